@@ -1,0 +1,83 @@
+# Every target makes the environment it needs from a bare checkout; a second call installs nothing.
+#
+#   PYTHON           interpreter that makes the environment (default python3; 3.11 or newer)
+#   VENV             where it is made (default .venv)
+#   TORCH_INDEX_URL  a further package index for torch, e.g. one with CPU-only builds
+#   BUDGET, STORE    budget and result file of `make verify` (default smoke, odernn.sqlite)
+#   ARGS             anything else to pass to `odernn verify`
+
+PYTHON ?= python3
+VENV   ?= .venv
+BUDGET ?= smoke
+STORE  ?= odernn.sqlite
+ARGS   ?=
+
+BIN := $(VENV)/bin
+# Twice quiet: errors are shown, warnings and progress are not.
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),--extra-index-url "$(TORCH_INDEX_URL)")
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help verify test test-full bench wheel-check clean
+
+help:
+	@echo "make verify       install, run the verification suite with a small budget, print its table"
+	@echo "make test         install, then ruff, mypy and the fast tests"
+	@echo "make test-full    the same with every test that needs no GPU"
+	@echo "make bench        run every script in benchmarks/"
+	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
+	@echo "make clean        remove the environment, caches and build products (results stay)"
+
+verify: $(VENV)/.installed
+	$(BIN)/odernn verify --budget $(BUDGET) --store $(STORE) $(ARGS)
+
+test: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2 -m "not slow and not gpu"
+
+test-full: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2 -m "not gpu"
+
+bench: $(VENV)/.installed
+	@set -e; for script in benchmarks/*.py; do \
+	  if [ ! -e "$$script" ]; then echo "benchmarks/ holds no script yet"; exit 0; fi; \
+	  echo "$$script"; $(BIN)/python "$$script"; \
+	done
+
+wheel-check: $(VENV)/.installed-test
+	$(BIN)/python tests/packaging/wheel_check.py
+
+clean:
+	rm -rf $(VENV) build dist odernn.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find odernn verification cuda tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The environment, in stamps: made once, brought up to date when pyproject.toml or constraints.txt change.
+$(VENV)/.made:
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	  echo "make: no interpreter '$(PYTHON)'. Install Python 3.11 or newer, or name one: make PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: '$(PYTHON)' is $$("$(PYTHON)" --version 2>&1), but odernn needs Python 3.11 or newer." \
+	       "Name one: make PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "make: '$(PYTHON)' cannot make environments: its modules venv and ensurepip are missing." \
+	       "Install them (on Debian the package python3-venv)." >&2; exit 1; }
+	"$(PYTHON)" -m venv "$(VENV)"
+	@touch $@
+
+# The build backend is installed first and used without isolation, so that its version is pinned like every other.
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.made
+	@echo "installing odernn and what it needs into $(VENV) (minutes the first time)"
+	@$(INSTALL) setuptools
+	@$(INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml constraints.txt | $(VENV)/.made
+	@echo "installing odernn, what it needs and the test tools into $(VENV) (minutes the first time)"
+	@$(INSTALL) setuptools
+	@$(INSTALL) --no-build-isolation --editable ".[test]"
+	@touch $(VENV)/.installed $@

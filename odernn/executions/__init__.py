@@ -1,0 +1,111 @@
+"""The executions of the fused recurrence (``odernn.recurrence`` states the contract) and how to get one.
+
+    >>> from odernn import executions
+    >>> executions.get("torch").name
+    'torch'
+
+An execution that cannot run here says why; another one is never put in its place.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import Protocol, cast
+
+from torch import Tensor
+
+from odernn.recurrence import RecurrenceGradients, RecurrenceResult
+
+_MODULES = {
+    "torch": "odernn.executions.torch_loop",
+    "cpu": "odernn.executions.cpu",
+    "cuda": "cuda.odernn_kernels.execution",
+    "parallel": "odernn.executions.parallel",
+}
+
+
+class ExecutionUnavailable(RuntimeError):  # noqa: N818
+    """A known execution cannot run here; the message says why."""
+
+
+class Execution(Protocol):
+    """What an execution offers; arguments and layout as in ``odernn.recurrence``."""
+
+    @property
+    def name(self) -> str: ...
+
+    def unavailable_because(self) -> str | None:
+        """Why this execution cannot run on this machine, or ``None`` if it can."""
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        w: Tensor | float,
+        step_size: Tensor | float,
+        alpha: Tensor | float,
+        y0: Tensor | None = None,
+        z0: Tensor | None = None,
+    ) -> RecurrenceResult: ...
+
+    def inverse(
+        self,
+        x: Tensor,
+        *,
+        w: Tensor | float,
+        step_size: Tensor | float,
+        alpha: Tensor | float,
+        y_last: Tensor,
+        z_last: Tensor,
+    ) -> RecurrenceResult: ...
+
+    def backward(
+        self,
+        x: Tensor,
+        *,
+        w: Tensor | float,
+        step_size: Tensor | float,
+        alpha: Tensor | float,
+        states: RecurrenceResult,
+        grad_y: Tensor,
+        grad_y_last: Tensor | None = None,
+        grad_z_last: Tensor | None = None,
+    ) -> RecurrenceGradients: ...
+
+
+def get(name: str) -> Execution:
+    """The execution of that name: "torch", "cpu", "cuda" or "parallel".
+
+    Raises ValueError for an unknown name and ExecutionUnavailable, with the reason, for one that cannot run
+    here.
+    """
+    if name not in _MODULES:
+        near = difflib.get_close_matches(name, _MODULES, n=1)
+        advice = f'Did you mean "{near[0]}"?' if near else f"Choose from: {', '.join(_MODULES)}."
+        raise ValueError(f'No execution is called "{name}". {advice}')
+    execution = _load(name)
+    if isinstance(execution, str):
+        usable = ", ".join(f'"{other}"' for other, reason in available().items() if reason is None)
+        raise ExecutionUnavailable(f'execution="{name}" cannot run here: {execution}. Usable here: {usable}.')
+    return execution
+
+
+def available() -> dict[str, str | None]:
+    """Every known execution with the reason why it cannot run here, or ``None`` if it can."""
+    found = {name: _load(name) for name in _MODULES}
+    return {name: execution if isinstance(execution, str) else None for name, execution in found.items()}
+
+
+def _load(name: str) -> Execution | str:
+    """The execution, or the reason why there is none."""
+    path = _MODULES[name]
+    try:
+        execution = cast(Execution, importlib.import_module(path))
+    except ModuleNotFoundError as error:
+        if error.name is not None and (path == error.name or path.startswith(f"{error.name}.")):
+            return f"its code ({path}) is not part of this version of odernn"
+        return f"it needs the module {error.name}, which is not installed"
+    except ImportError as error:
+        return str(error)
+    return execution.unavailable_because() or execution

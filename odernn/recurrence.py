@@ -1,0 +1,216 @@
+"""The contract of the fused UnICORNN recurrence, which every execution implements and is tested against.
+
+Equation (U), for every neuron of every sample, n = 1..N:
+
+    s_n = tanh(w y_{n-1} + x_n)
+    z_n = z_{n-1} − h (s_n + α y_{n-1})          kick
+    y_n = y_{n-1} + h z_n                        drift, with the new z
+
+Rusch & Mishra 2021 (UnICORNN), eq. (6); it is symplectic Euler applied to ``fields.oscillator.Oscillator``.
+
+    x          (time, batch, hidden)             the drive V u + b, already computed for all times
+    w, h, α    broadcastable to (batch, hidden)  tensors; plain numbers are accepted
+    y0, z0     (batch, hidden)                   the state before the first step, zero if not given
+    y, z       (time, batch, hidden)             row n−1 is y_n: the rows hold y_1 .. y_N and not y_0
+
+float32 and float64; all tensors of one call have the dtype and the device of x; arguments are never written
+to. N = 0, batch = 0 and hidden = 0 are allowed. Equality of executions means agreement within
+``admitted_error`` of each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+UNIT_ROUNDOFF = {torch.float32: 2.0**-24, torch.float64: 2.0**-53}
+"""u, the largest relative error of one rounding to nearest, for each admitted dtype."""
+
+TANH_ROUNDOFFS = 4
+"""Admitted relative error of tanh in units of u, that is 2 ulp."""
+
+
+@dataclass(frozen=True)
+class RecurrenceResult:
+    """States of one recurrence, and the name of the execution that computed them.
+
+    y, z    (time, batch, hidden), row n−1 is y_n, z_n
+    y0, z0  (batch, hidden), the state before the first step
+    """
+
+    y: Tensor
+    z: Tensor
+    y0: Tensor
+    z0: Tensor
+    execution: str
+
+    @property
+    def y_last(self) -> Tensor:
+        """y_N, (batch, hidden); y_0 if there was no step."""
+        return self.y[-1] if len(self.y) else self.y0
+
+    @property
+    def z_last(self) -> Tensor:
+        """z_N, (batch, hidden); z_0 if there was no step."""
+        return self.z[-1] if len(self.z) else self.z0
+
+
+@dataclass(frozen=True)
+class RecurrenceGradients:
+    """Derivatives of a scalar E by every argument of the recurrence, each in its argument's shape."""
+
+    x: Tensor
+    w: Tensor
+    step_size: Tensor
+    alpha: Tensor
+    y0: Tensor
+    z0: Tensor
+
+
+class Coefficients(NamedTuple):
+    """w, h and α as tensors of one dtype and device."""
+
+    w: Tensor
+    step_size: Tensor
+    alpha: Tensor
+
+
+def checked(
+    x: Tensor,
+    *,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    **states: Tensor | None,
+) -> tuple[Coefficients, tuple[Tensor, ...]]:
+    """A call's arguments after validation: coefficients as tensors, and the ``states``, zero where ``None``.
+
+    Raises TypeError for a wrong type or dtype and ValueError for a wrong shape or device; both name the
+    argument.
+    """
+    if x.dim() != 3:
+        raise ValueError(
+            f"x has shape {tuple(x.shape)}, but the drive is (time, batch, hidden). Add the missing axis."
+        )
+    if x.dtype not in UNIT_ROUNDOFF:
+        raise TypeError(
+            f"x has dtype {x.dtype}, but the recurrence admits float32 and float64. Convert it first."
+        )
+    shape = x.shape[1:]
+    coefficients = Coefficients(
+        _coefficient("w", w, x), _coefficient("step_size", step_size, x), _coefficient("alpha", alpha, x)
+    )
+    found = []
+    for name, state in states.items():
+        if state is None:
+            found.append(x.new_zeros(shape))
+            continue
+        if state.shape != shape:
+            raise ValueError(
+                f"{name} has shape {tuple(state.shape)}, but x of shape {tuple(x.shape)} needs "
+                f"(batch, hidden) = {tuple(shape)}. Reshape or expand {name}."
+            )
+        _check_alike(name, state, x)
+        found.append(state)
+    return coefficients, tuple(found)
+
+
+def _coefficient(name: str, value: Tensor | float, x: Tensor) -> Tensor:
+    if not isinstance(value, Tensor):
+        return torch.as_tensor(float(value), dtype=x.dtype, device=x.device)
+    _check_alike(name, value, x)
+    shape = x.shape[1:]
+    fits = value.dim() <= 2 and all(
+        mine in (1, wanted) for mine, wanted in zip(reversed(value.shape), reversed(shape), strict=False)
+    )
+    if not fits:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}, which does not broadcast to "
+            f"(batch, hidden) = {tuple(shape)}. "
+            f"Give one value a neuron, {(shape[1],)}, or a number."
+        )
+    return value
+
+
+def _check_alike(name: str, value: Tensor, x: Tensor) -> None:
+    if value.dtype != x.dtype:
+        raise TypeError(f"{name} has dtype {value.dtype} but x has {x.dtype}. Convert one of them.")
+    if value.device != x.device:
+        raise ValueError(f"{name} is on {value.device} but x is on {x.device}. Move one of them.")
+
+
+class AdmittedError(NamedTuple):
+    """Bounds on |ŷ_n − y_n| and |ẑ_n − z_n| over n ≤ N, of the broadcast shape of the coefficients."""
+
+    y: Tensor
+    z: Tensor
+
+
+def admitted_error(
+    *,
+    dtype: torch.dtype,
+    steps: int,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    y_max: Tensor | float,
+    z_max: Tensor | float,
+) -> AdmittedError:
+    """How far an execution may be from the exact solution of (U) with the same rounded arguments.
+
+    y_max, z_max: maxima Y, Z of |y_n|, |z_n| over the computed trajectory, n = 0 included. Returned in
+    float64; inf where the recurrence amplifies a rounding beyond float64, so that no agreement can be asked
+    for.
+
+    *One step.* Every operation is rounded once, tanh to 4u (2 ulp). With a = w y + x, |δa| ≤ u (|w y| + |a|),
+    and |a| sech²a < 1/2, so |δs| ≤ u (|w| Y + 1/2 + 4); adding α y gives |δr| ≤ |δs| + u (1 + 2αY); the
+    product h r and the sums give, rounded up to cover products of errors and any order or fusing of these
+    operations,
+
+        |δz| ≤ u [Z + h (3 |w| Y + 3 α Y + 8)],         |δy| ≤ u [Y + h Z]  beside the h δz that y inherits.
+
+    *All steps.* By the mean value theorem the difference of two trajectories obeys
+
+        e_n = B(κ_n) e_{n-1} + δz (h, 1)ᵀ + δy (1, 0)ᵀ,     κ₋ = α + min(w, 0) ≤ κ_n ≤ κ₊ = α + max(w, 0).
+
+    Take the norm √Q_a, Q_a(y, z) = a y² + z² − a h y z, with any 0 < a < 4/h². In it the two vectors have
+    length 1 and √a, and ‖B(κ)‖_a = exp asinh(h |κ − a| / 2r) with r² = a (1 − a h²/4). Hence, with ω the
+    larger of the exponents at κ₋ and κ₊,
+
+        ‖e_N‖_a ≤ (δz + √a δy) (1 + e^ω + … + e^{(N−1)ω}),
+        |e_y| ≤ ‖e‖_a / r,     |e_z| ≤ ‖e‖_a / √(1 − a h²/4);
+
+    each bound is taken at the best a of a logarithmic grid. Values for w = α = 1, h = 0.05, Y = Z = 1:
+
+        dtype      u        tanh    y, z after N = 100   y, z after N = 784
+        float32    6.0e-8   4u      2.5e-05, 3.1e-05     1.2e-01, 1.6e-01
+        float64    1.1e-16  4u      4.7e-14, 5.8e-14     2.3e-10, 2.9e-10
+
+    The growth is that of the worst input; ``steps`` may be a part of the sequence, checked from common
+    states.
+    """
+    as_double = [torch.as_tensor(v, dtype=torch.float64) for v in (w, step_size, alpha, y_max, z_max)]
+    weight, h, restoring, big_y, big_z = torch.broadcast_tensors(*as_double)
+    u = UNIT_ROUNDOFF[dtype]
+    if steps == 0:
+        return AdmittedError(torch.zeros_like(h), torch.zeros_like(h))
+    kick = u * (big_z + h * (3 * weight.abs() * big_y + 3 * restoring * big_y + 2 * TANH_ROUNDOFFS))
+    drift = u * (big_y + h * big_z)
+    ends = (restoring + weight.clamp(max=0), restoring + weight.clamp(min=0))
+    best_y = torch.full_like(h, torch.inf)
+    best_z = torch.full_like(h, torch.inf)
+    # From where the growth of a free particle over N steps is seen (a = 1/(N h)²) to just below a h² = 4.
+    for fraction in torch.linspace(0.0, 1.0, 65, dtype=torch.float64):
+        a = (1.0 / steps**2) ** (1 - fraction) * 3.9**fraction / h**2
+        shear = (1 - a * h**2 / 4).sqrt()
+        r = a.sqrt() * shear
+        omega = torch.maximum(*(torch.asinh(h * (end - a).abs() / (2 * r)) for end in ends))
+        geometric = torch.expm1(steps * omega) / torch.expm1(omega)
+        summed = torch.where(omega * steps < 1e-8, torch.full_like(omega, steps), geometric)
+        length = (kick + a.sqrt() * drift) * summed * (1 + 1e-7)
+        best_y = torch.minimum(best_y, length / r)
+        best_z = torch.minimum(best_z, length / shear)
+    return AdmittedError(best_y, best_z)

@@ -1,0 +1,55 @@
+"""What an import must not bring along, asked of a fresh interpreter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+HEAVY = ("torch", "sympy", "scipy")
+CERTIFY = sorted(p.stem for p in (CHECKOUT / "verification" / "certify").glob("*.py") if p.stem != "__init__")
+
+
+def heavy_after(code: str) -> list[str]:
+    """The heavy packages that a fresh interpreter has loaded after running the code."""
+    probe = f"{code}\nimport json, sys\nprint(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=CHECKOUT)
+    assert done.returncode == 0, done.stderr
+    loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return loaded
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import odernn",
+        "from odernn.tableau import ButcherTableau",
+        "import odernn.tableaus",
+        "import odernn\nfrom odernn.tableau import ButcherTableau\nimport odernn.tableaus",
+        "import cuda.odernn_kernels",
+        "import verification",
+        "import verification.cli",
+        "import verification.tasks.published",
+    ],
+)
+def test_light_imports_stay_light(code: str) -> None:
+    assert heavy_after(code) == []
+
+
+@pytest.mark.parametrize("module", CERTIFY)
+def test_a_certificate_is_checked_without_torch(module: str) -> None:
+    """Not even through what it imports: the search's arithmetic takes no part in the decision."""
+    assert "torch" not in heavy_after(f"import verification.certify.{module}")
+
+
+def test_both_back_ends_were_tried() -> None:
+    assert {"balls", "second"} <= set(CERTIFY)
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_a_planted_heavy_import_is_seen(name: str) -> None:
+    assert name in heavy_after(f"import odernn\nimport {name}")

@@ -1,0 +1,61 @@
+"""Adversaries: float searches for the largest state. Each returns Found instances; none decides anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import torch
+
+from verification.domains import SearchPoint
+from verification.instance import Group, Inputs, Instance, Layer
+
+AMPLITUDE = 12.0
+"""|x| of a saturating drive: tanh(12) = 1 − 7.6e-11, far enough below 1 that float rounding cannot carry a run above
+thm-S.
+"""
+
+STEP_PARAMETER = 20.0
+"""c of an adversary's neurons: σ̂(20) = 1 − 2.1e-9, so h is dt up to that."""
+
+RELAY_WEIGHT = 1024.0
+"""V between the adversary's layers: turns the layer below into a switch (its sign drives the next layer)."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best instance of one adversary for one quantity at one layer, and the float64 trajectory norms it reached."""
+
+    adversary: str
+    quantity: str
+    instance: Instance
+    evaluations: int
+    finite: bool
+
+
+def chain(point: SearchPoint, layer: int, w: float, values: torch.Tensor, system: str) -> Instance:
+    """A network in which every layer is one group of m equal neurons, driven by ``values`` (time,) in every channel.
+
+    Layer 1 sees x_n = values[n] (V = 1/d in every channel); layer l > 1 sees RELAY_WEIGHT · y^{l-1}. Layers below
+    the target are linear (w = 0).
+    """
+    m, d = point.hidden_size, point.input_size
+    layers = []
+    for number in range(1, layer + 1):
+        recurrent = Fraction(w) if number == layer else Fraction(0)
+        entry = (Fraction(1, d),) * d if number == 1 else (Fraction(RELAY_WEIGHT) / m,)
+        group = Group(m, recurrent, Fraction(STEP_PARAMETER))
+        layers.append(Layer(point.dt[number - 1], (group,), (entry,)))
+    return Instance(point.alpha, tuple(layers), Inputs.from_values(values.tolist(), d), system)
+
+
+def effective_steps(point: SearchPoint) -> list[float]:
+    """h of every layer for c = STEP_PARAMETER, in float64."""
+    sigma = float(torch.sigmoid(torch.tensor(STEP_PARAMETER, dtype=torch.float64)))
+    return [float(dt) * sigma for dt in point.dt]
+
+
+def resonance(alpha: float, step_size: float) -> float:
+    """θ of the free oscillator: cos θ = 1 − αh²/2, or π beyond αh² = 4 (the response alternates in sign)."""
+    half = step_size * alpha**0.5 / 2
+    return 2 * float(torch.asin(torch.tensor(min(half, 1.0), dtype=torch.float64)))

@@ -1,0 +1,63 @@
+"""Structured inputs: square waves ("telegraph") and tones, phased to peak at the last step, near and at resonance.
+
+For w = 0 the square wave sgn sin((N − n + 1)θ) is the exact optimum of |y_N| up to tanh(12) (thm-S), its cosine that of
+|z_N|; detuned ones and nonzero w look for what the theorem would have missed. All variants run as one batch.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from verification.adversary import AMPLITUDE, RELAY_WEIGHT, Found, chain, effective_steps, resonance
+from verification.domains import Budget, SearchPoint
+from verification.measure.hidden_state import run_layer
+from verification.system import System
+
+RECURRENT_WEIGHTS = (0.0, 1.0, -1.0, -4.0)
+TIE = 1e-6
+"""Variants within this share of the best count as equal; the first one (square wave before tone, w = 0 before
+others) is kept.
+"""
+
+
+def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> list[Found]:
+    """The best instance for each quantity at ``layer`` (from 1), over all waves × recurrent weights."""
+    waves = _waves(point, budget, layer)
+    w = torch.tensor(RECURRENT_WEIGHTS, dtype=torch.float64).repeat_interleave(waves.shape[1])
+    inputs = waves.repeat(1, len(RECURRENT_WEIGHTS))
+    below = inputs
+    steps = effective_steps(point)
+    for number in range(1, layer + 1):
+        drive = below if number == 1 else RELAY_WEIGHT * below
+        recurrent = w if number == layer else torch.zeros_like(w)
+        below, momenta = run_layer(
+            system, drive[:, :, None], w=recurrent[:, None], step_size=steps[number - 1], alpha=float(point.alpha)
+        )
+        below, momenta = below[:, :, 0], momenta[:, :, 0]
+    found = []
+    for quantity, values in (("position", below), ("momentum", momenta)):
+        peaks = values.abs().amax(dim=0)
+        finite = bool(torch.isfinite(peaks).all())
+        peaks = torch.nan_to_num(peaks, nan=-1.0, posinf=math.inf)
+        best = int(torch.argmax((peaks >= (1 - TIE) * peaks.max()).to(torch.int8)))  # the plainest of equals
+        instance = chain(point, layer, float(w[best]), inputs[:, best], system.name)
+        found.append(Found("structured", quantity, instance, inputs.shape[1], finite))
+    return found
+
+
+def _waves(point: SearchPoint, budget: Budget, layer: int) -> torch.Tensor:
+    """(time, variants): ±A square waves and A-tones at detuned resonances, constant and alternating, two phases
+    each.
+    """
+    theta = resonance(float(point.alpha), effective_steps(point)[layer - 1])
+    frequencies = sorted({0.0, math.pi, *(min(theta * factor, math.pi) for factor in budget.detunings)})
+    until_end = torch.arange(point.steps, 0, -1, dtype=torch.float64)  # N − n + 1
+    tones = []
+    for frequency in frequencies:
+        for phase in (0.0, math.pi / 2 - frequency / 2, math.pi / 2):
+            tones.append(torch.sin(frequency * until_end + phase))
+    smooth = torch.stack(tones, dim=1)
+    square = torch.where(smooth >= 0, 1.0, -1.0).to(torch.float64)
+    return -AMPLITUDE * torch.cat([square, smooth], dim=1)

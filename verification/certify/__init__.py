@@ -1,0 +1,1 @@
+"""Certificates: proofs that one instance violates, or obeys, one inequality. No torch, no adversary code."""

@@ -1,0 +1,207 @@
+"""Claims: published statements in the form in which they are put to the test, and their registry.
+
+A claim file is a Python file in ``verification/claims`` (or in a folder given with ``--claims``) that exports
+``CLAIMS``. Nothing in a claim says what the verdict will be.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib.util
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from odernn.bounds.numbers import Exact, Numbers
+from odernn.tableau import Source
+from verification.instance import Instance
+from verification.system import UNICORNN, System
+
+QUANTITIES = ("position", "momentum")
+NORMS = ("max", "euclidean")
+
+
+class ClaimError(ValueError):
+    """A claim that cannot be found, loaded or told from another one."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The quantities that premises and bounds may use, as numbers of one namespace.
+
+    Published bounds speak of dt: t_n = ``time`` = n·dt and T = ``horizon`` = N·dt. Sharp ones speak of the effective
+    steps h = dt·σ̂(c), one a neuron group (``step_sizes``). ``step`` is n (an int, or an array 1..N for floats).
+    """
+
+    alpha: Any
+    dt: Any
+    step: Any
+    steps: Any
+    hidden_size: int
+    step_sizes: Any
+    time: Any
+    horizon: Any
+
+    @staticmethod
+    def of(
+        numbers: Numbers, *, alpha: Exact, dt: Exact, step: Any, steps: int, hidden_size: int, step_sizes: Any
+    ) -> Setting:
+        """The setting of step n of an N-step run with nominal step dt."""
+        dt_number = numbers.exact(dt)
+        return Setting(
+            numbers.exact(alpha), dt_number, step, steps, hidden_size, step_sizes, step * dt_number, steps * dt_number
+        )
+
+
+@dataclass(frozen=True)
+class Premise:
+    """A hypothesis as a margin: it holds where margin > 0 (or ≥ 0 if ``strict`` is False)."""
+
+    text: str
+    margin: Callable[[Setting, Numbers], Any]
+    strict: bool = True
+
+    def holds(self, margin: Any) -> bool:
+        """Certain for balls: False also means "not proved"."""
+        return bool(margin > 0 if self.strict else margin >= 0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One inequality of a claim: log ‖quantity of layer l at step n‖ ≤ bound, for every n ≤ N and every layer.
+
+    ``bound(setting, numbers)`` returns a natural logarithm. ``second_bound(setting, iv)`` is the same bound typed
+    independently for mpmath's interval context; ``setting`` then is a plain namespace of intervals.
+    """
+
+    quantity: str
+    norm: str
+    bound: Callable[[Setting, Numbers], Any]
+    second_bound: Callable[[Any, Any], Any]
+
+    def __post_init__(self) -> None:
+        if self.quantity not in QUANTITIES or self.norm not in NORMS:
+            raise ClaimError(
+                f"Part ({self.quantity!r}, {self.norm!r}): quantity is one of {QUANTITIES}, norm one of {NORMS}."
+            )
+
+    @property
+    def symbol(self) -> str:
+        letter = {"position": "yₙ", "momentum": "zₙ"}[self.quantity]
+        return f"max abs({letter})" if self.norm == "max" else f"‖{letter}‖₂"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement on trial.
+
+    ``asymptotic`` says that the statement is meant for dt → 0 ("dt ≪ 1 sufficiently small"); it then is tried at the
+    printed values and in the limit. ``origin`` is "published" or "library" (a theorem of this library, with a proof).
+    ``dominated_by`` may name a sharper theorem: an annotation, never a verdict.
+    """
+
+    id: str
+    source: Source
+    statement: str
+    parts: tuple[Part, ...]
+    premises: tuple[Premise, ...] = ()
+    asymptotic: bool = False
+    origin: str = "published"
+    system: System = UNICORNN
+    dominated_by: str = ""
+    version: int = 1
+
+    @property
+    def slug(self) -> str:
+        return slug(self.id)
+
+
+def slug(identifier: str) -> str:
+    """Lower case, runs of other characters become ``-``."""
+    return re.sub(r"[^a-z0-9]+", "-", identifier.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A claim and where it came from; ``digest`` is the SHA-256 of its file's text."""
+
+    claim: Claim
+    path: Path
+    digest: str
+
+
+class Registry:
+    """All claims by id, from the package's folder and any extra folders. Ids and slugs are unique.
+
+    >>> Registry().get("icml-C.1").claim.source.key
+    'icml'
+    """
+
+    def __init__(self, extra: tuple[Path, ...] = ()) -> None:
+        self._by_id: dict[str, Registered] = {}
+        self._by_slug: dict[str, str] = {}
+        for folder in (Path(__file__).parent / "claims", *extra):
+            if not folder.is_dir():
+                raise ClaimError(f'Claims folder "{folder}" does not exist. Give a folder of claim files to --claims.')
+            for path in sorted(folder.glob("*.py")):
+                if not path.name.startswith("_"):
+                    self._add_file(path)
+
+    def _add_file(self, path: Path) -> None:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        module = _load(path, digest)
+        claims = getattr(module, "CLAIMS", None)
+        if not isinstance(claims, tuple) or not all(isinstance(claim, Claim) for claim in claims):
+            raise ClaimError(f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...). See docs/adding.md.')
+        for claim in claims:
+            for known, key in ((self._by_id, claim.id), (self._by_slug, claim.slug)):
+                if key in known:
+                    raise ClaimError(f'Claim "{claim.id}" in "{path}": the name "{key}" is taken. Choose another id.')
+            self._by_id[claim.id] = Registered(claim, path, digest)
+            self._by_slug[claim.slug] = claim.id
+
+    def __iter__(self) -> Iterator[Registered]:
+        return iter(self._by_id.values())
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def get(self, name: str) -> Registered:
+        """The claim with this id or slug; ClaimError with the nearest id otherwise."""
+        if name in self._by_id:
+            return self._by_id[name]
+        if slug(name) in self._by_slug and name:
+            return self._by_id[self._by_slug[slug(name)]]
+        near = difflib.get_close_matches(slug(name), self._by_slug, n=1, cutoff=0.0)
+        hint = f' Did you mean "{self._by_slug[near[0]]}"?' if near else ""
+        raise ClaimError(f'Unknown claim "{name}".{hint} `odernn claims` lists all of them.')
+
+
+def _load(path: Path, digest: str) -> ModuleType:
+    name = f"odernn_claims_{path.stem}_{digest[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ClaimError(f'Claim file "{path}" cannot be imported as Python.')
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ClaimError:
+        raise
+    except Exception as error:
+        raise ClaimError(f'Claim file "{path}" fails on import: {type(error).__name__}: {error}.') from error
+    return module
+
+
+def admissible(claim: Claim, instance_setting: Setting, numbers: Numbers) -> list[tuple[Premise, Any, bool]]:
+    """Every premise with its margin at the setting and whether it (certainly) holds."""
+    margins = [(premise, premise.margin(instance_setting, numbers)) for premise in claim.premises]
+    return [(premise, margin, premise.holds(margin)) for premise, margin in margins]
+
+
+def uses(claim: Claim, instance: Instance) -> bool:
+    """Whether the instance is a run of the claim's system."""
+    return claim.system.name == instance.system

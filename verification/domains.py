@@ -1,0 +1,133 @@
+"""Domains: where a claim is tried. ``free`` leaves everything to the adversary; ``printed`` holds a row of Table 6.
+
+A SearchPoint fixes what the adversary does not choose at that point: α, dt, N, L, m, d. The free domain is a ladder of
+points: groups (α, T), each refined in dt, so that an asymptotic statement can be followed to its limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from verification.tasks.published import ROWS, PublishedRow
+
+FREE = "free"
+
+
+@dataclass(frozen=True)
+class SearchPoint:
+    """One rung: α, dt of every layer, N, hidden size m, input size d. ``group`` names the ladder (α, T) it belongs
+    to.
+    """
+
+    domain: str
+    alpha: Fraction
+    dt: tuple[Fraction, ...]
+    steps: int
+    hidden_size: int
+    input_size: int
+    group: str
+
+    @property
+    def num_layers(self) -> int:
+        return len(self.dt)
+
+    def label(self, layer: int) -> str:
+        """For people: "α = 1/4, dt = 1/20, N = 800"."""
+        return f"α = {self.alpha}, dt = {self.dt[layer - 1]}, N = {self.steps}"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is tried. ``full`` spending of it is what ``not-refuted`` refers to.
+
+    ``ladders`` are (α, T, coarsest dt) of the free domain, each with ``refinements`` halvings after the first rung;
+    ``coarse`` are single rungs (α, dt, N) near dt = 1; ``beam_steps`` is the longest horizon that the beam searches.
+    """
+
+    name: str
+    free_layers: int
+    refinements: int
+    ladders: tuple[tuple[str, str, str], ...]
+    coarse: tuple[tuple[str, str, int], ...]
+    beam_width: int
+    beam_steps: int
+    detunings: tuple[float, ...]
+    range_inputs: int
+
+
+_LADDERS = (
+    ("1/100", "15", "1/10"),
+    ("1/4", "40", "1/10"),
+    ("1", "60", "1/10"),
+    ("10", "20", "1/10"),
+    ("1000", "2", "1/10"),
+    ("0", "1", "1/10"),
+    ("0", "10", "1/10"),
+    ("0", "60", "1/10"),
+)
+_COARSE = (("1", "9/10", 40), ("4", "9/10", 40), ("1", "99/100", 1), ("0", "49/100", 40), ("0", "49/100", 1))
+_DETUNINGS = (1.0, 0.5, 0.9, 0.97, 1.03, 1.1)
+
+BUDGETS = {
+    budget.name: budget
+    for budget in (
+        Budget("smoke", 2, 2, _LADDERS, _COARSE, 64, 4000, _DETUNINGS, 32),
+        Budget(
+            "standard",
+            3,
+            4,
+            (*_LADDERS, ("3", "30", "1/10"), ("1/10", "100", "1/10")),
+            _COARSE,
+            128,
+            4000,
+            (*_DETUNINGS, 0.99, 1.01, 2.0, 1 / 3),
+            96,
+        ),
+        Budget(
+            "deep",
+            3,
+            6,
+            (*_LADDERS, ("3", "30", "1/10"), ("1/10", "100", "1/10"), ("1/1000", "60", "1/10")),
+            _COARSE,
+            512,
+            20000,
+            (*_DETUNINGS, 0.99, 1.01, 2.0, 1 / 3, 0.25, 1.5),
+            256,
+        ),
+    )
+}
+
+
+def printed_name(row: PublishedRow) -> str:
+    """The domain of a row of Table 6."""
+    return f"printed {row.name}"
+
+
+def printed_point(row: PublishedRow) -> SearchPoint:
+    """The point of a row: its α, dt per layer, N, m, d; weights and inputs are left to the adversary."""
+    return SearchPoint(
+        printed_name(row), row.alpha, row.dt, row.steps, row.hidden_size, row.input_size, f"printed {row.name}"
+    )
+
+
+def free_points(budget: Budget) -> tuple[SearchPoint, ...]:
+    """All rungs of the free domain. One neuron a layer: neurons of a layer do not interact, so m > 1 adds nothing."""
+    points = []
+    for alpha_text, horizon_text, dt_text in budget.ladders:
+        alpha, horizon = Fraction(alpha_text), Fraction(horizon_text)
+        for k in range(budget.refinements + 1):
+            dt = Fraction(dt_text) / 2**k
+            steps = horizon / dt
+            assert steps.denominator == 1
+            group = f"α = {alpha}, T = {horizon}"
+            points.append(SearchPoint(FREE, alpha, (dt,) * budget.free_layers, int(steps), 1, 1, group))
+    for alpha_text, dt_text, count in budget.coarse:
+        alpha, dt = Fraction(alpha_text), Fraction(dt_text)
+        group = f"α = {alpha}, dt = {dt}"
+        points.append(SearchPoint(FREE, alpha, (dt,) * budget.free_layers, count, 1, 1, group))
+    return tuple(points)
+
+
+def printed_rows() -> tuple[PublishedRow, ...]:
+    return ROWS

@@ -1,0 +1,1 @@
+"""Measurements: what a run actually did. Float64, torch; certificates do not use them."""

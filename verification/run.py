@@ -1,0 +1,296 @@
+"""A run: plan the jobs of the chosen claims, do those that the store lacks, judge, and hand back the judgements.
+
+A job's key is the hash of what fixes its result: parameters, budget, seed, package version and the source text of the
+code that computes it. Equal keys mean equal results, so a killed run resumes, and a changed claim is tried again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import odernn
+from verification import engine
+from verification.claim import Claim, Registered, Registry
+from verification.controls import CONTROL_POINTS
+from verification.domains import BUDGETS, FREE, SearchPoint, free_points, printed_name, printed_point, printed_rows
+from verification.store import Store
+from verification.system import UNICORNN
+from verification.verdict import Judgement
+
+_ROOT = Path(__file__).parent
+_MEASURING = (
+    "instance.py",
+    "system.py",
+    "domains.py",
+    "jobs.py",
+    "adversary",
+    "measure",
+    "tasks",
+    "controls.py",
+    "certify",
+)
+_JUDGING = ("judge.py", "verdict.py", "witness.py", "claim.py", "instance.py", "system.py", "certify")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user chose. Not part of it: the number of workers and the store, which may not change a result."""
+
+    budget: str = "smoke"
+    seed: int = 0
+    task: str = "digits"
+    claims: tuple[str, ...] = ()
+    claims_dirs: tuple[str, ...] = ()
+    data: str | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "budget": self.budget, "seed": self.seed, "task": self.task, "claims": list(self.claims),
+            "claims_dirs": list(self.claims_dirs), "data": self.data,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Job:
+    """One unit of work; ``needs`` are the keys of the jobs whose results a judge job reads."""
+
+    key: str
+    spec: dict[str, Any]
+    needs: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return str(self.spec["kind"])
+
+    @property
+    def seed(self) -> int:
+        """Of everything random in the job; fixed by its spec alone, so it outlives a change of the source text.
+
+        The two measurements of a row share theirs: real and worst in-range input meet the same network.
+        """
+        drawn_from = {name: value for name, value in self.spec.items() if name not in ("input", "task")}
+        return int(hashlib.sha256(json.dumps(drawn_from, sort_keys=True).encode()).hexdigest()[:15], 16)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """First ``measuring`` jobs in any order, then ``judging`` jobs; the table has the judging order."""
+
+    settings: Settings
+    measuring: tuple[Job, ...]
+    judging: tuple[Job, ...]
+
+
+@cache
+def _source_digest(parts: tuple[str, ...]) -> str:
+    """SHA-256 over the source text of files and folders of this package, and of the odernn modules they call."""
+    digest = hashlib.sha256()
+    odernn_root = Path(odernn.__file__).parent
+    files = [path for part in parts for path in _files(_ROOT / part)]
+    files += [
+        path for part in ("bounds", "recurrence.py", "executions", "cells") for path in _files(odernn_root / part)
+    ]
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
+
+
+def _key(spec: dict[str, Any], source: str) -> str:
+    text = json.dumps({"spec": spec, "version": odernn.__version__, "source": source}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _measuring_job(spec: dict[str, Any], source: str) -> Job:
+    return Job(_key(spec, source), spec)
+
+
+def plan(settings: Settings, registry: Registry) -> Plan:
+    """All jobs of the settings. Claims keep the registry's order unless named; the table's order follows it."""
+    from verification.jobs import point_to_plain
+
+    chosen = [registry.get(name) for name in settings.claims] if settings.claims else list(registry)
+    chosen = list({registered.claim.id: registered for registered in chosen}.values())
+    budget = BUDGETS[settings.budget]
+    measuring: dict[str, Job] = {}
+    judging: list[Job] = []
+
+    def need(spec: dict[str, Any], source: str) -> str:
+        job = _measuring_job(spec, source)
+        measuring.setdefault(job.key, job)
+        return job.key
+
+    base = {"budget": budget.name, "seed": settings.seed}
+    for registered in chosen:
+        system = registered.claim.system.name
+        source = _source_digest(_MEASURING) + (registered.digest if system != UNICORNN.name else "")
+
+        def search(point: SearchPoint, layer: int, system: str = system, source: str = source) -> str:
+            return need(
+                {"kind": "search", "system": system, "layer": layer, "point": point_to_plain(point), **base}, source
+            )
+
+        controls = tuple(
+            need({"kind": "control", "system": system, "point": point_to_plain(point), **base}, source)
+            for point in CONTROL_POINTS
+        )
+        for domain, layer, points, row in _cells(budget.name):
+            needs = {"search": [search(point, layer) for point in points], "control": list(controls)}
+            if row is not None and system == UNICORNN.name:
+                data = {"kind": "measure", "row": row, "input": "data", "task": settings.task, **base}
+                in_range = {"kind": "measure", "row": row, "input": "range", **base}
+                needs |= {"data": [need(data, source)], "range": [need(in_range, source)]}
+            judging.append(_judge_job(registered, domain, layer, points, needs))
+    return Plan(settings, tuple(measuring.values()), tuple(judging))
+
+
+def _cells(budget_name: str) -> Iterator[tuple[str, int, tuple[SearchPoint, ...], str | None]]:
+    """(domain, layer, its points, row name or None): the free domain first, then Table 6 in its order."""
+    budget = BUDGETS[budget_name]
+    points = free_points(budget)
+    for layer in range(1, budget.free_layers + 1):
+        yield FREE, layer, points, None
+    for row in printed_rows():
+        for layer in range(1, row.num_layers + 1):
+            yield printed_name(row), layer, (printed_point(row),), row.name
+
+
+def _judge_job(
+    registered: Registered, domain: str, layer: int, points: tuple[SearchPoint, ...], needs: dict[str, list[str]]
+) -> Job:
+    from verification.jobs import point_to_plain
+
+    claim = registered.claim
+    spec = {
+        "kind": "judge", "claim": claim.id, "version": claim.version, "domain": domain, "layer": layer,
+        "points": [point_to_plain(point) for point in points], "needs": needs,
+    }  # fmt: skip
+    flat = tuple(key for keys in needs.values() for key in keys)
+    return Job(_key(spec, registered.digest + _source_digest(_JUDGING)), spec, flat)
+
+
+def work_on(job: Job, settings: Settings) -> Any:
+    """In a worker: one measuring job."""
+    from verification import jobs
+
+    return jobs.perform(job.spec, job.seed, settings.claims_dirs, settings.data)
+
+
+def judge_one(job: Job, store_path: str, claims_dirs: tuple[str, ...]) -> list[dict[str, Any]]:
+    """In a worker: read what a judge job needs from the store, and judge."""
+    from verification.jobs import point_from_plain
+    from verification.judge import Evidence, judge, trial_from_plain
+
+    registry = Registry(tuple(Path(folder) for folder in claims_dirs))
+    claim = registry.get(job.spec["claim"]).claim
+    points = tuple(point_from_plain(plain) for plain in job.spec["points"])
+    needs, layer = job.spec["needs"], job.spec["layer"]
+    with Store(Path(store_path), writable=False) as store:
+        failures = [data["error"] for key in job.needs if "error" in (data := store.data(key))]
+        if failures:
+            return [_error(claim, job, failures[0], part).to_plain() for part in claim.parts]
+        trials = []
+        for point, key in zip(points, needs["search"], strict=True):
+            arrays = store.arrays(key)
+            entries = store.data(key)["found"]
+            trials += [trial_from_plain(point, entry, arrays[str(i)]) for i, entry in enumerate(entries)]
+        evidence = Evidence(
+            domain=job.spec["domain"],
+            layer=layer,
+            points=points,
+            trials=tuple(trials),
+            data=_of_layer(store, needs.get("data"), layer),
+            in_range=_of_layer(store, needs.get("range"), layer),
+            controls=tuple(store.data(key) for key in needs["control"]),
+        )
+    return [judgement.to_plain() for judgement in judge(claim, evidence)]
+
+
+def _of_layer(store: Store, keys: list[str] | None, layer: int) -> dict[str, Any]:
+    """{"<quantity>/<norm>": envelope} of one layer from a measure job."""
+    if not keys:
+        return {}
+    prefix = f"{layer}/"
+    return {name[len(prefix) :]: array for name, array in store.arrays(keys[0]).items() if name.startswith(prefix)}
+
+
+def _error(claim: Claim, job: Job, because: str, part: Any) -> Judgement:
+    return Judgement(
+        claim=claim.id, domain=job.spec["domain"], layer=job.spec["layer"], quantity=part.quantity, norm=part.norm,
+        symbol=part.symbol, reading="", verdict="error", because=because, origin=claim.origin,
+    )  # fmt: skip
+
+
+def execute(
+    the_plan: Plan, store: Store, *, workers: int, progress: Callable[[str, int, int], None] = lambda *_: None
+) -> list[Judgement]:
+    """Do what the store lacks, then return the table's judgements. ``progress(kind, done, total)`` is called after
+    every job.
+
+    A job that fails is kept as {"error": …}: its cells get the verdict ``error``, and a later run tries it again.
+    """
+    settings = the_plan.settings
+    name = hashlib.sha256(json.dumps([job.key for job in the_plan.judging]).encode()).hexdigest()
+    store.begin_run(name, settings.to_plain(), [job.key for job in the_plan.judging])
+    measuring = [(job, (job, settings)) for job in the_plan.measuring]
+    _do(store, measuring, work_on, workers, progress, "searching")
+    judging = [(job, (job, str(store.path), settings.claims_dirs)) for job in the_plan.judging]
+    _do(store, judging, judge_one, workers, progress, "judging")
+    store.complete_run(name)
+    return judgements_of(store, [job.key for job in the_plan.judging])
+
+
+def _do(
+    store: Store,
+    jobs: list[tuple[Job, tuple[Any, ...]]],
+    function: Callable[..., Any],
+    workers: int,
+    progress: Callable[[str, int, int], None],
+    label: str,
+) -> None:
+    by_key = {job.key: (job, arguments) for job, arguments in jobs}
+    finished = {key for key in store.has(by_key) if not _failed(store.data(key))}
+    todo = [(key, arguments) for key, (_, arguments) in by_key.items() if key not in finished]
+    progress(label, len(finished), len(by_key))
+    for number, outcome in enumerate(engine.run(function, todo, workers=workers), len(finished) + 1):
+        job = by_key[outcome.key][0]
+        data, arrays = {"error": outcome.error}, {}
+        if not outcome.error:
+            data, arrays = (outcome.value, {}) if job.kind == "judge" else (outcome.value.data, outcome.value.arrays)
+        store.put(outcome.key, kind=job.kind, spec=job.spec, data=data, arrays=arrays, wall_s=outcome.wall_s)
+        progress(label, number, len(by_key))
+
+
+def _failed(data: Any) -> bool:
+    return isinstance(data, dict) and "error" in data
+
+
+def judgements_of(store: Store, keys: list[str]) -> list[Judgement]:
+    """The judgements of judge jobs in their order; a judge job that itself failed raises RuntimeError with its
+    reason.
+    """
+    found = []
+    for key in keys:
+        data = store.data(key)
+        if _failed(data):
+            raise RuntimeError(f"judging failed: {data['error']}")
+        found += [Judgement(**plain) for plain in data]
+    return found
+
+
+def sources_of(store: Store, the_plan: Plan) -> list[str]:
+    """What real input was read, each once."""
+    lines = []
+    for job in the_plan.measuring:
+        if job.spec["kind"] == "measure" and job.spec["input"] == "data":
+            lines.append(store.data(job.key).get("source", ""))
+    return sorted(set(filter(None, lines)))

@@ -1,0 +1,178 @@
+"""The store: one SQLite file (WAL), written by the parent process only, from which every table is a pure function.
+
+A row of ``jobs`` is a finished job under its key; a row of ``runs`` is a plan (which jobs make up a table, in which
+order). Killing the process at any moment loses at most the jobs in flight.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+from safetensors.numpy import load, save
+
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS jobs (
+    key TEXT PRIMARY KEY, kind TEXT NOT NULL, spec TEXT NOT NULL, data TEXT NOT NULL, arrays BLOB NOT NULL,
+    wall_s REAL NOT NULL, finished TEXT NOT NULL DEFAULT (datetime('now'))
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS runs (
+    id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, settings TEXT NOT NULL, keys TEXT NOT NULL,
+    started TEXT NOT NULL DEFAULT (datetime('now')), completed TEXT
+);
+"""
+
+
+class StoreError(Exception):
+    """The store cannot be used: one line that says which file, why, and what to do."""
+
+
+class Store:
+    """Open a store, creating it if ``writable``. Use as a context manager.
+
+    Writing takes an exclusive lock (``<file>.lock``) that dies with the process; reading needs none.
+    """
+
+    def __init__(self, path: Path, *, writable: bool) -> None:
+        self.path = path
+        self._lock: FileLock | None = None
+        if path.is_dir():
+            raise StoreError(f'Store "{path}" is a folder. Give a file name, for example "{path / "odernn.sqlite"}".')
+        if writable:
+            self._take_lock()
+        elif not path.exists():
+            raise StoreError(f'Store "{path}" does not exist. Run `odernn verify --store {path}` first.')
+        try:
+            self._database = self._open(writable)
+        except BaseException:
+            self._release()
+            raise
+
+    def _open(self, writable: bool) -> sqlite3.Connection:
+        try:
+            database = sqlite3.connect(self.path, isolation_level=None)
+            version = database.execute("PRAGMA user_version").fetchone()[0]
+            if version > SCHEMA_VERSION:
+                database.close()
+                raise StoreError(
+                    f'Store "{self.path}" has schema {version}, this odernn knows {SCHEMA_VERSION}: it was written by '
+                    "a newer odernn. Update odernn, or choose another file with --store."
+                )
+            if writable:
+                database.execute("PRAGMA journal_mode = WAL")
+                database.execute("PRAGMA synchronous = NORMAL")
+                database.executescript(_SCHEMA)
+                database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            elif version == 0:
+                database.close()
+                raise StoreError(
+                    f'Store "{self.path}" holds no odernn tables. Run `odernn verify --store {self.path}`.'
+                )
+            return database
+        except sqlite3.Error as error:
+            raise StoreError(
+                f'Store "{self.path}" cannot be opened: {error}. Check the file and its folder, or choose another '
+                "with --store."
+            ) from None
+
+    def _take_lock(self) -> None:
+        lock = FileLock(f"{self.path}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise StoreError(
+                f'Store "{self.path}" is in use by another run. Wait for it to end, or choose another file with '
+                "--store."
+            ) from None
+        except OSError as error:
+            raise StoreError(
+                f'Store "{self.path}" cannot be written: {error.strerror or error}. Choose another file with --store.'
+            ) from None
+        self._lock = lock
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def close(self) -> None:
+        self._database.close()
+        self._release()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def has(self, keys: Iterable[str]) -> set[str]:
+        """Those of the keys whose job is finished."""
+        return {key for key in keys if self._database.execute("SELECT 1 FROM jobs WHERE key = ?", (key,)).fetchone()}
+
+    def put(
+        self, key: str, *, kind: str, spec: dict[str, Any], data: Any, arrays: dict[str, np.ndarray], wall_s: float
+    ) -> None:
+        """Keep a finished job. StoreError if the disk is full or the file has become unwritable; earlier jobs stay."""
+        row = (
+            key,
+            kind,
+            json.dumps(spec, ensure_ascii=False),
+            json.dumps(data, ensure_ascii=False),
+            save(arrays),
+            wall_s,
+        )
+        self._write(
+            "INSERT OR REPLACE INTO jobs (key, kind, spec, data, arrays, wall_s) VALUES (?, ?, ?, ?, ?, ?)", row
+        )
+
+    def data(self, key: str) -> Any:
+        """The JSON data of a finished job. KeyError if there is none."""
+        row = self._database.execute("SELECT data FROM jobs WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise KeyError(key)
+        return json.loads(row[0])
+
+    def arrays(self, key: str) -> dict[str, np.ndarray]:
+        """The arrays of a finished job. KeyError if there is none."""
+        row = self._database.execute("SELECT arrays FROM jobs WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise KeyError(key)
+        return load(row[0])
+
+    def begin_run(self, name: str, settings: dict[str, Any], keys: list[str]) -> None:
+        """Record a plan: the judge jobs that make up its table, in order. The same plan again is the same run."""
+        self._write("DELETE FROM runs WHERE name = ?", (name,))
+        self._write(
+            "INSERT INTO runs (name, settings, keys) VALUES (?, ?, ?)",
+            (name, json.dumps(settings, ensure_ascii=False), json.dumps(keys)),
+        )
+
+    def complete_run(self, name: str) -> None:
+        self._write("UPDATE runs SET completed = datetime('now') WHERE name = ?", (name,))
+
+    def latest_run(self) -> tuple[dict[str, Any], list[str], bool]:
+        """(settings, judge keys, whether it completed) of the run begun last. StoreError if there is none."""
+        query = "SELECT settings, keys, completed FROM runs ORDER BY id DESC LIMIT 1"
+        row = self._database.execute(query).fetchone()
+        if row is None:
+            raise StoreError(f'Store "{self.path}" holds no run yet. Run `odernn verify --store {self.path}`.')
+        return json.loads(row[0]), json.loads(row[1]), row[2] is not None
+
+    def _write(self, statement: str, values: tuple[Any, ...]) -> None:
+        try:
+            self._database.execute(statement, values)
+        except sqlite3.Error as error:
+            raise StoreError(
+                f'Store "{self.path}" cannot be written: {error}. What was finished is kept: free some space and run '
+                "the same command again."
+            ) from None

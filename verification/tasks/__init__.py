@@ -1,0 +1,1 @@
+"""Data sets and synthetic tasks: where real input comes from. Import the module you need."""

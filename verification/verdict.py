@@ -1,0 +1,92 @@
+"""Verdicts: what the evidence allows to say, and how verdicts add up. Plain data in, plain data out (DESIGN.md,
+Verdicts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+REFUTED = "refuted"
+ERROR = "error"
+SUSPECT = "suspect"
+INCONCLUSIVE = "inconclusive"
+NOT_REFUTED = "not-refuted"
+VACUOUS = "vacuous"
+INAPPLICABLE = "inapplicable"
+PROVED = "proved"
+
+PRECEDENCE = (REFUTED, ERROR, SUSPECT, INCONCLUSIVE, NOT_REFUTED, PROVED, VACUOUS, INAPPLICABLE)
+"""When verdicts of several cells are added up, the first of these that occurs; ``proved`` needs every cell (see
+aggregate).
+"""
+
+THEOREM_TESTED = "theorem, tested"
+"""How ``not-refuted`` of a library theorem is shown: it has a proof, and the adversaries did not break it."""
+
+
+def aggregate(verdicts: Iterable[str]) -> str:
+    """refuted > error > suspect > inconclusive > not-refuted > vacuous > inapplicable; proved only if all cells are.
+
+    Inapplicable cells say nothing and are left out as long as another cell speaks; a mixture of proved and vacuous
+    cells is a bound that was not refuted anywhere: ``not-refuted`` would claim a search, so it is ``vacuous``.
+    """
+    cells = [verdict for verdict in verdicts]
+    if unknown := set(cells) - set(PRECEDENCE):
+        raise ValueError(f"Unknown verdict {sorted(unknown)[0]!r}; known are {', '.join(PRECEDENCE)}.")
+    speaking = [verdict for verdict in cells if verdict != INAPPLICABLE]
+    if not speaking:
+        return INAPPLICABLE
+    if all(verdict == PROVED for verdict in speaking):
+        return PROVED
+    for verdict in (REFUTED, ERROR, SUSPECT, INCONCLUSIVE, NOT_REFUTED, VACUOUS):
+        if verdict in speaking:
+            return verdict
+    raise AssertionError("unreachable")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One cell of the ledger: a claim's part on one layer of one domain. Logs are natural; None = not available.
+
+    ``slack`` = log10(bound) − log10(worst) at ``critical_step``, the n at which worst/bound is largest, of the trial at
+    ``point``. ``log_bound`` and ``log_exact`` (thm-S) belong to ``step``: N, and then ``log_worst`` is the largest
+    value over n ≤ N; or, if refuted, the violated n of the witness. ``log_data`` and ``log_range`` are the largest
+    values over n on real input and on the worst input in the data's range, for the row's own network.
+    """
+
+    claim: str
+    domain: str
+    layer: int
+    quantity: str
+    norm: str
+    symbol: str
+    reading: str
+    verdict: str
+    because: str
+    origin: str = "published"
+    point: str = ""
+    step: int | None = None
+    critical_step: int | None = None
+    log_bound: float | None = None
+    log_data: float | None = None
+    log_range: float | None = None
+    log_worst: float | None = None
+    log_exact: float | None = None
+    slack: float | None = None
+    evaluations: int = 0
+    control: float | None = None
+    adversary: str = ""
+    dominated_by: str = ""
+    witness: str = ""
+
+    def to_plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def shown(self) -> str:
+        """The verdict as a table shows it."""
+        if self.origin == "library" and self.verdict == NOT_REFUTED:
+            return THEOREM_TESTED
+        return self.verdict

@@ -1,0 +1,323 @@
+"""Witnesses: files from which anyone can replay a refutation. Strict JSON, no code, no pickles; tensors beside it
+when large.
+
+``check`` recomputes everything from the exact numbers: premises, trajectory and bound in ball arithmetic and in the
+independent second back-end, and compares what the file records with what it finds. It uses no search code and no torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from verification.certify import balls, limit, second
+from verification.certify.limit import LimitData
+from verification.claim import Claim, ClaimError, Part, Registry
+from verification.instance import (
+    Instance,
+    InstanceError,
+    decode_number,
+    encode_number,
+    from_plain,
+    strict_fields,
+    to_plain,
+)
+from verification.tasks.published import ROWS
+
+FORMAT = "odernn-witness"
+VERSION = 1
+MAX_BYTES = 64 * 2**20
+INLINE_BYTES = 64 * 2**10
+SECOND_BITS = (256, 1024, 4096)
+DIGITS = 10
+
+
+class WitnessError(ValueError):
+    """A file that is no witness: says which field is wrong and what was expected."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An instance said to violate one part of a claim at one step, with the enclosures recorded when it was found.
+
+    ``steps`` is N of the statement (T = N·dt). ``reading`` is "" unless the claim is asymptotic: then "printed" (α,
+    dt and N are those of a row of Table 6) or "limit" (``limit`` holds the data for which it fails at every dt ≤ dt₀).
+    """
+
+    claim: str
+    quantity: str
+    norm: str
+    layer: int
+    step: int
+    steps: int
+    instance: Instance
+    log_measured: str
+    log_bound: str
+    reading: str = ""
+    limit: LimitData | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether the witness certifies, and every sentence of the evidence."""
+
+    certified: bool
+    lines: tuple[str, ...]
+
+
+def record(value: float) -> str:
+    """A logarithm as the file records it: ``DIGITS`` significant digits."""
+    return f"{value:.{DIGITS - 1}e}"
+
+
+def to_json(witness: Witness) -> str:
+    """The witness as strict JSON text."""
+    plain: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "claim": witness.claim,
+        "quantity": witness.quantity,
+        "norm": witness.norm,
+        "layer": witness.layer,
+        "step": witness.step,
+        "steps": witness.steps,
+        "log_measured": witness.log_measured,
+        "log_bound": witness.log_bound,
+        "reading": witness.reading,
+        "limit": None,
+        "instance": to_plain(witness.instance),
+    }
+    if witness.limit is not None:
+        data = witness.limit
+        plain["limit"] = {
+            name: encode_number(getattr(data, name)) for name in ("alpha", "horizon", "c", "amplitude", "dt")
+        } | {"layer": data.layer}
+    return json.dumps(plain, ensure_ascii=False, indent=1)
+
+
+def from_json(text: str) -> Witness:
+    """Parse strictly. Raises WitnessError for anything that is not exactly a witness."""
+    try:
+        plain = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise WitnessError(f"not JSON: {error}. The file is damaged or truncated.") from None
+    try:
+        return _from_plain(plain)
+    except InstanceError as error:
+        raise WitnessError(str(error)) from None
+
+
+def _from_plain(plain: Any) -> Witness:
+    types: dict[str, type] = {
+        "format": str, "version": int, "claim": str, "quantity": str, "norm": str, "layer": int, "step": int,
+        "steps": int, "log_measured": str, "log_bound": str, "reading": str, "limit": object, "instance": dict,
+    }  # fmt: skip
+    fields = strict_fields(plain, "witness", types)
+    if fields["format"] != FORMAT:
+        raise WitnessError(f'format is {fields["format"]!r}, expected "{FORMAT}".')
+    if fields["version"] != VERSION:
+        raise WitnessError(f"version is {fields['version']}, this odernn reads version {VERSION}. Update odernn.")
+    instance = from_plain(fields["instance"])
+    if not 1 <= fields["layer"] <= len(instance.layers):
+        raise WitnessError(f"layer is {fields['layer']}, but the instance has {len(instance.layers)} layers.")
+    if not 1 <= fields["step"] <= instance.steps:
+        raise WitnessError(f"step is {fields['step']}, but the instance has {instance.steps} inputs.")
+    if not fields["step"] <= fields["steps"] <= 10**9:
+        raise WitnessError(
+            f"steps is {fields['steps']}; expected at least step = {fields['step']} and at most 1000000000."
+        )
+    names = ("claim", "quantity", "norm", "layer", "step", "steps", "log_measured", "log_bound", "reading")
+    return Witness(instance=instance, limit=_limit(fields["limit"]), **{name: fields[name] for name in names})
+
+
+def _limit(plain: Any) -> LimitData | None:
+    if plain is None:
+        return None
+    names = ("alpha", "horizon", "c", "amplitude", "dt")
+    fields = strict_fields(plain, "limit", {name: str for name in names} | {"layer": int})
+    numbers = {name: decode_number(fields[name], f"limit.{name}") for name in names}
+    for name in ("alpha", "horizon", "amplitude", "dt"):
+        if not 0 < numbers[name] <= 10**9:
+            raise WitnessError(f"limit.{name}: {fields[name]} is not in (0, 10^9].")
+    if abs(numbers["c"]) > 10**4 or not 1 <= fields["layer"] <= 64:
+        raise WitnessError("limit: c must be at most 10^4 in modulus and layer 1 to 64.")
+    return LimitData(layer=fields["layer"], **numbers)
+
+
+def read(path: Path) -> Witness:
+    """The witness in a file of at most ``MAX_BYTES``; inputs kept in a .safetensors file beside it are put back."""
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise WitnessError(f"{size} bytes; a witness has at most {MAX_BYTES}.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise WitnessError(f"not UTF-8 text (byte {error.start}). The file is damaged.") from None
+    return from_json(_restored(text, path))
+
+
+def write(witness: Witness, path: Path) -> None:
+    """Write atomically. If the text exceeds ``INLINE_BYTES``, long float inputs go to ``<stem>.safetensors`` beside
+    it.
+    """
+    text = to_json(witness)
+    if len(text.encode()) > INLINE_BYTES:
+        text = _moved_out(text, witness.instance, path)
+    _replace(path, text.encode())
+
+
+def _replace(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_bytes(content)
+    temporary.replace(path)
+
+
+def _moved_out(text: str, instance: Instance, path: Path) -> str:
+    """The JSON text with the runs replaced by a reference, if every input is a float64 with one value for all
+    channels.
+    """
+    import numpy as np
+    from safetensors.numpy import save
+
+    values = [row[0] for _, row in instance.inputs.runs]
+    is_plain = all(len(row) == 1 for _, row in instance.inputs.runs)
+    if not is_plain or any(Fraction(float(value)) != value for value in values):
+        return text
+    counts = np.array([count for count, _ in instance.inputs.runs], dtype=np.int64)
+    content = save({"counts": counts, "values": np.array([float(v) for v in values], dtype=np.float64)})
+    tensors = path.with_suffix(".safetensors")
+    _replace(tensors, content)
+    plain = json.loads(text)
+    plain["instance"]["inputs"]["runs"] = {"file": tensors.name, "sha256": hashlib.sha256(content).hexdigest()}
+    return json.dumps(plain, ensure_ascii=False, indent=1)
+
+
+def _restored(text: str, path: Path) -> str:
+    """The inverse of ``_moved_out``; text without a reference passes unchanged."""
+    if '"sha256"' not in text:
+        return text
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        plain = json.loads(text)
+        reference = strict_fields(plain["instance"]["inputs"]["runs"], "runs", {"file": str, "sha256": str})
+        if Path(reference["file"]).name != reference["file"]:
+            raise WitnessError(f"runs.file {reference['file']!r} must lie beside the witness.")
+        tensors = path.with_name(reference["file"])
+        if not tensors.is_file() or tensors.stat().st_size > MAX_BYTES:
+            raise WitnessError(f'runs.file "{tensors}" is missing or too large. Keep it beside the witness.')
+        content = tensors.read_bytes()
+        if hashlib.sha256(content).hexdigest() != reference["sha256"]:
+            raise WitnessError(f'runs.file "{tensors.name}" does not have the recorded SHA-256: it was changed.')
+        arrays = load(content)
+        counts, values = arrays["counts"].tolist(), arrays["values"].tolist()
+        runs = [[count, [encode_number(Fraction(value))]] for count, value in zip(counts, values, strict=True)]
+        plain["instance"]["inputs"]["runs"] = runs
+        return json.dumps(plain)
+    except WitnessError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, SafetensorError) as error:
+        raise WitnessError(f"input runs are damaged: {type(error).__name__}: {error}") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of strict JSON")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field occurs twice")
+    return fields
+
+
+def part_of(claim: Claim, quantity: str, norm: str) -> Part:
+    """The claim's part with this quantity and norm; WitnessError if it has none."""
+    for part in claim.parts:
+        if (part.quantity, part.norm) == (quantity, norm):
+            return part
+    known = ", ".join(f"({part.quantity}, {part.norm})" for part in claim.parts)
+    raise WitnessError(f'claim "{claim.id}" has no part ({quantity}, {norm}); it has {known}.')
+
+
+def second_opinion(
+    claim: Claim, part: Part, instance: Instance, *, layer: int, step: int, steps: int
+) -> dict[str, Any]:
+    """The second back-end's decision, with precision escalated until it decides."""
+    plain = to_plain(instance)
+    answer: dict[str, Any] = {"status": "undecided", "measured": None, "bound": None}
+    for bits in SECOND_BITS:
+        answer = second.decide(
+            plain, layer=layer, step=step, steps=steps, quantity=part.quantity, norm=part.norm,
+            bound=part.second_bound, step_function=claim.system.second_step, bits=bits,
+        )  # fmt: skip
+        if answer["status"] != "undecided":
+            break
+    return answer
+
+
+def check(witness: Witness, registry: Registry) -> Check:
+    """Recompute everything with zero tolerance. Raises WitnessError if the claim or its system is not known."""
+    try:
+        claim = registry.get(witness.claim).claim
+    except ClaimError as error:
+        raise WitnessError(str(error)) from None
+    if claim.id != witness.claim:
+        raise WitnessError(f'claim is "{witness.claim}"; write the id "{claim.id}".')
+    if witness.instance.system != claim.system.name:
+        raise WitnessError(f'the instance runs "{witness.instance.system}", the claim is about "{claim.system.name}".')
+    part = part_of(claim, witness.quantity, witness.norm)
+    where = {"layer": witness.layer, "step": witness.step, "steps": witness.steps}
+    first = balls.decide(claim, part, witness.instance, **where)
+    lines = [
+        f"premise  {text}: margin {margin:.6g}, {'holds' if proved else 'NOT PROVED'}"
+        for text, margin, proved in first.premises
+    ]
+    lines.append(
+        f"balls    {first.status} at {first.bits} bits: log measured ≥ {first.measured[0]:.10g}, "
+        f"log bound ≤ {first.bound[1]:.10g}"
+    )
+    certified = first.is_refutation
+    if certified:
+        other = second_opinion(claim, part, witness.instance, **where)
+        certified = other["status"] == "violates"
+        lines.append(f"mpmath   {other['status']}: log measured {other['measured']}, log bound {other['bound']}")
+    for name, recorded, found in (
+        ("log_measured", witness.log_measured, first.measured[0]),
+        ("log_bound", witness.log_bound, first.bound[1]),
+    ):
+        if recorded != record(found):
+            certified = False
+            lines.append(f"recorded {name} = {recorded!r}, recomputed {record(found)}: the file was changed")
+    reading_holds, line = _check_reading(witness, claim, part)
+    if line:
+        lines.append(line)
+    return Check(certified and reading_holds, tuple(lines))
+
+
+def _check_reading(witness: Witness, claim: Claim, part: Part) -> tuple[bool, str]:
+    """What an asymptotic claim asks beyond one violation: a row of the paper's table, or every dt ≤ dt₀."""
+    if not claim.asymptotic:
+        return (not witness.reading and witness.limit is None), (
+            "" if not witness.reading else "reading  of a claim that has none"
+        )
+    top = witness.instance.layers[witness.layer - 1]
+    if witness.reading == "printed":
+        values = (witness.instance.alpha, tuple(layer.dt for layer in witness.instance.layers), witness.steps)
+        rows = [row.name for row in ROWS if (row.alpha, row.dt[: len(values[1])], row.steps) == values]
+        return bool(
+            rows
+        ), f"printed  α, dt and N of {rows[0]}" if rows else "printed  α, dt, N are in no row of Table 6"
+    if witness.reading != "limit" or witness.limit is None:
+        return False, "limit    missing: the claim is about dt → 0, and one dt alone proves nothing"
+    data = witness.limit
+    if (data.alpha, data.horizon, data.layer) != (witness.instance.alpha, witness.steps * top.dt, witness.layer):
+        return False, "limit    its α, T or layer are not those of the instance"
+    outcome = limit.check(claim, part, data)
+    return outcome.holds, f"limit    {outcome.because}"
