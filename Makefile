@@ -44,7 +44,7 @@ test-full: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q -n 2 -m "not gpu"
 
 bench: $(VENV)/.installed
-	@set -e; for script in benchmarks/*.py; do \
+	@set -e; for script in benchmarks/[!_]*.py; do \
 	  if [ ! -e "$$script" ]; then echo "benchmarks/ holds no script yet"; exit 0; fi; \
 	  echo "$$script"; $(BIN)/python "$$script"; \
 	done

@@ -31,6 +31,9 @@ CREATE TABLE IF NOT EXISTS runs (
 """
 
 
+_OWN_TABLES = {"jobs", "runs"}
+
+
 class StoreError(Exception):
     """The store cannot be used: one line that says which file, why, and what to do."""
 
@@ -44,12 +47,14 @@ class Store:
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path = path
         self._lock: FileLock | None = None
-        if path.is_dir():
-            raise StoreError(f'Store "{path}" is a folder. Give a file name, for example "{path / "odernn.sqlite"}".')
+        try:
+            problem = _problem(path, writable)
+        except OSError as error:
+            problem = f"cannot be reached: {error.strerror}. Choose another file with --store."
+        if problem:
+            raise StoreError(f'Store "{path}" {problem}')
         if writable:
             self._take_lock()
-        elif not path.exists():
-            raise StoreError(f'Store "{path}" does not exist. Run `odernn verify --store {path}` first.')
         try:
             self._database = self._open(writable)
         except BaseException:
@@ -57,35 +62,49 @@ class Store:
             raise
 
     def _open(self, writable: bool) -> sqlite3.Connection:
+        database = None
         try:
             database = sqlite3.connect(self.path, isolation_level=None)
-            version = database.execute("PRAGMA user_version").fetchone()[0]
-            if version > SCHEMA_VERSION:
-                database.close()
-                raise StoreError(
-                    f'Store "{self.path}" has schema {version}, this odernn knows {SCHEMA_VERSION}: it was written by '
-                    "a newer odernn. Update odernn, or choose another file with --store."
-                )
+            self._check_schema(database, writable)
             if writable:
                 database.execute("PRAGMA journal_mode = WAL")
                 database.execute("PRAGMA synchronous = NORMAL")
                 database.executescript(_SCHEMA)
                 database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            elif version == 0:
-                database.close()
-                raise StoreError(
-                    f'Store "{self.path}" holds no odernn tables. Run `odernn verify --store {self.path}`.'
-                )
             return database
-        except sqlite3.Error as error:
+        except (sqlite3.Error, StoreError) as error:
+            if database is not None:
+                database.close()
+            if isinstance(error, StoreError):
+                raise
             raise StoreError(
                 f'Store "{self.path}" cannot be opened: {error}. Check the file and its folder, or choose another '
                 "with --store."
             ) from None
 
+    def _check_schema(self, database: sqlite3.Connection, writable: bool) -> None:
+        """StoreError for a database of another program, of a newer odernn, or (to read) without tables."""
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if version < 0 or (version == 0 and tables - _OWN_TABLES):
+            raise StoreError(
+                f'Store "{self.path}" is the database of another program. Choose another file with --store.'
+            )
+        if version > SCHEMA_VERSION:
+            raise StoreError(
+                f'Store "{self.path}" has schema {version}, this odernn knows {SCHEMA_VERSION}: it was written by '
+                "a newer odernn. Update odernn, or choose another file with --store."
+            )
+        if version == 0 and not writable:
+            raise StoreError(f'Store "{self.path}" holds no odernn tables. Run `odernn verify --store {self.path}`.')
+
     def _take_lock(self) -> None:
         lock = FileLock(f"{self.path}.lock")
         try:
+            with open(
+                lock.lock_file, "ab"
+            ):  # the lock itself does not tell a folder without permission from a held lock
+                pass
             lock.acquire(timeout=0)
         except Timeout:
             raise StoreError(
@@ -117,12 +136,14 @@ class Store:
 
     def has(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys whose job is finished."""
-        return {key for key in keys if self._database.execute("SELECT 1 FROM jobs WHERE key = ?", (key,)).fetchone()}
+        return {key for key in keys if self._first("SELECT 1 FROM jobs WHERE key = ?", key)}
 
     def put(
         self, key: str, *, kind: str, spec: dict[str, Any], data: Any, arrays: dict[str, np.ndarray], wall_s: float
     ) -> None:
-        """Keep a finished job. StoreError if the disk is full or the file has become unwritable; earlier jobs stay."""
+        """Keep a finished job, NaN and infinities as they are (Python's JSON). StoreError if the disk is full or the
+        file has become unwritable; earlier jobs stay.
+        """
         row = (
             key,
             kind,
@@ -137,23 +158,22 @@ class Store:
 
     def data(self, key: str) -> Any:
         """The JSON data of a finished job. KeyError if there is none."""
-        row = self._database.execute("SELECT data FROM jobs WHERE key = ?", (key,)).fetchone()
+        row = self._first("SELECT data FROM jobs WHERE key = ?", key)
         if row is None:
             raise KeyError(key)
         return json.loads(row[0])
 
     def arrays(self, key: str) -> dict[str, np.ndarray]:
         """The arrays of a finished job. KeyError if there is none."""
-        row = self._database.execute("SELECT arrays FROM jobs WHERE key = ?", (key,)).fetchone()
+        row = self._first("SELECT arrays FROM jobs WHERE key = ?", key)
         if row is None:
             raise KeyError(key)
         return load(row[0])
 
     def begin_run(self, name: str, settings: dict[str, Any], keys: list[str]) -> None:
         """Record a plan: the judge jobs that make up its table, in order. The same plan again is the same run."""
-        self._write("DELETE FROM runs WHERE name = ?", (name,))
         self._write(
-            "INSERT INTO runs (name, settings, keys) VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO runs (name, settings, keys) VALUES (?, ?, ?)",
             (name, json.dumps(settings, ensure_ascii=False), json.dumps(keys)),
         )
 
@@ -163,10 +183,19 @@ class Store:
     def latest_run(self) -> tuple[dict[str, Any], list[str], bool]:
         """(settings, judge keys, whether it completed) of the run begun last. StoreError if there is none."""
         query = "SELECT settings, keys, completed FROM runs ORDER BY id DESC LIMIT 1"
-        row = self._database.execute(query).fetchone()
+        row = self._first(query)
         if row is None:
             raise StoreError(f'Store "{self.path}" holds no run yet. Run `odernn verify --store {self.path}`.')
         return json.loads(row[0]), json.loads(row[1]), row[2] is not None
+
+    def _first(self, query: str, *values: str) -> tuple[Any, ...] | None:
+        try:
+            row: tuple[Any, ...] | None = self._database.execute(query, values).fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(
+                f'Store "{self.path}" cannot be read: {error}. The file is damaged: move it away and run again.'
+            ) from None
+        return row
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
         try:
@@ -176,3 +205,18 @@ class Store:
                 f'Store "{self.path}" cannot be written: {error}. What was finished is kept: free some space and run '
                 "the same command again."
             ) from None
+
+
+def _problem(path: Path, writable: bool) -> str:
+    """Why the path cannot be a store, as the rest of a sentence that begins with its name; "" if nothing speaks
+    against it.
+    """
+    if path.is_dir():
+        return f'is a folder. Give a file name, for example "{path / "odernn.sqlite"}".'
+    if path.exists() and not path.is_file():
+        return "is no regular file. Choose another file with --store."
+    if writable and not path.parent.is_dir():
+        return f'cannot be made: the folder "{path.parent}" does not exist. Make it first.'
+    if not writable and not path.exists():
+        return f"does not exist. Run `odernn verify --store {path}` first."
+    return ""

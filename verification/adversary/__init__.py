@@ -10,10 +10,8 @@ import torch
 from verification.domains import SearchPoint
 from verification.instance import Group, Inputs, Instance, Layer
 
-AMPLITUDE = 12.0
-"""|x| of a saturating drive: tanh(12) = 1 − 7.6e-11, far enough below 1 that float rounding cannot carry a run above
-thm-S.
-"""
+AMPLITUDE = 10.0
+"""|x| of a saturating drive: tanh(10) = 1 − 4.1e-9, so far below 1 that rounding cannot carry a run above thm-S."""
 
 STEP_PARAMETER = 20.0
 """c of an adversary's neurons: σ̂(20) = 1 − 2.1e-9, so h is dt up to that."""
@@ -36,16 +34,16 @@ class Found:
 def chain(point: SearchPoint, layer: int, w: float, values: torch.Tensor, system: str) -> Instance:
     """A network in which every layer is one group of m equal neurons, driven by ``values`` (time,) in every channel.
 
-    Layer 1 sees x_n = values[n] (V = 1/d in every channel); layer l > 1 sees RELAY_WEIGHT · y^{l-1}. Layers below
+    Layer 1 sees x_n = values[n] (V = 1 in the first channel, else 0); layer l > 1 sees RELAY_WEIGHT · y^{l-1}. Layers below
     the target are linear (w = 0).
     """
     m, d = point.hidden_size, point.input_size
     layers = []
     for number in range(1, layer + 1):
         recurrent = Fraction(w) if number == layer else Fraction(0)
-        entry = (Fraction(1, d),) * d if number == 1 else (Fraction(RELAY_WEIGHT) / m,)
+        below = (Fraction(1),) + (Fraction(0),) * (d - 1) if number == 1 else (Fraction(RELAY_WEIGHT) / m,)
         group = Group(m, recurrent, Fraction(STEP_PARAMETER))
-        layers.append(Layer(point.dt[number - 1], (group,), (entry,)))
+        layers.append(Layer(point.dt[number - 1], (group,), (below,)))
     return Instance(point.alpha, tuple(layers), Inputs.from_values(values.tolist(), d), system)
 
 

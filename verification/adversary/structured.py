@@ -1,7 +1,8 @@
 """Structured inputs: square waves ("telegraph") and tones, phased to peak at the last step, near and at resonance.
 
-For w = 0 the square wave sgn sin((N − n + 1)θ) is the exact optimum of |y_N| up to tanh(12) (thm-S), its cosine that of
-|z_N|; detuned ones and nonzero w look for what the theorem would have missed. All variants run as one batch.
+Two square waves are *matched*: the signs of the system's own response to a small kick, read backwards in time, which is
+the best control of any recurrence that is linear in tanh. The others sweep the neighbourhood of the oscillator's resonance
+and nonzero w, and look for what linear theory would have missed. All variants run as one batch.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from verification.measure.hidden_state import run_layer
 from verification.system import System
 
 RECURRENT_WEIGHTS = (0.0, 1.0, -1.0, -4.0)
+KICK = 1e-4
 TIE = 1e-6
 """Variants within this share of the best count as equal; the first one (square wave before tone, w = 0 before
 others) is kept.
@@ -24,7 +26,7 @@ others) is kept.
 
 def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> list[Found]:
     """The best instance for each quantity at ``layer`` (from 1), over all waves × recurrent weights."""
-    waves = _waves(point, budget, layer)
+    waves = torch.cat([_matched(system, point, layer), _waves(point, budget, layer)], dim=1)
     w = torch.tensor(RECURRENT_WEIGHTS, dtype=torch.float64).repeat_interleave(waves.shape[1])
     inputs = waves.repeat(1, len(RECURRENT_WEIGHTS))
     below = inputs
@@ -45,6 +47,18 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> li
         instance = chain(point, layer, float(w[best]), inputs[:, best], system.name)
         found.append(Found("structured", quantity, instance, inputs.shape[1], finite))
     return found
+
+
+def _matched(system: System, point: SearchPoint, layer: int) -> torch.Tensor:
+    """(time, 2): −A sgn of the response of y and of z to a kick of size KICK at w = 0, the last step first."""
+    drive = torch.zeros(point.steps, 1, 1, dtype=torch.float64)
+    drive[0] = KICK
+    step_size = effective_steps(point)[layer - 1]
+    responses = run_layer(
+        system, drive, w=torch.zeros(1, dtype=torch.float64), step_size=step_size, alpha=float(point.alpha)
+    )
+    signs = torch.cat([response[:, :, 0] for response in responses], dim=1).flip(0) >= 0
+    return -AMPLITUDE * torch.where(signs, 1.0, -1.0).to(torch.float64)
 
 
 def _waves(point: SearchPoint, budget: Budget, layer: int) -> torch.Tensor:

@@ -103,6 +103,7 @@ def _measure(
                 h=[dt * logistic(number(group["c"])) for group in groups],
                 b=[number(group["bias"]) for group in groups],
                 v=[[number(entry) for entry in row] for row in entry["input_weights"]],
+                seen=[[s for s, entry in enumerate(row) if entry != "0"] for row in entry["input_weights"]],
                 y=[iv.mpf(0) for _ in groups],
                 z=[iv.mpf(0) for _ in groups],
             )
@@ -118,8 +119,8 @@ def _measure(
             for each in network:
                 for g in range(len(each.w)):
                     drive = each.b[g]
-                    for s, value in enumerate(source):
-                        drive = drive + weight[s] * each.v[g][s] * value
+                    for s in each.seen[g]:
+                        drive = drive + weight[s] * each.v[g][s] * source[s]
                     each.y[g], each.z[g] = step_function(each.y[g], each.z[g], drive, each.w[g], each.h[g], alpha, tanh)
                 source, weight = list(each.y), each.count
     if done != step:

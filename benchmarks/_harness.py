@@ -1,0 +1,95 @@
+"""Timing for the benchmark scripts: peers interleaved in one run, medians with spread, machine and versions
+recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import odernn
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds of one peer over the counted rounds; ``ratio`` is the median of reference/peer, round by round."""
+
+    name: str
+    median: float
+    smallest: float
+    largest: float
+    ratio: float
+
+
+def interleaved(peers: dict[str, Callable[[], Any]], *, rounds: int = 7, warmup: int = 1) -> list[Timing]:
+    """Time all peers in turn, ``rounds`` times after ``warmup`` uncounted ones. The first peer is the reference."""
+    samples: dict[str, list[float]] = {name: [] for name in peers}
+    for number in range(warmup + rounds):
+        for name, call in peers.items():
+            started = time.perf_counter()
+            call()
+            elapsed = 1e3 * (time.perf_counter() - started)
+            if number >= warmup:
+                samples[name].append(elapsed)
+    reference = next(iter(samples.values()))
+    return [
+        Timing(
+            name, statistics.median(values), min(values), max(values),
+            statistics.median(r / v for r, v in zip(reference, values, strict=True)),
+        )
+        for name, values in samples.items()
+    ]  # fmt: skip
+
+
+def machine() -> dict[str, Any]:
+    """Where and with what the numbers were measured; no host name, no path."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "odernn": odernn.__version__,
+        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )
+
+
+def report(name: str, cases: dict[str, list[Timing]], checks: dict[str, float]) -> None:
+    """Print a table and write ``results/<name>.json``; ``checks`` are the errors that were verified before timing."""
+    RESULTS.mkdir(exist_ok=True)
+    data = {
+        "benchmark": name,
+        "unit": "ms",
+        "machine": machine(),
+        "checked_errors": checks,
+        "cases": {case: [asdict(timing) for timing in timings] for case, timings in cases.items()},
+    }
+    (RESULTS / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n")
+    out = sys.stdout
+    for case, timings in cases.items():
+        out.write(f"{name}: {case}\n")
+        for timing in timings:
+            spread = f"{timing.smallest:8.1f} … {timing.largest:8.1f}"
+            out.write(f"  {timing.name:28s} {timing.median:9.1f} ms  ({spread})  reference/this {timing.ratio:6.2f}\n")

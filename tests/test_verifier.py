@@ -1,0 +1,90 @@
+"""The verifier on trial: planted falsehoods are refuted and replayed, true statements never are, controls do their
+work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from verification import run, witness
+from verification.claim import Registry
+from verification.store import Store
+from verification.verdict import NOT_REFUTED, PROVED, REFUTED, VACUOUS, Judgement
+
+PLANTED = Path(__file__).parent / "planted"
+FALSEHOODS = ("planted wrong bound", "planted wrong cell", "planted wrong tableau", "planted asymptotic")
+TRUTHS = ("sam-D.1-a", "thm-S", "thm-S-Q")
+CELLS = (("free", 1), ("printed nCIFAR", 1), ("printed psMNIST-128", 2))
+
+
+def only(plan: run.Plan, cells: Iterable[tuple[str, int]]) -> run.Plan:
+    """The part of a plan that judges these (domain, layer) cells."""
+    judging = [job for job in plan.judging if (job.spec["domain"], job.spec["layer"]) in set(cells)]
+    needed = {key for job in judging for key in job.needs}
+    return run.Plan(plan.settings, tuple(job for job in plan.measuring if job.key in needed), tuple(judging))
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return Registry((PLANTED,))
+
+
+@pytest.fixture(scope="module")
+def judgements(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> list[Judgement]:
+    """Planted and true claims through the whole chain: search, measure, control, certify, store."""
+    settings = run.Settings(claims=(*FALSEHOODS, *TRUTHS), claims_dirs=(str(PLANTED),))
+    plan = only(run.plan(settings, registry), CELLS)
+    assert len(plan.judging) == (len(FALSEHOODS) + len(TRUTHS)) * len(CELLS)
+    with Store(tmp_path_factory.mktemp("verifier") / "store.sqlite", writable=True) as store:
+        return run.execute(plan, store, workers=0)
+
+
+@pytest.mark.parametrize("claim", FALSEHOODS)
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+@pytest.mark.parametrize("quantity", ["position", "momentum"])
+def test_planted_falsehood_is_refuted(
+    judgements: list[Judgement], registry: Registry, claim: str, cell: tuple[str, int], quantity: str
+) -> None:
+    (found,) = [j for j in judgements if (j.claim, (j.domain, j.layer), j.quantity) == (claim, cell, quantity)]
+    assert found.verdict == REFUTED, found.because
+    assert found.slack is not None and found.slack < 0
+    check = witness.check(witness.from_json(found.witness), registry)
+    assert check.certified, check.lines
+    text = "\n".join(check.lines)
+    assert "balls    violates" in text and "mpmath   violates" in text
+
+
+def test_asymptotic_falsehood_is_refuted_in_both_readings(judgements: list[Judgement]) -> None:
+    found = {(j.domain, j.reading) for j in judgements if j.claim == "planted asymptotic" and j.verdict == REFUTED}
+    assert found == {("free", "limit"), ("printed nCIFAR", "printed"), ("printed psMNIST-128", "printed")}
+
+
+def test_true_statements_are_never_refuted(judgements: list[Judgement]) -> None:
+    true = [j for j in judgements if j.claim in TRUTHS]
+    assert len(true) == len(TRUTHS) * len(CELLS) * 2
+    assert {j.verdict for j in true} <= {NOT_REFUTED, PROVED, VACUOUS}
+    assert all(not j.witness for j in true)
+
+
+def test_adversaries_come_within_a_thousandth_of_the_exact_supremum_in_the_first_layer(
+    judgements: list[Judgement],
+) -> None:
+    first = [j for j in judgements if j.claim == "thm-S" and j.layer == 1]
+    assert len(first) == 4
+    assert all(j.slack is not None and abs(j.slack) < 5e-4 for j in first)
+
+
+def test_no_run_exceeds_the_exact_supremum(judgements: list[Judgement]) -> None:
+    product = [j for j in judgements if j.claim in TRUTHS and j.log_worst is not None]
+    assert len(product) == len(TRUTHS) * len(CELLS) * 2
+    assert all(j.log_worst <= j.log_exact + 1e-8 for j in product)
+
+
+def test_witness_of_one_claim_does_not_refute_another(judgements: list[Judgement], registry: Registry) -> None:
+    found = next(j for j in judgements if j.claim == "planted wrong bound" and j.quantity == "position")
+    text = found.witness.replace("planted wrong bound", "thm-S-Q")
+    assert text != found.witness
+    assert not witness.check(witness.from_json(text), registry).certified

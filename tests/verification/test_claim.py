@@ -1,0 +1,74 @@
+"""The registry: every claim file is found, ids and slugs are unique, and a wrong name suggests the nearest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from verification.claim import ClaimError, Part, Registry, slug
+
+CLAIM_FILE = """
+from odernn.tableau import Source
+from verification.claim import Claim, Part
+CLAIMS = (Claim(id={id!r}, source=Source("made", "-"), statement="made",
+                parts=(Part("position", "max", lambda s, n: 0 * s.time, lambda s, iv: iv.mpf(0)),)),)
+"""
+
+
+def test_registry_holds_the_published_state_bounds_and_the_theorems() -> None:
+    registry = Registry()
+    assert {"icml-C.1", "sam-D.1-a", "sam-D.1-b", "thm-S", "thm-S-Q"} <= {entry.claim.id for entry in registry}
+    assert all(entry.claim.statement and entry.claim.source.where for entry in registry)
+    assert {entry.claim.origin for entry in registry} == {"published", "library"}
+
+
+def test_claims_are_found_by_id_and_by_slug() -> None:
+    registry = Registry()
+    assert registry.get("icml-C.1") is registry.get("icml-c-1")
+    assert slug("icml-7 (inverse)") == "icml-7-inverse"
+
+
+@pytest.mark.parametrize(("wrong", "nearest"), [("icml-C1", "icml-C.1"), ("thm-S-K", "thm-S-Q"), ("sam", "sam-D.1")])
+def test_unknown_claim_suggests_the_nearest(wrong: str, nearest: str) -> None:
+    with pytest.raises(ClaimError, match=f'Unknown claim "{wrong}".*{nearest}'):
+        Registry().get(wrong)
+
+
+def test_extra_folder_adds_its_claims(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(CLAIM_FILE.format(id="mine"))
+    (tmp_path / "_helper.py").write_text("raise RuntimeError('not a claim file')")
+    assert Registry((tmp_path,)).get("mine").path == tmp_path / "mine.py"
+    assert len(Registry((tmp_path,))) == len(Registry()) + 1
+
+
+@pytest.mark.parametrize("taken", ["thm-S", "THM S"])
+def test_taken_id_or_slug_is_refused(tmp_path: Path, taken: str) -> None:
+    (tmp_path / "mine.py").write_text(CLAIM_FILE.format(id=taken))
+    with pytest.raises(ClaimError, match="is taken"):
+        Registry((tmp_path,))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "exports no CLAIMS"),
+        ("CLAIMS = [1]", "exports no CLAIMS"),
+        ("import nowhere_at_all", "fails on import"),
+    ],
+)
+def test_file_that_is_no_claim_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(ClaimError, match=message):
+        Registry((tmp_path,))
+
+
+def test_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ClaimError, match="does not exist"):
+        Registry((tmp_path / "nowhere",))
+
+
+@pytest.mark.parametrize(("quantity", "norm"), [("velocity", "max"), ("position", "l1")])
+def test_part_refuses_an_unknown_quantity_or_norm(quantity: str, norm: str) -> None:
+    with pytest.raises(ClaimError, match="quantity is one of"):
+        Part(quantity, norm, lambda s, n: 0, lambda s, iv: 0)

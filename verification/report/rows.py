@@ -1,0 +1,325 @@
+"""From judgements to what people read: the table, the summary, the refutations. Pure; no wall times, no dates.
+
+A row is a claim on one layer of one domain; its parts (position, momentum) are collapsed unless ``full``.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from verification import verdict
+from verification.domains import BUDGETS, FREE, free_points, printed_name, printed_rows
+from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, size
+from verification.report.table import Cell, Column, Table
+from verification.verdict import Judgement
+
+NETWORK_NAMES = {"unicornn": "UnICORNN"}
+LONGEST_NOTE = 60
+LABEL = "{:<10} "
+"""Lines of the summary begin with a word in a column of its own."""
+
+Key: TypeAlias = tuple[str, str, int, str, str]
+"""What a judgement is about: claim, domain, layer, quantity, norm."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a caption says about a run. ``judged`` of ``planned`` cells are done; equal unless it was cut short."""
+
+    version: str
+    budget: str
+    seed: int
+    sources: tuple[str, ...] = ()
+    claims_dirs: tuple[str, ...] = ()
+    judged: int = 0
+    planned: int = 0
+
+
+def key_of(judgement: Judgement) -> Key:
+    return judgement.claim, judgement.domain, judgement.layer, judgement.quantity, judgement.norm
+
+
+def _cell_of(judgement: Judgement) -> tuple[str, str, int]:
+    return judgement.claim, judgement.domain, judgement.layer
+
+
+# --- the table --------------------------------------------------------------------------------------------------
+
+COLUMNS = (
+    Column("claim"),
+    Column("network · domain"),
+    Column("quantity"),
+    Column("bound", "right"),
+    Column("on data", "right"),
+    Column("in range", "right"),
+    Column("worst found", "right"),
+    Column("exact (thm-S)", "right"),
+    Column("slack (decades)", "right"),
+    Column("verdict"),
+)
+AT = Column("at")
+
+
+def table(
+    judgements: Sequence[Judgement],
+    facts: Facts,
+    *,
+    full: bool = False,
+    among: Sequence[Judgement] | None = None,
+) -> Table:
+    """Rows in the order of the judgements. ``full``: a row a part, with its point.
+
+    Witnesses are numbered ``among`` the judgements of the whole run.
+    """
+    numbers = witness_numbers(judgements if among is None else among)
+    names = witness_names(judgements if among is None else among)
+    cells = [list(cell) for _, cell in groupby(judgements, _cell_of)]
+    groups = [[part] for part in judgements] if full else cells
+    return Table(
+        title="Bounds on the hidden state: promised, measured, worst found",
+        columns=(*COLUMNS, AT) if full else COLUMNS,
+        rows=tuple(_row(parts, numbers, full) for parts in groups),
+        caption=caption(judgements, facts),
+        records=tuple(record(judgement, facts, names) for judgement in judgements),
+    )
+
+
+def _row(parts: Sequence[Judgement], numbers: Mapping[Key, int], full: bool) -> tuple[str | Cell, ...]:
+    shown = collapsed(parts)
+    row = (
+        shown.claim,
+        network(shown),
+        shown.symbol,
+        size(shown.log_bound),
+        size(shown.log_data),
+        size(shown.log_range),
+        size(shown.log_worst),
+        size(shown.log_exact),
+        decades(shown.slack),
+        _verdict(shown, [numbers[key_of(part)] for part in parts if key_of(part) in numbers]),
+    )
+    return (*row, shown.point or NOT_AVAILABLE) if full else row
+
+
+def collapsed(parts: Sequence[Judgement]) -> Judgement:
+    """The part with the smallest slack among those that carry the verdict of the cell, with that verdict.
+
+    Only those: beside "refuted" or "vacuous" the numbers of another part would explain nothing.
+    """
+    total = verdict.aggregate(part.verdict for part in parts)
+    carriers = [part for part in parts if part.verdict == total] or list(parts)
+    least = min(carriers, key=lambda part: math.inf if part.slack is None else part.slack)
+    return replace(least, verdict=total)
+
+
+def network(judgement: Judgement) -> str:
+    """The network and the domain: "psMNIST-128, layer 1 · printed", "UnICORNN, layer 2 · free"."""
+    layer = f"layer {judgement.layer}"
+    if judgement.domain == FREE:
+        system = str(judgement.to_plain().get("system", "unicornn"))
+        return f"{NETWORK_NAMES.get(system, system)}, {layer} · free"
+    for row in printed_rows():
+        if judgement.domain == printed_name(row):
+            chosen = [note.removesuffix(" chosen") for note in row.notes if note.endswith(" chosen")]
+            mark = f" ({', '.join(chosen)} chosen)" if chosen else ""
+            return f"{row.name}{mark}, {layer} · printed"
+    return f"{judgement.domain}, {layer}"
+
+
+def _verdict(judgement: Judgement, witnesses: Sequence[int]) -> Cell:
+    if judgement.verdict == verdict.REFUTED:
+        which = ", ".join(map(str, witnesses))
+        return Cell(f" (witness {which})" if which else "", strong=judgement.shown)
+    note = _note(judgement)
+    return Cell(f"{judgement.shown} ({note})" if note else judgement.shown)
+
+
+def _note(judgement: Judgement) -> str:
+    """In few words, why; ``because`` has all of them, the short form before its first colon."""
+    if judgement.verdict == verdict.NOT_REFUTED:
+        power = f", power control {judgement.control:.2f}" if judgement.control is not None else ""
+        return f"{count(judgement.evaluations)} evaluations{power}"
+    head, _, rest = judgement.because.partition(": ")
+    note = rest if head == "no admissible instance" and rest else head
+    return note if len(note) <= LONGEST_NOTE else note[: LONGEST_NOTE - 1] + "…"
+
+
+def record(judgement: Judgement, facts: Facts, names: Mapping[Key, str]) -> dict[str, Any]:
+    """Every field, logs unrounded. ``witness`` is the name of its file; NaN raises ValueError, infinite is None."""
+    plain = judgement.to_plain() | {"witness": names.get(key_of(judgement), ""), "shown": judgement.shown}
+    measured = judgement.log_data is not None
+    plain |= {"source": "; ".join(facts.sources) if measured else "", "trained": False if measured else None}
+    for name, value in plain.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            if math.isnan(value) or (value == math.inf and name.startswith("log_")):
+                raise ValueError(f"{judgement.claim}, {judgement.domain}, layer {judgement.layer}: {name} is {value}.")
+            plain[name] = None
+    return plain
+
+
+# --- the caption ------------------------------------------------------------------------------------------------
+
+
+def caption(judgements: Sequence[Judgement], facts: Facts) -> tuple[str, ...]:
+    """What one has to know to read, and to repeat, the table."""
+    lines = [f"odernn {facts.version}, float64, budget {facts.budget}, seed {facts.seed}."]
+    if facts.judged != facts.planned:
+        lines.append(f"Incomplete: {facts.judged} of {facts.planned} cells are judged.")
+    if facts.sources:
+        networks = "networks of Table 6 untrained, initialised as in the paper"
+        lines.append(f"On data: {'; '.join(facts.sources)}; {networks}. In range: the same, worst input in [0, 1].")
+    if tried := _tried(facts.budget):
+        lines.append(tried)
+    lines.append(
+        "bound, exact: at n = N, where refuted at the violated n. on data, in range, worst found: largest over "
+        "n ≤ N. slack: least log₁₀(bound/worst) over n."
+    )
+    lines += _inferred(judgements)
+    lines += _readings(judgements)
+    lines += _dominated(judgements)
+    return tuple(lines)
+
+
+def _tried(budget_name: str) -> str:
+    budget = BUDGETS.get(budget_name)
+    if budget is None:
+        return ""
+    return (
+        f"Tried: {len(free_points(budget))} points (α, dt, N) of the free domain and the {len(printed_rows())} networks "
+        f"of Table 6, in every layer, with structured inputs and, for N ≤ {budget.beam_steps}, a beam of width "
+        f"{budget.beam_width}. Power control: worst found / optimum of a problem whose optimum is known."
+    )
+
+
+def _inferred(judgements: Iterable[Judgement]) -> list[str]:
+    domains = {judgement.domain for judgement in judgements}
+    notes = [f"{row.name} {', '.join(row.notes)}" for row in printed_rows() if row.notes and printed_name(row) in domains]
+    return [f"Not printed in Table 6: {'; '.join(notes)}."] if notes else []
+
+
+def _readings(judgements: Iterable[Judgement]) -> list[str]:
+    """How "dt sufficiently small" was read, by claim."""
+    found: dict[str, list[str]] = {}
+    for judgement in judgements:
+        readings = found.setdefault(judgement.claim, [])
+        if judgement.reading and judgement.reading not in readings:
+            readings.append(judgement.reading)
+    words = {"limit": "free in the limit dt → 0", "printed": "printed at the published dt"}
+    return [
+        f"Reading of {claim} (asymptotic): {', '.join(words.get(reading, reading) for reading in readings)}."
+        for claim, readings in found.items()
+        if readings
+    ]
+
+
+def _dominated(judgements: Iterable[Judgement]) -> list[str]:
+    by: dict[str, dict[str, None]] = {}
+    for judgement in judgements:
+        if judgement.dominated_by:
+            by.setdefault(judgement.dominated_by, {})[judgement.claim] = None
+    return [f"Dominated by {sharper}: {', '.join(claims)}." for sharper, claims in by.items()]
+
+
+# --- summary, refutations, expectations ---------------------------------------------------------------------------
+
+
+def summary(judgements: Sequence[Judgement]) -> str:
+    """One line: how many claims came out how, each added up over all its cells."""
+    by_claim: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        by_claim.setdefault(judgement.claim, []).append(judgement)
+    totals = [replace(parts[0], verdict=verdict.aggregate(p.verdict for p in parts)) for parts in by_claim.values()]
+    order = {name: number for number, name in enumerate(verdict.PRECEDENCE)}
+    counts = Counter(total.shown for total in sorted(totals, key=lambda total: order[total.verdict]))
+    cells = len({_cell_of(judgement) for judgement in judgements})
+    domains = len({judgement.domain for judgement in judgements})
+    shown = " · ".join(f"{number} {name}" for name, number in counts.items()) or "none"
+    return (
+        LABEL.format("claims")
+        + f"{_plural(len(by_claim), 'claim')} tried on {_plural(domains, 'domain')}, {_plural(cells, 'cell')}: {shown}"
+    )
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def refutations(judgements: Sequence[Judgement], folder: str, claims_dirs: Sequence[str] = ()) -> list[str]:
+    """Two lines a refuted part: what was found, and how to replay it from its witness in ``folder``."""
+    names, numbers = witness_names(judgements), witness_numbers(judgements)
+    options = "".join(f" --claims {shlex.quote(each)}" for each in claims_dirs)
+    lines = []
+    for judgement in judgements:
+        if judgement.verdict == verdict.REFUTED:
+            lines.append(LABEL.format("refuted") + _sentence(judgement))
+        if key_of(judgement) in names:
+            path = shlex.quote(f"{folder}/{names[key_of(judgement)]}")
+            replay = f"witness {numbers[key_of(judgement)]}; replay: odernn witness verify {path}{options}"
+            lines.append(LABEL.format("") + replay)
+    return lines
+
+
+def _sentence(judgement: Judgement) -> str:
+    where = f"{judgement.claim}  {judgement.domain} domain, layer {judgement.layer}  {judgement.symbol}"
+    if judgement.log_worst is None or judgement.log_bound is None:
+        return f"{where}  {judgement.because}"
+    measured, bound = apart(judgement.log_worst, judgement.log_bound)
+    point = f" ({judgement.point})" if judgement.point else ""
+    step = f" at n = {judgement.step}" if judgement.step is not None else ""
+    return f"{where}  measured {measured} > bound {bound}{step}{point}, {judgement.because}"
+
+
+def witness_numbers(judgements: Iterable[Judgement]) -> dict[Key, int]:
+    """Witnesses are numbered from 1 in the order of the judgements."""
+    found = [key_of(judgement) for judgement in judgements if judgement.witness]
+    return {key: number for number, key in enumerate(found, 1)}
+
+
+def witness_names(judgements: Sequence[Judgement]) -> dict[Key, str]:
+    """A file name for every witness that depends on nothing but what it is about."""
+    from verification.claim import slug
+
+    names = {}
+    for judgement, label in zip(judgements, _labels(judgements), strict=True):
+        if judgement.witness:
+            place = f"{slug(judgement.claim)}-{slug(judgement.domain)}-layer{judgement.layer}"
+            names[key_of(judgement)] = f"{place}-{label}.json"
+    return names
+
+
+def verdicts(judgements: Sequence[Judgement]) -> dict[str, str]:
+    """{"<claim> | <domain> | layer <k> | <quantity>": verdict}, what ``--expect`` pins."""
+    return {
+        f"{judgement.claim} | {judgement.domain} | layer {judgement.layer} | {label}": judgement.verdict
+        for judgement, label in zip(judgements, _labels(judgements), strict=True)
+    }
+
+
+def _labels(judgements: Sequence[Judgement]) -> list[str]:
+    """The quantity of each; with its norm where a claim bounds the same quantity in two norms."""
+    times = Counter((*_cell_of(judgement), judgement.quantity) for judgement in judgements)
+    return [
+        judgement.quantity
+        if times[(*_cell_of(judgement), judgement.quantity)] == 1
+        else f"{judgement.quantity}-{judgement.norm}"
+        for judgement in judgements
+    ]
+
+
+def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[str]:
+    """One sentence for each cell whose verdict is not the expected one, is missing, or was not expected."""
+    lines = []
+    for cell in dict.fromkeys([*expected, *found]):
+        if cell not in found:
+            lines.append(f"{cell}: expected {expected[cell]}, but it was not judged")
+        elif cell not in expected:
+            lines.append(f"{cell}: {found[cell]}, but it is not in the list of expectations")
+        elif found[cell] != expected[cell]:
+            lines.append(f"{cell}: {found[cell]}, expected {expected[cell]}")
+    return lines

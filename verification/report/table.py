@@ -1,0 +1,56 @@
+"""A table, as every format gets it: cells for people, and records at full precision for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+
+@dataclass(frozen=True)
+class Column:
+    """``width``: a longer cell is wrapped there, by the formats that can."""
+
+    name: str
+    align: Literal["left", "right"] = "left"
+    width: int | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Text of which the part in front, ``strong``, is set in bold by the formats that can."""
+
+    text: str
+    strong: str = ""
+
+    def __str__(self) -> str:
+        return self.strong + self.text
+
+
+Entry: TypeAlias = str | Cell
+
+
+@dataclass(frozen=True)
+class Table:
+    """``rows`` are for people. ``records`` hold every field, unrounded, one a judgement; None: the rows themselves."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    caption: tuple[str, ...] = ()
+    records: tuple[Mapping[str, Any], ...] | None = None
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f'Table "{self.title}": row {number} has {len(row)} cells for {len(self.columns)} columns.'
+                )
+
+    @property
+    def data(self) -> Sequence[Mapping[str, Any]]:
+        """What csv and json write."""
+        if self.records is not None:
+            return self.records
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, map(str, row), strict=True)) for row in self.rows]
