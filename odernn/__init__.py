@@ -1,45 +1,80 @@
 """odernn: ODE-derived recurrent networks as vector fields times numerical integrators.
 
 Importing this package does no work: every public name is fetched from its module at first use, so exact
-tableau algebra never pays for torch.
+tableau algebra never pays for torch. No function has the name of a module of the package: importing
+``odernn.x`` sets the attribute x, which would then be the module.
 
-    >>> from odernn import tableaus
-    >>> from odernn.symplecticity import symplecticity
-    >>> print(symplecticity(tableaus.STOERMER_VERLET))
-    Certificate(symplectic: yes, exact, defect = 0)
+    >>> from odernn import algebraic_stability, order, tableaus
+    >>> order(tableaus.GAUSS_2).value
+    4
+    >>> print(algebraic_stability(tableaus.GAUSS_2))
+    Certificate(algebraically stable: yes, exact, M = 0)
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from odernn import cells, executions, fields, integrators, recurrence, symplecticity, tableaus
+    from odernn import cells, executions, families, fields, integrators, recurrence, tableau_files, tableaus
+    from odernn.adjoints import adjoint, composition, symmetry, symplectic_conjugate, transpose
     from odernn.cells.unicornn import UnICORNN
     from odernn.certificate import Certificate
+    from odernn.fact_sheet import facts
     from odernn.fields.oscillator import Oscillator
-    from odernn.tableau import ButcherTableau, PartitionedTableau, Q, Source
+    from odernn.nonlinear_stability import algebraic_stability, an_stability, b_stability, bn_stability, burrage_butcher
+    from odernn.order_conditions import embedded_order, first_same_as_last, order, principal_error, stiff_accuracy
+    from odernn.reducibility import are_equivalent, dj_reduction, hs_reduction, reduction
+    from odernn.simplifying_assumptions import quadrature_order, stage_order
+    from odernn.stability import (
+        a_stability,
+        i_stability,
+        imaginary_stability_interval,
+        l_stability,
+        limit_at_infinity,
+        real_stability_interval,
+        stability_function,
+    )
+    from odernn.symplectic_conditions import symplecticity
+    from odernn.tableau import ButcherTableau, Composition, PartitionedTableau, Q, Source
 
 __all__ = [
-    "ButcherTableau", "Certificate", "Oscillator", "PartitionedTableau", "Q", "Source", "UnICORNN",
-    "__version__", "cells", "executions", "fields", "integrators", "recurrence", "symplecticity", "tableaus",
+    "ButcherTableau", "Certificate", "Composition", "Oscillator", "PartitionedTableau", "Q", "Source", "UnICORNN",
+    "__version__", "a_stability", "adjoint", "algebraic_stability", "an_stability", "are_equivalent", "b_stability",
+    "bn_stability", "burrage_butcher", "cells", "composition", "dj_reduction", "embedded_order", "executions",
+    "facts", "families", "fields", "first_same_as_last", "hs_reduction", "i_stability",
+    "imaginary_stability_interval", "integrators", "l_stability", "limit_at_infinity", "order", "principal_error",
+    "quadrature_order", "real_stability_interval", "recurrence", "reduction", "stability_function", "stage_order",
+    "stiff_accuracy", "symmetry", "symplectic_conjugate", "symplecticity", "tableau_files", "tableaus", "transpose",
 ]  # fmt: skip
 
-_HOME = {
-    "ButcherTableau": "odernn.tableau",
-    "PartitionedTableau": "odernn.tableau",
-    "Q": "odernn.tableau",
-    "Source": "odernn.tableau",
-    "Certificate": "odernn.certificate",
-    "Oscillator": "odernn.fields.oscillator",
-    "UnICORNN": "odernn.cells.unicornn",
-}
-_MODULES = ("cells", "executions", "fields", "integrators", "recurrence", "symplecticity", "tableaus")
+_NAMES = {
+    "odernn.tableau": ("ButcherTableau", "Composition", "PartitionedTableau", "Q", "Source"),
+    "odernn.certificate": ("Certificate",),
+    "odernn.fields.oscillator": ("Oscillator",),
+    "odernn.cells.unicornn": ("UnICORNN",),
+    "odernn.fact_sheet": ("facts",),
+    "odernn.order_conditions": ("embedded_order", "first_same_as_last", "order", "principal_error", "stiff_accuracy"),
+    "odernn.simplifying_assumptions": ("quadrature_order", "stage_order"),
+    "odernn.stability": (
+        "a_stability", "i_stability", "imaginary_stability_interval", "l_stability", "limit_at_infinity",
+        "real_stability_interval", "stability_function",
+    ),
+    "odernn.nonlinear_stability": (
+        "algebraic_stability", "an_stability", "b_stability", "bn_stability", "burrage_butcher",
+    ),
+    "odernn.reducibility": ("are_equivalent", "dj_reduction", "hs_reduction", "reduction"),
+    "odernn.symplectic_conditions": ("symplecticity",),
+    "odernn.adjoints": ("adjoint", "composition", "symmetry", "symplectic_conjugate", "transpose"),
+}  # fmt: skip
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = ("cells", "executions", "families", "fields", "integrators", "recurrence", "tableau_files", "tableaus")
 
 
 def _version() -> str:
+    import importlib.metadata  # it takes longer than a verdict about a tableau
+
     try:
         return importlib.metadata.version("odernn")
     except importlib.metadata.PackageNotFoundError:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias
 
-from flint import fmpq
 from torch import Tensor
 
+from odernn.algebraic import nearest_float
 from odernn.tableau import ButcherTableau, PartitionedTableau, Row
 
 State: TypeAlias = tuple[Tensor, Tensor]
@@ -56,9 +56,7 @@ def step(
             forces[i] = field.force(_advance(y, pair.position.A[i], velocities, step_size), drive)
         else:
             velocities[i] = field.velocity(_advance(z, pair.momentum.A[i], forces, step_size))
-    return _advance(y, pair.position.b, velocities, step_size), _advance(
-        z, pair.momentum.b, forces, step_size
-    )
+    return _advance(y, pair.position.b, velocities, step_size), _advance(z, pair.momentum.b, forces, step_size)
 
 
 def _pair(tableau: ButcherTableau | PartitionedTableau) -> PartitionedTableau:
@@ -68,18 +66,12 @@ def _pair(tableau: ButcherTableau | PartitionedTableau) -> PartitionedTableau:
     return PartitionedTableau(tableau.name, tableau.source, tableau, tableau, tableau.order)
 
 
-def _advance(
-    start: Tensor, coefficients: Row, slopes: Mapping[int, Tensor], step_size: Tensor | float
-) -> Tensor:
+def _advance(start: Tensor, coefficients: Row, slopes: Mapping[int, Tensor], step_size: Tensor | float) -> Tensor:
     """start + h Σ_j coefficient_j slope_j. Slopes with coefficient 0 may not exist yet: not asked for."""
-    terms = [slopes[j] * _nearest_float(a) for j, a in enumerate(coefficients) if a != 0]
+    terms = [slopes[j] * nearest_float(a) for j, a in enumerate(coefficients) if a != 0]
     if not terms:
         return start
     increment = terms[0]
     for term in terms[1:]:
         increment = increment + term
     return start + step_size * increment
-
-
-def _nearest_float(value: fmpq) -> float:
-    return int(value.p) / int(value.q)

@@ -18,7 +18,6 @@ from typing import Any
 
 from odernn.bounds.numbers import Exact, Numbers
 from odernn.tableau import Source
-from verification.instance import Instance
 from verification.system import UNICORNN, System
 
 QUANTITIES = ("position", "momentum")
@@ -127,7 +126,10 @@ def slug(identifier: str) -> str:
 
 @dataclass(frozen=True)
 class Registered:
-    """A claim and where it came from; ``digest`` is the SHA-256 of its file's text."""
+    """A claim and where it came from.
+
+    ``digest`` is the SHA-256 of its file's text; in a user's folder, of all Python files there, which it may import.
+    """
 
     claim: Claim
     path: Path
@@ -144,25 +146,37 @@ class Registry:
     def __init__(self, extra: tuple[Path, ...] = ()) -> None:
         self._by_id: dict[str, Registered] = {}
         self._by_slug: dict[str, str] = {}
+        self._systems = {UNICORNN.name: UNICORNN}
         for folder in (Path(__file__).parent / "claims", *extra):
             if not folder.is_dir():
                 raise ClaimError(f'Claims folder "{folder}" does not exist. Give a folder of claim files to --claims.')
-            for path in sorted(folder.glob("*.py")):
+            files = sorted(folder.glob("*.py"))
+            for path in files:
                 if not path.name.startswith("_"):
-                    self._add_file(path)
+                    self._add_file(path, files if folder in extra else [path])
 
-    def _add_file(self, path: Path) -> None:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    def _add_file(self, path: Path, read: list[Path]) -> None:
+        digest = hashlib.sha256(b"\0".join([path.name.encode(), *(each.read_bytes() for each in read)])).hexdigest()
         module = _load(path, digest)
         claims = getattr(module, "CLAIMS", None)
         if not isinstance(claims, tuple) or not all(isinstance(claim, Claim) for claim in claims):
             raise ClaimError(f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...). See docs/adding.md.')
         for claim in claims:
+            self._check_system(claim, path)
             for known, key in ((self._by_id, claim.id), (self._by_slug, claim.slug)):
                 if key in known:
                     raise ClaimError(f'Claim "{claim.id}" in "{path}": the name "{key}" is taken. Choose another id.')
             self._by_id[claim.id] = Registered(claim, path, digest)
             self._by_slug[claim.slug] = claim.id
+
+    def _check_system(self, claim: Claim, path: Path) -> None:
+        """Searches find a system by its name, certificates by the claim: one name must mean one system."""
+        known = self._systems.setdefault(claim.system.name, claim.system)
+        if known is not claim.system:
+            raise ClaimError(
+                f'Claim "{claim.id}" in "{path}": another system is already called "{claim.system.name}". '
+                "Rename this one."
+            )
 
     def __iter__(self) -> Iterator[Registered]:
         return iter(self._by_id.values())
@@ -200,8 +214,3 @@ def admissible(claim: Claim, instance_setting: Setting, numbers: Numbers) -> lis
     """Every premise with its margin at the setting and whether it (certainly) holds."""
     margins = [(premise, premise.margin(instance_setting, numbers)) for premise in claim.premises]
     return [(premise, margin, premise.holds(margin)) for premise, margin in margins]
-
-
-def uses(claim: Claim, instance: Instance) -> bool:
-    """Whether the instance is a run of the claim's system."""
-    return claim.system.name == instance.system

@@ -1,8 +1,9 @@
 """Controls: problems with known answers, run through the same adversaries and certificates as the claims.
 
-With w = 0 a recurrence is linear in s_n = tanh(x_n), |s_n| < 1, so sup |y_n| is the l1 norm of its response to a unit
-kick: computed here by *running* the system, not from thm-S. **Power**: the bound 0.9 × optimum is false and must be
-refuted. **Soundness**: the bound (1 + 1e-12) × optimum is true and must never certify as violated.
+A recurrence that is linear in s_n = tanh(w y_{n-1} + x_n), |s_n| < 1, has as sup |y_n| the l1 norm of its response to a
+unit kick, whatever w is (the supremum is approached at w = 0): computed here by *running* the system, not from
+thm-S. **Power**: the bound 0.9 × optimum is false and must be refuted. **Soundness**: the bound (1 + 1e-12) ×
+optimum is true and must never certify as violated.
 """
 
 from __future__ import annotations
@@ -56,13 +57,13 @@ def control_claim(system: System, factor: Fraction, name: str) -> Claim:
 
     return Claim(
         id=name,
-        source=Source("odernn", "verification/controls.py"),
+        source=Source("library", "verification/controls.py"),
         statement=f"w = 0: |y_n|, |z_n| ≤ {factor} × the exact optimum",
         parts=(part("position"), part("momentum")),
         system=system,
     )
 
 
-def float_optimum(system: System, point: SearchPoint, step_size: float, quantity: str) -> float:
-    """The optimum in float64 at the point's last step."""
-    return float(optimum(system.exact_step, float(point.alpha), step_size, point.steps, quantity, FLOATS.exact(1)))
+def float_optimum(system: System, point: SearchPoint, step_size: float, quantity: str, step: int) -> float:
+    """The optimum in float64 at step n of the point."""
+    return float(optimum(system.exact_step, float(point.alpha), step_size, step, quantity, FLOATS.exact(1)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from verification.tasks.published import ROWS, PublishedRow
 
@@ -69,34 +70,25 @@ _LADDERS = (
 _COARSE = (("1", "9/10", 40), ("4", "9/10", 40), ("1", "99/100", 1), ("0", "49/100", 40), ("0", "49/100", 1))
 _DETUNINGS = (1.0, 0.5, 0.9, 0.97, 1.03, 1.1)
 
+_MORE_LADDERS = (*_LADDERS, ("3", "30", "1/10"), ("1/10", "100", "1/10"))
+_MORE_DETUNINGS = (*_DETUNINGS, 0.99, 1.01, 2.0, 1 / 3)
+
 BUDGETS = {
-    budget.name: budget
-    for budget in (
-        Budget("smoke", 2, 2, _LADDERS, _COARSE, 64, 4000, _DETUNINGS, 32),
-        Budget(
-            "standard",
-            3,
-            4,
-            (*_LADDERS, ("3", "30", "1/10"), ("1/10", "100", "1/10")),
-            _COARSE,
-            128,
-            4000,
-            (*_DETUNINGS, 0.99, 1.01, 2.0, 1 / 3),
-            96,
-        ),
-        Budget(
-            "deep",
-            3,
-            6,
-            (*_LADDERS, ("3", "30", "1/10"), ("1/10", "100", "1/10"), ("1/1000", "60", "1/10")),
-            _COARSE,
-            512,
-            20000,
-            (*_DETUNINGS, 0.99, 1.01, 2.0, 1 / 3, 0.25, 1.5),
-            256,
-        ),
-    )
-}
+    "smoke": Budget(
+        name="smoke", free_layers=2, refinements=2, ladders=_LADDERS, coarse=_COARSE, beam_width=64, beam_steps=4000,
+        detunings=_DETUNINGS, range_inputs=32,
+    ),
+    "standard": Budget(
+        name="standard", free_layers=3, refinements=4, ladders=_MORE_LADDERS, coarse=_COARSE, beam_width=128,
+        beam_steps=4000, detunings=_MORE_DETUNINGS, range_inputs=96,
+    ),
+    "deep": Budget(
+        name="deep", free_layers=3, refinements=6, ladders=(*_MORE_LADDERS, ("1/1000", "60", "1/10")), coarse=_COARSE,
+        beam_width=512, beam_steps=20000, detunings=(*_MORE_DETUNINGS, 0.25, 1.5), range_inputs=256,
+    ),
+}  # fmt: skip
+WIDE = 16
+"""Hidden size m of one more rung of every ladder: a bound on a Euclidean norm that forgets √m fails there."""
 
 
 def printed_name(row: PublishedRow) -> str:
@@ -112,16 +104,21 @@ def printed_point(row: PublishedRow) -> SearchPoint:
 
 
 def free_points(budget: Budget) -> tuple[SearchPoint, ...]:
-    """All rungs of the free domain. One neuron a layer: neurons of a layer do not interact, so m > 1 adds nothing."""
+    """All rungs of the free domain: ladders of one neuron a layer (neurons of a layer do not interact), the coarsest
+    rung of each once more with ``WIDE`` equal neurons, and the single coarse rungs.
+    """
     points = []
     for alpha_text, horizon_text, dt_text in budget.ladders:
-        alpha, horizon = Fraction(alpha_text), Fraction(horizon_text)
+        alpha, horizon, coarsest = Fraction(alpha_text), Fraction(horizon_text), Fraction(dt_text)
         for k in range(budget.refinements + 1):
-            dt = Fraction(dt_text) / 2**k
+            dt = coarsest / 2**k
             steps = horizon / dt
             assert steps.denominator == 1
             group = f"α = {alpha}, T = {horizon}"
             points.append(SearchPoint(FREE, alpha, (dt,) * budget.free_layers, int(steps), 1, 1, group))
+        steps = horizon / coarsest
+        group = f"α = {alpha}, T = {horizon}, m = {WIDE}"
+        points.append(SearchPoint(FREE, alpha, (coarsest,) * budget.free_layers, int(steps), WIDE, 1, group))
     for alpha_text, dt_text, count in budget.coarse:
         alpha, dt = Fraction(alpha_text), Fraction(dt_text)
         group = f"α = {alpha}, dt = {dt}"
@@ -131,3 +128,21 @@ def free_points(budget: Budget) -> tuple[SearchPoint, ...]:
 
 def printed_rows() -> tuple[PublishedRow, ...]:
     return ROWS
+
+
+def point_to_plain(point: SearchPoint) -> dict[str, Any]:
+    return {
+        "domain": point.domain,
+        "alpha": str(point.alpha),
+        "dt": [str(dt) for dt in point.dt],
+        "steps": point.steps,
+        "hidden_size": point.hidden_size,
+        "input_size": point.input_size,
+        "group": point.group,
+    }
+
+
+def point_from_plain(plain: dict[str, Any]) -> SearchPoint:
+    dt = tuple(Fraction(text) for text in plain["dt"])
+    rest = {name: plain[name] for name in ("domain", "steps", "hidden_size", "input_size", "group")}
+    return SearchPoint(alpha=Fraction(plain["alpha"]), dt=dt, **rest)

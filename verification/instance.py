@@ -17,9 +17,11 @@ from typing import Any
 
 MAX_STEPS = 1_000_000
 MAX_GROUPS = 4096
-_INTEGER = re.compile(r"-?[0-9]{1,4000}")
-_RATIONAL = re.compile(r"(-?[0-9]{1,4000})/([1-9][0-9]{0,3999})")
-_HEX_FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
+MAX_DIGITS = 4000
+MAX_NAME = 100
+_INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
+_RATIONAL = re.compile(rf"(-?[0-9]{{1,{MAX_DIGITS}}})/([1-9][0-9]{{0,{MAX_DIGITS - 1}}})")
+_HEX_FLOAT = re.compile(r"(-?)0x([01])\.([0-9a-f]{1,13})p([+-][0-9]{1,4})")
 
 
 class InstanceError(ValueError):
@@ -110,7 +112,9 @@ class Instance:
 
 
 def encode_number(value: Fraction) -> str:
-    """An integer as decimal digits, a float64 as hex, anything else as p/q: every form is exact."""
+    """An integer as decimal digits, a float64 as hex, anything else as p/q: every form is exact. InstanceError if that
+    takes more than ``MAX_DIGITS`` digits.
+    """
     if value.denominator == 1 and abs(value.numerator) < 10**12:
         return str(value.numerator)
     try:
@@ -119,6 +123,10 @@ def encode_number(value: Fraction) -> str:
         as_float = 0.0
     if Fraction(as_float) == value and abs(as_float) >= 2**-1022:
         return as_float.hex()
+    if max(abs(value.numerator), value.denominator) >= 10**MAX_DIGITS:
+        raise InstanceError(
+            f"A number of {value.numerator.bit_length()} bits is too long; at most {MAX_DIGITS} digits."
+        )
     return f"{value.numerator}/{value.denominator}"
 
 
@@ -131,14 +139,29 @@ def decode_number(text: Any, where: str) -> Fraction:
             return Fraction(int(text))
         if match := _RATIONAL.fullmatch(text):
             return Fraction(int(match[1]), int(match[2]))
-        if _HEX_FLOAT.fullmatch(text):
-            try:
-                return Fraction(float.fromhex(text))
-            except OverflowError:
-                raise InstanceError(f"{where}: {text!r} exceeds the largest float64; write it as p/q.") from None
-    shown = repr(text)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    raise InstanceError(f'{where}: {shown} is no exact number; expected "3", "-1/3" or a hex float such as "0x1.8p+1".')
+        if match := _HEX_FLOAT.fullmatch(text):
+            sign, lead, digits, exponent = match.groups()
+            exact = int(sign + lead + digits, 16) * Fraction(2) ** (int(exponent) - 4 * len(digits))
+            if not is_float64(exact):
+                raise InstanceError(f"{where}: {text!r} is no float64 (too large, or too small); write it as p/q.")
+            return exact
+    raise InstanceError(
+        f'{where}: {shown(text)} is no exact number; expected "3", "-1/3" or a hex float such as "0x1.8p+1".'
+    )
+
+
+def is_float64(value: Fraction) -> bool:
+    """Whether a float64 holds the value exactly."""
+    try:
+        return Fraction(float(value)) == value
+    except OverflowError:
+        return False
+
+
+def shown(value: Any) -> str:
+    """The value for an error message, cut to one short line."""
+    text = ascii(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def to_plain(instance: Instance) -> dict[str, Any]:
@@ -179,7 +202,8 @@ def from_plain(data: Any) -> Instance:
         data, "instance", {"system": str, "index": str, "alpha": str, "layers": list, "inputs": dict}
     )
     if fields["index"] != "icml":
-        raise InstanceError(f'instance.index: "{fields["index"]}" is not supported; expected "icml".')
+        raise InstanceError(f'instance.index: {shown(fields["index"])} is not supported; expected "icml".')
+    strict_name(fields["system"], "instance.system")
     inputs = _inputs(fields["inputs"])
     layers = []
     below = [1] * inputs.size
@@ -203,13 +227,20 @@ def strict_fields(data: Any, where: str, types: dict[str, type]) -> dict[str, An
     if not isinstance(data, dict):
         raise InstanceError(f"{where}: expected an object, found {type(data).__name__}.")
     if unknown := sorted(set(data) - set(types)):
-        raise InstanceError(f"{where}: unknown field {unknown[0]!r}; known are {', '.join(types)}.")
+        raise InstanceError(f"{where}: unknown field {shown(unknown[0])}; known are {', '.join(types)}.")
     for name, kind in types.items():
         if name not in data:
             raise InstanceError(f"{where}: field {name!r} is missing.")
         if not isinstance(data[name], kind) or (kind is int and isinstance(data[name], bool)):
             raise InstanceError(f"{where}.{name}: expected {kind.__name__}, found {type(data[name]).__name__}.")
     return data
+
+
+def strict_name(text: str, where: str) -> str:
+    """``text`` if it is at most ``MAX_NAME`` printable characters, else InstanceError."""
+    if len(text) > MAX_NAME or not text.isprintable():
+        raise InstanceError(f"{where}: {shown(text)}; expected at most {MAX_NAME} printable characters.")
+    return text
 
 
 def _layer(data: Any, where: str, sources: int) -> Layer:
@@ -221,23 +252,28 @@ def _layer(data: Any, where: str, sources: int) -> Layer:
         place = f"{where}.groups[{i}]"
         group = strict_fields(entry, place, {"multiplicity": int, "w": str, "c": str, "bias": str})
         if not 1 <= group["multiplicity"] <= 10**6:
-            raise InstanceError(f"{place}.multiplicity: {group['multiplicity']}; expected 1 to 1000000.")
+            raise InstanceError(f"{place}.multiplicity: {shown(group['multiplicity'])}; expected 1 to 1000000.")
         numbers = (decode_number(group[name], f"{place}.{name}") for name in ("w", "c", "bias"))
         groups.append(Group(group["multiplicity"], *numbers))
     rows = fields["input_weights"]
     if len(rows) != len(groups) or any(not isinstance(row, list) or len(row) != sources for row in rows):
         raise InstanceError(f"{where}.input_weights: expected {len(groups)} rows of {sources} entries.")
     weights = tuple(tuple(decode_number(v, f"{where}.input_weights[{i}]") for v in row) for i, row in enumerate(rows))
-    return Layer(decode_number(fields["dt"], f"{where}.dt"), tuple(groups), weights)
+    dt = decode_number(fields["dt"], f"{where}.dt")
+    if dt <= 0:
+        raise InstanceError(f"{where}.dt: {shown(fields['dt'])}; expected a positive step.")
+    return Layer(dt, tuple(groups), weights)
 
 
 def _inputs(data: Any) -> Inputs:
     fields = strict_fields(data, "instance.inputs", {"steps": int, "size": int, "runs": list})
     steps, size = fields["steps"], fields["size"]
     if not 1 <= steps <= MAX_STEPS:
-        raise InstanceError(f"instance.inputs.steps: {steps}; expected 1 to {MAX_STEPS}.")
+        raise InstanceError(f"instance.inputs.steps: {shown(steps)}; expected 1 to {MAX_STEPS}.")
     if not 1 <= size <= MAX_GROUPS:
-        raise InstanceError(f"instance.inputs.size: {size}; expected 1 to {MAX_GROUPS}.")
+        raise InstanceError(f"instance.inputs.size: {shown(size)}; expected 1 to {MAX_GROUPS}.")
+    if len(fields["runs"]) > steps:
+        raise InstanceError(f"instance.inputs.runs: {len(fields['runs'])} runs, but steps is {steps}.")
     runs = []
     for i, run in enumerate(fields["runs"]):
         place = f"instance.inputs.runs[{i}]"

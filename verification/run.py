@@ -7,6 +7,7 @@ code that computes it. Equal keys mean equal results, so a killed run resumes, a
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,14 +15,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import odernn
 from verification import engine
-from verification.claim import Claim, Registered, Registry
+from verification.claim import Registered, Registry
 from verification.controls import CONTROL_POINTS
-from verification.domains import BUDGETS, FREE, SearchPoint, free_points, printed_name, printed_point, printed_rows
+from verification.domains import (
+    BUDGETS,
+    FREE,
+    SearchPoint,
+    free_points,
+    point_from_plain,
+    point_to_plain,
+    printed_name,
+    printed_point,
+    printed_rows,
+)
 from verification.store import Store
 from verification.system import UNICORNN
-from verification.verdict import Judgement
+from verification.verdict import ERROR, Judgement
 
 _ROOT = Path(__file__).parent
 _MEASURING = (
@@ -34,8 +47,21 @@ _MEASURING = (
     "tasks",
     "controls.py",
     "certify",
+    "claim.py",
+    "witness.py",
 )
-_JUDGING = ("judge.py", "verdict.py", "witness.py", "claim.py", "instance.py", "system.py", "certify")
+_CALLED = ("bounds", "recurrence.py", "executions", "cells", "fields", "integrators.py")
+_JUDGING = (
+    "ratios.py",
+    "refute.py",
+    "judge.py",
+    "verdict.py",
+    "witness.py",
+    "claim.py",
+    "instance.py",
+    "system.py",
+    "certify",
+)
 
 
 @dataclass(frozen=True)
@@ -92,10 +118,8 @@ def _source_digest(parts: tuple[str, ...]) -> str:
     """SHA-256 over the source text of files and folders of this package, and of the odernn modules they call."""
     digest = hashlib.sha256()
     odernn_root = Path(odernn.__file__).parent
-    files = [path for part in parts for path in _files(_ROOT / part)]
-    files += [
-        path for part in ("bounds", "recurrence.py", "executions", "cells") for path in _files(odernn_root / part)
-    ]
+    folders = [_ROOT / part for part in parts] + [odernn_root / part for part in _CALLED]
+    files = [path for folder in folders for path in _files(folder)]
     for path in files:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -105,8 +129,17 @@ def _files(path: Path) -> list[Path]:
     return sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
+@cache
+def _versions() -> dict[str, str]:
+    """The packages whose arithmetic a result rests on."""
+    return {
+        name: importlib.metadata.version(name) for name in ("numpy", "torch", "python-flint", "mpmath", "scikit-learn")
+    }
+
+
 def _key(spec: dict[str, Any], source: str) -> str:
-    text = json.dumps({"spec": spec, "version": odernn.__version__, "source": source}, sort_keys=True)
+    facts = {"spec": spec, "version": odernn.__version__, "source": source, "dtype": "float64", "with": _versions()}
+    text = json.dumps(facts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -116,8 +149,6 @@ def _measuring_job(spec: dict[str, Any], source: str) -> Job:
 
 def plan(settings: Settings, registry: Registry) -> Plan:
     """All jobs of the settings. Claims keep the registry's order unless named; the table's order follows it."""
-    from verification.jobs import point_to_plain
-
     chosen = [registry.get(name) for name in settings.claims] if settings.claims else list(registry)
     chosen = list({registered.claim.id: registered for registered in chosen}.values())
     budget = BUDGETS[settings.budget]
@@ -167,8 +198,6 @@ def _cells(budget_name: str) -> Iterator[tuple[str, int, tuple[SearchPoint, ...]
 def _judge_job(
     registered: Registered, domain: str, layer: int, points: tuple[SearchPoint, ...], needs: dict[str, list[str]]
 ) -> Job:
-    from verification.jobs import point_to_plain
-
     claim = registered.claim
     spec = {
         "kind": "judge", "claim": claim.id, "version": claim.version, "domain": domain, "layer": layer,
@@ -187,8 +216,8 @@ def work_on(job: Job, settings: Settings) -> Any:
 
 def judge_one(job: Job, store_path: str, claims_dirs: tuple[str, ...]) -> list[dict[str, Any]]:
     """In a worker: read what a judge job needs from the store, and judge."""
-    from verification.jobs import point_from_plain
-    from verification.judge import Evidence, judge, trial_from_plain
+    from verification.judge import judge
+    from verification.ratios import Evidence, trial_from_plain
 
     registry = Registry(tuple(Path(folder) for folder in claims_dirs))
     claim = registry.get(job.spec["claim"]).claim
@@ -197,18 +226,20 @@ def judge_one(job: Job, store_path: str, claims_dirs: tuple[str, ...]) -> list[d
     with Store(Path(store_path), writable=False) as store:
         failures = [data["error"] for key in job.needs if "error" in (data := store.data(key))]
         if failures:
-            return [_error(claim, job, failures[0], part).to_plain() for part in claim.parts]
+            return _error_cells(job, failures[0], claims_dirs)
         trials = []
         for point, key in zip(points, needs["search"], strict=True):
             arrays = store.arrays(key)
             entries = store.data(key)["found"]
             trials += [trial_from_plain(point, entry, arrays[str(i)]) for i, entry in enumerate(entries)]
+        data = _of_layer(store, needs.get("data"), layer)
         evidence = Evidence(
             domain=job.spec["domain"],
             layer=layer,
             points=points,
             trials=tuple(trials),
-            data=_of_layer(store, needs.get("data"), layer),
+            data=data,
+            step_sizes=data.get("step_sizes"),
             in_range=_of_layer(store, needs.get("range"), layer),
             controls=tuple(store.data(key) for key in needs["control"]),
         )
@@ -223,11 +254,21 @@ def _of_layer(store: Store, keys: list[str] | None, layer: int) -> dict[str, Any
     return {name[len(prefix) :]: array for name, array in store.arrays(keys[0]).items() if name.startswith(prefix)}
 
 
-def _error(claim: Claim, job: Job, because: str, part: Any) -> Judgement:
-    return Judgement(
-        claim=claim.id, domain=job.spec["domain"], layer=job.spec["layer"], quantity=part.quantity, norm=part.norm,
-        symbol=part.symbol, reading="", verdict="error", because=because, origin=claim.origin,
-    )  # fmt: skip
+def _error_cells(job: Job, because: str, claims_dirs: tuple[str, ...]) -> list[dict[str, Any]]:
+    """What a judge job leaves that could not judge: one cell a part of its claim, with the verdict ``error``."""
+    from verification.ratios import reading_of
+
+    claim = Registry(tuple(Path(folder) for folder in claims_dirs)).get(job.spec["claim"]).claim
+    domain = job.spec["domain"]
+    cells = [
+        Judgement(
+            claim=claim.id, domain=domain, layer=job.spec["layer"], quantity=part.quantity, norm=part.norm,
+            symbol=part.symbol, reading=reading_of(claim, domain), verdict=ERROR, because=because, origin=claim.origin,
+            system=claim.system.name,
+        )
+        for part in claim.parts
+    ]  # fmt: skip
+    return [cell.to_plain() for cell in cells]
 
 
 def execute(
@@ -236,15 +277,15 @@ def execute(
     """Do what the store lacks, then return the table's judgements. ``progress(kind, done, total)`` is called after
     every job.
 
-    A job that fails is kept as {"error": …}: its cells get the verdict ``error``, and a later run tries it again.
+    The cells of a job that fails get the verdict ``error``, and a later run tries it again.
     """
     settings = the_plan.settings
     name = hashlib.sha256(json.dumps([job.key for job in the_plan.judging]).encode()).hexdigest()
-    store.begin_run(name, settings.to_plain(), [job.key for job in the_plan.judging])
+    store.begin_run(name, settings.to_plain() | {"version": odernn.__version__}, [job.key for job in the_plan.judging])
     measuring = [(job, (job, settings)) for job in the_plan.measuring]
-    _do(store, measuring, work_on, workers, progress, "searching")
+    _do(store, measuring, work_on, workers, progress, "searching", settings.claims_dirs)
     judging = [(job, (job, str(store.path), settings.claims_dirs)) for job in the_plan.judging]
-    _do(store, judging, judge_one, workers, progress, "judging")
+    _do(store, judging, judge_one, workers, progress, "judging", settings.claims_dirs)
     store.complete_run(name)
     return judgements_of(store, [job.key for job in the_plan.judging])
 
@@ -256,6 +297,7 @@ def _do(
     workers: int,
     progress: Callable[[str, int, int], None],
     label: str,
+    claims_dirs: tuple[str, ...],
 ) -> None:
     by_key = {job.key: (job, arguments) for job, arguments in jobs}
     finished = {key for key in store.has(by_key) if not _failed(store.data(key))}
@@ -263,34 +305,23 @@ def _do(
     progress(label, len(finished), len(by_key))
     for number, outcome in enumerate(engine.run(function, todo, workers=workers), len(finished) + 1):
         job = by_key[outcome.key][0]
-        data, arrays = {"error": outcome.error}, {}
-        if not outcome.error:
-            data, arrays = (outcome.value, {}) if job.kind == "judge" else (outcome.value.data, outcome.value.arrays)
+        data: Any = {"error": outcome.error}
+        arrays: dict[str, np.ndarray] = {}
+        if job.kind == "judge":
+            data = _error_cells(job, outcome.error, claims_dirs) if outcome.error else outcome.value
+        elif not outcome.error:
+            data, arrays = outcome.value.data, outcome.value.arrays
         store.put(outcome.key, kind=job.kind, spec=job.spec, data=data, arrays=arrays, wall_s=outcome.wall_s)
         progress(label, number, len(by_key))
 
 
 def _failed(data: Any) -> bool:
-    return isinstance(data, dict) and "error" in data
+    """Whether a stored result is to be tried again: a failed measurement, or cells with the verdict ``error``."""
+    if isinstance(data, list):
+        return any(plain["verdict"] == ERROR for plain in data)
+    return "error" in data
 
 
 def judgements_of(store: Store, keys: list[str]) -> list[Judgement]:
-    """The judgements of judge jobs in their order; a judge job that itself failed raises RuntimeError with its
-    reason.
-    """
-    found = []
-    for key in keys:
-        data = store.data(key)
-        if _failed(data):
-            raise RuntimeError(f"judging failed: {data['error']}")
-        found += [Judgement(**plain) for plain in data]
-    return found
-
-
-def sources_of(store: Store, the_plan: Plan) -> list[str]:
-    """What real input was read, each once."""
-    lines = []
-    for job in the_plan.measuring:
-        if job.spec["kind"] == "measure" and job.spec["input"] == "data":
-            lines.append(store.data(job.key).get("source", ""))
-    return sorted(set(filter(None, lines)))
+    """The judgements of finished judge jobs, in the order of their keys."""
+    return [Judgement(**plain) for key in keys for plain in store.data(key)]

@@ -149,7 +149,7 @@ class Store:
             kind,
             json.dumps(spec, ensure_ascii=False),
             json.dumps(data, ensure_ascii=False),
-            save(arrays),
+            save({name: array.copy(order="C") for name, array in arrays.items()}),  # it takes memory, not views
             wall_s,
         )
         self._write(
@@ -162,6 +162,14 @@ class Store:
         if row is None:
             raise KeyError(key)
         return json.loads(row[0])
+
+    def spec(self, key: str) -> dict[str, Any]:
+        """What a finished job was asked to do. KeyError if there is none."""
+        row = self._first("SELECT spec FROM jobs WHERE key = ?", key)
+        if row is None:
+            raise KeyError(key)
+        spec: dict[str, Any] = json.loads(row[0])
+        return spec
 
     def arrays(self, key: str) -> dict[str, np.ndarray]:
         """The arrays of a finished job. KeyError if there is none."""

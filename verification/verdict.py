@@ -66,6 +66,7 @@ class Judgement:
     verdict: str
     because: str
     origin: str = "published"
+    system: str = "unicornn"
     point: str = ""
     step: int | None = None
     critical_step: int | None = None

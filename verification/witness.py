@@ -18,21 +18,31 @@ from verification.certify import balls, limit, second
 from verification.certify.limit import LimitData
 from verification.claim import Claim, ClaimError, Part, Registry
 from verification.instance import (
+    MAX_STEPS,
     Instance,
     InstanceError,
     decode_number,
     encode_number,
     from_plain,
+    is_float64,
+    shown,
     strict_fields,
+    strict_name,
     to_plain,
 )
-from verification.tasks.published import ROWS
+from verification.tasks.published import ROWS, PublishedRow
 
 FORMAT = "odernn-witness"
 VERSION = 1
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 16 * 2**20
 INLINE_BYTES = 64 * 2**10
 SECOND_BITS = (256, 1024, 4096)
+MAX_WORK = 500_000
+"""``work`` of a run that is certified: half a minute for the second back-end. The longest run of any budget has
+448,000.
+"""
+BALL_EFFORT, SECOND_EFFORT = 2**29, 2**27
+"""Work × bits up to which the precision of either back-end is escalated: some ten seconds each."""
 DIGITS = 10
 
 
@@ -101,10 +111,17 @@ def to_json(witness: Witness) -> str:
 
 def from_json(text: str) -> Witness:
     """Parse strictly. Raises WitnessError for anything that is not exactly a witness."""
+    return _witness_of(_parsed(text))
+
+
+def _parsed(text: str) -> Any:
     try:
-        plain = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_duplicates)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_duplicates)
     except (ValueError, RecursionError) as error:
         raise WitnessError(f"not JSON: {error}. The file is damaged or truncated.") from None
+
+
+def _witness_of(plain: Any) -> Witness:
     try:
         return _from_plain(plain)
     except InstanceError as error:
@@ -118,19 +135,24 @@ def _from_plain(plain: Any) -> Witness:
     }  # fmt: skip
     fields = strict_fields(plain, "witness", types)
     if fields["format"] != FORMAT:
-        raise WitnessError(f'format is {fields["format"]!r}, expected "{FORMAT}".')
+        raise WitnessError(f'format is {shown(fields["format"])}, expected "{FORMAT}".')
     if fields["version"] != VERSION:
-        raise WitnessError(f"version is {fields['version']}, this odernn reads version {VERSION}. Update odernn.")
+        raise WitnessError(
+            f"version is {shown(fields['version'])}, this odernn reads version {VERSION}. Update odernn."
+        )
     instance = from_plain(fields["instance"])
     if not 1 <= fields["layer"] <= len(instance.layers):
-        raise WitnessError(f"layer is {fields['layer']}, but the instance has {len(instance.layers)} layers.")
+        raise WitnessError(f"layer is {shown(fields['layer'])}, but the instance has {len(instance.layers)} layers.")
     if not 1 <= fields["step"] <= instance.steps:
-        raise WitnessError(f"step is {fields['step']}, but the instance has {instance.steps} inputs.")
+        raise WitnessError(f"step is {shown(fields['step'])}, but the instance has {instance.steps} inputs.")
     if not fields["step"] <= fields["steps"] <= 10**9:
         raise WitnessError(
-            f"steps is {fields['steps']}; expected at least step = {fields['step']} and at most 1000000000."
+            f"steps is {shown(fields['steps'])}; expected at least step = {fields['step']} and at most 1000000000."
         )
     names = ("claim", "quantity", "norm", "layer", "step", "steps", "log_measured", "log_bound", "reading")
+    for name in names:
+        if isinstance(fields[name], str):
+            strict_name(fields[name], name)
     return Witness(instance=instance, limit=_limit(fields["limit"]), **{name: fields[name] for name in names})
 
 
@@ -142,22 +164,31 @@ def _limit(plain: Any) -> LimitData | None:
     numbers = {name: decode_number(fields[name], f"limit.{name}") for name in names}
     for name in ("alpha", "horizon", "amplitude", "dt"):
         if not 0 < numbers[name] <= 10**9:
-            raise WitnessError(f"limit.{name}: {fields[name]} is not in (0, 10^9].")
+            raise WitnessError(f"limit.{name}: {shown(fields[name])} is not in (0, 10^9].")
     if abs(numbers["c"]) > 10**4 or not 1 <= fields["layer"] <= 64:
         raise WitnessError("limit: c must be at most 10^4 in modulus and layer 1 to 64.")
     return LimitData(layer=fields["layer"], **numbers)
 
 
 def read(path: Path) -> Witness:
-    """The witness in a file of at most ``MAX_BYTES``; inputs kept in a .safetensors file beside it are put back."""
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise WitnessError(f"{size} bytes; a witness has at most {MAX_BYTES}.")
+    """The witness in a file of at most ``MAX_BYTES``; inputs kept in a .safetensors file beside it are put back.
+
+    OSError if the file cannot be read, WitnessError if it holds no witness.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _bytes_of(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise WitnessError(f"not UTF-8 text (byte {error.start}). The file is damaged.") from None
-    return from_json(_restored(text, path))
+    return _witness_of(_restored(_parsed(text), path))
+
+
+def _bytes_of(path: Path) -> bytes:
+    """The content, of which no more than ``MAX_BYTES`` is ever held."""
+    with open(path, "rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise WitnessError(f'"{path.name}" has more than {MAX_BYTES} bytes, the most that a witness has.')
+    return content
 
 
 def write(witness: Witness, path: Path) -> None:
@@ -186,7 +217,7 @@ def _moved_out(text: str, instance: Instance, path: Path) -> str:
 
     values = [row[0] for _, row in instance.inputs.runs]
     is_plain = all(len(row) == 1 for _, row in instance.inputs.runs)
-    if not is_plain or any(Fraction(float(value)) != value for value in values):
+    if not is_plain or not all(map(is_float64, values)):
         return text
     counts = np.array([count for count, _ in instance.inputs.runs], dtype=np.int64)
     content = save({"counts": counts, "values": np.array([float(v) for v in values], dtype=np.float64)})
@@ -197,33 +228,60 @@ def _moved_out(text: str, instance: Instance, path: Path) -> str:
     return json.dumps(plain, ensure_ascii=False, indent=1)
 
 
-def _restored(text: str, path: Path) -> str:
-    """The inverse of ``_moved_out``; text without a reference passes unchanged."""
-    if '"sha256"' not in text:
-        return text
-    from safetensors import SafetensorError
+def _restored(plain: Any, path: Path) -> Any:
+    """The inverse of ``_moved_out``; data without a reference passes unchanged."""
+    try:
+        inputs = plain["instance"]["inputs"]
+        reference = inputs["runs"]
+    except (KeyError, TypeError):
+        return plain  # no witness: the strict parser says what is wrong
+    if not isinstance(reference, dict):
+        return plain
+    try:
+        strict_fields(reference, "instance.inputs.runs", {"file": str, "sha256": str})
+        inputs["runs"] = _runs_of(_side_file(reference, path), inputs.get("steps"))
+    except InstanceError as error:
+        raise WitnessError(str(error)) from None
+    return plain
+
+
+def _side_file(reference: dict[str, Any], path: Path) -> bytes:
+    name = strict_name(reference["file"], "instance.inputs.runs.file")
+    if not name.endswith(".safetensors") or Path(name).name != name:
+        raise WitnessError(f'runs.file "{name}": expected the name of a .safetensors file beside the witness.')
+    side = path.with_name(name)
+    if not side.is_file():  # a pipe would be waited for
+        raise WitnessError(f'runs.file "{name}" is missing. Keep it beside the witness.')
+    try:
+        content = _bytes_of(side)
+    except OSError as error:
+        raise WitnessError(f'runs.file "{name}" cannot be read: {error.strerror}.') from None
+    if hashlib.sha256(content).hexdigest() != reference["sha256"]:
+        raise WitnessError(f'runs.file "{name}" does not have the recorded SHA-256: it was changed.')
+    return content
+
+
+def _runs_of(content: bytes, steps: Any) -> list[list[Any]]:
+    """The runs in plain form from the arrays ``counts`` (int64) and ``values`` (float64), one entry a run."""
+    import numpy as np
     from safetensors.numpy import load
 
     try:
-        plain = json.loads(text)
-        reference = strict_fields(plain["instance"]["inputs"]["runs"], "runs", {"file": str, "sha256": str})
-        if Path(reference["file"]).name != reference["file"]:
-            raise WitnessError(f"runs.file {reference['file']!r} must lie beside the witness.")
-        tensors = path.with_name(reference["file"])
-        if not tensors.is_file() or tensors.stat().st_size > MAX_BYTES:
-            raise WitnessError(f'runs.file "{tensors}" is missing or too large. Keep it beside the witness.')
-        content = tensors.read_bytes()
-        if hashlib.sha256(content).hexdigest() != reference["sha256"]:
-            raise WitnessError(f'runs.file "{tensors.name}" does not have the recorded SHA-256: it was changed.')
         arrays = load(content)
-        counts, values = arrays["counts"].tolist(), arrays["values"].tolist()
-        runs = [[count, [encode_number(Fraction(value))]] for count, value in zip(counts, values, strict=True)]
-        plain["instance"]["inputs"]["runs"] = runs
-        return json.dumps(plain)
-    except WitnessError:
-        raise
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, SafetensorError) as error:
+    except Exception as error:  # the file may hold anything, and every kind of damage has its own exception
         raise WitnessError(f"input runs are damaged: {type(error).__name__}: {error}") from None
+    expected = {"counts": np.dtype(np.int64), "values": np.dtype(np.float64)}
+    if {name: array.dtype for name, array in arrays.items()} != expected:
+        raise WitnessError("input runs are damaged: expected the arrays counts (int64) and values (float64).")
+    counts, values = arrays["counts"], arrays["values"]
+    if counts.ndim != 1 or counts.shape != values.shape:
+        raise WitnessError("input runs are damaged: expected one count and one value a run.")
+    if type(steps) is not int or len(counts) > min(steps, MAX_STEPS):
+        raise WitnessError(f"input runs are damaged: {len(counts)} runs, but steps is {shown(steps)}.")
+    if not np.isfinite(values).all():
+        raise WitnessError("input runs are damaged: a value is not finite.")
+    pairs = zip(counts.tolist(), values.tolist(), strict=True)
+    return [[count, [encode_number(Fraction(value))]] for count, value in pairs]
 
 
 def _refuse_constant(name: str) -> None:
@@ -246,13 +304,29 @@ def part_of(claim: Claim, quantity: str, norm: str) -> Part:
     raise WitnessError(f'claim "{claim.id}" has no part ({quantity}, {norm}); it has {known}.')
 
 
+def work(instance: Instance, *, layer: int, step: int) -> int:
+    """Input channels, neuron groups and nonzero weights of the layers that are run, times the steps."""
+    layers = instance.layers[:layer]
+    weights = sum(v != 0 for each in layers for row in each.input_weights for v in row)
+    return step * (instance.inputs.size + weights + sum(len(each.groups) for each in layers))
+
+
+def first_opinion(claim: Claim, part: Part, instance: Instance, *, layer: int, step: int, steps: int) -> balls.Outcome:
+    """The balls' decision, with precision escalated until it decides, as far as ``BALL_EFFORT`` goes."""
+    max_bits = min(balls.MAX_BITS, BALL_EFFORT // work(instance, layer=layer, step=step))
+    return balls.decide(claim, part, instance, layer=layer, step=step, steps=steps, max_bits=max_bits)
+
+
 def second_opinion(
     claim: Claim, part: Part, instance: Instance, *, layer: int, step: int, steps: int
 ) -> dict[str, Any]:
-    """The second back-end's decision, with precision escalated until it decides."""
+    """The second back-end's decision, with precision escalated until it decides, as far as ``SECOND_EFFORT`` goes."""
     plain = to_plain(instance)
     answer: dict[str, Any] = {"status": "undecided", "measured": None, "bound": None}
+    effort = work(instance, layer=layer, step=step)
     for bits in SECOND_BITS:
+        if bits > SECOND_BITS[0] and effort * bits > SECOND_EFFORT:
+            break
         answer = second.decide(
             plain, layer=layer, step=step, steps=steps, quantity=part.quantity, norm=part.norm,
             bound=part.second_bound, step_function=claim.system.second_step, bits=bits,
@@ -263,7 +337,9 @@ def second_opinion(
 
 
 def check(witness: Witness, registry: Registry) -> Check:
-    """Recompute everything with zero tolerance. Raises WitnessError if the claim or its system is not known."""
+    """Recompute everything with zero tolerance. Raises WitnessError if the claim or its system is not known, or the
+    run is too long to be replayed.
+    """
     try:
         claim = registry.get(witness.claim).claim
     except ClaimError as error:
@@ -273,8 +349,24 @@ def check(witness: Witness, registry: Registry) -> Check:
     if witness.instance.system != claim.system.name:
         raise WitnessError(f'the instance runs "{witness.instance.system}", the claim is about "{claim.system.name}".')
     part = part_of(claim, witness.quantity, witness.norm)
+    effort = work(witness.instance, layer=witness.layer, step=witness.step)
+    if effort > MAX_WORK:
+        raise WitnessError(
+            f"{witness.step} steps of {effort // witness.step} channels, groups and weights are too many to replay; "
+            f"at most {MAX_WORK} in all."
+        )
+    try:
+        certified, lines = _recompute(witness, claim, part)
+        reading_holds, line = _check_reading(witness, claim, part)
+    except Exception as error:  # numbers that are out of a formula's domain, or a user's own claim
+        return Check(False, (f"error    the claim cannot be evaluated: {type(error).__name__}: {error}",))
+    return Check(certified and reading_holds, (*lines, *([line] if line else [])))
+
+
+def _recompute(witness: Witness, claim: Claim, part: Part) -> tuple[bool, list[str]]:
+    """Whether both back-ends prove the violation, premises included, and the file records what they find."""
     where = {"layer": witness.layer, "step": witness.step, "steps": witness.steps}
-    first = balls.decide(claim, part, witness.instance, **where)
+    first = first_opinion(claim, part, witness.instance, **where)
     lines = [
         f"premise  {text}: margin {margin:.6g}, {'holds' if proved else 'NOT PROVED'}"
         for text, margin, proved in first.premises
@@ -295,10 +387,18 @@ def check(witness: Witness, registry: Registry) -> Check:
         if recorded != record(found):
             certified = False
             lines.append(f"recorded {name} = {recorded!r}, recomputed {record(found)}: the file was changed")
-    reading_holds, line = _check_reading(witness, claim, part)
-    if line:
-        lines.append(line)
-    return Check(certified and reading_holds, tuple(lines))
+    return certified, lines
+
+
+def _is_of_row(instance: Instance, steps: int, row: PublishedRow) -> bool:
+    """Whether the instance runs the first layers of the row's network: its α, dt, N, m and d."""
+    dt = tuple(layer.dt for layer in instance.layers)
+    shape = (instance.hidden_size, instance.inputs.size, steps)
+    return (instance.alpha, dt) == (row.alpha, row.dt[: len(dt)]) and shape == (
+        row.hidden_size,
+        row.input_size,
+        row.steps,
+    )
 
 
 def _check_reading(witness: Witness, claim: Claim, part: Part) -> tuple[bool, str]:
@@ -309,11 +409,10 @@ def _check_reading(witness: Witness, claim: Claim, part: Part) -> tuple[bool, st
         )
     top = witness.instance.layers[witness.layer - 1]
     if witness.reading == "printed":
-        values = (witness.instance.alpha, tuple(layer.dt for layer in witness.instance.layers), witness.steps)
-        rows = [row.name for row in ROWS if (row.alpha, row.dt[: len(values[1])], row.steps) == values]
-        return bool(
-            rows
-        ), f"printed  α, dt and N of {rows[0]}" if rows else "printed  α, dt, N are in no row of Table 6"
+        if witness.limit is not None:
+            return False, "limit    of a witness that is read at printed values"
+        rows = [row.name for row in ROWS if _is_of_row(witness.instance, witness.steps, row)]
+        return bool(rows), f"printed  hyperparameters of {rows[0]}" if rows else "printed  of no row of Table 6"
     if witness.reading != "limit" or witness.limit is None:
         return False, "limit    missing: the claim is about dt → 0, and one dt alone proves nothing"
     data = witness.limit

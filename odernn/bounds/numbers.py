@@ -86,7 +86,7 @@ class Floats:
 
     def growth(self, trace: Any) -> Any:
         half = np.abs(trace) / 2
-        return np.where(half > 1, half + np.sqrt(np.maximum(half * half - 1, 0)), 1.0)[()]
+        return np.where(half > 1, half + np.sqrt(np.maximum(half - 1, 0)) * np.sqrt(half + 1), 1.0)[()]
 
 
 class Balls:

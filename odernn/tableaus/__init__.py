@@ -5,6 +5,8 @@ Every module of this folder is scanned for tableaus at first use; a new method i
     >>> from odernn import tableaus
     >>> tableaus.get("rk4") is tableaus.RK4
     True
+    >>> tableaus.get("radau iia 7")
+    PolynomialTableau("radau iia 7", 7 stages, hairer1996, (IV.5.3), C(s))
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ import functools
 import importlib
 import pkgutil
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from odernn.tableau import ButcherTableau, PartitionedTableau
+from odernn.tableau import ButcherTableau, Composition, PartitionedTableau
 
-Tableau: TypeAlias = ButcherTableau | PartitionedTableau
+if TYPE_CHECKING:
+    from odernn.families import PolynomialPair, PolynomialTableau
+
+Tableau: TypeAlias = ButcherTableau | PartitionedTableau | Composition
+"""An entry. What decides a property takes any of them, a composition as its equivalent tableau."""
 
 
 @functools.cache
@@ -28,7 +34,7 @@ def _constants() -> MappingProxyType[str, Tableau]:
     for module_info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{module_info.name}")
         for constant, value in vars(module).items():
-            if isinstance(value, (ButcherTableau, PartitionedTableau)):
+            if isinstance(value, ButcherTableau | PartitionedTableau | Composition):
                 found[constant] = value
     return MappingProxyType(found)
 
@@ -39,9 +45,7 @@ def _entries() -> MappingProxyType[str, Tableau]:
     entries: dict[str, Tableau] = {}
     for constant, tableau in _constants().items():
         if entries.setdefault(tableau.name, tableau) is not tableau:
-            raise ValueError(
-                f'Tableau "{tableau.name}" is entered twice, the second time as {constant}. Rename one.'
-            )
+            raise ValueError(f'Tableau "{tableau.name}" is entered twice, the second time as {constant}. Rename one.')
     return MappingProxyType(dict(sorted(entries.items())))
 
 
@@ -50,11 +54,19 @@ def names() -> tuple[str, ...]:
     return tuple(_entries())
 
 
-def get(name: str) -> Tableau:
-    """The entry of that name; case does not matter. Raises KeyError with the nearest name."""
+def get(name: str) -> Tableau | PolynomialTableau | PolynomialPair:
+    """The entry of that name, or the member of a family ("gauss 7"); case does not matter.
+
+    Raises KeyError with the nearest name; ValueError if the family has no member with so few stages.
+    """
     entry = _entries().get(name.casefold())
     if entry is not None:
         return entry
+    from odernn import families  # most names are entries
+
+    member = families.named(name)
+    if member is not None:
+        return member
     near = difflib.get_close_matches(name.casefold(), names(), n=1)
     advice = f'Did you mean "{near[0]}"?' if near else f"The catalogue has: {', '.join(names())}."
     raise KeyError(f'No tableau is called "{name}". {advice}')
@@ -63,9 +75,7 @@ def get(name: str) -> Tableau:
 def __getattr__(constant: str) -> Tableau:
     if constant.isupper() and constant in _constants():
         return _constants()[constant]
-    raise AttributeError(
-        f"The catalogue has no constant {constant}. It has: {', '.join(sorted(_constants()))}."
-    )
+    raise AttributeError(f"The catalogue has no constant {constant}. It has: {', '.join(sorted(_constants()))}.")
 
 
 def __dir__() -> list[str]:

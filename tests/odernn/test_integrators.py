@@ -67,7 +67,7 @@ def test_a_step_is_the_formula_of_the_book(name: str):
 
 @pytest.mark.parametrize("name", STEPPABLE)
 def test_the_step_is_symplectic_exactly_when_its_tableau_is(name: str):
-    from odernn.symplecticity import symplecticity
+    from odernn.symplectic_conditions import symplecticity
 
     def flow(v: torch.Tensor) -> torch.Tensor:
         y, z = one_step(name, v[:1], v[1:], 0.3)

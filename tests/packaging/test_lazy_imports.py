@@ -34,6 +34,8 @@ def heavy_after(code: str) -> list[str]:
         "import verification",
         "import verification.cli",
         "import verification.tasks.published",
+        "from odernn import facts, tableaus\nfacts(tableaus.get('gauss 12'))",
+        "from verification.cli import main\nassert main(['tableau', 'radau iia 5']) == 0\nprint()",
     ],
 )
 def test_light_imports_stay_light(code: str) -> None:

@@ -72,3 +72,18 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
 def test_part_refuses_an_unknown_quantity_or_norm(quantity: str, norm: str) -> None:
     with pytest.raises(ClaimError, match="quantity is one of"):
         Part(quantity, norm, lambda s, n: 0, lambda s, iv: 0)
+
+
+@pytest.mark.parametrize("name", ["unicornn", "mine"])
+def test_one_name_means_one_system(tmp_path: Path, name: str) -> None:
+    """A file's own recurrence called "unicornn" would be searched as the product's and certified as its own."""
+    text = CLAIM_FILE.replace('statement="made",', 'statement="made", system=OWN,').replace(
+        "CLAIMS =", f"OWN = System({name!r}, *[lambda *a: a] * 3)\nfrom verification.claim import Claim\nCLAIMS ="
+    )
+    text = "from verification.system import System\n" + text
+    (tmp_path / "one.py").write_text(text.format(id="one"))
+    if name == "mine":
+        assert Registry((tmp_path,)).get("one").claim.system.name == "mine"
+        (tmp_path / "two.py").write_text(text.format(id="two"))
+    with pytest.raises(ClaimError, match=f'another system is already called "{name}"'):
+        Registry((tmp_path,))

@@ -11,7 +11,9 @@ from verification.domains import SearchPoint
 from verification.instance import Group, Inputs, Instance, Layer
 
 AMPLITUDE = 10.0
-"""|x| of a saturating drive: tanh(10) = 1 − 4.1e-9, so far below 1 that rounding cannot carry a run above thm-S."""
+"""|x| of a saturating drive: tanh(10) = 1 − 4.1e-9, so a run of the first layer stays below thm-S by more than
+rounding. In deeper layers RELAY_WEIGHT saturates tanh to 1, and a run may exceed thm-S by rounding: the balls decide.
+"""
 
 STEP_PARAMETER = 20.0
 """c of an adversary's neurons: σ̂(20) = 1 − 2.1e-9, so h is dt up to that."""
@@ -22,7 +24,7 @@ RELAY_WEIGHT = 1024.0
 
 @dataclass(frozen=True)
 class Found:
-    """The best instance of one adversary for one quantity at one layer, and the float64 trajectory norms it reached."""
+    """The best instance of one adversary for one quantity at one layer; trajectories it ran, and if all were finite."""
 
     adversary: str
     quantity: str
@@ -34,8 +36,8 @@ class Found:
 def chain(point: SearchPoint, layer: int, w: float, values: torch.Tensor, system: str) -> Instance:
     """A network in which every layer is one group of m equal neurons, driven by ``values`` (time,) in every channel.
 
-    Layer 1 sees x_n = values[n] (V = 1 in the first channel, else 0); layer l > 1 sees RELAY_WEIGHT · y^{l-1}. Layers below
-    the target are linear (w = 0).
+    Layer 1 sees x_n = values[n] (V = 1 in the first channel, else 0); layer l > 1 sees RELAY_WEIGHT · y^{l-1}.
+    Layers below the target are linear (w = 0).
     """
     m, d = point.hidden_size, point.input_size
     layers = []

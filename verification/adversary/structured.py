@@ -1,8 +1,8 @@
 """Structured inputs: square waves ("telegraph") and tones, phased to peak at the last step, near and at resonance.
 
 Two square waves are *matched*: the signs of the system's own response to a small kick, read backwards in time, which is
-the best control of any recurrence that is linear in tanh. The others sweep the neighbourhood of the oscillator's resonance
-and nonzero w, and look for what linear theory would have missed. All variants run as one batch.
+the best control of any recurrence that is linear in tanh. The others sweep the neighbourhood of the oscillator's
+resonance and nonzero w, and look for what linear theory would have missed. All variants run as one batch.
 """
 
 from __future__ import annotations

@@ -65,10 +65,11 @@ def trajectory(
     exact = BALLS.exact
     alpha = exact(instance.alpha)
     layers = [_Layer(each) for each in instance.layers[:layer]]
+    channels = {s for sources in layers[0].sources for s, _ in sources}
     for n, values in enumerate(instance.inputs, 1):
         if n > step:
             break
-        below = [(1, exact(value)) for value in values]
+        below = [(1, exact(value) if s in channels else None) for s, value in enumerate(values)]
         for each in layers:
             each.advance(below, alpha, exact_step)
             below = list(zip(each.multiplicity, each.y, strict=True))
@@ -110,7 +111,8 @@ def norm_of(values: list[Any], multiplicities: list[int], norm: str) -> Any:
         for value in values[1:]:
             largest = largest.max(abs(value))
         return largest
-    return sum((k * v * v for k, v in zip(multiplicities, values, strict=True)), flint.arb(0)).sqrt()
+    squares = sum((k * v * v for k, v in zip(multiplicities, values, strict=True)), flint.arb(0))
+    return squares.nonnegative_part().sqrt()
 
 
 def setting_of(instance: Instance, *, layer: int, step: int, steps: int) -> Setting:
@@ -132,8 +134,12 @@ def decide(
 ) -> Outcome:
     """Does the instance violate the claim's part at ``step``, with every premise? Escalates precision until decided.
 
-    ``layer`` counts from 1; ``steps`` is N of the statement (its T = N·dt). The system is the claim's own.
+    ``layer`` counts from 1; ``steps`` is N of the statement (its T = N·dt). The system is the claim's own. Premises are
+    asked of every layer up to ``layer``, each with its own dt. Raises ValueError unless 1 ≤ step ≤ steps, TypeError
+    if the bound is no ball.
     """
+    if not 1 <= step <= steps:
+        raise ValueError(f"Step {step} is not one of the claim's steps 1 to {steps}.")
     bits = FIRST_BITS
     while True:
         with flint.ctx.workprec(bits):
@@ -144,24 +150,41 @@ def decide(
 
 
 def _decide_at(claim: Claim, part: Part, instance: Instance, layer: int, step: int, steps: int, bits: int) -> Outcome:
-    setting = setting_of(instance, layer=layer, step=step, steps=steps)
-    premises = tuple(
-        (premise.text, lower_end(margin), holds) for premise, margin, holds in admissible(claim, setting, BALLS)
-    )
+    premises = _premises(claim, [setting_of(instance, layer=l, step=step, steps=steps) for l in range(1, layer + 1)])
+    log_bound = part.bound(setting_of(instance, layer=layer, step=step, steps=steps), BALLS)
+    if not isinstance(log_bound, flint.arb):
+        kind = type(log_bound).__name__
+        raise TypeError(
+            f'The bound of "{claim.id}" returned a {kind}, not a ball: use the functions of `numbers` only.'
+        )
     y, z = trajectory(instance, layer=layer, step=step, exact_step=claim.system.exact_step)
     multiplicities = [group.multiplicity for group in instance.layers[layer - 1].groups]
     measured = norm_of(y if part.quantity == "position" else z, multiplicities, part.norm)
-    if not measured > 0:  # log of a ball that may hold 0 is no number; the measured value may still be proved small
-        log_measured = measured.abs_upper().log() if measured.is_finite() and measured.abs_upper() > 0 else None
-        log_bound = part.bound(setting, BALLS)
-        below = measured.is_zero() or (log_measured is not None and log_measured <= log_bound)
-        upper = upper_end(log_measured) if log_measured is not None else float("inf")
-        ends = (lower_end(log_bound), upper_end(log_bound))
-        return Outcome("holds" if below else "undecided", (float("-inf"), upper), ends, bits, premises)
-    log_measured, log_bound = measured.log(), part.bound(setting, BALLS)
-    status = "violates" if log_measured > log_bound else "holds" if log_measured <= log_bound else "undecided"
-    ends = (lower_end(log_bound), upper_end(log_bound))
-    return Outcome(status, (lower_end(log_measured), upper_end(log_measured)), ends, bits, premises)
+    status, log_measured = _compare(measured, log_bound)
+    return Outcome(status, log_measured, (lower_end(log_bound), upper_end(log_bound)), bits, premises)
+
+
+def _premises(claim: Claim, settings: list[Setting]) -> tuple[tuple[str, float, bool], ...]:
+    """Every premise with its smallest margin over the layers' settings, and whether it is proved in all of them."""
+    by_layer = [admissible(claim, setting, BALLS) for setting in settings]
+    return tuple(
+        (each[0][0].text, min(lower_end(margin) for _, margin, _ in each), all(holds for *_, holds in each))
+        for each in zip(*by_layer, strict=True)
+    )
+
+
+def _compare(measured: Any, log_bound: Any) -> tuple[str, tuple[float, float]]:
+    """(status, ends of log measured). A ball that may hold 0 has no logarithm, but may still be proved small."""
+    if not measured.is_finite() or log_bound.is_nan():
+        return "undecided", (float("-inf"), float("inf"))
+    if measured > 0:
+        log_measured = measured.log()
+        status = "violates" if log_measured > log_bound else "holds" if log_measured <= log_bound else "undecided"
+        return status, (lower_end(log_measured), upper_end(log_measured))
+    if measured.is_zero():
+        return "holds", (float("-inf"), float("-inf"))
+    above = measured.abs_upper().log()
+    return "holds" if above <= log_bound else "undecided", (float("-inf"), upper_end(above))
 
 
 def lower_end(ball: Any) -> float:

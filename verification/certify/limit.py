@@ -10,19 +10,19 @@ In a layer l ≥ 2 the drive is the bias alone (V^l = 0), which is the same squa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import flint
-from mpmath import iv
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS
 from verification.certify import second
 from verification.certify.balls import lower_end, upper_end
 from verification.claim import Claim, Part, Setting
+from verification.system import UNICORNN
 
 BITS = 256
 HALVINGS = 24
@@ -42,77 +42,83 @@ class LimitData:
 
 @dataclass(frozen=True)
 class LimitOutcome:
-    """``holds``: for every N ≥ T/dt₀ the claim's part is violated at n = N, proved by both back-ends."""
+    """``holds``: for every N ≥ T/dt₀ the claim's part is violated at n = N, proved by both back-ends.
+
+    ``may_improve``: a smaller dt₀ could still succeed.
+    """
 
     holds: bool
     data: LimitData
     measured: float
     bound: float
     because: str
+    may_improve: bool = False
 
 
 def certify(claim: Claim, part: Part, data: LimitData) -> LimitOutcome:
-    """Halve dt₀ until the violation is uniform in 0 < dt ≤ dt₀, or give up after ``HALVINGS``.
-
-    Only for UnICORNN's own system, α > 0; asks the claim's premises on the whole ball (0, dt₀].
-    """
-    if claim.system.name != "unicornn" or data.alpha <= 0:
-        return LimitOutcome(False, data, 0.0, 0.0, "thm-S-limit speaks of UnICORNN with α > 0 only")
-    outcome = LimitOutcome(False, data, 0.0, 0.0, "no dt₀ tried")
+    """Halve dt₀ until the violation is uniform in 0 < dt ≤ dt₀, or give up after ``HALVINGS``. Else as ``check``."""
     for _ in range(HALVINGS):
         outcome = check(claim, part, data)
-        if outcome.holds:
+        if outcome.holds or not outcome.may_improve:
             return outcome
-        data = LimitData(data.alpha, data.horizon, data.c, data.amplitude, data.layer, data.dt / 2)
+        data = replace(data, dt=data.dt / 2)
     return outcome
 
 
 def check(claim: Claim, part: Part, data: LimitData) -> LimitOutcome:
-    """The same at one given dt₀: both back-ends, premises included."""
+    """Whether the claim's part fails at every dt ≤ dt₀, by both back-ends, with every premise proved on [0, dt₀].
+
+    Only for UnICORNN's own system and α > 0: thm-S-limit speaks of nothing else.
+    """
+    failed = LimitOutcome(False, data, 0.0, 0.0, "")
+    if claim.system is not UNICORNN or data.alpha <= 0:
+        return replace(failed, because="thm-S-limit speaks of UnICORNN with α > 0 only")
     if data.layer > 1 and not _drive_is_constant(data, part.quantity):
-        return LimitOutcome(
-            False, data, 0.0, 0.0, f"layer {data.layer} is driven by its bias, but √α T' exceeds one half-wave"
-        )
+        return replace(failed, because=f"layer {data.layer} is driven by its bias, but √α T' exceeds one half-wave")
     with flint.ctx.workprec(BITS):
+        setting = _setting(data)
+        if not all(premise.holds(premise.margin(setting, BALLS)) for premise in claim.premises):
+            return replace(failed, because="a premise is not proved on 0 < dt ≤ dt₀", may_improve=True)
+        measured = _lower_bound(data, part.quantity)
         try:
-            measured, bound, premises_hold = _first(claim, part, data)
+            bound = part.bound(setting, BALLS)
+            confirmed = bool(measured > 0 and measured.log() > bound)
+            second_confirms = confirmed and _second_confirms(part, data)
         except TypeError:
-            return LimitOutcome(
-                False, data, 0.0, 0.0, "the bound depends on the number of steps itself: no limit argument"
-            )
-        first = bool(measured > 0 and measured.log() > bound)
+            return replace(failed, because="the bound depends on the number of steps itself: no limit argument")
         ends = lower_end(measured), upper_end(bound.exp())
-    if not premises_hold:
-        return LimitOutcome(False, data, *ends, "a premise is not proved on 0 < dt ≤ dt₀")
-    if not first:
-        return LimitOutcome(False, data, *ends, "the uniform lower bound does not exceed the claim's bound")
-    if not _second(part, data):
-        return LimitOutcome(False, data, *ends, "the second back-end does not confirm")
+    if not confirmed:
+        because = "the uniform lower bound does not exceed the claim's bound"
+        return LimitOutcome(False, data, *ends, because, may_improve=True)
+    if not second_confirms:
+        return LimitOutcome(False, data, *ends, "the second back-end does not confirm", may_improve=True)
     because = f"for every dt ≤ {data.dt}: measured ≥ {ends[0]:.6g} > {ends[1]:.6g} (thm-S-limit)"
     return LimitOutcome(True, data, *ends, because)
 
 
-def _first(claim: Claim, part: Part, data: LimitData) -> tuple[Any, Any, bool]:
+def _setting(data: LimitData) -> Setting:
+    """The setting for all dt in [0, dt₀] at once, n = N. It has no step count and no effective steps: a bound that asks
+    for one fails, rather than being taken at one N.
+    """
     exact = BALLS.exact
-    sigma = 1 / (1 + (-exact(data.c)).exp())
-    measured = sharp.uniform_lower_bound(
+    horizon = exact(data.horizon)
+    return Setting(exact(data.alpha), exact(0).union(exact(data.dt)), None, None, 1, None, horizon, horizon)
+
+
+def _lower_bound(data: LimitData, quantity: str) -> Any:
+    exact = BALLS.exact
+    return sharp.uniform_lower_bound(
         alpha=exact(data.alpha),
         horizon=exact(data.horizon),
         dt=exact(data.dt),
-        sigma=sigma,
+        sigma=1 / (1 + (-exact(data.c)).exp()),
         amplitude=exact(data.amplitude),
-        quantity=part.quantity,
+        quantity=quantity,
         numbers=BALLS,
     )
-    horizon = exact(data.horizon)
-    dt = exact(0).union(exact(data.dt))
-    # No step count belongs to a ball of dt: a bound that asks for one fails, rather than being taken at one N.
-    setting = Setting(exact(data.alpha), dt, None, None, 1, None, horizon, horizon)
-    premises = [premise.holds(premise.margin(setting, BALLS)) for premise in claim.premises]
-    return measured, part.bound(setting, BALLS), all(premises)
 
 
-def _second(part: Part, data: LimitData) -> bool:
+def _second_confirms(part: Part, data: LimitData) -> bool:
     alpha, horizon, dt, c, amplitude = (
         f"{value.numerator}/{value.denominator}"
         for value in (data.alpha, data.horizon, data.dt, data.c, data.amplitude)
@@ -120,6 +126,7 @@ def _second(part: Part, data: LimitData) -> bool:
     _, measured = second.uniform_lower_bound(
         alpha=alpha, horizon=horizon, dt=dt, c=c, amplitude=amplitude, quantity=part.quantity, bits=BITS
     )
+    iv = second.iv
     before = iv.prec
     iv.prec = BITS
     try:

@@ -11,12 +11,75 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from mpmath import iv
+import mpmath
+
+
+class Intervals:
+    """mpmath's interval context with exp and log made enclosures; what a claim's ``second_bound`` receives as ``iv``.
+
+    +, −, ×, /, integer powers, sqrt, cos and π of ``mpmath.iv`` round outward. Its exp and log round an
+    approximation that carries few guard bits and can miss the true value by a fraction of the last place: here every
+    end is moved outward by 2^(WIDENING − precision), relatively, and for log absolutely as well. Non-integer powers
+    are not offered: use sqrt.
+    """
+
+    WIDENING = 4
+
+    @property
+    def prec(self) -> int:
+        return int(mpmath.iv.prec)
+
+    @prec.setter
+    def prec(self, bits: int) -> None:
+        mpmath.iv.prec = bits
+
+    def _margin(self) -> Any:
+        return mpmath.iv.mpf([-1, 1]) * mpmath.iv.mpf(2) ** (self.WIDENING - self.prec)
+
+    def mpf(self, value: Any) -> Any:
+        return mpmath.iv.mpf(value)
+
+    def exp(self, x: Any) -> Any:
+        return mpmath.iv.exp(x) * (1 + self._margin())
+
+    def log(self, x: Any) -> Any:
+        return mpmath.iv.log(x) * (1 + self._margin()) + self._margin()
+
+    def sqrt(self, x: Any) -> Any:
+        return mpmath.iv.sqrt(x)
+
+    def cos(self, x: Any) -> Any:
+        return mpmath.iv.cos(x)
+
+    @property
+    def pi(self) -> Any:
+        return +mpmath.iv.pi
+
+    @property
+    def inf(self) -> Any:
+        return mpmath.iv.inf
+
+
+iv = Intervals()
 
 
 def tanh(x: Any) -> Any:
-    """tanh x = 1 − 2/(e^{2x} + 1): mpmath's intervals have no tanh; x occurs once, so the enclosure is tight."""
-    return 1 - 2 / (iv.exp(2 * x) + 1)
+    """tanh x, increasing, end by end as 1 − 2/(e^{2x} + 1); mpmath's intervals have no tanh.
+
+    Beyond ±precision the end is ±1 up to 2^(−precision) > 2e^{−2x}: e^x of a huge x is never formed.
+    """
+    return iv.mpf([_tanh_end(x.a, upper=False), _tanh_end(x.b, upper=True)])
+
+
+def _tanh_end(end: Any, *, upper: bool) -> Any:
+    """The lower or upper end of tanh at one point."""
+    ulp = iv.mpf(2) ** -iv.prec
+    if end > iv.prec:
+        return iv.mpf(1) if upper else 1 - ulp
+    if end < -iv.prec:
+        return ulp - 1 if upper else iv.mpf(-1)
+    value = 1 - 2 / (iv.exp(2 * iv.mpf(end)) + 1)
+    return value.b if upper else value.a
 
 
 def logistic(x: Any) -> Any:
@@ -58,8 +121,10 @@ def decide(
     enclosures.
 
     ``status`` is "violates" (measured > bound proved), "holds" (measured ≤ bound proved) or "undecided" at this
-    precision. ``layer`` counts from 1; ``steps`` is N of the claim (T = N·dt).
+    precision. ``layer`` counts from 1; ``steps`` is N of the claim (T = N·dt). ValueError unless 1 ≤ step ≤ steps.
     """
+    if not 1 <= step <= steps:
+        raise ValueError(f"Step {step} is not one of the claim's steps 1 to {steps}.")
     before = iv.prec
     iv.prec = bits
     try:

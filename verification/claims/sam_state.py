@@ -10,7 +10,7 @@ from verification.claim import Claim, Part, Premise
 def _second_energy(s: Any, iv: Any) -> Any:
     """log of 2 m T (1 + 2α dt³) e^{ᾱT}, typed again for intervals."""
     root = iv.sqrt(s.alpha)
-    rate = iv.mpf(96) ** (iv.mpf(1) / 4) * iv.mpf([max(1, root.a), max(1, root.b)])
+    rate = iv.sqrt(iv.sqrt(iv.mpf(96))) * iv.mpf([max(1, root.a), max(1, root.b)])
     return iv.log(2 * s.hidden_size * s.horizon * (1 + 2 * s.alpha * s.dt**3)) + rate * s.horizon
 
 

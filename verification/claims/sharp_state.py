@@ -26,14 +26,15 @@ def _supremum(quantity: str) -> Part:
         return np.max(np.array(logs).reshape(s.steps, -1), axis=1)
 
     def second_bound(s: Any, iv: Any) -> Any:
-        """Σ of the moduli of the free oscillator's response, from Chebyshev polynomials, typed again for intervals."""
+        """Σ |U_j| or Σ |U_j − U_{j-1}| by Reinsch's form of the Chebyshev recursion, typed again for intervals."""
         logs = []
         for h in s.step_sizes:
-            x = 1 - s.alpha * h**2 / 2
-            before, now, total = iv.mpf(0), iv.mpf(1), iv.mpf(0)
+            slope = s.alpha * h**2
+            chebyshev, difference, total = iv.mpf(1), iv.mpf(1), iv.mpf(0)  # U_0 and U_0 − U_{-1}
             for _ in range(s.step):
-                total += abs(now) if quantity == "position" else abs(now - before)
-                before, now = now, 2 * x * now - before
+                total += abs(chebyshev if quantity == "position" else difference)
+                difference -= slope * chebyshev
+                chebyshev += difference
             logs.append(iv.log(total * h ** (2 if quantity == "position" else 1)))
         return iv.mpf([max(value.a for value in logs), max(value.b for value in logs)])
 
@@ -64,7 +65,7 @@ def _invariant(quantity: str) -> Part:
 CLAIMS = (
     Claim(
         id="thm-S",
-        source=Source("odernn", "docs/derivations/state_bounds.md, thm-S"),
+        source=Source("library", "docs/derivations/state_bounds.md, thm-S"),
         statement="|y_n| ≤ h² Σ_{j≤n} |U_{j-1}(1 − αh²/2)| and |z_n| ≤ h Σ_{j≤n} |U_{j-1} − U_{j-2}| for all n, l, "
         "all weights and inputs; α ≥ 0, zero initial state. Exact: the supremum in the first layer",
         origin="library",
@@ -73,7 +74,7 @@ CLAIMS = (
     ),
     Claim(
         id="thm-S-Q",
-        source=Source("odernn", "docs/derivations/state_bounds.md, thm-S (invariant form)"),
+        source=Source("library", "docs/derivations/state_bounds.md, thm-S (invariant form)"),
         statement="|y_n| ≤ n h/r_α and |z_n| ≤ n h/√(1 − αh²/4), r_α = √(α(1 − αh²/4)), for all n, l, all weights and "
         "inputs; 0 < αh² < 4, zero initial state",
         origin="library",

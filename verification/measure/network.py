@@ -106,6 +106,8 @@ def _envelopes(network: UnICORNN, u: torch.Tensor) -> dict[str, np.ndarray]:
                     key = f"{number}/{quantity}/{norm}"
                     found = envelope(values, norm).numpy()
                     arrays[key] = np.maximum(arrays[key], found) if key in arrays else found
+    for number, steps in enumerate(network.effective_steps().detach().numpy(), 1):
+        arrays[f"{number}/step_sizes"] = steps
     return arrays
 
 

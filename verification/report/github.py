@@ -19,6 +19,8 @@ def escape(text: str) -> str:
 def render(table: Table) -> str:
     """Title in bold, table, caption as a list."""
     lines = [f"**{escape(table.title)}**", ""] if table.title else []
+    if table.figure is not None:
+        lines += ["```text", table.figure.text, "```", ""]
     lines.append(
         tabulate(
             [[_cell(cell) for cell in row] for row in table.rows],

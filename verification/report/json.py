@@ -15,7 +15,10 @@ def line(record: Mapping[str, Any]) -> str:
 
 
 def render(table: Table) -> str:
-    """{"title", "caption", "rows"}, one row a line."""
-    head = json.dumps({"title": table.title, "caption": list(table.caption)}, ensure_ascii=False, indent=1)
+    """{"title", "caption", "rows"}, one row a line; "figures" before the rows where the table has any."""
+    facts: dict[str, Any] = {"title": table.title, "caption": list(table.caption)}
+    if table.figure is not None:
+        facts["figures"] = [dict(figure) for figure in table.figure.data]
+    head = json.dumps(facts, ensure_ascii=False, indent=1)
     rows = ",\n  ".join(line(record) for record in table.data)
     return f'{head[:-2]},\n "rows": [{f"{chr(10)}  {rows}{chr(10)} " if rows else ""}]\n}}\n'

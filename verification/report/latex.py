@@ -14,8 +14,9 @@ _PREAMBLE = r"""\documentclass{article}
 \setlength{\parindent}{0pt}
 \pagestyle{empty}
 \begin{document}
-\footnotesize
+\scriptsize
 """
+_FIGURE = r"\begingroup\renewcommand{\arraystretch}{1.4}"
 _END = "\\end{document}\n"
 
 _GREEK = {
@@ -28,7 +29,7 @@ _SIGNS = {
     "‖": r"\|", "|": "|", "<": "<", ">": ">", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq", "≈": r"\approx",
     "≪": r"\ll", "≫": r"\gg", "·": r"\cdot", "×": r"\times", "±": r"\pm", "−": "-", "√": r"\surd",
     "∞": r"\infty", "∂": r"\partial", "∈": r"\in", "→": r"\to", "⊙": r"\odot", "∑": r"\sum", "∀": r"\forall",
-    "′": "'", "″": "''", "°": r"^\circ", "½": r"\frac12", "ℓ": r"\ell",
+    "′": "'", "″": "''", "°": r"^\circ", "½": r"\frac12", "ℓ": r"\ell", "∛": r"\sqrt[3]{}",
 }  # fmt: skip
 _TEXT = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
@@ -84,6 +85,8 @@ def render(table: Table) -> str:
     columns = "".join(_specification(column) for column in table.columns)
     head = " & ".join(escape(column.name) for column in table.columns) + r" \\"
     lines = [f"\\textbf{{{escape(table.title)}}}", ""] if table.title else []
+    if table.figure is not None:
+        lines += [_FIGURE, table.figure.latex, r"\endgroup", ""]
     lines += [f"\\begin{{longtable}}{{{columns}}}", r"\hline", head, r"\hline", r"\endhead"]
     lines += [" & ".join(map(_cell, row)) + r" \\" for row in table.rows]
     lines += [r"\hline", r"\end{longtable}"]

@@ -1,4 +1,4 @@
-"""How numbers are shown: three significant digits, from natural logarithms, so that e^{945} is 10^410.2 and never inf."""
+"""How numbers are shown: three significant digits, from natural logarithms: e^{945} is 10^410.4 and never inf."""
 
 from __future__ import annotations
 
@@ -64,6 +64,11 @@ def decades(slack: float | None) -> str:
     places = 0 if abs(slack) >= 99.95 else 1 if abs(slack) >= 9.995 else 2 if abs(slack) >= 0.9995 else 3
     text = f"{slack:.{places}f}"
     return minus(text if float(text) else text.lstrip("-"))
+
+
+def plural(number: int, noun: str) -> str:
+    """1 cell, 2 cells."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def count(number: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from verification import verdict
 from verification.domains import BUDGETS, FREE, free_points, printed_name, printed_rows
-from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, size
+from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, plural, size
 from verification.report.table import Cell, Column, Table
 from verification.verdict import Judgement
 
@@ -82,7 +82,7 @@ def table(
     cells = [list(cell) for _, cell in groupby(judgements, _cell_of)]
     groups = [[part] for part in judgements] if full else cells
     return Table(
-        title="Bounds on the hidden state: promised, measured, worst found",
+        title="What was promised, and what was found",
         columns=(*COLUMNS, AT) if full else COLUMNS,
         rows=tuple(_row(parts, numbers, full) for parts in groups),
         caption=caption(judgements, facts),
@@ -122,8 +122,7 @@ def network(judgement: Judgement) -> str:
     """The network and the domain: "psMNIST-128, layer 1 · printed", "UnICORNN, layer 2 · free"."""
     layer = f"layer {judgement.layer}"
     if judgement.domain == FREE:
-        system = str(judgement.to_plain().get("system", "unicornn"))
-        return f"{NETWORK_NAMES.get(system, system)}, {layer} · free"
+        return f"{NETWORK_NAMES.get(judgement.system, judgement.system)}, {layer} · free"
     for row in printed_rows():
         if judgement.domain == printed_name(row):
             chosen = [note.removesuffix(" chosen") for note in row.notes if note.endswith(" chosen")]
@@ -173,7 +172,8 @@ def caption(judgements: Sequence[Judgement], facts: Facts) -> tuple[str, ...]:
         lines.append(f"Incomplete: {facts.judged} of {facts.planned} cells are judged.")
     if facts.sources:
         networks = "networks of Table 6 untrained, initialised as in the paper"
-        lines.append(f"On data: {'; '.join(facts.sources)}; {networks}. In range: the same, worst input in [0, 1].")
+        sources = "; ".join(facts.sources)
+        lines.append(f"On data: {sources}; {networks}. In range: the same, worst input found in [0, 1].")
     if tried := _tried(facts.budget):
         lines.append(tried)
     lines.append(
@@ -191,15 +191,16 @@ def _tried(budget_name: str) -> str:
     if budget is None:
         return ""
     return (
-        f"Tried: {len(free_points(budget))} points (α, dt, N) of the free domain and the {len(printed_rows())} networks "
-        f"of Table 6, in every layer, with structured inputs and, for N ≤ {budget.beam_steps}, a beam of width "
-        f"{budget.beam_width}. Power control: worst found / optimum of a problem whose optimum is known."
+        f"Tried: {len(free_points(budget))} points (α, dt, N) of the free domain and the {len(printed_rows())} "
+        f"networks of Table 6, in every layer, with structured inputs and, for N ≤ {budget.beam_steps}, a beam of "
+        f"width {budget.beam_width}. Power control: worst found / optimum of a problem whose optimum is known."
     )
 
 
 def _inferred(judgements: Iterable[Judgement]) -> list[str]:
     domains = {judgement.domain for judgement in judgements}
-    notes = [f"{row.name} {', '.join(row.notes)}" for row in printed_rows() if row.notes and printed_name(row) in domains]
+    printed = [row for row in printed_rows() if row.notes and printed_name(row) in domains]
+    notes = [f"{row.name} {', '.join(row.notes)}" for row in printed]
     return [f"Not printed in Table 6: {'; '.join(notes)}."] if notes else []
 
 
@@ -242,12 +243,8 @@ def summary(judgements: Sequence[Judgement]) -> str:
     shown = " · ".join(f"{number} {name}" for name, number in counts.items()) or "none"
     return (
         LABEL.format("claims")
-        + f"{_plural(len(by_claim), 'claim')} tried on {_plural(domains, 'domain')}, {_plural(cells, 'cell')}: {shown}"
+        + f"{len(by_claim)} tried on {plural(domains, 'domain')}, {plural(cells, 'cell')}: {shown}"
     )
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def refutations(judgements: Sequence[Judgement], folder: str, claims_dirs: Sequence[str] = ()) -> list[str]:

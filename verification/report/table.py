@@ -31,6 +31,15 @@ Entry: TypeAlias = str | Cell
 
 
 @dataclass(frozen=True)
+class Figure:
+    """What stands above a table: a drawing in lines of text, the same for LaTeX, and its numbers for programs."""
+
+    text: str
+    latex: str
+    data: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
 class Table:
     """``rows`` are for people. ``records`` hold every field, unrounded, one a judgement; None: the rows themselves."""
 
@@ -39,6 +48,7 @@ class Table:
     rows: tuple[tuple[Entry, ...], ...]
     caption: tuple[str, ...] = ()
     records: tuple[Mapping[str, Any], ...] | None = None
+    figure: Figure | None = None
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):

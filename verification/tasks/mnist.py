@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import shlex
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,7 +109,7 @@ def _chosen(folder: str | Path | None) -> str | Path:
 
 
 def _download_command(folder: str | Path) -> str:
-    return f'python -c "from verification.tasks import mnist; mnist.download({str(folder)!r})"'
+    return f"odernn verify --task mnist --data {shlex.quote(str(folder))} --download"
 
 
 def _parse_idx(data: bytes, *, dimensions: int, path: Path) -> NDArray[np.uint8]:

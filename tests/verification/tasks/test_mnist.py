@@ -127,7 +127,8 @@ def test_a_missing_file_names_folder_file_and_command(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         mnist.load(tmp_path / "nowhere")
     text = str(error.value)
-    assert all(part in text for part in (str(tmp_path / "nowhere"), TRAIN, "mnist.download(", *mnist.MD5))
+    parts = (str(tmp_path / "nowhere"), TRAIN, "--task mnist --data", "--download", *mnist.MD5)
+    assert all(part in text for part in parts)
     assert "\n" not in text
 
 

@@ -1,0 +1,85 @@
+"""A small run as a program of its own, so that it can be killed: ``small_run.py STORE [options]`` prints JSON.
+
+Everything is as in `odernn verify` but for a budget of a few rungs, a printed row of 40 steps and short controls. They
+are put in place on import, because a spawned worker imports this file, too.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from verification import jobs, run
+from verification.claim import Registry
+from verification.domains import BUDGETS, Budget, SearchPoint
+from verification.store import Store
+from verification.tasks.published import row
+
+ROW = replace(row("psMNIST-128"), steps=40, hidden_size=8)
+LADDERS = (("1/100", "15", "1/5"), ("1", "4", "1/10"), ("0", "4", "1/10"))
+BUDGETS["tiny"] = Budget("tiny", 1, 1, LADDERS, (("0", "49/100", 3),), 8, 60, (1.0, 0.5), 2)
+jobs.published_row = lambda name: ROW
+run.printed_rows = lambda: (ROW,)
+run.CONTROL_POINTS = tuple(
+    SearchPoint("control", Fraction(alpha), (Fraction(1, 20),), 60, 1, 1, f"control α = {alpha}") for alpha in (0, 1)
+)
+
+
+def kill_at(moment: float) -> None:
+    """SIGKILL for this process: before (k) or after (k + 1/2) the k-th result is put into the store; a negative moment
+    is a time in seconds.
+    """
+    if moment < 0:
+        threading.Timer(-moment, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+        return
+    put, count = Store.put, iter(range(10**6))
+
+    def deadly_put(self, *args, **options):
+        number = next(count)
+        if number == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+        put(self, *args, **options)
+        if number + 0.5 == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Store.put = deadly_put
+
+
+def execute(plan: run.Plan, path: Path, workers: int) -> dict:
+    done = []
+    with Store(path, writable=True) as store:
+        finished = len(store.has(job.key for job in (*plan.measuring, *plan.judging)))
+        judgements = run.execute(plan, store, workers=workers, progress=lambda *event: done.append(event))
+    return {"judgements": [each.to_plain() for each in judgements], "finished": finished, "progress": done}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--claims", default="icml-C.1,sam-D.1-b,thm-S-Q")
+    parser.add_argument("--claims-dir", action="append", default=[])
+    parser.add_argument("--kill-at", default="")
+    options = parser.parse_args()
+    settings = run.Settings(
+        budget="tiny", claims=tuple(filter(None, options.claims.split(","))), claims_dirs=tuple(options.claims_dir)
+    )
+    plan = run.plan(settings, Registry(tuple(map(Path, options.claims_dir))))
+    deaths = []
+    for moment in map(float, filter(None, options.kill_at.split(","))):
+        child = os.fork()
+        if child == 0:
+            kill_at(moment)
+            execute(plan, options.store, options.workers)
+            os._exit(0)
+        deaths.append(-os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    json.dump(execute(plan, options.store, options.workers) | {"deaths": deaths}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

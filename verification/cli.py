@@ -1,0 +1,319 @@
+"""The command ``odernn``: parse, call, print, exit code. Heavy modules are imported by the command that needs them.
+
+Exit codes: 0 done (a refutation is a result) · 1 a verdict differs from ``--expect`` · 2 usage · 3 a witness does not
+certify · 4 internal error · 130 interrupted · 143 terminated.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, TypeAlias
+
+import typer
+
+from verification.commands import terminal
+
+TRACEBACK = "ODERNN_TRACEBACK"
+
+
+@dataclass(frozen=True)
+class Action:
+    """What the command line asks for: typer parses and returns it, ``main`` runs it."""
+
+    run: Callable[[], int]
+    resumes: bool = False
+
+
+# --- the command line -------------------------------------------------------------------------------------------
+
+app = typer.Typer(
+    name="odernn",
+    help="Put the published theorems about ODE-derived recurrent networks to the test.",
+    no_args_is_help=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+witness_app = typer.Typer(
+    help="Witnesses of refutations: files from which anyone can replay them.",
+    no_args_is_help=False,
+    rich_markup_mode=None,
+)
+app.add_typer(witness_app, name="witness")
+
+STORE = Path("odernn.sqlite")
+
+StoreOption: TypeAlias = Annotated[Path, typer.Option("--store", metavar="FILE", help="The file with all results.")]
+FormatOption: TypeAlias = Annotated[
+    str, typer.Option("--format", metavar="NAME", help="text, github, latex, csv or json.")
+]
+FullOption: TypeAlias = Annotated[
+    bool, typer.Option("--full", help="A row for every quantity, with the point where it was found.")
+]
+ClaimsOption: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option("--claims", metavar="DIR", help="A folder with more claim files; may be repeated."),
+]
+DataOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="The folder of MNIST's files (else $ODERNN_DATA)."),
+]
+FileArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The witness.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import odernn
+
+        terminal.out(f"odernn {odernn.__version__}\n")
+        raise typer.Exit(terminal.DONE)
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> Action | None:
+    return _help_unless_called(context)
+
+
+@witness_app.callback(invoke_without_command=True)
+def _witness(context: typer.Context) -> Action | None:
+    return _help_unless_called(context)
+
+
+def _help_unless_called(context: typer.Context) -> Action | None:
+    """Without a command: the help, on stderr, as an error of usage."""
+    if context.invoked_subcommand is not None:
+        return None
+    text = context.get_help()
+
+    def run() -> int:
+        terminal.note(text)
+        return terminal.USAGE
+
+    return Action(run)
+
+
+@app.command()
+def verify(
+    claims: Annotated[
+        list[str] | None, typer.Argument(metavar="CLAIM", help="Ids of claims; all if none is named.")
+    ] = None,
+    budget: Annotated[str, typer.Option(metavar="NAME", help="smoke, standard or deep.")] = "smoke",
+    seed: Annotated[int, typer.Option(metavar="N", help="Where all randomness comes from.")] = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Worker processes; 0 works in this one.  [default: one a core]",
+        ),
+    ] = None,
+    store: StoreOption = STORE,
+    claims_dirs: ClaimsOption = None,
+    task: Annotated[str, typer.Option(metavar="NAME", help="Real input: digits or mnist.")] = "digits",
+    data: DataOption = None,
+    download: Annotated[bool, typer.Option("--download", help="Fetch MNIST's files into that folder first.")] = False,
+    format: FormatOption = "text",
+    full: FullOption = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="JSON lines on stdout, one judgement a line, instead of the table.")
+    ] = False,
+    expect: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Verdicts to compare with; exit code 1 if one differs.")
+    ] = None,
+    witnesses: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where witnesses go.  [default: witnesses, beside the store]"),
+    ] = None,
+) -> Action:
+    """Try the claims and print what came of it. What the store already has is not done again."""
+
+    def run() -> int:
+        from verification.commands import verify as command
+
+        options = command.Options(
+            claims=tuple(claims or ()), budget=budget, seed=seed, jobs=terminal.cores() if jobs is None else jobs,
+            store=store, claims_dirs=tuple(claims_dirs or ()), task=task, data=data, download=download,
+            format=format, full=full, json=json, expect=expect, witnesses=witnesses,
+        )  # fmt: skip
+        return command.run(options)
+
+    return Action(run, resumes=True)
+
+
+@app.command()
+def table(
+    store: StoreOption = STORE,
+    format: FormatOption = "text",
+    full: FullOption = False,
+    claim: Annotated[list[str] | None, typer.Option(metavar="CLAIM", help="Only this claim; may be repeated.")] = None,
+) -> Action:
+    """Print the table of the latest run in the store."""
+
+    def run() -> int:
+        from verification.commands import table as command
+
+        return command.run(store=store, format=format, full=full, claims=tuple(claim or ()))
+
+    return Action(run)
+
+
+@app.command()
+def claims(claims_dirs: ClaimsOption = None, format: FormatOption = "text") -> Action:
+    """List the claims: statement, premises, source."""
+
+    def run() -> int:
+        from verification.commands import claims as command
+
+        return command.run(claims_dirs=tuple(claims_dirs or ()), format=format)
+
+    return Action(run)
+
+
+@app.command()
+def tableau(
+    name: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME|FILE", help="A name, as in: radau iia 5; or a .json or .toml.")
+    ] = None,
+    compare: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="A B", help="Two methods side by side, differences marked.")
+    ] = None,
+    all: Annotated[bool, typer.Option("--all", help="One row for every method of the catalogue.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="The names.")] = False,
+    decimals: Annotated[
+        int | None, typer.Option(metavar="D", help="Coefficients as decimals, correctly rounded to D places.")
+    ] = None,
+    format: FormatOption = "text",
+) -> Action:
+    """Print a Runge–Kutta or symplectic method and everything that can be decided about it."""
+
+    def run() -> int:
+        asked = [bool(name), compare is not None, all, list_]
+        if sum(asked) != 1:
+            raise terminal.UsageError(
+                "Give one of: NAME or FILE, --compare A B (names with spaces in quotes), --all, --list. "
+                "For example: odernn tableau gauss 2"
+            )
+        from verification.commands import tableau as command
+
+        if compare is not None:
+            return command.compare(*compare, format=format, places=decimals)
+        if all or list_:
+            return (command.table_of_all if all else command.names)(format=format)
+        return command.show(" ".join(name or ()), format=format, places=decimals)
+
+    return Action(run)
+
+
+@witness_app.command("show")
+def witness_show(file: FileArgument) -> Action:
+    """Say in words what a witness holds."""
+
+    def run() -> int:
+        from verification.commands import witness as command
+
+        return command.show(file)
+
+    return Action(run)
+
+
+@witness_app.command("verify")
+def witness_verify(file: FileArgument, claims_dirs: ClaimsOption = None) -> Action:
+    """Recompute a witness with zero tolerance; exit code 3 unless it certifies."""
+
+    def run() -> int:
+        from verification.commands import witness as command
+
+        return command.verify(file, claims_dirs=tuple(claims_dirs or ()))
+
+    return Action(run)
+
+
+@app.command()
+def doctor(store: StoreOption = STORE, data: DataOption = None, format: FormatOption = "text") -> Action:
+    """Say what is installed, what runs here, and why the rest does not."""
+
+    def run() -> int:
+        from verification.commands import doctor as command
+
+        return command.run(store=store, data=data, format=format)
+
+    return Action(run)
+
+
+# --- from the command line to an exit code ----------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None, *, program: str = "odernn") -> int:
+    """Run one command and return its exit code. Errors are one line on stderr; ODERNN_TRACEBACK=1 adds the rest."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without "‖" gets "?", not an error
+    resumes = False
+    try:
+        _terminate_like_an_interrupt()
+        action = typer.main.get_command(app).main(arguments, prog_name=program, standalone_mode=False)
+        if not isinstance(action, Action):  # --help and --version are done, with an exit code
+            return int(action or terminal.DONE)
+        resumes = action.resumes
+        return action.run()
+    except KeyboardInterrupt as interrupt:
+        terminated = isinstance(interrupt, terminal.Terminated)
+        again = f"; what was finished is kept. Run the same command again to resume: {program} {shlex.join(arguments)}"
+        terminal.note(f"odernn: {'terminated' if terminated else 'interrupted'}{again if resumes else ''}")
+        return terminal.TERMINATED if terminated else terminal.INTERRUPTED
+    except Exception as error:
+        code, line = _explained(error, program)
+        terminal.note(f"odernn: {terminal.harmless(line)}")
+        if os.environ.get(TRACEBACK):
+            terminal.note("".join(traceback.format_exception(error)))
+        return code
+
+
+def _explained(error: Exception, program: str) -> tuple[int, str]:
+    """The exit code of an error, and its line."""
+    from verification.claim import ClaimError
+    from verification.report import FormatError
+    from verification.store import StoreError
+    from verification.tasks.images import DataError
+
+    if isinstance(error, typer.TyperException):
+        message = error.format_message().rstrip(".")
+        stop = "" if message.endswith("?") else "."
+        return terminal.USAGE, f"{message}{stop} `{program} --help` shows what there is."
+    if isinstance(error, (terminal.UsageError, ClaimError, FormatError, StoreError, DataError)):
+        return terminal.USAGE, str(error)
+    if isinstance(error, terminal.NotCertifiedError):
+        return terminal.NOT_CERTIFIED, str(error)
+    hint = "" if os.environ.get(TRACEBACK) else f" (set {TRACEBACK}=1 for the traceback)"
+    return terminal.INTERNAL, f"internal error: {type(error).__name__}: {error}{hint}"
+
+
+def _terminate_like_an_interrupt() -> None:
+    """SIGTERM stops the workers and keeps the store as Ctrl-C does. Signals belong to the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise terminal.Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

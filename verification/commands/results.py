@@ -1,0 +1,65 @@
+"""What a store says about its latest run, as reports need it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import odernn
+from verification.claim import slug
+from verification.commands.terminal import UsageError
+from verification.report.rows import Facts
+from verification.run import judgements_of
+from verification.store import Store
+from verification.verdict import Judgement
+
+
+@dataclass(frozen=True)
+class Results:
+    """The judgements that a run's table is made of, and what its caption says."""
+
+    judgements: tuple[Judgement, ...]
+    facts: Facts
+
+
+def latest(store: Store) -> Results:
+    """The run begun last, as far as it is judged."""
+    settings, keys, _ = store.latest_run()
+    judged = store.has(keys)
+    done = [key for key in keys if key in judged]
+    facts = Facts(
+        version=str(settings.get("version", odernn.__version__)),
+        budget=str(settings.get("budget", "")),
+        seed=int(settings.get("seed", 0)),
+        sources=_sources(store, done),
+        claims_dirs=tuple(settings.get("claims_dirs", ())),
+        judged=len(done),
+        planned=len(keys),
+    )
+    return Results(tuple(judgements_of(store, done)), facts)
+
+
+def _sources(store: Store, keys: Sequence[str]) -> tuple[str, ...]:
+    """The real input that the judged cells were compared with, each source once."""
+    measured = {each for key in keys for each in store.spec(key)["needs"].get("data", ())}
+    found = {str(store.data(key).get("source", "")) for key in store.has(measured)}
+    return tuple(sorted(found - {""}))
+
+
+def chosen(judgements: Sequence[Judgement], claims: Sequence[str]) -> list[Judgement]:
+    """Those about the named claims (ids or slugs), in their own order; all if none is named."""
+    known = {slug(judgement.claim): judgement.claim for judgement in judgements}
+    for name in claims:
+        if slug(name) not in known:
+            near = difflib.get_close_matches(slug(name), known, n=1, cutoff=0.0)
+            hint = f' Did you mean "{known[near[0]]}"?' if near else ""
+            raise UsageError(f'The store has no claim "{name}".{hint} It has: {", ".join(known.values())}.')
+    wanted = {known[slug(name)] for name in claims} or set(known.values())
+    return [judgement for judgement in judgements if judgement.claim in wanted]
+
+
+def witnesses_beside(store: Path) -> Path:
+    """The default folder of witnesses."""
+    return store.parent / "witnesses"

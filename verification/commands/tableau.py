@@ -1,0 +1,162 @@
+"""``odernn tableau``: what a Runge–Kutta or symplectic method is, decided exactly, with the evidence."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+
+from odernn import families, tableau_files, tableaus
+from odernn.families import PolynomialPair
+from odernn.methods import Method, resolve
+from odernn.tableau import PartitionedTableau
+from verification.commands.terminal import DONE, UsageError, out, progress
+from verification.report import renderer, tableau_rows
+
+PAIR = "lobatto iiia-iiib"
+LARGEST_IN_TABLE = 4
+"""Members of the families with up to so many stages are in the table of all."""
+
+MOST_DECIMALS = 1000
+OTHER_NAMES = MappingProxyType(
+    {
+        "dopri5": "dormand prince 5(4)", "rk45": "dormand prince 5(4)", "ode45": "dormand prince 5(4)",
+        "dopri853": "dop853", "dopri8": "dormand prince 8(7)", "tsit5": "tsitouras 5(4)",
+        "bs23": "bogacki shampine 3(2)", "rk23": "bogacki shampine 3(2)", "ode23": "bogacki shampine 3(2)",
+        "rkf45": "fehlberg 4(5)", "rkf78": "fehlberg 7(8)", "backward euler": "implicit euler",
+        "forward euler": "euler", "explicit euler": "euler", "crank nicolson": "trapezoidal",
+        "midpoint": "explicit midpoint", "leapfrog": "stoermer verlet", "verlet": "stoermer verlet",
+        "radau5": "radau iia 3",
+    }
+)  # fmt: skip
+"""What other programs call a method: only suggested, for each of them has its own idea of the details."""
+
+HALVES = ("position", "momentum")
+FILES = frozenset({".json", ".toml"})
+
+
+def show(name: str, *, format: str, places: int | None) -> int:
+    """One method."""
+    render = renderer(format)
+    out(render(tableau_rows.single(method_of(name), _checked(places))))
+    return DONE
+
+
+def compare(first: str, second: str, *, format: str, places: int | None) -> int:
+    """Two methods side by side."""
+    render = renderer(format)
+    out(render(tableau_rows.comparison(method_of(first), method_of(second), _checked(places))))
+    return DONE
+
+
+def table_of_all(*, format: str) -> int:
+    """The companion table: the catalogue, and the families up to a few stages."""
+    render = renderer(format)
+    with progress() as report:
+        table = tableau_rows.companion(list(_everything()), report)
+    out(render(table))
+    return DONE
+
+
+def names(*, format: str) -> int:
+    """What there is."""
+    render = renderer(format)
+    smallest = {name: family.smallest for name, family in families.FAMILIES.items()} | {PAIR: 2}
+    out(render(tableau_rows.listing([tableaus.get(name) for name in tableaus.names()], smallest)))
+    return DONE
+
+
+def _checked(places: int | None) -> int | None:
+    if places is not None and not 0 <= places <= MOST_DECIMALS:
+        raise UsageError(f"--decimals {places}: give a number from 0 to {MOST_DECIMALS}.")
+    return places
+
+
+def _everything() -> Iterator[Method]:
+    entries = tableaus.names()
+    yield from (tableaus.get(name) for name in entries)
+    for family in (*families.FAMILIES, PAIR):
+        for s in range(families.FAMILIES[family].smallest if family != PAIR else 2, LARGEST_IN_TABLE + 1):
+            if f"{family} {s}" not in entries:
+                yield tableaus.get(f"{family} {s}")
+
+
+# --- from what the user typed to a method -----------------------------------------------------------------------
+
+
+def method_of(text: str) -> Method:
+    """The file, the entry or the family's member of that name; UsageError in one line if there is none.
+
+    ".position" and ".momentum" after the name of a partitioned method are its halves.
+    """
+    whole, _, half = text.rpartition(".")
+    if half.casefold() in HALVES and whole:
+        return _half(method_of(whole), half.casefold())
+    text = text.strip()
+    if not text:
+        raise UsageError("The name of the tableau is empty. `odernn tableau --list` shows the names.")
+    path = Path(text)
+    if path.suffix.casefold() in FILES or (len(path.parts) > 1 and path.exists()):
+        return _read(path)
+    try:
+        return tableaus.get(_spelt(text))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except KeyError:
+        pass
+    if path.exists():
+        return _read(path)
+    raise UsageError(f'No tableau is called "{text}". {_advice(text)} `odernn tableau --list` shows the names.')
+
+
+def _half(method: Method, half: str) -> Method:
+    table = resolve(method)
+    if not isinstance(table, PartitionedTableau | PolynomialPair):
+        raise UsageError(f'"{method.name}" is one Runge–Kutta method: it has no {half}. Leave out ".{half}".')
+    return table.position if half == "position" else table.momentum
+
+
+def _read(path: Path) -> Method:
+    try:
+        return tableau_files.read(path)
+    except OSError as error:
+        raise UsageError(f'"{path}" cannot be read: {(error.strerror or str(error)).lower()}.') from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _letters(name: str) -> str:
+    """A name without case, spaces and punctuation: GAUSS_2, gauss-2 and Gauss 2 are one."""
+    return re.sub(r"[^a-z0-9*/]", "", name.casefold())
+
+
+def _spelt(text: str) -> str:
+    """The name as the catalogue spells it, if the text is that name but for case, spaces and punctuation."""
+    entries = tableaus.names()
+    if text.casefold() in entries or re.search(r"\s-\d+$", text):  # "gauss -2" asks for −2 stages
+        return text
+    same = [name for name in entries if _letters(name) == _letters(text)]
+    if len(same) == 1:
+        return same[0]
+    match = re.fullmatch(r"(.*?)[\s_-]*(\d+)", text.strip())
+    if match:
+        for family in (*families.FAMILIES, PAIR):
+            if _letters(family) == _letters(match[1]):
+                return f"{family} {match[2]}"
+    return text
+
+
+def _advice(text: str) -> str:
+    """The nearest name. A number at its end may be the stages of a family's member, or be missing there."""
+    match = re.fullmatch(r"(.*?)[\s_-]*(\d*)", text.casefold())
+    stem, stages = (match[1], match[2] or "3") if match else (text.casefold(), "3")
+    other = next((name for known, name in OTHER_NAMES.items() if _letters(known) == _letters(text)), None)
+    if other is not None:
+        return f'Did you mean "{other}"?'
+    family = difflib.get_close_matches(stem, (*families.FAMILIES, PAIR), n=1, cutoff=0.75)
+    if family:
+        return f'Did you mean "{family[0]} {stages}"?'
+    near = difflib.get_close_matches(text.casefold(), tableaus.names(), n=1, cutoff=0.0)
+    return f'Did you mean "{near[0]}"?'

@@ -1,0 +1,114 @@
+"""Where text leaves the program: results to stdout, all else to stderr. Exit codes; untrusted text made harmless."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+DONE = 0
+DIFFERENCE = 1
+USAGE = 2
+NOT_CERTIFIED = 3
+INTERNAL = 4
+INTERRUPTED = 130
+TERMINATED = 143
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class UsageError(Exception):
+    """What the user asked for cannot be done: one line that says what, why and what to do."""
+
+
+class NotCertifiedError(Exception):
+    """A witness that is none: one line that says why."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: the same as an interrupt but for the exit code."""
+
+
+def out(text: str) -> None:
+    """Results. If nobody reads them any more (``odernn table | head``) the rest is dropped without a word."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def note(text: str) -> None:
+    """Progress, remarks and errors."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def harmless(text: str) -> str:
+    """One line without control characters: a file from elsewhere must not steer the terminal."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(text.splitlines()))
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Progress(Protocol):
+    """Called after every job: what kind of job, how many are done, how many there are."""
+
+    def __call__(self, kind: str, done: int, total: int) -> None: ...
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A bar if stderr is a terminal, otherwise a line every ten seconds."""
+    with _bar() if sys.stderr.isatty() else lines() as report:
+        yield report
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("planning", total=None)
+
+        def report(kind: str, done: int, total: int) -> None:
+            bars.update(task, description=kind, completed=done, total=total)
+
+        yield report
+
+
+@contextmanager
+def lines(seconds: float = SECONDS_BETWEEN_LINES) -> Iterator[Progress]:
+    """The latest state on stderr every ``seconds``, also while a long job runs."""
+    started = time.monotonic()
+    state = ["planning"]
+    ended = threading.Event()
+
+    def report(kind: str, done: int, total: int) -> None:
+        state[0] = f"{kind} {done}/{total}"
+
+    def speak() -> None:
+        while not ended.wait(seconds):
+            note(f"{state[0]} after {time.monotonic() - started:.0f} s")
+
+    thread = threading.Thread(target=speak, daemon=True, name="progress")
+    thread.start()
+    try:
+        yield report
+    finally:
+        ended.set()
+        thread.join()

@@ -1,0 +1,184 @@
+"""``odernn verify``: run what the store lacks, keep the witnesses, print summary, refutations and table."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import odernn
+from verification.claim import Registry
+from verification.commands.results import Results, latest, witnesses_beside
+from verification.commands.terminal import (
+    DIFFERENCE,
+    DONE,
+    UsageError,
+    harmless,
+    note,
+    out,
+    progress,
+)
+from verification.domains import BUDGETS
+from verification.report import json as json_format
+from verification.report import renderer, rows
+from verification.run import Settings, execute, plan
+from verification.store import Store
+from verification.verdict import PRECEDENCE, Judgement
+
+TASKS = ("digits", "mnist")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line of ``odernn verify``."""
+
+    claims: tuple[str, ...]
+    budget: str
+    seed: int
+    jobs: int
+    store: Path
+    claims_dirs: tuple[Path, ...]
+    task: str
+    data: Path | None
+    download: bool
+    format: str
+    full: bool
+    json: bool
+    expect: Path | None
+    witnesses: Path | None
+
+
+def run(options: Options) -> int:
+    render = renderer(options.format)
+    expected = _expectations(options.expect) if options.expect else None
+    settings = _settings(options)
+    the_plan = plan(settings, Registry(options.claims_dirs))
+    _prepare_data(options)
+    note(_header(settings))
+    started = time.monotonic()
+    with Store(options.store, writable=True) as store:
+        with progress() as report:
+            execute(the_plan, store, workers=options.jobs, progress=report)
+        results = latest(store)
+    folder = options.witnesses or witnesses_beside(options.store)
+    _write_witnesses(results.judgements, folder)
+    if options.json:
+        names = rows.witness_names(results.judgements)
+        records = (rows.record(judgement, results.facts, names) for judgement in results.judgements)
+        out("".join(json_format.line(each) + "\n" for each in records))
+    else:
+        table = rows.table(results.judgements, results.facts, full=options.full)
+        _print_results(results, folder, options, render(table))
+    note(f"done in {time.monotonic() - started:.0f} s; results are in {options.store}")
+    return DONE if expected is None else _compare(results.judgements, expected, options.expect)
+
+
+# --- before the run ---------------------------------------------------------------------------------------------
+
+
+def _settings(options: Options) -> Settings:
+    _one_of("budget", options.budget, tuple(BUDGETS))
+    _one_of("task", options.task, TASKS)
+    if options.task == "digits" and (options.data is not None or options.download):
+        raise UsageError("--data and --download are about MNIST's files. Add --task mnist, or leave them out.")
+    return Settings(
+        budget=options.budget,
+        seed=options.seed,
+        task=options.task,
+        claims=options.claims,
+        claims_dirs=tuple(str(folder) for folder in options.claims_dirs),
+        data=str(options.data) if options.data else None,
+    )
+
+
+def _one_of(option: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        near = difflib.get_close_matches(value.lower(), known, n=1)
+        hint = f'Did you mean "{near[0]}"?' if near else f"Choose from: {', '.join(known)}."
+        raise UsageError(f"--{option} {value}: there is no such {option}. {hint}")
+
+
+def _prepare_data(options: Options) -> None:
+    """Fetch MNIST if asked, and read it once: missing data ends the run before it begins."""
+    if options.task != "mnist":
+        return
+    from verification.tasks import mnist
+
+    if options.download:
+        folder = options.data or os.environ.get(mnist.ENVIRONMENT)
+        if not folder:
+            raise UsageError(f"--download: say where to, with --data FOLDER or in {mnist.ENVIRONMENT}.")
+        note(f"fetching MNIST from {mnist.MIRROR} into {folder}")
+        mnist.download(folder)
+    mnist.load(options.data)
+
+
+def _expectations(path: Path) -> dict[str, str]:
+    try:
+        expected = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f'--expect "{path}": cannot be read ({error.strerror}). Check the path.') from None
+    except ValueError as error:
+        raise UsageError(f'--expect "{path}": is not JSON ({harmless(str(error))}).') from None
+    form = 'expected {"<claim> | <domain> | layer <k> | <quantity>": "<verdict>"}'
+    if not isinstance(expected, dict) or not all(isinstance(value, str) for value in expected.values()):
+        raise UsageError(f'--expect "{path}": {form}.')
+    if unknown := sorted(set(expected.values()) - set(PRECEDENCE)):
+        raise UsageError(f'--expect "{path}": "{harmless(unknown[0])}" is no verdict. Known: {", ".join(PRECEDENCE)}.')
+    return expected
+
+
+def _header(settings: Settings) -> str:
+    import torch
+
+    from odernn import executions
+
+    reasons = executions.available()
+    usable = ", ".join(name for name, reason in reasons.items() if reason is None)
+    missing = ", ".join(name for name, reason in reasons.items() if reason is not None)
+    return (
+        f"odernn {odernn.__version__} · torch {torch.__version__} · float64 · seed {settings.seed} · "
+        f"budget {settings.budget} · executions: {usable}" + (f" (not {missing}: `odernn doctor` says why)" if missing else "")
+    )
+
+
+# --- the run, and after it --------------------------------------------------------------------------------------
+
+
+def _write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
+    from verification import witness
+
+    names = rows.witness_names(judgements)
+    try:
+        for judgement in judgements:
+            if judgement.witness:
+                witness.write(witness.from_json(judgement.witness), folder / names[rows.key_of(judgement)])
+    except OSError as error:
+        raise UsageError(
+            f'Witnesses folder "{folder}" cannot be written: {error.strerror or error}. Nothing is lost: choose '
+            "another with --witnesses and run the same command again."
+        ) from None
+
+
+def _print_results(results: Results, folder: Path, options: Options, table: str) -> None:
+    """For people: summary, refutations, table. For a format that something else reads, stdout holds the table only."""
+    lines = [rows.summary(results.judgements)]
+    lines += rows.refutations(results.judgements, str(folder), results.facts.claims_dirs)
+    if options.format == "text":
+        out("\n".join([*lines, "", table]))
+    else:
+        note("\n".join(lines))
+        out(table)
+
+
+def _compare(judgements: Sequence[Judgement], expected: dict[str, str], path: Path | None) -> int:
+    differences = rows.differences(rows.verdicts(judgements), expected)
+    for line in differences:
+        note(harmless(line))
+    if differences:
+        note(f'odernn: {len(differences)} of the verdicts are not those of "{path}"')
+    return DIFFERENCE if differences else DONE

@@ -1,0 +1,126 @@
+"""``odernn witness``: show a witness, or recompute it. The file may come from anywhere and is never trusted."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verification.commands.terminal import DONE, NOT_CERTIFIED, NotCertifiedError, UsageError, harmless, out
+from verification.report.numbers import minus, plural, size
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from verification.instance import Layer
+    from verification.witness import Witness
+
+MOST_GROUPS = 8
+MOST_DIGITS = 24
+
+
+def show(path: Path) -> int:
+    witness = _read(path)
+    out("\n".join(map(harmless, _described(witness))) + "\n")
+    return DONE
+
+
+def verify(path: Path, *, claims_dirs: tuple[Path, ...]) -> int:
+    """Exit code 0 only if both back-ends prove the violation and the file records what they find."""
+    from verification.claim import Registry
+    from verification.witness import check
+
+    registry = Registry(claims_dirs)
+    witness = _read(path)
+    try:
+        outcome = check(witness, registry)
+    except Exception as error:  # any file at all may be given: whatever it makes a formula do, it proves nothing
+        reason = str(error) or type(error).__name__
+        raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(reason)}') from error
+    out("\n".join(map(harmless, outcome.lines)) + "\n")
+    out(f"{'certified' if outcome.certified else 'NOT certified'}: {_statement(witness)}\n")
+    return DONE if outcome.certified else NOT_CERTIFIED
+
+
+def _read(path: Path) -> Witness:
+    from verification.witness import read
+
+    try:
+        return read(path)
+    except FileNotFoundError:
+        hint = "`odernn verify` writes witnesses of what it refutes."
+        raise UsageError(f'Witness "{path}" does not exist. {hint}') from None
+    except OSError as error:
+        raise UsageError(f'Witness "{path}" cannot be read: {error.strerror or error}.') from None
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(reason)}') from error
+
+
+def _statement(witness: Witness) -> str:
+    reading = f", reading {harmless(witness.reading)}" if witness.reading else ""
+    claim, quantity = harmless(witness.claim), harmless(f"{witness.quantity} ({witness.norm} norm)")
+    return f"{claim} is violated by the {quantity} of layer {witness.layer} at n = {witness.step}{reading}"
+
+
+def _described(witness: Witness) -> list[str]:
+    instance = witness.instance
+    lines = [
+        f"witness    {witness.claim}: {witness.quantity}, {witness.norm} norm, layer {witness.layer}, "
+        f"n = {witness.step} of N = {witness.steps}",
+        f"recorded   measured ≥ {_recorded(witness.log_measured)}, bound ≤ {_recorded(witness.log_bound)}",
+    ]
+    if witness.limit is not None:
+        limit = witness.limit
+        lines.append(
+            f"limit      every dt ≤ {_number(limit.dt)}: α = {_number(limit.alpha)}, T = {_number(limit.horizon)}, "
+            f"c = {_number(limit.c)}, amplitude {_number(limit.amplitude)}, layer {limit.layer}"
+        )
+    elif witness.reading:
+        lines.append(f"reading    {witness.reading}")
+    lines.append(
+        f"network    {instance.system}, α = {_number(instance.alpha)}, {plural(len(instance.layers), 'layer')} of "
+        f"{plural(instance.hidden_size, 'neuron')}, from the zero state"
+    )
+    for number, layer in enumerate(instance.layers, 1):
+        lines += _layer_lines(number, layer)
+    values = [value for _, row in instance.inputs.runs for value in row]
+    extremes = f"{_number(min(values))} to {_number(max(values))}" if values else "none"
+    lines.append(
+        f"inputs     {plural(instance.steps, 'step')} of {plural(instance.inputs.size, 'channel')} in "
+        f"{plural(len(instance.inputs.runs), 'run')}, values {extremes}"
+    )
+    return lines
+
+
+def _layer_lines(number: int, layer: Layer) -> list[str]:
+    lines = [f"layer {number:<4} dt = {_number(layer.dt)}, {plural(len(layer.groups), 'group')} of equal neurons"]
+    for group, weights in list(zip(layer.groups, layer.input_weights, strict=True))[:MOST_GROUPS]:
+        total = sum(map(abs, weights))
+        lines.append(
+            f"           {group.multiplicity} × w = {_number(group.w)}, c = {_number(group.c)}, "
+            f"b = {_number(group.bias)}, Σ|V| over {plural(len(weights), 'source')} = {_number(total)}"
+        )
+    if len(layer.groups) > MOST_GROUPS:
+        lines.append(f"           and {len(layer.groups) - MOST_GROUPS} more groups")
+    return lines
+
+
+def _number(value: Fraction | int) -> str:
+    """Exact if that is short, otherwise six digits."""
+    text = str(value)
+    if len(text) <= MOST_DIGITS:
+        return minus(text)
+    try:
+        return minus(f"≈ {float(value):.6g}")
+    except OverflowError:
+        return f"about {'−' if value < 0 else ''}10^{len(str(abs(int(value)))) - 1}"
+
+
+def _recorded(log: str) -> str:
+    """A recorded logarithm as a number, if it is one."""
+    try:
+        value = float(log)
+        return f"{size(value, 6)} (log {log})" if math.isfinite(value) else repr(log)
+    except ValueError:
+        return repr(log)
