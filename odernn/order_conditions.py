@@ -224,7 +224,7 @@ def principal_error(method: Method) -> Certificate:
     squared = sum((error * error for _, error in terms), fmpq(0))
     norm = enclosure(squared, 128).sqrt()
     error = PrincipalError(n, terms, squared, norm)
-    because = f"‖T‖₂ = {float(norm.mid()):.6g} over {len(terms)} trees of order {n}"
+    because = f"‖T‖₂ = {float(norm.mid()):.6g} over {len(terms)} {'tree' if len(terms) == 1 else 'trees'} of order {n}"
     return Certificate("principal error", True if p.exact else None, p.exact, None, because, value=error)
 
 

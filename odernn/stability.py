@@ -72,7 +72,9 @@ class StabilityFunction:
 
     def __str__(self) -> str:
         top, bottom = polynomial_text(self.numerator, "z"), polynomial_text(self.denominator, "z")
-        return top if degree(self.denominator) == 0 else f"({top})/({bottom})"
+        if degree(self.denominator) == 0:
+            return top
+        return f"{top if degree(self.numerator) == 0 else f'({top})'}/({bottom})"
 
 
 def stability_function(method: Method) -> StabilityFunction:

@@ -305,3 +305,20 @@ def test_a_job_of_an_unknown_kind_or_system_says_so():
         jobs.perform(spec_of("guess", POINT), 0, (), None)
     with pytest.raises(ValueError, match='No claim file brings a system named "elsewhere"'):
         jobs.perform(spec_of("search", POINT) | {"system": "elsewhere"}, 0, (), None)
+
+
+def test_a_system_whose_arithmetics_contradict_each_other_fails_its_control() -> None:
+    """The exact step sees a 64th of the drive: both adversaries reach 64 times the "optimum", and nothing is sound."""
+
+    def weaker(y, z, x, w, h, alpha, tanh):
+        return UNICORNN.exact_step(y, z, x, w, h, alpha, lambda s: tanh(s) / 64)
+
+    split = replace(UNICORNN, name="split", exact_step=weaker)
+    found = jobs.control(spec_of("control", CONTROL_POINTS[0]), split).data
+    assert not found["passed"]
+    assert all(share > 1 for report in found["reports"] for share in report["shares"].values())
+
+
+def test_a_control_without_adversaries_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "ADVERSARIES", {})
+    assert not jobs.control(spec_of("control", CONTROL_POINTS[0]), UNICORNN).data["passed"]

@@ -142,7 +142,8 @@ def _header(settings: Settings) -> str:
     missing = ", ".join(name for name, reason in reasons.items() if reason is not None)
     return (
         f"odernn {odernn.__version__} · torch {torch.__version__} · float64 · seed {settings.seed} · "
-        f"budget {settings.budget} · executions: {usable}" + (f" (not {missing}: `odernn doctor` says why)" if missing else "")
+        f"budget {settings.budget} · executions: {usable}"
+        + (f" (not {missing}: `odernn doctor` says why)" if missing else "")
     )
 
 
