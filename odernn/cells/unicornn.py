@@ -276,6 +276,19 @@ class UnICORNN(nn.Module):
                 setattr(self, name, value.to(moved.device))
         return self
 
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        # A dt or alpha that the constructor refuses is refused here too, before anything is overwritten.
+        errors: list[str] = rest[-1]
+        for name, check in (("dt", _checked_dt), ("alpha", _checked_alpha)):
+            value = state_dict.get(prefix + name)
+            if isinstance(value, Tensor) and value.shape == (self.num_layers,) and not value.is_meta:
+                try:
+                    check(value.tolist(), self.num_layers)
+                except ValueError as error:
+                    errors.append(str(error))
+        if not errors:
+            super()._load_from_state_dict(state_dict, prefix, *rest)
+
     def _level_size(self, level: int) -> int:
         return self.input_size if level == 0 else self.hidden_size
 

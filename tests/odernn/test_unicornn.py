@@ -567,3 +567,16 @@ def test_an_execution_that_is_missing_is_not_replaced(monkeypatch: pytest.Monkey
         model(zeros(4, 5, 2), execution="cpu")
     with pytest.raises(ExecutionUnavailable):
         network(1, execution="cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dt", -0.1), ("dt", 1.0), ("dt", float("nan")), ("alpha", -1.0), ("alpha", float("inf"))]
+)
+def test_state_dict_with_a_refused_hyperparameter_is_refused_whole(name: str, value: float) -> None:
+    cell = UnICORNN(2, 3, 2, dt=0.1, alpha=1.0)
+    saved = {key: tensor.clone() + (0.5 if "layers" in key else 0.0) for key, tensor in cell.state_dict().items()}
+    before = {key: tensor.clone() for key, tensor in cell.state_dict().items()}
+    saved[name][1] = value
+    with pytest.raises(RuntimeError, match=f"{name} of layer 2"):
+        cell.load_state_dict(saved)
+    assert all(torch.equal(cell.state_dict()[key], before[key]) for key in ("dt", "alpha"))
