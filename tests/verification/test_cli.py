@@ -432,9 +432,12 @@ def test_progress_of_a_run_without_a_terminal_is_a_line_now_and_then(capsys: pyt
     assert lines and all(re.fullmatch(r"searching 3/93 after \d+ s", line) for line in lines)
 
 
-@pytest.mark.skipif(shutil.which("odernn") is None, reason="odernn is not installed as a command")
+COMMAND = shutil.which("odernn", path=str(Path(sys.executable).parent))
+
+
+@pytest.mark.skipif(COMMAND is None, reason="odernn is not installed in this environment")
 def test_the_installed_command_is_the_same() -> None:
-    done = subprocess.run(["odernn", "--version"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([COMMAND, "--version"], capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("odernn ")
 
 
