@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from flint import fmpq
 
+from odernn import coefficients
 from odernn.algebraic import enclosure
 from odernn.families import PolynomialPair, PolynomialTableau
 from odernn.stages import Rows, StageForm, stagewise
@@ -92,6 +93,23 @@ def equals(value: Any) -> str:
 def decimal(value: Any) -> str:
     """Six digits of an exact number, which may be far beyond the range of a double."""
     return str(enclosure(value, 128).str(6, radius=False))
+
+
+def in_one_field(*forms: StageForm) -> tuple[StageForm, ...]:
+    """The same forms with the irrational numbers of all of them in one field, so that they may meet.
+
+    Equal numbers of different fields do not compare equal. Forms modulo a polynomial are rational, and stay.
+    """
+    tables = [form for form in forms if form.modulus is None]
+    rows = coefficients.in_one_field(*(row for form in tables for row in (*form.operator, form.weights)))
+    remaining = iter(rows)
+    unified = []
+    for form in forms:
+        if form.modulus is None:
+            *operator, weights = (next(remaining) for _ in range(form.dimension + 1))
+            form = stagewise(operator, weights)
+        unified.append(form)
+    return tuple(unified)
 
 
 def direct_sum(first: StageForm, second: StageForm) -> StageForm:

@@ -37,7 +37,7 @@ from odernn.algebraic import enclosure
 from odernn.certificate import Certificate
 from odernn.coefficients import row
 from odernn.elementary_weights import ElementaryWeights, FormSpace, exact_spaces
-from odernn.methods import Method, form_of, forms_of, is_exact
+from odernn.methods import Method, form_of, forms_of, in_one_field, is_exact
 from odernn.simplifying_assumptions import Assumptions, Rounding, rounding, short, vanishes
 from odernn.stages import StageForm, stagewise
 from odernn.tableau import ButcherTableau
@@ -155,18 +155,23 @@ def _system(method: Method, c: Any, separable: bool) -> _System:
     nodes = row(c, "c", "order")
     if forms[0].modulus is not None or len(nodes) != forms[0].dimension:
         raise ValueError(f"c has {len(nodes)} entries, but they belong to {forms[0].dimension} stages of a table.")
-    if nodes == forms[0].apply(forms[0].one):
+    zero = fmpq(0)
+    clock = [[x if i == j else zero for j in range(len(nodes))] for i, x in enumerate(nodes)]  # Â1 = c
+    timed, form = in_one_field(stagewise(clock, (zero,) * len(nodes)), forms[0])
+    if timed.apply(timed.one) == form.apply(form.one):
         return _System(ROOTED, forms)
-    clock = [[x if i == j else fmpq(0) for j in range(len(nodes))] for i, x in enumerate(nodes)]  # Â1 = c
-    return _System(CLOCKED, (stagewise(clock, forms[0].weights), forms[0]))
+    return _System(CLOCKED, (stagewise(timed.operator, form.weights), form))
 
 
 def _exact_order(system: _System) -> tuple[int, FailedCondition]:
     """Ends at 2s + 1 at the latest, for no quadrature with s real nodes integrates Π(x − c_i)²."""
     weights = system.weights()
     family = system.without_superfluous([Assumptions(FormSpace(form)) for form in system.forms], vanishes)
+    eta, zeta = family.bushes[0], family.lone[0]
+    # Butcher's theorem (the module's docstring): up to here only the bushy tree, the first of its order, is left.
+    bare = min(eta + zeta + 1, 2 * eta + 2) if len(family.colours) == 1 else 0
     for n in itertools.count(1):
-        for tree in trees(n, family):
+        for tree in itertools.islice(trees(n, family), 1 if n <= bare else None):
             residual = weights.residual(tree)
             if residual != 0:
                 return n - 1, FailedCondition(tree, residual)

@@ -21,7 +21,7 @@ from flint import fmpq, fmpq_poly
 
 from odernn.coefficients import total
 from odernn.linear_algebra import ZERO, dot, identity, matrix_vector, nullspace, product, solve, transposed
-from odernn.methods import Method, direct_sum, form_of, forms_of, resolve
+from odernn.methods import Method, direct_sum, form_of, forms_of, in_one_field, resolve
 from odernn.polynomials import gcd
 from odernn.stages import Rows, StageForm, Vector, stagewise
 from odernn.tableau import ButcherTableau
@@ -136,6 +136,8 @@ def are_equivalent(first: Method, second: Method) -> bool:
     left, right = forms_of(first), forms_of(second)
     if len(left) != len(right):
         return False
+    unified = in_one_field(*left, *right)
+    left, right = unified[: len(left)], unified[len(left) :]
     if all(form.modulus is None for form in left + right):
         sums = [direct_sum(x, y) for x, y in zip(left, right, strict=True)]
         classes = equal_stages([form.operator for form in sums])
