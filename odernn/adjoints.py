@@ -19,7 +19,7 @@ from odernn.certificate import Certificate
 from odernn.coefficients import subscript
 from odernn.families import PolynomialPair, PolynomialTableau
 from odernn.linear_algebra import entrywise, inverse, matrix_vector, outer, product, transposed
-from odernn.methods import Method, direct_sum, form_of, in_stages, is_exact, resolve
+from odernn.methods import Method, about_given, direct_sum, form_of, in_stages, is_exact, resolve
 from odernn.polynomials import monic, shift_reflect
 from odernn.reducibility import are_equivalent, equal_stages
 from odernn.stages import Rows, StageForm, stagewise
@@ -77,8 +77,10 @@ def symmetry(method: Method) -> Certificate:
     if not lonely:
         text = "a_ij + a_σ(i)σ(j) = b_j, b_σ(j) = b_j"
         if order is None:
-            return Certificate(PROPERTY, True, True, None, "adjoint = method after merging equal stages")
-        return Certificate(PROPERTY, True, True, order, f"{text} for σ = ({', '.join(map(str, order))})")
+            certificate = Certificate(PROPERTY, True, True, None, "adjoint = method after merging equal stages")
+        else:
+            certificate = Certificate(PROPERTY, True, True, order, f"{text} for σ = ({', '.join(map(str, order))})")
+        return about_given(method, certificate)
     text = f"no stage of the adjoint equals stage {lonely[0]}"
     explicit = all(table.is_explicit and sum(table.b, fmpq(0)) != 0 for table in tables)
     if is_exact(method) or (explicit and len(tables) == 1):

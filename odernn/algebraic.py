@@ -8,6 +8,8 @@ come back as ``fmpq``. Numbers of two different fields do not mix here: ``odernn
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -17,6 +19,9 @@ from flint import arb, fmpq, fmpq_poly, fmpz
 
 Scalar: TypeAlias = "fmpq | Algebraic"
 FIRST_BITS = 64
+SMALL_PRIME = 10_000
+FACTORED_BITS = 120
+"""Numbers up to so many bits are factored completely, in hundredths of a second; of larger ones small primes only."""
 
 
 class FieldMismatchError(ArithmeticError):
@@ -54,7 +59,13 @@ def real_roots(polynomial: fmpq_poly) -> list[Any]:
     """Disjoint balls around the real roots of a squarefree polynomial, ascending, at the precision in force."""
     pairs: Any = polynomial.numer().complex_roots()
     roots = [root for root, _ in pairs]
-    return sorted((root.real for root in roots if root.imag.is_zero()), key=lambda ball: float(ball.mid()))
+    real = (root.real for root in roots if root.imag.is_zero())
+    return sorted(real, key=functools.cmp_to_key(_compare))
+
+
+def _compare(x: Any, y: Any) -> int:
+    """Of disjoint balls."""
+    return -1 if x < y else 1
 
 
 _FIELDS: dict[tuple[tuple[fmpq, ...], int], NumberField] = {}
@@ -80,7 +91,7 @@ def root_of(coefficients: Sequence[int | fmpq | Fraction], near: float, label: s
     with flint.ctx.workprec(FIRST_BITS):
         for factor, _ in polynomial.factor()[1]:
             monic = fmpq_poly(factor) / fmpq_poly(factor).leading_coefficient()
-            candidates += [(abs(float(ball.mid()) - near), i, monic) for i, ball in enumerate(real_roots(monic))]
+            candidates += [(abs(ball - near).mid(), i, monic) for i, ball in enumerate(real_roots(monic))]
     if not candidates:
         raise ValueError(f"The polynomial with coefficients {list(coefficients)} has no real root.")
     candidates.sort(key=lambda entry: entry[0])
@@ -102,22 +113,73 @@ def quadratic_root(modulus: fmpq_poly, index: int) -> Scalar:
 
 
 def sqrt(value: int | fmpq | Fraction | str) -> Scalar:
-    """√value for a rational value, as q·√d with d squarefree; ``fmpq`` if it is rational. ValueError if negative."""
+    """√value for a rational value, as q·√d; ``fmpq`` if it is rational. ValueError if negative.
+
+    d is squarefree, unless it has more than ``FACTORED_BITS`` bits without its small primes: then it may hold the
+    square of a large prime. Two numbers d, e with a rational √(de) have one field, that of the one met first.
+    """
     value = exact_rational(value)
     if value < 0:
         raise ValueError(f"The square root of {value} is not real.")
     if value == 0:
         return fmpq(0)
-    outside, inside = fmpz(1), fmpz(1)
-    for prime, power in (value.p * value.q).factor():
-        outside *= fmpz(prime) ** (power // 2)
-        inside *= fmpz(prime) ** (power % 2)
+    outside, inside, known = fmpz(1), fmpz(1), True
+    for base, power, prime in (*parts(value.p), *parts(value.q)):
+        outside *= base ** (power // 2)
+        inside *= base ** (power % 2)
+        known &= prime or power % 2 == 0
     factor = fmpq(outside, value.q)
     if inside == 1:
         return factor
-    root: Any = number_field((fmpq(-inside), fmpq(0), fmpq(1)), 1, f"sqrt({inside})").generator()
-    product: Scalar = factor * root
+    product: Scalar = factor * _field_of_square_root(inside, known)
     return product
+
+
+_RADICANDS: dict[fmpz, bool] = {}
+"""The d of the fields Q(√d), and whether d is known to be squarefree."""
+
+
+def _field_of_square_root(d: fmpz, known: bool) -> Any:
+    """√d in the field Q(√d); d is no square."""
+    if d not in _RADICANDS:
+        for e, e_known in _RADICANDS.items():
+            if (not known or not e_known) and (d * e).is_square():
+                return fmpq((d * e).sqrt(), e) * _field_of_square_root(e, e_known)
+        _RADICANDS[d] = known
+    return number_field((fmpq(-d), fmpq(0), fmpq(1)), 1, f"sqrt({d})").generator()
+
+
+@functools.cache
+def _small_primes() -> tuple[list[fmpz], fmpz]:
+    primes = [fmpz(p) for p in range(2, SMALL_PRIME) if fmpz(p).is_prime()]
+    return primes, fmpz(math.prod(int(p) for p in primes))
+
+
+def parts(n: fmpz, exponents: int = 16) -> list[tuple[fmpz, int, bool]]:
+    """n ≥ 1 as a product of coprime powers: (base, power, whether the base is prime). No factorisation runs long.
+
+    Only one base may not be prime; it has large prime factors only and is no k-th power for k ≤ ``exponents``.
+    """
+    if n.bit_length() <= FACTORED_BITS:
+        return [(fmpz(prime), int(power), True) for prime, power in n.factor()]
+    found = []
+    primes, product = _small_primes()
+    common = n.gcd(product)
+    for prime in primes:
+        if common % prime == 0:
+            power = 0
+            while n % prime == 0:
+                n, power = n // prime, power + 1
+            found.append((prime, power, True))
+    if n.bit_length() <= FACTORED_BITS:
+        return found + parts(n)
+    power = 1
+    for k in range(2, exponents + 1):
+        while (root := n.root(k)) ** k == n:
+            n, power = root, power * k
+    if n.bit_length() <= FACTORED_BITS:
+        return found + [(prime, power * inner, True) for prime, inner, _ in parts(n)]
+    return [*found, (n, power, False)]
 
 
 def exact_rational(value: Any) -> fmpq:

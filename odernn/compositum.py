@@ -8,6 +8,7 @@ in the quotient by the irreducible factor of g that vanishes at β + kθ. All bu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -20,13 +21,16 @@ from odernn.algebraic import (
     NumberField,
     Scalar,
     number_field,
+    parts,
     polynomial_text,
     quadratic_root,
     real_roots,
-    root_of,
+    sqrt,
 )
 
 LARGEST_DEGREE = 64
+LARGEST_SIZE = 20_000
+"""Degree times bits of the coefficients: larger common fields take more than a second to build, and soon hours."""
 _TRIES = 12
 
 
@@ -62,6 +66,12 @@ def adjoin(field: NumberField, coefficients: Sequence[Scalar], root: Callable[[i
             f"The numbers need a common field of degree up to {m * n}, but {LARGEST_DEGREE} is the largest built here"
         )
     lower = [_polynomial(c) for c in coefficients[:n]]
+    bits = max(c.p.bit_length() + c.q.bit_length() for f in (field.modulus, *lower) for c in f.coeffs())
+    if m * n * bits > LARGEST_SIZE:
+        raise ValueError(
+            f"They need a common field of degree up to {m * n}, with coefficients of {bits // 3} digits or more, "
+            "which is too large to be built here"
+        )
     one = [fmpq_poly([1]), *[fmpq_poly([0])] * (n - 1)]
     theta = [fmpq_poly([0, 1]) % field.modulus, *one[1:]]
     x = [-lower[0]] if n == 1 else [fmpq_poly([0]), *one[:-1]]
@@ -109,26 +119,24 @@ def nth_root(value: Scalar, n: int) -> Scalar:
 
 def _rational_root(value: fmpq, n: int) -> Scalar:
     """(p/q)^(1/n) = (p q^(n−1))^(1/n)/q = a·r^(1/m)/q with r free of m-th powers, m the least possible."""
-    powers = [(prime, int(power)) for prime, power in (value.p * value.q ** (n - 1)).factor()]
-    outside, common = fmpq(1), n
-    for prime, power in powers:
-        outside *= fmpq(prime) ** (power // n)
-        common = _gcd(common, power % n)
-    inside = fmpq(1)
-    for prime, power in powers:
-        inside *= fmpq(prime) ** (power % n // common)
+    powers = [(base, power) for base, power, _ in parts(value.p, n)]
+    powers += [(base, power * (n - 1)) for base, power, _ in parts(value.q, n)]
+    outside, inside = fmpq(1), fmpq(1)
+    common = math.gcd(n, *(power for _, power in powers))
+    for base, power in powers:
+        outside *= fmpq(base) ** (power // n)
+        inside *= fmpq(base) ** (power % n // common)
     degree = n // common
-    if inside == 1:
+    if degree == 1:
         return outside / value.q
-    label = {2: f"sqrt({inside})", 3: f"cbrt({inside})"}.get(degree, f"({inside}^(1/{degree}))")
-    near = float(int(inside.p)) ** (1 / degree)
-    return outside / value.q * root_of([-inside, *[0] * (degree - 1), 1], near, label)
-
-
-def _gcd(x: int, y: int) -> int:
-    while y:
-        x, y = y, x % y
-    return x
+    if degree == 2:
+        product: Scalar = outside / value.q * sqrt(inside)
+        return product
+    # No base is a k-th power for a k > 1 that divides n, so inside is none, and x^degree − inside is irreducible.
+    label = f"cbrt({inside})" if degree == 3 else f"({inside}^(1/{degree}))"
+    field = number_field((-inside, *[fmpq(0)] * (degree - 1), fmpq(1)), 1 - degree % 2, label)
+    result: Scalar = outside / value.q * field.generator()
+    return result
 
 
 def _root_among_factors(polynomial: fmpq_poly, ball: Callable[[int], Any]) -> Scalar:

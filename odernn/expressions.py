@@ -19,12 +19,13 @@ from typing import Any
 from flint import fmpq, fmpq_poly
 
 from odernn.algebraic import Algebraic, FieldMismatchError, Scalar, nearest_float, root_of
-from odernn.compositum import nth_root, unify
+from odernn.compositum import LARGEST_DEGREE, nth_root, unify
 
 LONGEST = 2000
 LARGEST_EXPONENT = 400
 LARGEST_ROOT = 16
 LARGEST_SIZE = 100_000  # bits
+LARGEST_POLYNOMIAL = 20_000  # terms times bits
 
 _SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "·": "*", "×": "*", "^": "\0"})
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -134,13 +135,24 @@ def _call(function: str, arguments: list[ast.expr], source: str) -> Scalar:
     if function == "root":
         if len(arguments) != 2:
             raise ValueError("root takes a polynomial in x and a number near the root: root(x^3-2, 1.26)")
-        near = nearest_float(_number(arguments[1], source))
-        return root_of(_polynomial(arguments[0], source).coeffs(), near)
+        try:
+            near = nearest_float(_number(arguments[1], source))
+        except OverflowError:
+            raise ValueError("the number near the root is too large: at most 1e308") from None
+        coefficients = _polynomial(arguments[0], source).coeffs()
+        if coefficients and len(coefficients) * max(_size(c) for c in coefficients) > LARGEST_POLYNOMIAL:
+            raise ValueError("the polynomial in root(...) has too many digits")
+        return root_of(coefficients, near)
     if function not in {"sqrt", "cbrt"}:
         raise ValueError(f"{function} is not known; there are {', '.join(_FUNCTIONS)}")
     if len(arguments) != 1:
         raise ValueError(f"{function} takes one number, not {len(arguments)}")
     return nth_root(_number(arguments[0], source), 2 if function == "sqrt" else 3)
+
+
+def _small(degree: int) -> None:
+    if degree > LARGEST_DEGREE:
+        raise ValueError(f"the polynomial in root(...) has degree {degree}, more than {LARGEST_DEGREE}")
 
 
 def _polynomial(node: ast.expr, source: str) -> fmpq_poly:
@@ -154,13 +166,16 @@ def _polynomial(node: ast.expr, source: str) -> fmpq_poly:
         exponent = _rational(node.right, source, "an exponent")
         if exponent.q != 1 or not 0 <= exponent <= LARGEST_ROOT:
             raise ValueError(f"the exponent {exponent} in a polynomial is not one of 0, ..., {LARGEST_ROOT}")
-        return _polynomial(node.left, source) ** int(exponent.p)
+        base = _polynomial(node.left, source)
+        _small(base.degree() * int(exponent.p))
+        return base ** int(exponent.p)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = _polynomial(node.left, source), _polynomial(node.right, source)
         if isinstance(node.op, ast.Div):
             if right.degree() > 0:
                 raise ValueError("a polynomial can be divided by numbers only")
             return left / right[0]
+        _small(left.degree() + right.degree() if isinstance(node.op, ast.Mult) else 0)
         result: fmpq_poly = _OPERATORS[type(node.op)](left, right)
         return result
     return fmpq_poly([_rational(node, source, "a coefficient of a polynomial")])

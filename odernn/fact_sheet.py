@@ -21,13 +21,14 @@ from odernn.adjoints import symmetry
 from odernn.certificate import Certificate
 from odernn.coefficients import subscript
 from odernn.families import PolynomialPair, PolynomialTableau
-from odernn.methods import Method, brief, equals, forms_of, in_stages, is_exact, resolve
+from odernn.methods import Method, about_given, brief, equals, forms_of, in_stages, is_exact, resolve, roundings
 from odernn.nonlinear_stability import (
     BurrageButcher,
     algebraic_stability,
     an_stability,
     b_stability,
     bn_stability,
+    possible_classes,
 )
 from odernn.order_conditions import (
     embedded_order,
@@ -36,7 +37,7 @@ from odernn.order_conditions import (
     principal_error,
     stiff_accuracy,
 )
-from odernn.reducibility import Reduction, dj_reduction, hs_reduction
+from odernn.reducibility import Reduction, dj_reduction, hs_reduction, near_stages
 from odernn.simplifying_assumptions import B, C, D, stage_order
 from odernn.stability import (
     a_stability,
@@ -162,9 +163,16 @@ def _triangular(subject: _Method, name: str, above: int) -> Certificate:
     A, stages = forms_of(table)[0].operator, forms_of(table)[0].dimension
     place = next(((i, j) for i in range(stages) for j in range(i + above, stages) if A[i][j] != 0), None)
     if place is None:
-        return Certificate(name, True, True, None, f"a_ij = 0 for j {relation} i")
+        return about_given(table, Certificate(name, True, True, None, f"a_ij = 0 for j {relation} i"))
     i, j = place
-    return Certificate(name, False, True, (i + 1, j + 1), f"a{subscript(i + 1, j + 1)} {equals(A[i][j])}")
+    text = f"a{subscript(i + 1, j + 1)} {equals(A[i][j])}"
+    certificate = Certificate(name, False, True, (i + 1, j + 1), text)
+    if not isinstance(table, ButcherTableau) or is_exact(table):
+        return certificate
+    errors = roundings(table)[0]
+    if any(abs(A[i][j]) > errors[i][j] for i in range(stages) for j in range(i + above, stages)):
+        return certificate
+    return replace(certificate, holds=None, exact=False, because=f"{text}, but the coefficients are rounded")
 
 
 def _excluded_zero(table: PolynomialTableau, above: int) -> tuple[tuple[int, int] | None, str]:
@@ -187,7 +195,7 @@ def _separably_explicit(subject: _Method) -> Certificate:
     if sequence is None:
         return Certificate(name, False, True, None, "the stages need one another in a circle")
     written = ", ".join(f"{'Y' if kind == 'y' else 'Z'}{subscript(i + 1)}" for kind, i in sequence)
-    return Certificate(name, True, True, sequence, f"in the order {written}")
+    return about_given(table, Certificate(name, True, True, sequence, f"in the order {written}"))
 
 
 def _stability_function(subject: _Method) -> Certificate:
@@ -211,14 +219,20 @@ def _inertia(subject: _Method) -> Certificate:
     return Certificate(INERTIA, violation is None, True, witness, text, value=evidence.inertia)
 
 
-def _irreducible(
-    name: str, reduce: Callable[[Method], Reduction], sound: str
-) -> Callable[[_Method], Certificate]:
+def _irreducible(name: str, reduce: Callable[[Method], Reduction], sound: str) -> Callable[[_Method], Certificate]:
     def ask(subject: _Method) -> Certificate:
         found = reduce(subject.table)
         text = sound if found.is_trivial else str(found)
         witness = None if found.is_trivial else found
-        return Certificate(name, found.is_trivial, is_exact(subject.table), witness, text)
+        certificate = Certificate(name, found.is_trivial, True, witness, text)
+        if is_exact(subject.table):
+            return certificate
+        if not found.is_trivial and reduce is dj_reduction:  # rests on zeros alone, and a printed 0 is meant to be 0
+            return certificate
+        near = possible_classes(resolve(subject.table)) if reduce is hs_reduction else []
+        if near_stages(near):
+            return replace(certificate, holds=None, exact=False, because=near_stages(near))
+        return about_given(subject.table, certificate)
 
     return ask
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from flint import fmpq
 
 from odernn import coefficients
 from odernn.algebraic import enclosure
+from odernn.certificate import Certificate
 from odernn.families import PolynomialPair, PolynomialTableau
 from odernn.stages import Rows, StageForm, stagewise
 from odernn.tableau import FLOAT_ULPS, ButcherTableau, Composition, PartitionedTableau
@@ -17,6 +19,8 @@ Method: TypeAlias = Any
 
 LONGEST = 60
 """Exact numbers up to this many characters are printed in full in the evidence of a certificate."""
+AS_PRINTED = ", for the coefficients as printed"
+"""Ends the evidence of a "yes" about rounded coefficients: it is about the numbers as given, and never ``exact``."""
 MOST_STAGES_IN_A_QUADRATIC_FIELD = 5  # Lobatto 5; Gauss and Radau end at 3
 
 
@@ -77,6 +81,14 @@ def _rounding(tableau: ButcherTableau, entry: Any) -> Any:
     if tableau.digits is not None:
         return fmpq(1, 10**tableau.digits)  # a whole unit: some sources truncate
     return abs(entry) * fmpq(FLOAT_ULPS, 2**52)
+
+
+def about_given(method: Method, certificate: Certificate) -> Certificate:
+    """A "yes" as it is said of rounded coefficients: about the numbers as given, and not exact."""
+    if is_exact(method) or certificate.holds is not True:
+        return certificate
+    because = certificate.because.removesuffix(AS_PRINTED) + AS_PRINTED
+    return replace(certificate, exact=False, because=because)
 
 
 def brief(value: Any) -> str:

@@ -19,7 +19,8 @@ without any theorem, by a problem: ``odernn.unstable_problems``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flint import fmpq
@@ -28,8 +29,19 @@ from odernn.algebraic import sign
 from odernn.certificate import Certificate
 from odernn.coefficients import subscript, total
 from odernn.linear_algebra import Diagonalisation, Inertia, diagonalise, entrywise, outer, product, transposed
-from odernn.methods import Method, brief, equals, form_of, in_stages, is_exact, resolve, roundings
-from odernn.reducibility import hs_reduction
+from odernn.methods import (
+    AS_PRINTED,
+    Method,
+    about_given,
+    brief,
+    equals,
+    form_of,
+    in_stages,
+    is_exact,
+    resolve,
+    roundings,
+)
+from odernn.reducibility import hs_reduction, near_stages, possibly_equal_stages
 from odernn.stages import Rows, StageForm, Vector
 from odernn.tableau import ButcherTableau
 from odernn.unstable_problems import an_problem, unstable_problem
@@ -78,7 +90,7 @@ def algebraic_stability(method: Method) -> Certificate:
 
     ``witness`` of a "no": v with vᵀMv < 0, or the stage (from 1) with b_i < 0, or for polynomials u with Σ b_i
     u(c_i)² < 0. A "no" about rounded coefficients stands only if it holds for all numbers that round to them;
-    a "yes" is about the numbers as they are given, and says so.
+    a "yes" is about the numbers as they are given, says so, and is not ``exact``.
     """
     method = in_stages(method)
     certificate = _as_given(method)
@@ -100,10 +112,9 @@ def _as_given(method: Method) -> Certificate:
     refusals = [r for r in (_negative_weight(method, form, evidence), _violation(method, evidence)) if r is not None]
     if refusals:
         return min(refusals, key=lambda certificate: certificate.holds is None)  # a certain one, if there is one
-    remark = "" if is_exact(method) else ", for the coefficients as printed"
     where = "" if basis == "stages" or evidence.is_zero else " in the basis 1, x, …"
     text = "M = 0" if evidence.is_zero else f"pivots {', '.join(map(brief, evidence.pivots))}{where}"
-    return Certificate(PROPERTY, True, True, None, f"{text}{remark}", value=evidence)
+    return about_given(method, Certificate(PROPERTY, True, True, None, text, value=evidence))
 
 
 def _negative_weight(method: Method, form: StageForm, evidence: BurrageButcher) -> Certificate | None:
@@ -188,14 +199,19 @@ def _on_reduced(method: Method, property_: str) -> Certificate:
     verdict = _as_given(merged.method)
     remark = "" if merged.is_trivial else f" after merging equal stages ({merged})"
     if verdict.holds:
-        return Certificate(property_, True, True, None, f"{verdict.because}{remark}: {WHY}", value=verdict.value)
+        text = f"{verdict.because.removesuffix(AS_PRINTED)}{remark}: {WHY}"
+        return about_given(method, Certificate(property_, True, True, None, text, value=verdict.value))
     if verdict.holds is None:
         return Certificate(
             property_, None, False, verdict.witness, f"{verdict.because}{remark}", verdict.margin, verdict.value
         )
+    if not is_exact(method):
+        classes = possible_classes(method)
+        if not _certainly_violated(method, classes):
+            return _open(replace(verdict, property=property_, because=verdict.because + remark), classes)
     problem = unstable_problem(merged.method, verdict.value.weights, verdict.value.diagonalisation)
-    remark += "" if is_exact(merged.method) else ", for the coefficients as printed"
     because = f"{verdict.because}{remark}: {WHY_NOT if problem is None else problem}"
+    because += "" if is_exact(method) else AS_PRINTED
     return Certificate(property_, False, True, problem or verdict.witness, because, value=verdict.value)
 
 
@@ -209,12 +225,53 @@ def an_stability(method: Method) -> Certificate:
     merged = hs_reduction(method)
     verdict = _as_given(merged.method)
     if verdict.holds is not False:
-        return Certificate(
-            "AN-stable", verdict.holds, verdict.exact, verdict.witness, f"{verdict.because}: {WHY}", verdict.margin,
-            verdict.value,
-        )  # fmt: skip
+        text = f"{verdict.because.removesuffix(AS_PRINTED)}: {WHY}"
+        return about_given(method, replace(verdict, property="AN-stable", because=text))
+    if not is_exact(method):
+        classes = possible_classes(method, abscissae_only=True)
+        if not _certainly_violated(method, classes):
+            return _open(replace(verdict, property="AN-stable"), classes)
     problem = an_problem(merged.method)
     if problem is None:
         text = f"{verdict.because}, but stages with different values of v share an abscissa"
         return Certificate("AN-stable", None, False, verdict.witness, text, value=verdict.value)
-    return Certificate("AN-stable", False, True, problem, str(problem), value=verdict.value)
+    because = str(problem) + ("" if is_exact(method) else AS_PRINTED)
+    return Certificate("AN-stable", False, True, problem, because, value=verdict.value)
+
+
+# A "no" after merging equal stages, about rounded coefficients. Stages that differ by no more than the roundings may be
+# equal in the method that is meant; then only vectors that are constant on them count. A violation on a vector that is
+# constant on all stages that may be equal counts for every method that may be meant, if roundings do not explain it.
+
+
+def possible_classes(tableau: ButcherTableau, *, abscissae_only: bool = False) -> list[list[int]]:
+    """Classes (from 0) that hold all stages which may be equal, or with ``abscissae_only`` have the same c_i."""
+    A, errors = tableau.A, roundings(tableau)[0]
+    if abscissae_only:
+        A, errors = (tuple((total(row), *[fmpq(0)] * (len(row) - 1)) for row in rows) for rows in (A, errors))
+    return possibly_equal_stages([A], [errors])
+
+
+def _certainly_violated(tableau: ButcherTableau, classes: Sequence[Sequence[int]]) -> bool:
+    """Whether a sum of weights or a form vᵀMv, constant on the classes, is negative whatever numbers are meant."""
+    errors = roundings(tableau)[1]
+    if any(sign(total(tableau.b[i] + errors[i] for i in members)) < 0 for members in classes):
+        return True
+    M = burrage_butcher(tableau)
+    merged = tuple(tuple(total(M[i][j] for i in rows for j in columns) for columns in classes) for rows in classes)
+    violation = diagonalise(merged).violation
+    if violation is None:
+        return False
+    v, value = violation
+    class_of = {i: k for k, members in enumerate(classes) for i in members}
+    lifted = tuple(v[class_of[i]] for i in range(tableau.stages))
+    return bool(sign(value + _form_slack(tableau, lifted)) < 0)
+
+
+def _open(certificate: Certificate, classes: Sequence[Sequence[int]]) -> Certificate:
+    """The "no" as an open question; ``margin`` is how negative the form or weight is with stages kept apart."""
+    evidence = certificate.value
+    violation = evidence.weights.violation or evidence.diagonalisation.violation
+    text = f"{certificate.because}, but {near_stages(classes) or 'the coefficients are rounded'}"
+    margin = None if violation is None else violation[1]
+    return replace(certificate, holds=None, exact=False, because=text, margin=margin)

@@ -37,7 +37,7 @@ from odernn.algebraic import enclosure
 from odernn.certificate import Certificate
 from odernn.coefficients import row
 from odernn.elementary_weights import ElementaryWeights, FormSpace, exact_spaces
-from odernn.methods import Method, form_of, forms_of, in_one_field, is_exact
+from odernn.methods import Method, about_given, form_of, forms_of, in_one_field, is_exact, resolve, roundings
 from odernn.simplifying_assumptions import Assumptions, Rounding, rounding, short, vanishes
 from odernn.stages import StageForm, stagewise
 from odernn.tableau import ButcherTableau
@@ -245,7 +245,23 @@ def stiff_accuracy(method: Method) -> Certificate:
     because = "a_sj = b_j" if holds else "no abscissa is 1"
     if found is not None:
         because = f"a_sj − b_j = {short(found[1])} at j = {found[0]}"
-    return Certificate("stiffly accurate", holds, is_exact(method), found, because)
+    certificate = Certificate("stiffly accurate", holds, True, found, because)
+    if found is None or is_exact(method):
+        return about_given(method, certificate)
+    differences = _last_row_differences(resolve(method))
+    sure = next(((j, gap) for j, gap, slack in differences if abs(gap) > slack), None)
+    if sure is not None:
+        return replace(certificate, witness=sure, because=f"a_sj − b_j = {short(sure[1])} at j = {sure[0]}")
+    text = f"{because}, but the coefficients are rounded"
+    margin = max(abs(gap) for _, gap, _ in differences)
+    return replace(certificate, holds=None, exact=False, because=text, margin=margin)
+
+
+def _last_row_differences(tableau: ButcherTableau) -> list[tuple[int, Any, Any]]:
+    """(j, a_sj − b_j, how far that may be off), j from 1."""
+    errors, weight_errors = roundings(tableau)
+    columns = zip(tableau.A[-1], tableau.b, errors[-1], weight_errors, strict=True)
+    return [(j, a - b, da + db) for j, (a, b, da, db) in enumerate(columns, 1)]
 
 
 def first_same_as_last(method: Method) -> Certificate:
@@ -257,7 +273,17 @@ def first_same_as_last(method: Method) -> Certificate:
     because = f"a_1j = 0, {stiff.because}" if explicit else "a_1j ≠ 0 for some j"
     if form.dimension == 1:
         because = "one stage only"
-    return Certificate("fsal", holds, is_exact(method), stiff.witness, because)
+    certificate = Certificate("fsal", holds, True, stiff.witness, because)
+    if is_exact(method) or form.dimension == 1 or stiff.holds is False:
+        return certificate
+    if not explicit:
+        errors = roundings(resolve(method))[0][0]
+        if any(abs(a) > da for a, da in zip(resolve(method).A[0], errors, strict=True)):
+            return certificate
+        because += ", but the coefficients are rounded"
+    if holds:
+        return about_given(method, certificate)
+    return replace(certificate, holds=None, exact=False, because=because, margin=stiff.margin)
 
 
 def _stage_at(form: StageForm, end: int) -> Sequence[Any] | None:

@@ -122,6 +122,49 @@ def equal_stages(matrices: Sequence[Rows], apart: Sequence[Any] | None = None) -
         classes = refined
 
 
+def possibly_equal_stages(
+    matrices: Sequence[Rows], errors: Sequence[Rows], apart: Sequence[Any] | None = None
+) -> list[list[int]]:
+    """Classes (from 0) outside which no two stages are equal, whatever numbers within the errors are meant.
+
+    As ``equal_stages``, but rows stay together that are joined by a chain of rows with sums that agree within the
+    errors: by induction every class of equal stages of the method that is meant lies in one of these classes.
+    """
+    labels = [0] * len(matrices[0]) if apart is None else list(apart)
+    classes = [[i for i, label in enumerate(labels) if label == one] for one in dict.fromkeys(labels)]
+    while True:
+        rows = [
+            [
+                (total(A[i][j] for j in members), total(E[i][j] for j in members))
+                for A, E in zip(matrices, errors, strict=True) for members in classes
+            ]
+            for i in range(len(labels))
+        ]  # fmt: skip
+        refined = [part for members in classes for part in _joined(members, rows)]
+        if len(refined) == len(classes):
+            return classes
+        classes = sorted(refined)
+
+
+def near_stages(classes: Sequence[Sequence[int]]) -> str:
+    """Which stages (from 1) may be equal, in words; nothing if there are none."""
+    named = [", ".join(str(i + 1) for i in members) for members in classes if len(members) > 1]
+    return "; ".join(f"stages {members} are equal within the roundings" for members in named)
+
+
+def _joined(members: Sequence[int], rows: Sequence[Sequence[tuple[Any, Any]]]) -> list[list[int]]:
+    """The members that are joined by a chain of rows which agree; a row is of pairs (value, error)."""
+
+    def near(i: int, k: int) -> bool:
+        return all(abs(x - y) <= dx + dy for (x, dx), (y, dy) in zip(rows[i], rows[k], strict=True))
+
+    parts: list[list[int]] = []
+    for i in members:
+        touched = [part for part in parts if any(near(i, k) for k in part)]
+        parts = [part for part in parts if part not in touched] + [sorted(sum(touched, [i]))]
+    return parts
+
+
 def merge(A: Rows, b: Vector, classes: Sequence[Sequence[int]]) -> tuple[Rows, Vector]:
     """The method with one stage for each class of equal stages."""
     merged = tuple(tuple(total(A[members[0]][j] for j in columns) for columns in classes) for members in classes)

@@ -11,17 +11,28 @@ Hairer, Wanner 1996, Section IV.3 (L-stable: A-stable and R(∞) = 0).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
 import flint
-from flint import acb, acb_mat, arb, fmpq
+from flint import acb, acb_mat, arb, arb_mat, fmpq
 
 from odernn.algebraic import enclosure, sign
 from odernn.certificate import Certificate
 from odernn.linear_algebra import ONE, ZERO, characteristic_polynomial, entrywise, is_rational, outer
-from odernn.methods import Method, brief, decimal, equals, form_of, is_exact, resolve, roundings
+from odernn.methods import (
+    AS_PRINTED,
+    Method,
+    about_given,
+    brief,
+    decimal,
+    equals,
+    form_of,
+    is_exact,
+    resolve,
+    roundings,
+)
 from odernn.polynomials import (
     Polynomial,
     RealRoot,
@@ -191,19 +202,47 @@ def l_stability(method: Method) -> Certificate:
 
 
 def limit_at_infinity(method: Method) -> Certificate:
-    """Whether |R(∞)| ≤ 1; ``value`` is R(∞), ``None`` for ∞."""
+    """Whether |R(∞)| ≤ 1; ``value`` is R(∞), ``None`` for ∞. Undecided if roundings of coefficients can decide."""
+    certificate = _limit_as_given(method)
+    if is_exact(method):
+        return certificate
+    holds = _limit_of_all(resolve(method))
+    if holds is None:
+        limit = certificate.value
+        margin = None if limit is None else 1 - abs(limit)
+        return _doubtful(method, certificate, margin=margin)
+    return about_given(method, replace(certificate, holds=holds))
+
+
+def _limit_as_given(method: Method) -> Certificate:
     limit = stability_function(method).at_infinity
     if limit is None:
         return Certificate("|R(∞)| ≤ 1", False, True, None, f"R(∞) = {INFINITY}")
     holds = sign(1 - abs(limit)) >= 0
-    return Certificate("|R(∞)| ≤ 1", holds, is_exact(method), limit, f"R(∞) = {limit}", value=limit)
+    return Certificate("|R(∞)| ≤ 1", holds, True, limit, f"R(∞) = {limit}", value=limit)
+
+
+def _limit_of_all(tableau: ButcherTableau) -> bool | None:
+    """Whether |R(∞)| ≤ 1 for every method whose coefficients round to those of the tableau; ``None``: not the same."""
+    with flint.ctx.workprec(2 * WITNESS_BITS):
+        A, b = _balls(tableau)
+        if tableau.is_explicit:  # R is a polynomial, and no constant one
+            return None if sum(b, arb(0)).contains(0) else False
+        bottom = arb_mat(A).det()
+        if bottom.contains(0):
+            return None
+        limit = abs(arb_mat([[a - weight for a, weight in zip(row, b, strict=True)] for row in A]).det() / bottom)
+        if limit <= 1:
+            return True
+        return False if limit > 1 else None
 
 
 def imaginary_stability_interval(method: Method) -> Certificate:
     """The largest β with |R(iy)| ≤ 1 for |y| ≤ β: ``value`` is 0, ∞ or a ``RealRoot`` of a polynomial in y.
 
-    ``holds`` says whether β > 0. The endpoint is exact: a squarefree polynomial and a rational interval around the
-    root.
+    ``holds`` says whether β > 0. Of rounded coefficients it is ``None``: β is that of the numbers as given, and can
+    jump from ∞ to anything when coefficients change by less than their roundings. The endpoint is exact: a squarefree
+    polynomial and a rational interval around the root.
     """
     E = stability_function(method).e_polynomial
     bad = _first_negative(E)
@@ -220,13 +259,15 @@ def real_stability_interval(method: Method) -> Certificate:
 
 def _interval(method: Method, name: str, text: str, bad: _FirstNegative | None, end: Any) -> Certificate:
     if bad is None:
-        return Certificate(name, True, is_exact(method), None, f"{text}, β = {INFINITY}", value=INFINITY)
-    if bad.root is None:
-        because = f"{text}, β = 0"
-        holds = False if is_exact(method) else None
-        return Certificate(name, holds, is_exact(method), bad.sample, because, value=fmpq(0))
-    root = end(bad.root)
-    return Certificate(name, True, is_exact(method), root, f"{text}, β = {root}", value=root)
+        certificate = Certificate(name, True, True, None, f"{text}, β = {INFINITY}", value=INFINITY)
+    elif bad.root is None:
+        certificate = Certificate(name, False, True, bad.sample, f"{text}, β = 0", value=fmpq(0))
+    else:
+        root = end(bad.root)
+        certificate = Certificate(name, True, True, root, f"{text}, β = {root}", value=root)
+    if is_exact(method):
+        return certificate
+    return replace(certificate, holds=None, exact=False, because=certificate.because + AS_PRINTED)
 
 
 def _square_root_of(root: RealRoot) -> RealRoot:
@@ -246,14 +287,14 @@ def _square_root_of(root: RealRoot) -> RealRoot:
 
 
 def _rounded(method: Method, certificate: Certificate) -> Certificate:
-    """A negative answer about rounded coefficients stands only if it holds for all numbers that round to them."""
+    """A negative answer about rounded coefficients stands only if it holds for all numbers that round to them.
+
+    A positive one is about the numbers as given, says so, and is not ``exact``.
+    """
     if is_exact(method):
         return certificate
     if certificate.holds:
-        return Certificate(
-            certificate.property, True, True, None, f"{certificate.because}, for the coefficients as printed",
-            value=certificate.value,
-        )  # fmt: skip
+        return about_given(method, certificate)
     tableau = resolve(method)
     y = certificate.witness
     if isinstance(tableau, ButcherTableau) and isinstance(y, fmpq):
@@ -273,15 +314,20 @@ def _doubtful(method: Method, certificate: Certificate, margin: Any) -> Certific
 
 def _exceeds_one(tableau: ButcherTableau, y: fmpq) -> bool:
     """Whether |R(iy)| > 1 for every method whose coefficients round to those of the tableau, in ball arithmetic."""
-    errors, weight_errors = roundings(tableau)
     with flint.ctx.workprec(2 * WITNESS_BITS):
-        A = [[_fuzzy(*pair) for pair in zip(*rows, strict=True)] for rows in zip(tableau.A, errors, strict=True)]
-        b = [_fuzzy(*pair) for pair in zip(tableau.b, weight_errors, strict=True)]
+        A, b = _balls(tableau)
         z = acb(0, arb(y))
         bottom = [[(i == j) - z * a for j, a in enumerate(row)] for i, row in enumerate(A)]
         top = [[entry + z * weight for entry, weight in zip(row, b, strict=True)] for row in bottom]
         p, q = acb_mat(top).det(), acb_mat(bottom).det()
         return bool(abs(p) > abs(q))
+
+
+def _balls(tableau: ButcherTableau) -> tuple[list[list[arb]], list[arb]]:
+    """A and b as balls that hold all numbers that round to them."""
+    errors, weight_errors = roundings(tableau)
+    A = [[_fuzzy(*pair) for pair in zip(*rows, strict=True)] for rows in zip(tableau.A, errors, strict=True)]
+    return A, [_fuzzy(*pair) for pair in zip(tableau.b, weight_errors, strict=True)]
 
 
 def _fuzzy(value: Any, error: Any) -> Any:

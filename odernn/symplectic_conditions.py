@@ -23,8 +23,8 @@ from typing import Any
 from odernn.certificate import Certificate
 from odernn.coefficients import subscript
 from odernn.linear_algebra import ZERO, dot, entrywise, matrix_vector, outer, product, transposed
-from odernn.methods import Method, equals, forms_of, in_stages, roundings
-from odernn.reducibility import equal_stages, generated
+from odernn.methods import Method, about_given, equals, forms_of, in_stages, is_exact, roundings
+from odernn.reducibility import equal_stages, generated, near_stages, possibly_equal_stages
 from odernn.stages import Rows, StageForm, Vector
 from odernn.tableau import ButcherTableau, PartitionedTableau, Q
 
@@ -68,7 +68,8 @@ def symplecticity(method: Method, *, separable: bool = False) -> Certificate:
     violation = _violation(position, momentum, separable=separable)
     remark = " after merging equal stages" if merged else ""
     if violation is None:
-        return Certificate(PROPERTY, True, True, None, f"defect = 0{remark}", value=Q(0))
+        certificate = Certificate(PROPERTY, True, True, None, f"defect = 0{remark}", value=Q(0))
+        return about_given(method, certificate)
     place, defect, slack = violation
     formula = f"{_formula(place, partitioned=isinstance(method, PartitionedTableau))} {equals(defect)}{remark}"
     if len(place) == 1:
@@ -76,6 +77,12 @@ def symplecticity(method: Method, *, separable: bool = False) -> Certificate:
     if abs(defect) <= slack:
         formula += f", but the coefficients are rounded: it may be off by {float(slack):.1g}"
         return Certificate(PROPERTY, None, False, place, formula, margin=abs(defect), value=defect)
+    if not is_exact(method):
+        halves = [_Half(table.A, table.b, *roundings(table)) for table in tables]
+        near = _explained_by_near_stages(halves[0], halves[1], separable=separable)
+        if near is not None:
+            formula += f", but {near or 'the coefficients are rounded'}"
+            return Certificate(PROPERTY, None, False, place, formula, margin=abs(defect), value=defect)
     return Certificate(PROPERTY, False, True, place, formula, value=defect)
 
 
@@ -100,6 +107,30 @@ def _violation(position: _Half, momentum: _Half, *, separable: bool) -> tuple[tu
     return max(found, key=lambda entry: (abs(entry[1]) > entry[2], abs(entry[1])), default=None)
 
 
+def _explained_by_near_stages(position: _Half, momentum: _Half, *, separable: bool) -> str | None:
+    """``None`` if no method that may be meant is symplectic, else which stages may be equal in one that is, if any are.
+
+    Where stages are equal the conditions are those on the sums over equal stages; so the sums over all that may be
+    equal vanish for every symplectic method that may be meant.
+    """
+    Y, Z = _classes(position, momentum, separable=separable, near=True)
+    b, b_hat = position.b, momentum.b
+    for rows in Z:
+        for columns in Y:
+            defect = slack = ZERO
+            for i in rows:
+                for j in columns:
+                    defect += b[i] * momentum.A[i][j] + b_hat[j] * position.A[j][i] - b[i] * b_hat[j]
+                    slack += _coupling_error(position, momentum, i, j)
+            if abs(defect) > slack:
+                return None
+    for members in () if separable else Z:
+        difference = sum((b[i] - b_hat[i] for i in members), ZERO)
+        if abs(difference) > sum((position.weight_errors[i] + momentum.weight_errors[i] for i in members), ZERO):
+            return None
+    return near_stages(Z if len(Z) < len(b) else Y)
+
+
 def _coupling_error(position: _Half, momentum: _Half, i: int, j: int) -> Any:
     """How far b_i â_ij + b̂_j a_ji − b_i b̂_j may be off."""
     x, dx, y, dy = position.b[i], position.weight_errors[i], momentum.b[j], momentum.weight_errors[j]
@@ -111,15 +142,31 @@ def _coupling_error(position: _Half, momentum: _Half, i: int, j: int) -> Any:
 def _merge(position: _Half, momentum: _Half, *, separable: bool) -> tuple[_Half, _Half, bool]:
     """Equal stages merged. On separable systems f reads Z_i and g reads Y_i: each may be equal without the other."""
     s = len(position.b)
-    if not separable or position is momentum:
-        classes = equal_stages((position.A, momentum.A))
-        return position.merged(classes, classes), momentum.merged(classes, classes), len(classes) < s
+    Y, Z = _classes(position, momentum, separable=separable, near=False)
+    return position.merged(Y, Z), momentum.merged(Z, Y), len(Y) + len(Z) < 2 * s
+
+
+def _classes(
+    position: _Half, momentum: _Half, *, separable: bool, near: bool
+) -> tuple[list[list[int]], list[list[int]]]:
+    """The classes of equal Y_i and of equal Z_i, with ``near`` of those that may be equal."""
+
+    def equal(matrices: Sequence[Rows], errors: Sequence[Rows], apart: Sequence[int] | None = None) -> list[list[int]]:
+        return possibly_equal_stages(matrices, errors, apart) if near else equal_stages(matrices, apart)
+
+    s = len(position.b)
+    if not separable:
+        classes = equal((position.A, momentum.A), (position.errors, momentum.errors))
+        return classes, classes
     zeros = (ZERO,) * s
-    both = tuple(zeros + row for row in momentum.A) + tuple(row + zeros for row in position.A)  # Z_1 … Z_s, Y_1 … Y_s
-    classes = equal_stages((both,), [0] * s + [1] * s)
+    both, errors = (
+        tuple(zeros + row for row in of_momentum) + tuple(row + zeros for row in of_position)  # Z_1 … Z_s, Y_1 … Y_s
+        for of_momentum, of_position in ((momentum.A, position.A), (momentum.errors, position.errors))
+    )
+    classes = equal((both,), (errors,), [0] * s + [1] * s)
     Z = [members for members in classes if members[0] < s]
     Y = [[i - s for i in members] for members in classes if members[0] >= s]
-    return position.merged(Y, Z), momentum.merged(Z, Y), len(classes) < 2 * s
+    return Y, Z
 
 
 def _in_any_basis(forms: Sequence[StageForm], *, separable: bool) -> Certificate:

@@ -114,8 +114,14 @@ class ButcherTableau:
         s, compare = self.stages, _compare(self.source)
         if s == 0:
             raise ValueError(f"{place}: b is empty, but a method has at least one stage. {compare}")
-        if len(self.A) != s:
-            raise ValueError(f"{place}: A has {len(self.A)} rows but b has {s} entries; A must be {s} × {s}. {compare}")
+        rows = len(self.A)
+        if rows != s and rows > 0 and all(len(entries) == rows for entries in self.A):
+            raise ValueError(
+                f"{place}: b has {s} {'entry' if s == 1 else 'entries'} but A is {rows} × {rows}; "
+                f"b must have {rows}. {compare}"
+            )
+        if rows != s:
+            raise ValueError(f"{place}: A has {rows} rows but b has {s} entries; A must be {s} × {s}. {compare}")
         for i, entries in enumerate(self.A, 1):
             if len(entries) != s:
                 raise ValueError(

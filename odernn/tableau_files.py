@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -47,14 +48,23 @@ def read(path: str | Path) -> ButcherTableau | PartitionedTableau:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    text = path.read_text(encoding="utf-8-sig")
     suffix = path.suffix.casefold()
-    if suffix == ".toml":
-        document: Any = tomllib.loads(text)
-    elif suffix == ".json":
-        document = json.loads(text, object_pairs_hook=_without_duplicates)
-    else:
+    if suffix not in {".json", ".toml"} and not path.is_dir():
         raise ValueError(f"the ending {path.suffix!r} is not known. Call the file .json or .toml.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not a text file (in UTF-8).") from None
+    if "\0" in text:
+        raise ValueError("it is not a text file (in UTF-8).")
+    try:
+        toml = suffix == ".toml"
+        document: Any = tomllib.loads(text) if toml else json.loads(text, object_pairs_hook=_without_duplicates)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
+    except tomllib.TOMLDecodeError as error:
+        reason = re.sub(r"\(at line (\d+), column (\d+)\)", r"(line \1, column \2)", str(error))
+        raise ValueError(f"it is not valid TOML: {reason}.") from None
     if not isinstance(document, dict):
         raise ValueError(f'the file holds a {type(document).__name__}, not a table with the keys "A" and "b".')
     return document
@@ -96,7 +106,8 @@ def _pair(document: dict[str, Any], name: str) -> PartitionedTableau:
 def _check_keys(document: dict[str, Any], allowed: tuple[str, ...], where: str) -> None:
     for key in document:
         if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, n=1)
+            near = [known for known in allowed if known.casefold() == key.casefold()]
+            near = near or difflib.get_close_matches(key, allowed, n=1)
             advice = f'Did you mean "{near[0]}"?' if near else f"The keys are {', '.join(allowed)}."
             raise ValueError(f'{where}the key "{key}" is not known. {advice}')
 

@@ -107,6 +107,15 @@ def test_the_square_root_of_a_negative_number_is_refused():
         nth_root(1 - sqrt(2), 4)
 
 
+def test_numbers_that_cannot_be_factored_have_one_field_all_the_same():
+    hard, p, q = 10**80 + 10**7 + 3, 2**89 - 1, 2**107 - 1  # p and q are prime
+    assert sqrt(12 * hard) == 2 * sqrt(3 * hard) and sqrt(hard**3) == hard * sqrt(hard)
+    assert sqrt(Q(3, hard**2)) * hard == sqrt(3) and sqrt(hard) ** 2 == hard
+    assert sqrt(p * p * q) == p * sqrt(q) and sqrt(5 * q) * sqrt(5 * p * p * q) == 5 * p * q
+    root = nth_root(Q(hard), 3)
+    assert root**3 == hard and nth_root(Q(hard**2), 4) == sqrt(hard) and nth_root(Q(8, hard**3), 3) == Q(2, hard)
+
+
 def test_two_fields_do_not_mix_by_themselves():
     with pytest.raises(FieldMismatchError, match=r"different fields, Q\(sqrt\(2\)\) and Q\(sqrt\(3\)\)"):
         sqrt(2) + sqrt(3)

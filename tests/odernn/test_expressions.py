@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -115,3 +117,28 @@ def test_a_division_by_a_number_that_is_zero_is_seen(text: str):
 
 def test_a_division_by_a_tiny_number_is_none():
     assert parse("1/(sqrt(2) - 1.41421356237309504880168872420969807856967187537694)") > 10**49
+
+
+HARD = [
+    "cbrt(1e400+1)", "sqrt(10^80+10^7+3)", "sqrt(1/(10^80+10^7+3))", "cbrt(1e400+1)*sqrt(10^80+10^7+3)",
+    "cbrt(10^50+7)+cbrt(10^49+9)+cbrt(10^48+11)", "2^(10^9)", "10^10^10^10", "((9^400)^20+1)^(1/16)",
+    "sqrt(10^60+sqrt(10^80+10^7+3))", "(10^399+sqrt(2)*10^200)^(1/3)+cbrt(5)", "(1e400+sqrt(2))^(1/16)",
+    "sqrt(sqrt(sqrt(sqrt(sqrt(10^101+7)))))", "sqrt(1+" * 6 + "2" + ")" * 6, "sqrt(" * 90 + "2" + ")" * 90,
+    "(" * 900 + "1" + ")" * 900, "root(x^2-2, 10^400)", f"root(x^16-{10**100 + 7}*x^3+{10**90}*x-1/{3**300}, 1)",
+    f"root(x^3-{10**1000 + 1}, {10**300})", "root((x-1e300)*(x-1e299)^3*(x^2-2), 1.4)",
+    f"root(x^2-{10**80 + 10**7 + 3}*x-{10**80 + 10**7 + 3}, 1e80)", "root((x^16-1e300*x+1)^16+1e200, 1)",
+    "root(((x^16)^16)^16-2, 1)", f"root((x^4-{10**70}*x^3+1)^15+x-{10**90}, 1)", "root((x^4-1e20*x+3)^16-x-7, 1)",
+    "((2^(1/8)/10^300+1)^5+3^(1/8))", "1/(sqrt(2)+cbrt(3)+7^(1/5)/10^200)", "(sqrt(2)+cbrt(3)+1/7)^400",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HARD, ids=[text[:30] for text in HARD])
+def test_no_text_hangs_the_parser(text: str):
+    """In a process of its own: a hang inside FLINT can only be killed."""
+    program = (
+        "import sys, time\nfrom odernn.expressions import parse\nstart = time.perf_counter()\n"
+        "try:\n    number = str(parse(sys.argv[1]))\nexcept ValueError as error:\n    number = str(error)\n"
+        "assert number\nprint(time.perf_counter() - start)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, text], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0 and float(done.stdout) < 2, done.stderr

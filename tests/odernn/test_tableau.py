@@ -228,7 +228,7 @@ def test_the_misprinted_last_row_of_rk42_is_found():
     ("A", "b", "c", "message"),
     [
         ([], [], None, "b is empty"),
-        ([[0]], [Q(1, 2), Q(1, 2)], None, "A has 1 rows but b has 2 entries; A must be 2 × 2"),
+        ([[0]], [Q(1, 2), Q(1, 2)], None, "b has 2 entries but A is 1 × 1; b must have 1"),
         ([[0, 0], [1]], [Q(1, 2), Q(1, 2)], None, "row 2 of A has 1 entries but b has 2"),
         ([[0]], [1], [0, 0], "c has 2 entries but b has 1"),
     ],

@@ -84,7 +84,7 @@ def test_a_partitioned_method(tmp_path: Path):
 REFUSED = [
     ({**GOOD, "A": [[0, 0], ["1/2"]]}, r'mine\.json: Tableau "mine": row 2 of A has 1 entries but b has 2'),
     ({**GOOD, "A": [[0, 0], ["1/2", 0], [0, 0]]}, "A has 3 rows but b has 2"),
-    ({**GOOD, "b": [1]}, "A has 2 rows but b has 1 entries; A must be 1 × 1"),
+    ({**GOOD, "b": [1]}, "b has 1 entry but A is 2 × 2; b must have 2"),
     ({**GOOD, "A": [[0, 0], ["half", 0]]}, r"row 2 of A, a₂₁ is 'half', which is not an exact number: 'half' has no"),
     ({**GOOD, "A": [[0, 0], ["1/0", 0]]}, "row 2 of A, a₂₁ is '1/0', which is not an exact number: it divides by zero"),
     ({**GOOD, "A": [[0, 0], [None, 0]]}, "row 2 of A, a₂₁ is None of type NoneType"),
@@ -111,8 +111,8 @@ REFUSED = [
     ('{"A": [[0]], "b": [1], "b": [2]}', 'the key "b" is given twice'),
     ('{"A": [[NaN]], "b": [1]}', "row 1 of A, a₁₁ is nan, which is not a finite number"),
     ('{"A": [[1e999]], "b": [1]}', "row 1 of A, a₁₁ is inf, which is not a finite number"),
-    ('{"A": [[0]], "b": [1]', "line 1 column"),
-    ("", "line 1 column 1"),
+    ('{"A": [[0]], "b": [1]', r"it is not valid JSON: .* \(line 1, column 22\)"),
+    ("", r"line 1, column 1\)"),
     ('{"A":' + "[" * 100_000, "nested too deeply"),
 ]
 
@@ -129,7 +129,7 @@ def test_a_bad_file_is_refused_with_the_cause(tmp_path: Path, document: object, 
     ("text", "message"),
     [
         ("A = [[nan]]\nb = [1]", "row 1 of A, a₁₁ is nan, which is not a finite number"),
-        ("A = [[0]]\nb = [1]\nb = [2]", "overwrite"),
+        ("A = [[0]]\nb = [1]\nb = [2]", "not valid TOML: .*overwrite"),
         ("A = [[0]]\nb = [1979-05-27]", "b₁ is .* of type date"),
         ("A = [[0]]\nb = 1]", "line 2"),
     ],
@@ -147,7 +147,7 @@ def test_other_endings_and_missing_files_are_said(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes('{"name": "Störmer"}'.encode("latin-1"))
-    with pytest.raises(ValueError, match=r"latin\.json: .*decode"):
+    with pytest.raises(ValueError, match=r"latin\.json: it is not a text file"):
         read(tmp_path / "latin.json")
 
 

@@ -187,12 +187,16 @@ FILES = {
     "inf.toml": ("A = [[0]]\nb = [inf]", "b₁ is inf, which is not a finite number"),
     "text.json": ('{"A": [[0,0],["1/2x",0]], "b": [0,1]}', "row 2 of A, a₂₁ is '1/2x', which is not an exact number"),
     "code.json": ('{"A": [["__import__(1)"]], "b": [1]}', "row 1 of A, a₁₁ is '__import__(1)'"),
-    "long.json": ('{"A": [[0,0],["1/2",0]], "b": [0,0,1]}', "A has 2 rows but b has 3 entries"),
+    "long.json": ('{"A": [[0,0],["1/2",0]], "b": [0,0,1]}', "b has 3 entries but A is 2 × 2"),
     "sum.json": ('{"A": [[0,0],["1/2",0]], "b": [0,1], "c": [0,"1/3"]}', "row 2 of A sums to 1/2 but c₂ = 1/3"),
     "key.toml": ("A = [[0]]\nb = [1]\nB = [1]", 'the key "B" is not known'),
     "none.json": ('{"b": [1]}', 'the key "A" is missing'),
-    "cut.json": ('{"A": [[0,', "line 1"),
-    "cut.toml": ("A = [[0,", "at end of document"),
+    "cut.json": ('{"A": [[0,', "it is not valid JSON: Expecting value (line 1, column 11)."),
+    "cut.toml": ("A = [[0,", "it is not valid TOML: "),
+    "case.json": ('{"a": [[0]], "B": [1]}', 'the key "a" is not known. Did you mean "A"?'),
+    "case.toml": ("A = [[0]]\nB = [1]", 'the key "B" is not known. Did you mean "b"?'),
+    "mine.txt": ('{"A": [[0]], "b": [1]}', "the ending '.txt' is not known. Call the file .json or .toml."),
+    "radicand.json": ('{"A": [["cbrt(1e400+1)"]], "b": ["1/0"]}', "it divides by zero"),
     "list.json": ("[1, 2]", "not a table with the keys"),
     "steer.json": ('{"A": [["\\u001b[31m"]], "b": [1]}', "row 1 of A, a₁₁"),
 }
@@ -213,7 +217,13 @@ def test_a_bad_file_is_one_line_with_file_row_and_cause(
     ("typed", "said"),
     [
         (["gaus 6"], 'No tableau is called "gaus 6". Did you mean "gauss 6"?'),
-        (["radau iib 3"], 'Did you mean "radau ii 3"?'), (["gauss"], 'Did you mean "gauss 3"?'),
+        (["radau iib 3"], 'Did you mean "radau ii 3"?'),
+        (["gauss"], "gauss takes a number of stages, for example gauss 3"),
+        (["gauss 2.5"], "the number of stages must be a whole number, for example gauss 3"),
+        (["gauss 99999"], "too many stages to decide everything about it; at most 20 here. Python decides single"),
+        (["radauiia", "21"], 'odernn.algebraic_stability(odernn.tableaus.get("radau iia 21"))'),
+        (["lobatto iiia-iiib 13.position"], "at most 12 here"), (["gauss 12345678901"], "at most 20 here"),
+        (["missing.txt"], "must end in .json or .toml"),
         (["rk5"], 'Did you mean "rk4"?'), (["dopri5"], 'Did you mean "dormand prince 5(4)"?'),
         (["crank-nicolson"], 'Did you mean "trapezoidal"?'), (["Verlet"], 'Did you mean "stoermer verlet"?'),
         (["gauss 0"], 'there is no method with s = 0 stages; the smallest has s = 1. Write "gauss 1" or more.'),
@@ -234,7 +244,9 @@ def test_bad_usage_is_one_line_that_says_what_to_do(
 
 def test_bytes_that_are_no_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
-    assert refused(capsys, "bytes.json").startswith("odernn: bytes.json: ")
+    assert refused(capsys, "bytes.json") == "odernn: bytes.json: it is not a text file (in UTF-8).\n"
+    (tmp_path / "bytes.toml").write_bytes(b"A\x00")
+    assert "it is not a text file" in refused(capsys, "bytes.toml")
 
 
 # --- the process ------------------------------------------------------------------------------------------------

@@ -19,6 +19,10 @@ PAIR = "lobatto iiia-iiib"
 LARGEST_IN_TABLE = 4
 """Members of the families with up to so many stages are in the table of all."""
 
+LARGEST_SHEET = 20
+LARGEST_PAIR_SHEET = 12
+"""Members of the families with more stages are not shown: to decide everything about them takes minutes, then hours."""
+
 MOST_DECIMALS = 1000
 OTHER_NAMES = MappingProxyType(
     {
@@ -100,15 +104,40 @@ def method_of(text: str) -> Method:
     path = Path(text)
     if path.suffix.casefold() in FILES or (len(path.parts) > 1 and path.exists()):
         return _read(path)
+    name = _spelt(text)
+    _check_stages(name)
     try:
-        return tableaus.get(_spelt(text))
+        return tableaus.get(name)
     except ValueError as error:
         raise UsageError(str(error)) from None
     except KeyError:
         pass
     if path.exists():
         return _read(path)
+    if re.fullmatch(r"\.[A-Za-z]{2,5}", path.suffix):
+        raise UsageError(f'"{text}": the name of a file with a tableau must end in .json or .toml.')
     raise UsageError(f'No tableau is called "{text}". {_advice(text)} `odernn tableau --list` shows the names.')
+
+
+def _check_stages(name: str) -> None:
+    """UsageError if this is a member of a family, without a number of stages or with one that cannot be served."""
+    match = re.fullmatch(r"(.*?)[\s_-]*([+-]?\d[\d.,/e]*|)", name.strip().casefold())
+    family = next(
+        (known for known in (*families.FAMILIES, PAIR) if match and _letters(known) == _letters(match[1])), None
+    )
+    if match is None or family is None or name.casefold() in tableaus.names():
+        return
+    if not match[2]:
+        raise UsageError(f"{family} takes a number of stages, for example {family} 3.")
+    if not re.fullmatch(r"[+-]?\d+", match[2]):
+        raise UsageError(f'"{name}": the number of stages must be a whole number, for example {family} 3.')
+    most, decide = (LARGEST_PAIR_SHEET, "symplecticity") if family == PAIR else (LARGEST_SHEET, "algebraic_stability")
+    if len(match[2]) > 6 or int(match[2]) > most:
+        member = f'odernn.tableaus.get("{family} {match[2] if len(match[2]) < 3 else 99}")'
+        raise UsageError(
+            f'"{name}" has too many stages to decide everything about it; at most {most} here. '
+            f"Python decides single properties: odernn.{decide}({member})."
+        )
 
 
 def _half(method: Method, half: str) -> Method:
