@@ -184,6 +184,12 @@ class Registry:
     def __len__(self) -> int:
         return len(self._by_id)
 
+    def system(self, name: str) -> System:
+        """The built-in system or the one that a claim file brings; ClaimError if there is none of that name."""
+        if name not in self._systems:
+            raise ClaimError(f'No claim file brings a system named "{name}". Known are {", ".join(self._systems)}.')
+        return self._systems[name]
+
     def get(self, name: str) -> Registered:
         """The claim with this id or slug; ClaimError with the nearest id otherwise."""
         if name in self._by_id:

@@ -20,7 +20,7 @@ from verification.domains import BUDGETS, SearchPoint, point_from_plain
 from verification.instance import Instance, to_plain
 from verification.measure import network
 from verification.measure.hidden_state import envelope, run_instance
-from verification.system import UNICORNN, System
+from verification.system import System
 from verification.tasks.published import row as published_row
 from verification.witness import first_opinion, second_opinion
 
@@ -40,23 +40,13 @@ class Result:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def system_named(name: str, registry: Registry) -> System:
-    """The built-in system or the one that a claim file brings."""
-    for registered in registry:
-        if registered.claim.system.name == name:
-            return registered.claim.system
-    if name == UNICORNN.name:
-        return UNICORNN
-    raise ValueError(f'No claim file brings a system named "{name}".')
-
-
 def perform(spec: dict[str, Any], seed: int, claims_dirs: tuple[str, ...], data_folder: str | None) -> Result:
     """Run one job. ``spec["kind"]`` is "measure", "search" or "control" (judging is ``judge.perform``)."""
     torch.set_num_threads(1)
     if spec["kind"] == "measure":
         return measure(spec, seed, data_folder)
     registry = Registry(tuple(Path(folder) for folder in claims_dirs))
-    system = system_named(spec["system"], registry)
+    system = registry.system(spec["system"])
     if spec["kind"] == "search":
         return search(spec, system)
     if spec["kind"] == "control":

@@ -76,7 +76,11 @@ def _judge_part(claim: Claim, part: Part, evidence: Evidence, blank: Judgement) 
         return replace(filled, verdict=verdict.INCONCLUSIVE, because="a search returned numbers that are not finite")
     if isinstance(found, refute.Suspicion):
         return replace(filled, verdict=verdict.SUSPECT, because=found.because)
-    if uncertified := _standing_violation(_relevant(ratios, evidence, blank.reading), evidence):
+    relevant = _relevant(ratios, evidence, blank.reading)
+    if not relevant:
+        because = "no ladder of admissible points reaches its finest dt: nothing was tried that speaks about dt → 0"
+        return replace(filled, verdict=verdict.INCONCLUSIVE, because=because)
+    if uncertified := _standing_violation(relevant, evidence):
         return replace(filled, verdict=verdict.SUSPECT, because=uncertified)
     if not all(np.isfinite(values).all() for values in _network_runs(part, evidence).values()):
         return replace(

@@ -87,3 +87,11 @@ def test_one_name_means_one_system(tmp_path: Path, name: str) -> None:
         (tmp_path / "two.py").write_text(text.format(id="two"))
     with pytest.raises(ClaimError, match=f'another system is already called "{name}"'):
         Registry((tmp_path,))
+
+
+def test_systems_are_found_by_their_name() -> None:
+    planted = Registry((Path(__file__).parents[1] / "planted",))
+    assert Registry().system("unicornn") is planted.system("unicornn") is Registry().get("thm-S").claim.system
+    assert planted.system("doubled activation") is planted.get("planted wrong cell").claim.system
+    with pytest.raises(ClaimError, match="No claim file brings a system named"):
+        Registry().system("doubled activation")

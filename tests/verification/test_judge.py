@@ -275,9 +275,17 @@ def test_asymptotic_claim_is_refuted_in_the_limit_by_theorem(coarse: SearchPoint
 
 
 def test_one_small_step_alone_says_nothing_about_the_limit(coarse: SearchPoint) -> None:
-    """A single rung is no ladder: no verdict about dt → 0, and no number that looks like one."""
+    """A single rung is no ladder: nothing passes for a verdict about dt → 0, and no number looks like one."""
     (found,) = judge(asymptotic_icml(), evidence(coarse))
-    assert found.verdict == verdict.NOT_REFUTED and found.slack is None
+    assert found.verdict == verdict.INCONCLUSIVE and "dt → 0" in found.because and found.slack is None
+
+
+def test_ladder_whose_finest_rung_is_not_admissible_says_nothing_about_the_limit(coarse: SearchPoint) -> None:
+    premise = Premise("dt > 1/30", lambda s, numbers: 30 * s.dt - 1)
+    claim = replace(asymptotic_icml(), premises=(premise,))
+    ladder = (coarse, free_point("1/20"), free_point("1/40"))
+    (found,) = judge(claim, evidence(*ladder))
+    assert found.verdict == verdict.INCONCLUSIVE and found.slack is None
 
 
 def test_violation_without_a_limit_argument_is_suspect(coarse: SearchPoint) -> None:
