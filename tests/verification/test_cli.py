@@ -409,12 +409,15 @@ def test_a_terminal_without_the_signs_gets_question_marks() -> None:
     assert done.returncode == DONE and b"psMNIST-128, layer 1 ? printed" in done.stdout
 
 
+HEARING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+"""Starts a command that hears SIGINT, even where the tests run in the background of a script and inherit it ignored."""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_a_run_with_the_line_that_resumes_it(number: signal.Signals, code: int) -> None:
-    process = subprocess.Popen(
-        command("verify", "--jobs", "1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
+    hearing = [sys.executable, "-c", HEARING, *command("verify", "--jobs", "1")]
+    process = subprocess.Popen(hearing, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     assert process.stderr is not None and process.stderr.readline().startswith("odernn ")  # the header: it runs
     process.send_signal(number)
     out, error = process.communicate(timeout=60)

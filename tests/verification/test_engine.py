@@ -249,11 +249,12 @@ def test_closing_the_iterator_early_kills_the_workers(tmp_path):
 
 
 PARENT = """
-import sys
+import signal, sys
 from verification import engine
 from verification_jobs import write_pid_and_sleep
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background processes inherit it ignored
     jobs = [(str(k), (sys.argv[1],)) for k in range(2)]
     list(engine.run(write_pid_and_sleep, jobs, workers=2))
 """
