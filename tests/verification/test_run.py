@@ -18,8 +18,8 @@ from verification.run import Settings, plan
 
 SMALL_RUN = Path(__file__).with_name("small_run.py")
 CLAIMS = ("icml-C.1", "sam-D.1-b", "thm-S-Q")
-JOBS = 26  # of the small run with CLAIMS: 2 controls, 10 searches, 2 measurements; 12 judgements
-MEASURING = 14
+JOBS = 29  # of the small run with CLAIMS: 2 controls, 13 searches, 2 measurements; 12 judgements
+MEASURING = 17
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL (POSIX)")
 
 
@@ -62,6 +62,8 @@ def test_a_run_that_was_killed_again_and_again_ends_with_the_same_judgements(tmp
     assert found["deaths"][:-1] == [9] * (len(moments) - 1)
     assert MEASURING < 0 + 3 + 3 + 8 + 4 + 1 + 2 <= found["finished"] <= JOBS  # nothing that was finished is done again
     assert found["judgements"] == uninterrupted
+    totals = {label: total for label, _, total in found["progress"]}
+    assert totals == {"searching": MEASURING, "judging": JOBS - MEASURING}
 
 
 @needs_fork
