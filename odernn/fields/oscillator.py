@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
+
+from odernn.fields.field import Constants, SeparableField, State
+
+ROUNDING = 2.0**-48
+"""Relative allowance for the few float64 operations behind the constants."""
 
 
 def log_cosh(a: Tensor) -> Tensor:
@@ -19,16 +25,25 @@ def log_cosh(a: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class Oscillator:
+class Oscillator(SeparableField):
     """y' = z,   z' = −[tanh(w ⊙ y + x) + α y],   x = V u(t) + b the drive.   Rusch & Mishra 2021, eq. (2)-(4)
 
-    state  y, z : (..., hidden)      drive  x : (..., hidden)      w, alpha : broadcastable to the state
+    state  y, z : (..., hidden)      drive  x : (..., hidden)      w : (hidden,)      alpha ≥ 0 : a number or (hidden,)
 
     Separable and Hamiltonian: y' = ∂H/∂z and z' = −∂H/∂y with H = ``energy``. Neurons do not interact.
     """
 
+    weights: ClassVar[tuple[str, ...]] = ("w",)
+    couples_neurons: ClassVar[bool] = False
+    energy_law = "conserved"
+    is_reversible: ClassVar[bool] = True
+
     w: Tensor
     alpha: Tensor | float
+
+    @property
+    def hidden_size(self) -> int:
+        return self.w.shape[-1] if self.w.dim() else 1
 
     def velocity(self, z: Tensor) -> Tensor:
         """dy/dt = z."""
@@ -42,15 +57,35 @@ class Oscillator:
         """Diagonal of ∂(dz/dt)/∂y, that is −κ with κ = α + w σ'(w y + x); the other entries are zero."""
         return -(self.alpha + self.w * (1.0 - torch.tanh(self.w * y + drive) ** 2))
 
-    def energy(self, y: Tensor, z: Tensor, drive: Tensor) -> Tensor:
+    def jacobian(self, state: State, drive: Tensor) -> Tensor:
+        """[[0, 1], [−κ, 0]] of every neuron, (..., hidden, 2, 2)."""
+        minus_kappa = self.force_jacobian(state[0], drive)
+        zero, one = torch.zeros_like(minus_kappa), torch.ones_like(minus_kappa)
+        rows = (torch.stack((zero, one), -1), torch.stack((minus_kappa, zero), -1))
+        return torch.stack(rows, -2)
+
+    def energy(self, state: State, drive: Tensor) -> Tensor:
         """H = α/2 |y|² + 1/2 |z|² + Σ_i ψ(w_i, y_i, x_i), summed over the last axis.
 
         ψ(w, y, x) = (1/w) log cosh(w y + x) for w ≠ 0 and y tanh x for w = 0. Both have ∂ψ/∂y = tanh(w y +
         x); as w → 0 the first tends to the second only after (1/w) log cosh x, a constant in y, is taken off,
         so energies are compared at fixed w and x.
         """
+        y, z = state
         w, y, drive = torch.broadcast_tensors(self.w, y, drive)
         is_zero = w == 0
         safe_w = torch.where(is_zero, torch.ones_like(w), w)
         psi = torch.where(is_zero, y * torch.tanh(drive), log_cosh(safe_w * y + drive) / safe_w)
         return (0.5 * self.alpha * y**2 + 0.5 * z**2 + psi).sum(dim=-1)
+
+    def constants(self) -> Constants:
+        """Per neuron ∂f/∂x = [[0, 1], [−κ, 0]]: norm max(1, |κ|), symmetric part of largest eigenvalue |1 − κ|/2.
+
+        κ runs through the interval between α (σ' → 0) and α + w (σ' = 1); both are convex in κ: the ends decide.
+        """
+        alpha = torch.as_tensor(self.alpha, dtype=torch.float64)
+        ends = torch.stack(torch.broadcast_tensors(alpha, alpha + self.w.detach().double()))
+        return Constants(
+            lipschitz=max(1.0, float(ends.abs().max())) * (1 + ROUNDING),
+            one_sided_lipschitz=float((1.0 - ends).abs().max()) / 2 * (1 + ROUNDING),
+        )

@@ -32,7 +32,7 @@ def test_velocity_and_force_are_the_derivatives_of_the_energy_for_every_weight_z
     y, z, x = point
     y.requires_grad_(), z.requires_grad_()
     field = Oscillator(W, ALPHA)
-    dy, dz = torch.autograd.grad(field.energy(y, z, x).sum(), (y, z))
+    dy, dz = torch.autograd.grad(field.energy((y, z), x).sum(), (y, z))
     torch.testing.assert_close(field.velocity(z), dz, rtol=0, atol=1e-15)
     torch.testing.assert_close(field.force(y, x), -dy, rtol=1e-13, atol=1e-14)
 
@@ -40,7 +40,7 @@ def test_velocity_and_force_are_the_derivatives_of_the_energy_for_every_weight_z
 def test_a_wrong_sign_of_the_coupling_is_seen_by_that_check(point):
     y, z, x = point
     y.requires_grad_()
-    (dy,) = torch.autograd.grad(Oscillator(W, ALPHA).energy(y, z, x).sum(), y)
+    (dy,) = torch.autograd.grad(Oscillator(W, ALPHA).energy((y, z), x).sum(), y)
     assert not torch.allclose(Oscillator(-W, ALPHA).force(y, x), -dy, atol=1e-3)
 
 
@@ -53,10 +53,10 @@ def test_force_jacobian_is_the_derivative_of_the_force_and_is_diagonal(point):
 
 def test_the_energy_at_a_small_weight_tends_to_that_at_zero_after_its_constant_is_taken_off(point):
     y, z, x = (value[:1, :1] for value in point)
-    at_zero = Oscillator(torch.zeros(1, dtype=torch.float64), ALPHA).energy(y, z, x)
+    at_zero = Oscillator(torch.zeros(1, dtype=torch.float64), ALPHA).energy((y, z), x)
     gaps = []
     for w in (1e-2, 1e-3, 1e-4):
-        small = Oscillator(torch.tensor([w], dtype=torch.float64), ALPHA).energy(y, z, x)
+        small = Oscillator(torch.tensor([w], dtype=torch.float64), ALPHA).energy((y, z), x)
         gaps.append(float((small - log_cosh(x).sum(-1) / w - at_zero).abs()))
     assert gaps[0] > 5 * gaps[1] > 25 * gaps[2]
 
@@ -77,4 +77,4 @@ def test_log_cosh_does_not_overflow_and_has_slope_tanh():
 
 def test_the_energy_is_summed_over_neurons_and_kept_over_the_batch(point):
     y, z, x = point
-    assert Oscillator(W, ALPHA).energy(y, z, x).shape == (5,)
+    assert Oscillator(W, ALPHA).energy((y, z), x).shape == (5,)

@@ -1,0 +1,120 @@
+"""What a vector field is: a right-hand side with its Jacobian, its energy and its constants, as one frozen value.
+
+A field holds tensors and numbers and no parameters of torch: ``cells.integrator.IntegratorRNN`` makes parameters of the
+tensors named in ``weights`` and builds the field anew for each forward pass, so that whatever depends on weights alone
+(a ``functools.cached_property``) is evaluated once a pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self, TypeAlias
+
+import torch
+from torch import Tensor
+
+State: TypeAlias = tuple[Tensor, ...]
+"""The blocks of a state, each (..., hidden): (y,) or (y, z)."""
+
+EnergyLaw: TypeAlias = Literal["conserved", "non-increasing", "conserved at zero drive"]
+"""What the exact flow does to ``energy``, at constant drive unless said otherwise."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Constants:
+    """Numbers that hold for all states and drives, in the Euclidean norm of the whole state; Δ is any difference.
+
+        ‖Δf‖ ≤ lipschitz ‖Δx‖,     ⟨Δf, Δx⟩ ≤ one_sided_lipschitz ‖Δx‖²,     ⟨Δf, Δx⟩ ≤ −cocoercivity ‖Δf‖²
+
+    Each is rounded to the safe side: it includes an allowance for the float64 arithmetic that computed it.
+    ``cocoercivity`` is None where no such inequality is known; 0 would say no more than that f is monotone.
+    """
+
+    lipschitz: float
+    one_sided_lipschitz: float
+    cocoercivity: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Field(ABC):
+    """x' = f(x; drive).   state: its ``blocks``, each (..., hidden);   drive: (..., drive_size).
+
+    blocks            names of the blocks of the state
+    weights           the attributes that training changes; the others are hyperparameters
+    is_linear         f is affine in the state, with a Jacobian that depends on weights alone
+    is_separable      two blocks, y' = velocity(z) and z' = force(y; drive)
+    couples_neurons   False: component i of f sees component i of state and drive only
+    energy_law        what the flow does to ``energy``, ``None`` if the field has none
+    is_reversible     f(ρx) = −ρ f(x) for ρ(y, z) = (y, −z), at every drive
+    """
+
+    blocks: ClassVar[tuple[str, ...]] = ("y",)
+    weights: ClassVar[tuple[str, ...]] = ()
+    is_linear: ClassVar[bool] = False
+    is_separable: ClassVar[bool] = False
+    couples_neurons: ClassVar[bool] = True
+    energy_law: ClassVar[EnergyLaw | None] = None
+    is_reversible: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def hidden_size(self) -> int:
+        """Number of components of one block."""
+
+    @property
+    def drive_size(self) -> int:
+        """Number of components of the drive."""
+        return self.hidden_size
+
+    @abstractmethod
+    def __call__(self, state: State, drive: Tensor) -> State:
+        """f(x; drive), one tensor a block."""
+
+    @abstractmethod
+    def jacobian(self, state: State, drive: Tensor) -> Tensor:
+        """∂f/∂x with the blocks one after the other: (..., blocks · hidden, blocks · hidden).
+
+        If neurons are not coupled: (..., hidden, blocks, blocks), one small matrix a neuron.
+        """
+
+    def energy(self, state: State, drive: Tensor) -> Tensor:
+        """The quantity of ``energy_law``, (...). Raises NotImplementedError if there is none."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no energy: no quantity is known that its flow conserves or dissipates. "
+            "Ask only fields whose energy_law is not None."
+        )
+
+    @abstractmethod
+    def constants(self) -> Constants:
+        """Lipschitz and monotonicity constants of the weights as they are now; no gradients."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The attributes that are tensors, by name."""
+        attributes = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value for name, value in attributes.items() if isinstance(value, Tensor)}
+
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> Self:
+        """The same field with other tensors in the places named."""
+        return dataclasses.replace(self, **tensors)
+
+
+class SeparableField(Field):
+    """y' = velocity(z), z' = force(y; drive): each block depends on the other one only."""
+
+    blocks: ClassVar[tuple[str, ...]] = ("y", "z")
+    is_separable: ClassVar[bool] = True
+
+    @abstractmethod
+    def velocity(self, z: Tensor) -> Tensor:
+        """dy/dt."""
+
+    @abstractmethod
+    def force(self, y: Tensor, drive: Tensor) -> Tensor:
+        """dz/dt."""
+
+    def __call__(self, state: State, drive: Tensor) -> State:
+        y, z = state
+        velocity, force = torch.broadcast_tensors(self.velocity(z), self.force(y, drive))
+        return velocity, force
