@@ -8,6 +8,7 @@ come back as ``fmpq``. Numbers of two different fields do not mix here: ``odernn
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import math
 from collections.abc import Sequence
@@ -50,6 +51,12 @@ class NumberField:
 
     def generator(self) -> Algebraic:
         return Algebraic(self, fmpq_poly([0, 1]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return number_field, (tuple(self.modulus.coeffs()), self.index, self.label)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NumberField:
+        return self
 
     def __repr__(self) -> str:
         return f"Q({self.label})"
@@ -195,6 +202,18 @@ def exact_rational(value: Any) -> fmpq:
     raise TypeError(f"{value!r} of type {type(value).__name__} is no exact rational number.")
 
 
+def _element(field: NumberField, coefficients: tuple[fmpq, ...]) -> Algebraic:
+    return Algebraic(field, fmpq_poly(list(coefficients)))
+
+
+def _quotient(numerator: int, denominator: int) -> fmpq:
+    return fmpq(numerator, denominator)
+
+
+# python-flint's rationals know neither pickle nor copy; a torch module that holds a tableau is saved and copied.
+copyreg.pickle(fmpq, lambda q: (_quotient, (int(q.p), int(q.q))))
+
+
 class Algebraic:
     """An irrational element of a number field: immutable, ordered; exact arithmetic with its field and rationals."""
 
@@ -203,6 +222,9 @@ class Algebraic:
     def __init__(self, field: NumberField, polynomial: fmpq_poly) -> None:
         self.field = field
         self.polynomial = polynomial
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _element, (self.field, tuple(self.polynomial.coeffs()))
 
     def _of(self, polynomial: fmpq_poly) -> Scalar:
         """The field's element with this polynomial, reduced; rational ones leave the field."""

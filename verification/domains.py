@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from verification.tasks.published import ROWS, PublishedRow
+from odernn.published import ROWS, PublishedRow
 
 FREE = "free"
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from odernn.published import row as published_row
 from verification import controls
 from verification.adversary import Found, beam, effective_steps, structured
 from verification.claim import QUANTITIES, Claim, Registry
@@ -21,7 +22,6 @@ from verification.instance import Instance, to_plain
 from verification.measure import network
 from verification.measure.hidden_state import envelope, run_instance
 from verification.system import System
-from verification.tasks.published import row as published_row
 from verification.witness import first_opinion, second_opinion
 
 SURPLUS = 1e-9

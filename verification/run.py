@@ -50,7 +50,7 @@ _MEASURING = (
     "claim.py",
     "witness.py",
 )
-_CALLED = ("bounds", "recurrence.py", "executions", "cells", "fields", "integrators.py")
+_CALLED = ("bounds", "published.py", "recurrence.py", "executions", "cells", "fields", "integrators")
 _JUDGING = (
     "ratios.py",
     "refute.py",

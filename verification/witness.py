@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from odernn.published import ROWS, PublishedRow
 from verification.certify import balls, limit, second
 from verification.certify.limit import LimitData
 from verification.claim import Claim, ClaimError, Part, Registry
@@ -30,7 +31,6 @@ from verification.instance import (
     strict_name,
     to_plain,
 )
-from verification.tasks.published import ROWS, PublishedRow
 
 FORMAT = "odernn-witness"
 VERSION = 1

@@ -2,102 +2,64 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
 
 from odernn import executions
-from odernn.cells import _arguments, _unicornn_bptt
+from odernn.cells import _arguments, _unicornn_bptt, _unicornn_inverse
+from odernn.cells._recurrent import DropoutMask, LayerRun, RecurrentNetwork
+from odernn.cells._sequences import Sequences, State
+from odernn.cells._unicornn_arguments import (
+    Index,
+    Scheme,
+    check_alpha,
+    check_dt,
+    checked_index,
+    checked_previous,
+    checked_scheme,
+    checked_skip,
+)
+from odernn.cells._unicornn_layer import StepCoefficients, UnICORNNLayer
 from odernn.cells._unicornn_stability import StabilityReport, layer_stability
 from odernn.executions import torch_loop
 from odernn.recurrence import RecurrenceResult
 
 __all__ = ["CELL", "StabilityReport", "UnICORNN", "UnICORNNLayer"]
 
-Index: TypeAlias = Literal["icml", "sam"]
-State: TypeAlias = tuple[Tensor, Tensor]
 
-KAIMING_SLOPE = 8.0
-"""Slope of the leaky ReLU in the Kaiming uniform initialisation of V, as in the published code."""
-
-
-@dataclass(frozen=True)
-class _Level:
-    """What the layers above see of one level: rows (time, batch, features), and before, the row n = 0."""
-
-    rows: Tensor
-    before: Tensor
-
-    def seen(self, *, shifted: bool) -> Tensor:
-        """Rows n = 1..N, or n = 0..N−1 if shifted."""
-        return torch.cat([self.before.unsqueeze(0), self.rows])[:-1] if shifted else self.rows
-
-    def masked(self, mask: Tensor) -> _Level:
-        """The same mask (batch, features) at all times, n = 0 included: "sam" passes that row on, too."""
-        return _Level(self.rows * mask, self.before * mask)
-
-
-class UnICORNNLayer(nn.Module):
-    """Parameters of one layer: w, c, b (hidden,), V (hidden, below), Λ (hidden, skipped)."""
-
-    def __init__(
-        self, below_size: int, hidden_size: int, skip_size: int | None, *, bias: bool, **factory: Any
-    ) -> None:
-        super().__init__()
-        self.w = nn.Parameter(torch.empty(hidden_size, **factory))
-        self.c = nn.Parameter(torch.empty(hidden_size, **factory))
-        self.V = nn.Parameter(torch.empty(hidden_size, below_size, **factory))
-        self.b = nn.Parameter(torch.empty(hidden_size, **factory)) if bias else None
-        self.Lambda = (
-            None if skip_size is None else nn.Parameter(torch.empty(hidden_size, skip_size, **factory))
-        )
-
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """w ~ U(0, 1), c ~ U(−0.1, 0.1), b = 0, V and Λ ~ U(−r, r) with r = √(6 / ((1 + 8²) fan_in))."""
-        nn.init.uniform_(self.w, 0.0, 1.0, generator=generator)
-        nn.init.uniform_(self.c, -0.1, 0.1, generator=generator)
-        for matrix in (self.V, self.Lambda):
-            if matrix is not None:
-                r = math.sqrt(6.0 / ((1.0 + KAIMING_SLOPE**2) * matrix.shape[1]))
-                nn.init.uniform_(matrix, -r, r, generator=generator)
-        if self.b is not None:
-            nn.init.zeros_(self.b)
-
-    def drive(self, below: Tensor, skipped: Tensor | None) -> Tensor:
-        """x = V y^{l-1} + b, plus Λ y^{l-S-1} on a residual edge, for any number of leading axes."""
-        x = nn.functional.linear(below, self.V, self.b)
-        if self.Lambda is not None and skipped is not None:
-            x = x + nn.functional.linear(skipped, self.Lambda)
-        return x.to(self.w.dtype)  # under autocast the product has fewer digits; the recurrence keeps its own
-
-
-class UnICORNN(nn.Module):
+class UnICORNN(RecurrentNetwork):
     """y″ = −[tanh(w ⊙ y + V u + b) + α y] in each layer, kick then drift.   Rusch & Mishra 2021, eq. (6)
 
         z^l_n = z^l_{n-1} − h^l ⊙ [tanh(w^l ⊙ y^l_{n-1} + x^l_n) + α y^l_{n-1}],     h^l = dt σ̂(c^l)
         y^l_n = y^l_{n-1} + h^l ⊙ z^l_n,                                             σ̂ the logistic function
         x^l_n = V^l y^{l-1}_n + b^l  (+ Λ^l y^{l-S-1}_n for l > S),                  y^0 = u
 
-    input  u : (time, batch, input), or (time, input)      output  y^L : (time, batch, hidden)
-    state  (y, z) : each (layers, batch, hidden), zero if not given
+    input  u : (time, batch, input), (time, input) or packed      output  y^L : (time, batch, hidden · directions)
+    state  (y, z) : each (layers · directions, batch, hidden), zero if not given
 
     dt, alpha      one number, or one a layer; 0 < dt < 1, alpha ≥ 0. Float64 buffers, also in ``state_dict``
+    multiscale     False: no c, every neuron steps with h = dt; the ablation of the paper
     residual_skip  S ≥ 2: the layer l > S also sees level l−S−1 through Λ^l
     skip_input     whether layer S+1 has its edge, whose source is the input itself
-    dropout        in training, one mask a sequence and layer (variational), on what is passed to layers above
     index          "icml": x^l_n sees y^{l-1}_n;  "sam": it sees y^{l-1}_{n-1}, hence u_0, ``previous_input``
+    bidirectional  each layer also runs from the end of a sample to its start, with weights of its own and the layer's
+                   dt and alpha; level l is then the pair of both, of 2 · hidden features. Not with "sam"
+    dropout, dropout_mask, batch_first     as in ``RecurrentNetwork``; "locked" is the dropout of the paper
     execution      "torch", …: see ``odernn.executions``; also a keyword of the call
     generator      of the initial weights
 
-    Each layer is a symplectic map, and the stack is invertible, for all weights: see ``inverse``.
+    ``layers`` holds the ``UnICORNNLayer`` of layer l in direction k at index (l − 1) · directions + k, as in torch.
+    Each is a symplectic map, and the stack is invertible, for all weights: see ``inverse``.
     """
 
     dt: Tensor
     alpha: Tensor
+    layers: Sequence[UnICORNNLayer]
 
     def __init__(
         self,
@@ -107,10 +69,13 @@ class UnICORNN(nn.Module):
         *,
         dt: float | Sequence[float],
         alpha: float | Sequence[float],
+        multiscale: bool = True,
         residual_skip: int | None = None,
         skip_input: bool = True,
         dropout: float = 0.0,
+        dropout_mask: DropoutMask = "locked",
         batch_first: bool = False,
+        bidirectional: bool = False,
         index: Index = "icml",
         bias: bool = True,
         execution: str = "torch",
@@ -118,36 +83,60 @@ class UnICORNN(nn.Module):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__()
-        self.input_size = _arguments.positive_integer("input_size", input_size)
-        self.hidden_size = _arguments.positive_integer("hidden_size", hidden_size)
-        self.num_layers = _arguments.positive_integer("num_layers", num_layers)
-        self.residual_skip = _checked_skip(residual_skip)
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            batch_first=batch_first,
+            dropout=dropout,
+            dropout_mask=dropout_mask,
+            bidirectional=bidirectional,
+        )
+        self.residual_skip = checked_skip(residual_skip)
         self.skip_input = skip_input
-        self.dropout = _checked_dropout(dropout)
-        self.batch_first = batch_first
-        self.index = _checked_index(index)
+        self.multiscale = multiscale
+        self.index: Index = checked_index(index, bidirectional=bidirectional)
         self.execution = executions.get(execution).name
-        steps, alphas = _checked_dt(dt, num_layers), _checked_alpha(alpha, num_layers)
-        self.register_buffer("dt", torch.tensor(steps, dtype=torch.float64, device=device))
-        self.register_buffer("alpha", torch.tensor(alphas, dtype=torch.float64, device=device))
-        factory = {"device": device, "dtype": dtype}
-        self.layers: Sequence[UnICORNNLayer] = nn.ModuleList(  # type: ignore[assignment]
+        self.register_exact("dt", _arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
+        self.register_exact("alpha", _arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
+        self.layers = nn.ModuleList(  # type: ignore[assignment]
             UnICORNNLayer(
                 self._level_size(below),
                 hidden_size,
                 None if skip is None else self._level_size(skip),
                 bias=bias,
-                **factory,
+                multiscale=multiscale,
+                device=device,
+                dtype=dtype,
             )
             for below, skip in map(self.sources, range(1, num_layers + 1))
+            for _ in range(self.directions)
         )
         self.reset_parameters(generator)
 
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """The initialisation of the paper, drawn layer by layer; see ``UnICORNNLayer.reset_parameters``."""
-        for layer in self.layers:
-            layer.reset_parameters(generator)
+    @classmethod
+    def from_paper(cls, row: str, **overrides: Any) -> Self:
+        """The network of a row of the paper's Table 6, untrained: its sizes, dt of every layer, α and dropout.
+
+        ``overrides`` are arguments of the constructor; they win. Raises LookupError for a name that the table does
+        not have, with the nearest. The readout to the row's ``outputs`` is the caller's:
+
+            >>> network = UnICORNN.from_paper("psMNIST-128", bias=False)
+            >>> network.hidden_size, network.dt.tolist()
+            (128, [0.482, 0.482, 0.482])
+        """
+        from odernn import published
+
+        printed = published.row(row)
+        options: dict[str, Any] = {
+            "input_size": printed.input_size,
+            "hidden_size": printed.hidden_size,
+            "num_layers": printed.num_layers,
+            "dt": [float(dt) for dt in printed.dt],
+            "alpha": float(printed.alpha),
+            "dropout": float(printed.dropout),
+        }
+        return cls(**(options | overrides))
 
     def sources(self, layer: int) -> tuple[int, int | None]:
         """The levels that layer l = 1..L sees: (l−1, l−S−1 or None). Level 0 is the input, level k is y^k."""
@@ -158,234 +147,180 @@ class UnICORNN(nn.Module):
 
     def forward(
         self,
-        input: Tensor,
+        input: Tensor | PackedSequence,
         state: State | None = None,
         *,
         lengths: Tensor | Sequence[int] | None = None,
         previous_input: Tensor | None = None,
         execution: str | None = None,
-    ) -> tuple[Tensor, State]:
+    ) -> tuple[Any, State]:
         """The outputs y^L_1 .. y^L_N and the state (y, z) of all layers after the last step.
 
-        lengths (batch,), in any order: a sample of length n gives the state after its own step n, and zeros
-        as outputs beyond it. previous_input (batch, input) is u_0 of the "sam" convention, zero if not given.
-        With batch_first, input and output are (batch, time, ·); the state keeps its layout. Raises ValueError
-        for a wrong shape, device or length, TypeError for a wrong dtype.
+        As ``RecurrentNetwork.forward``; previous_input (batch, input) is u_0 of the "sam" convention, zero if not
+        given. The reverse direction's state is the one at n = 1, after its own last step; as the state before a
+        sequence it is the one after the end. Raises ValueError for a wrong shape, device or length, TypeError for a
+        wrong dtype.
         """
-        found = self._sequences(input, state, previous_input)
-        ends = None if lengths is None else _arguments.checked_lengths(lengths, found)
-        results = self._run(found, execution, masks=self._dropout_masks(found))
-        y = torch.stack([_arguments.at_own_end(result.y, result.y0, ends) for result in results])
-        z = torch.stack([_arguments.at_own_end(result.z, result.z0, ends) for result in results])
-        return found.output(_arguments.zero_after_end(results[-1].y, ends)), found.state(y, z)
+        found = self._sequences(input, state, lengths)
+        output, runs = self._run(found, self._before(found, previous_input), execution)
+        final: State = self._final(found, runs)
+        return found.output(output), final
 
     def states(
         self,
-        input: Tensor,
+        input: Tensor | PackedSequence,
         state: State | None = None,
         *,
+        lengths: Tensor | Sequence[int] | None = None,
         previous_input: Tensor | None = None,
         execution: str | None = None,
     ) -> list[RecurrenceResult]:
-        """All y_n and z_n of every layer, without dropout, one ``RecurrenceResult`` a layer.
+        """All y_n and z_n, without dropout: one ``RecurrenceResult`` for each of ``layers``, in their order.
 
-        Always in the layout of the recurrence, (time, batch, hidden); an unbatched input is a batch of one.
+        Always in the layout of the recurrence, (time, batch, hidden); an unbatched input is a batch of one. A reverse
+        direction's rows are in its own direction of time: row 0 is its first step, at each sample's own end. Rows
+        beyond a sample's length are zero, in both directions.
         """
-        return self._run(self._sequences(input, state, previous_input), execution, masks=None)
+        found = self._sequences(input, state, lengths)
+        _, results = self._results(found, self._before(found, previous_input), execution, dropping=False)
+        return [replace(r, y=found.zero_after_end(r.y), z=found.zero_after_end(r.z)) for r in results]
 
-    def inverse(self, state: State, input: Tensor, *, previous_input: Tensor | None = None) -> State:
-        """The initial state from the state after the last step and the same input; eq. (7), without dropout.
+    def inverse(
+        self,
+        state: State,
+        input: Tensor | PackedSequence,
+        *,
+        lengths: Tensor | Sequence[int] | None = None,
+        previous_input: Tensor | None = None,
+        scheme: Scheme = "exact",
+    ) -> State:
+        """The initial state from the state after the last step and the same input; without dropout.
 
-        The whole stack steps back together and only its current state is kept: O(layers · batch · hidden)
-        memory. At time n "icml" steps back the layers L, .., 1, since x^l_n needs y^{l-1}_n; "sam" goes 1,
-        .., L, since it needs y^{l-1}_{n-1}. Exact in exact arithmetic, for all weights. Shapes as in
-        ``forward``.
+        "exact" is the inverse in exact arithmetic, for all weights: eq. (7) of the ICML paper, or the same with
+        y^{l-1}_{n-1} for the "sam" convention. "sam7", with index="sam" only, is the map printed as (7) in the SAM
+        report, which sees y^{l-1}_n where the step saw y^{l-1}_{n-1}: no inverse, kept for trial.
+
+        One direction steps all layers back together in O(layers · batch · hidden) memory; both directions go up layer
+        by layer and keep the rows below. Shapes as in ``forward``; a sample of length n is stepped back n times.
         """
-        found = self._sequences(input, state, previous_input)
-        y, z = (
-            [found.u0, *found.y0.unbind()],
-            [found.u0, *found.z0.unbind()],
-        )  # indexed by level; level 0 has no z
-        coefficients = [self._coefficients(l) for l in range(1, self.num_layers + 1)]
-        shifted = self.index == "sam"
-        order = range(1, self.num_layers + 1) if shifted else range(self.num_layers, 0, -1)
-        u = _Level(found.u, found.u0).seen(shifted=shifted)
-        for y[0] in reversed(u.unbind()):
-            for l in order:
-                below, skip = self.sources(l)
-                x = self.layers[l - 1].drive(y[below], None if skip is None else y[skip])
-                y[l], z[l] = torch_loop.step_back(y[l], z[l], x, **coefficients[l - 1])
-        return found.state(torch.stack(y[1:]), torch.stack(z[1:]))
-
-    def effective_steps(self) -> Tensor:
-        """h = dt σ̂(c) of every neuron, (layers, hidden), 0 < h < dt."""
-        return torch.stack([self._coefficients(l)["step_size"] for l in range(1, self.num_layers + 1)])
-
-    def stability_report(self) -> StabilityReport:
-        """Where the weights stand: h²κ against 4 and w against −α, one record a layer; ``print`` it."""
-        numbers = range(1, self.num_layers + 1)
-        return StabilityReport(tuple(layer_stability(l, **self._coefficients(l)) for l in numbers))
+        found = self._sequences(input, state, lengths)
+        if checked_scheme(scheme, self.index) == "sam7" and previous_input is not None:
+            raise ValueError('previous_input is given, but scheme="sam7" sees u_1 .. u_N only. Leave it out.')
+        before = self._before(found, previous_input)
+        if self.bidirectional:
+            return found.final(_unicornn_inverse.layer_by_layer(self, found))
+        shifted = self.index == "sam" and scheme == "exact"
+        return found.final(_unicornn_inverse.together(self, found, before, shifted=shifted))
 
     def bptt(
         self,
-        input: Tensor,
-        grad_output: Tensor,
+        input: Tensor | PackedSequence,
+        grad_output: Tensor | PackedSequence,
         state: State | None = None,
         *,
+        lengths: Tensor | Sequence[int] | None = None,
         previous_input: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """dE/dθ for every parameter, by the published recursion and without autograd or dropout.
 
-        ``grad_output`` is dE/d(output), in the shape of the output; keys are those of ``named_parameters``.
+        ``grad_output`` is dE/d(output), in the shape of the output, packed if the output is; beyond a sample's length
+        the output is constant and ``grad_output`` is not read. Keys are those of ``named_parameters``.
         """
-        found = self._sequences(input, state, previous_input)
+        found = self._sequences(input, state, lengths)
         with torch.no_grad():
-            results = self._run(found, "torch", masks=None)
-        expected = found.output(results[-1].y).shape
-        if grad_output.shape != expected:
-            raise ValueError(
-                f"grad_output has shape {tuple(grad_output.shape)} but the output has {tuple(expected)}: "
-                "give one derivative for each output."
-            )
-        if not found.is_batched:
-            grad_output = grad_output.unsqueeze(1)
-        elif self.batch_first:
-            grad_output = grad_output.transpose(0, 1)
-        return _unicornn_bptt.gradients(self, found, results, grad_output)
+            levels, results = self._results(found, self._before(found, previous_input), "torch", dropping=False)
+        expected = found.output(self._level(found, results[-self.directions :]))
+        rows = _unicornn_bptt.rows_of(grad_output, found, expected)
+        return _unicornn_bptt.gradients(self, found, levels, results, rows)
 
-    def extra_repr(self) -> str:
-        parts = [f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}"]
-        parts += [f"dt={_brief(self.dt)}", f"alpha={_brief(self.alpha)}"]
-        if self.residual_skip is not None:
-            parts.append(f"residual_skip={self.residual_skip}, skip_input={self.skip_input}")
-        if self.dropout:
-            parts.append(f"dropout={self.dropout}")
-        if self.batch_first:
-            parts.append("batch_first=True")
-        if self.layers[0].b is None:
-            parts.append("bias=False")
-        return ", ".join([*parts, f"index={self.index!r}", f"execution={self.execution!r}"])
+    def effective_steps(self) -> Tensor:
+        """h of every neuron, (layers · directions, hidden): dt σ̂(c) in (0, dt), or dt if not ``multiscale``."""
+        return torch.stack([self.coefficients(index)["step_size"] for index in range(len(self.layers))])
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> UnICORNN:
-        # dt and alpha move with the module but stay float64: once rounded, .double() would not restore them.
-        exact = {"dt": self.dt, "alpha": self.alpha}
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        for name, value in exact.items():
-            moved = getattr(self, name)
-            if moved.dtype != value.dtype:
-                setattr(self, name, value.to(moved.device))
-        return self
+    def stability_report(self) -> StabilityReport:
+        """Where the weights stand: h²κ against 4 and w against −α, one record for each of ``layers``; ``print`` it."""
+        records = []
+        for index in range(len(self.layers)):
+            number, direction = divmod(index, self.directions)
+            records.append(layer_stability(number + 1, is_reverse=direction == 1, **self.coefficients(index)))
+        return StabilityReport(tuple(records))
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        # A dt or alpha that the constructor refuses is refused here too, before anything is overwritten.
-        errors: list[str] = rest[-1]
-        for name, check in (("dt", _checked_dt), ("alpha", _checked_alpha)):
-            value = state_dict.get(prefix + name)
-            if isinstance(value, Tensor) and value.shape == (self.num_layers,) and not value.is_meta:
-                try:
-                    check(value.tolist(), self.num_layers)
-                except ValueError as error:
-                    errors.append(str(error))
-        if not errors:
-            super()._load_from_state_dict(state_dict, prefix, *rest)
+    def coefficients(self, index: int) -> StepCoefficients:
+        """w, h and α of ``layers[index]``, in the dtype of the parameters."""
+        number = index // self.directions
+        return self.layers[index].coefficients(self.dt[number], self.alpha[number])
 
     def _level_size(self, level: int) -> int:
-        return self.input_size if level == 0 else self.hidden_size
+        return self.input_size if level == 0 else self.output_size
 
-    def _sequences(
-        self, input: Tensor, state: State | None, previous_input: Tensor | None
-    ) -> _arguments.Sequences:
-        if previous_input is not None and self.index == "icml":
-            raise ValueError(
-                'previous_input is given, but with index="icml" no layer sees u_0. '
-                'Leave it out or use index="sam".'
-            )
-        return _arguments.sequences(
-            input,
-            state,
-            previous_input,
-            like=self.layers[0].w,
-            input_size=self.input_size,
-            state_size=(self.num_layers, self.hidden_size),
-            batch_first=self.batch_first,
-        )
-
-    def _coefficients(self, layer: int) -> dict[str, Tensor]:
-        """w, h and α of layer l = 1..L in the dtype of the parameters."""
-        parameters = self.layers[layer - 1]
-        dt, alpha = self.dt[layer - 1].to(parameters.c.dtype), self.alpha[layer - 1].to(parameters.c.dtype)
-        return {"w": parameters.w, "step_size": dt * torch.sigmoid(parameters.c), "alpha": alpha}
+    def _before(self, found: Sequences, previous_input: Tensor | None) -> Tensor:
+        """u_0, (batch, input)."""
+        return checked_previous(previous_input, found, self.index, self.layers[0].w)
 
     def _run(
-        self, found: _arguments.Sequences, execution: str | None, *, masks: list[Tensor] | None
-    ) -> list[RecurrenceResult]:
-        """Layer after layer: the drive for all times at once, then the recurrence."""
-        runner = executions.get(self.execution if execution is None else execution)
-        shifted = self.index == "sam"
-        levels = [_Level(found.u, found.u0)]
-        results = []
-        for l, layer in enumerate(self.layers, 1):
-            below, skip = self.sources(l)
-            skipped = None if skip is None else levels[skip].seen(shifted=shifted)
-            x = layer.drive(levels[below].seen(shifted=shifted), skipped)
-            result = runner.forward(x, **self._coefficients(l), y0=found.y0[l - 1], z0=found.z0[l - 1])
-            results.append(result)
-            level = _Level(result.y, result.y0)
-            levels.append(level if masks is None or l == self.num_layers else level.masked(masks[l - 1]))
-        return results
+        self, found: Sequences, previous: Tensor | None = None, execution: str | None = None
+    ) -> tuple[Tensor, list[LayerRun]]:
+        before = self._before(found, None) if previous is None else previous
+        _, results = self._results(found, before, execution, dropping=True)
+        runs = [LayerRun((result.y, result.z), (result.y0, result.z0)) for result in results]
+        return self._level(found, results[-self.directions :]), runs
 
-    def _dropout_masks(self, found: _arguments.Sequences) -> list[Tensor] | None:
-        """One mask (batch, hidden) for each layer below the last: 0 with probability p, else 1/(1 − p)."""
-        if not self.training or self.dropout == 0.0 or self.num_layers == 1:
-            return None
-        ones = torch.ones_like(found.y0[0])
-        return [nn.functional.dropout(ones, self.dropout) for _ in range(self.num_layers - 1)]
+    def _results(
+        self, found: Sequences, before: Tensor, execution: str | None, *, dropping: bool
+    ) -> tuple[list[Tensor], list[RecurrenceResult]]:
+        """What the layers above see of the levels 0..L, (time, batch, features), and the runs of all ``layers``.
+
+        Layer after layer: the drive for all times at once, then the recurrence.
+        """
+        runner = _execution(self.execution if execution is None else execution)
+        y0, z0 = found.state
+        levels = [self._seen(found.u, before)]
+        results: list[RecurrenceResult] = []
+        for number in range(1, self.num_layers + 1):
+            for direction in range(self.directions):
+                index = len(results)
+                x = self._drive(index, levels)
+                if direction == 1:
+                    x = found.reversed(x)
+                results.append(runner.forward(x, **self.coefficients(index), y0=y0[index], z0=z0[index]))
+            rows, before = self._level(found, results[-self.directions :]), results[-1].y0
+            if dropping and number < self.num_layers:
+                rows, before = self._dropped(rows, before)
+            levels.append(self._seen(rows, before))
+        return levels, results
+
+    def _drive(self, index: int, levels: Sequence[Tensor]) -> Tensor:
+        """x of ``layers[index]``, from what is seen of the levels below."""
+        below, skip = self.sources(index // self.directions + 1)
+        return self.layers[index].drive(levels[below], None if skip is None else levels[skip])
+
+    def _level(self, found: Sequences, results: Sequence[RecurrenceResult]) -> Tensor:
+        """y^l_1 .. y^l_N, (time, batch, hidden · directions), from the runs of its directions."""
+        if len(results) == 1:
+            return results[0].y
+        return torch.cat([results[0].y, found.reversed(results[1].y)], dim=-1)
+
+    def _seen(self, rows: Tensor, before: Tensor) -> Tensor:
+        """Rows n = 1..N of a level, or n = 0..N−1 in the "sam" convention; ``before`` is n = 0."""
+        return torch.cat([before.unsqueeze(0), rows])[:-1] if self.index == "sam" else rows
+
+    def _options(self) -> list[str]:
+        parts = [f"dt={_brief(self.dt)}", f"alpha={_brief(self.alpha)}"]
+        if not self.multiscale:
+            parts.append("multiscale=False")
+        if self.residual_skip is not None:
+            parts.append(f"residual_skip={self.residual_skip}, skip_input={self.skip_input}")
+        if self.layers[0].b is None:
+            parts.append("bias=False")
+        return [*parts, f"index={self.index!r}", f"execution={self.execution!r}"]
 
 
 CELL = UnICORNN
 
 
-def _checked_dt(dt: float | Sequence[float], num_layers: int) -> list[float]:
-    values = _arguments.per_layer("dt", dt, num_layers)
-    for layer, value in enumerate(values, 1):
-        if not 0.0 < value < 1.0:
-            raise ValueError(f"dt of layer {layer} is {value}, but the network is defined for 0 < dt < 1.")
-    return values
-
-
-def _checked_alpha(alpha: float | Sequence[float], num_layers: int) -> list[float]:
-    values = _arguments.per_layer("alpha", alpha, num_layers)
-    for layer, value in enumerate(values, 1):
-        if value < 0.0:
-            raise ValueError(f"alpha of layer {layer} is {value}, but the restoring force needs alpha ≥ 0.")
-    return values
-
-
-def _checked_skip(residual_skip: int | None) -> int | None:
-    if residual_skip is None:
-        return None
-    _arguments.positive_integer("residual_skip", residual_skip)
-    if residual_skip < 2:
-        raise ValueError(
-            f"residual_skip is {residual_skip}, but an edge from layer l−S−1 to layer l needs S ≥ 2. "
-            "Give None for a stack without residual edges."
-        )
-    return residual_skip
-
-
-def _checked_dropout(dropout: float) -> float:
-    if not 0.0 <= dropout < 1.0:
-        raise ValueError(f"dropout is {dropout}, but it is a probability below 1.")
-    return float(dropout)
-
-
-def _checked_index(index: Index) -> Index:
-    if index not in ("icml", "sam"):
-        raise ValueError(
-            f'index is {index!r}, but the conventions are "icml" (x_n sees the layer below at n) '
-            'and "sam" (at n−1).'
-        )
-    return index
+def _execution(name: str) -> executions.Execution:
+    """The execution of that name; "torch" without an import, which torch.compile and torch.export cannot trace."""
+    return torch_loop if name == torch_loop.name else executions.get(name)
 
 
 def _brief(values: Tensor) -> str:

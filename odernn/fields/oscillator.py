@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
+from odernn.fields import _validation
 from odernn.fields.field import Constants, SeparableField, State
 
 ROUNDING = 2.0**-48
@@ -40,6 +41,20 @@ class Oscillator(SeparableField):
 
     w: Tensor
     alpha: Tensor | float
+
+    @classmethod
+    def random(
+        cls,
+        hidden_size: int,
+        *,
+        alpha: Tensor | float,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> Self:
+        """w ~ U(0, 1), as in the paper."""
+        n = _validation.positive_integer("hidden_size", hidden_size)
+        return cls(torch.rand(n, generator=generator, device=device, dtype=dtype), alpha)
 
     @property
     def hidden_size(self) -> int:
@@ -76,7 +91,8 @@ class Oscillator(SeparableField):
         is_zero = w == 0
         safe_w = torch.where(is_zero, torch.ones_like(w), w)
         psi = torch.where(is_zero, y * torch.tanh(drive), log_cosh(safe_w * y + drive) / safe_w)
-        return (0.5 * self.alpha * y**2 + 0.5 * z**2 + psi).sum(dim=-1)
+        energy: Tensor = (0.5 * self.alpha * y**2 + 0.5 * z**2 + psi).sum(dim=-1)
+        return energy
 
     def constants(self) -> Constants:
         """Per neuron ∂f/∂x = [[0, 1], [−κ, 0]]: norm max(1, |κ|), symmetric part of largest eigenvalue |1 − κ|/2.

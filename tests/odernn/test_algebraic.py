@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import operator
+import pickle
 import random
 from fractions import Fraction
 
@@ -11,6 +13,7 @@ import mpmath
 import pytest
 from flint import fmpq
 
+from odernn import order, tableaus
 from odernn.algebraic import (
     Algebraic,
     FieldMismatchError,
@@ -166,3 +169,11 @@ def test_the_conjugate_is_told_apart_from_the_number():
 
 def test_the_nearest_double_of_a_number():
     assert nearest_float(Q(1, 3)) == 1 / 3 and nearest_float(sqrt(2)) == 2**0.5
+
+
+@pytest.mark.parametrize("name", ["rk4", "gauss 2", "alexander 3", "stoermer verlet"])
+def test_a_tableau_survives_copying_and_pickling_with_its_number_field(name):
+    tableau = tableaus.get(name)
+    for other in (copy.deepcopy(tableau), pickle.loads(pickle.dumps(tableau))):
+        assert other == tableau and repr(other) == repr(tableau)
+        assert order(other).value == order(tableau).value

@@ -19,7 +19,7 @@ from mpmath import mp, mpf
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS, FLOATS
-from verification.tasks.published import row
+from odernn.published import row
 
 QUANTITIES = ("position", "momentum")
 BITS = 192

@@ -33,7 +33,7 @@ def heavy_after(code: str) -> list[str]:
         "import cuda.odernn_kernels",
         "import verification",
         "import verification.cli",
-        "import verification.tasks.published",
+        "import odernn.published",
         "from odernn import facts, tableaus\nfacts(tableaus.get('gauss 12'))",
         "from verification.cli import main\nassert main(['tableau', 'radau iia 5']) == 0\nprint()",
     ],

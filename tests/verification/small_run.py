@@ -14,11 +14,11 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+from odernn.published import row
 from verification import jobs, run
 from verification.claim import Registry
 from verification.domains import BUDGETS, Budget, SearchPoint
 from verification.store import Store
-from verification.tasks.published import row
 
 ROW = replace(row("psMNIST-128"), steps=40, hidden_size=8)
 LADDERS = (("1/100", "15", "1/5"), ("1", "4", "1/10"), ("0", "4", "1/10"))

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 
+from odernn.published import ROWS
 from verification.claim import Registry
 from verification.domains import (
     BUDGETS,
@@ -21,7 +22,6 @@ from verification.domains import (
     printed_rows,
 )
 from verification.ratios import is_admissible
-from verification.tasks.published import ROWS
 
 CLAIMS = [registered.claim for registered in Registry()]
 every_budget = pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from odernn.published import PublishedRow
 from verification.domains import BUDGETS
 from verification.measure import network
 from verification.tasks import sequences
 from verification.tasks.images import ImageSource
-from verification.tasks.published import PublishedRow
 
 ROW = PublishedRow(
     name="made up", dt=(Fraction(3, 10), Fraction(7, 10), Fraction(1, 5)), alpha=Fraction(5, 2),

@@ -15,12 +15,12 @@ import numpy as np
 import torch
 
 from odernn.cells.unicornn import UnICORNN
+from odernn.published import PublishedRow
 from verification.claim import NORMS, QUANTITIES
 from verification.domains import Budget
 from verification.measure.hidden_state import envelope
 from verification.tasks import digits, mnist, sequences
 from verification.tasks.images import ImageSource
-from verification.tasks.published import PublishedRow
 
 BATCH = 32
 CHUNK_BYTES = 48 * 2**20

@@ -1,0 +1,89 @@
+"""The hyperparameters and arguments that only UnICORNN has, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from torch import Tensor
+
+from odernn.cells import _arguments
+from odernn.cells._autocast import is_autocasting
+from odernn.cells._sequences import Sequences
+
+Index: TypeAlias = Literal["icml", "sam"]
+Scheme: TypeAlias = Literal["exact", "sam7"]
+
+
+def check_dt(values: Sequence[float]) -> None:
+    """Nothing, or an error about the first layer whose dt is not in (0, 1)."""
+    for layer, value in enumerate(values, 1):
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"dt of layer {layer} is {value}, but the network is defined for 0 < dt < 1.")
+
+
+def check_alpha(values: Sequence[float]) -> None:
+    """Nothing, or an error about the first layer whose α is negative or not finite."""
+    for layer, value in enumerate(_arguments.per_layer("alpha", values, len(values)), 1):
+        if value < 0.0:
+            raise ValueError(f"alpha of layer {layer} is {value}, but the restoring force needs alpha ≥ 0.")
+
+
+def checked_skip(residual_skip: int | None) -> int | None:
+    """S if it is None or an integer ≥ 2."""
+    if residual_skip is None:
+        return None
+    _arguments.positive_integer("residual_skip", residual_skip)
+    if residual_skip < 2:
+        raise ValueError(
+            f"residual_skip is {residual_skip}, but an edge from layer l−S−1 to layer l needs S ≥ 2. "
+            "Give None for a stack without residual edges."
+        )
+    return residual_skip
+
+
+def checked_index(index: Index, *, bidirectional: bool) -> Index:
+    """``index`` if it names a convention, and one that has a reverse direction if there is to be one."""
+    if index not in ("icml", "sam"):
+        raise ValueError(
+            f'index is {index!r}, but the conventions are "icml" (x_n sees the layer below at n) and "sam" (at n−1).'
+        )
+    if bidirectional and index == "sam":
+        raise ValueError(
+            'bidirectional is True with index="sam", in which step n sees the row before it: the first step of the '
+            'reverse direction would see a row after the last, u_{N+1}, and there is none. Use index="icml".'
+        )
+    return index
+
+
+def checked_scheme(scheme: Scheme, index: Index) -> Scheme:
+    """``scheme`` if it names an inverse of this index convention."""
+    if scheme not in ("exact", "sam7"):
+        raise ValueError(f'scheme is {scheme!r}. Choose from: "exact" and, with index="sam", "sam7".')
+    if scheme == "sam7" and index != "sam":
+        raise ValueError(
+            f'scheme is "sam7", the map printed for index="sam", but index is {index!r}, where the same map is exact. '
+            'Use scheme="exact".'
+        )
+    return scheme
+
+
+def checked_previous(previous_input: Tensor | None, found: Sequences, index: Index, like: Tensor) -> Tensor:
+    """u_0 as (batch, input), zero if it is not given; only "sam" has one."""
+    steps, batch, size = found.u.shape
+    if previous_input is None:
+        return found.u.new_zeros((batch, size))
+    if index == "icml":
+        raise ValueError(
+            'previous_input is given, but with index="icml" no layer sees u_0. Leave it out or use index="sam".'
+        )
+    shape = (batch, size) if found.is_batched else (size,)
+    if tuple(previous_input.shape) != shape:
+        raise ValueError(
+            f"previous_input has shape {tuple(previous_input.shape)} but an input of {steps} steps and "
+            f"{batch} samples needs {shape}."
+        )
+    if is_autocasting(like) and previous_input.is_floating_point():
+        previous_input = previous_input.to(like.dtype)
+    _arguments.check_alike("previous_input", previous_input, like)
+    return previous_input if found.is_batched else previous_input.unsqueeze(0)

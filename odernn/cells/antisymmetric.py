@@ -1,0 +1,191 @@
+"""AntisymmetricRNN: Euler steps of a field whose Jacobian has eigenvalues near the imaginary axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from odernn import published
+from odernn.cells import _arguments
+from odernn.cells._hyperparameters import shown
+from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._sequences import State
+from odernn.fields.antisymmetric import Antisymmetric, GatedAntisymmetric
+from odernn.orthogonal import skew
+
+__all__ = ["CELL", "AntisymmetricLayer", "AntisymmetricRNN"]
+
+CHECK_DT = partial(_arguments.positive, "dt")
+CHECK_GAMMA = partial(_arguments.not_negative, "gamma")
+
+
+class AntisymmetricLayer(RecurrentLayer):
+    """free (n(n−1)/2,), V (n, input), b (n,) of one layer, n = hidden; gated also V_g, b_g. Without bias no b, b_g.
+
+    free is the strict upper triangle of W row by row: w_12, w_13, .., w_1n, w_23, ..; the rest of W is zero. Only
+    W − Wᵀ matters, so a full W would train n(n+1)/2 parameters that do nothing.
+    """
+
+    state_names: tuple[str, ...] = ("h",)
+
+    dt: Tensor
+    gamma: Tensor
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        dt: float,
+        gamma: float,
+        gated: bool = False,
+        sigma_w: float = 1.0,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size)
+        self.gated = gated
+        _arguments.not_negative("sigma_w", [sigma_w])
+        self.sigma_w = float(sigma_w)
+        self.register_exact("dt", dt, CHECK_DT, device=device)
+        self.register_exact("gamma", gamma, CHECK_GAMMA, device=device)
+
+        def empty(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+        self.free = empty(hidden_size * (hidden_size - 1) // 2)
+        self.V = empty(hidden_size, input_size)
+        self.b = empty(hidden_size) if bias else None
+        self.V_g = empty(hidden_size, input_size) if gated else None
+        self.b_g = empty(hidden_size) if gated and bias else None
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """free ~ N(0, σ_w²/n), V and V_g ~ N(0, 1/m) for m inputs, b = b_g = 0.   Chang et al. 2019, App. C"""
+        nn.init.normal_(self.free, 0.0, self.sigma_w / math.sqrt(self.hidden_size), generator=generator)
+        for matrix in (self.V, self.V_g):
+            if matrix is not None:
+                nn.init.normal_(matrix, 0.0, 1.0 / math.sqrt(self.input_size), generator=generator)
+        for vector in (self.b, self.b_g):
+            if vector is not None:
+                nn.init.zeros_(vector)
+
+    def drives(self, below: Tensor) -> Tensor:
+        """V u + b, gated followed by V_g u + b_g."""
+        if self.V_g is None:
+            return nn.functional.linear(below, self.V, self.b)
+        bias = None if self.b is None or self.b_g is None else torch.cat((self.b, self.b_g))
+        return nn.functional.linear(below, torch.cat((self.V, self.V_g)), bias)
+
+    def stepper(self) -> StepFunction:
+        S, dt = skew(self.free, self.hidden_size), self.dt.to(self.free.dtype)
+        A_T = (S - self.gamma.to(S.dtype) * torch.eye(self.hidden_size, dtype=S.dtype, device=S.device)).T
+
+        def plain(state: State, x: Tensor) -> State:
+            (h,) = state
+            return (h + dt * torch.tanh(torch.addmm(x, h, A_T)),)
+
+        def gated(state: State, drive: Tensor) -> State:
+            (h,) = state
+            x, x_g = drive.chunk(2, dim=1)
+            Ah = torch.mm(h, A_T)
+            return (h + dt * (torch.sigmoid(Ah + x_g) * torch.tanh(Ah + x)),)
+
+        return gated if self.gated else plain
+
+    def field(self) -> Antisymmetric | GatedAntisymmetric:
+        """h' = tanh(A h + x), gated times σ̂(A h + x_g), with the weights as they are now; its W is upper triangular."""
+        W = skew(self.free, self.hidden_size).triu(1)
+        return GatedAntisymmetric(W, self.gamma) if self.gated else Antisymmetric(W, self.gamma)
+
+
+class AntisymmetricRNN(RecurrentNetwork):
+    """h' = tanh(A h + V u + b), A = W − Wᵀ − γ I, explicit Euler.   Chang, Chen, Haber & Chi 2019 (AntisymmetricRNN)
+
+        h_n = h_{n-1} + dt tanh(A h_{n-1} + V u_n + b)
+        gated:  h_n = h_{n-1} + dt σ̂(A h_{n-1} + V_g u_n + b_g) ⊙ tanh(A h_{n-1} + V u_n + b),   σ̂ the logistic function
+
+    input  u : (time, batch, input), or (time, input)      output  h of the last layer : (time, batch, hidden)
+    state  h : (layers · directions, batch, hidden), zero if not given
+
+    dt, gamma  one number, or one a layer; dt > 0 (the paper's ε), γ ≥ 0. Float64 buffers of the layers
+    gated      whether there is a gate, which shares A
+    sigma_w    of the initial weights, see ``AntisymmetricLayer.reset_parameters``; the paper tries 0, 1, 2, 4, 8, 16
+    bias       whether there are b and b_g
+    generator  of the initial weights
+
+    The other arguments are those of ``RecurrentNetwork``. For a fixed slope D = σ' I and γ = 0 every step grows: mode
+    iλ of W − Wᵀ is multiplied by 1 + i dt σ' λ. With γ it does not grow iff dt σ' ≤ 2γ/(γ² + λ²).
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        dt: float | Sequence[float],
+        gamma: float | Sequence[float],
+        gated: bool = False,
+        sigma_w: float = 1.0,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        dropout_mask: DropoutMask = "locked",
+        bidirectional: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            batch_first=batch_first,
+            dropout=dropout,
+            dropout_mask=dropout_mask,
+            bidirectional=bidirectional,
+        )
+        dts = _arguments.per_layer("dt", dt, num_layers)
+        gammas = _arguments.per_layer("gamma", gamma, num_layers)
+
+        def layer(number: int, size: int) -> AntisymmetricLayer:
+            return AntisymmetricLayer(
+                size,
+                hidden_size,
+                dt=dts[number - 1],
+                gamma=gammas[number - 1],
+                gated=gated,
+                sigma_w=sigma_w,
+                bias=bias,
+                device=device,
+                dtype=dtype,
+            )
+
+        self.layers = self.stacked(layer)  # type: ignore[assignment]
+        self.reset_parameters(generator)
+
+    @classmethod
+    def from_paper(cls, name: str, **overrides: Any) -> Self:
+        """The network of that name in ``published.networks("antisymmetric")``, untrained; ``overrides`` are arguments.
+
+        Raises LookupError with the nearest name. No source prints dt and γ of these rows, so they must be given:
+
+            >>> AntisymmetricRNN.from_paper("nCIFAR gated", dt=0.01, gamma=0.1).hidden_size
+            256
+        """
+        return cls(**published.arguments("antisymmetric", name, overrides, required=("dt", "gamma")))
+
+    def _options(self) -> list[str]:
+        first = self.layers[0]
+        bias = [] if first.b is not None else ["bias=False"]
+        gated = ["gated=True"] if first.gated else []
+        return [*shown(self.layers[:: self.directions], "dt", "gamma"), *gated, *bias]
+
+
+CELL = AntisymmetricRNN

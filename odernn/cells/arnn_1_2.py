@@ -1,0 +1,194 @@
+"""1-2-ARNN: symplectic Euler steps with a purely imaginary anti-Hermitian weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from odernn.cells import _arguments
+from odernn.cells._activations import ACTIVATIONS, Activation
+from odernn.cells._hyperparameters import shown
+from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._sequences import State
+
+__all__ = ["ARNN12", "CELL", "ARNN12Layer", "symmetric"]
+
+CHECK_DT = partial(_arguments.positive, "dt")
+
+
+def symmetric(free: Tensor, n: int) -> Tensor:
+    """S with s_ij = s_ji = free for i ≤ j, row by row: s_11, s_12, .., s_1n, s_22, ..   (n(n+1)/2,) -> (n, n)"""
+    rows, columns = torch.triu_indices(n, n, device=free.device)
+    upper = free.new_zeros(n, n).index_put((rows, columns), free)
+    return upper + upper.triu(1).T
+
+
+class ARNN12Layer(RecurrentLayer):
+    """free (n(n+1)/2,), V_p, V_q (n, input), b_p, b_q (n,) of one layer, n = hidden; see ``symmetric`` for free.
+
+    Shared: V_p and b_p serve both halves, V_q and b_q are None. Without bias b_p and b_q are None.
+    """
+
+    state_names: tuple[str, ...] = ("q", "p")
+
+    dt: Tensor
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        dt: float,
+        shared: bool = False,
+        activation: Activation = "tanh",
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size)
+        self.shared = shared
+        self.activation: Activation = _arguments.one_of("activation", activation, tuple(ACTIVATIONS))
+        self.register_exact("dt", dt, CHECK_DT, device=device)
+
+        def empty(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+        self.free = empty(hidden_size * (hidden_size + 1) // 2)
+        self.V_p = empty(hidden_size, input_size)
+        self.b_p = empty(hidden_size) if bias else None
+        self.V_q = None if shared else empty(hidden_size, input_size)
+        self.b_q = empty(hidden_size) if bias and not shared else None
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """free ~ N(0, 1/n), V ~ N(0, 1/m) for m inputs, b = 0: the paper prints none, these are AntisymmetricRNN's.
+
+        For large n the spectral radius of S is then close to 2.
+        """
+        nn.init.normal_(self.free, 0.0, 1.0 / math.sqrt(self.hidden_size), generator=generator)
+        for matrix in (self.V_p, self.V_q):
+            if matrix is not None:
+                nn.init.normal_(matrix, 0.0, 1.0 / math.sqrt(self.input_size), generator=generator)
+        for vector in (self.b_p, self.b_q):
+            if vector is not None:
+                nn.init.zeros_(vector)
+
+    def drives(self, below: Tensor) -> Tensor:
+        """V_p u + b_p followed by V_q u + b_q; shared only the first."""
+        if self.V_q is None:
+            return nn.functional.linear(below, self.V_p, self.b_p)
+        bias = None if self.b_p is None or self.b_q is None else torch.cat((self.b_p, self.b_q))
+        return nn.functional.linear(below, torch.cat((self.V_p, self.V_q)), bias)
+
+    def _halves(self, drive: Tensor) -> tuple[Tensor, Tensor]:
+        """The drives of p and of q."""
+        if self.shared:
+            return drive, drive
+        x_p, x_q = drive.chunk(2, dim=1)
+        return x_p, x_q
+
+    def stepper(self) -> StepFunction:
+        S, dt = symmetric(self.free, self.hidden_size), self.dt.to(self.free.dtype)
+        sigma = ACTIVATIONS[self.activation]
+
+        def step(state: State, drive: Tensor) -> State:
+            q, p = state
+            x_p, x_q = self._halves(drive)
+            p = p - dt * sigma(torch.addmm(x_p, q, S))  # S = Sᵀ
+            q = q + dt * sigma(torch.addmm(x_q, p, S))
+            return q, p
+
+        return step
+
+    def back_stepper(self) -> StepFunction:
+        S, dt = symmetric(self.free, self.hidden_size), self.dt.to(self.free.dtype)
+        sigma = ACTIVATIONS[self.activation]
+
+        def back(state: State, drive: Tensor) -> State:
+            q, p = state
+            x_p, x_q = self._halves(drive)
+            q = q - dt * sigma(torch.addmm(x_q, p, S))
+            p = p + dt * sigma(torch.addmm(x_p, q, S))
+            return q, p
+
+        return back
+
+
+class ARNN12(RecurrentNetwork):
+    """ψ' = σ(i S ψ + ..), ψ = q + i p, S = Sᵀ, symplectic Euler.   Niu, Chuang & Horesh 2019 (1-2-ARNN)
+
+        p_n = p_{n-1} − dt σ(S q_{n-1} + V_p u_n + b_p)
+        q_n = q_{n-1} + dt σ(S p_n + V_q u_n + b_q)
+
+    input  u : (time, batch, input), or (time, input)      output  q of the last layer : (time, batch, hidden)
+    state  (q, p) : each (layers · directions, batch, hidden), zero if not given
+
+    dt          one number, or one a layer, > 0 (the paper's η). Float64 buffers of the layers
+    shared      V_q = V_p and b_q = b_p: then exchanging q and p turns the inverse of the step into the step, and
+                running the exchanged last state over the inputs in opposite order gives the exchanged initial state
+    activation  σ, "tanh" or "relu": both are monotone with σ' ≤ 1
+    bias        whether there are b_p and b_q
+    generator   of the initial weights, see ``ARNN12Layer.reset_parameters``
+
+    The other arguments are those of ``RecurrentNetwork``. The step is invertible for all weights and dt: see
+    ``inverse``. It preserves the form dq ∧ S dp, for every slope: the kick has the Jacobian K = [[I, 0], [−dt D S, I]],
+    D = diag(σ'), and with Ω_S = [[0, S], [−S, 0]] the block of Kᵀ Ω_S K − Ω_S at (q, q) is dt (S D S − S D S) = 0, the
+    others vanish at once. The canonical form dq ∧ dp is preserved iff D S = S D in both halves, hence at equal slopes
+    but not in general. At constant slopes in (0, 1] powers of the step stay bounded if dt max|λ(S)| < 2.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        dt: float | Sequence[float],
+        shared: bool = False,
+        activation: Activation = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        dropout_mask: DropoutMask = "locked",
+        bidirectional: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            batch_first=batch_first,
+            dropout=dropout,
+            dropout_mask=dropout_mask,
+            bidirectional=bidirectional,
+        )
+        dts = _arguments.per_layer("dt", dt, num_layers)
+
+        def layer(number: int, size: int) -> ARNN12Layer:
+            return ARNN12Layer(
+                size,
+                hidden_size,
+                dt=dts[number - 1],
+                shared=shared,
+                activation=activation,
+                bias=bias,
+                device=device,
+                dtype=dtype,
+            )
+
+        self.layers = self.stacked(layer)  # type: ignore[assignment]
+        self.reset_parameters(generator)
+
+    def _options(self) -> list[str]:
+        first = self.layers[0]
+        shared = ["shared=True"] if first.shared else []
+        bias = [] if first.b_p is not None else ["bias=False"]
+        return [*shown(self.layers[:: self.directions], "dt"), *shared, f"activation={first.activation!r}", *bias]
+
+
+CELL = ARNN12

@@ -1,0 +1,233 @@
+"""2-2-ARNN: leapfrog steps with a real antisymmetric weight, and the one-step methods it is compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from odernn.cells import _arguments
+from odernn.cells._activations import ACTIVATIONS, Activation
+from odernn.cells._hyperparameters import shown
+from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._sequences import State
+from odernn.fields.antisymmetric import Antisymmetric
+from odernn.orthogonal import skew
+
+__all__ = ["ARNN22", "CELL", "ARNN22Layer", "ExplicitMidpointLayer", "ForwardEulerLayer", "LeapfrogLayer"]
+
+Scheme: TypeAlias = Literal["leapfrog", "forward_euler", "explicit_midpoint"]
+
+CHECK_DT = partial(_arguments.positive, "dt")
+
+
+class ARNN22Layer(RecurrentLayer):
+    """free (n(n−1)/2,), V (n, input), b (n,) of one layer, n = hidden; b is None without bias.
+
+    free is the strict upper triangle of W row by row, Wᵀ = −W: w_12, w_13, .., w_1n, w_23, ..
+    """
+
+    dt: Tensor
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        dt: float,
+        activation: Activation = "tanh",
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size)
+        self.activation: Activation = _arguments.one_of("activation", activation, tuple(ACTIVATIONS))
+        self.register_exact("dt", dt, CHECK_DT, device=device)
+
+        def empty(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+        self.free = empty(hidden_size * (hidden_size - 1) // 2)
+        self.V = empty(hidden_size, input_size)
+        self.b = empty(hidden_size) if bias else None
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """free ~ N(0, 1/n), V ~ N(0, 1/m) for m inputs, b = 0: the paper prints none, these are AntisymmetricRNN's.
+
+        For large n the spectral radius of W is then close to 2.
+        """
+        nn.init.normal_(self.free, 0.0, 1.0 / math.sqrt(self.hidden_size), generator=generator)
+        nn.init.normal_(self.V, 0.0, 1.0 / math.sqrt(self.input_size), generator=generator)
+        if self.b is not None:
+            nn.init.zeros_(self.b)
+
+    def drives(self, below: Tensor) -> Tensor:
+        """V u + b."""
+        return nn.functional.linear(below, self.V, self.b)
+
+    def field(self) -> Antisymmetric:
+        """y' = tanh(W y + x) with the weights as they are now: ``fields.Antisymmetric`` with γ = 0."""
+        if self.activation != "tanh":
+            raise NotImplementedError(
+                f"activation is {self.activation!r}, but the fields of the library have tanh. "
+                'Make the layer with activation="tanh".'
+            )
+        return Antisymmetric(skew(self.free, self.hidden_size).triu(1), 0.0)
+
+
+class LeapfrogLayer(ARNN22Layer):
+    """y_{n+1} = y_{n-1} + 2 dt σ(W y_n + x_{n+1}): the state is (y_n, y_{n-1})."""
+
+    state_names: tuple[str, ...] = ("y", "previous")
+
+    def stepper(self) -> StepFunction:
+        W_T, dt = skew(self.free, self.hidden_size).T, self.dt.to(self.free.dtype)
+        sigma = ACTIVATIONS[self.activation]
+
+        def step(state: State, x: Tensor) -> State:
+            y, previous = state
+            return previous + 2.0 * dt * sigma(torch.addmm(x, y, W_T)), y
+
+        return step
+
+    def back_stepper(self) -> StepFunction:
+        W_T, dt = skew(self.free, self.hidden_size).T, self.dt.to(self.free.dtype)
+        sigma = ACTIVATIONS[self.activation]
+
+        def back(state: State, x: Tensor) -> State:
+            following, y = state
+            return y, following - 2.0 * dt * sigma(torch.addmm(x, y, W_T))
+
+        return back
+
+
+class ForwardEulerLayer(ARNN22Layer):
+    """y_{n+1} = y_n + dt σ(W y_n + x_{n+1})."""
+
+    state_names: tuple[str, ...] = ("y",)
+
+    def stepper(self) -> StepFunction:
+        W_T, dt = skew(self.free, self.hidden_size).T, self.dt.to(self.free.dtype)
+        sigma = ACTIVATIONS[self.activation]
+
+        def step(state: State, x: Tensor) -> State:
+            (y,) = state
+            return (y + dt * sigma(torch.addmm(x, y, W_T)),)
+
+        return step
+
+
+class ExplicitMidpointLayer(ARNN22Layer):
+    """y_{n+1} = y_n + dt σ(W Y + x_{n+1}), Y = y_n + ½ dt σ(W y_n + x_{n+1})."""
+
+    state_names: tuple[str, ...] = ("y",)
+
+    def stepper(self) -> StepFunction:
+        W_T, dt = skew(self.free, self.hidden_size).T, self.dt.to(self.free.dtype)
+        sigma = ACTIVATIONS[self.activation]
+
+        def step(state: State, x: Tensor) -> State:
+            (y,) = state
+            Y = y + 0.5 * dt * sigma(torch.addmm(x, y, W_T))
+            return (y + dt * sigma(torch.addmm(x, Y, W_T)),)
+
+        return step
+
+
+LAYERS: dict[Scheme, type[ARNN22Layer]] = {
+    "leapfrog": LeapfrogLayer,
+    "forward_euler": ForwardEulerLayer,
+    "explicit_midpoint": ExplicitMidpointLayer,
+}
+
+
+class ARNN22(RecurrentNetwork):
+    """y' = σ(W y + V u + b), Wᵀ = −W, leapfrog (the two-step midpoint rule).   Niu, Chuang & Horesh 2019 (2-2-ARNN)
+
+        y_n = y_{n-2} + 2 dt σ(W y_{n-1} + V u_n + b)
+
+    input  u : (time, batch, input), or (time, input)      output  y of the last layer : (time, batch, hidden)
+    state  (y_n, y_{n-1}), called y and previous : each (layers · directions, batch, hidden), zero if not given
+
+    dt          one number, or one a layer, > 0 (the paper's η). Float64 buffers of the layers
+    scheme      "leapfrog"; or, with the state y alone, "forward_euler": y_n = y_{n-1} + dt σ(W y_{n-1} + x_n), and
+                "explicit_midpoint": y_n = y_{n-1} + dt σ(W Y + x_n), Y = y_{n-1} + ½ dt σ(W y_{n-1} + x_n)
+    activation  σ, "tanh" or "relu": both are monotone with σ' ≤ 1
+    bias        whether there is a b
+    generator   of the initial weights, see ``ARNN22Layer.reset_parameters``
+
+    The other arguments are those of ``RecurrentNetwork``. The implicit midpoint rule of this field is ``IntegratorRNN``
+    with ``fields.Antisymmetric``, γ = 0.
+
+    Leapfrog needs two initial values. Zero for both starts at rest with y_{-1} = y_0 = 0: the first step then moves
+    twice as far as an Euler step, an error of order dt in the mode (−1)ⁿ, which leapfrog does not damp. For order 2
+    give ``previous`` as one step back. Leapfrog is invertible for all weights and dt, see ``inverse``, and symmetric:
+    exchanging the blocks, with −dt, turns it into its inverse. At constant slopes in (0, 1] its powers stay bounded if
+    dt max|λ(W)| < 1; those of forward Euler grow for every dt unless W = 0.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        dt: float | Sequence[float],
+        scheme: Scheme = "leapfrog",
+        activation: Activation = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        dropout_mask: DropoutMask = "locked",
+        bidirectional: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            batch_first=batch_first,
+            dropout=dropout,
+            dropout_mask=dropout_mask,
+            bidirectional=bidirectional,
+        )
+        self.scheme: Scheme = _checked_scheme(scheme)
+        dts = _arguments.per_layer("dt", dt, num_layers)
+
+        def layer(number: int, size: int) -> ARNN22Layer:
+            return LAYERS[scheme](
+                size,
+                hidden_size,
+                dt=dts[number - 1],
+                activation=activation,
+                bias=bias,
+                device=device,
+                dtype=dtype,
+            )
+
+        self.layers = self.stacked(layer)  # type: ignore[assignment]
+        self.reset_parameters(generator)
+
+    def _options(self) -> list[str]:
+        first = self.layers[0]
+        bias = [] if first.b is not None else ["bias=False"]
+        numbers = shown(self.layers[:: self.directions], "dt")
+        return [*numbers, f"scheme={self.scheme!r}", f"activation={first.activation!r}", *bias]
+
+
+CELL = ARNN22
+
+
+def _checked_scheme(scheme: Scheme) -> Scheme:
+    if scheme not in LAYERS:
+        raise ValueError(
+            f"scheme is {scheme!r}. Choose from: {', '.join(map(repr, LAYERS))}. "
+            "For implicit schemes use IntegratorRNN with the field Antisymmetric and gamma=0."
+        )
+    return scheme

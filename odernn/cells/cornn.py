@@ -1,0 +1,233 @@
+"""coRNN: the coupled oscillatory recurrent network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Self, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from odernn import published
+from odernn.cells import _arguments
+from odernn.cells._hyperparameters import shown
+from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._sequences import State
+from odernn.fields.coupled_oscillator import CoupledOscillator
+
+__all__ = ["CELL", "CoRNN", "CoRNNLayer", "LinearStability"]
+
+Damping: TypeAlias = Literal["explicit", "implicit"]
+
+CHECK_DT = partial(_arguments.positive, "dt")
+CHECK_GAMMA = partial(_arguments.positive, "gamma")
+CHECK_EPSILON = partial(_arguments.positive, "epsilon")
+
+STABILITY_LIMIT = 4.0
+
+
+@dataclass(frozen=True)
+class LinearStability:
+    """The step of one layer where its force is saturated, σ' = 0: all eigenvalues lie within the unit circle iff
+    quantity < 4.
+
+        explicit  quantity = dt² γ + 2 dt ε          implicit  quantity = dt² γ − 2 dt ε
+
+    *Proof.* Without σ a neuron steps by M, (y, z) → M (y, z), with δ = 1 (explicit) or δ = 1/(1 + dt ε) (implicit):
+
+        explicit  M = [[1 − dt² γ, dt (1 − dt ε)], [−dt γ, 1 − dt ε]]     det = 1 − dt ε    trace = 2 − dt² γ − dt ε
+        implicit  M = [[1 − dt² γ δ, dt δ], [−dt γ δ, δ]]                 det = δ           trace = 1 + δ − dt² γ δ
+
+    Both roots of λ² − trace λ + det lie within the unit circle iff |det| < 1 and |trace| < 1 + det (Jury). In both
+    cases trace < 1 + det says dt² γ > 0. Explicit: −trace < 1 + det says dt² γ + 2 dt ε < 4, and then 0 < dt ε < 2,
+    hence |det| < 1. Implicit: 0 < det < 1 always, and −trace < 1 + det says dt² γ δ < 2 (1 + δ), that is dt² γ < 2 (1/δ
+    + 1) = 4 + 2 dt ε. At quantity = 4 one eigenvalue is −1. ∎
+
+    So implicit damping only helps and explicit damping costs twice its amount. Where σ' is not 0 the eigenvalues depend
+    on W and W_z, too.
+    """
+
+    damping: Damping
+    quantity: float
+    limit: float = STABILITY_LIMIT
+
+    @property
+    def margin(self) -> float:
+        """limit − quantity: positive where the saturated step contracts to its fixed point."""
+        return self.limit - self.quantity
+
+    def __str__(self) -> str:
+        sign = "+" if self.damping == "explicit" else "−"
+        verdict = "within" if self.margin > 0 else "not within"
+        return (
+            f"dt² γ {sign} 2 dt ε = {self.quantity:.3g}, margin {self.margin:.3g} to {self.limit:g}: "
+            f"the eigenvalues of a saturated step are {verdict} the unit circle."
+        )
+
+
+class CoRNNLayer(RecurrentLayer):
+    """W, W_z (hidden, hidden), V (hidden, input), b (hidden,) of one layer; b is None without bias."""
+
+    state_names: tuple[str, ...] = ("y", "z")
+
+    dt: Tensor
+    gamma: Tensor
+    epsilon: Tensor
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        dt: float,
+        gamma: float,
+        epsilon: float,
+        damping: Damping = "explicit",
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size)
+        self.damping: Damping = _arguments.one_of("damping", damping, ("explicit", "implicit"))
+        self.register_exact("dt", dt, CHECK_DT, device=device)
+        self.register_exact("gamma", gamma, CHECK_GAMMA, device=device)
+        self.register_exact("epsilon", epsilon, CHECK_EPSILON, device=device)
+        factory: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.W = nn.Parameter(torch.empty(hidden_size, hidden_size, **factory))
+        self.W_z = nn.Parameter(torch.empty(hidden_size, hidden_size, **factory))
+        self.V = nn.Parameter(torch.empty(hidden_size, input_size, **factory))
+        self.b = nn.Parameter(torch.empty(hidden_size, **factory)) if bias else None
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """All ~ U(−r, r) with r = 1/√(input + 2 hidden): in the published code W, W_z, V, b are one torch.nn.Linear."""
+        r = 1.0 / math.sqrt(self.input_size + 2 * self.hidden_size)
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -r, r, generator=generator)
+
+    def drives(self, below: Tensor) -> Tensor:
+        """V u + b."""
+        return nn.functional.linear(below, self.V, self.b)
+
+    def stepper(self) -> StepFunction:
+        W_both = torch.cat((self.W, self.W_z), dim=1).T
+        dt, gamma, epsilon = (value.to(self.W.dtype) for value in (self.dt, self.gamma, self.epsilon))
+        divisor = (1.0 + self.dt * self.epsilon).to(self.W.dtype)
+
+        def explicit(state: State, x: Tensor) -> State:
+            y, z = state
+            force = torch.tanh(torch.addmm(x, torch.cat((y, z), dim=1), W_both)) - gamma * y
+            z = z + dt * (force - epsilon * z)
+            return y + dt * z, z
+
+        def implicit(state: State, x: Tensor) -> State:
+            y, z = state
+            force = torch.tanh(torch.addmm(x, torch.cat((y, z), dim=1), W_both)) - gamma * y
+            z = (z + dt * force) / divisor
+            return y + dt * z, z
+
+        return explicit if self.damping == "explicit" else implicit
+
+    def field(self) -> CoupledOscillator:
+        """y' = z, z' = tanh(W y + W_z z + x) − γ y − ε z with the weights as they are now."""
+        return CoupledOscillator(self.W, self.W_z, self.gamma, self.epsilon)
+
+    def linear_stability(self) -> LinearStability:
+        """dt² γ ± 2 dt ε against 4, in float64."""
+        dt, gamma, epsilon = (float(value) for value in (self.dt, self.gamma, self.epsilon))
+        sign = 1.0 if self.damping == "explicit" else -1.0
+        return LinearStability(self.damping, dt * dt * gamma + sign * 2.0 * dt * epsilon)
+
+
+class CoRNN(RecurrentNetwork):
+    """y″ = tanh(W y + W_z y′ + V u + b) − γ y − ε y′, kick then drift.   Rusch & Mishra 2021 (coRNN), eq. (3)
+
+        z_n = z_{n-1} + dt [tanh(W y_{n-1} + W_z z_{n-1} + V u_n + b) − γ y_{n-1} − ε z_k]
+        y_n = y_{n-1} + dt z_n
+
+    input  u : (time, batch, input), or (time, input)      output  y of the last layer : (time, batch, hidden)
+    state  (y, z) : each (layers · directions, batch, hidden), zero if not given
+
+    dt, gamma, epsilon  one number, or one a layer, all > 0. Float64 buffers of the layers, also in ``state_dict``
+    damping             "explicit": k = n−1, as in the published code; "implicit": k = n, solved for z_n by a division
+    bias                whether there is a b
+    generator           of the initial weights, see ``CoRNNLayer.reset_parameters``
+
+    The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        dt: float | Sequence[float],
+        gamma: float | Sequence[float],
+        epsilon: float | Sequence[float],
+        damping: Damping = "explicit",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        dropout_mask: DropoutMask = "locked",
+        bidirectional: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            batch_first=batch_first,
+            dropout=dropout,
+            dropout_mask=dropout_mask,
+            bidirectional=bidirectional,
+        )
+        dts = _arguments.per_layer("dt", dt, num_layers)
+        gammas = _arguments.per_layer("gamma", gamma, num_layers)
+        epsilons = _arguments.per_layer("epsilon", epsilon, num_layers)
+
+        def layer(number: int, size: int) -> CoRNNLayer:
+            return CoRNNLayer(
+                size,
+                hidden_size,
+                dt=dts[number - 1],
+                gamma=gammas[number - 1],
+                epsilon=epsilons[number - 1],
+                damping=damping,
+                bias=bias,
+                device=device,
+                dtype=dtype,
+            )
+
+        self.layers = self.stacked(layer)  # type: ignore[assignment]
+        self.reset_parameters(generator)
+
+    @classmethod
+    def from_paper(cls, name: str, **overrides: Any) -> Self:
+        """The network of that name in ``published.networks("cornn")``, untrained; ``overrides`` are arguments.
+
+        Raises LookupError with the nearest name, and TypeError where dt, γ, ε are neither printed nor given. The
+        readout is the caller's:
+
+            >>> network = CoRNN.from_paper("psMNIST")
+            >>> network.hidden_size, network.layers[0].dt.item()
+            (256, 0.076)
+        """
+        return cls(**published.arguments("cornn", name, overrides, required=("dt", "gamma", "epsilon")))
+
+    def linear_stability(self) -> tuple[LinearStability, ...]:
+        """Of every layer and direction, in the order of ``layers``; see ``LinearStability``."""
+        return tuple(layer.linear_stability() for layer in self.layers)
+
+    def _options(self) -> list[str]:
+        first = self.layers[0]
+        bias = [] if first.b is not None else ["bias=False"]
+        numbers = shown(self.layers[:: self.directions], "dt", "gamma", "epsilon")
+        return [*numbers, f"damping={first.damping!r}", *bias]
+
+
+CELL = CoRNN

@@ -1,0 +1,364 @@
+"""IntegratorRNN: any vector field times any integrator."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+from odernn.adjoints import adjoint
+from odernn.cells import _arguments
+from odernn.cells._autocast import without_autocast
+from odernn.cells._exact_buffers import ExactBuffers
+from odernn.cells._recurrent import DropoutMask, LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._sequences import Sequences, State
+from odernn.fields.field import Field
+from odernn.guarantees import Guarantees, InputRule, guarantees_of, order_on_inputs
+from odernn.integrators import Newton, Step, StepReport, prepared
+from odernn.methods import Method, in_stages
+from odernn.tableau import ButcherTableau, PartitionedTableau, Tableau
+
+__all__ = ["CELL", "InputRule", "IntegratorLayer", "IntegratorRNN", "LayerReport"]
+
+INPUT_RULES: tuple[InputRule, ...] = ("hold", "linear", "given")
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """How well the stage equations of one layer were solved, over all steps.
+
+    residual    (time, batch), max over stages and components of h |k_i − f(Y_i)|; None for explicit methods
+    iterations  Newton iterations of each step
+    converged   (time, batch)
+    """
+
+    residual: Tensor | None
+    iterations: tuple[int, ...]
+    converged: Tensor
+
+
+@dataclass(frozen=True)
+class ReportedRun(LayerRun):
+    """States with the report of each step."""
+
+    steps: tuple[StepReport, ...]
+
+    def report(self) -> LayerReport:
+        """The reports of all steps in one; without a step, of no iterations and nothing that failed."""
+        residuals = [step.residual for step in self.steps if step.residual is not None]
+        batch = self.before[0].shape[0]
+        nothing = torch.ones((0, batch), dtype=torch.bool, device=self.before[0].device)
+        return LayerReport(
+            torch.stack(residuals) if residuals else None,
+            tuple(step.iterations for step in self.steps),
+            torch.stack([step.converged for step in self.steps]) if self.steps else nothing,
+        )
+
+
+class FieldParameters(ExactBuffers):
+    """A field whose weights are parameters and whose hyperparameters are exact buffers."""
+
+    def __init__(self, field: Field, *, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
+        super().__init__()
+        # The module keeps the weights; the template only says how a field is put together.
+        self._template = field
+        self._hyperparameters: list[str] = []
+        for item in dataclasses.fields(field):
+            value = getattr(field, item.name)
+            if item.name in field.weights:
+                weight = value.detach().clone().to(device=device, dtype=dtype)
+                self.register_parameter(item.name, nn.Parameter(weight))
+            elif isinstance(value, (Tensor, float, int)) and not isinstance(value, bool):
+                numbers = value.tolist() if isinstance(value, Tensor) else float(value)
+                check = functools.partial(_check_hyperparameter, field, item.name)
+                self.register_exact(item.name, numbers, check, device=device)
+                self._hyperparameters.append(item.name)
+
+    def value(self) -> Field:
+        """The field with the weights as they are now."""
+        weights = {name: getattr(self, name) for name in self._template.weights}
+        dtype = next(iter(weights.values())).dtype
+        return self._template.with_tensors(
+            weights | {name: getattr(self, name).to(dtype) for name in self._hyperparameters}
+        )
+
+
+def _check_hyperparameter(field: Field, name: str, values: Sequence[float]) -> None:
+    """What the field's own constructor says about each value."""
+    for value in values:
+        if isinstance(value, float):
+            dataclasses.replace(field, **{name: value})
+
+
+class IntegratorLayer(RecurrentLayer):
+    """One layer in one direction: drive x = V u + b, then one step of the method on the field."""
+
+    def __init__(
+        self,
+        input_size: int,
+        field: Field,
+        method: Tableau,
+        dt: float,
+        *,
+        inputs: InputRule,
+        learn_steps: bool,
+        bias: bool,
+        newton: Newton,
+        device: torch.device | str | None,
+        dtype: torch.dtype | None,
+    ) -> None:
+        self.state_names = field.blocks
+        super().__init__(input_size * (method.stages if inputs == "given" else 1), field.hidden_size)
+        self.method, self.inputs, self.newton = method, inputs, newton
+        self.field = FieldParameters(field, device=device, dtype=dtype)
+        self.register_exact("dt", dt, functools.partial(_arguments.positive, "dt"), device=device)
+        self.V = nn.Parameter(torch.empty(field.drive_size, input_size, device=device, dtype=dtype))
+        self.b = nn.Parameter(torch.empty(field.drive_size, device=device, dtype=dtype)) if bias else None
+        self.c = nn.Parameter(torch.empty(field.hidden_size, device=device, dtype=dtype)) if learn_steps else None
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """V and b ~ U(−r, r), r = 1/√input as in torch.nn.Linear; c ~ U(−0.1, 0.1). The field keeps its weights."""
+        r = self.V.shape[1] ** -0.5
+        for weight, bound in ((self.V, r), (self.b, r), (self.c, 0.1)):
+            if weight is not None:
+                nn.init.uniform_(weight, -bound, bound, generator=generator)
+
+    def step_sizes(self) -> Tensor:
+        """h = dt, or dt σ̂(c) a neuron with learnable steps: () or (hidden,), in the dtype of the parameters."""
+        dt = cast(Tensor, self.dt).to(self.V.dtype)
+        return dt if self.c is None else dt * torch.sigmoid(self.c)
+
+    def prepared(self) -> Step:
+        """The step with everything that depends on weights alone evaluated."""
+        return prepared(self.method, self.field.value(), self.step_sizes(), newton=self.newton)
+
+    def drives(self, below: Tensor) -> Tensor:
+        """x = V u + b, (..., drive); with stage inputs given, (..., stages, drive)."""
+        if self.inputs == "given":
+            below = below.unflatten(-1, (self.method.stages, self.V.shape[1]))
+        return nn.functional.linear(below, self.V, self.b)
+
+    def stage_drives(self, below: Tensor, previous: Tensor | None, times: Sequence[float]) -> list[Any]:
+        """What each step is given: one drive, or one a stage at t_{n−1} + c_i dt; below (time, batch, input)."""
+        dtype = self.V.dtype
+        drives = self.drives(below).to(dtype)
+        if self.inputs == "hold":
+            return list(drives.unbind())
+        if self.inputs == "given":
+            return [list(step.unbind(-2)) for step in drives.unbind()]
+        assert previous is not None  # the constructor refuses the rule where there is no input before the first
+        rows = [self.drives(previous).to(dtype), *drives.unbind()]
+        return [[torch.lerp(before, now, c) for c in times] for before, now in itertools.pairwise(rows)]
+
+    def run(self, below: Tensor, state: State, previous: Tensor | None) -> ReportedRun:
+        found, reports = state, []
+        with without_autocast(below):
+            step = self.prepared()
+        given = self.stage_drives(below, previous, step.stage_times)
+        with without_autocast(below):
+            for drives in given:
+                report = step(found, drives)
+                found = report.state
+                reports.append(report)
+        if not reports:
+            return ReportedRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state, ())
+        rows = zip(*(report.state for report in reports), strict=True)
+        return ReportedRun(tuple(torch.stack(blocks) for blocks in rows), state, tuple(reports))
+
+    def stepper(self) -> StepFunction:
+        step = self.prepared()
+        return lambda state, drive: step(state, drive).state
+
+    def back_stepper(self) -> StepFunction:
+        """The adjoint method with step −h, Φ_h⁻¹ = Φ*_{−h}: explicit for shears, else its stages are solved for."""
+        if self.inputs != "hold":
+            raise NotImplementedError(
+                f'inputs="{self.inputs}" gives each stage its own drive, and the inverse is built for held drives '
+                'only. Use inputs="hold" or keep the states of the forward pass.'
+            )
+        back = cast(Tableau, adjoint(self.method))
+        step = prepared(back, self.field.value(), -self.step_sizes(), newton=self.newton)
+        return lambda state, drive: step(state, drive).state
+
+
+class IntegratorRNN(RecurrentNetwork):
+    """x_n = Φ_h(x_{n−1}; V u_n + b): one step of any Runge–Kutta method Φ on any field a time step.
+
+        k_i = f(Y_i; drive_i),     Y_i = x_{n−1} + h Σ_j a_ij k_j,     x_n = x_{n−1} + h Σ_i b_i k_i
+
+    field       ``odernn.fields``: its tensors are the initial weights. One field: every layer and direction starts
+                from a copy of it. A sequence: one a layer (and direction, forward before reverse).
+    integrator  any tableau, partitioned method, composition or collocation family of this library
+    dt          step size, positive; a float64 buffer, also in ``state_dict``
+    learn_steps True: h = dt σ̂(c), one learnable step a neuron, 0 < h < dt; else h = dt
+    inputs      what a stage at t_{n−1} + c_i dt sees of inputs u_n = u(t_n), t_n = n dt:
+                "hold"    u_n in the whole step, what a recurrent network does: order 1 for a smooth u
+                "linear"  (1 − c_i) u_{n−1} + c_i u_n: order at most 2. u_0 is ``previous_input``, zero if not given
+                "given"   u at the stage times: the order of the method. The input is (time, batch, stages · input),
+                          the stages of a step side by side; for one layer
+                ``order_on_inputs`` says it in numbers. Stage times are those of the *positions* of partitioned methods.
+    newton      how stage equations of implicit methods are solved, and whether a failure raises or warns
+
+    input  u : (time, batch, input)      output  y : (time, batch, hidden)      state  (y, z), or y, of the field
+    """
+
+    def __init__(
+        self,
+        field: Field | Sequence[Field],
+        integrator: Method,
+        dt: float,
+        *,
+        input_size: int,
+        num_layers: int = 1,
+        inputs: InputRule = "hold",
+        learn_steps: bool = False,
+        newton: Newton | None = None,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        dropout_mask: DropoutMask = "locked",
+        bidirectional: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        count = _arguments.positive_integer("num_layers", num_layers) * (2 if bidirectional else 1)
+        fields = _checked_fields(field, count)
+        super().__init__(
+            input_size, fields[0].hidden_size, num_layers, batch_first=batch_first, dropout=dropout,
+            dropout_mask=dropout_mask, bidirectional=bidirectional,
+        )  # fmt: skip
+        self.integrator = _checked_method(integrator, fields[0])
+        self.inputs = _checked_rule(inputs, num_layers, bidirectional)
+        waiting = iter(fields)
+        self.layers = self.stacked(  # type: ignore[assignment]
+            lambda _, size: IntegratorLayer(
+                size, next(waiting), self.integrator, dt, inputs=inputs, learn_steps=learn_steps, bias=bias,
+                newton=newton or Newton(), device=device, dtype=dtype,
+            )
+        )  # fmt: skip
+        self.reset_parameters(generator)
+
+    def forward(
+        self,
+        input: Tensor | PackedSequence,
+        state: Any = None,
+        *,
+        lengths: Tensor | Sequence[int] | None = None,
+        previous_input: Tensor | None = None,
+    ) -> tuple[Any, Any]:
+        """As in every cell; previous_input (batch, input) is u_0 of the rule "linear", zero if not given."""
+        found = self._sequences(input, state, lengths)
+        output, runs = self._run(found, self._previous(found, previous_input))
+        return found.output(output), self._final(found, runs)
+
+    @torch.no_grad()
+    def report(
+        self,
+        input: Tensor | PackedSequence,
+        state: Any = None,
+        *,
+        lengths: Tensor | Sequence[int] | None = None,
+        previous_input: Tensor | None = None,
+    ) -> tuple[LayerReport, ...]:
+        """How well the stage equations were solved, layer by layer in torch's order; without gradients.
+
+        What lies beyond a sample's own end is solved for a zero input, and counts, too.
+        """
+        found = self._sequences(input, state, lengths)
+        _, runs = self._run(found, self._previous(found, previous_input))
+        return tuple(cast(ReportedRun, run).report() for run in runs)
+
+    def guarantees(self) -> tuple[Guarantees, ...]:
+        """What method and field imply for the weights as they are now, layer by layer in torch's order."""
+        return tuple(
+            guarantees_of(self.integrator, layer.field.value(), layer.step_sizes(), inputs=self.inputs)
+            for layer in self.layers
+        )
+
+    def order_on_inputs(self) -> int:
+        """The order of the whole for smooth inputs: that of the method, but at most 1 for "hold", 2 for "linear"."""
+        return order_on_inputs(self.integrator, self.inputs)
+
+    def _previous(self, found: Sequences, previous_input: Tensor | None) -> Tensor | None:
+        """``previous_input`` after validation, as a batch."""
+        if previous_input is None:
+            return None
+        if self.inputs != "linear":
+            raise ValueError(
+                f'previous_input is given, but inputs="{self.inputs}" never looks back at u_0. '
+                'Leave it out or use inputs="linear".'
+            )
+        shape = found.u.shape[1:] if found.is_batched else found.u.shape[2:]
+        if previous_input.shape != shape:
+            raise ValueError(
+                f"previous_input has shape {tuple(previous_input.shape)} but the input needs {tuple(shape)}."
+            )
+        _arguments.check_alike("previous_input", previous_input, self.layers[0].V)
+        return previous_input if found.is_batched else previous_input.unsqueeze(0)
+
+    def _options(self) -> list[str]:
+        first = self.layers[0]
+        parts = [f'field={type(first.field.value()).__name__}, integrator="{self.integrator.name}"']
+        dt = "?" if first.dt.is_meta else f"{float(first.dt)!r}"
+        return [*parts, f"dt={dt}", f"learn_steps={first.c is not None}", f"inputs={self.inputs!r}"]
+
+
+CELL = IntegratorRNN
+
+
+def _checked_fields(field: Field | Sequence[Field], count: int) -> list[Field]:
+    """One field for each layer and direction, of one size."""
+    fields = [field] * count if isinstance(field, Field) else list(field)
+    for entry in fields:
+        if not isinstance(entry, Field):
+            raise TypeError(
+                f"field holds a {type(entry).__name__}, but it is a field of odernn.fields with its initial weights, "
+                "for example fields.Antisymmetric.random(64, gamma=0.1), or a sequence of fields."
+            )
+    if len(fields) != count:
+        raise ValueError(
+            f"field has {len(fields)} entries but there are {count} layers and directions. Give one field, or one each."
+        )
+    shapes = {(entry.hidden_size, entry.blocks) for entry in fields}
+    if len(shapes) > 1:
+        found = ", ".join(f"{type(entry).__name__} of size {entry.hidden_size}" for entry in fields)
+        raise ValueError(f"The fields differ in size or in the blocks of their state: {found}. Give fields alike.")
+    return fields
+
+
+def _checked_method(integrator: Method, field: Field) -> Tableau:
+    """The method in stages, for a state of the blocks of the field."""
+    method = in_stages(integrator)
+    if not isinstance(method, ButcherTableau | PartitionedTableau):
+        raise ValueError(
+            f"The stages of {integrator} have no closed coefficients. Use its .rounded(): its coefficients are floats."
+        )
+    if isinstance(method, PartitionedTableau) and len(field.blocks) != 2:
+        raise ValueError(
+            f'"{method.name}" treats positions and momenta differently, but the state of {type(field).__name__} has '
+            f"one block. Use a ButcherTableau, or a field with blocks (y, z)."
+        )
+    return method
+
+
+def _checked_rule(inputs: InputRule, num_layers: int, bidirectional: bool) -> InputRule:
+    _arguments.one_of("inputs", inputs, INPUT_RULES)
+    if inputs == "linear" and bidirectional:
+        raise ValueError(
+            'inputs="linear" looks back at the input before the first, which the reverse direction does not have. '
+            'Use inputs="hold", or one direction.'
+        )
+    if inputs == "given" and (num_layers > 1 or bidirectional):
+        raise ValueError(
+            f'inputs="given" needs the inputs at the stage times, and only the first of {num_layers} layers could have '
+            'them in one direction. Use one layer and one direction, or inputs="linear".'
+        )
+    return inputs

@@ -1,0 +1,334 @@
+"""scoRNN: an orthogonal recurrence by the scaled Cayley transform, and modReLU."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, Self, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+from odernn import published, resigning
+from odernn.cells import _arguments
+from odernn.cells._autocast import without_autocast
+from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._sequences import Sequences, State
+from odernn.fields.skew_linear import SkewLinear
+from odernn.orthogonal import Placement, ScaledCayley, in_float64, modrelu, signs_of, skew
+from odernn.resigning import Moments
+
+__all__ = ["CELL", "HiddenJacobian", "ScoRNN", "ScoRNNLayer"]
+
+Initial: TypeAlias = Literal["small", "glorot"]
+
+SMALL = 0.01
+"""Half the width of the uniform distributions of the published code."""
+
+
+@dataclass(frozen=True)
+class HiddenJacobian:
+    """What the weights say of J = ∂h_t/∂h_{t−1} = D_t W, D_t = diag(1 where unit i is active, else 0).
+
+    A unit is active where |z_i| + b_i > 0 and z_i ≠ 0. For every t and all inputs
+
+        ‖J‖₂ ≤ ‖W‖₂ ≤ √(1 + defect)              so gradients of hidden states grow only by the defect
+        σ_min(J) ≥ √(1 − defect)                 if all b_i ≥ 0 and no z_i = 0: then J is W
+        ‖h_t − h'_t‖ ≤ √(1 + defect) ‖h_{t−1} − h'_{t−1}‖    for the same inputs, if all b_i ≤ 0
+
+    *Proof.* ‖W x‖² = |x|² + xᵀ(WᵀW − I)x; ‖D_t‖₂ ≤ 1, and D_t = I if all units are active. z ↦ modReLU(z; b) is
+    non-expansive for b ≤ 0, where it is soft thresholding by −b; for b_i > 0 it jumps by 2 b_i at z_i = 0, so that
+    states can move apart although J is orthogonal wherever it exists. ∎
+
+    defect         ‖WᵀW − I‖₂ of W as the layer uses it, computed in float64; rounding of the steps is not counted
+    smallest_bias  and largest_bias: over the units, 0 without b, where the activation is the identity
+    """
+
+    defect: float
+    smallest_bias: float
+    largest_bias: float
+
+    @property
+    def largest(self) -> float:
+        """√(1 + defect), a bound on ‖J‖₂."""
+        return math.sqrt(1.0 + self.defect)
+
+    @property
+    def smallest(self) -> float:
+        """√(1 − defect), a bound from below on all singular values of J off z_i = 0; 0 where a b_i < 0."""
+        return math.sqrt(max(1.0 - self.defect, 0.0)) if self.keeps_all_units else 0.0
+
+    @property
+    def keeps_all_units(self) -> bool:
+        """All b_i ≥ 0: no unit is ever inactive off z_i = 0."""
+        return self.smallest_bias >= 0.0
+
+    @property
+    def is_lipschitz(self) -> bool:
+        """All b_i ≤ 0: ``largest`` bounds the distance of two states, too, not only their derivatives."""
+        return self.largest_bias <= 0.0
+
+    def __str__(self) -> str:
+        low = f"≥ {self.smallest:.6g}" if self.keeps_all_units else "from 0, as units with b < 0 can fall silent"
+        jumps = "" if self.is_lipschitz else f"; states jump by up to {2 * self.largest_bias:.3g} a unit where z = 0"
+        return f"singular values of ∂h_t/∂h_(t−1) ≤ {self.largest:.6g}, {low}{jumps}"
+
+
+class ScoRNNLayer(RecurrentLayer):
+    """free (n(n−1)/2,), U (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
+
+    free  the strict upper triangle of A row by row, as ``odernn.orthogonal.skew`` takes it; ``cayley.signs`` is the
+          diagonal of D, an int8 buffer
+    """
+
+    state_names: tuple[str, ...] = ("h",)
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        rho: int,
+        signs: Placement = "aligned",
+        initial: Initial = "small",
+        bias: bool = True,
+        learn_initial_state: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size)
+        self.placement: Placement = _arguments.one_of("signs", signs, ("aligned", "prefix", "random"))
+        self.rho = _checked_rho(rho, hidden_size, signs)
+        self.initial: Initial = _arguments.one_of("initial", initial, ("small", "glorot"))
+
+        def empty(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+        self.free = empty(hidden_size * (hidden_size - 1) // 2)
+        self.U = empty(hidden_size, input_size)
+        self.b = empty(hidden_size) if bias else None
+        self.h0 = empty(hidden_size) if learn_initial_state else None
+        self.cayley = ScaledCayley(hidden_size).to(device)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """A of 2x2 blocks with angles ~ U[0, π/2], D with ρ signs −1 (Sec. 4.2), and by ``initial``
+
+            small   U ~ U(−0.01, 0.01), b = 0                                        SpartinStuff/scoRNN, scoRNN.py
+            glorot  U ~ U(−r, r), r = √(6/(n + input)), b ~ U(−0.01, 0.01)           Gayan225/scuRNN, scuRNN.py
+
+        the authors' codes of this paper and of the next, Maduranga, Helfrich, Ye 2019. h0 ~ U(−0.01, 0.01) is this
+        library's: at h0 = 0 and b = 0 inputs that begin with zeros have z = 0, where no gradient passes.
+        """
+        self.cayley.initialise_(self.free, self.rho, placement=self.placement, generator=generator)
+        is_glorot = self.initial == "glorot"
+        r = math.sqrt(6.0 / (self.hidden_size + self.input_size)) if is_glorot else SMALL
+        nn.init.uniform_(self.U, -r, r, generator=generator)
+        if self.b is not None:
+            nn.init.uniform_(self.b, -SMALL, SMALL, generator=generator) if is_glorot else nn.init.zeros_(self.b)
+        if self.h0 is not None:
+            nn.init.uniform_(self.h0, -SMALL, SMALL, generator=generator)
+
+    def recurrent_matrix(self) -> Tensor:
+        """W = (I + A)⁻¹(I − A) D with the weights as they are now, (n, n); one LU factorisation, differentiable."""
+        W: Tensor
+        if torch.compiler.is_compiling():
+            # The forward-mode rule of scaled_cayley cannot be traced. This is the same map with the same factorisation;
+            # only second derivatives factor anew, and those of compiled graphs do not exist.
+            A = skew(self.free, self.hidden_size)
+            identity = torch.eye(self.hidden_size, dtype=A.dtype, device=A.device)
+            with without_autocast(A):
+                W = torch.linalg.solve(identity + A, identity - A) * self.cayley.signs.to(A.dtype)
+        else:
+            W = self.cayley(self.free)
+        return W
+
+    def drives(self, below: Tensor) -> Tensor:
+        """U u."""
+        return nn.functional.linear(below, self.U)
+
+    def stepper(self) -> StepFunction:
+        W_T, b = self.recurrent_matrix().T, self.b
+
+        def step(state: State, x: Tensor) -> State:
+            (h,) = state
+            z = torch.addmm(x, h, W_T)
+            return (z if b is None else modrelu(z, b),)
+
+        return step
+
+    def re_sign(
+        self,
+        optimizer: torch.optim.Optimizer | None = None,
+        *,
+        moments: Moments = "transform",
+        tau: float | None = None,
+    ) -> int:
+        """``odernn.resigning.re_sign`` of this layer: max |a_ij| ≤ tau by other signs, the same W."""
+        return resigning.re_sign(self.cayley, self.free, optimizer, moments=moments, tau=tau)
+
+    def hidden_jacobian(self) -> HiddenJacobian:
+        """Bounds on ∂h_t/∂h_{t−1} for the weights as they are now, see ``HiddenJacobian``."""
+        with torch.no_grad():
+            W = in_float64(self.recurrent_matrix())
+        defect = float(torch.linalg.matrix_norm(W.T @ W - torch.eye(self.hidden_size, dtype=W.dtype), 2))
+        b = torch.zeros(1) if self.b is None else self.b.detach()
+        return HiddenJacobian(defect, float(b.min()), float(b.max()))
+
+    def field(self, dt: float = 1.0) -> SkewLinear:
+        """y' = S y, S = −2A/dt, whose implicit midpoint step of size dt is y ↦ C(A) y: this recurrence without inputs
+        if all signs are +1 and b = 0, up to the choice of derivative at z_i = 0.
+
+        Raises ValueError where a sign is −1, and for a dt that is not positive.
+        """
+        _arguments.positive("dt", [dt])
+        negative = int((self.cayley.signs < 0).sum())
+        if negative:
+            raise ValueError(
+                f"signs has {negative} entries -1, but an implicit midpoint step is C(A) and W is C(A) D. Make the "
+                "cell with rho=0."
+            )
+        return SkewLinear(skew(self.free, self.hidden_size).triu(1) * (-2.0 / dt))
+
+
+def _checked_rho(rho: int, n: int, signs: Placement) -> int:
+    """``rho`` if that many signs can be placed."""
+    if signs == "aligned" and isinstance(rho, int) and not isinstance(rho, bool) and rho % 2:
+        raise ValueError(
+            f'rho is {rho}, but signs="aligned" puts the -1s on whole 2x2 blocks. Give an even rho, or signs="prefix".'
+        )
+    signs_of(n, rho, "prefix")
+    return rho
+
+
+class ScoRNN(RecurrentNetwork):
+    """h_n = modReLU(U u_n + W h_{n-1}; b) with an orthogonal W.   Helfrich, Willmott & Ye 2018 (scoRNN), Secs. 3, 4
+
+        W = (I + A)⁻¹(I − A) D,   Aᵀ = −A trained,   D = diag(±1)
+        modReLU(z; b)_i = sign(z_i) max(|z_i| + b_i, 0),   0 at z_i = 0, with derivative 0 there
+
+    input  u : (time, batch, input), or (time, input)      output  h of the last layer : (time, batch, hidden)
+    state  h : (layers · directions, batch, hidden); if not given zero, or the trained h0
+
+    rho                  number of −1s in D at the start, 0..hidden: the paper tunes it between n/10 and 7n/10
+    signs                where: "aligned" on whole 2x2 blocks of the initial A (ρ even), "prefix" on the first ρ
+                         coordinates, "random"; see ``odernn.orthogonal.signs_of``
+    bias                 whether there is a b; without, the activation is the identity and the network linear
+    initial              "small" or "glorot": U and b at the start, see ``ScoRNNLayer.reset_parameters``
+    learn_initial_state  whether every layer has a trained h0
+    generator            of the initial weights
+
+    The other arguments are those of ``RecurrentNetwork``. W is factored once a forward pass, layer and direction, and
+    stays in the dtype of the parameters under autocast. The paper has one layer; a stack is this library's.
+
+    The published code multiplies rows, h W, which is the recurrence with Wᵀ and puts the −1s last. Wᵀ = C(−D A D) D, so
+    that is this network with other signs of the entries of A, in training, too: SGD, RMSprop and Adam are odd in them.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        rho: int,
+        signs: Placement = "aligned",
+        bias: bool = True,
+        initial: Initial = "small",
+        learn_initial_state: bool = False,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        dropout_mask: DropoutMask = "locked",
+        bidirectional: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            batch_first=batch_first,
+            dropout=dropout,
+            dropout_mask=dropout_mask,
+            bidirectional=bidirectional,
+        )
+
+        def layer(_: int, size: int) -> ScoRNNLayer:
+            return ScoRNNLayer(
+                size,
+                hidden_size,
+                rho=rho,
+                signs=signs,
+                initial=initial,
+                bias=bias,
+                learn_initial_state=learn_initial_state,
+                device=device,
+                dtype=dtype,
+            )
+
+        self.layers = self.stacked(layer)  # type: ignore[assignment]
+        self.reset_parameters(generator)
+
+    @classmethod
+    def from_paper(cls, name: str, **overrides: Any) -> Self:
+        """The network of that name in ``published.networks("scornn")``, untrained; ``overrides`` are arguments.
+
+        ρ is the printed fraction of n, half rounded up; signs="prefix" unless given, as in the published code and
+        because ρ may be odd. Raises LookupError with the nearest name. The readout is the caller's:
+
+            >>> network = ScoRNN.from_paper("TIMIT-425")
+            >>> network.hidden_size, network.layers[0].rho
+            (425, 43)
+        """
+        given = published.arguments("scornn", name, overrides)
+        if "rho" not in overrides:
+            printed = published.network("scornn", name).hyperparameters["rho"]
+            assert isinstance(printed, Fraction)
+            given["rho"] = math.floor(printed + Fraction(1, 2))
+        return cls(**{"signs": "prefix", **given})
+
+    def recurrent_matrices(self) -> tuple[Tensor, ...]:
+        """W of every layer and direction, in the order of ``layers``."""
+        return tuple(layer.recurrent_matrix() for layer in self.layers)
+
+    def hidden_jacobians(self) -> tuple[HiddenJacobian, ...]:
+        """Bounds on ∂h_t/∂h_{t−1} of every layer and direction, in the order of ``layers``."""
+        return tuple(layer.hidden_jacobian() for layer in self.layers)
+
+    def re_sign(
+        self,
+        optimizer: torch.optim.Optimizer | None = None,
+        *,
+        moments: Moments = "transform",
+        tau: float | None = None,
+    ) -> int:
+        """Exchange pairs of signs until max |a_ij| ≤ tau in all layers; the number of exchanges. W stays.
+
+        Between steps, with the optimizer that updates the network: its state is carried along. See
+        ``odernn.resigning.re_sign`` for the arguments and errors; an error leaves its layer and later ones unchanged.
+        """
+        return sum(layer.re_sign(optimizer, moments=moments, tau=tau) for layer in self.layers)
+
+    def _sequences(
+        self, input: Tensor | PackedSequence, state: Any, lengths: Tensor | Sequence[int] | None
+    ) -> Sequences:
+        found = super()._sequences(input, state, lengths)
+        starts = [layer.h0 for layer in self.layers]
+        if state is not None or starts[0] is None:
+            return found
+        h = torch.stack(starts).unsqueeze(1).expand(-1, found.u.shape[1], -1)
+        return dataclasses.replace(found, state=(h,))
+
+    def _options(self) -> list[str]:
+        first = self.layers[0]
+        bias = [] if first.b is not None else ["bias=False"]
+        initial = [] if first.initial == "small" else [f"initial={first.initial!r}"]
+        learned = [] if first.h0 is None else ["learn_initial_state=True"]
+        return [f"rho={first.rho}, signs={first.placement!r}", *bias, *initial, *learned]
+
+
+CELL = ScoRNN

@@ -1,0 +1,65 @@
+"""Shapes of weights and ranges of hyperparameters, asked once when a field is made.
+
+A field is made anew in every forward pass, so only shapes and Python numbers are looked at: the value of a tensor would
+have to be fetched from its device, and cannot be while ``torch.compile`` traces.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+
+def square(name: str, value: Tensor) -> int:
+    """n of an (n, n) matrix of floating-point numbers."""
+    size = columns(name, value)
+    if value.shape[0] != size:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}, but it maps hidden states to hidden states. "
+            "Give a square matrix (hidden, hidden)."
+        )
+    return size
+
+
+def columns(name: str, value: Tensor) -> int:
+    """n of a (p, n) matrix of floating-point numbers, p and n at least 1."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name} is a {type(value).__name__}, but weights are tensors. Give torch.as_tensor({name}).")
+    if value.dim() != 2 or 0 in value.shape:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}, but it is a matrix with at least one row and one column. "
+            "Batches are axes of the state and the drive, never of the weights."
+        )
+    if not value.is_floating_point():
+        raise ValueError(f"{name} has dtype {value.dtype}, but tanh needs real floating-point numbers. Convert it.")
+    return value.shape[1]
+
+
+def same_size(name: str, size: int, other_name: str, other_size: int) -> None:
+    """Two matrices act on blocks of one hidden size."""
+    if size != other_size:
+        raise ValueError(
+            f"{name} has {size} columns but {other_name} has {other_size}, and both count the hidden size. "
+            "Give matrices with equally many columns."
+        )
+
+
+def nonnegative(name: str, value: Tensor | float) -> None:
+    """A finite number ≥ 0, or a tensor without axes whose value is the caller's affair."""
+    if isinstance(value, Tensor):
+        if value.dim() != 0:
+            raise ValueError(
+                f"{name} has shape {tuple(value.shape)}, but it is one number for all neurons. "
+                "Give a number or a tensor without axes."
+            )
+    elif not 0.0 <= value < math.inf:  # comparisons only: torch.compile traces no math.isfinite of a changing number
+        reason = "is negative" if value < 0 else "is not finite"
+        raise ValueError(f"{name} is {value}, which {reason}. Give a finite number of at least 0.")
+
+
+def positive_integer(name: str, value: int) -> int:
+    """``value`` if it is an integer ≥ 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} is {value!r}, but it counts components. Give an integer of at least 1.")
+    return value

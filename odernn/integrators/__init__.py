@@ -1,0 +1,21 @@
+"""One step of any Runge–Kutta method on any field, in torch: explicit, implicit, partitioned, composed.
+
+>>> import torch
+>>> from odernn import tableaus
+>>> from odernn.fields.oscillator import Oscillator
+>>> field = Oscillator(torch.ones(3, dtype=torch.float64), alpha=1.0)
+>>> step = prepared(tableaus.GAUSS_2, field, 0.1)
+>>> y = z = x = torch.zeros(3, dtype=torch.float64)
+>>> report = step((y + 1, z), x)
+>>> report.iterations, bool(report.converged)
+(3, True)
+"""
+
+from odernn.integrators.defects import reversibility_defect, symmetry_defect, symplecticity_defect
+from odernn.integrators.newton import ConvergenceError, ConvergenceWarning, Newton
+from odernn.integrators.one_step import Step, StepReport, prepared, step
+
+__all__ = [
+    "ConvergenceError", "ConvergenceWarning", "Newton", "Step", "StepReport", "prepared", "reversibility_defect",
+    "step", "symmetry_defect", "symplecticity_defect",
+]  # fmt: skip

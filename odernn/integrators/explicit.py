@@ -1,0 +1,64 @@
+"""The parts of a Runge–Kutta step: stage values, slopes, new values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from torch import Tensor
+
+from odernn.fields.field import Field, SeparableField, State
+from odernn.integrators._coefficients import Coefficients, FloatRow, Group
+
+Slopes: TypeAlias = tuple[dict[int, Tensor], ...]
+"""For each block its k_i under i, as far as they are computed."""
+
+
+def advance(start: Tensor, coefficients: FloatRow, slopes: Mapping[int, Tensor], step_size: Tensor | float) -> Tensor:
+    """start + h Σ_j coefficient_j slope_j over the slopes given. Those with coefficient 0 are not asked for."""
+    terms = [slopes[j] * a for j, a in enumerate(coefficients) if a != 0 and j in slopes]
+    if not terms:
+        return start
+    increment = terms[0]
+    for term in terms[1:]:
+        increment = increment + term
+    return start + step_size * increment
+
+
+def stage_value(
+    coefficients: Coefficients, block: int, stage: int, state: State, slopes: Slopes, step_size: Tensor | float
+) -> Tensor:
+    """Y_i = y₀ + h Σ_j a_ij k_j of one block, as far as the slopes are computed.   (..., hidden)"""
+    return advance(state[block], coefficients.A[block][stage], slopes[block], step_size)
+
+
+def evaluate(
+    coefficients: Coefficients,
+    field: Field,
+    group: Group,
+    state: State,
+    drives: Sequence[Tensor],
+    slopes: Slopes,
+    step_size: Tensor | float,
+) -> None:
+    """Add the slopes of an explicit group, which lie in one stage: f(Y_i; drive_i), or the half of f asked for."""
+    ((_, i), *_) = group.nodes
+
+    def value(block: int) -> Tensor:
+        return stage_value(coefficients, block, i, state, slopes, step_size)
+
+    if isinstance(field, SeparableField):
+        for block, _ in group.nodes:
+            slopes[block][i] = field.force(value(0), drives[i]) if block else field.velocity(value(1))
+        return
+    found = field(tuple(value(block) for block in range(len(state))), drives[i])
+    for block, _ in group.nodes:
+        slopes[block][i] = found[block]
+
+
+def new_state(coefficients: Coefficients, state: State, slopes: Slopes, step_size: Tensor | float) -> State:
+    """y₁ = y₀ + h Σ_i b_i k_i, block by block."""
+    return tuple(
+        advance(start, weights, own, step_size)
+        for start, weights, own in zip(state, coefficients.b, slopes, strict=True)
+    )

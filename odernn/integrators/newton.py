@@ -1,0 +1,178 @@
+"""Newton's method for the slopes of implicit stages, each sample (or neuron) to its own convergence.
+
+Hairer, Wanner 1996, Section IV.8, with the full Jacobian of every iterate in place of a simplified one, so that it
+converges quadratically and its end does not depend on the path; Deuflhard 2004, Section 3.3, for the damping.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor
+
+OnFailure: TypeAlias = Literal["raise", "warn"]
+
+ROUNDINGS = 32
+"""The default tolerance is this many eps times √N: the roundings of N terms add up like a random walk."""
+DESCENT = 1e-4
+"""A damped step t must lower the norm of the residual by the factor 1 − 1e-4 t at least."""
+
+
+class ConvergenceError(RuntimeError):
+    """The stage equations were not solved to the tolerance."""
+
+
+class ConvergenceWarning(UserWarning):
+    """The stage equations were not solved to the tolerance, and the step went on with what there was."""
+
+
+@dataclass(frozen=True)
+class Newton:
+    """How the stage equations k_i = f(Y_i), Y_i = y₀ + h Σ a_ij k_j are solved.
+
+    tolerance       stop when the next correction δk moves the stages by no more than this, relative to their size:
+                    |h δk| ≤ tolerance (|y| + |h k| + |h|), maximum norms over what is solved together. (The last |h|
+                    stands for slopes that cancel: activations are of size 1 and round at eps.) That correction is still
+                    applied, so the error left is about the tolerance squared. ``None``: 32 √N eps of the dtype, where N
+                    slopes are solved for together.
+    max_iterations  each solves one linear system
+    max_halvings    a correction that does not lower the residual's norm is halved until it does, this often at most;
+                    a sample where it never does has failed
+    on_failure      "raise" a ``ConvergenceError``, or "warn" with a ``ConvergenceWarning`` and go on with the last
+                    iterate, whose gradients are then those of an equation that does not quite hold
+
+    Raises ValueError for numbers out of range.
+    """
+
+    tolerance: float | None = None
+    max_iterations: int = 50
+    max_halvings: int = 12
+    on_failure: OnFailure = "raise"
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None and not (0 < self.tolerance < math.inf):
+            raise ValueError(
+                f"Newton: tolerance is {self.tolerance}, but it is relative to the size of the stages. "
+                "Give a positive number, or None for one that follows from the dtype."
+            )
+        for name, smallest in (("max_iterations", 1), ("max_halvings", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+                raise ValueError(f"Newton: {name} is {value!r}, but it counts. Give an int of at least {smallest}.")
+        if self.on_failure not in get_args(OnFailure):
+            raise ValueError(f'Newton: on_failure is {self.on_failure!r}. Write "raise" or "warn".')
+
+    def tolerance_for(self, unknowns: int, dtype: torch.dtype) -> float:
+        """The tolerance in force: 32 √N eps unless one was given."""
+        if self.tolerance is not None:
+            return self.tolerance
+        return ROUNDINGS * math.sqrt(unknowns) * float(torch.finfo(dtype).eps)
+
+
+class Equations(ABC):
+    """r(k) = k − f(Y(k)) = 0 for independent units: samples, or neurons of samples where these do not interact.
+
+    k and r have one shape; ``unit`` numbers, masks and norms have one entry a unit.
+    """
+
+    @property
+    @abstractmethod
+    def unknowns(self) -> int:
+        """Number N of slopes of one unit."""
+
+    @abstractmethod
+    def residual(self, k: Tensor) -> Tensor:
+        """k − f(Y(k))."""
+
+    @abstractmethod
+    def correction(self, k: Tensor, residual: Tensor) -> Tensor:
+        """−r'(k)⁻¹ r; not finite where r'(k) is singular."""
+
+    @abstractmethod
+    def size(self, k: Tensor) -> Tensor:
+        """max |h k|, one a unit."""
+
+    @abstractmethod
+    def norm(self, residual: Tensor) -> Tensor:
+        """The Euclidean norm of h r, one a unit."""
+
+    @abstractmethod
+    def scale(self, k: Tensor) -> Tensor:
+        """|y| + |h k| + |h|, one a unit."""
+
+    @abstractmethod
+    def spread(self, unit: Tensor) -> Tensor:
+        """One entry a unit, so that it broadcasts to k."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """k with its residual max |h r| and whether it converged, one entry a unit, and the number of iterations."""
+
+    k: Tensor
+    residual: Tensor
+    converged: Tensor
+    iterations: int
+    tolerance: float
+
+
+@torch.no_grad()
+def solve(equations: Equations, start: Tensor, newton: Newton) -> Outcome:
+    """The root near ``start``. Units stop one by one; what has converged, or failed, is not touched again."""
+    tolerance = newton.tolerance_for(equations.unknowns, start.dtype)
+    k, residual = start, equations.residual(start)
+    converged = torch.zeros_like(equations.size(k), dtype=torch.bool)
+    active = ~converged
+    iterations = 0
+    while iterations < newton.max_iterations and bool(active.any()):
+        iterations += 1
+        delta = equations.correction(k, residual)
+        trial, trial_residual = k + delta, equations.residual(k + delta)
+        small = equations.size(delta) <= tolerance * equations.scale(trial)
+        small = small & torch.isfinite(equations.size(trial_residual))
+        waiting = active & ~small & ~_descends(equations, residual, trial_residual, 1.0)
+        t = 1.0
+        for _ in range(newton.max_halvings):
+            if not bool(waiting.any()):
+                break
+            t /= 2
+            damped = equations.spread(waiting)
+            trial = torch.where(damped, k + t * delta, trial)
+            trial_residual = torch.where(damped, equations.residual(trial), trial_residual)
+            waiting = waiting & ~_descends(equations, residual, trial_residual, t)
+        going = equations.spread(active & ~waiting)
+        k, residual = torch.where(going, trial, k), torch.where(going, trial_residual, residual)
+        converged = converged | (active & small)
+        active = active & ~small & ~waiting
+    return Outcome(k, equations.size(residual), converged, iterations, tolerance)
+
+
+def _descends(equations: Equations, residual: Tensor, new_residual: Tensor, t: float) -> Tensor:
+    """Whether a step of t times the correction lowers the residual; it does for small t where the Jacobian is right.
+
+    The norm is Euclidean, for that is what the correction is a direction of descent of. False for NaN.
+    """
+    return equations.norm(new_residual) <= (1 - DESCENT * t) * equations.norm(residual)
+
+
+def complain(
+    outcome: Outcome, newton: Newton, *, tableau: str, field: str, converged: Tensor, residual: Tensor, stiffness: float
+) -> str:
+    """What did not converge, by how much, why perhaps, and what to do.   converged, residual: one entry a sample."""
+    failed = ~converged
+    ranked = torch.where(failed, torch.nan_to_num(residual, nan=math.inf, posinf=math.inf), -1.0)
+    worst = int(ranked.argmax())
+    place = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), residual.shape)) if residual.dim() else ()
+    where = f"the worst is sample {place[0] if len(place) == 1 else place}" if place else "there is one"
+    return (
+        f'Tableau "{tableau}" on the field {field}: the stage equations of {int(failed.sum())} of {failed.numel()} '
+        f"samples are not solved after {outcome.iterations} iterations; {where}, whose residual max |h (k − f(Y))| is "
+        f"{float(residual.flatten()[worst]):.3g} (tolerance {outcome.tolerance:.3g}, relative to |y| + |h k| + |h|). "
+        f"h L = {stiffness:.3g}, with L the Lipschitz constant of the field. Take a smaller step size, allow more than "
+        f"{newton.max_iterations} iterations with Newton(max_iterations=...), or go on with "
+        'Newton(on_failure="warn").'
+    )

@@ -1,0 +1,141 @@
+"""One step of any Runge–Kutta method on any field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from odernn.fields.field import Field, State
+from odernn.integrators._coefficients import Coefficients, Scheme, coefficients_for
+from odernn.integrators.explicit import Slopes, evaluate, new_state
+from odernn.integrators.implicit import solve_group
+from odernn.integrators.linear import Propagator, propagator
+from odernn.integrators.newton import Newton
+
+
+@dataclass(frozen=True, eq=False)
+class StepReport:
+    """The new state, and how well its stage equations were solved.
+
+    residual    (...), max over stages and components of |h (k_i − f(Y_i))|, one a sample; None where nothing was
+                solved for by iteration: explicit methods, linear fields
+    iterations  of Newton's method, the most that one group of stages took; 0 where there was none
+    converged   (...), one a sample
+    """
+
+    state: State
+    residual: Tensor | None
+    iterations: int
+    converged: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A method with a field and a step size, and whatever of it depends on these alone: see ``prepared``."""
+
+    coefficients: Coefficients
+    field: Field
+    step_size: Tensor | float
+    newton: Newton
+    propagator: Propagator | None
+    frozen: Field | None
+
+    @property
+    def stage_times(self) -> tuple[float, ...]:
+        """c_1, …, c_s: stage i sees the drive of the time t₀ + c_i h. Of a pair of methods, c of the positions' method.
+
+        For a pair, time is one more position, t' = 1, so that both slopes of stage i, the one of the positions and
+        the one of the momenta, are evaluated at (Y_i, Z_i, t₀ + c_i h). That keeps the order of the pair.
+        """
+        return self.coefficients.c
+
+    def __call__(self, state: State, drives: Tensor | Sequence[Tensor]) -> StepReport:
+        """x₀ → x₁.   state: blocks (..., hidden); drives (..., drive_size): one for the step, or one a stage.
+
+        The leading axes of state, drives and step size broadcast. Differentiable in every tensor, to all orders.
+        Raises ValueError for a wrong number of blocks or drives; ConvergenceError, see ``Newton``.
+        """
+        self._check(state, drives)
+        if self.propagator is not None:
+            found = self.propagator(self.field, state, drives)
+            return StepReport(found, None, 0, _all_true(found))
+        seen = [drives] * len(self.coefficients.c) if isinstance(drives, Tensor) else list(drives)
+        if self.frozen is None or any(block.dim() for block in state):
+            return self._stages(state, seen)
+        report = self._stages([block.reshape(1) for block in state], [torch.atleast_1d(drive) for drive in seen])
+        return replace(report, state=tuple(block.squeeze(-1) for block in report.state))
+
+    def _stages(self, state: Sequence[Tensor], drives: Sequence[Tensor]) -> StepReport:
+        start = tuple(state)
+        slopes: Slopes = tuple({} for _ in state)
+        residual, converged, iterations = None, None, 0
+        for group in self.coefficients.groups:
+            if not group.is_implicit:
+                evaluate(self.coefficients, self.field, group, start, drives, slopes, self.step_size)
+                continue
+            assert self.frozen is not None
+            own_residual, own_converged, own_iterations = solve_group(
+                self.coefficients, self.field, self.frozen, group, start, drives, slopes, self.step_size, self.newton
+            )
+            residual = own_residual if residual is None else torch.maximum(residual, own_residual)
+            converged = own_converged if converged is None else converged & own_converged
+            iterations = max(iterations, own_iterations)
+        found = new_state(self.coefficients, start, slopes, self.step_size)
+        return StepReport(found, residual, iterations, _all_true(found) if converged is None else converged)
+
+    def _check(self, state: State, drives: Tensor | Sequence[Tensor]) -> None:
+        blocks, s = self.field.blocks, len(self.coefficients.c)
+        if len(state) != len(blocks):
+            raise ValueError(
+                f"The state has {len(state)} blocks but the field {type(self.field).__name__} has {len(blocks)}: "
+                f"{', '.join(blocks)}. Give a tuple with one tensor each."
+            )
+        if not isinstance(drives, Tensor) and len(drives) != s:
+            raise ValueError(
+                f'There are {len(drives)} drives but tableau "{self.coefficients.name}" has {s} stages. '
+                "Give one tensor for the whole step, or one a stage, sampled at Step.stage_times."
+            )
+
+
+def prepared(tableau: Scheme, field: Field, step_size: Tensor | float, *, newton: Newton | None = None) -> Step:
+    """A step of the method, with everything done that depends on weights alone.
+
+        k_i = f(Y_i; drive_i),     Y_i = x₀ + h Σ_j a_ij k_j,     x₁ = x₀ + h Σ_i b_i k_i
+
+    each block with its own table if the method is a pair. Hairer, Lubich, Wanner 2006, eq. (II.1.4) and (II.2.2).
+
+    Explicit stages are evaluated, linear fields have their step in closed form, whatever else depends on itself is
+    solved for by Newton's method, in the smallest groups that do. ``step_size`` is a number, or a tensor that
+    broadcasts to (hidden,): one step a neuron, the same for all blocks. Valid as long as weights and step size are not
+    changed in place. Raises ValueError for a pair of methods on a field that has not two blocks.
+    """
+    return _prepared(tableau, field, step_size, newton, in_closed_form=field.is_linear)
+
+
+def step(
+    tableau: Scheme, field: Field, state: State, drive: Tensor | Sequence[Tensor], step_size: Tensor | float
+) -> State:
+    """One step x₀ → x₁ of ``prepared``, alone. The drive is held over the step, or given for each stage."""
+    return _prepared(tableau, field, step_size, None, in_closed_form=None)(state, drive).state
+
+
+def _prepared(
+    tableau: Scheme, field: Field, step_size: Tensor | float, newton: Newton | None, *, in_closed_form: bool | None
+) -> Step:
+    """``in_closed_form`` None: for a single step, only if stages would have to be solved for."""
+    coefficients = coefficients_for(tableau, field)
+    is_implicit = any(group.is_implicit for group in coefficients.groups)
+    closed = field.is_linear and is_implicit if in_closed_form is None else in_closed_form
+    found = propagator(coefficients, field, step_size) if closed else None
+    frozen = None
+    if is_implicit and not closed:
+        frozen = field.with_tensors({name: value.detach() for name, value in field.tensors().items()})
+    return Step(coefficients, field, step_size, newton or Newton(), found, frozen)
+
+
+def _all_true(state: State) -> Tensor:
+    shape = torch.broadcast_shapes(*(block.shape for block in state))
+    return torch.ones(shape[:-1], dtype=torch.bool, device=state[0].device)

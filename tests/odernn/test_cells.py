@@ -1,0 +1,402 @@
+"""Every registered cell is its book and has the manners of torch.nn: one suite over all cells and their cases.
+
+A book (tests/odernn/books) writes the equations of a cell once more, in numpy and float64. Whatever a cell shares with
+all others, layers, directions, lengths, layouts, states, is checked against plain compositions of that.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from odernn import cells
+
+F64 = torch.float64
+BOOKS = {name: importlib.import_module(f"tests.odernn.books.{name}") for name in cells.names()}
+CASES = [(name, label) for name, book in BOOKS.items() for label in book.CASES]
+ONE_A_CELL = [(name, next(iter(book.CASES))) for name, book in BOOKS.items()]
+MANNERS = list(itertools.product((1, 2), (False, True)))  # layers, bidirectional
+LONG = 60
+
+every_case = pytest.mark.parametrize(("name", "label"), CASES)
+every_cell = pytest.mark.parametrize(("name", "label"), ONE_A_CELL)
+
+
+def build(name: str, label: str, **manners) -> torch.nn.Module:
+    """The case's network; skips where the cell refuses the reverse direction, which its own tests must show."""
+    if manners.get("bidirectional") and label in getattr(BOOKS[name], "ONE_DIRECTION", ()):
+        pytest.skip("the case has one direction only")
+    return BOOKS[name].CASES[label](**manners).double()
+
+
+def normal(*shape: int, seed: int = 1) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=F64)
+
+
+def width(network) -> int:
+    """Features of the input: a rule for inputs may take several at once."""
+    return network.layers[0].input_size
+
+
+def start(network, batch: int, scale: float = 0.5):
+    """An initial state away from zero, in the form that the cell takes."""
+    first = network.layers[0]
+    shapes = [(len(network.layers), batch, size) for size in first.state_sizes]
+    blocks = tuple(scale * normal(*shape, seed=10 + i) for i, shape in enumerate(shapes))
+    return blocks[0] if len(blocks) == 1 else blocks
+
+
+def blocks_of(state) -> tuple[torch.Tensor, ...]:
+    return (state,) if isinstance(state, torch.Tensor) else tuple(state)
+
+
+def like(state, blocks):
+    """The blocks in the form of ``state``."""
+    return blocks[0] if isinstance(state, torch.Tensor) else tuple(blocks)
+
+
+def samples(state, chosen):
+    return like(state, [block[:, chosen] for block in blocks_of(state)])
+
+
+def arrays(network, index: int) -> dict[str, np.ndarray]:
+    layer = network.layers[index]
+    return {key: value.detach().double().numpy() for key, value in (*layer.named_parameters(), *layer.named_buffers())}
+
+
+def by_the_book(name: str, network, u: np.ndarray, state: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Output (N, features) and final blocks of one sample: layers composed and reversed by hand."""
+    book, below, ends = BOOKS[name], u, []
+    looks_back = "previous" in inspect.signature(book.layer).parameters
+    previous = np.zeros(u.shape[1])
+    for number in range(1, network.num_layers + 1):
+        outputs = []
+        for direction in range(network.directions):
+            index = (number - 1) * network.directions + direction
+            seen = below[::-1] if direction else below
+            before = [block[index] for block in state]
+            extra = {"previous": previous} if looks_back else {}
+            rows = book.layer(network, number, arrays(network, index), seen, before, **extra)
+            ends.append([block[-1] if len(block) else first for block, first in zip(rows, before, strict=True)])
+            output = getattr(book, "output", lambda _, rows: rows[0])(network, rows)
+            outputs.append(output[::-1] if direction else output)
+        below, previous = np.concatenate(outputs, axis=1), state[0][(number - 1) * network.directions]
+    return below, [np.stack(blocks) for blocks in zip(*ends, strict=True)]
+
+
+def test_every_registered_cell_has_a_book_and_the_number_of_cells_is_known():
+    assert sorted(BOOKS) == sorted(cells.names()) == [
+        "antisymmetric", "arnn_1_2", "arnn_2_2", "cornn", "integrator", "odernn", "scornn", "unicornn",
+    ]  # fmt: skip
+    assert all(isinstance(BOOKS[name].INVERTIBLE, bool | tuple) for name in BOOKS) and len(CASES) >= 2 * len(BOOKS)
+
+
+# --- the map
+
+
+@every_case
+def test_a_step_is_the_formula_of_the_book(name: str, label: str):
+    network = build(name, label)
+    u, state = normal(1, 3, width(network)), start(network, 3)
+    with torch.no_grad():
+        output, end = network(u, state)
+    for b in range(3):
+        wanted, ends = by_the_book(name, network, u[:, b].numpy(), [s[:, b].numpy() for s in blocks_of(state)])
+        scale = 1.0 + max(float(np.abs(block).max()) for block in ends)
+        assert np.abs(output[:, b].numpy() - wanted).max() <= 1e-14 * scale
+        for block, known in zip(blocks_of(end), ends, strict=True):
+            assert np.abs(block[:, b].numpy() - known).max() <= 1e-14 * scale
+
+
+@every_case
+@pytest.mark.parametrize(("layers", "bidirectional"), MANNERS)
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, LONG])
+def test_layers_and_directions_are_those_of_the_book(name, label, layers, bidirectional, steps):
+    network = build(name, label, num_layers=layers, bidirectional=bidirectional)
+    u, state = normal(steps, 2, width(network)), start(network, 2)
+    with torch.no_grad():
+        output, end = network(u, state)
+    assert output.shape == (steps, 2, network.output_size)
+    for b in range(2):
+        wanted, ends = by_the_book(name, network, u[:, b].numpy(), [s[:, b].numpy() for s in blocks_of(state)])
+        np.testing.assert_allclose(output[:, b].numpy(), wanted, rtol=0, atol=1e-11)
+        for block, known in zip(blocks_of(end), ends, strict=True):
+            np.testing.assert_allclose(block[:, b].numpy(), known, rtol=0, atol=1e-11)
+
+
+@every_case
+@pytest.mark.parametrize(("layers", "bidirectional"), [(1, False), (2, False), (2, True)])
+def test_the_inverse_gives_back_the_initial_state(name, label, layers, bidirectional):
+    claimed = BOOKS[name].INVERTIBLE
+    network = build(name, label, num_layers=layers, bidirectional=bidirectional)
+    state, u = start(network, 3), normal(4, 3, width(network))  # what contracts forwards expands backwards
+    if not (label in claimed if isinstance(claimed, tuple) else claimed):
+        with pytest.raises(NotImplementedError):
+            network.inverse(state, u)
+        return
+    with torch.no_grad():
+        for lengths in (None, [4, 0, 3]):
+            _, end = network(u, state, lengths=lengths)
+            found = network.inverse(end, u, lengths=lengths)
+            for block, known in zip(blocks_of(found), blocks_of(state), strict=True):
+                torch.testing.assert_close(block, known, rtol=0, atol=1e-9)
+
+
+# --- gradients
+
+
+@every_case
+def test_gradients_are_those_of_finite_differences_in_every_argument(name: str, label: str):
+    network = build(name, label)
+    names = [key for key, parameter in network.named_parameters()]
+    u, state = normal(3, 2, width(network)), start(network, 2)
+    arguments = [u, *blocks_of(state), *network.parameters()]
+
+    def run(u, *rest):
+        count = len(blocks_of(state))
+        weights = dict(zip(names, rest[count:], strict=True))
+        output, end = torch.func.functional_call(network, weights, (u, like(state, rest[:count])))
+        return output, *blocks_of(end)
+
+    assert torch.autograd.gradcheck(run, [a.detach().clone().requires_grad_() for a in arguments])
+
+
+@every_cell
+def test_second_derivatives_are_those_of_finite_differences(name: str, label: str):
+    network = build(name, label)
+    state = start(network, 1)
+
+    def run(u, *blocks):
+        return network(u, like(state, blocks))[0]
+
+    arguments = [normal(2, 1, width(network)), *blocks_of(state)]
+    assert torch.autograd.gradgradcheck(run, [a.detach().clone().requires_grad_() for a in arguments])
+
+
+# --- states, samples, lengths
+
+
+@every_case
+def test_two_half_sequences_are_one(name: str, label: str):
+    if label in getattr(BOOKS[name], "LOOKS_BACK", ()):
+        pytest.skip("the case needs the previous input, too: its own tests cut sequences")
+    network = build(name, label, num_layers=2)
+    u, state = normal(6, 2, width(network)), start(network, 2)
+    with torch.no_grad():
+        whole, end = network(u, state)
+        for cut in range(7):
+            first, middle = network(u[:cut], state)
+            second, found = network(u[cut:], middle)
+            torch.testing.assert_close(torch.cat([first, second]), whole, rtol=0, atol=1e-12)
+            torch.testing.assert_close(found, end, rtol=0, atol=1e-12)
+
+
+@every_case
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_every_sample_is_alone_in_its_batch_and_ends_on_its_own(name, label, bidirectional):
+    network = build(name, label, num_layers=2, bidirectional=bidirectional)
+    lengths = [3, 6, 0, 1, 5, 2, 4]
+    u, state = normal(6, 7, width(network)), start(network, 7)
+    padded = torch.where(torch.arange(6)[:, None, None] < torch.tensor(lengths)[:, None], u, torch.nan)
+    with torch.no_grad():
+        output, end = network(padded, state, lengths=lengths)
+        for b, length in enumerate(lengths):
+            alone, last = network(u[:length, b : b + 1], samples(state, slice(b, b + 1)))
+            torch.testing.assert_close(output[:length, b : b + 1], alone, rtol=0, atol=1e-12)
+            assert not output[length:, b].any()
+            torch.testing.assert_close(samples(end, slice(b, b + 1)), last, rtol=0, atol=1e-12)
+        order = torch.tensor([4, 2, 6, 0, 5, 1, 3])
+        turned, turned_end = network(u[:, order], samples(state, order), lengths=torch.tensor(lengths)[order])
+        torch.testing.assert_close(turned, output[:, order], rtol=0, atol=1e-12)
+        torch.testing.assert_close(turned_end, samples(end, order), rtol=0, atol=1e-12)
+
+
+@every_cell
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_padding_neither_receives_nor_spoils_gradients(name, label, bidirectional):
+    network = build(name, label, num_layers=2, bidirectional=bidirectional)
+    u = normal(5, 2, width(network))
+    u[2:, 0] = torch.nan
+    u.requires_grad_()
+    output, end = network(u, lengths=[2, 5])
+    total = (output**2).sum() + sum(block.sum() for block in blocks_of(end))
+    gradient, *weights = torch.autograd.grad(total, [u, *network.parameters()], allow_unused=True)
+    assert not gradient[2:, 0].any() and gradient[:2, 0].all() and gradient[:, 1].all()
+    assert all(weight is None or torch.isfinite(weight).all() for weight in weights)
+
+
+@every_cell
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("sorted_", [False, True])
+def test_a_packed_sequence_is_its_padded_one(name, label, bidirectional, sorted_):
+    network = build(name, label, num_layers=2, bidirectional=bidirectional)
+    lengths = torch.tensor([5, 4, 4, 1] if sorted_ else [4, 1, 5, 4])
+    u, state = normal(5, 4, width(network)), start(network, 4)
+    packed = pack_padded_sequence(u, lengths, enforce_sorted=sorted_)
+    with torch.no_grad():
+        output, end = network(packed, state)
+        wanted, wanted_end = network(u, state, lengths=lengths)
+    assert isinstance(output, PackedSequence) and torch.equal(output.batch_sizes, packed.batch_sizes)
+    torch.testing.assert_close(pad_packed_sequence(output)[0], wanted, rtol=0, atol=0)
+    torch.testing.assert_close(end, wanted_end, rtol=0, atol=0)
+
+
+@every_cell
+def test_layouts_are_transpositions_and_unbatched_is_a_batch_of_one(name, label):
+    network, turned = build(name, label, num_layers=2), build(name, label, num_layers=2, batch_first=True)
+    turned.load_state_dict(network.state_dict())
+    u, state = normal(4, 1, width(network)), start(network, 1)
+    with torch.no_grad():
+        output, end = network(u, state)
+        other, other_end = turned(u.transpose(0, 1), state)
+        torch.testing.assert_close((other.transpose(0, 1), other_end), (output, end), rtol=0, atol=1e-13)
+        alone, last = network(u[:, 0], like(state, [block[:, 0] for block in blocks_of(state)]))
+        torch.testing.assert_close(alone, output[:, 0], rtol=0, atol=1e-13)
+        torch.testing.assert_close(blocks_of(last), tuple(b[:, 0] for b in blocks_of(end)), rtol=0, atol=1e-13)
+        assert network(normal(4, 0, width(network)))[0].shape == (4, 0, network.output_size)
+
+
+@every_cell
+def test_dropout_is_between_layers_in_training_only(name, label):
+    for mask in ("locked", "step"):
+        network = build(name, label, num_layers=2, dropout=0.5, dropout_mask=mask)
+        u = normal(6, 30, width(network))
+        torch.manual_seed(0)
+        trained = network(u)[0]
+        assert not torch.equal(trained, network(u)[0])
+        torch.manual_seed(0)
+        assert torch.equal(trained, network(u)[0])
+        network.eval()
+        plain = network(u)[0]
+        assert torch.equal(plain, network(u)[0]) and not torch.equal(plain, trained)
+    single = build(name, label, dropout=0.5)
+    assert torch.equal(single(u)[0], single(u)[0])
+
+
+# --- living as a torch module
+
+
+@every_case
+def test_a_state_dict_restores_the_network(name, label):
+    network, other = build(name, label, num_layers=2), build(name, label, num_layers=2)
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.zero_()
+    u = normal(5, 2, width(network))
+    with torch.no_grad():
+        wanted = network(u)[0]
+        assert not torch.equal(other(u)[0], wanted)
+        other.load_state_dict(network.state_dict())
+        assert torch.equal(other(u)[0], wanted)
+        copied = copy.deepcopy(network)
+        for parameter in network.parameters():
+            parameter.add_(0.25)
+        assert torch.equal(copied(u)[0], wanted) and not torch.equal(network(u)[0], wanted)
+
+
+@every_cell
+def test_hyperparameters_keep_their_digits_through_float32(name, label):
+    network = build(name, label)
+    exact = {key: value.clone() for key, value in network.named_buffers() if value.dtype == F64}
+    network.float().double()
+    assert all(torch.equal(dict(network.named_buffers())[key], value) for key, value in exact.items())
+
+
+@every_case
+def test_float32_is_close_to_float64_and_bfloat16_is_refused(name, label):
+    network = build(name, label)
+    u = normal(8, 2, width(network))
+    with torch.no_grad():
+        wanted = network(u)[0]
+        single = copy.deepcopy(network).float()
+        gap = (single(u.float())[0].double() - wanted).abs().max()
+    assert 0 < float(gap) < 1e-4 * float(1 + wanted.abs().max())
+    with pytest.raises(TypeError, match=r"input has dtype torch\.float32"):
+        network(u.float())
+    with pytest.raises(TypeError, match=r"float32 or float64"):
+        copy.deepcopy(network).bfloat16()(u.bfloat16())
+
+
+@every_cell
+def test_under_autocast_the_recurrence_keeps_its_digits(name, label):
+    network = build(name, label, num_layers=2).float()
+    u = normal(8, 2, width(network)).float()
+    with torch.no_grad():
+        wanted = network(u)[0]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found, end = network(u)
+            assert torch.equal(network(u.bfloat16())[0], network(u.bfloat16().float())[0])
+    assert found.dtype == torch.float32 and all(block.dtype == torch.float32 for block in blocks_of(end))
+    assert float((found - wanted).abs().max()) < 0.1 * float(1 + wanted.abs().max())
+
+
+@every_cell
+def test_garbage_is_refused_by_name(name, label):
+    network = build(name, label)
+    u = normal(4, 2, width(network))
+    for wrong, message in (
+        (torch.zeros(4, 2, width(network) + 1, dtype=F64), "its last axis is"),
+        (torch.zeros(4, dtype=F64), "input has shape"),
+        (u.to("meta"), "input is on meta"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            network(wrong)
+    good = start(network, 2)
+    with pytest.raises(ValueError, match="state"):
+        network(u, samples(good, slice(0, 1)))
+    with pytest.raises(TypeError, match="state is a"):
+        network(u, "zero")
+    for lengths, error in (([1], ValueError), ([1, 5], ValueError), ([-1, 2], ValueError), ([1.0, 2.0], TypeError)):
+        with pytest.raises(error, match="lengths"):
+            network(u, lengths=lengths)
+    with pytest.raises(ValueError, match="PackedSequence, which has its own"):
+        network(pack_padded_sequence(u, [4, 4]), lengths=[4, 4])
+
+
+@every_cell
+def test_the_module_compiles_and_exports(name, label):
+    if label in getattr(BOOKS[name], "SOLVES", ()):
+        pytest.skip("the case solves equations until they converge, which a graph cannot hold")
+    network = build(name, label, num_layers=2)
+    u = normal(4, 2, width(network))
+    wanted = network(u)[0]
+    torch._dynamo.reset()
+    compiled = torch.compile(network, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(u)[0], wanted, rtol=0, atol=1e-13)
+    exported = torch.export.export(network, (u,)).module()
+    torch.testing.assert_close(exported(u)[0], wanted, rtol=0, atol=1e-13)
+
+
+@every_cell
+def test_the_module_lives_on_the_meta_device_and_says_what_it_is(name, label):
+    network = build(name, label, num_layers=2)
+    assert f"{network.hidden_size}" in repr(network) and "num_layers=2" in repr(network)
+    copied = copy.deepcopy(network).to("meta")
+    assert "num_layers=2" in repr(copied)
+
+
+# --- the suite can fail
+
+
+@every_cell
+def test_a_wrong_weight_is_seen_by_the_book(name, label):
+    network = build(name, label)
+    u, state = normal(1, 1, width(network)), start(network, 1)
+    known = by_the_book(name, network, u[:, 0].numpy(), [s[:, 0].numpy() for s in blocks_of(state)])[1]
+    seen = 0
+    for parameter in network.parameters():
+        with torch.no_grad():
+            kept = parameter.clone()
+            parameter += 1e-3
+            end = network(u, state)[1]
+            parameter.copy_(kept)
+        gaps = [np.abs(b[:, 0].numpy() - k).max() for b, k in zip(blocks_of(end), known, strict=True)]
+        seen += max(gaps) > 1e-9
+    assert seen == len(list(network.parameters()))
