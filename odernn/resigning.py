@@ -28,7 +28,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from odernn.orthogonal import ScaledCayley, checked_tau, flips, free_entries, in_float64, skew
+from odernn.cayley_signs import checked_tau, flips, in_float64
+from odernn.orthogonal import ScaledCayley, free_entries, skew
 from odernn.recurrence import UNIT_ROUNDOFF
 
 Moments = Literal["transform", "reset"]

@@ -53,8 +53,8 @@ DRIVEN_METHODS = ("symplectic euler vt", "stoermer verlet", "rk4", "gauss 2")
 RULES: tuple[InputRule, ...] = ("hold", "linear", "given")
 
 W, ALPHA, DRIVE, START = 2.0, 0.25, 0.5, (1.5, 0.0)
-STEP_SIZE, STEPS, LONG_STEPS = 0.25, 320, 4000
-"""Of the table, and of the picture of energies."""
+STEP_SIZE, STEPS, LONG_STEPS = 0.25, 256, 4000
+"""Of the table, ten periods of 6.4, and of the picture of energies."""
 COARSE_STEP_SIZE = 0.5
 """Of the phase portraits, where differences should be seen."""
 ROUNDING_LEVEL = 1e-12
@@ -155,7 +155,7 @@ def defect(method: str) -> float:
 
 
 @torch.no_grad()
-def discs(method: str, times: Sequence[int], corners: int = 24) -> list[tuple[Numbers, Numbers]]:
+def discs(method: str, times: Sequence[int], corners: int = 20) -> list[tuple[Numbers, Numbers]]:
     """A disc of radius 1/4 around START as a polygon, after these numbers of steps."""
     angle = torch.arange(corners, dtype=torch.float64)[:, None] * (2 * math.pi / corners)
     step, drive = stepper(method, COARSE_STEP_SIZE), numbers(DRIVE)
@@ -311,10 +311,11 @@ def github(rows: Sequence[Mapping[str, Any]]) -> str:
     """A table as GitHub reads it; numbers to the right, names and verdicts to the left."""
     left = {"method", "symplectic", "symmetric", "BN-stable"}
     texts = [{key: str(value) for key, value in row.items()} for row in rows]
-    return tabulate(
+    table: str = tabulate(
         texts, headers="keys", tablefmt="pipe", disable_numparse=True,
         colalign=["left" if key in left else "right" for key in rows[0]],
     )  # fmt: skip
+    return table
 
 
 BLOCKS: dict[str, Callable[[], str]] = {"methods": methods_table, "slopes": slopes_table}
@@ -323,22 +324,28 @@ BLOCKS: dict[str, Callable[[], str]] = {"methods": methods_table, "slopes": slop
 _CODE = re.compile(r"```python\n(.*?)```\n(?:```text\n(.*?)```\n)?", re.DOTALL)
 
 
-def printed(code: str) -> str:
-    """What a block of the page prints."""
+def printed(code: str, names: dict[str, Any]) -> str:
+    """What a block of the page prints; ``names`` are those of the blocks before it, and gain its own."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, str(PAGE), "exec"), {"__name__": "page"})
+        exec(compile(code, str(PAGE), "exec"), names)
     return out.getvalue()
 
 
 def with_outputs(text: str) -> str:
-    """The page with the output of each of its Python blocks beneath it; without one if nothing is printed."""
+    """The page with the output of each of its Python blocks beneath it, if it prints; they run in order, as one."""
+    names: dict[str, Any] = {"__name__": "page"}
 
     def run(match: re.Match[str]) -> str:
-        found = printed(match[1])
+        found = printed(match[1], names)
         return f"```python\n{match[1]}```\n" + (f"```text\n{found}```\n" if found else "")
 
-    return _CODE.sub(run, text)
+    before = torch.get_default_dtype()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            return _CODE.sub(run, text)
+    finally:
+        torch.set_default_dtype(before)
 
 
 def with_tables(text: str) -> str:
@@ -350,8 +357,7 @@ def with_tables(text: str) -> str:
                 f"{PAGE.name} has {len(place.findall(text))} places for the table {name!r}, but it needs one. Write "
                 f"<!-- {name} --> and <!-- /{name} --> on lines of their own where it belongs."
             )
-        table = made()
-        text = place.sub(lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text)
+        text = place.sub(rf"\g<1>{made()}\n\g<2>", text)  # tables hold no backslash
     return text
 
 
@@ -367,9 +373,10 @@ COLOURS = dict(zip(METHODS, FAMILIES, strict=True))
 DASHES = dict(zip(METHODS, (":", "--", "-", ":", "--", "-", "--", "-", ":", "-"), strict=True))
 """A colour a family, a dash an order."""
 
-STYLE = {
+STYLE: Any = {
     "svg.hashsalt": "odernn", "svg.fonttype": "none", "font.size": 9.0, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.titlesize": 9.0, "legend.frameon": False, "font.sans-serif": ["DejaVu Sans", "Arial"],
+    "axes.spines.right": False, "axes.titlesize": 9.0, "legend.frameon": False,
+    "font.sans-serif": ["DejaVu Sans", "Arial"],
 }  # fmt: skip
 
 
@@ -411,7 +418,7 @@ def level_set() -> tuple[Numbers, Numbers]:
     y, z = y[height >= 0], height[height >= 0].sqrt()
     # Even steps in the angle around the middle, not in y: the curve is steep at its ends.
     angle = torch.atan2(z, y - (y[0] + y[-1]) / 2)
-    at = torch.searchsorted(-angle, -torch.linspace(math.pi, 0.0, 40, dtype=torch.float64)).clamp(max=len(y) - 1)
+    at = torch.searchsorted(-angle, -torch.linspace(math.pi, 0.0, 32, dtype=torch.float64)).clamp(max=len(y) - 1)
     y, z = y[at], z[at]
     return torch.cat([y, y.flip(0)]).numpy(), torch.cat([z, -z.flip(0)]).numpy()
 
@@ -434,6 +441,7 @@ def draw_portraits(path: Path, *, steps: int = 60, times: Sequence[int] = (0, 4,
             ratio = polygon_area(*images[-1]) / polygon_area(*images[0])
             axes.set_title(f"{name}\narea × {ratio:.2f}")
             axes.set(xlim=(-3.6, 3.2), ylim=(-3.2, 3.2), xticks=(-2, 2), yticks=(-2, 2))
+            axes.label_outer(remove_inner_ticks=True)
         for axes in grid[-1]:
             axes.set_xlabel("y")
         for axes in grid[:, 0]:

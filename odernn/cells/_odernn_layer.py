@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, cast
 import torch
 from torch import Tensor, nn
 
+from odernn.autocast import without_autocast
 from odernn.cells import _arguments
-from odernn.cells._autocast import without_autocast
 from odernn.cells._odernn_coefficients import (
     Coefficients,
     Finite,

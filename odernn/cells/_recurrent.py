@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from odernn.autocast import without_autocast
 from odernn.cells import _arguments
-from odernn.cells._autocast import without_autocast
 from odernn.cells._exact_buffers import ExactBuffers
 from odernn.cells._sequences import Sequences, State, sequences
 

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from odernn.autocast import is_autocasting
 from odernn.cells._arguments import check_alike
-from odernn.cells._autocast import is_autocasting
 
 State: TypeAlias = tuple[Tensor, ...]
 

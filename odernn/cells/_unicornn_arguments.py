@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from torch import Tensor
 
+from odernn.autocast import is_autocasting
 from odernn.cells import _arguments
-from odernn.cells._autocast import is_autocasting
 from odernn.cells._sequences import Sequences
 
 Index: TypeAlias = Literal["icml", "sam"]

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from odernn.adjoints import adjoint
+from odernn.autocast import without_autocast
 from odernn.cells import _arguments
-from odernn.cells._autocast import without_autocast
 from odernn.cells._exact_buffers import ExactBuffers
 from odernn.cells._recurrent import DropoutMask, LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import Sequences, State

@@ -15,7 +15,6 @@ from torch.nn.utils.rnn import PackedSequence
 
 from odernn import published, resigning
 from odernn.cells import _arguments
-from odernn.cells._autocast import without_autocast
 from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import Sequences, State
 from odernn.fields.skew_linear import SkewLinear
@@ -75,7 +74,7 @@ class HiddenJacobian:
     def __str__(self) -> str:
         low = f"≥ {self.smallest:.6g}" if self.keeps_all_units else "from 0, as units with b < 0 can fall silent"
         jumps = "" if self.is_lipschitz else f"; states jump by up to {2 * self.largest_bias:.3g} a unit where z = 0"
-        return f"singular values of ∂h_t/∂h_(t−1) ≤ {self.largest:.6g}, {low}{jumps}"
+        return f"singular values of ∂h_t/∂h_(t−1) ≤ {self.largest:.6g}, {low} (defect of W {self.defect:.2g}){jumps}"
 
 
 class ScoRNNLayer(RecurrentLayer):
@@ -84,8 +83,6 @@ class ScoRNNLayer(RecurrentLayer):
     free  the strict upper triangle of A row by row, as ``odernn.orthogonal.skew`` takes it; ``cayley.signs`` is the
           diagonal of D, an int8 buffer
     """
-
-    state_names: tuple[str, ...] = ("h",)
 
     def __init__(
         self,
@@ -134,16 +131,7 @@ class ScoRNNLayer(RecurrentLayer):
 
     def recurrent_matrix(self) -> Tensor:
         """W = (I + A)⁻¹(I − A) D with the weights as they are now, (n, n); one LU factorisation, differentiable."""
-        W: Tensor
-        if torch.compiler.is_compiling():
-            # The forward-mode rule of scaled_cayley cannot be traced. This is the same map with the same factorisation;
-            # only second derivatives factor anew, and those of compiled graphs do not exist.
-            A = skew(self.free, self.hidden_size)
-            identity = torch.eye(self.hidden_size, dtype=A.dtype, device=A.device)
-            with without_autocast(A):
-                W = torch.linalg.solve(identity + A, identity - A) * self.cayley.signs.to(A.dtype)
-        else:
-            W = self.cayley(self.free)
+        W: Tensor = self.cayley(self.free)
         return W
 
     def drives(self, below: Tensor) -> Tensor:

@@ -140,22 +140,27 @@ class StageEquations(Equations):
         return split(delta.squeeze(-1), len(k), self.field)
 
     def size(self, k: Tensor) -> Tensor:
-        return self._largest(self.step_size * k)
+        return (self.step_size * k).abs().amax(self._within_unit)
 
     def norm(self, residual: Tensor) -> Tensor:
-        norm: Tensor = torch.linalg.vector_norm(joined(self.step_size * residual, self.field), dim=-1)
+        norm: Tensor = torch.linalg.vector_norm(self.step_size * residual, dim=self._within_unit)
         return norm
 
     def scale(self, k: Tensor) -> Tensor:
-        largest: Tensor = torch.stack([self._largest(start) for start in self.base]).amax(0)
-        return largest + self.size(k) + self.size(torch.ones_like(k))
+        return self._scale_of_data + self.size(k)
+
+    @functools.cached_property
+    def _scale_of_data(self) -> Tensor:
+        """|y| + |h|, one a unit."""
+        return torch.cat(self.base).abs().amax(self._within_unit) + self.size(torch.ones_like(self.base[0]))
 
     def spread(self, unit: Tensor) -> Tensor:
         return unit.unsqueeze(-1) if self.field.couples_neurons else unit
 
-    def _largest(self, values: Tensor) -> Tensor:
-        """max |value|, one a unit."""
-        return joined(values, self.field).abs().amax(-1)
+    @property
+    def _within_unit(self) -> tuple[int, ...]:
+        """The axes of k that one unit has."""
+        return (0, -1) if self.field.couples_neurons else (0,)
 
 
 class _Solution(torch.autograd.Function):

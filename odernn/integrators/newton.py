@@ -19,7 +19,7 @@ OnFailure: TypeAlias = Literal["raise", "warn"]
 ROUNDINGS = 32
 """The default tolerance is this many eps times √N: the roundings of N terms add up like a random walk."""
 DESCENT = 1e-4
-"""A damped step t must lower the norm of the residual by the factor 1 − 1e-4 t at least."""
+"""A step of t times the correction must multiply the norm of the residual by 1 − 10⁻⁴ t at most."""
 
 
 class ConvergenceError(RuntimeError):
@@ -122,41 +122,43 @@ class Outcome:
 
 @torch.no_grad()
 def solve(equations: Equations, start: Tensor, newton: Newton) -> Outcome:
-    """The root near ``start``. Units stop one by one; what has converged, or failed, is not touched again."""
+    """The root near ``start``. Units stop one by one; what has converged, or failed, is not touched again.
+
+    A correction is taken if it lowers the Euclidean norm of the residual, of which it is a direction of descent, and
+    halved until it does; the last one, which is small, is taken as it is.
+    """
     tolerance = newton.tolerance_for(equations.unknowns, start.dtype)
     k, residual = start, equations.residual(start)
-    converged = torch.zeros_like(equations.size(k), dtype=torch.bool)
+    norm = equations.norm(residual)
+    converged = torch.zeros_like(norm, dtype=torch.bool)
     active = ~converged
     iterations = 0
     while iterations < newton.max_iterations and bool(active.any()):
         iterations += 1
         delta = equations.correction(k, residual)
-        trial, trial_residual = k + delta, equations.residual(k + delta)
-        small = equations.size(delta) <= tolerance * equations.scale(trial)
-        small = small & torch.isfinite(equations.size(trial_residual))
-        waiting = active & ~small & ~_descends(equations, residual, trial_residual, 1.0)
+        trial = k + delta
+        trial_residual = equations.residual(trial)
+        trial_norm = equations.norm(trial_residual)
+        small = (equations.size(delta) <= tolerance * equations.scale(trial)) & torch.isfinite(trial_norm)
+        rising = active & ~small & ~(trial_norm <= (1 - DESCENT) * norm)  # NaN rises
         t = 1.0
         for _ in range(newton.max_halvings):
-            if not bool(waiting.any()):
+            if not bool(rising.any()):
                 break
             t /= 2
-            damped = equations.spread(waiting)
+            damped = equations.spread(rising)
             trial = torch.where(damped, k + t * delta, trial)
             trial_residual = torch.where(damped, equations.residual(trial), trial_residual)
-            waiting = waiting & ~_descends(equations, residual, trial_residual, t)
-        going = equations.spread(active & ~waiting)
-        k, residual = torch.where(going, trial, k), torch.where(going, trial_residual, residual)
+            trial_norm = equations.norm(trial_residual)
+            rising = rising & ~(trial_norm <= (1 - DESCENT * t) * norm)
+        taken = active & ~rising
+        k, residual = (
+            torch.where(equations.spread(taken), new, old) for new, old in ((trial, k), (trial_residual, residual))
+        )
+        norm = torch.where(taken, trial_norm, norm)
         converged = converged | (active & small)
-        active = active & ~small & ~waiting
+        active = taken & ~small
     return Outcome(k, equations.size(residual), converged, iterations, tolerance)
-
-
-def _descends(equations: Equations, residual: Tensor, new_residual: Tensor, t: float) -> Tensor:
-    """Whether a step of t times the correction lowers the residual; it does for small t where the Jacobian is right.
-
-    The norm is Euclidean, for that is what the correction is a direction of descent of. False for NaN.
-    """
-    return equations.norm(new_residual) <= (1 - DESCENT * t) * equations.norm(residual)
 
 
 def complain(

@@ -174,18 +174,25 @@ def halves(name: str):
     return [(np.array([[float(a) for a in row] for row in t.A]), np.array([float(b) for b in t.b])) for t in pair]
 
 
-def book_step(tables, book, x: np.ndarray, drives, h, *, blocks: int, tolerance: float = 1e-16, most: int = 500):
-    """One step by fixed-point iteration of the slopes, for small h: no Newton, no grouping, no torch."""
+def book_stages(tables, book, x: np.ndarray, drives, h, *, blocks: int, most: int = 500):
+    """Y_i, k_i, each (s, blocks · m), by fixed-point iteration for small h: no Newton, no grouping, no torch."""
     m = len(x) // blocks
     A = np.stack([np.repeat(t[0][:, :, None], m, 2) for t in tables[:blocks]], 2)  # (s, s, blocks, m)
-    b = np.stack([np.repeat(t[1][:, None], m, 1) for t in tables[:blocks]], 1)
-    s = len(b)
-    h = np.broadcast_to(h, (m,))
+    s, h, before = len(A), np.broadcast_to(h, (m,)), np.inf
     k = np.zeros((s, blocks, m))
     for _ in range(most):
         Y = x.reshape(blocks, m) + h * np.einsum("ijbm,jbm->ibm", A, k)
         new = np.stack([book(Y[i].reshape(-1), drives[i]).reshape(blocks, m) for i in range(s)])
         change, k = np.abs(new - k).max(), new
-        if change <= tolerance * np.abs(k).max():
-            break
-    return x + (h * np.einsum("ibm,ibm->bm", b, k)).reshape(-1)
+        if change == 0 or (change >= before and change < 1e-14 * np.abs(k).max()):
+            return Y.reshape(s, -1), k.reshape(s, -1)
+        before = change
+    raise AssertionError(f"the book's fixed-point iteration does not end: changes of {change:.1e}")
+
+
+def book_step(tables, book, x: np.ndarray, drives, h, *, blocks: int) -> np.ndarray:
+    """x₁ = x₀ + h Σ b_i k_i."""
+    _, k = book_stages(tables, book, x, drives, h, blocks=blocks)
+    m = len(x) // blocks
+    weights = np.concatenate([np.repeat(t[1][:, None], m, 1) for t in tables[:blocks]], 1)  # (s, blocks · m)
+    return x + np.tile(np.broadcast_to(h, (m,)), blocks) * (weights * k).sum(0)

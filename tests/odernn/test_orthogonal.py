@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 from torch.profiler import ProfilerActivity, profile
 
-from odernn import orthogonal
+from odernn import cayley_signs, orthogonal
 from odernn.orthogonal import (
     DEFAULT_TAU,
     ScaledCayley,
@@ -566,7 +566,7 @@ def test_pair_flips_keep_W_however_large_the_entries_and_however_many_the_flips(
     n = 192
     A, d = skew(uniform_free(n, scale=scale), n), signs_of(n, 7, "prefix")
     found = pair_flips(A, d)
-    assert found.flips > (orthogonal.REFRESH_EVERY if scale > 2 else 0)
+    assert found.flips > (cayley_signs.REFRESH_EVERY if scale > 2 else 0)
     assert found.A.abs().max() <= DEFAULT_TAU
     assert torch.equal(found.A, -found.A.T)
     # W of the unbounded A is itself known only to u κ(I + A): compare where that is small, and A with its own W.
@@ -609,7 +609,7 @@ def test_a_rotation_by_almost_pi_needs_447_without_signs_and_nothing_with_them()
 
 
 def test_a_signature_that_comes_back_is_an_error_and_not_an_endless_loop(monkeypatch):
-    monkeypatch.setattr(orthogonal, "flip_pair", lambda A, j, k: A)
+    monkeypatch.setattr(cayley_signs, "flip_pair", lambda A, j, k: A)
     with pytest.raises(RuntimeError, match=r"signature after flip 2 .* Raise tau"):
         pair_flips(skew(torch.tensor([2.0]), 2), torch.ones(2))
 

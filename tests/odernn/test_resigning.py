@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from odernn import orthogonal
+from odernn import cayley_signs
 from odernn.orthogonal import DEFAULT_TAU, ScaledCayley, flip_pair, flips, free_entries, scaled_cayley, skew
 from odernn.recurrence import UNIT_ROUNDOFF
 from odernn.resigning import pull_back_first, pull_back_second, re_sign
@@ -397,7 +397,7 @@ def test_a_moment_that_would_overflow_is_refused_and_nothing_changes():
 
 def test_an_exchange_that_goes_astray_changes_nothing(monkeypatch):
     cayley, free, optimizer = trained("Adam")
-    monkeypatch.setattr(orthogonal, "flip_pair", lambda A, j, k: A)
+    monkeypatch.setattr(cayley_signs, "flip_pair", lambda A, j, k: A)
     assert_refused(cayley, free, optimizer, "was there before", error=RuntimeError)
 
 

@@ -18,8 +18,9 @@ from torch.profiler import ProfilerActivity, profile
 
 from odernn import published, tableaus
 from odernn.cells.integrator import IntegratorRNN
-from odernn.cells.scornn import HiddenJacobian, ScoRNN
-from odernn.orthogonal import DEFAULT_TAU, UNIT_ROUNDOFF, free_entries, skew
+from odernn.cells.scornn import HiddenJacobian, ScoRNN, ScoRNNLayer
+from odernn.orthogonal import DEFAULT_TAU, free_entries, skew
+from odernn.recurrence import UNIT_ROUNDOFF
 
 F64 = torch.float64
 U64 = UNIT_ROUNDOFF[F64]
@@ -52,6 +53,11 @@ def network(hidden_size: int = 6, num_layers: int = 1, *, seed: int = 0, scale: 
     return model
 
 
+def largest_entry(layer: ScoRNNLayer) -> float:
+    """max |a_ij|."""
+    return float(layer.free.detach().abs().max())
+
+
 def states(model: ScoRNN, u: Tensor, h: Tensor) -> list[Tensor]:
     """h_0 .. h_N of the first layer, each a node of the graph whose gradient is kept."""
     layer = model.layers[0]
@@ -62,7 +68,13 @@ def states(model: ScoRNN, u: Tensor, h: Tensor) -> list[Tensor]:
     return found
 
 
-def shrink(model: ScoRNN, low: float, high: float, seed: int = 5) -> ScoRNN:
+def jacobian(model: ScoRNN, u: Tensor, h: Tensor) -> Tensor:
+    """∂h_N/∂h_0 for inputs (N, 1, ·) at h (1, n), by autograd."""
+    found = torch.autograd.functional.jacobian(lambda h: model(u, h.unsqueeze(0))[1][0], h)
+    return found.reshape(h.shape[1], h.shape[1])
+
+
+def with_biases(model: ScoRNN, low: float, high: float, seed: int = 5) -> ScoRNN:
     """The same network with b in (low, high)."""
     with torch.no_grad():
         model.layers[0].b.uniform_(low, high, generator=torch.Generator().manual_seed(seed))
@@ -105,15 +117,15 @@ def test_in_float32_W_is_orthogonal_to_the_bound_of_the_theorem(n, scale):
 
 
 def test_autocast_touches_neither_W_nor_the_recurrence():
-    model = network(32, dtype=torch.float32)
-    h, silence = normal(1, 2, 32).float(), torch.zeros(50, 2, 3)
-    (wanted,) = torch.autograd.grad(model(silence, h)[0].square().sum(), model.layers[0].free)
+    model, silence = network(32, dtype=torch.float32), torch.zeros(50, 2, 3)
+    h, free, W = normal(1, 2, 32).float(), model.layers[0].free, model.recurrent_matrices()[0]
+    wanted, _ = model(silence, h)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(model.layers[0].recurrent_matrix(), network(32, dtype=torch.float32).recurrent_matrices()[0])
+        assert torch.equal(model.recurrent_matrices()[0], W)
         output, _ = model(silence, h)
-        assert torch.equal(output, network(32, dtype=torch.float32)(silence, h)[0]) and output.dtype == torch.float32
-    (found,) = torch.autograd.grad(output.square().sum(), model.layers[0].free)
-    assert torch.equal(found, wanted)
+    assert torch.equal(output, wanted) and output.dtype == torch.float32
+    gradients = [torch.autograd.grad(rows.square().sum(), free)[0] for rows in (output, wanted)]
+    assert torch.equal(*gradients)
 
 
 def test_a_compiled_network_has_the_gradients_of_the_plain_one():
@@ -161,7 +173,7 @@ def by_hand(model: ScoRNN, u: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np
 
 @pytest.mark.parametrize("low", [0.05, -0.6])
 def test_the_gradient_of_A_through_the_whole_cell_is_theorem_3_2_and_none_of_the_slips(low):
-    model = shrink(network(5, rho=3, signs="prefix"), low, 0.4)
+    model = with_biases(network(5, rho=3, signs="prefix"), low, 0.4)
     u, h = normal(12, 1, 3), normal(1, 1, 5, seed=2)
     _, end = model(u, h)
     (found,) = torch.autograd.grad(end.square().sum() / 2, model.layers[0].free)
@@ -195,8 +207,6 @@ def gradient_norms(model: ScoRNN, steps: int, seed: int) -> np.ndarray:
 def test_with_b_not_negative_gradients_keep_their_norm_over_300_steps(rho):
     norms = gradient_norms(network(16, rho=rho), 300, seed=rho)
     assert np.abs(norms / norms[-1] - 1).max() <= 4 * 300 * 16 * U64
-    single = gradient_norms(network(16, rho=rho).double(), 300, seed=rho)
-    assert abs(single[0] / single[-1] - 1) <= 1e-5
 
 
 def test_in_float32_the_norm_stays_to_1e_5():
@@ -209,7 +219,7 @@ def test_in_float32_the_norm_stays_to_1e_5():
 
 def test_with_some_b_negative_gradients_fade_backwards_and_never_grow():
     """The false row of the one above, and what the theorem says instead."""
-    norms = gradient_norms(shrink(network(16, rho=8), -0.8, 0.3), 300, seed=3)
+    norms = gradient_norms(with_biases(network(16, rho=8), -0.8, 0.3), 300, seed=3)
     assert norms[0] < 0.5 * norms[-1]
     assert (np.diff(norms) >= -4 * 16 * U64 * norms[-1]).all()
 
@@ -234,7 +244,7 @@ def diagonal(entries: list[int]) -> fmpq_mat:
 def test_at_least_n_minus_all_silent_units_of_the_singular_values_are_1_by_exact_ranks(seed):
     n, steps = 6, 4
     model = network(n, rho=3, signs="prefix", seed=seed)
-    shrink(model, *((-0.5, 0.1), (-0.9, -0.2), (-0.25, 0.0))[seed % 3], seed=seed)
+    with_biases(model, *((-0.5, 0.1), (-0.9, -0.2), (-0.25, 0.0))[seed % 3], seed=seed)
     layer = model.layers[0]
     with torch.no_grad():  # quarters: exact in floats and small in fractions
         layer.free.copy_((4 * layer.free).round() / 4)
@@ -250,7 +260,7 @@ def test_at_least_n_minus_all_silent_units_of_the_singular_values_are_1_by_exact
     kept = n - (diagonal([1] * n) - J.transpose() * J).rank()
     assert kept >= n - silent and (kept == n) == (silent == 0)
 
-    autograd = torch.autograd.functional.jacobian(lambda h: model(u, h.unsqueeze(0))[1][0], h).reshape(n, n)
+    autograd = jacobian(model, u, h)
     singular = torch.linalg.svdvals(autograd)
     assert int((singular > 1 - 1e-12).sum()) == kept and float(singular.max()) <= 1 + 1e-13
     expected = np.array([[int(x.p) / int(x.q) for x in row] for row in J.tolist()])
@@ -260,7 +270,7 @@ def test_at_least_n_minus_all_silent_units_of_the_singular_values_are_1_by_exact
 def test_the_ranks_above_cover_silent_and_active_networks():
     counts = []
     for seed in range(8):
-        model = shrink(network(6, rho=3, signs="prefix", seed=seed), -0.9, -0.2, seed=seed)
+        model = with_biases(network(6, rho=3, signs="prefix", seed=seed), -0.9, -0.2, seed=seed)
         found = states(model, normal(4, 1, 3, seed=seed), normal(1, 6, seed=seed + 50))
         counts.append(sum(int((state == 0).sum()) for state in found[1:]))
     assert max(counts) >= 6 and min(counts) < 6
@@ -271,7 +281,7 @@ def test_the_ranks_above_cover_silent_and_active_networks():
 
 @pytest.mark.parametrize("b", [0.7, 0.0, -0.7])
 def test_at_z_0_the_state_is_0_and_passes_no_gradient_whatever_b(b):
-    model = shrink(network(), b, b)
+    model = with_biases(network(), b, b)
     layer, u = model.layers[0], torch.zeros(1, 1, 3, dtype=F64, requires_grad=True)
     h = torch.zeros(1, 1, 6, dtype=F64, requires_grad=True)
     output, _ = model(u, h)
@@ -282,7 +292,7 @@ def test_at_z_0_the_state_is_0_and_passes_no_gradient_whatever_b(b):
 
 def test_beside_z_0_the_state_jumps_by_2b_for_positive_b_and_is_0_for_negative_b():
     for b in (0.7, -0.7):
-        model = shrink(network(1, rho=0), b, b)
+        model = with_biases(network(1, rho=0), b, b)
         with torch.no_grad():
             model.layers[0].U.fill_(1.0)
             for tiny in (1e-300, -1e-300):
@@ -296,10 +306,7 @@ def test_without_b_the_network_is_linear_and_the_identity_also_at_0():
     assert layer.b is None and len(list(layer.parameters())) == 2
     with torch.no_grad():
         torch.testing.assert_close(model(3.0 * u)[0], 3.0 * model(u)[0], rtol=1e-13, atol=0)
-    zero = torch.zeros(1, 6, dtype=F64)
-    J = torch.autograd.functional.jacobian(
-        lambda h: model(torch.zeros(1, 1, 3, dtype=F64), h.unsqueeze(0))[1][0], zero
-    ).reshape(6, 6)
+    J = jacobian(model, torch.zeros(1, 1, 3, dtype=F64), torch.zeros(1, 6, dtype=F64))
     torch.testing.assert_close(J, layer.recurrent_matrix().detach(), rtol=0, atol=0)
 
 
@@ -308,15 +315,11 @@ def test_without_b_the_network_is_linear_and_the_identity_also_at_0():
 
 def test_measured_singular_values_lie_between_the_bounds_of_the_layer():
     for low, high in ((0.0, 0.4), (-0.4, 0.4)):
-        model = shrink(network(), low, high)
+        model = with_biases(network(), low, high)
         said = model.layers[0].hidden_jacobian()
         assert said.keeps_all_units is (low == 0.0) and not said.is_lipschitz
         for seed in range(20):
-            u = normal(1, 1, 3, seed=seed)
-            J = torch.autograd.functional.jacobian(
-                lambda h, u=u: model(u, h.unsqueeze(0))[1][0], normal(1, 6, seed=seed + 100)
-            ).reshape(6, 6)
-            singular = torch.linalg.svdvals(J)
+            singular = torch.linalg.svdvals(jacobian(model, normal(1, 1, 3, seed=seed), normal(1, 6, seed=seed + 100)))
             assert said.smallest - 1e-13 <= float(singular.min()) <= float(singular.max()) <= said.largest + 1e-13
 
 
@@ -329,7 +332,7 @@ def test_with_b_at_most_0_states_never_move_apart_and_with_b_above_0_they_can():
             h = torch.cat([start, model(u.expand(-1, 2, -1), start)[0]])
         return (h[:, 0] - h[:, 1]).norm(dim=1).numpy()
 
-    shrinking = shrink(network(), -0.5, 0.0)
+    shrinking = with_biases(network(), -0.5, 0.0)
     assert shrinking.layers[0].hidden_jacobian().is_lipschitz
     for gap in (1.0, 1e-3):
         apart = distances(shrinking, gap)
@@ -360,11 +363,11 @@ def test_a_W_that_is_not_orthogonal_would_show_in_the_defect(monkeypatch):
 
 def test_the_first_weights_are_those_of_the_published_codes():
     small = ScoRNN(50, 300, rho=30, generator=torch.Generator().manual_seed(0)).layers[0]
-    assert 0.0099 < float(small.U.abs().max()) <= 0.01 and abs(float(small.U.mean())) < 5e-4
+    assert 0.0099 < float(small.U.detach().abs().max()) <= 0.01 and abs(float(small.U.detach().mean())) < 5e-4
     assert not small.b.any()
     r = math.sqrt(6 / 350)
     glorot = ScoRNN(50, 300, rho=30, initial="glorot", generator=torch.Generator().manual_seed(0)).layers[0]
-    assert 0.99 * r < float(glorot.U.abs().max()) <= r and 0.009 < float(glorot.b.abs().max()) <= 0.01
+    assert 0.99 * r < float(glorot.U.detach().abs().max()) <= r and 0.009 < float(glorot.b.detach().abs().max()) <= 0.01
     assert torch.equal(small.free, glorot.free)
 
 
@@ -382,9 +385,7 @@ def test_the_first_spectrum_is_the_drawn_angles_with_those_of_the_signed_blocks_
     # Kolmogorov, t ~ U[0, π/2]: above 1.63/√200 once in 100 draws
     cumulative = np.sort(t) / (np.pi / 2)
     count = n // 2
-    distance = max(
-        (np.arange(1, count + 1) / count - cumulative).max(), (cumulative - np.arange(count) / count).max()
-    )
+    distance = max((np.arange(1, count + 1) / count - cumulative).max(), (cumulative - np.arange(count) / count).max())
     assert distance <= 1.63 / math.sqrt(count)
 
 
@@ -491,7 +492,7 @@ def test_re_signing_during_training_keeps_outputs_and_bounds_A():
                 torch.testing.assert_close(model.recurrent_matrices()[0], W, rtol=0, atol=1e-13)
                 torch.testing.assert_close(model(u)[0], before, rtol=0, atol=1e-12)
         flips += done
-        assert float(model.layers[0].free.abs().max()) <= DEFAULT_TAU
+        assert largest_entry(model.layers[0]) <= DEFAULT_TAU
     assert flips >= 1 and int((model.layers[0].cayley.signs == -1).sum()) > 0
     assert losses[-1] < 1e-2 * losses[0]
 
@@ -508,7 +509,7 @@ def test_re_signing_a_stack_visits_every_layer_and_direction_and_then_has_nothin
         found = model.re_sign(optimizer, moments="reset")
         assert found == sum(one_by_one) and min(one_by_one) >= 1
         torch.testing.assert_close(model(u)[0], before, rtol=0, atol=1e-10)
-        assert all(float(layer.free.abs().max()) <= DEFAULT_TAU for layer in model.layers)
+        assert all(largest_entry(layer) <= DEFAULT_TAU for layer in model.layers)
         assert model.re_sign(optimizer) == 0 and model.re_sign() == 0
     wide = network(5, scale=6.0)
     assert wide.re_sign(tau=100.0) == 0
@@ -704,13 +705,13 @@ def test_the_rounded_numbers_of_signs_are_these():
 
 
 def test_the_printed_counts_include_b_and_cannot_tell_about_the_other_vectors():
-    """Without b one row of 13 no longer rounds to its print, without the readout's c too; a trained h0 fits all."""
+    """Without b the rows with n = 512 have 136k; a trained h0, or nine classes in copying, change no print."""
     variants = {"as defined": (True, 0), "no b": (False, 0), "trained h0": (True, 1), "nine classes": (True, 0)}
     missed: dict[str, dict[str, int]] = {}
     for label, (bias, starts) in variants.items():
         missed[label] = {}
         for row in ROWS:
-            n, outputs, name = int(row[0]), int(row[2]), row[-1]
+            outputs, name = int(row[2]), row[-1]
             if label == "nine classes" and name == "copying":  # of the published code, whose targets are 0..8
                 outputs = 9
             model = ScoRNN.from_paper(name, bias=bias, learn_initial_state=bool(starts), device="meta")

@@ -25,7 +25,8 @@ def _away(network: ODERNN) -> ODERNN:
     generator = torch.Generator().manual_seed(11)
     with torch.no_grad():
         for name, weight in network.named_parameters():
-            weight += (0.05 if "coefficients" in name else 0.3) * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+            size = 0.05 if "coefficients" in name else 0.3
+            weight += size * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
     return network
 
 

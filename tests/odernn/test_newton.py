@@ -1,0 +1,210 @@
+"""Newton's method converges quadratically, sample by sample, and says what it could not do."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import pytest
+import torch
+from torch import Tensor
+
+from odernn import tableaus
+from odernn.fields.field import State
+from odernn.fields.monotone import Monotone
+from odernn.integrators import ConvergenceError, ConvergenceWarning, Newton, prepared
+from tests.odernn.stepping import F64, Pendulum, Relaxation, normal
+
+RELAXATION = Relaxation(normal(3, 3, seed=1), torch.tensor([0.5, 1.0, 2.0], dtype=F64))
+GAUSS = tableaus.GAUSS_2
+
+
+def report(field=RELAXATION, h=0.2, y=None, method=GAUSS, **newton):
+    y = normal(4, 3, seed=2) if y is None else y
+    state = (y,) * len(field.blocks)
+    return prepared(method, field, h, newton=Newton(**newton))(state, torch.zeros_like(y))
+
+
+def test_the_number_of_right_digits_doubles():
+    """‖k^(n+1) − k‖ ≤ C ‖k^(n) − k‖² with a C that does not grow, from the first iterations on."""
+    solved = report().state[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        gaps = [
+            float((report(max_iterations=n, on_failure="warn", tolerance=1e-15).state[0] - solved).abs().max())
+            for n in (1, 2, 3)
+        ]
+    assert gaps[0] < 1 and gaps[1] < 1e-1 * gaps[0] and gaps[2] < gaps[1] ** 1.7
+
+
+def test_the_residual_is_that_of_the_stage_equations_and_is_at_rounding():
+    """h (k − f(Y)) put together anew for implicit midpoint, k = (y₁ − y₀)/h, Y = (y₀ + y₁)/2."""
+    y0, h = normal(4, 3, seed=2), 0.2
+    for tolerance in (None, 1e-3):
+        found = report(y=y0, h=h, method=tableaus.IMPLICIT_MIDPOINT, tolerance=tolerance)
+        (y1,) = found.state
+        (slope,) = RELAXATION(((y0 + y1) / 2,), torch.zeros_like(y0))
+        expected = (y1 - y0 - h * slope).abs().amax(-1)
+        torch.testing.assert_close(found.residual, expected, rtol=1e-9, atol=1e-15)
+        assert found.converged.all() and found.residual.shape == (4,)
+        assert float(found.residual.max()) < (1e-15 if tolerance is None else 1e-6)  # about the tolerance squared
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [1, 8, 128])
+def test_the_default_tolerance_can_be_reached_in_every_dtype_and_size(dtype: torch.dtype, size: int):
+    """32 √N eps, with N = 2 · size unknowns, while the residual is a sum of that many roundings; weights of h L ≈ 4."""
+    field = Relaxation(2 * normal(size, size, seed=3).to(dtype) / math.sqrt(size), torch.ones(size, dtype=dtype))
+    found = report(field, h=1.0, y=normal(4, size, seed=4).to(dtype))
+    assert found.converged.all() and found.iterations <= 9 and found.state[0].dtype == dtype
+    assert float(found.residual.max()) < 32 * math.sqrt(2 * size) * torch.finfo(dtype).eps
+
+
+def test_a_rest_point_at_zero_is_found_although_all_sizes_are_zero():
+    found = report(y=torch.zeros(2, 3, dtype=F64))
+    assert found.converged.all() and found.iterations == 1 and not found.state[0].any()
+
+
+def test_slopes_that_cancel_do_not_ask_for_more_digits_than_there_are():
+    """f(y) = ¹/₃ + tanh(y) − tanh(artanh(¹/₃) + …) is 0 up to rounding at y = 0, where |y| = |k| = 0."""
+
+    class Cancelling(Relaxation):
+        def __call__(self, state: State, drive: Tensor) -> State:
+            (y,) = state
+            return (torch.tanh(y + 0.3) - math.tanh(0.3) * (1 + 2**-52) + torch.sin(y) * 0.1,)
+
+        def jacobian(self, state: State, drive: Tensor) -> Tensor:
+            (y,) = state
+            return torch.diag_embed(1 - torch.tanh(y + 0.3) ** 2 + 0.1 * torch.cos(y))
+
+    field = Cancelling(RELAXATION.W, RELAXATION.decay)
+    assert report(field, y=torch.zeros(2, 3, dtype=F64)).converged.all()
+
+
+# --- damping
+
+
+class Steep(Relaxation):
+    """y' = −50 arctan(y): an undamped Newton iteration far from the root overshoots more each time."""
+
+    def __call__(self, state: State, drive: Tensor) -> State:
+        return (-50 * torch.atan(state[0]),)
+
+    def jacobian(self, state: State, drive: Tensor) -> Tensor:
+        return torch.diag_embed(-50 / (1 + state[0] ** 2))
+
+
+def test_an_iteration_that_overshoots_is_damped_and_converges():
+    """Implicit Euler, y₁ + 50 h arctan y₁ = y₀, has one solution for every h; without halvings it is not found."""
+    field, y0, h = Steep(RELAXATION.W, RELAXATION.decay), torch.tensor([[15.0, -1.0, 6.0]], dtype=F64), 1.0
+    found = report(field, h=h, y=y0, method=tableaus.get("implicit euler"))
+    (y1,) = found.state
+    assert found.converged.all() and found.iterations < 20
+    torch.testing.assert_close(y1 + 50 * h * torch.atan(y1), y0, rtol=1e-13, atol=1e-13)
+    with pytest.raises(ConvergenceError):
+        report(field, h=h, y=y0, method=tableaus.get("implicit euler"), max_halvings=0)
+
+
+@pytest.mark.parametrize("name", ["implicit euler", "gauss 2", "radau iia 2"])
+def test_algebraically_stable_methods_on_a_monotone_field_are_solved_for_every_step_size(name: str):
+    """Their stage equations have one solution for all h, Hairer & Wanner 1996, Theorem IV.14.3; here h L is up to 10⁴."""
+    field = Monotone(normal(6, 6, seed=5) * 4)
+    y = normal(8, 6, seed=6)
+    for h in (0.1, 1.0, 10.0):
+        found = prepared(tableaus.get(name), field, h)((y,), normal(8, 6, seed=7))
+        assert found.converged.all() and h * field.constants().lipschitz > 10
+
+
+# --- samples on their own
+
+
+def test_a_sample_does_not_depend_on_how_long_others_iterate():
+    """A hard sample and an easy one: what has converged is not touched again."""
+    field = Steep(RELAXATION.W, RELAXATION.decay)
+    easy, hard = torch.full((1, 3), 0.1, dtype=F64), torch.full((1, 3), 40.0, dtype=F64)
+    together = report(field, y=torch.cat((easy, hard)))
+    alone = report(field, y=easy)
+    assert alone.iterations < together.iterations
+    assert torch.equal(together.state[0][:1], alone.state[0])
+
+
+def test_neurons_that_do_not_interact_converge_on_their_own():
+    field = Pendulum(torch.ones(3, dtype=F64))
+    y = torch.tensor([[0.01, 1.0, 0.01]], dtype=F64)
+    together = report(field, y=y, h=0.4)
+    alone = prepared(GAUSS, Pendulum(torch.ones(1, dtype=F64)), 0.4)((y[:, :1],) * 2, torch.zeros(1, 1, dtype=F64))
+    assert alone.iterations < together.iterations
+    assert torch.equal(together.state[0][:, :1], alone.state[0])
+
+
+def test_each_neuron_has_its_own_step():
+    field = Pendulum(torch.ones(3, dtype=F64))
+    y = torch.tensor([[0.3, 0.3, 0.3]], dtype=F64)
+    together = report(field, y=y, h=torch.tensor([0.1, 0.2, 0.3], dtype=F64)).state
+    for i, h in enumerate((0.1, 0.2, 0.3)):
+        for block, alone in zip(together, report(field, y=y, h=h).state, strict=True):
+            torch.testing.assert_close(block[:, i], alone[:, i], rtol=0, atol=1e-15)
+
+
+# --- failures
+
+
+class Rootless(Relaxation):
+    """y' = (1 + y²)/h: the equation of implicit Euler, k = (1 + (y + h k)²)/h, has no real solution for h = 1."""
+
+    def __call__(self, state: State, drive: Tensor) -> State:
+        return (1 + state[0] ** 2,)
+
+    def jacobian(self, state: State, drive: Tensor) -> Tensor:
+        return torch.diag_embed(2 * state[0])
+
+
+def test_an_equation_without_solution_is_an_error_that_names_the_worst_sample():
+    y = torch.tensor([[-1.0] * 3, [1.0] * 3, [2.0] * 3], dtype=F64)
+    euler = tableaus.get("implicit euler")
+    with pytest.raises(ConvergenceError) as caught:
+        report(Rootless(RELAXATION.W, RELAXATION.decay), h=1.0, y=y, method=euler)
+    text = str(caught.value)
+    assert 'Tableau "implicit euler" on the field Rootless: the stage equations of 2 of 3 samples' in text
+    for part in ("the worst is sample 2", "(tolerance 1.23e-14", "h L = 11", "smaller step size", 'on_failure="warn"'):
+        assert part in text, text
+
+
+def test_a_warning_leaves_the_other_samples_as_they_are():
+    y = torch.tensor([[-1.0] * 3, [1.0] * 3], dtype=F64)
+    field, euler = Rootless(RELAXATION.W, RELAXATION.decay), tableaus.get("implicit euler")
+    with pytest.warns(ConvergenceWarning, match="1 of 2 samples"):
+        found = report(field, h=1.0, y=y, method=euler, on_failure="warn")
+    assert found.converged.tolist() == [True, False] and found.residual[1] > 0.1
+    torch.testing.assert_close(found.state[0][0], torch.zeros(3, dtype=F64), rtol=0, atol=1e-7)  # a double root
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_what_is_not_finite_has_not_converged(value: float):
+    y = normal(4, 3, seed=2)
+    y[3, 1] = value
+    with pytest.raises(ConvergenceError, match=r"1 of 4 samples.*the worst is sample 3"):
+        report(y=y)
+
+
+def test_a_singular_matrix_is_a_failure_and_not_an_exception_of_torch():
+    """Implicit Euler on y' = y with h = 1: y₁ (1 − h) = y₀."""
+    field = Relaxation(torch.zeros(1, 1, dtype=F64), -torch.ones(1, dtype=F64))
+    with pytest.raises(ConvergenceError, match="1 of 1 samples"):
+        report(field, h=1.0, y=torch.ones(1, 1, dtype=F64), method=tableaus.get("implicit euler"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": 0.0}, "tolerance is 0.0"),
+        ({"tolerance": math.inf}, "tolerance is inf"),
+        ({"max_iterations": 0}, "max_iterations is 0, but it counts. Give an int of at least 1"),
+        ({"max_iterations": True}, "max_iterations is True"),
+        ({"max_halvings": -1}, "max_halvings is -1"),
+        ({"on_failure": "ignore"}, 'on_failure is \'ignore\'. Write "raise" or "warn"'),
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict, message: str):
+    with pytest.raises(ValueError, match=message):
+        Newton(**options)
