@@ -19,12 +19,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from odernn import cells, executions, families, fields, integrators, recurrence, tableau_files, tableaus
     from odernn.adjoints import adjoint, composition, symmetry, symplectic_conjugate, transpose
+    from odernn.cells.antisymmetric import AntisymmetricRNN
+    from odernn.cells.arnn_1_2 import ARNN12
+    from odernn.cells.arnn_2_2 import ARNN22
+    from odernn.cells.cornn import CoRNN
+    from odernn.cells.integrator import IntegratorRNN
+    from odernn.cells.odernn import ODERNN, MatrixTableau
+    from odernn.cells.scornn import ScoRNN
     from odernn.cells.unicornn import UnICORNN
     from odernn.certificate import Certificate
     from odernn.fact_sheet import facts
     from odernn.fields.oscillator import Oscillator
+    from odernn.guarantees import Guarantees, guarantees_of
     from odernn.nonlinear_stability import algebraic_stability, an_stability, b_stability, bn_stability, burrage_butcher
     from odernn.order_conditions import embedded_order, first_same_as_last, order, principal_error, stiff_accuracy
+    from odernn.orthogonal import ScaledCayley, scaled_cayley, scaled_cayley_inverse
+    from odernn.realisations import as_odernn
     from odernn.reducibility import are_equivalent, dj_reduction, hs_reduction, reduction
     from odernn.simplifying_assumptions import quadrature_order, stage_order
     from odernn.stability import (
@@ -40,19 +50,83 @@ if TYPE_CHECKING:
     from odernn.tableau import ButcherTableau, Composition, PartitionedTableau, Q, Source
 
 __all__ = [
-    "ButcherTableau", "Certificate", "Composition", "Oscillator", "PartitionedTableau", "Q", "Source", "UnICORNN",
-    "__version__", "a_stability", "adjoint", "algebraic_stability", "an_stability", "are_equivalent", "b_stability",
-    "bn_stability", "burrage_butcher", "cells", "composition", "dj_reduction", "embedded_order", "executions",
-    "facts", "families", "fields", "first_same_as_last", "hs_reduction", "i_stability",
-    "imaginary_stability_interval", "integrators", "l_stability", "limit_at_infinity", "order", "principal_error",
-    "quadrature_order", "real_stability_interval", "recurrence", "reduction", "stability_function", "stage_order",
-    "stiff_accuracy", "symmetry", "symplectic_conjugate", "symplecticity", "tableau_files", "tableaus", "transpose",
+    "ARNN12",
+    "ARNN22",
+    "ODERNN",
+    "AntisymmetricRNN",
+    "ButcherTableau",
+    "Certificate",
+    "CoRNN",
+    "Composition",
+    "Guarantees",
+    "IntegratorRNN",
+    "MatrixTableau",
+    "Oscillator",
+    "PartitionedTableau",
+    "Q",
+    "ScaledCayley",
+    "ScoRNN",
+    "Source",
+    "UnICORNN",
+    "__version__",
+    "a_stability",
+    "adjoint",
+    "algebraic_stability",
+    "an_stability",
+    "are_equivalent",
+    "as_odernn",
+    "b_stability",
+    "bn_stability",
+    "burrage_butcher",
+    "cells",
+    "composition",
+    "dj_reduction",
+    "embedded_order",
+    "executions",
+    "facts",
+    "families",
+    "fields",
+    "first_same_as_last",
+    "guarantees_of",
+    "hs_reduction",
+    "i_stability",
+    "imaginary_stability_interval",
+    "integrators",
+    "l_stability",
+    "limit_at_infinity",
+    "order",
+    "principal_error",
+    "quadrature_order",
+    "real_stability_interval",
+    "recurrence",
+    "reduction",
+    "scaled_cayley",
+    "scaled_cayley_inverse",
+    "stability_function",
+    "stage_order",
+    "stiff_accuracy",
+    "symmetry",
+    "symplectic_conjugate",
+    "symplecticity",
+    "tableau_files",
+    "tableaus",
+    "transpose",
 ]  # fmt: skip
 
 _NAMES = {
     "odernn.tableau": ("ButcherTableau", "Composition", "PartitionedTableau", "Q", "Source"),
     "odernn.certificate": ("Certificate",),
     "odernn.fields.oscillator": ("Oscillator",),
+    "odernn.guarantees": ("Guarantees", "guarantees_of"),
+    "odernn.orthogonal": ("ScaledCayley", "scaled_cayley", "scaled_cayley_inverse"),
+    "odernn.realisations": ("as_odernn",),
+    "odernn.cells.antisymmetric": ("AntisymmetricRNN",),
+    "odernn.cells.arnn_1_2": ("ARNN12",),
+    "odernn.cells.arnn_2_2": ("ARNN22",),
+    "odernn.cells.cornn": ("CoRNN",),
+    "odernn.cells.integrator": ("IntegratorRNN",),
+    "odernn.cells.odernn": ("ODERNN", "MatrixTableau"),
+    "odernn.cells.scornn": ("ScoRNN",),
     "odernn.cells.unicornn": ("UnICORNN",),
     "odernn.fact_sheet": ("facts",),
     "odernn.order_conditions": ("embedded_order", "first_same_as_last", "order", "principal_error", "stiff_accuracy"),

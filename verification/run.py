@@ -50,7 +50,7 @@ _MEASURING = (
     "claim.py",
     "witness.py",
 )
-_CALLED = ("bounds", "published.py", "recurrence.py", "executions", "cells", "fields", "integrators")
+_CALLED = ("autocast.py", "bounds", "published.py", "recurrence.py", "executions", "cells", "fields", "integrators")
 _JUDGING = (
     "ratios.py",
     "refute.py",

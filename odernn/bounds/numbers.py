@@ -32,6 +32,11 @@ class Numbers(Protocol):
 
     def sqrt(self, x: Any) -> Any: ...
 
+    def root_of_positive_part(self, x: Any) -> Any:
+        """√max(x, 0); of a ball that contains zero, a ball that contains zero."""
+
+    def asinh(self, x: Any) -> Any: ...
+
     def cos(self, x: Any) -> Any: ...
 
     def tanh(self, x: Any) -> Any: ...
@@ -65,6 +70,12 @@ class Floats:
 
     def sqrt(self, x: Any) -> Any:
         return np.sqrt(x)
+
+    def root_of_positive_part(self, x: Any) -> Any:
+        return np.sqrt(np.maximum(x, 0.0))
+
+    def asinh(self, x: Any) -> Any:
+        return np.arcsinh(x)
 
     def cos(self, x: Any) -> Any:
         return np.cos(x)
@@ -106,6 +117,14 @@ class Balls:
 
     def sqrt(self, x: Any) -> Any:
         return x.sqrt()
+
+    def root_of_positive_part(self, x: Any) -> Any:
+        if x >= 0 or not x.is_finite():
+            return x.sqrt()
+        return flint.arb(0).union(flint.arb(x.upper()).sqrt()) if x.upper() > 0 else flint.arb(0)
+
+    def asinh(self, x: Any) -> Any:
+        return x.asinh()
 
     def cos(self, x: Any) -> Any:
         return x.cos()

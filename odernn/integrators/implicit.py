@@ -183,7 +183,7 @@ class _Solution(torch.autograd.Function):
         needed = ctx.needs_input_grad[2:]
         with torch.enable_grad():
             # New nodes for the leaves: k depends on them, too, and that part is in the multiplier already.
-            own = [leaf.view_as(leaf) if need else leaf for leaf, need in zip(leaves, needed, strict=True)]
+            own = [leaf for leaf, need in zip(leaves, needed, strict=True)]
             slopes = equations.with_leaves(own).slopes(k)
         wanted = [leaf for leaf, need in zip(own, needed, strict=True) if need]
         found = iter(

@@ -240,23 +240,23 @@ def unrolled(method, field: Field, leaves: list[Tensor]) -> State:
     blocks, stages = len(field.blocks), method.stages
     state, drives, (h, *weights) = leaves[:blocks], leaves[blocks : blocks + stages], leaves[blocks + stages :]
     own = field.with_tensors(dict(zip(field.tensors(), weights, strict=True)))
-    tables = [[torch.tensor(array) for array in table] for table in halves(method.name)]
+    tables = [[torch.tensor(array) for array in table] for table in halves(method.name)][:blocks]
     k = [torch.zeros(stages, *block.shape, dtype=F64) for block in state]
     x = torch.stack(drives)
     for _ in range(60):
-        Y = tuple(
-            y + h * torch.einsum("ij,j...->i...", A, own_k) for y, (A, _), own_k in zip(state, tables, k, strict=True)
-        )
-        k = list(own(Y, x))
-    return tuple(
-        y + h * torch.einsum("i,i...->...", b, own_k) for y, (_, b), own_k in zip(state, tables, k, strict=True)
-    )
+        rows = zip(state, tables, k, strict=True)
+        k = list(own(tuple(y + h * torch.einsum("ij,j...->i...", A, slope) for y, (A, _), slope in rows), x))
+    rows = zip(state, tables, k, strict=True)
+    return tuple(y + h * torch.einsum("i,i...->...", b, slope) for y, (_, b), slope in rows)
+
+
+def weighted(new_state: State) -> Tensor:
+    """A sum with unequal weights of all components of y₁ and z₁."""
+    return sum((normal(*block.shape, seed=50 + i) * block).sum() for i, block in enumerate(new_state))
 
 
 def gradient(new_state: State, leaves: list[Tensor]) -> list[Tensor]:
-    """Of a sum with unequal weights of y₁ and z₁."""
-    total = sum((normal(*block.shape, seed=50 + i) * block).sum() for i, block in enumerate(new_state))
-    return list(torch.autograd.grad(total, leaves))
+    return list(torch.autograd.grad(weighted(new_state), leaves))
 
 
 @pytest.mark.parametrize("field", ["oscillator", "pendulum", "relaxation", "damped", "linear"])
@@ -276,13 +276,9 @@ def test_first_and_second_derivatives_are_those_of_finite_differences(name: str,
     if name in PAIRS and len(FIELDS[field].blocks) < 2:
         return
     leaves = leaves_of(FIELDS[field], tableaus.get(name).stages, h=5 * NEURONS)
-    weights = [normal(2, 3, seed=60 + i) for i in range(len(FIELDS[field].blocks))]
 
     def total(*leaves: Tensor) -> Tensor:
-        return sum(
-            (w * block).sum()
-            for w, block in zip(weights, run(tableaus.get(name), FIELDS[field], list(leaves)), strict=True)
-        )
+        return weighted(run(tableaus.get(name), FIELDS[field], list(leaves)))
 
     assert torch.autograd.gradcheck(total, leaves, rtol=1e-7, atol=1e-8, fast_mode=True)
     assert torch.autograd.gradgradcheck(total, leaves, rtol=1e-6, atol=1e-7, fast_mode=True)

@@ -1,0 +1,123 @@
+"""Lower bounds on the growth rate: periodic inputs that alternate between the two extreme stiffnesses.
+
+thm-J (b), (d) of docs/derivations/jacobian_products.md: the rate over all inputs is the logarithm of the joint spectral
+radius of B(κ₋) and B(κ₊), so every word in the two matrices bounds it from below. A word (p, q) is p steps at κ₋ and
+q at κ₊, B(κ₋)^p B(κ₊)^q, repeated; with p about a quarter period of each it drives the neuron at resonance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from odernn.bounds import forms, jacobian
+from odernn.bounds.numbers import FLOATS, Numbers
+
+
+def _chebyshev(trace: Any, growth: Any, steps: int) -> tuple[Any, Any]:
+    """U_{p-2}/g^{p-1} and U_{p-1}/g^{p-1} at trace/2, p = steps ≥ 1: B^p = U_{p-1}B − U_{p-2}I for det B = 1."""
+    before, now = 0 * trace, 1 + 0 * trace
+    for _ in range(steps - 1):
+        before, now = now / growth, trace * now / growth - before / growth
+    return before, now
+
+
+def word_rate(
+    *, kappa_low: Any, kappa_high: Any, step_size: Any, low_steps: int, high_steps: int, numbers: Numbers = FLOATS
+) -> Any:
+    """log of the spectral radius of B(κ₋)^p B(κ₊)^q, divided by p + q: a lower bound on the rate.   thm-J (b)
+
+    p = ``low_steps`` ≥ 1, q = ``high_steps`` ≥ 1. Zero where the word rotates. Balls enclose it.
+    """
+    square = step_size * step_size
+    first, second = 2 - square * kappa_low, 2 - square * kappa_high
+    g, k = numbers.growth(first), numbers.growth(second)
+    before, now = _chebyshev(first, g, low_steps)
+    other_before, other_now = _chebyshev(second, k, high_steps)
+    product = 2 - 2 * square * (kappa_low + kappa_high) + square * square * kappa_low * kappa_high
+    trace = now * other_now * product - now * other_before * first - before * other_now * second
+    trace = trace + 2 * before * other_before
+    log_scale = (low_steps - 1) * numbers.log(g + 0 * trace) + (high_steps - 1) * numbers.log(k + 0 * trace)
+    floor = numbers.exp(-log_scale)  # one, in the scaled units
+    discriminant = numbers.root_of_positive_part(trace * trace / 4 - floor * floor)
+    radius = numbers.maximum(numbers.absolute(trace) / 2 + discriminant, floor)
+    return (numbers.log(radius) + log_scale) / (low_steps + high_steps)
+
+
+def best_word(
+    *, kappa_low: float, kappa_high: float, step_size: float, around: int = 3, longest: int = 4000
+) -> tuple[int, int]:
+    """(p, q) of the fastest word among those within ``around`` of a quarter period of each matrix. Floats.
+
+    A matrix that does not rotate is tried with 1 .. 2 · around steps. A quarter period longer than ``longest`` steps is
+    cut off there: any word gives a valid lower bound.
+    """
+    ranges = [_near_quarter(kappa, step_size, around, longest) for kappa in (kappa_low, kappa_high)]
+    pairs = [(p, q) for p in ranges[0] for q in ranges[1]]
+    rates = [
+        float(word_rate(kappa_low=kappa_low, kappa_high=kappa_high, step_size=step_size, low_steps=p, high_steps=q))
+        for p, q in pairs
+    ]
+    return pairs[int(np.argmax(rates))]
+
+
+def _near_quarter(kappa: float, step_size: float, around: int, longest: int) -> range:
+    quarter = kappa * step_size * step_size / 4
+    if not 0 < quarter < 1:
+        return range(1, 2 * around + 1)
+    centre = min(round(math.pi / 2 / (2 * math.asin(math.sqrt(quarter)))), longest)
+    return range(max(1, centre - around), centre + around + 1)
+
+
+def duration_rate(
+    *, kappa_low: Any, kappa_high: Any, low_time: Any, high_time: Any, numbers: Numbers = FLOATS
+) -> Any:
+    """The rate per unit effective time, h → 0, of t₁ at κ₋ then t₂ at κ₊, repeated; 0 < κ₋ < κ₊.   thm-J (d)
+
+    arccosh |cos ω₁t₁ cos ω₂t₂ − ½(ω₁/ω₂ + ω₂/ω₁) sin ω₁t₁ sin ω₂t₂| / (t₁ + t₂), ω_i = √κ_i; zero if that is ≤ 1.
+    """
+    first, second = numbers.sqrt(kappa_low), numbers.sqrt(kappa_high)
+    quarter = numbers.pi() / 2
+    cosines = numbers.cos(first * low_time) * numbers.cos(second * high_time)
+    sines = numbers.cos(first * low_time - quarter) * numbers.cos(second * high_time - quarter)
+    half_trace = numbers.absolute(cosines - (first / second + second / first) / 2 * sines)
+    return 2 * numbers.asinh(numbers.root_of_positive_part((half_trace - 1) / 2)) / (low_time + high_time)
+
+
+def quarter_period_rate(*, kappa_low: Any, kappa_high: Any, numbers: Numbers = FLOATS) -> Any:
+    """|log(ω₂/ω₁)| / ((π/2)(1/ω₁ + 1/ω₂)): ``duration_rate`` at a quarter period of each.   thm-J (d)
+
+    For κ± = α and α + w with w → 0 it tends to |w| / (2π√α).
+    """
+    first, second = numbers.sqrt(kappa_low), numbers.sqrt(kappa_high)
+    logs = numbers.absolute(numbers.log(kappa_high) - numbers.log(kappa_low)) / 2
+    return logs / (numbers.pi() / 2 * (1 / first + 1 / second))
+
+
+def rate(*, alpha: float, w: float, step_size: float) -> jacobian.Rate:
+    """The growth rate of one neuron over all inputs, from both sides, in float64.   thm-J (b)-(e)
+
+    ``lower`` is the best of the two constant inputs and of ``best_word``; ``upper`` is that of the best form.
+    """
+    low, high = alpha + min(w, 0.0), alpha + max(w, 0.0)
+    ends = {"kappa_low": low, "kappa_high": high}
+    form = float(forms.best_form(**ends, step_size=step_size))
+    upper = float(jacobian.rate_bound(**ends, form=form, step_size=step_size))
+    constants = {
+        f"constant κ = {kappa:.4g}": float(jacobian.constant_rate(kappa=kappa, step_size=step_size))
+        for kappa in (low, high)
+    }
+    decided = [
+        decides(kappa_low=low, kappa_high=high, step_size=step_size)
+        for decides in (jacobian.saddle_decides, jacobian.stiffness_decides)
+    ]
+    if any(decided):
+        because = max(constants, key=lambda name: constants[name])
+        return jacobian.Rate(constants[because], constants[because], form, True, because)
+    p, q = best_word(kappa_low=low, kappa_high=high, step_size=step_size)
+    found = float(word_rate(**ends, step_size=step_size, low_steps=p, high_steps=q))
+    lowers = constants | {f"word ({p}, {q})": found}
+    because = max(lowers, key=lambda name: lowers[name])
+    return jacobian.Rate(lowers[because], upper, form, False, because)
