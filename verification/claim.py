@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odernn.bounds.numbers import Exact, Numbers
 from odernn.tableau import Source
 from verification.system import UNICORNN, System
+
+if TYPE_CHECKING:
+    from verification.question import Question
 
 QUANTITIES = ("position", "momentum")
 NORMS = ("max", "euclidean")
@@ -136,8 +139,19 @@ class Registered:
     digest: str
 
 
+@dataclass(frozen=True)
+class RegisteredQuestion:
+    """A question and where it came from; ``digest`` as of a claim."""
+
+    question: Question
+    path: Path
+    digest: str
+
+
 class Registry:
-    """All claims by id, from the package's folder and any extra folders. Ids and slugs are unique.
+    """All claims and questions by id, from the package's folder and any extra folders. Ids and slugs are unique.
+
+    Iteration is over the claims; ``questions`` are the others.
 
     >>> Registry().get("icml-C.1").claim.source.key
     'icml'
@@ -145,6 +159,7 @@ class Registry:
 
     def __init__(self, extra: tuple[Path, ...] = ()) -> None:
         self._by_id: dict[str, Registered] = {}
+        self._questions: dict[str, RegisteredQuestion] = {}
         self._by_slug: dict[str, str] = {}
         self._systems = {UNICORNN.name: UNICORNN}
         for folder in (Path(__file__).parent / "claims", *extra):
@@ -158,16 +173,22 @@ class Registry:
     def _add_file(self, path: Path, read: list[Path]) -> None:
         digest = hashlib.sha256(b"\0".join([path.name.encode(), *(each.read_bytes() for each in read)])).hexdigest()
         module = _load(path, digest)
-        claims = getattr(module, "CLAIMS", None)
-        if not isinstance(claims, tuple) or not all(isinstance(claim, Claim) for claim in claims):
-            raise ClaimError(f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...). See docs/adding.md.')
+        claims, questions = _exported(module, path)
         for claim in claims:
             self._check_system(claim, path)
-            for known, key in ((self._by_id, claim.id), (self._by_slug, claim.slug)):
-                if key in known:
-                    raise ClaimError(f'Claim "{claim.id}" in "{path}": the name "{key}" is taken. Choose another id.')
+            self._name(claim.id, claim.slug, "Claim", path)
             self._by_id[claim.id] = Registered(claim, path, digest)
-            self._by_slug[claim.slug] = claim.id
+        for question in questions:
+            self._name(question.id, question.slug, "Question", path)
+            self._questions[question.id] = RegisteredQuestion(question, path, digest)
+
+    def _name(self, identifier: str, short: str, kind: str, path: Path) -> None:
+        """Take the id and the slug, or say that one of them is taken."""
+        taken = {*self._by_id, *self._questions}
+        for known, key in ((taken, identifier), (self._by_slug, short)):
+            if key in known:
+                raise ClaimError(f'{kind} "{identifier}" in "{path}": the name "{key}" is taken. Choose another id.')
+        self._by_slug[short] = identifier
 
     def _check_system(self, claim: Claim, path: Path) -> None:
         """Searches find a system by its name, certificates by the claim: one name must mean one system."""
@@ -190,15 +211,49 @@ class Registry:
             raise ClaimError(f'No claim file brings a system named "{name}". Known are {", ".join(self._systems)}.')
         return self._systems[name]
 
+    def questions(self) -> Iterator[RegisteredQuestion]:
+        """All questions, in the order of their files."""
+        return iter(self._questions.values())
+
     def get(self, name: str) -> Registered:
         """The claim with this id or slug; ClaimError with the nearest id otherwise."""
-        if name in self._by_id:
-            return self._by_id[name]
+        found = self.find(name)
+        if isinstance(found, RegisteredQuestion):
+            raise ClaimError(f'"{name}" is a question, with checks of its own, and no bound on hidden states.')
+        return found
+
+    def get_question(self, name: str) -> RegisteredQuestion:
+        """The question with this id or slug; ClaimError otherwise."""
+        found = self.find(name)
+        if isinstance(found, Registered):
+            raise ClaimError(f'"{name}" is a bound on hidden states, and no question with checks of its own.')
+        return found
+
+    def find(self, name: str) -> Registered | RegisteredQuestion:
+        """The claim or question with this id or slug; ClaimError with the nearest id otherwise."""
+        known: dict[str, Registered | RegisteredQuestion] = {**self._by_id, **self._questions}
+        if name in known:
+            return known[name]
         if slug(name) in self._by_slug and name:
-            return self._by_id[self._by_slug[slug(name)]]
+            return known[self._by_slug[slug(name)]]
         near = difflib.get_close_matches(slug(name), self._by_slug, n=1, cutoff=0.0)
         hint = f' Did you mean "{self._by_slug[near[0]]}"?' if near else ""
         raise ClaimError(f'Unknown claim "{name}".{hint} `odernn claims` lists all of them.')
+
+
+def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[Question, ...]]:
+    """What a file exports: ``CLAIMS``, ``QUESTIONS`` or both."""
+    from verification.question import Question  # which is about claims, too
+
+    claims, questions = getattr(module, "CLAIMS", ()), getattr(module, "QUESTIONS", ())
+    for name, kind, values in (("CLAIMS", Claim, claims), ("QUESTIONS", Question, questions)):
+        if not isinstance(values, tuple) or not all(isinstance(value, kind) for value in values):
+            raise ClaimError(
+                f'Claim file "{path}": {name} is no tuple ({kind.__name__}(...), ...). See docs/adding.md.'
+            )
+    if not claims and not questions:
+        raise ClaimError(f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...). See docs/adding.md.')
+    return claims, questions
 
 
 def _load(path: Path, digest: str) -> ModuleType:

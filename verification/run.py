@@ -10,7 +10,7 @@ import hashlib
 import importlib.metadata
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 
 import odernn
 from verification import engine
-from verification.claim import Registered, Registry
+from verification.claim import Registered, RegisteredQuestion, Registry
 from verification.controls import CONTROL_POINTS
 from verification.domains import (
     BUDGETS,
@@ -32,6 +32,7 @@ from verification.domains import (
     printed_point,
     printed_rows,
 )
+from verification.question import Case
 from verification.store import Store
 from verification.system import UNICORNN
 from verification.verdict import ERROR, Judgement
@@ -51,6 +52,20 @@ _MEASURING = (
     "witness.py",
 )
 _CALLED = ("autocast.py", "bounds", "published.py", "recurrence.py", "executions", "cells", "fields", "integrators")
+_ASKING = (
+    "question.py",
+    "answer.py",
+    "counterexample.py",
+    "verdict.py",
+    "instance.py",
+    "system.py",
+    "domains.py",
+    "claim.py",
+    "adversary",
+    "measure",
+    "tasks",
+    "certify",
+)
 _JUDGING = (
     "ratios.py",
     "refute.py",
@@ -149,8 +164,7 @@ def _measuring_job(spec: dict[str, Any], source: str) -> Job:
 
 def plan(settings: Settings, registry: Registry) -> Plan:
     """All jobs of the settings. Claims keep the registry's order unless named; the table's order follows it."""
-    chosen = [registry.get(name) for name in settings.claims] if settings.claims else list(registry)
-    chosen = list({registered.claim.id: registered for registered in chosen}.values())
+    chosen, questions = _chosen(settings, registry)
     budget = BUDGETS[settings.budget]
     measuring: dict[str, Job] = {}
     judging: list[Job] = []
@@ -181,7 +195,28 @@ def plan(settings: Settings, registry: Registry) -> Plan:
                 in_range = {"kind": "measure", "row": row, "input": "range", **base}
                 needs |= {"data": [need(data, source)], "range": [need(in_range, source)]}
             judging.append(_judge_job(registered, domain, layer, points, needs))
+    judging += [_question_job(each, case, base) for each in questions for case in each.question.cases]
     return Plan(settings, tuple(measuring.values()), tuple(judging))
+
+
+def _chosen(settings: Settings, registry: Registry) -> tuple[list[Registered], list[RegisteredQuestion]]:
+    """The claims and the questions that the settings name, each once; all of them if they name none."""
+    if not settings.claims:
+        return list(registry), list(registry.questions())
+    found = {id(each): each for each in map(registry.find, settings.claims)}.values()
+    return (
+        [each for each in found if isinstance(each, Registered)],
+        [each for each in found if isinstance(each, RegisteredQuestion)],
+    )
+
+
+def _question_job(registered: RegisteredQuestion, case: Case, base: dict[str, Any]) -> Job:
+    question = registered.question
+    spec = {
+        "kind": "question", "claim": question.id, "version": question.version, "domain": case.domain,
+        "quantity": case.quantity, **base,
+    }  # fmt: skip
+    return Job(_key(spec, registered.digest + _source_digest(_ASKING)), spec)
 
 
 def _cells(budget_name: str) -> Iterator[tuple[str, int, tuple[SearchPoint, ...], str | None]]:
@@ -219,6 +254,8 @@ def judge_one(job: Job, store_path: str, claims_dirs: tuple[str, ...]) -> list[d
     from verification.judge import judge
     from verification.ratios import Evidence, trial_from_plain
 
+    if job.kind == "question":
+        return _answer_one(job, claims_dirs)
     registry = Registry(tuple(Path(folder) for folder in claims_dirs))
     claim = registry.get(job.spec["claim"]).claim
     points = tuple(point_from_plain(plain) for plain in job.spec["points"])
@@ -246,6 +283,17 @@ def judge_one(job: Job, store_path: str, claims_dirs: tuple[str, ...]) -> list[d
     return [judgement.to_plain() for judgement in judge(claim, evidence)]
 
 
+def _answer_one(job: Job, claims_dirs: tuple[str, ...]) -> list[dict[str, Any]]:
+    import torch
+
+    from verification.answer import answer
+
+    torch.set_num_threads(1)
+    question = Registry(tuple(Path(folder) for folder in claims_dirs)).get_question(job.spec["claim"]).question
+    case = question.case(job.spec["domain"], job.spec["quantity"])
+    return [answer(question, case, BUDGETS[job.spec["budget"]], job.seed).to_plain()]
+
+
 def _of_layer(store: Store, keys: list[str] | None, layer: int) -> dict[str, Any]:
     """{"<quantity>/<norm>": envelope} of one layer from a measure job."""
     if not keys:
@@ -256,8 +304,13 @@ def _of_layer(store: Store, keys: list[str] | None, layer: int) -> dict[str, Any
 
 def _error_cells(job: Job, because: str, claims_dirs: tuple[str, ...]) -> list[dict[str, Any]]:
     """What a judge job leaves that could not judge: one cell a part of its claim, with the verdict ``error``."""
+    from verification.answer import blank_of
     from verification.ratios import reading_of
 
+    if job.kind == "question":
+        question = Registry(tuple(Path(folder) for folder in claims_dirs)).get_question(job.spec["claim"]).question
+        blank = blank_of(question, question.case(job.spec["domain"], job.spec["quantity"]))
+        return [replace(blank, because=because).to_plain()]
     claim = Registry(tuple(Path(folder) for folder in claims_dirs)).get(job.spec["claim"]).claim
     domain = job.spec["domain"]
     cells = [
@@ -307,7 +360,7 @@ def _do(
         job = by_key[outcome.key][0]
         data: Any = {"error": outcome.error}
         arrays: dict[str, np.ndarray] = {}
-        if job.kind == "judge":
+        if job.kind in ("judge", "question"):
             data = _error_cells(job, outcome.error, claims_dirs) if outcome.error else outcome.value
         elif not outcome.error:
             data, arrays = outcome.value.data, outcome.value.arrays

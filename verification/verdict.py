@@ -53,7 +53,9 @@ class Judgement:
     ``slack`` = log10(bound) − log10(worst) at ``critical_step``, the n at which worst/bound is largest, of the trial at
     ``point``. ``log_bound`` and ``log_exact`` (thm-S) belong to ``step``: N, and then ``log_worst`` is the largest
     value over n ≤ N; or, if refuted, the violated n of the witness. ``log_data`` and ``log_range`` are the largest
-    values over n on real input and on the worst input in the data's range, for the row's own network.
+    values over n on real input and on the worst input in the data's range, for the row's own network. A question's
+    judgement has layer 0, ``found`` and ``claimed`` as text where they are not sizes, and ``log_worst``, ``log_bound``
+    of its worst comparison where they are.
     """
 
     claim: str
@@ -81,6 +83,8 @@ class Judgement:
     adversary: str = ""
     dominated_by: str = ""
     witness: str = ""
+    found: str = ""
+    claimed: str = ""
 
     def to_plain(self) -> dict[str, Any]:
         return asdict(self)

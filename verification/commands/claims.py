@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from odernn.references import PAPERS
-from verification.claim import Claim, Registered, Registry
+from odernn.tableau import Source
+from verification.claim import Claim, Registered, RegisteredQuestion, Registry
 from verification.commands.terminal import DONE, out
+from verification.question import Question
 from verification.report import renderer
 from verification.report.table import Column, Table
 
@@ -23,19 +25,20 @@ COLUMNS = (
 
 def run(*, claims_dirs: tuple[Path, ...], format: str) -> int:
     render = renderer(format)
-    found = list(Registry(claims_dirs))
+    registry = Registry(claims_dirs)
+    found, questions = list(registry), list(registry.questions())
     out(
         render(
             Table(
-                title=f"{len(found)} claims",
+                title=f"{len(found) + len(questions)} claims",
                 columns=COLUMNS,
-                rows=tuple(_row(each.claim) for each in found),
+                rows=(*(_row(each.claim) for each in found), *(_question_row(each.question) for each in questions)),
                 caption=(
                     "published, asymptotic: tried at the printed values and in the limit dt → 0; library: a theorem of "
                     "this library, with a proof, tried all the same.",
-                    *_papers(found),
+                    *_papers([*(each.claim.source for each in found), *(each.question.source for each in questions)]),
                 ),
-                records=tuple(_record(each) for each in found),
+                records=(*map(_record, found), *map(_question_record, questions)),
             )
         )
     )
@@ -46,9 +49,9 @@ def _kind(claim: Claim) -> str:
     return f"{claim.origin}, asymptotic" if claim.asymptotic else claim.origin
 
 
-def _papers(found: list[Registered]) -> list[str]:
+def _papers(sources: list[Source]) -> list[str]:
     """The full references of the sources' keys, in the order in which they occur."""
-    keys = dict.fromkeys(each.claim.source.key for each in found)
+    keys = dict.fromkeys(source.key for source in sources)
     return [f"{key}: {PAPERS[key]}." for key in keys if key in PAPERS]
 
 
@@ -62,6 +65,36 @@ def _row(claim: Claim) -> tuple[str, ...]:
         claim.dominated_by or "–",
         claim.statement,
     )
+
+
+def _question_row(question: Question) -> tuple[str, ...]:
+    quantities = dict.fromkeys(case.quantity for case in question.cases)
+    return (
+        question.id,
+        str(question.source),
+        ", ".join(quantities),
+        "in the statement",
+        f"{question.origin}, {question.semantics}",
+        question.dominated_by or "–",
+        question.statement,
+    )
+
+
+def _question_record(registered: RegisteredQuestion) -> dict[str, object]:
+    question = registered.question
+    return {
+        "claim": question.id,
+        "slug": question.slug,
+        "source": str(question.source),
+        "statement": question.statement,
+        "semantics": question.semantics,
+        "cases": [f"{case.domain} | {case.quantity}" for case in question.cases],
+        "origin": question.origin,
+        "dominated_by": question.dominated_by,
+        "version": question.version,
+        "file": registered.path.name,
+        "sha256": registered.digest,
+    }
 
 
 def _record(registered: Registered) -> dict[str, object]:

@@ -43,7 +43,7 @@ def latest(store: Store) -> Results:
 
 def _sources(store: Store, keys: Sequence[str]) -> tuple[str, ...]:
     """The real input that the judged cells were compared with, each source once."""
-    measured = {each for key in keys for each in store.spec(key)["needs"].get("data", ())}
+    measured = {each for key in keys for each in store.spec(key).get("needs", {}).get("data", ())}
     found = {str(store.data(key).get("source", "")) for key in store.has(measured)}
     return tuple(sorted(found - {""}))
 

@@ -151,13 +151,18 @@ def _header(settings: Settings) -> str:
 
 
 def _write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
-    from verification import witness
+    from verification import counterexample, witness
 
     names = rows.witness_names(judgements)
     try:
         for judgement in judgements:
-            if judgement.witness:
-                witness.write(witness.from_json(judgement.witness), folder / names[rows.key_of(judgement)])
+            if not judgement.witness:
+                continue
+            path = folder / names[rows.key_of(judgement)]
+            if counterexample.is_counterexample(judgement.witness):
+                counterexample.write(judgement.witness, path)
+            else:
+                witness.write(witness.from_json(judgement.witness), path)
     except OSError as error:
         raise UsageError(
             f'Witnesses folder "{folder}" cannot be written: {error.strerror or error}. Nothing is lost: choose '

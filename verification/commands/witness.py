@@ -12,6 +12,8 @@ from verification.report.numbers import minus, plural, size
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from verification.claim import Registry
+    from verification.counterexample import Counterexample
     from verification.instance import Layer
     from verification.witness import Witness
 
@@ -20,6 +22,12 @@ MOST_DIGITS = 24
 
 
 def show(path: Path) -> int:
+    other = _counterexample(path)
+    if other is not None:
+        lines = [f"counterexample  {other.question}: {other.quantity}, {other.domain}"]
+        lines += [f"{name:<15} {value}" for name, value in other.parameters.items()]
+        out("\n".join(map(harmless, lines)) + "\n")
+        return DONE
     witness = _read(path)
     out("\n".join(map(harmless, _described(witness))) + "\n")
     return DONE
@@ -31,6 +39,9 @@ def verify(path: Path, *, claims_dirs: tuple[Path, ...]) -> int:
     from verification.witness import check
 
     registry = Registry(claims_dirs)
+    other = _counterexample(path)
+    if other is not None:
+        return _verify_counterexample(path, other, registry)
     witness = _read(path)
     try:
         outcome = check(witness, registry)
@@ -40,6 +51,36 @@ def verify(path: Path, *, claims_dirs: tuple[Path, ...]) -> int:
     out("\n".join(map(harmless, outcome.lines)) + "\n")
     out(f"{'certified' if outcome.certified else 'NOT certified'}: {_statement(witness)}\n")
     return DONE if outcome.certified else NOT_CERTIFIED
+
+
+def _counterexample(path: Path) -> Counterexample | None:
+    """The file as a counterexample to a question, None if it is something else (and ``_read`` says what is wrong)."""
+    from verification import counterexample
+
+    try:
+        text = path.read_text(encoding="utf-8")[: counterexample.LONGEST_FILE + 1]
+    except (OSError, ValueError):
+        return None
+    if len(text) > counterexample.LONGEST_FILE or not counterexample.is_counterexample(text):
+        return None
+    try:
+        return counterexample.from_json(text)
+    except counterexample.CounterexampleError as error:
+        raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(str(error))}') from error
+
+
+def _verify_counterexample(path: Path, witness: Counterexample, registry: Registry) -> int:
+    from verification import counterexample
+
+    try:
+        certified, lines = counterexample.check(witness, registry)
+    except Exception as error:  # any numbers at all may be given: whatever a check makes of them, it proves nothing
+        reason = str(error) or type(error).__name__
+        raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(reason)}') from error
+    out("\n".join(map(harmless, lines)) + "\n")
+    place = harmless(f"{witness.question} is violated: {witness.quantity}, {witness.domain}")
+    out(f"{'certified' if certified else 'NOT certified'}: {place}\n")
+    return DONE if certified else NOT_CERTIFIED
 
 
 def _read(path: Path) -> Witness:

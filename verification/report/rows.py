@@ -46,7 +46,9 @@ def key_of(judgement: Judgement) -> Key:
 
 
 def _cell_of(judgement: Judgement) -> tuple[str, str, int]:
-    return judgement.claim, judgement.domain, judgement.layer
+    """What one row is about: the parts of a claim on a layer, or one case of a question."""
+    place = judgement.domain if judgement.layer else f"{judgement.domain} | {judgement.quantity}"
+    return judgement.claim, place, judgement.layer
 
 
 # --- the table --------------------------------------------------------------------------------------------------
@@ -96,10 +98,10 @@ def _row(parts: Sequence[Judgement], numbers: Mapping[Key, int], full: bool) -> 
         shown.claim,
         network(shown),
         shown.symbol,
-        size(shown.log_bound),
+        shown.claimed or size(shown.log_bound),
         size(shown.log_data),
         size(shown.log_range),
-        size(shown.log_worst),
+        shown.found or size(shown.log_worst),
         size(shown.log_exact),
         decades(shown.slack),
         _verdict(shown, [numbers[key_of(part)] for part in parts if key_of(part) in numbers]),
@@ -118,8 +120,15 @@ def collapsed(parts: Sequence[Judgement]) -> Judgement:
     return replace(least, verdict=total)
 
 
+def is_question(judgement: Judgement) -> bool:
+    """Whether it answers a question, which is about no layer, and not a bound on the states of one."""
+    return judgement.layer == 0
+
+
 def network(judgement: Judgement) -> str:
     """The network and the domain: "psMNIST-128, layer 1 · printed", "UnICORNN, layer 2 · free"."""
+    if is_question(judgement):
+        return judgement.domain
     layer = f"layer {judgement.layer}"
     if judgement.domain == FREE:
         return f"{NETWORK_NAMES.get(judgement.system, judgement.system)}, {layer} · free"
@@ -141,9 +150,11 @@ def _verdict(judgement: Judgement, witnesses: Sequence[int]) -> Cell:
 
 def _note(judgement: Judgement) -> str:
     """In few words, why; ``because`` has all of them, the short form before its first colon."""
-    if judgement.verdict == verdict.NOT_REFUTED:
+    if judgement.verdict == verdict.NOT_REFUTED and not is_question(judgement):
         power = f", power control {judgement.control:.2f}" if judgement.control is not None else ""
         return f"{count(judgement.evaluations)} evaluations{power}"
+    if judgement.verdict == verdict.NOT_REFUTED and judgement.control is not None:
+        return f"{judgement.because}; power control {judgement.control:.2f}"
     head, _, rest = judgement.because.partition(": ")
     note = rest if head == "no admissible instance" and rest else head
     return note if len(note) <= LONGEST_NOTE else note[: LONGEST_NOTE - 1] + "…"
@@ -174,7 +185,7 @@ def caption(judgements: Sequence[Judgement], facts: Facts) -> tuple[str, ...]:
         networks = "networks of Table 6 untrained, initialised as in the paper"
         sources = "; ".join(facts.sources)
         lines.append(f"On data: {sources}; {networks}. In range: the same, worst input found in [0, 1].")
-    if tried := _tried(facts.budget):
+    if not all(map(is_question, judgements)) and (tried := _tried(facts.budget)):
         lines.append(tried)
     lines.append(
         "bound, exact: at n = N, where refuted at the violated n. on data, in range, worst found: largest over "
@@ -263,6 +274,8 @@ def refutations(judgements: Sequence[Judgement], folder: str, claims_dirs: Seque
 
 
 def _sentence(judgement: Judgement) -> str:
+    if is_question(judgement):
+        return f"{judgement.claim}  {judgement.domain}  {judgement.symbol}  {judgement.because}"
     where = f"{judgement.claim}  {judgement.domain} domain, layer {judgement.layer}  {judgement.symbol}"
     if judgement.log_worst is None or judgement.log_bound is None:
         return f"{where}  {judgement.because}"
@@ -285,17 +298,18 @@ def witness_names(judgements: Sequence[Judgement]) -> dict[Key, str]:
     names = {}
     for judgement, label in zip(judgements, _labels(judgements), strict=True):
         if judgement.witness:
-            place = f"{slug(judgement.claim)}-{slug(judgement.domain)}-layer{judgement.layer}"
-            names[key_of(judgement)] = f"{place}-{label}.json"
+            layer = f"layer{judgement.layer}-" if judgement.layer else ""
+            names[key_of(judgement)] = f"{slug(judgement.claim)}-{slug(judgement.domain)}-{layer}{slug(label)}.json"
     return names
 
 
 def verdicts(judgements: Sequence[Judgement]) -> dict[str, str]:
-    """{"<claim> | <domain> | layer <k> | <quantity>": verdict}, what ``--expect`` pins."""
-    return {
-        f"{judgement.claim} | {judgement.domain} | layer {judgement.layer} | {label}": judgement.verdict
-        for judgement, label in zip(judgements, _labels(judgements), strict=True)
-    }
+    """{"<claim> | <domain> | layer <k> | <quantity>": verdict}, what ``--expect`` pins; questions have no layer."""
+    found = {}
+    for judgement, label in zip(judgements, _labels(judgements), strict=True):
+        layer = f"layer {judgement.layer} | " if judgement.layer else ""
+        found[f"{judgement.claim} | {judgement.domain} | {layer}{label}"] = judgement.verdict
+    return found
 
 
 def _labels(judgements: Sequence[Judgement]) -> list[str]:

@@ -1,0 +1,171 @@
+"""sam-D.1-elem: the elementary inequalities and identities from which the state bounds are built (sam (34)-(38))."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import flint
+import mpmath
+import numpy as np
+from flint import arb, fmpq
+
+from odernn.linear_algebra import diagonalise
+from odernn.tableau import Source
+from verification.domains import Budget
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
+
+BITS = 192
+
+
+def _squares(_: Budget, __: int) -> Attempt:
+    """4a² + 4b² + 2c² − (a + b + c)² as a quadratic form: its matrix is diag(4, 4, 2) − 11ᵀ."""
+    diagonal = (4, 4, 2)
+    form = tuple(tuple(fmpq(diagonal[i] * (i == j) - 1) for j in range(3)) for i in range(3))
+    pivots = diagonalise(form).pivots
+    text = f"for all a, b, c: the difference is a quadratic form with pivots {', '.join(map(str, pivots))}"
+    proved = all(pivot >= 0 for pivot in pivots)
+    candidates: tuple[Parameters, ...] = ()
+    if not proved:
+        violation = diagonalise(form).violation
+        assert violation is not None
+        candidates = (dict(zip("abc", map(str, violation[0]), strict=True)),)
+    return Attempt(text, 1, candidates=candidates, proof=text if proved else "")
+
+
+def _squares_check(parameters: Parameters) -> Check:
+    a, b, c = (number(parameters, name) for name in "abc")
+    left, right = (a + b + c) ** 2, 4 * a * a + 4 * b * b + 2 * c * c
+    context = mpmath.iv
+    a_, b_, c_ = (context.mpf(x.numerator) / x.denominator for x in (a, b, c))
+    difference = (a_ + b_ + c_) ** 2 - (4 * a_**2 + 4 * b_**2 + 2 * c_**2)
+    return Check(
+        opinions=(
+            Opinion("exact", left > right, f"{left} against {right}"),
+            Opinion("mpmath", bool(difference.a > 0), f"difference {difference}"),
+        ),
+        words=f"a = {a}, b = {b}, c = {c}: {left} > {right}",
+    )
+
+
+def _identities(_: Budget, __: int) -> Attempt:
+    """b(a−b) and a(a−b) as polynomials: coefficients of a², ab, b² on both sides."""
+    half = Fraction(1, 2)
+    square_of_difference = np.array([1, -2, 1], dtype=object)
+    a2, b2 = np.array([1, 0, 0], dtype=object), np.array([0, 0, 1], dtype=object)
+    first = half * a2 - half * b2 - half * square_of_difference  # b(a − b) = ab − b²
+    second = half * a2 - half * b2 + half * square_of_difference  # a(a − b) = a² − ab
+    holds = list(first) == [0, 1, -1] and list(second) == [1, -1, 0]
+    text = "for all a, b: equal coefficients of a², ab, b² on both sides"
+    if not holds:
+        return Attempt("coefficients of a², ab, b²", 2, candidates=({"a": "1", "b": "2"},))
+    return Attempt(text, 2, proof=text)
+
+
+def _identities_check(parameters: Parameters) -> Check:
+    a, b = number(parameters, "a"), number(parameters, "b")
+    gaps = (
+        b * (a - b) - (a * a / 2 - b * b / 2 - (a - b) ** 2 / 2),
+        a * (a - b) - (a * a / 2 - b * b / 2 + (a - b) ** 2 / 2),
+    )
+    x, y = (mpmath.iv.mpf(v.numerator) / v.denominator for v in (a, b))
+    second = (y * (x - y) - (x * x - y * y - (x - y) ** 2) / 2, x * (x - y) - (x * x - y * y + (x - y) ** 2) / 2)
+    return Check(
+        opinions=(
+            Opinion("exact", any(gap != 0 for gap in gaps), f"differences {gaps[0]}, {gaps[1]}"),
+            Opinion("mpmath", any(0 not in gap for gap in second), f"differences {second[0]}, {second[1]}"),
+        ),
+        words=f"a = {a}, b = {b}",
+    )
+
+
+# --- G = 1 + dt + 2 α dt² + 4 α² dt⁴ ≤ exp(ᾱ dt), ᾱ = 96^(1/4) max{1, √α}, 0 < dt < 1, α > 0
+
+
+def _growth(budget: Budget, seed: int) -> Attempt:
+    """A grid in (dt, α), logarithmic in both ends, then the worst point refined; and the control with 0.9 of the best.
+
+    The control is the same search for the largest G exp(−ᾱ dt) with dt = 1, where calculus gives the supremum of the
+    one-variable problem; its share is reported.
+    """
+    size = {"smoke": 400, "standard": 1200, "deep": 3000}[budget.name]
+    dt = 1 - np.logspace(-9, np.log10(1 - 1e-9), size)
+    alpha = np.logspace(-6, 8, size)
+    ratio = _log_growth(dt[:, None], alpha[None, :])
+    place = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    worst = float(ratio[place])
+    point = {"dt": rational(_short(dt[place[0]])), "alpha": rational(_short(alpha[place[1]]))}
+    at = _log_growth_parts(float(dt[place[0]]), float(alpha[place[1]]))
+    return Attempt(
+        tried=f"{size} × {size} points in 0 < dt < 1, 1e-6 ≤ α ≤ 1e8",
+        evaluations=size * size,
+        log_measured=at[0],
+        log_claimed=at[1],
+        candidates=(point,) if worst > 0 else (),
+        control=_growth_control(dt, alpha),
+    )
+
+
+def _log_growth_parts(dt: Any, alpha: Any) -> tuple[Any, Any]:
+    return (
+        np.log1p(dt + 2 * alpha * dt**2 + 4 * alpha**2 * dt**4),
+        96**0.25 * np.maximum(1.0, np.sqrt(alpha)) * dt,
+    )
+
+
+def _log_growth(dt: Any, alpha: Any) -> Any:
+    left, right = _log_growth_parts(dt, alpha)
+    return left - right
+
+
+def _growth_control(dt: Any, alpha: Any) -> float:
+    """A sibling with a known optimum: the maximum of x e^{1−x}, x = dt √α, is 1 at x = 1, on the same grid."""
+    x = dt[:, None] * np.sqrt(alpha)[None, :]
+    return float(np.max(x * np.exp(1 - x)))
+
+
+def _short(value: float) -> Fraction:
+    return Fraction(value).limit_denominator(10**6)
+
+
+def _growth_check(parameters: Parameters) -> Check:
+    dt, alpha = number(parameters, "dt"), number(parameters, "alpha")
+    with flint.ctx.workprec(BITS):
+        h, a = (arb(fmpq(v.numerator, v.denominator)) for v in (dt, alpha))
+        left = (1 + h + 2 * a * h**2 + 4 * a**2 * h**4).log()
+        rate = arb(96).root(4) * arb(1).max(a.sqrt())
+        right = rate * h
+        first = Opinion("balls", bool(left > right), f"log G = {left.str(12)}, ᾱ dt = {right.str(12)}")
+    context = mpmath.iv
+    context.prec = BITS
+    h_, a_ = (context.mpf(v.numerator) / v.denominator for v in (dt, alpha))
+    bigger = context.sqrt(a_) if alpha > 1 else context.mpf(1)
+    root = context.sqrt(context.sqrt(context.mpf(96)))
+    gap = context.log(1 + h_ + 2 * a_ * h_**2 + 4 * a_**2 * h_**4) - root * bigger * h_
+    second = Opinion("mpmath", bool(gap.a > 0), f"log G − ᾱ dt = {mpmath.nstr(gap.mid, 12)}")
+    return Check(
+        opinions=(first, second),
+        premises=(
+            Hypothesis("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
+            Hypothesis("α > 0", str(alpha), alpha > 0),
+        ),
+        words=f"dt = {dt}, α = {alpha}: log G exceeds ᾱ dt",
+        log_measured=float(left),
+        log_claimed=float(right),
+    )
+
+
+QUESTIONS = (
+    Question(
+        id="sam-D.1-elem",
+        source=Source("sam", "(34)-(38)"),
+        statement="b(a−b) = a²/2 − b²/2 − (a−b)²/2, a(a−b) = a²/2 − b²/2 + (a−b)²/2; (a+b+c)² ≤ 4a² + 4b² + 2c²; "
+        "G = 1 + dt + 2α dt² + 4α² dt⁴ ≤ exp(ᾱ dt), ᾱ = 96^(1/4) max{1, √α}, for 0 < dt < 1, α > 0",
+        semantics="real",
+        cases=(
+            Case("all a, b", "a(a−b), b(a−b)", _identities, _identities_check),
+            Case("all a, b, c", "(a+b+c)²", _squares, _squares_check),
+            Case("free", "G", _growth, _growth_check, is_search=True),
+        ),
+    ),
+)

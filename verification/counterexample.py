@@ -1,0 +1,107 @@
+"""Witnesses against questions: exact parameters, as strict JSON, that anyone can check again. No code, no pickles."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verification.claim import Registry
+
+FORMAT = "odernn-counterexample"
+VERSION = 1
+LONGEST_TEXT = 2**16
+MOST_PARAMETERS = 64
+LONGEST_FILE = 2**22
+
+
+class CounterexampleError(ValueError):
+    """A file that is no counterexample: says which field is wrong and what was expected."""
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Parameters at which the question's statement is said to fail, in the case (domain, quantity)."""
+
+    question: str
+    domain: str
+    quantity: str
+    parameters: dict[str, str]
+
+
+def to_json(witness: Counterexample) -> str:
+    """The counterexample as strict JSON text."""
+    plain = {
+        "format": FORMAT, "version": VERSION, "claim": witness.question, "domain": witness.domain,
+        "quantity": witness.quantity, "parameters": witness.parameters,
+    }  # fmt: skip
+    return json.dumps(plain, ensure_ascii=False, indent=1)
+
+
+def is_counterexample(text: str) -> bool:
+    """Whether the text is JSON that says it is a counterexample; nothing else about it is looked at."""
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(plain, dict) and plain.get("format") == FORMAT
+
+
+def from_json(text: str) -> Counterexample:
+    """Parse strictly. Raises CounterexampleError for anything that is not exactly a counterexample."""
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CounterexampleError(f"the file is not JSON ({error})") from None
+    fields = {"format", "version", "claim", "domain", "quantity", "parameters"}
+    if not isinstance(plain, dict) or set(plain) != fields:
+        raise CounterexampleError(f"the file holds other fields than {', '.join(sorted(fields))}")
+    if plain["format"] != FORMAT or plain["version"] != VERSION or isinstance(plain["version"], bool):
+        raise CounterexampleError(f"format and version are not {FORMAT!r} and {VERSION}")
+    names = ("claim", "domain", "quantity")
+    if not all(_is_text(plain[name]) for name in names):
+        raise CounterexampleError("claim, domain and quantity are not all short texts")
+    parameters: Any = plain["parameters"]
+    if (
+        not isinstance(parameters, dict)
+        or len(parameters) > MOST_PARAMETERS
+        or not all(_is_text(value) for value in (*parameters, *parameters.values()))
+    ):
+        raise CounterexampleError("parameters are not texts by name")
+    return Counterexample(plain["claim"], plain["domain"], plain["quantity"], parameters)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT
+
+
+def write(text: str, path: Path) -> None:
+    """The counterexample to a file whose folder is made if needed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_json(from_json(text)) + "\n", encoding="utf-8")
+
+
+def check(witness: Counterexample, registry: Registry) -> tuple[bool, list[str]]:
+    """Whether it refutes, by the question's own check at these parameters alone, and every sentence of the evidence."""
+    from verification.answer import doubt_about
+
+    question = registry.get_question(witness.question).question
+    case = question.case(witness.domain, witness.quantity)
+    if case.check is None:
+        raise CounterexampleError(f'"{question.id}" cannot be checked in the case {case.domain}, {case.quantity}')
+    found = case.check(witness.parameters)
+    lines = [
+        f"premise  {premise.text}: margin {premise.margin}, {'holds' if premise.holds else 'NOT proved'}"
+        for premise in found.premises
+    ]
+    lines += [f"{opinion.backend:<8} {_word(opinion.violated)}: {opinion.text}" for opinion in found.opinions]
+    lines += [f"limit    {found.limit}"] if found.limit else []
+    lines += [f"that is  {found.words}"] if found.words else []
+    doubt = doubt_about(found, case)
+    return not doubt, [*lines, *([f"but      {doubt}"] if doubt else [])]
+
+
+def _word(violated: bool) -> str:
+    return "violates" if violated else "does not prove a violation"
