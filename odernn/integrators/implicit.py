@@ -67,7 +67,11 @@ def group_tables(coefficients: Coefficients, group: Group, dtype: torch.dtype, d
     )
 
 
-_kept_tables = functools.lru_cache(maxsize=1024)(group_tables)
+@functools.lru_cache(maxsize=1024)
+def _kept_tables(coefficients: Coefficients, group: Group, dtype: torch.dtype, device: torch.device) -> GroupTables:
+    """The same, kept; as ordinary tensors, also where the first to ask is in inference mode."""
+    with torch.inference_mode(False):
+        return group_tables(coefficients, group, dtype, device)
 
 
 def stage_matrix(table: GroupTables, jacobian: Tensor, step_size: Tensor | float, field: Field) -> Tensor:
@@ -183,7 +187,7 @@ class _Solution(torch.autograd.Function):
         needed = ctx.needs_input_grad[2:]
         with torch.enable_grad():
             # New nodes for the leaves: k depends on them, too, and that part is in the multiplier already.
-            own = [leaf for leaf, need in zip(leaves, needed, strict=True)]
+            own = [leaf.view_as(leaf) if need else leaf for leaf, need in zip(leaves, needed, strict=True)]
             slopes = equations.with_leaves(own).slopes(k)
         wanted = [leaf for leaf, need in zip(own, needed, strict=True) if need]
         found = iter(
@@ -248,12 +252,20 @@ def _reported(
     if not field.couples_neurons:
         residual, converged = residual.amax(-1), converged.all(-1)
     if not bool(converged.all()):
-        largest = float(step_size.detach().abs().max()) if isinstance(step_size, Tensor) else abs(step_size)
         message = complain(
             outcome, newton, tableau=coefficients.name, field=type(field).__name__, converged=converged,
-            residual=residual, stiffness=largest * field.constants().lipschitz,
+            residual=residual, stiffness=_stiffness(field, step_size),
         )  # fmt: skip
         if newton.on_failure == "raise":
             raise ConvergenceError(message)
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return residual, converged, outcome.iterations
+
+
+def _stiffness(field: Field, step_size: Tensor | float) -> float:
+    """max |h| times the Lipschitz constant of the field."""
+    largest = float(step_size.detach().abs().max()) if isinstance(step_size, Tensor) else abs(step_size)
+    try:
+        return largest * field.constants().lipschitz
+    except RuntimeError:  # weights that are not finite have no singular values, and that is not the news
+        return math.nan

@@ -48,7 +48,7 @@ def propagator(coefficients: Coefficients, field: Field, step_size: Tensor | flo
 
     Raises ValueError where M is singular: h λ is a pole of the method's stability function for an eigenvalue λ of L.
     """
-    weight = next(iter(field.tensors().values()))
+    weight = next(iter(field.tensors().values()), torch.zeros(()))
     state = tuple(weight.new_zeros(field.hidden_size) for _ in field.blocks)
     L = blockwise(field.jacobian(state, weight.new_zeros(field.drive_size)), field)
     costates = _costates(coefficients, field, L, step_size)

@@ -59,18 +59,19 @@ class Step:
         Raises ValueError for a wrong number of blocks or drives; ConvergenceError, see ``Newton``.
         """
         self._check(state, drives)
-        if self.propagator is not None:
-            found = self.propagator(self.field, state, drives)
-            return StepReport(found, None, 0, _all_true(found))
-        seen = [drives] * len(self.coefficients.c) if isinstance(drives, Tensor) else list(drives)
-        if self.frozen is None or any(block.dim() for block in state):
-            return self._stages(state, seen)
-        report = self._stages([block.reshape(1) for block in state], [torch.atleast_1d(drive) for drive in seen])
+        if (self.propagator is None and self.frozen is None) or any(block.dim() for block in state):
+            return self._stepped(tuple(state), drives)
+        # Numbers without axes are one neuron.
+        seen = torch.atleast_1d(drives) if isinstance(drives, Tensor) else [torch.atleast_1d(d) for d in drives]
+        report = self._stepped(tuple(block.reshape(1) for block in state), seen)
         return replace(report, state=tuple(block.squeeze(-1) for block in report.state))
 
-    def _stages(self, state: Sequence[Tensor], drives: Sequence[Tensor]) -> StepReport:
-        start = tuple(state)
-        slopes: Slopes = tuple({} for _ in state)
+    def _stepped(self, start: State, given: Tensor | Sequence[Tensor]) -> StepReport:
+        if self.propagator is not None:
+            found = self.propagator(self.field, start, given)
+            return StepReport(found, None, 0, _all_true(found))
+        drives = [given] * len(self.coefficients.c) if isinstance(given, Tensor) else list(given)
+        slopes: Slopes = tuple({} for _ in start)
         residual, converged, iterations = None, None, 0
         for group in self.coefficients.groups:
             if not group.is_implicit:

@@ -167,6 +167,8 @@ def test_a_step_of_numbers_without_axes_is_the_step_of_a_neuron():
     one = step(tableaus.GAUSS_2, Oscillator(w, ALPHA), (y, z), x, torch.tensor([0.2], dtype=F64))
     assert [block.shape for block in alone] == [(), ()]
     assert [float(block) for block in alone] == [float(block) for block in one]
+    linear = step(tableaus.GAUSS_2, Damped(w.reshape(1), w.reshape(1)), tuple(numbers[:2]), numbers[2], 0.2)
+    assert [block.shape for block in linear] == [(), ()]
 
 
 def test_a_pair_of_methods_needs_two_blocks():
@@ -324,6 +326,14 @@ def test_without_gradients_no_graph_is_built():
     assert not y.requires_grad
     (y,) = run(tableaus.GAUSS_2, RELAXATION, leaves)
     assert y.requires_grad
+
+
+def test_a_step_in_inference_mode_leaves_nothing_behind_that_gradients_cannot_use():
+    method = tableaus.get("lobatto iiid 3")  # first used here, so its tables are made in inference mode
+    with torch.inference_mode():
+        run(method, RELAXATION, leaves_of(RELAXATION, 3))
+    leaves = leaves_of(RELAXATION, 3)
+    assert all(torch.isfinite(part).all() for part in gradient(run(method, RELAXATION, leaves), leaves))
 
 
 # --- the discrete adjoint
