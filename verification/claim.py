@@ -252,7 +252,9 @@ def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[
                 f'Claim file "{path}": {name} is no tuple ({kind.__name__}(...), ...). See docs/adding.md.'
             )
     if not claims and not questions:
-        raise ClaimError(f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...). See docs/adding.md.')
+        raise ClaimError(
+            f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...) and no QUESTIONS. See docs/adding.md.'
+        )
     return claims, questions
 
 

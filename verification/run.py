@@ -49,6 +49,7 @@ _MEASURING = (
     "controls.py",
     "certify",
     "claim.py",
+    "question.py",
     "witness.py",
 )
 _CALLED = ("autocast.py", "bounds", "published.py", "recurrence.py", "executions", "cells", "fields", "integrators")
@@ -73,6 +74,7 @@ _JUDGING = (
     "verdict.py",
     "witness.py",
     "claim.py",
+    "question.py",
     "instance.py",
     "system.py",
     "certify",

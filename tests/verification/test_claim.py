@@ -53,7 +53,8 @@ def test_taken_id_or_slug_is_refused(tmp_path: Path, taken: str) -> None:
     ("text", "message"),
     [
         ("x = 1", "exports no CLAIMS"),
-        ("CLAIMS = [1]", "exports no CLAIMS"),
+        ("CLAIMS = [1]", "CLAIMS is no tuple"),
+        ("QUESTIONS = (1,)", "QUESTIONS is no tuple"),
         ("import nowhere_at_all", "fails on import"),
     ],
 )

@@ -221,7 +221,7 @@ def test_a_printed_witness_must_not_carry_a_limit(registry):
 def _registry_of(claim):
     registry = Registry.__new__(Registry)
     registered = type("Registered", (), {"claim": claim})()
-    registry._by_id, registry._by_slug = {claim.id: registered}, {claim.slug: claim.id}
+    registry._by_id, registry._by_slug, registry._questions = {claim.id: registered}, {claim.slug: claim.id}, {}
     return registry
 
 
