@@ -174,6 +174,22 @@ def table(
 
 
 @app.command()
+def ledger(
+    store: StoreOption = STORE,
+    claim: Annotated[list[str] | None, typer.Option(metavar="CLAIM", help="Only this claim; may be repeated.")] = None,
+    claims_dirs: ClaimsOption = None,
+) -> Action:
+    """Print the latest run as a page: every statement with its verdicts and the evidence."""
+
+    def run() -> int:
+        from verification.commands import ledger as command
+
+        return command.run(store=store, claims=tuple(claim or ()), claims_dirs=tuple(claims_dirs or ()))
+
+    return Action(run)
+
+
+@app.command()
 def claims(claims_dirs: ClaimsOption = None, format: FormatOption = "text") -> Action:
     """List the claims: statement, premises, source."""
 

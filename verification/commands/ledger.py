@@ -1,0 +1,37 @@
+"""``odernn ledger``: the page of every statement with what a run found, from the store and the claim files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from verification.claim import Registry
+from verification.commands.results import chosen, latest
+from verification.commands.terminal import DONE, note, out
+from verification.report import ledger
+from verification.store import Store
+
+
+def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...]) -> int:
+    with Store(store, writable=False) as opened:
+        results = latest(opened)
+    facts = results.facts
+    if facts.judged != facts.planned:
+        note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
+    statements = _statements(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
+    out(ledger.page(chosen(results.judgements, claims), statements, facts))
+    return DONE
+
+
+def _statements(registry: Registry) -> dict[str, ledger.Statement]:
+    bounds = [each.claim for each in registry]
+    questions = [each.question for each in registry.questions()]
+    found = [
+        ledger.Statement(
+            claim.id, str(claim.source), claim.statement, f"{claim.origin} bound on states", claim.dominated_by
+        )
+        for claim in bounds
+    ]
+    for each in questions:
+        kind = f"{each.origin}, {each.semantics}"
+        found.append(ledger.Statement(each.id, str(each.source), each.statement, kind, each.dominated_by))
+    return {statement.id: statement for statement in found}
