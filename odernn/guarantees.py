@@ -10,6 +10,7 @@ monotone there, Hamiltonian f is Hamiltonian for Σ dy_i ∧ dz_i / h_i, and Run
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -35,6 +36,8 @@ InputRule: TypeAlias = Literal["hold", "linear", "given"]
 
 _INPUT_ORDERS: dict[str, int | None] = {"hold": 1, "linear": 2, "given": None}
 SOLVABLE = "where its stage equations have a solution"
+ROUNDING = 2.0**-40
+"""Relative allowance, far above what the few float64 operations behind a factor can lose."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,9 @@ class Guarantees:
     contraction    ‖Δx_n‖ ≤ ‖Δx_{n−1}‖ for any two states and the same inputs; margin: in units of the step size, how
                    much larger h may be; value, where it is not implied: a factor by which states at most move apart
     solvability    the stage equations have one solution for every state and input; margin: 1 − h L ‖|A|‖
-    energy         the energy of the field is conserved, or does not increase, in one step
-    symplecticity  the step preserves Σ dy_i ∧ dz_i (/ h_i)
-    reversibility  ρ Φ ρ = Φ⁻¹ for ρ(y, z) = (y, −z)
+    energy         the energy of the field, at the drive of the step, is conserved or does not increase in it
+    symplecticity  the step preserves Σ dy_i ∧ dz_i (/ h_i), on each branch if its equations have several solutions
+    reversibility  ρ Φ ρ = Φ⁻¹ for ρ(y, z) = (y, −z), at the same drive
     invertibility  Φ has an inverse; margin: 1 − h L ‖|A*|‖ of the adjoint method, or none needed
     order          of the step on smooth inputs sampled at t_n
     """
@@ -81,18 +84,26 @@ def order_on_inputs(method: Method, inputs: InputRule) -> int:
 def guarantees_of(
     method: Method, field: Field, step_size: Tensor | float, *, inputs: InputRule = "hold"
 ) -> Guarantees:
-    """What ``method`` on ``field`` with step h, a number or one a neuron, is known to do. h > 0."""
+    """What ``method`` on ``field`` with step h, a number or one a neuron, is known to do for inputs by this rule.
+
+    Raises ValueError for a step that is not finite and positive, and for weights that are not finite.
+    """
     constants = field.constants()
     steps = torch.as_tensor(step_size, dtype=torch.float64).detach()
+    if not bool(torch.isfinite(steps).all() and (steps > 0.0).all()):
+        raise ValueError(
+            f"step_size has the value {float(steps.min())}, but what is known about a step is known for finite h > 0. "
+            "For a step backwards ask about odernn.adjoint(method)."
+        )
     h, per_neuron = float(steps.max()), bool(steps.numel() > 1 and (steps != steps.flatten()[0]).any())
     table = in_stages(method)
     solvable = _solvability(table, field, constants, h)
     return Guarantees(
         contraction=_contraction(table, constants, h, solvable, per_neuron),
         solvability=solvable,
-        energy=_energy(table, field, constants, h, per_neuron),
-        symplecticity=_symplecticity(table, field, per_neuron),
-        reversibility=_reversibility(table, field),
+        energy=_energy(table, field, constants, h, per_neuron, inputs),
+        symplecticity=_symplecticity(table, field, solvable, per_neuron),
+        reversibility=_reversibility(table, field, solvable, inputs),
         invertibility=_invertibility(table, field, constants, h),
         order=_order(method, inputs),
     )
@@ -112,6 +123,8 @@ def _contraction(
     """
     name = "contraction"
     where = " in ‖x‖² = Σ xᵢ²/hᵢ" if per_neuron else ""
+    if constants.lipschitz == 0.0:
+        return Certificate(name, True, True, None, "the field does not depend on the state: differences stay")
     if isinstance(method, PartitionedTableau):
         return _growth(method, constants, h, f"no theorem about partitioned methods is used; {_monotone(constants)}")
     if constants.one_sided_lipschitz <= 0.0:
@@ -145,13 +158,34 @@ def _monotone(constants: Constants) -> str:
 def _growth(method: Method, constants: Constants, h: float, why: str, margin: float | None = None) -> Certificate:
     """Not implied, with the factor 1 + hL Σ |b_i| ℓ_i, ℓ = (I − hL|A|)⁻¹ 1, by which two states at most move apart."""
     A, b = _moduli(method)
-    matrix = np.eye(len(b)) - h * constants.lipschitz * A
-    text = why
-    factor = None
-    if _row_norm(A) * h * constants.lipschitz < 1.0 or not np.triu(A).any():
-        factor = float(1.0 + h * constants.lipschitz * b @ np.linalg.solve(matrix, np.ones(len(b))))
+    with np.errstate(over="ignore", invalid="ignore"):
+        stages = _stage_growth(h * constants.lipschitz * A)
+        bound = None if stages is None else float((1.0 + h * constants.lipschitz * (b @ stages)) * (1 + ROUNDING))
+    text, factor = why, None
+    if bound is not None and math.isfinite(bound):
+        factor = bound
         text += f"; two states move apart by at most a factor {factor:.3g} a step"
     return Certificate("contraction", None, False, None, text, margin=margin, value=factor)
+
+
+def _stage_growth(matrix: Any) -> Any:
+    """An upper bound on ℓ = 1 + Mℓ for M ≥ 0, None where there is none: by substitution, or from above.
+
+    From ℓ = 1/(1 − ‖M‖), which exceeds its own image, the iteration falls towards the solution and never below it.
+    """
+    size = len(matrix)
+    if not np.triu(matrix).any():
+        growth = np.ones(size)
+        for i in range(size):
+            growth[i] = (1.0 + matrix[i, :i] @ growth[:i]) * (1 + ROUNDING)
+        return growth
+    norm = _row_norm(matrix) * (1 + ROUNDING)
+    if norm >= 1.0:
+        return None
+    growth = np.full(size, 1.0 / (1.0 - norm))
+    for _ in range(200):
+        growth = (1.0 + matrix @ growth) * (1 + ROUNDING)
+    return growth
 
 
 def _circle_form(method: Method, ratio: Fraction) -> Rows:
@@ -194,7 +228,7 @@ def _solvability(method: Method, field: Field, constants: Constants, h: float) -
     if _is_explicit(method, field):
         return Certificate(name, True, True, None, "explicit: there is nothing to solve")
     A, _ = _moduli(method)
-    margin = 1.0 - h * constants.lipschitz * _row_norm(A) * (1 + 2.0**-40)
+    margin = 1.0 - h * constants.lipschitz * _row_norm(A) * (1 + ROUNDING)
     if margin > 0.0:
         text = f"fixed-point iteration contracts: 1 − hL‖|A|‖ = {margin:.3g}"
         return Certificate(name, True, True, None, text, margin)
@@ -218,7 +252,7 @@ def _solvable_when_monotone(method: ButcherTableau) -> str | None:
         return None
     try:
         back = inverse(method.A)
-    except ValueError:
+    except (ValueError, ZeroDivisionError):  # a singular A: an explicit stage among implicit ones
         return None
     candidates = {
         "D = B": method.b,
@@ -242,7 +276,7 @@ def _invertibility(method: Method, field: Field, constants: Constants, h: float)
     if _is_explicit(back, field):
         return Certificate(name, True, True, None, f"the inverse is {_named(back)} with step −h, and is explicit")
     A, _ = _moduli(back)
-    margin = 1.0 - h * constants.lipschitz * _row_norm(A) * (1 + 2.0**-40)
+    margin = 1.0 - h * constants.lipschitz * _row_norm(A) * (1 + ROUNDING)
     if margin > 0.0:
         text = f"the stages of the adjoint with step −h are a contraction: 1 − hL‖|A*|‖ = {margin:.3g}"
         return Certificate(name, True, True, None, text, margin)
@@ -262,7 +296,7 @@ def _is_explicit(method: Method, field: Field) -> bool:
 # --- structure
 
 
-def _symplecticity(method: Method, field: Field, per_neuron: bool) -> Certificate:
+def _symplecticity(method: Method, field: Field, solvable: Certificate, per_neuron: bool) -> Certificate:
     name = "symplecticity"
     if field.energy_law != "conserved" or len(field.blocks) != 2:
         return Certificate(name, None, False, None, f"{type(field).__name__} is not Hamiltonian in (y, z)")
@@ -271,10 +305,14 @@ def _symplecticity(method: Method, field: Field, per_neuron: bool) -> Certificat
     kind = "separable Hamiltonian field" if field.is_separable else "Hamiltonian field"
     # A method that is not symplectic on all such fields may be on this one: no is not implied.
     holds = True if found.holds else None
-    return Certificate(name, holds, found.exact, found.witness, f"{found.because} on a {kind}{where}", found.margin)
+    branch = "" if solvable else ", on each branch of solutions of its stage equations"
+    because = f"{found.because} on a {kind}{where}{branch}"
+    return Certificate(name, holds, found.exact, found.witness, because, found.margin)
 
 
-def _energy(method: Method, field: Field, constants: Constants, h: float, per_neuron: bool) -> Certificate:
+def _energy(
+    method: Method, field: Field, constants: Constants, h: float, per_neuron: bool, inputs: InputRule
+) -> Certificate:
     """Quadratic invariants, and the convex energy of a gradient field under the two Euler methods."""
     name = "energy"
     if field.energy_law is None:
@@ -288,6 +326,8 @@ def _energy(method: Method, field: Field, constants: Constants, h: float, per_ne
             text = f"{stable.because.split(':')[0]}: {text}, it does not increase"
             return about_given(method, Certificate(name, True, True, None, text))
         return Certificate(name, None, False, None, f"{text}, but M is not ≥ 0")
+    if inputs != "hold":
+        return Certificate(name, None, False, None, "the energy changes with the drive, which changes within the step")
     if constants.cocoercivity and field.energy_law == "non-increasing" and isinstance(method, ButcherTableau):
         decided = _gradient_energy(method, constants.cocoercivity, h)
         if decided is not None:
@@ -318,11 +358,17 @@ def _gradient_energy(method: ButcherTableau, cocoercivity: float, h: float) -> C
     return None
 
 
-def _reversibility(method: Method, field: Field) -> Certificate:
+def _reversibility(method: Method, field: Field, solvable: Certificate, inputs: InputRule) -> Certificate:
     name = "reversibility"
     symmetric = symmetry(method)
     if not field.is_reversible:
         return Certificate(name, None, False, None, f"{type(field).__name__} is not reversible under (y, z) → (y, −z)")
+    if symmetric and inputs != "hold":
+        text = "symmetric on a reversible field, but backwards the stages would have to see their drives in reverse"
+        return Certificate(name, None, False, None, text)
+    if symmetric and not solvable:
+        text = "symmetric on a reversible field, but its stage equations may have several solutions"
+        return Certificate(name, None, False, None, text)
     if symmetric:
         text = f"symmetric ({symmetric.because}) on a reversible field"
         return Certificate(name, True, symmetric.exact, symmetric.witness, text)

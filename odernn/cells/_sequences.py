@@ -63,6 +63,23 @@ class Sequences:
         inside = self.inside(len(rows))
         return rows if inside is None else torch.where(inside, rows, rows.new_zeros(()))
 
+    def row_before(self, previous_input: Any, like: Tensor) -> Tensor:
+        """The input before the first, (batch, input), from the caller's: (input,) if unbatched. Checked."""
+        if not isinstance(previous_input, Tensor):
+            raise TypeError(f"previous_input is a {type(previous_input).__name__}, but it is a tensor, u_0.")
+        steps, batch, size = self.u.shape
+        shape = (batch, size) if self.is_batched else (size,)
+        if tuple(previous_input.shape) != shape:
+            raise ValueError(
+                f"previous_input has shape {tuple(previous_input.shape)} but an input of {steps} steps and "
+                f"{batch} samples needs {shape}."
+            )
+        given: Tensor = previous_input
+        if is_autocasting(like) and given.is_floating_point():
+            given = given.to(like.dtype)
+        check_alike("previous_input", given, like)
+        return given if self.is_batched else given.unsqueeze(0)
+
     def rows(self, given: Tensor) -> Tensor:
         """A tensor in the caller's layout of ``output``, (time, batch, ·) here."""
         if not self.is_batched:

@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 from torch import Tensor
 
-from odernn.autocast import is_autocasting
 from odernn.cells import _arguments
 from odernn.cells._sequences import Sequences
 
@@ -70,20 +69,10 @@ def checked_scheme(scheme: Scheme, index: Index) -> Scheme:
 
 def checked_previous(previous_input: Tensor | None, found: Sequences, index: Index, like: Tensor) -> Tensor:
     """u_0 as (batch, input), zero if it is not given; only "sam" has one."""
-    steps, batch, size = found.u.shape
     if previous_input is None:
-        return found.u.new_zeros((batch, size))
+        return found.u.new_zeros(found.u.shape[1:])
     if index == "icml":
         raise ValueError(
             'previous_input is given, but with index="icml" no layer sees u_0. Leave it out or use index="sam".'
         )
-    shape = (batch, size) if found.is_batched else (size,)
-    if tuple(previous_input.shape) != shape:
-        raise ValueError(
-            f"previous_input has shape {tuple(previous_input.shape)} but an input of {steps} steps and "
-            f"{batch} samples needs {shape}."
-        )
-    if is_autocasting(like) and previous_input.is_floating_point():
-        previous_input = previous_input.to(like.dtype)
-    _arguments.check_alike("previous_input", previous_input, like)
-    return previous_input if found.is_batched else previous_input.unsqueeze(0)
+    return found.row_before(previous_input, like)

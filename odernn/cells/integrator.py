@@ -22,7 +22,7 @@ from odernn.cells._sequences import Sequences, State
 from odernn.fields.field import Field
 from odernn.guarantees import Guarantees, InputRule, guarantees_of, order_on_inputs
 from odernn.integrators import Newton, Step, StepReport, prepared
-from odernn.methods import Method, in_stages
+from odernn.methods import Method, forms_of, in_stages
 from odernn.tableau import ButcherTableau, PartitionedTableau, Tableau
 
 __all__ = ["CELL", "InputRule", "IntegratorLayer", "IntegratorRNN", "LayerReport"]
@@ -67,8 +67,8 @@ class FieldParameters(ExactBuffers):
 
     def __init__(self, field: Field, *, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
         super().__init__()
-        # The module keeps the weights; the template only says how a field is put together.
-        self._template = field
+        # The template only says how a field is put together: it keeps no numbers of the weights, and no graph.
+        self._template = field.with_tensors({name: getattr(field, name).detach().to("meta") for name in field.weights})
         self._hyperparameters: list[str] = []
         for item in dataclasses.fields(field):
             value = getattr(field, item.name)
@@ -77,7 +77,7 @@ class FieldParameters(ExactBuffers):
                 self.register_parameter(item.name, nn.Parameter(weight))
             elif isinstance(value, (Tensor, float, int)) and not isinstance(value, bool):
                 numbers = value.tolist() if isinstance(value, Tensor) else float(value)
-                check = functools.partial(_check_hyperparameter, field, item.name)
+                check = functools.partial(_check_hyperparameter, self._template, item.name)
                 self.register_exact(item.name, numbers, check, device=device)
                 self._hyperparameters.append(item.name)
 
@@ -196,7 +196,7 @@ class IntegratorRNN(RecurrentNetwork):
     field       ``odernn.fields``: its tensors are the initial weights. One field: every layer and direction starts
                 from a copy of it. A sequence: one a layer (and direction, forward before reverse).
     integrator  any tableau, partitioned method, composition or collocation family of this library
-    dt          step size, positive; a float64 buffer, also in ``state_dict``
+    dt          step size, positive, one number or one a layer; a float64 buffer, also in ``state_dict``
     learn_steps True: h = dt σ̂(c), one learnable step a neuron, 0 < h < dt; else h = dt
     inputs      what a stage at t_{n−1} + c_i dt sees of inputs u_n = u(t_n), t_n = n dt:
                 "hold"    u_n in the whole step, what a recurrent network does: order 1 for a smooth u
@@ -213,7 +213,7 @@ class IntegratorRNN(RecurrentNetwork):
         self,
         field: Field | Sequence[Field],
         integrator: Method,
-        dt: float,
+        dt: float | Sequence[float],
         *,
         input_size: int,
         num_layers: int = 1,
@@ -237,11 +237,12 @@ class IntegratorRNN(RecurrentNetwork):
         )  # fmt: skip
         self.integrator = _checked_method(integrator, fields[0])
         self.inputs = _checked_rule(inputs, num_layers, bidirectional)
-        waiting = iter(fields)
+        steps, waiting = _arguments.per_layer("dt", dt, num_layers), iter(fields)
+        solver = _checked_newton(newton)
         self.layers = self.stacked(  # type: ignore[assignment]
-            lambda _, size: IntegratorLayer(
-                size, next(waiting), self.integrator, dt, inputs=inputs, learn_steps=learn_steps, bias=bias,
-                newton=newton or Newton(), device=device, dtype=dtype,
+            lambda number, size: IntegratorLayer(
+                size, next(waiting), self.integrator, steps[number - 1], inputs=inputs, learn_steps=learn_steps,
+                bias=bias, newton=solver, device=device, dtype=dtype,
             )
         )  # fmt: skip
         self.reset_parameters(generator)
@@ -255,6 +256,7 @@ class IntegratorRNN(RecurrentNetwork):
         previous_input: Tensor | None = None,
     ) -> tuple[Any, Any]:
         """As in every cell; previous_input (batch, input) is u_0 of the rule "linear", zero if not given."""
+        self._check_stage_inputs(input)
         found = self._sequences(input, state, lengths)
         output, runs = self._run(found, self._previous(found, previous_input))
         return found.output(output), self._final(found, runs)
@@ -287,6 +289,16 @@ class IntegratorRNN(RecurrentNetwork):
         """The order of the whole for smooth inputs: that of the method, but at most 1 for "hold", 2 for "linear"."""
         return order_on_inputs(self.integrator, self.inputs)
 
+    def _check_stage_inputs(self, input: Tensor | PackedSequence) -> None:
+        """With inputs="given", say what the last axis is before a count of it is found wrong."""
+        wanted = self.layers[0].input_size
+        if self.inputs == "given" and isinstance(input, Tensor) and input.dim() and input.shape[-1] != wanted:
+            raise ValueError(
+                f'input has shape {tuple(input.shape)}, but with inputs="given" its last axis holds the inputs at the '
+                f"{self.integrator.stages} stages of a step side by side: {self.integrator.stages} · {self.input_size} "
+                f"= {wanted} numbers."
+            )
+
     def _previous(self, found: Sequences, previous_input: Tensor | None) -> Tensor | None:
         """``previous_input`` after validation, as a batch."""
         if previous_input is None:
@@ -296,13 +308,7 @@ class IntegratorRNN(RecurrentNetwork):
                 f'previous_input is given, but inputs="{self.inputs}" never looks back at u_0. '
                 'Leave it out or use inputs="linear".'
             )
-        shape = found.u.shape[1:] if found.is_batched else found.u.shape[2:]
-        if previous_input.shape != shape:
-            raise ValueError(
-                f"previous_input has shape {tuple(previous_input.shape)} but the input needs {tuple(shape)}."
-            )
-        _arguments.check_alike("previous_input", previous_input, self.layers[0].V)
-        return previous_input if found.is_batched else previous_input.unsqueeze(0)
+        return found.row_before(previous_input, self.layers[0].V)
 
     def _options(self) -> list[str]:
         first = self.layers[0]
@@ -316,12 +322,13 @@ CELL = IntegratorRNN
 
 def _checked_fields(field: Field | Sequence[Field], count: int) -> list[Field]:
     """One field for each layer and direction, of one size."""
-    fields = [field] * count if isinstance(field, Field) else list(field)
+    is_list = isinstance(field, Sequence) and not isinstance(field, str)
+    fields: list[Any] = list(field) if is_list else [field] * count  # type: ignore[arg-type]
     for entry in fields:
         if not isinstance(entry, Field):
             raise TypeError(
-                f"field holds a {type(entry).__name__}, but it is a field of odernn.fields with its initial weights, "
-                "for example fields.Antisymmetric.random(64, gamma=0.1), or a sequence of fields."
+                f"field is {entry!r}, but it is a field of odernn.fields with its initial weights, for example "
+                "fields.Antisymmetric.random(64, gamma=0.1), or a sequence of fields."
             )
     if len(fields) != count:
         raise ValueError(
@@ -336,7 +343,12 @@ def _checked_fields(field: Field | Sequence[Field], count: int) -> list[Field]:
 
 def _checked_method(integrator: Method, field: Field) -> Tableau:
     """The method in stages, for a state of the blocks of the field."""
-    method = in_stages(integrator)
+    try:
+        method = in_stages(integrator)
+        forms_of(method)
+    except TypeError:
+        hint = f"Look it up: tableaus.get({integrator!r})." if isinstance(integrator, str) else "Give a tableau."
+        raise TypeError(f"integrator is {integrator!r}, which is no Runge–Kutta method. {hint}") from None
     if not isinstance(method, ButcherTableau | PartitionedTableau):
         raise ValueError(
             f"The stages of {integrator} have no closed coefficients. Use its .rounded(): its coefficients are floats."
@@ -347,6 +359,12 @@ def _checked_method(integrator: Method, field: Field) -> Tableau:
             f"one block. Use a ButcherTableau, or a field with blocks (y, z)."
         )
     return method
+
+
+def _checked_newton(newton: Newton | None) -> Newton:
+    if newton is not None and not isinstance(newton, Newton):
+        raise TypeError(f'newton is {newton!r}, but it is the options of the solver: Newton(on_failure="warn"), say.')
+    return newton or Newton()
 
 
 def _checked_rule(inputs: InputRule, num_layers: int, bidirectional: bool) -> InputRule:

@@ -17,6 +17,7 @@ from odernn.fields.oscillator import Oscillator
 from odernn.fields.skew_linear import SkewLinear
 from odernn.guarantees import circle_contractivity_radius, guarantees_of, order_on_inputs
 from odernn.integrators import prepared
+from odernn.tableau import PartitionedTableau
 
 F64 = torch.float64
 EULER = tableaus.get("euler")
@@ -228,3 +229,60 @@ def test_a_layer_states_its_guarantees_for_the_weights_as_they_are_now():
     with torch.no_grad():
         net.layers[0].field.K.mul_(10.0)
     assert net.guarantees()[0].contraction.holds is None and net.guarantees()[1]["contraction"]
+
+
+@pytest.mark.parametrize("rule", ["linear", "given"])
+def test_what_holds_at_one_drive_is_not_implied_for_stages_that_see_several(rule):
+    """Störmer–Verlet on the reversible oscillator, measured with a drive that changes within the step."""
+    field, h = Oscillator(torch.ones(1, dtype=F64), 1.0), 0.3
+    found = guarantees_of(tableaus.STOERMER_VERLET, field, h, inputs=rule)
+    assert found.reversibility.holds is None and "in reverse" in found.reversibility.because
+    step = prepared(tableaus.STOERMER_VERLET, field, h)
+    one = torch.ones(1, 1, dtype=F64)
+    drives = [float(i) * one for i in range(len(step.stage_times))]
+    y, z = step((0.4 * one, -0.7 * one), drives).state
+    y, z = step((y, -z), drives).state
+    assert abs(float(y) - 0.4) + abs(float(z) - 0.7) > 1e-3
+    assert guarantees_of(tableaus.IMPLICIT_EULER, Monotone(normal(4, 3)), h, inputs=rule).energy.holds is None
+
+
+def test_reversibility_is_not_implied_where_the_stages_may_have_several_solutions():
+    field = Oscillator(torch.tensor([-2.0, 1.0, 3.0], dtype=F64), 0.7)
+    found = guarantees_of(tableaus.IMPLICIT_MIDPOINT, field, 2.0)
+    assert found.solvability.holds is None and found.reversibility.holds is None
+    assert "on each branch" in found.symplecticity.because
+    assert guarantees_of(tableaus.IMPLICIT_MIDPOINT, field, 0.2)["reversibility"]
+
+
+@pytest.mark.parametrize("name", ["dop853", "dormand prince 8(7)", "fehlberg 7(8)", "rk4"])
+@pytest.mark.parametrize("h", [0.1, 4.0])
+def test_growth_factors_of_long_explicit_methods_are_bounds(name, h):
+    field = Antisymmetric(5.0 * normal(3, 3), 0.1)
+    found = guarantees_of(tableaus.get(name), field, h).contraction
+    assert found.holds is None and found.value >= max(1.0, largest_ratio(tableaus.get(name), field, h))
+
+
+@pytest.mark.parametrize("step_size", [0.0, -0.1, math.nan, math.inf, torch.tensor([0.1, -0.1, 0.1])])
+def test_steps_that_are_none_are_refused(step_size):
+    with pytest.raises(ValueError, match=r"step_size has the value .* finite h > 0"):
+        guarantees_of(EULER, Monotone(normal(4, 3)), step_size)
+
+
+def test_every_method_says_something_about_every_field_without_failing():
+    """Degenerate weights, too: a field that does not depend on the state, and one that is very steep."""
+    every = [
+        Monotone(normal(4, 3)), Monotone(torch.zeros(4, 3, dtype=F64)), Monotone(1e80 * normal(4, 3)),
+        SkewLinear(normal(3, 3)), Antisymmetric(normal(3, 3), 0.1), *HAMILTONIAN,
+    ]  # fmt: skip
+    asked = 0
+    for name in tableaus.names():
+        for field in every[:2] if tableaus.get(name).stages > 8 else every:
+            method = tableaus.get(name)
+            if isinstance(method, PartitionedTableau) and len(field.blocks) == 1:
+                continue
+            found = guarantees_of(method, field, 0.1)
+            value = found.contraction.value
+            assert value is None or (math.isfinite(value) and value >= 1.0), (name, field)
+            asked += 1
+    assert asked > 5 * len(tableaus.names())
+    assert guarantees_of(EULER, every[1], 0.1)["contraction"]
