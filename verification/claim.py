@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import importlib.util
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -264,11 +265,14 @@ def _load(path: Path, digest: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ClaimError(f'Claim file "{path}" cannot be imported as Python.')
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look up the module that they are defined in
     try:
         spec.loader.exec_module(module)
     except ClaimError:
+        del sys.modules[name]
         raise
     except Exception as error:
+        del sys.modules[name]
         raise ClaimError(f'Claim file "{path}" fails on import: {type(error).__name__}: {error}.') from error
     return module
 
