@@ -29,7 +29,7 @@ def test_claims_are_found_by_id_and_by_slug() -> None:
     assert slug("icml-7 (inverse)") == "icml-7-inverse"
 
 
-@pytest.mark.parametrize(("wrong", "nearest"), [("icml-C1", "icml-C.1"), ("thm-S-K", "thm-S-Q"), ("sam", "sam-D.1")])
+@pytest.mark.parametrize(("wrong", "nearest"), [("icml-C1", "icml-C.1"), ("thm-S-K", "thm-S-Q"), ("sam-D1", "sam-D.1")])
 def test_unknown_claim_suggests_the_nearest(wrong: str, nearest: str) -> None:
     with pytest.raises(ClaimError, match=f'Unknown claim "{wrong}".*{nearest}'):
         Registry().get(wrong)

@@ -2,12 +2,14 @@
 
 On [0, 1]^k a polynomial lies between the smallest and the largest of its Bernstein coefficients, and its values at the
 corners are among them. A box whose coefficients are all ≥ 0 is done; a negative corner is a point where the polynomial
-is negative; any other box is cut in two. A side [a, ∞) becomes [0, 1) by x = a + t/(1 − t), which multiplies the
-polynomial by a power of 1 − t > 0. Lorentz 1953, Bernstein Polynomials; Garloff 1986.
+is negative; any other box is cut in two, once a coarse grid has shown no negative value. A side [a, ∞) becomes [0, 1)
+by x = a + t/(1 − t), which multiplies the polynomial by a power of 1 − t > 0. Lorentz 1953, Bernstein Polynomials;
+Garloff 1986.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,14 +19,14 @@ from typing import Any, TypeAlias
 import flint
 import numpy as np
 
-MOST_BOXES = 20_000
+MOST_BOXES = 2_000
 Side: TypeAlias = tuple[int | Fraction, int | Fraction | None]
 """A closed interval; the upper end None is ∞."""
 
 
 @dataclass(frozen=True)
 class Positivity:
-    """``holds``: True if proved ≥ 0 on the whole box, False with a ``point`` where it is negative, None if undecided."""
+    """``holds``: True if proved ≥ 0 on the whole box, False with a ``point`` where it is negative, None: undecided."""
 
     holds: bool | None
     boxes: int
@@ -39,6 +41,8 @@ def variables(*names: str) -> tuple[Any, ...]:
 def is_nonnegative(p: Any, box: Sequence[Side], most_boxes: int = MOST_BOXES) -> Positivity:
     """Decide p ≥ 0 on the box, one side for each variable of p."""
     start = _bernstein(p, box)
+    if not (start >= 0).all() and (sampled := _negative_sample(p, box)) is not None:
+        return Positivity(False, 1, sampled)
     waiting = [(start, tuple((Fraction(0), Fraction(1)) for _ in box))]
     count = 0
     while waiting:
@@ -53,12 +57,26 @@ def is_nonnegative(p: Any, box: Sequence[Side], most_boxes: int = MOST_BOXES) ->
         axis = max(
             (k for k in range(len(box)) if coefficients.shape[k] > 1), key=lambda k: (place[k][1] - place[k][0], -k)
         )
-        middle = sum(place[axis]) / 2
+        middle = (place[axis][0] + place[axis][1]) / 2
         for half, ends in zip(
             _halves(coefficients, axis), ((place[axis][0], middle), (middle, place[axis][1])), strict=True
         ):
             waiting.append((half, (*place[:axis], ends, *place[axis + 1 :])))
     return Positivity(True, count)
+
+
+def _negative_sample(p: Any, box: Sequence[Side]) -> tuple[Fraction, ...] | None:
+    """A point of a coarse grid inside the box where p < 0, the plainest values first; None if there is none."""
+    inner = (Fraction(1, 2), Fraction(15, 16), Fraction(1, 16))
+    outer = (Fraction(1), Fraction(16), Fraction(1, 16), Fraction(256))
+    axes = [
+        [lower + each for each in outer] if upper is None else [lower + (upper - lower) * each for each in inner]
+        for lower, upper in box
+    ]
+    for point in itertools.product(*axes):
+        if p(*(flint.fmpq(x.numerator, x.denominator) for x in point)) < 0:
+            return tuple(map(Fraction, point))
+    return None
 
 
 def _bernstein(p: Any, box: Sequence[Side]) -> np.ndarray:
@@ -83,7 +101,8 @@ def _to_bernstein(degree: int, lower: int | Fraction, upper: int | Fraction | No
         width = Fraction(upper) - Fraction(lower)
         rise = [[Fraction(comb(i, j), comb(degree, j)) * width**j for j in range(degree + 1)]
                 for i in range(degree + 1)]  # fmt: skip
-    return np.array(rise, dtype=object).dot(np.array(shift, dtype=object))
+    matrix: np.ndarray = np.array(rise, dtype=object).dot(np.array(shift, dtype=object))
+    return matrix
 
 
 def _halves(coefficients: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,97 @@
+"""One step of (U) and its inverse in a binary format, replayed over the rationals with a rounding written here.
+
+Every operation is rounded once, to nearest, ties to even, with subnormal numbers, as IEEE 754 has it; tanh is rounded
+correctly (Arb decides), which libraries do not promise in float32 and float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+from flint import arb, fmpq
+
+
+@dataclass(frozen=True)
+class Format:
+    """``precision`` counts the leading bit; finite numbers are below 2^(greatest + 1), normal ones from 2^least on."""
+
+    precision: int
+    least: int
+    greatest: int
+
+
+FORMATS = {
+    "float16": Format(11, -14, 15),
+    "bfloat16": Format(8, -126, 127),
+    "float32": Format(24, -126, 127),
+    "float64": Format(53, -1022, 1023),
+}
+
+
+class RoundingError(ArithmeticError):
+    """A number too large for the format, or a tanh that 4096 bits did not round."""
+
+
+def rounded(value: Fraction, form: Format) -> Fraction:
+    """The number of the format nearest to value, ties to even."""
+    if value == 0:
+        return value
+    size = abs(value)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1  # now 2^exponent ≤ size < 2^(exponent + 1)
+    unit = Fraction(2) ** (max(exponent, form.least) - form.precision + 1)
+    nearest = round(value / unit) * unit  # Python rounds halves of fractions to even
+    if abs(nearest) >= Fraction(2) ** (form.greatest + 1):
+        raise RoundingError(f"{float(value):.3g} overflows a format with exponents to {form.greatest}")
+    return nearest
+
+
+def tanh(value: Fraction, form: Format) -> Fraction:
+    """tanh, rounded correctly: both ends of an Arb enclosure round to the same number."""
+    if value == 0:
+        return value
+    bits = 4 * form.precision
+    while bits <= 4096:
+        with flint.ctx.workprec(bits):
+            ball = arb(fmpq(value.numerator, value.denominator)).tanh()
+            ends = {rounded(_exact(end), form) for end in (ball.lower(), ball.upper())}
+        if len(ends) == 1:
+            return ends.pop()
+        bits *= 2
+    raise RoundingError(f"tanh({value}) is too near to a tie")
+
+
+def _exact(end: arb) -> Fraction:
+    mantissa, exponent = end.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+@dataclass(frozen=True)
+class Neuron:
+    """w, h, α in the format ``form``: h is the effective step."""
+
+    w: Fraction
+    h: Fraction
+    alpha: Fraction
+    form: Format
+
+    def _force(self, y: Fraction, x: Fraction) -> Fraction:
+        """fl(h fl(tanh(fl(fl(w y) + x)) + fl(α y)))."""
+        form = self.form
+        s = tanh(rounded(rounded(self.w * y, form) + x, form), form)
+        return rounded(self.h * rounded(s + rounded(self.alpha * y, form), form), form)
+
+    def step(self, state: tuple[Fraction, Fraction], x: Fraction) -> tuple[Fraction, Fraction]:
+        """(y, z) at n − 1 to (y, z) at n."""
+        y, z = state
+        z = rounded(z - self._force(y, x), self.form)
+        return rounded(y + rounded(self.h * z, self.form), self.form), z
+
+    def unstep(self, state: tuple[Fraction, Fraction], x: Fraction) -> tuple[Fraction, Fraction]:
+        """The inverse of definitions 1.3, computed in the same way."""
+        y, z = state
+        y = rounded(y - rounded(self.h * z, self.form), self.form)
+        return y, rounded(z + self._force(y, x), self.form)
