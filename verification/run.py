@@ -56,6 +56,7 @@ _CALLED = ("autocast.py", "bounds", "published.py", "recurrence.py", "executions
 _ASKING = (
     "question.py",
     "answer.py",
+    "orders.py",
     "counterexample.py",
     "verdict.py",
     "instance.py",
@@ -131,11 +132,11 @@ class Plan:
 
 
 @cache
-def _source_digest(parts: tuple[str, ...]) -> str:
+def _source_digest(parts: tuple[str, ...], called: tuple[str, ...] = _CALLED) -> str:
     """SHA-256 over the source text of files and folders of this package, and of the odernn modules they call."""
     digest = hashlib.sha256()
     odernn_root = Path(odernn.__file__).parent
-    folders = [_ROOT / part for part in parts] + [odernn_root / part for part in _CALLED]
+    folders = [_ROOT / part for part in parts] + [odernn_root / part for part in called]
     files = [path for folder in folders for path in _files(folder)]
     for path in files:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -218,7 +219,7 @@ def _question_job(registered: RegisteredQuestion, case: Case, base: dict[str, An
         "kind": "question", "claim": question.id, "version": question.version, "domain": case.domain,
         "quantity": case.quantity, **base,
     }  # fmt: skip
-    return Job(_key(spec, registered.digest + _source_digest(_ASKING)), spec)
+    return Job(_key(spec, registered.digest + _source_digest(_ASKING, (".",))), spec)
 
 
 def _cells(budget_name: str) -> Iterator[tuple[str, int, tuple[SearchPoint, ...], str | None]]:

@@ -1,29 +1,28 @@
-"""Stages of a ``MatrixTableau`` that depend on each other: their equations, and the gradient of their solution.
+"""Stages of a ``MatrixTableau`` that depend on each other: their equations.
 
 For the stages of one circle, with y, the drive and the earlier slopes given,
 
     r_i(k) = k_i − σ_i(x_i) = 0,    x_i = K_i (y + η Σ_j A_ij k_j) + U_i u + b_i
     r'(k)_iq = δ_iq I − diag(σ_i'(x_i)) K_i η (A_iq diag(g_iq) + Σ_j A_ij diag(k_j) Γ_ijq)
 
-with the gates g_ij = … + Σ_q Γ_ijq k_q, where there are any. The gradient is that of the implicit function theorem at
-the solution: λ = r'(k)⁻ᵀ ∂E/∂k, and everything else that r is a function of gets −λᵀ ∂r/∂(it) with k held fixed, in
-differentiable operations in which k is the output of this very node; so it is right to all orders.
+with the gates g_ij = … + Σ_q Γ_ijq k_q, where there are any. They are solved, and the solution is differentiated, in
+``integrators.implicit_function``.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
 
 from odernn.cells._odernn_parts import dense
-from odernn.integrators.newton import ConvergenceError, ConvergenceWarning, Equations, Newton, Outcome, solve
+from odernn.integrators.implicit_function import solution
+from odernn.integrators.newton import Equations
 
 if TYPE_CHECKING:
     from odernn.cells._odernn_step import Step
@@ -33,11 +32,36 @@ if TYPE_CHECKING:
 class Circle(Equations):
     """The equations of the stages ``group``; a unit is a sample, and its unknowns are the k_i side by side."""
 
+    residual_text: ClassVar[str] = "max |η (k − σ(x))|"
+    scale_text: ClassVar[str] = "|y| + |η k| + |η|"
+    step_text: ClassVar[str] = "eta"
+
     step: Step
     group: tuple[int, ...]
     y: Tensor
     drive: Tensor
     given: Mapping[int, Tensor]
+
+    @property
+    def subject(self) -> str:
+        return f"ODERNN: the equations of the stages {', '.join(map(str, self.group))}"
+
+    def because(self) -> str:
+        return "That they have a solution is a hypothesis."
+
+    def leaves(self) -> dict[str, Tensor]:
+        given = {f"k_{j}": slope for j, slope in self.given.items()}
+        return {"the state": self.y, "the drive": self.drive, **given, **self.step.values}
+
+    def with_leaves(self, leaves: Sequence[Tensor]) -> Circle:
+        y, drive, *rest = leaves
+        given = dict(zip(self.given, rest[: len(self.given)], strict=True))
+        values = dict(zip(self.step.values, rest[len(self.given) :], strict=True))
+        return Circle(replace(self.step, values=values), self.group, y, drive, given)
+
+    def start(self) -> Tensor:
+        """The slopes at Y = y."""
+        return torch.cat([self.step.slope(i, self.y, self.drive) for i in self.group], dim=-1)
 
     @functools.cached_property
     def couplings(self) -> dict[tuple[int, int], Tensor]:
@@ -105,6 +129,10 @@ class Circle(Equations):
         delta, info = torch.linalg.solve_ex(self.jacobian(k), -residual.unsqueeze(-1))
         return torch.where((info == 0).unsqueeze(-1), delta.squeeze(-1), math.nan)
 
+    def multiplier(self, k: Tensor, cotangent: Tensor) -> Tensor:
+        solved: Tensor = torch.linalg.solve(self.jacobian(k).mT, cotangent.unsqueeze(-1))
+        return solved.squeeze(-1)
+
     def size(self, k: Tensor) -> Tensor:
         return self.eta * k.abs().amax(-1)
 
@@ -118,32 +146,8 @@ class Circle(Equations):
     def spread(self, unit: Tensor) -> Tensor:
         return unit.unsqueeze(-1)
 
-
-class ImplicitFunction(torch.autograd.Function):
-    """leaves → the k with r(k; leaves) = 0. ``rebuilt`` makes the equations of other leaves."""
-
-    @staticmethod
-    def forward(ctx: Any, rebuilt: Callable[[Sequence[Tensor]], Circle], newton: Newton, *leaves: Tensor) -> Tensor:
-        k = _root(rebuilt(leaves), newton)
-        ctx.rebuilt = rebuilt
-        ctx.save_for_backward(k, *leaves)
-        return k
-
-    @staticmethod
-    def backward(ctx: Any, cotangent: Tensor) -> Any:
-        k, *leaves = ctx.saved_tensors
-        needed = ctx.needs_input_grad[2:]
-        is_graph_wanted = torch.is_grad_enabled()
-        jacobian = ctx.rebuilt(leaves).jacobian(k)
-        multiplier = torch.linalg.solve(jacobian.mT, cotangent.unsqueeze(-1)).squeeze(-1)
-        with torch.enable_grad():
-            copies = [leaf.view_as(leaf) for leaf in leaves]
-            residual = ctx.rebuilt(copies).residual(k)
-            wanted = [copy for copy, need in zip(copies, needed, strict=True) if need]
-            found = iter(
-                torch.autograd.grad(residual, wanted, -multiplier, create_graph=is_graph_wanted, allow_unused=True)
-            )
-        return None, None, *(next(found) if need else None for need in needed)
+    def samples(self, residual: Tensor, converged: Tensor) -> tuple[Tensor, Tensor]:
+        return residual, converged
 
 
 def solved(
@@ -153,43 +157,5 @@ def solved(
 
     Raises ``ConvergenceError``, or warns, as ``step.newton`` says.
     """
-    labels, names = list(given), list(step.values)
-
-    def rebuilt(leaves: Sequence[Tensor]) -> Circle:
-        y, drive, *rest = leaves
-        slopes = dict(zip(labels, rest[: len(labels)], strict=True))
-        values = dict(zip(names, rest[len(labels) :], strict=True))
-        return Circle(replace(step, values=values), group, y, drive, slopes)
-
-    leaves = (y, drive, *(given[j] for j in labels), *(step.values[name] for name in names))
-    k: Tensor = ImplicitFunction.apply(rebuilt, step.newton, *leaves)  # type: ignore[no-untyped-call]
-    sizes = [step.structure.stages[i].size for i in group]
-    return dict(zip(group, k.split(sizes, dim=-1), strict=True))
-
-
-def _root(circle: Circle, newton: Newton) -> Tensor:
-    """The slopes by Newton's method from those at Y = y; complaints where it fails."""
-    step = circle.step
-    start = torch.cat([step.slope(i, circle.y, circle.drive) for i in circle.group], dim=-1)
-    outcome = solve(circle, start, newton)
-    if not bool(outcome.converged.all()):
-        message = _complaint(outcome, newton, circle.group)
-        if newton.on_failure == "raise":
-            raise ConvergenceError(message)
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    return outcome.k
-
-
-def _complaint(outcome: Outcome, newton: Newton, group: tuple[int, ...]) -> str:
-    failed = ~outcome.converged
-    residual = torch.where(failed, torch.nan_to_num(outcome.residual, nan=math.inf), -1.0)
-    worst = int(residual.argmax())
-    labels = ", ".join(map(str, group))
-    return (
-        f"ODERNN: the equations of the stages {labels} of {int(failed.sum())} of {failed.numel()} samples are not "
-        f"solved after {outcome.iterations} iterations; the worst is sample {worst}, where the residual "
-        f"max |η (k − σ(x))| is {float(outcome.residual[worst]):.3g} (tolerance {outcome.tolerance:.3g}, relative to "
-        f"|y| + |η k| + |η|). That they have a solution is a hypothesis. Take a smaller eta, allow more than "
-        f"{newton.max_iterations} iterations with Newton(max_iterations=...), or go on with "
-        'Newton(on_failure="warn").'
-    )
+    circle = Circle(step, group, y, drive, dict(given))
+    return dict(zip(group, solution(circle, step.newton).k.split(circle.sizes, dim=-1), strict=True))

@@ -1,13 +1,11 @@
-"""Stages that depend on each other: their equations, and the gradient of their solution.
+"""Stages that depend on each other: their equations.
 
 For one group of slopes k_p, p = (block β, stage i), with everything computed before it in ``base``:
 
     r_p(k) = k_p − f_β(Y_i; drive_i) = 0,     Y_i of block γ = base_iγ + h Σ_{q = (γ, j)} a_ij k_q
     r'(k)_pq = δ_pq I − J_i[β, γ] h a_ij                                        Hairer, Wanner 1996, Section IV.8
 
-The gradient is that of the implicit function theorem, at the solution and not through the iteration: for the cotangent
-g of k, λ = r'(k)⁻ᵀ g, and the cotangent of whatever else f(Y) is a function of is λᵀ ∂f(Y)/∂(it) with k held fixed. It
-is written in differentiable operations in which k is the output of this very node, so it is right to all orders.
+They are solved, and the solution is differentiated, in ``implicit_function``.
 """
 
 from __future__ import annotations
@@ -15,10 +13,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -27,7 +24,8 @@ from odernn.fields.field import Field, State
 from odernn.integrators._coefficients import Coefficients, Group
 from odernn.integrators._layout import blockwise, joined, per_column, split
 from odernn.integrators.explicit import Slopes, stage_value
-from odernn.integrators.newton import ConvergenceError, ConvergenceWarning, Equations, Newton, Outcome, complain, solve
+from odernn.integrators.implicit_function import solution
+from odernn.integrators.newton import Equations, Newton
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +65,18 @@ def group_tables(coefficients: Coefficients, group: Group, dtype: torch.dtype, d
     )
 
 
-@functools.lru_cache(maxsize=1024)
-def _kept_tables(coefficients: Coefficients, group: Group, dtype: torch.dtype, device: torch.device) -> GroupTables:
-    """The same, kept; as ordinary tensors, also where the first to ask is in inference mode."""
+def tables_of(coefficients: Coefficients, field: Field) -> tuple[GroupTables | None, ...]:
+    """For each group its tables if it is implicit, in dtype and on the device of the weights.
+
+    As ordinary tensors, also in inference mode. They are kept with the step they belong to and nowhere else: what is
+    made while torch traces a program are no tensors outside of it.
+    """
+    weight = next(iter(field.tensors().values()), torch.zeros(()))
     with torch.inference_mode(False):
-        return group_tables(coefficients, group, dtype, device)
+        return tuple(
+            group_tables(coefficients, group, weight.dtype, weight.device) if group.is_implicit else None
+            for group in coefficients.groups
+        )
 
 
 def stage_matrix(table: GroupTables, jacobian: Tensor, step_size: Tensor | float, field: Field) -> Tensor:
@@ -87,24 +92,45 @@ def stage_matrix(table: GroupTables, jacobian: Tensor, step_size: Tensor | float
 class StageEquations(Equations):
     """r(k) = k − f(Y(k)) of one group.   k: (n, ..., hidden)   base: B times (S, ..., hidden)   drive: (S, ..., d)"""
 
+    residual_text: ClassVar[str] = "max |h (k − f(Y))|"
+    scale_text: ClassVar[str] = "|y| + |h k| + |h|"
+
+    method: str
     table: GroupTables
     field: Field
     step_size: Tensor | float
     drive: Tensor
     base: State
 
-    def leaves(self) -> tuple[Tensor, ...]:
-        """Every tensor that f(Y) is a function of besides k."""
-        step_size = (self.step_size,) if isinstance(self.step_size, Tensor) else ()
-        return (*self.field.tensors().values(), self.drive, *self.base, *step_size)
+    @property
+    def subject(self) -> str:
+        return f'Tableau "{self.method}" on the field {type(self.field).__name__}: the stage equations'
+
+    def because(self) -> str:
+        """max |h| times the Lipschitz constant of the field, which is a number for finite weights."""
+        h = self.step_size
+        largest = float(h.detach().abs().max()) if isinstance(h, Tensor) else abs(h)
+        stiffness = largest * self.field.constants().lipschitz
+        return f"h L = {stiffness:.3g}, with L the Lipschitz constant of the field."
+
+    def leaves(self) -> dict[str, Tensor]:
+        step_size = {"the step size": self.step_size} if isinstance(self.step_size, Tensor) else {}
+        weights = {f"{name} of the field": value for name, value in self.field.tensors().items()}
+        base = {
+            f"{name} at the beginning or in an earlier stage": block
+            for name, block in zip(self.field.blocks, self.base, strict=True)
+        }
+        return {**weights, "the drive": self.drive, **base, **step_size}
 
     def with_leaves(self, leaves: Sequence[Tensor]) -> StageEquations:
-        """The same equations in other tensors."""
         names, remaining = tuple(self.field.tensors()), iter(leaves)
         field = self.field.with_tensors({name: next(remaining) for name in names})
         drive, base = next(remaining), tuple(next(remaining) for _ in self.base)
         step_size = next(remaining) if isinstance(self.step_size, Tensor) else self.step_size
         return dataclasses.replace(self, field=field, drive=drive, base=base, step_size=step_size)
+
+    def start(self) -> Tensor:
+        return torch.zeros_like(self.base[0][:1]).expand(len(self.table.stage), *self.base[0].shape[1:])
 
     def states(self, k: Tensor) -> State:
         """Y_i, block by block, (S, ..., hidden)."""
@@ -143,6 +169,10 @@ class StageEquations(Equations):
         delta = torch.where((solved.info == 0)[..., None, None], solved.result, math.nan)
         return split(delta.squeeze(-1), len(k), self.field)
 
+    def multiplier(self, k: Tensor, cotangent: Tensor) -> Tensor:
+        solved = torch.linalg.solve(self.matrix(k).mT, joined(cotangent, self.field))
+        return split(solved, len(k), self.field)
+
     def size(self, k: Tensor) -> Tensor:
         return (self.step_size * k).abs().amax(self._within_unit)
 
@@ -161,57 +191,27 @@ class StageEquations(Equations):
     def spread(self, unit: Tensor) -> Tensor:
         return unit.unsqueeze(-1) if self.field.couples_neurons else unit
 
+    def samples(self, residual: Tensor, converged: Tensor) -> tuple[Tensor, Tensor]:
+        return (residual, converged) if self.field.couples_neurons else (residual.amax(-1), converged.all(-1))
+
     @property
     def _within_unit(self) -> tuple[int, ...]:
         """The axes of k that one unit has."""
         return (0, -1) if self.field.couples_neurons else (0,)
 
 
-class _Solution(torch.autograd.Function):
-    """The identity on a solution k, differentiable in the leaves of its equations."""
-
-    @staticmethod
-    def forward(ctx: Any, equations: StageEquations, k: Tensor, *leaves: Tensor) -> Tensor:
-        ctx.equations = equations
-        output = k.clone()
-        ctx.save_for_backward(output, *leaves)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
-        k, *leaves = ctx.saved_tensors
-        equations: StageEquations = ctx.equations
-        field = equations.field
-        matrix = equations.with_leaves(leaves).matrix(k)
-        multiplier = split(torch.linalg.solve(matrix.mT, joined(cotangents[0], field)), len(k), field)
-        needed = ctx.needs_input_grad[2:]
-        with torch.enable_grad():
-            # New nodes for the leaves: k depends on them, too, and that part is in the multiplier already.
-            own = [leaf.view_as(leaf) if need else leaf for leaf, need in zip(leaves, needed, strict=True)]
-            slopes = equations.with_leaves(own).slopes(k)
-        wanted = [leaf for leaf, need in zip(own, needed, strict=True) if need]
-        found = iter(
-            torch.autograd.grad(slopes, wanted, multiplier, create_graph=torch.is_grad_enabled(), allow_unused=True)
-        )
-        return (None, None, *(next(found) if need else None for need in needed))
-
-
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # how many iterations it takes depends on the data
 def solve_group(
     coefficients: Coefficients,
     field: Field,
-    frozen: Field,
     group: Group,
+    table: GroupTables,
     state: State,
     drives: Sequence[Tensor],
     slopes: Slopes,
     step_size: Tensor | float,
     newton: Newton,
 ) -> tuple[Tensor, Tensor, int]:
-    """Add the slopes of an implicit group; return residual (...), converged (...) and the number of iterations.
-
-    ``frozen`` is the field without history, so that what it has computed of its weights serves every step.
-    """
+    """Add the slopes of an implicit group; return residual (...), converged (...) and the number of iterations."""
     shape = torch.broadcast_shapes(
         *(block.shape for block in state),
         *((*drive.shape[:-1], 1) for drive in drives),
@@ -225,47 +225,9 @@ def solve_group(
     seen = [drives[i].expand(*shape[:-1], -1) for i in group.stages]
     is_held = all(drives[i] is drives[group.stages[0]] for i in group.stages)
     drive = seen[0].expand(len(seen), *seen[0].shape) if is_held else torch.stack(seen)
-    table = _kept_tables(coefficients, group, base[0].dtype, base[0].device)
-    equations = StageEquations(table, field, step_size, drive, base)
-    still = StageEquations(
-        table,
-        frozen,
-        step_size.detach() if isinstance(step_size, Tensor) else step_size,
-        drive.detach(),
-        tuple(block.detach() for block in base),
-    )
-    outcome = solve(still, torch.zeros_like(base[0][:1]).expand(len(group.nodes), *shape), newton)
-    k = outcome.k
-    leaves = equations.leaves()
-    if torch.is_grad_enabled() and any(leaf.requires_grad for leaf in leaves):
-        k = cast(Tensor, _Solution.apply(still, k, *leaves))  # type: ignore[no-untyped-call]
-    for (block, i), slope in zip(group.nodes, k.unbind(), strict=True):
+    if (table.coupling.dtype, table.coupling.device) != (base[0].dtype, base[0].device):
+        table = group_tables(coefficients, group, base[0].dtype, base[0].device)
+    outcome = solution(StageEquations(coefficients.name, table, field, step_size, drive, base), newton)
+    for (block, i), slope in zip(group.nodes, outcome.k.unbind(), strict=True):
         slopes[block][i] = slope
-    return _reported(outcome, newton, coefficients, frozen, step_size)
-
-
-def _reported(
-    outcome: Outcome, newton: Newton, coefficients: Coefficients, field: Field, step_size: Tensor | float
-) -> tuple[Tensor, Tensor, int]:
-    """Residual and convergence of samples; raises or warns as ``newton`` says."""
-    residual, converged = outcome.residual, outcome.converged
-    if not field.couples_neurons:
-        residual, converged = residual.amax(-1), converged.all(-1)
-    if not bool(converged.all()):
-        message = complain(
-            outcome, newton, tableau=coefficients.name, field=type(field).__name__, converged=converged,
-            residual=residual, stiffness=_stiffness(field, step_size),
-        )  # fmt: skip
-        if newton.on_failure == "raise":
-            raise ConvergenceError(message)
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    return residual, converged, outcome.iterations
-
-
-def _stiffness(field: Field, step_size: Tensor | float) -> float:
-    """max |h| times the Lipschitz constant of the field."""
-    largest = float(step_size.detach().abs().max()) if isinstance(step_size, Tensor) else abs(step_size)
-    try:
-        return largest * field.constants().lipschitz
-    except RuntimeError:  # weights that are not finite have no singular values, and that is not the news
-        return math.nan
+    return outcome.residual, outcome.converged, outcome.iterations

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, Self, TypeAlias, get_args
 
 import torch
 from torch import Tensor
@@ -77,12 +78,39 @@ class Equations(ABC):
     """r(k) = k − f(Y(k)) = 0 for independent units: samples, or neurons of samples where these do not interact.
 
     k and r have one shape; ``unit`` numbers, masks and norms have one entry a unit.
+
+    residual_text, scale_text, step_text    what complaints call |h r|, the scale, and the step size
     """
+
+    residual_text: ClassVar[str]
+    scale_text: ClassVar[str]
+    step_text: ClassVar[str] = "step size"
+
+    @property
+    @abstractmethod
+    def subject(self) -> str:
+        """Whose equations they are, as the subject of a complaint."""
+
+    @abstractmethod
+    def because(self) -> str:
+        """A sentence on when they have a solution."""
 
     @property
     @abstractmethod
     def unknowns(self) -> int:
         """Number N of slopes of one unit."""
+
+    @abstractmethod
+    def leaves(self) -> dict[str, Tensor]:
+        """Every tensor that r is a function of besides k, by what a complaint calls it."""
+
+    @abstractmethod
+    def with_leaves(self, leaves: Sequence[Tensor]) -> Self:
+        """The same equations in other tensors, in the order of ``leaves``."""
+
+    @abstractmethod
+    def start(self) -> Tensor:
+        """The k at which the iteration begins."""
 
     @abstractmethod
     def residual(self, k: Tensor) -> Tensor:
@@ -91,6 +119,10 @@ class Equations(ABC):
     @abstractmethod
     def correction(self, k: Tensor, residual: Tensor) -> Tensor:
         """−r'(k)⁻¹ r; not finite where r'(k) is singular."""
+
+    @abstractmethod
+    def multiplier(self, k: Tensor, cotangent: Tensor) -> Tensor:
+        """r'(k)⁻ᵀ g, differentiable."""
 
     @abstractmethod
     def size(self, k: Tensor) -> Tensor:
@@ -108,10 +140,14 @@ class Equations(ABC):
     def spread(self, unit: Tensor) -> Tensor:
         """One entry a unit, so that it broadcasts to k."""
 
+    @abstractmethod
+    def samples(self, residual: Tensor, converged: Tensor) -> tuple[Tensor, Tensor]:
+        """From one entry a unit to one a sample."""
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """k with its residual max |h r| and whether it converged, one entry a unit, and the number of iterations."""
+    """k with its residual max |h r| and whether it converged, one entry a sample, and the number of iterations."""
 
     k: Tensor
     residual: Tensor
@@ -121,14 +157,15 @@ class Outcome:
 
 
 @torch.no_grad()
-def solve(equations: Equations, start: Tensor, newton: Newton) -> Outcome:
-    """The root near ``start``. Units stop one by one; what has converged, or failed, is not touched again.
+def solve(equations: Equations, newton: Newton) -> Outcome:
+    """The root near the start. Units stop one by one; what has converged, or failed, is not touched again.
 
     A correction is taken if it lowers the Euclidean norm of the residual, of which it is a direction of descent, and
     halved until it does; the last one, which is small, is taken as it is.
     """
-    tolerance = newton.tolerance_for(equations.unknowns, start.dtype)
-    k, residual = start, equations.residual(start)
+    k = equations.start()
+    tolerance = newton.tolerance_for(equations.unknowns, k.dtype)
+    residual = equations.residual(k)
     norm = equations.norm(residual)
     converged = torch.zeros_like(norm, dtype=torch.bool)
     active = ~converged
@@ -158,23 +195,29 @@ def solve(equations: Equations, start: Tensor, newton: Newton) -> Outcome:
         norm = torch.where(taken, trial_norm, norm)
         converged = converged | (active & small)
         active = taken & ~small
-    return Outcome(k, equations.size(residual), converged, iterations, tolerance)
+    return Outcome(k, *equations.samples(equations.size(residual), converged), iterations, tolerance)
 
 
-def complain(
-    outcome: Outcome, newton: Newton, *, tableau: str, field: str, converged: Tensor, residual: Tensor, stiffness: float
-) -> str:
-    """What did not converge, by how much, why perhaps, and what to do.   converged, residual: one entry a sample."""
-    failed = ~converged
+def complain(equations: Equations, outcome: Outcome, newton: Newton) -> str:
+    """What did not converge, by how much, why perhaps, and what to do."""
+    failed, residual = ~outcome.converged, outcome.residual
     ranked = torch.where(failed, torch.nan_to_num(residual, nan=math.inf, posinf=math.inf), -1.0)
     worst = int(ranked.argmax())
+    found = float(residual.flatten()[worst])
     place = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), residual.shape)) if residual.dim() else ()
     where = f"the worst is sample {place[0] if len(place) == 1 else place}" if place else "there is one"
+    which = f"{equations.subject} of {int(failed.sum())} of {failed.numel()} samples are not solved"
+    not_finite = [name for name, leaf in equations.leaves().items() if not bool(torch.isfinite(leaf).all())]
+    if not_finite and not math.isfinite(found):
+        return (
+            f"{which}; {where}. There is NaN or infinity in {' and in '.join(not_finite)}, which no "
+            f"{equations.step_text} and no number of iterations mends. Look for where it comes from, with "
+            'torch.isfinite on inputs and parameters, or go on with Newton(on_failure="warn").'
+        )
     return (
-        f'Tableau "{tableau}" on the field {field}: the stage equations of {int(failed.sum())} of {failed.numel()} '
-        f"samples are not solved after {outcome.iterations} iterations; {where}, whose residual max |h (k − f(Y))| is "
-        f"{float(residual.flatten()[worst]):.3g} (tolerance {outcome.tolerance:.3g}, relative to |y| + |h k| + |h|). "
-        f"h L = {stiffness:.3g}, with L the Lipschitz constant of the field. Take a smaller step size, allow more than "
+        f"{which} after {outcome.iterations} iterations; {where}, where the residual {equations.residual_text} is "
+        f"{found:.3g} (tolerance {outcome.tolerance:.3g}, relative to "
+        f"{equations.scale_text}). {equations.because()} Take a smaller {equations.step_text}, allow more than "
         f"{newton.max_iterations} iterations with Newton(max_iterations=...), or go on with "
         'Newton(on_failure="warn").'
     )

@@ -11,7 +11,7 @@ from torch import Tensor
 from odernn.fields.field import Field, State
 from odernn.integrators._coefficients import Coefficients, Scheme, coefficients_for
 from odernn.integrators.explicit import Slopes, evaluate, new_state
-from odernn.integrators.implicit import solve_group
+from odernn.integrators.implicit import GroupTables, solve_group, tables_of
 from odernn.integrators.linear import Propagator, propagator
 from odernn.integrators.newton import Newton
 
@@ -41,7 +41,7 @@ class Step:
     step_size: Tensor | float
     newton: Newton
     propagator: Propagator | None
-    frozen: Field | None
+    tables: tuple[GroupTables | None, ...]
 
     @property
     def stage_times(self) -> tuple[float, ...]:
@@ -59,7 +59,7 @@ class Step:
         Raises ValueError for a wrong number of blocks or drives; ConvergenceError, see ``Newton``.
         """
         self._check(state, drives)
-        if (self.propagator is None and self.frozen is None) or any(block.dim() for block in state):
+        if (self.propagator is None and not any(self.tables)) or any(block.dim() for block in state):
             return self._stepped(tuple(state), drives)
         # Numbers without axes are one neuron.
         seen = torch.atleast_1d(drives) if isinstance(drives, Tensor) else [torch.atleast_1d(d) for d in drives]
@@ -73,13 +73,12 @@ class Step:
         drives = [given] * len(self.coefficients.c) if isinstance(given, Tensor) else list(given)
         slopes: Slopes = tuple({} for _ in start)
         residual, converged, iterations = None, None, 0
-        for group in self.coefficients.groups:
-            if not group.is_implicit:
+        for group, table in zip(self.coefficients.groups, self.tables, strict=True):
+            if table is None:
                 evaluate(self.coefficients, self.field, group, start, drives, slopes, self.step_size)
                 continue
-            assert self.frozen is not None
             own_residual, own_converged, own_iterations = solve_group(
-                self.coefficients, self.field, self.frozen, group, start, drives, slopes, self.step_size, self.newton
+                self.coefficients, self.field, group, table, start, drives, slopes, self.step_size, self.newton
             )
             residual = own_residual if residual is None else torch.maximum(residual, own_residual)
             converged = own_converged if converged is None else converged & own_converged
@@ -131,10 +130,8 @@ def _prepared(
     is_implicit = any(group.is_implicit for group in coefficients.groups)
     closed = field.is_linear and is_implicit if in_closed_form is None else in_closed_form
     found = propagator(coefficients, field, step_size) if closed else None
-    frozen = None
-    if is_implicit and not closed:
-        frozen = field.with_tensors({name: value.detach() for name, value in field.tensors().items()})
-    return Step(coefficients, field, step_size, newton or Newton(), found, frozen)
+    tables = tables_of(coefficients, field) if is_implicit and not closed else (None,) * len(coefficients.groups)
+    return Step(coefficients, field, step_size, newton or Newton(), found, tables)
 
 
 def _all_true(state: State) -> Tensor:

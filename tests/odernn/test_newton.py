@@ -194,21 +194,33 @@ def test_a_warning_leaves_the_other_samples_as_they_are():
     torch.testing.assert_close(found.state[0][0], torch.zeros(3, dtype=F64), rtol=0, atol=1e-7)  # a double root
 
 
+NOT_FINITE = {
+    "the state": (r"1 of 4 samples", r"y at the beginning or in an earlier stage"),
+    "the drive": (r"1 of 4 samples", r"the drive"),
+    "the weights": (r"4 of 4 samples", r"W of the field"),
+    "the step size": (r"4 of 4 samples", r"the step size"),
+}
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_what_is_not_finite_has_not_converged(value: float):
-    y = normal(4, 3, seed=2)
-    y[3, 1] = value
-    with pytest.raises(ConvergenceError, match=r"1 of 4 samples.*the worst is sample 3"):
-        report(y=y)
+@pytest.mark.parametrize("where", NOT_FINITE)
+def test_what_is_not_finite_is_named_instead_of_the_advice_to_iterate_more(where: str, value: float):
+    y, x, W, h = normal(4, 3, seed=2), normal(4, 3, seed=3), RELAXATION.W.clone(), torch.tensor(0.2, dtype=F64)
+    {"the state": y, "the drive": x, "the weights": W, "the step size": h}[where].reshape(-1)[-1] = value
+    with pytest.raises(ConvergenceError) as caught:
+        prepared(GAUSS, Relaxation(W, RELAXATION.decay), h)((y,), x)
+    count, name = NOT_FINITE[where]
+    text = str(caught.value)
+    assert f"{count} are not solved; the worst is sample {3 if count.startswith('1') else 0}" in text, text
+    assert f"There is NaN or infinity in {name}, which no step size and no number of iterations mends" in text, text
+    assert "smaller" not in text and "max_iterations" not in text and 'Newton(on_failure="warn")' in text, text
 
 
-def test_weights_that_are_not_finite_are_reported_as_what_they_do():
-    class Measured(Relaxation):
-        def constants(self) -> Constants:
-            return Constants(float(torch.linalg.svdvals(self.W)[0]), 0.0)
-
-    with pytest.raises(ConvergenceError, match=r"4 of 4 samples.*h L = nan"):
-        report(Measured(RELAXATION.W * math.nan, RELAXATION.decay))
+def test_an_equation_without_solution_beside_a_drive_that_is_infinite_and_harmless_keeps_its_advice():
+    """y' = (1 + y²)/h does not see the drive."""
+    y, x = torch.tensor([[1.0] * 3, [-1.0] * 3], dtype=F64), torch.tensor([[0.0] * 3, [math.inf] * 3], dtype=F64)
+    with pytest.raises(ConvergenceError, match=r"1 of 2 samples.*sample 0.*Take a smaller step size"):
+        prepared(tableaus.get("implicit euler"), Rootless(RELAXATION.W, RELAXATION.decay), 1.0)((y,), x)
 
 
 def test_a_singular_matrix_is_a_failure_and_not_an_exception_of_torch():

@@ -203,3 +203,18 @@ def test_the_number_of_workers_and_the_name_of_the_store_are_in_no_key(tmp_path,
     assert asked[0][1] == asked[2][1] == asked[4][1] == {job.key for job in few.measuring}
     assert asked[1][1] == asked[3][1] == asked[5][1] == {job.key for job in few.judging}
     assert kept[0] == kept[1] == kept[2] and len(kept[0]) == 5
+
+
+def test_whatever_a_question_imports_is_in_its_keys():
+    """Files of this package by the list of what is hashed; of odernn everything is."""
+    root = Path(run.__file__).parent
+    hashed = {path for part in run._ASKING for path in run._files(root / part)}
+    files = sorted((root / "claims").glob("*.py"))
+    needed = {root.parent / name for name in needed_by("verification.answer", *(_module(path) for path in files))}
+    ours = {path for path in needed if root in path.parents and path.name != "__init__.py"}
+    assert {root / "answer.py", root / "question.py"} <= ours
+    assert sorted(ours - hashed - set(files)) == []
+
+
+def _module(path: Path) -> str:
+    return f"verification.claims.{path.stem}"
