@@ -1,6 +1,42 @@
-"""Bounds on ODE-derived recurrent networks: one file a paper, and ``sharp.py`` for the library's own.
+"""Bounds on ODE-derived recurrent networks: one file a paper, and the library's own.
+
+    icml, sam         as printed in the two UnICORNN papers
+    sharp             states: exact suprema, the invariant form, a limit uniform in dt
+    jacobian          products of step Jacobians; ``forms`` to measure in, ``words`` for lower bounds
+    sensitivity       the differential equation, all times
+    layers            what each time step contributes, exactly; ``routes`` through the layers
+    gradient          every gradient of a stack
+    reconstruction    stepping back in floating point
+    network           all of it for one network: ``certify``
 
 Every bound is a pure function that returns a **natural logarithm**, written once over a number namespace
 (``numbers.FLOATS`` or ``numbers.BALLS``): the text that a table prints is the text that a certificate proves.
 ``inf`` is never a bound; inputs are exact (``fractions.Fraction``, ``int``) or numbers of the namespace.
+
+    >>> from odernn import UnICORNN
+    >>> from odernn.bounds import certify
+    >>> network = UnICORNN(3, 64, 2, dt=0.05, alpha=1.0)
+    >>> print(certify(network, input_bound=1.0, steps=100))  # doctest: +SKIP
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odernn.bounds.network import LayerBounds, LogBound, NetworkBounds, certify
+
+__all__ = ["LayerBounds", "LogBound", "NetworkBounds", "certify"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'odernn.bounds' has no attribute {name!r}. It offers: {', '.join(__all__)}.")
+    value = getattr(importlib.import_module("odernn.bounds.network"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

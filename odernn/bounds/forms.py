@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-EDGE = 2.0**-40
-"""Forms stay this far, relative to 4/h², inside the open interval (0, 4/h²)."""
+SMALLEST, LARGEST = 2.0**-300, 1 - 2.0**-40
+"""Forms stay between these multiples of 4/h²: a neuron without restoring force needs a very small one."""
 
 
 def inside(form: Any, step_size: Any) -> Any:
-    """``form`` moved into [EDGE, 1 − EDGE] · 4/h²."""
+    """``form`` moved into [SMALLEST, LARGEST] · 4/h²."""
     end = 4.0 / (step_size * step_size)
-    return np.clip(form, EDGE * end, (1.0 - EDGE) * end)[()]
+    return np.clip(form, SMALLEST * end, LARGEST * end)[()]
 
 
 def best_form(*, kappa_low: Any, kappa_high: Any, step_size: Any) -> Any:
@@ -38,7 +38,7 @@ def form_within(*, rate: Any, kappa_low: Any, kappa_high: Any, step_size: Any) -
     ‖B(κ)‖_a ≤ e^ω is the quadratic inequality h²(1 + S)a² − 2(h²κ + 2S)a + h²κ² ≤ 0 with S = sinh²ω.
     """
     low, high, h = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (kappa_low, kappa_high, step_size)))
-    square = np.sinh(np.minimum(rate, 300.0)) ** 2
+    square = np.sinh(np.minimum(rate, 100.0)) ** 2  # larger ones would overflow, and allow every form anyway
     starts, ends = zip(*(_interval(kappa, h, square) for kappa in (low, high)), strict=True)
     start, end = np.maximum(*starts), np.minimum(*ends)
     wanted = inside(np.clip(2.0 / (h * h), start, np.maximum(start, end)), h)
@@ -64,4 +64,5 @@ def _lowest(kappa: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 def _shear(kappa: np.ndarray, form: np.ndarray, h: np.ndarray) -> np.ndarray:
     """(2 sinh log ‖B(κ)‖_a)² / 4 = h²(κ − a)² / (4 a (1 − ah²/4)): increasing in the norm."""
-    return (h * (kappa - form)) ** 2 / (4 * form * (1 - form * h * h / 4))
+    found: np.ndarray = (h * (kappa - form)) ** 2 / (4 * form * (1 - form * h * h / 4))
+    return found

@@ -135,16 +135,13 @@ def vanishing_slopes(
     log_vanishing_rate(alpha=alpha, w=w, step_size=step_size, numbers=numbers)
     target = contracting_ratio(kappa=alpha + w, step_size=step_size, numbers=numbers)
     kappa = alpha + w * saturated
-    slopes = [saturated]
-    ratio = 1 / step_size - step_size * kappa  # of e_yᵀB(κ)
-    while len(slopes) < steps:
-        drifted = ratio / (1 + step_size * ratio)
+    drifted = 1 / step_size  # p_y/p_z of e_yᵀ after the drift
+    for count in range(steps):
         slope = ((drifted - target) / step_size - alpha) / w
         if slope > saturated and slope <= 1:
-            rest = steps - len(slopes) - 1
-            return [numbers.exact(1)] * rest + [slope] + slopes[::-1]
-        slopes.append(saturated)
+            return [numbers.exact(1)] * (steps - count - 1) + [slope] + [saturated] * count
         ratio = drifted - step_size * kappa
+        drifted = ratio / (1 + step_size * ratio)
     raise ValueError(
         f"steps is {steps}, fewer than it takes to rotate the functional at alpha = {alpha}, step_size = {step_size}. "
         "Take more steps, about 2/(h√α)."

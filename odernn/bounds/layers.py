@@ -43,7 +43,7 @@ class Linearisation:
     is_shifted: bool = False
 
     def __post_init__(self) -> None:
-        layers, steps, size = self.kappas.shape
+        layers, _, size = self.kappas.shape
         if self.slopes.shape != self.kappas.shape or self.step_sizes.shape != (layers, size):
             raise ValueError(
                 f"kappas has shape {self.kappas.shape}, slopes {self.slopes.shape} and step_sizes "
@@ -170,13 +170,13 @@ def same_time_blocks(run: Linearisation, *, step: int, source: int = 1) -> tuple
 
 
 def free_kernel(*, step_size: Any, weight: Any, num_layers: int, steps: int) -> Any:
-    """(−V)^{L−1} h^{2L−1} C(n−k+2L−1, 2L−1): K for α = w = 0, σ' = 1, one neuron a layer; n − k = ``steps``.   thm-ML"""
+    """(−V)^{L−1} h^{2L−1} C(n−k+2L−1, 2L−1): K for α = w = 0, σ' = 1, m = 1; n − k = ``steps``.   thm-ML"""
     paths = math.comb(steps + 2 * num_layers - 1, 2 * num_layers - 1)
     return (-weight) ** (num_layers - 1) * step_size ** (2 * num_layers - 1) * paths
 
 
 def small_time_kernel(run: Linearisation, *, dt: float, start: int, time: float) -> np.ndarray:
-    """The leading power of K^{(L)} for small t = t_n − t_k, (m, m), over the shortest routes of p hops.   thm-ML (2), (3)
+    """The leading power of K^{(L)} for small t = t_n − t_k, (m, m), over the shortest routes, p hops.   thm-ML (2), (3)
 
     (−1)^p t^{2p+1}/(2p+1)! Σ_routes D_L V^L … D_{l'} V^{l'} diag(σ̂_1), D_q = diag(σ̂_q² σ'_q) at step k = ``start``,
     with σ̂ = h/dt. The remainder is a factor 1 + O(t) + O(dt/t); O(t²) where σ' does not change.
@@ -212,7 +212,7 @@ def linearise(network: UnICORNN, input: Tensor, *, previous_input: Tensor | None
     Without dropout. Raises ValueError for a batch or for a bidirectional network, whose paths go both ways in time.
     """
     if network.bidirectional:
-        raise ValueError("The network is bidirectional, but lattice paths run one way in time. Linearise one direction.")
+        raise ValueError("The network is bidirectional, but lattice paths run one way in time. Take one direction.")
     if input.dim() != 2:
         raise ValueError(f"input has shape {tuple(input.shape)}, but one sequence is (time, input). Choose a sample.")
     results = network.states(input, previous_input=previous_input)

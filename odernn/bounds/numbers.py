@@ -30,6 +30,8 @@ class Numbers(Protocol):
 
     def exp(self, x: Any) -> Any: ...
 
+    def expm1(self, x: Any) -> Any: ...
+
     def sqrt(self, x: Any) -> Any: ...
 
     def root_of_positive_part(self, x: Any) -> Any:
@@ -67,6 +69,9 @@ class Floats:
 
     def exp(self, x: Any) -> Any:
         return np.exp(x)
+
+    def expm1(self, x: Any) -> Any:
+        return np.expm1(x)
 
     def sqrt(self, x: Any) -> Any:
         return np.sqrt(x)
@@ -114,6 +119,9 @@ class Balls:
 
     def exp(self, x: Any) -> Any:
         return x.exp()
+
+    def expm1(self, x: Any) -> Any:
+        return x.expm1()
 
     def sqrt(self, x: Any) -> Any:
         return x.sqrt()

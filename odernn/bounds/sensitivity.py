@@ -89,7 +89,7 @@ def log_direct(*, time: Any, input_bound: Any, numbers: Numbers = FLOATS) -> Any
 
 
 def log_supremum(*, alpha: float, time: float, quantity: str) -> float:
-    """log of sup |y_i(t)| = ∫_0^t |sin √α s| ds/√α or of sup |z_i(t)| = ∫_0^t |cos √α s| ds, exactly. Float64.   thm-C (d)
+    """log of sup |y_i(t)| = ∫_0^t |sin √α s| ds/√α or sup |z_i(t)| = ∫_0^t |cos √α s| ds, exact. Float64.   thm-C (d)
 
     Over all drives x(t); the limit h → 0 of thm-S. α = 0: t²/2 and t.
     """

@@ -56,6 +56,15 @@ def log_supremum_at(*, alpha: Any, step_size: Any, steps: int, quantity: str, nu
     return numbers.log(step_size) + numbers.log(last[0]) + last[1]
 
 
+def log_suprema_at(*, alpha: Any, step_size: Any, steps: int, numbers: Numbers = FLOATS) -> tuple[Any, Any]:
+    """Logs of sup |y_N| and of sup |z_N|, N = ``steps`` ≥ 1, in one sweep.   thm-S"""
+    for *both, log_scale in _response_sums(alpha, step_size, steps, numbers):
+        last = both, log_scale
+    (position, momentum), log_scale = last
+    scale = numbers.log(step_size) + log_scale
+    return numbers.log(position) + scale, numbers.log(momentum) + scale
+
+
 def _index(quantity: str) -> int:
     """0 for the position y, 1 for the momentum z."""
     try:
@@ -81,6 +90,21 @@ def log_undamped_supremum(*, step_size: Any, step: Any, quantity: str, numbers: 
     if _index(quantity) == 0:
         return 2 * numbers.log(step_size) + numbers.log(step) + numbers.log(step + 1) - numbers.log(numbers.exact(2))
     return numbers.log(step) + numbers.log(step_size)
+
+
+SQUARE_ROOT_RANGE = 1.2564312086261697
+"""x₀, the positive root of e^x = 1 + 2x.   thm-S'"""
+
+
+def square_root_margin(*, alpha: Any, time: Any, numbers: Numbers = FLOATS) -> Any:
+    """(1 + 2x) e^{−x} − 1 at x = β t_n, β = max(1 + 2α, 4α²): where it is ≥ 0, √(1 + 2βt_n) bounds the states.   thm-S'
+
+    That is for x ≤ x₀ = 1.2564…; then |y_n| ≤ √((2/α)(1 + 2βt_n)) and |z_n| ≤ √(2(1 + 2βt_n)), α > 0, 0 < dt < 1,
+    t_n = n·dt, the formulas of ``icml.log_position`` and ``icml.log_momentum``. Sufficient only: for given α, h and n
+    ``log_supremum`` decides.
+    """
+    x = numbers.maximum(1 + 2 * alpha, 4 * alpha * alpha) * time
+    return numbers.exp(-x) * (1 + 2 * x) - 1
 
 
 def uniform_lower_bound(

@@ -7,7 +7,7 @@ q at κ₊, B(κ₋)^p B(κ₊)^q, repeated; with p about a quarter period of ea
 
 from __future__ import annotations
 
-import math
+import itertools
 from typing import Any
 
 import numpy as np
@@ -46,29 +46,70 @@ def word_rate(
     return (numbers.log(radius) + log_scale) / (low_steps + high_steps)
 
 
-def best_word(
-    *, kappa_low: float, kappa_high: float, step_size: float, around: int = 3, longest: int = 4000
-) -> tuple[int, int]:
-    """(p, q) of the fastest word among those within ``around`` of a quarter period of each matrix. Floats.
+DRIFT, TURN = 4.105, 1.81
+"""ω₂t₁ and ω₂t₂ of the best word of one drift and one turn for κ₋ = 0, h → 0: the rate is 0.2436 ω₂.   thm-J (d)"""
 
-    A matrix that does not rotate is tried with 1 .. 2 · around steps. A quarter period longer than ``longest`` steps is
-    cut off there: any word gives a valid lower bound.
+
+def quarter_words(
+    *, kappa_low: np.ndarray, kappa_high: np.ndarray, step_size: np.ndarray, around: int = 3
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """p, q and the rate of the fastest word within ``around`` of a quarter period of each matrix; arrays of neurons.
+
+    For κ₋ = 0, which does not turn, p is about DRIFT/(h√κ₊). Float64, by U_{p-1} = sin pθ / sin θ. Where κ₋ < 0 or
+    h²κ₊ ≥ 4 the rate is 0 and p = q = 1: there a constant input does better.
     """
-    ranges = [_near_quarter(kappa, step_size, around, longest) for kappa in (kappa_low, kappa_high)]
-    pairs = [(p, q) for p in ranges[0] for q in ranges[1]]
-    rates = [
-        float(word_rate(kappa_low=kappa_low, kappa_high=kappa_high, step_size=step_size, low_steps=p, high_steps=q))
+    square = step_size * step_size
+    low, high = square * kappa_low / 4, square * kappa_high / 4
+    turns = (low >= 0) & (high > 0) & (high < 1)
+    low, high = np.where(turns, low, 0.0), np.where(turns, high, 0.5)
+    angle, other = (2 * np.arcsin(np.sqrt(x)) for x in (low, high))
+    drifts = angle == 0
+    centre = np.where(drifts, DRIFT / other, np.pi / 2 / np.where(drifts, 1.0, angle))
+    offsets = np.arange(-around, around + 1)
+    p = np.maximum(np.rint(centre)[..., None] + offsets, 1.0)
+    q = np.maximum(np.rint(np.where(drifts, TURN, np.pi / 2) / other)[..., None] + offsets, 1.0)
+    now, before = (_second_kind(p - back, angle)[..., :, None] for back in (0, 1))
+    other_now, other_before = (_second_kind(q - back, other)[..., None, :] for back in (0, 1))
+    first, second = (2 * np.cos(each)[..., None, None] for each in (angle, other))
+    product = (2 - 8 * (low + high) + 16 * low * high)[..., None, None]
+    trace = now * other_now * product - now * other_before * first - before * other_now * second
+    trace = np.abs(trace + 2 * before * other_before)
+    rates = 2 * np.arcsinh(np.sqrt(np.maximum(trace / 4 - 0.5, 0.0))) / (p[..., :, None] + q[..., None, :])
+    flat = rates.reshape(*rates.shape[:-2], -1)
+    best = np.argmax(flat, axis=-1)
+    rate = np.take_along_axis(flat, best[..., None], axis=-1)[..., 0]
+    rows, columns = np.divmod(best, len(offsets))
+    p, q = (np.take_along_axis(x, i[..., None], axis=-1)[..., 0] for x, i in ((p, rows), (q, columns)))
+    return np.where(turns, p, 1), np.where(turns, q, 1), np.where(turns, rate, 0.0)
+
+
+def _second_kind(count: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """U_{count−1} at cos(angle): sin(count · angle)/sin(angle), or ``count`` at angle 0."""
+    flat = np.where(angle == 0, 1.0, angle)[..., None]
+    found: np.ndarray = np.where(angle[..., None] == 0, count, np.sin(count * flat) / np.sin(flat))
+    return found
+
+
+def best_word(
+    *, kappa_low: float, kappa_high: float, step_size: float, around: int = 3
+) -> tuple[int, int, float]:
+    """(p, q) of the fastest word found, and its rate in float64.
+
+    ``quarter_words`` where it applies, else all words of 1 .. 2 · ``around`` steps of each.
+    """
+    if kappa_low >= 0 and 0 < kappa_high * step_size**2 < 4:
+        low, high, h = (np.array(value) for value in (kappa_low, kappa_high, step_size))
+        first, second, found = quarter_words(kappa_low=low, kappa_high=high, step_size=h, around=around)
+        return int(first), int(second), float(found)
+    pairs = itertools.product(range(1, 2 * around + 1), repeat=2)
+    rates = {
+        (p, q): float(word_rate(
+            kappa_low=kappa_low, kappa_high=kappa_high, step_size=step_size, low_steps=p, high_steps=q
+        ))
         for p, q in pairs
-    ]
-    return pairs[int(np.argmax(rates))]
-
-
-def _near_quarter(kappa: float, step_size: float, around: int, longest: int) -> range:
-    quarter = kappa * step_size * step_size / 4
-    if not 0 < quarter < 1:
-        return range(1, 2 * around + 1)
-    centre = min(round(math.pi / 2 / (2 * math.asin(math.sqrt(quarter)))), longest)
-    return range(max(1, centre - around), centre + around + 1)
+    }  # fmt: skip
+    p, q = max(rates, key=lambda word: rates[word])
+    return p, q, rates[p, q]
 
 
 def duration_rate(
@@ -102,9 +143,8 @@ def rate(*, alpha: float, w: float, step_size: float) -> jacobian.Rate:
     ``lower`` is the best of the two constant inputs and of ``best_word``; ``upper`` is that of the best form.
     """
     low, high = alpha + min(w, 0.0), alpha + max(w, 0.0)
-    ends = {"kappa_low": low, "kappa_high": high}
-    form = float(forms.best_form(**ends, step_size=step_size))
-    upper = float(jacobian.rate_bound(**ends, form=form, step_size=step_size))
+    form = float(forms.best_form(kappa_low=low, kappa_high=high, step_size=step_size))
+    upper = float(jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=step_size))
     constants = {
         f"constant κ = {kappa:.4g}": float(jacobian.constant_rate(kappa=kappa, step_size=step_size))
         for kappa in (low, high)
@@ -116,8 +156,7 @@ def rate(*, alpha: float, w: float, step_size: float) -> jacobian.Rate:
     if any(decided):
         because = max(constants, key=lambda name: constants[name])
         return jacobian.Rate(constants[because], constants[because], form, True, because)
-    p, q = best_word(kappa_low=low, kappa_high=high, step_size=step_size)
-    found = float(word_rate(**ends, step_size=step_size, low_steps=p, high_steps=q))
+    p, q, found = best_word(kappa_low=low, kappa_high=high, step_size=step_size)
     lowers = constants | {f"word ({p}, {q})": found}
     because = max(lowers, key=lambda name: lowers[name])
     return jacobian.Rate(lowers[because], upper, form, False, because)
