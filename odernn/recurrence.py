@@ -170,7 +170,7 @@ def admitted_error(
     product h r and the sums give, rounded up to cover products of errors and any order or fusing of these
     operations,
 
-        |δz| ≤ u [Z + h (3 |w| Y + 3 α Y + 8)],         |δy| ≤ u [Y + h Z]  beside the h δz that y inherits.
+        |δz| ≤ u [Z + h (3 |w| Y + 4 α Y + 8)],         |δy| ≤ u [Y + h Z]  beside the h δz that y inherits.
 
     *All steps.* By the mean value theorem the difference of two trajectories obeys
 
@@ -186,8 +186,8 @@ def admitted_error(
     each bound is taken at the best a of a logarithmic grid. Values for w = α = 1, h = 0.05, Y = Z = 1:
 
         dtype      u        tanh    y, z after N = 100   y, z after N = 784
-        float32    6.0e-8   4u      2.5e-05, 3.1e-05     1.2e-01, 1.6e-01
-        float64    1.1e-16  4u      4.7e-14, 5.8e-14     2.3e-10, 2.9e-10
+        float32    6.0e-8   4u      2.6e-05, 3.2e-05     1.3e-01, 1.6e-01
+        float64    1.1e-16  4u      4.8e-14, 5.9e-14     2.3e-10, 2.9e-10
 
     The growth is that of the worst input; ``steps`` may be a part of the sequence, checked from common
     states.
@@ -197,7 +197,7 @@ def admitted_error(
     u = UNIT_ROUNDOFF[dtype]
     if steps == 0:
         return AdmittedError(torch.zeros_like(h), torch.zeros_like(h))
-    kick = u * (big_z + h * (3 * weight.abs() * big_y + 3 * restoring * big_y + 2 * TANH_ROUNDOFFS))
+    kick = u * (big_z + h * (3 * weight.abs() * big_y + 4 * restoring * big_y + 2 * TANH_ROUNDOFFS))
     drift = u * (big_y + h * big_z)
     ends = (restoring + weight.clamp(max=0), restoring + weight.clamp(min=0))
     best_y = torch.full_like(h, torch.inf)
