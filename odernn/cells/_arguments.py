@@ -3,51 +3,59 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, SupportsFloat, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
-T = TypeVar("T")
+from odernn._integers import positive_integer as positive_integer
+
+T = TypeVar("T", bound=str)
 
 
-def positive_integer(name: str, value: int) -> int:
-    """``value`` if it is an integer ≥ 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} is {value!r}, but it counts things: give an integer of at least 1.")
-    return value
+def number(name: str, value: Any) -> float:
+    """``value`` as a float if it is one number: neither text nor a truth value, which ``float`` would take, too."""
+    is_number = isinstance(value, SupportsFloat) and not isinstance(value, (bool, np.bool_))
+    if isinstance(value, Tensor):
+        is_number = value.numel() == 1 and not (value.dtype == torch.bool or value.is_complex())
+    if isinstance(value, np.ndarray):
+        is_number = value.size == 1 and value.dtype.kind in "iuf"
+    if not is_number:
+        raise TypeError(f"{name} is {value!r}, a {type(value).__name__}. Give a number.")
+    return float(value)
 
 
 def per_layer(name: str, value: float | Sequence[float], num_layers: int) -> list[float]:
     """A finite number for each layer, from one number or from a sequence with one number a layer."""
-    try:
-        values = [float(value)] * num_layers if isinstance(value, (int, float)) else [float(v) for v in value]
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{name} is {value!r}. Give a number, or a sequence with one number a layer."
-        ) from None
+    if isinstance(value, (bool, str, bytes)):
+        raise TypeError(f"{name} is {value!r}. Give a number, or a sequence with one number a layer.")
+    if isinstance(value, Iterable) and not (isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0):
+        values = [number(f"{name} of layer {layer}", entry) for layer, entry in enumerate(value, 1)]
+    else:
+        values = [number(name, value)] * num_layers
     if len(values) != num_layers:
         raise ValueError(
             f"{name} has {len(values)} entries but num_layers is {num_layers}. "
             "Give one number, or one for each layer."
         )
-    for layer, number in enumerate(values, 1):
-        if not math.isfinite(number):
-            raise ValueError(f"{name} of layer {layer} is {number}, which is not finite.")
+    for layer, found in enumerate(values, 1):
+        if not math.isfinite(found):
+            raise ValueError(f"{name} of layer {layer} is {found}, which is not finite.")
     return values
 
 
 def probability(name: str, value: float) -> float:
     """``value`` if 0 ≤ value < 1."""
-    if not 0.0 <= value < 1.0:
+    if not 0.0 <= number(name, value) < 1.0:
         raise ValueError(f"{name} is {value}, but it is a probability below 1.")
     return float(value)
 
 
 def one_of(name: str, value: T, choices: tuple[T, ...]) -> T:
     """``value`` if it is one of the choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} is {value!r}. Choose from: {', '.join(map(repr, choices))}.")
     return value
 
@@ -55,14 +63,14 @@ def one_of(name: str, value: T, choices: tuple[T, ...]) -> T:
 def positive(name: str, values: Sequence[float]) -> None:
     """Nothing, or an error about the first value that is not finite and > 0."""
     for value in values:
-        if not (math.isfinite(value) and value > 0.0):
+        if not (math.isfinite(number(name, value)) and value > 0.0):
             raise ValueError(f"{name} is {value}, but it must be finite and positive.")
 
 
 def not_negative(name: str, values: Sequence[float]) -> None:
     """Nothing, or an error about the first value that is not finite and ≥ 0."""
     for value in values:
-        if not (math.isfinite(value) and value >= 0.0):
+        if not (math.isfinite(number(name, value)) and value >= 0.0):
             raise ValueError(f"{name} is {value}, but it must be finite and not negative.")
 
 

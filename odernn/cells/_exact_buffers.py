@@ -53,3 +53,5 @@ class ExactBuffers(nn.Module):
                     errors.append(str(error))
         if not errors:
             super()._load_from_state_dict(state_dict, prefix, *rest)
+            for name in self._checks:  # assign=True puts the entry itself here, in its own dtype
+                setattr(self, name, getattr(self, name).to(torch.float64))

@@ -72,6 +72,19 @@ class ODERNNLayer(RecurrentLayer):
         d, D = structure.hidden_size, structure.size
         self.C = nn.Parameter(torch.empty(d, D, **factory)) if readout else None
         self.c = nn.Parameter(torch.empty(d, **factory)) if readout else None
+        names = [name for name, _ in self.named_parameters()]
+        if not names:
+            raise ValueError(
+                "The layer has no parameter: its K_i and coefficients are constant and its stages see no input. Let a "
+                "stage see the input, or give learn_coefficients=True or readout=True."
+            )
+        self.like_name = names[0]
+
+    @property
+    def like(self) -> Tensor:
+        """The first parameter, which may be one of the coefficients."""
+        weight: Tensor = functools.reduce(getattr, self.like_name.split("."), self)  # type: ignore[assignment]
+        return weight
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """K_i, U_i, b_i ~ U(−r, r) with r = 1/√d, as in torch.nn.RNN: the paper states none.
@@ -102,7 +115,7 @@ class ODERNNLayer(RecurrentLayer):
 
     def step(self) -> Step:
         """The step with the weights and coefficients as they are now."""
-        dtype = next(self.parameters()).dtype
+        dtype = self.like.dtype
         eta = cast(Tensor, self.eta)
         values = {"eta": eta.to(dtype)}
         for name, value in self.coefficients.values().items():

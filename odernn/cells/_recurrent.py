@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,9 @@ from odernn.autocast import without_autocast
 from odernn.cells import _arguments
 from odernn.cells._exact_buffers import ExactBuffers
 from odernn.cells._sequences import Sequences, State, sequences
+
+if TYPE_CHECKING:
+    from odernn.guarantees import Guarantees
 
 DropoutMask: TypeAlias = Literal["locked", "step"]
 StepFunction: TypeAlias = Callable[[State, Tensor], State]
@@ -37,9 +40,11 @@ class RecurrentLayer(ExactBuffers, ABC):
     """One layer in one direction: state_n = step(state_{n−1}, drive_n).
 
     state_names  the blocks of the state, each (batch, size); the first is the output unless ``output`` says otherwise
+    like_name    the attribute that is ``like``
     """
 
     state_names: tuple[str, ...] = ("h",)
+    like_name: str = "V"
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -49,6 +54,12 @@ class RecurrentLayer(ExactBuffers, ABC):
     def state_sizes(self) -> tuple[int, ...]:
         """Number of components of each block."""
         return (self.hidden_size,) * len(self.state_names)
+
+    @property
+    def like(self) -> Tensor:
+        """A weight whose dtype and device are the layer's, by name: replicas of a module have no ``parameters()``."""
+        weight: Tensor = getattr(self, self.like_name)
+        return weight
 
     @abstractmethod
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -66,6 +77,13 @@ class RecurrentLayer(ExactBuffers, ABC):
         """The inverse of ``stepper``, (state_n, drive_n) → state_{n−1}, for layers whose step has one."""
         raise NotImplementedError(
             f"{type(self).__name__} does not claim that its step can be undone. Keep the states of the forward pass."
+        )
+
+    def guarantees(self) -> Guarantees:
+        """What field and method imply for the weights as they are now, for a cell that is such a pair."""
+        raise NotImplementedError(
+            f"{type(self).__name__} is not one of the library's fields times a method of its catalogue, and nothing is "
+            "derived for it here. Its class says which statement about its step it has, if any."
         )
 
     def output(self, rows: State) -> Tensor:
@@ -109,11 +127,22 @@ class RecurrentLayer(ExactBuffers, ABC):
         return LayerRun(tuple(torch.stack(blocks[::-1]) for blocks in zip(*rows, strict=True)), state)
 
 
+class Manners(TypedDict, total=False):
+    """The arguments that a cell passes on to ``RecurrentNetwork``, which has their defaults."""
+
+    batch_first: bool
+    dropout: float
+    dropout_mask: DropoutMask
+    bidirectional: bool
+
+
 class RecurrentNetwork(ExactBuffers, ABC):
     """A stack of recurrent layers; the constructor's arguments mean what they mean in torch.nn.RNN.
 
-    dropout       probability, in training, on what each layer but the last passes upwards
-    dropout_mask  "locked": one mask a sequence (variational dropout); "step": a new mask every step, as in torch.nn
+    batch_first    False: (time, batch, input). True: (batch, time, input), for outputs, too
+    dropout        0 unless given: probability, in training, on what each layer but the last passes upwards
+    dropout_mask   "locked": one mask a sequence (variational dropout); "step": a new mask every step, as in torch.nn
+    bidirectional  False. True: each layer also runs from the end of a sample to its start
     """
 
     layers: Sequence[Any]
@@ -181,6 +210,13 @@ class RecurrentNetwork(ExactBuffers, ABC):
         output, runs = self._run(found)
         return found.output(output), self._final(found, runs)
 
+    def guarantees(self) -> tuple[Guarantees, ...]:
+        """What field and method imply for the weights as they are now, layer by layer in torch's order.
+
+        Raises NotImplementedError for cells that are no field of this library times a method of its catalogue.
+        """
+        return tuple(layer.guarantees() for layer in self.layers)
+
     def inverse(
         self,
         state: Any,
@@ -216,7 +252,7 @@ class RecurrentNetwork(ExactBuffers, ABC):
             input,
             state,
             lengths,
-            like=_arguments.computing(next(first.parameters())),
+            like=_arguments.computing(first.like),
             input_size=first.input_size,
             state_names=first.state_names,
             state_sizes=first.state_sizes,

@@ -181,7 +181,7 @@ def _checked_lengths(lengths: Tensor | Sequence[int], u: Tensor, is_batched: boo
     steps, batch = u.shape[:2]
     if not is_batched:
         raise ValueError("lengths is given with an unbatched input. Slice the input instead: input[:length].")
-    result = torch.as_tensor(lengths, device=u.device)
+    result = _as_tensor(lengths, u.device)
     if result.is_floating_point() or result.is_complex() or result.dtype == torch.bool:
         raise TypeError(f"lengths has dtype {result.dtype}, but it counts steps: give integers.")
     if tuple(result.shape) != (batch,):
@@ -192,6 +192,18 @@ def _checked_lengths(lengths: Tensor | Sequence[int], u: Tensor, is_batched: boo
     elif not is_inside.is_meta and not bool(is_inside):
         raise ValueError(f"lengths reaches from {int(result.min())} to {int(result.max())}, outside 0..{steps}.")
     return result.long()
+
+
+def _as_tensor(lengths: Tensor | Sequence[int], device: torch.device) -> Tensor:
+    """``lengths`` as a tensor; a list without entries holds integers, too."""
+    if isinstance(lengths, Tensor):
+        return lengths.to(device)
+    if isinstance(lengths, Sequence) and len(lengths) == 0 and not isinstance(lengths, str):
+        return torch.zeros(0, dtype=torch.long, device=device)
+    try:
+        return torch.as_tensor(lengths, device=device)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"lengths is {lengths!r}. Give a tensor (batch,) or a sequence of integers.") from None
 
 
 def _packed_like(packed: PackedSequence, rows: Tensor, lengths: Tensor | None) -> PackedSequence:

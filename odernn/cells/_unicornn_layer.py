@@ -51,6 +51,11 @@ class UnICORNNLayer(nn.Module):
         """Number of components of y and of z."""
         return self.hidden_size, self.hidden_size
 
+    @property
+    def like(self) -> Tensor:
+        """A weight whose dtype and device are the layer's."""
+        return self.w
+
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """w ~ U(0, 1), c ~ U(−0.1, 0.1), b = 0, V and Λ ~ U(−r, r) with r = √(6 / ((1 + 8²) fan_in))."""
         nn.init.uniform_(self.w, 0.0, 1.0, generator=generator)

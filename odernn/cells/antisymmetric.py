@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import torch
 from torch import Tensor, nn
 
-from odernn import published
+from odernn import published, tableaus
 from odernn.cells import _arguments
 from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import State
 from odernn.fields.antisymmetric import Antisymmetric, GatedAntisymmetric
+from odernn.guarantees import Guarantees, guarantees_of
 from odernn.orthogonal import skew
 
 __all__ = ["CELL", "AntisymmetricLayer", "AntisymmetricRNN"]
@@ -103,6 +104,12 @@ class AntisymmetricLayer(RecurrentLayer):
         W = skew(self.free, self.hidden_size).triu(1)
         return GatedAntisymmetric(W, self.gamma) if self.gated else Antisymmetric(W, self.gamma)
 
+    def guarantees(self) -> Guarantees:
+        """Of explicit Euler on this field. Its Jacobian has no eigenvalue with a positive real part, and yet the
+        field is not monotone for any γ: contraction is not implied.
+        """
+        return guarantees_of(tableaus.EULER, self.field(), float(self.dt))
+
 
 class AntisymmetricRNN(RecurrentNetwork):
     """h' = tanh(A h + V u + b), A = W − Wᵀ − γ I, explicit Euler.   Chang, Chen, Haber & Chi 2019 (AntisymmetricRNN)
@@ -134,23 +141,12 @@ class AntisymmetricRNN(RecurrentNetwork):
         gated: bool = False,
         sigma_w: float = 1.0,
         bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        dropout_mask: DropoutMask = "locked",
-        bidirectional: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
     ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            batch_first=batch_first,
-            dropout=dropout,
-            dropout_mask=dropout_mask,
-            bidirectional=bidirectional,
-        )
+        super().__init__(input_size, hidden_size, num_layers, **manners)
         dts = _arguments.per_layer("dt", dt, num_layers)
         gammas = _arguments.per_layer("gamma", gamma, num_layers)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import Unpack
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from odernn.cells import _arguments
 from odernn.cells._activations import ACTIVATIONS, Activation
 from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import State
 
 __all__ = ["ARNN12", "CELL", "ARNN12Layer", "symmetric"]
@@ -34,6 +35,7 @@ class ARNN12Layer(RecurrentLayer):
     """
 
     state_names: tuple[str, ...] = ("q", "p")
+    like_name: str = "V_p"
 
     dt: Tensor
 
@@ -133,11 +135,14 @@ class ARNN12(RecurrentNetwork):
     bias        whether there are b_p and b_q
     generator   of the initial weights, see ``ARNN12Layer.reset_parameters``
 
-    The other arguments are those of ``RecurrentNetwork``. The step is invertible for all weights and dt: see
-    ``inverse``. It preserves the form dq ∧ S dp, for every slope: the kick has the Jacobian K = [[I, 0], [−dt D S, I]],
-    D = diag(σ'), and with Ω_S = [[0, S], [−S, 0]] the block of Kᵀ Ω_S K − Ω_S at (q, q) is dt (S D S − S D S) = 0, the
-    others vanish at once. The canonical form dq ∧ dp is preserved iff D S = S D in both halves, hence at equal slopes
-    but not in general. At constant slopes in (0, 1] powers of the step stay bounded if dt max|λ(S)| < 2.
+    The other arguments are those of ``RecurrentNetwork``. There is no ``from_paper``, as the paper prints no
+    rows of sizes and dt.
+
+    The step is invertible for all weights and dt: see ``inverse``. It preserves the form dq ∧ S dp, for every slope:
+    the kick has the Jacobian K = [[I, 0], [−dt D S, I]], D = diag(σ'), and with Ω_S = [[0, S], [−S, 0]] the block of
+    Kᵀ Ω_S K − Ω_S at (q, q) is dt (S D S − S D S) = 0, the others vanish at once. The canonical form dq ∧ dp is
+    preserved iff D S = S D in both halves, hence at equal slopes but not in general. At constant slopes in (0, 1]
+    powers of the step stay bounded if dt max|λ(S)| < 2.
     """
 
     def __init__(
@@ -150,23 +155,12 @@ class ARNN12(RecurrentNetwork):
         shared: bool = False,
         activation: Activation = "tanh",
         bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        dropout_mask: DropoutMask = "locked",
-        bidirectional: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
     ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            batch_first=batch_first,
-            dropout=dropout,
-            dropout_mask=dropout_mask,
-            bidirectional=bidirectional,
-        )
+        super().__init__(input_size, hidden_size, num_layers, **manners)
         dts = _arguments.per_layer("dt", dt, num_layers)
 
         def layer(number: int, size: int) -> ARNN12Layer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from odernn.cells import _arguments
 from odernn.cells._activations import ACTIVATIONS, Activation
 from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import State
 from odernn.fields.antisymmetric import Antisymmetric
 from odernn.orthogonal import skew
@@ -160,8 +160,9 @@ class ARNN22(RecurrentNetwork):
     bias        whether there is a b
     generator   of the initial weights, see ``ARNN22Layer.reset_parameters``
 
-    The other arguments are those of ``RecurrentNetwork``. The implicit midpoint rule of this field is ``IntegratorRNN``
-    with ``fields.Antisymmetric``, γ = 0.
+    The other arguments are those of ``RecurrentNetwork``. There is no ``from_paper``, as the paper prints no
+    rows of sizes and dt. The implicit midpoint rule of this field is ``IntegratorRNN`` with ``fields.Antisymmetric``,
+    γ = 0.
 
     Leapfrog needs two initial values. Zero for both starts at rest with y_{-1} = y_0 = 0: the first step then moves
     twice as far as an Euler step, an error of order dt in the mode (−1)ⁿ, which leapfrog does not damp. For order 2
@@ -180,23 +181,12 @@ class ARNN22(RecurrentNetwork):
         scheme: Scheme = "leapfrog",
         activation: Activation = "tanh",
         bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        dropout_mask: DropoutMask = "locked",
-        bidirectional: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
     ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            batch_first=batch_first,
-            dropout=dropout,
-            dropout_mask=dropout_mask,
-            bidirectional=bidirectional,
-        )
+        super().__init__(input_size, hidden_size, num_layers, **manners)
         self.scheme: Scheme = _checked_scheme(scheme)
         dts = _arguments.per_layer("dt", dt, num_layers)
 
@@ -225,7 +215,7 @@ CELL = ARNN22
 
 
 def _checked_scheme(scheme: Scheme) -> Scheme:
-    if scheme not in LAYERS:
+    if not isinstance(scheme, str) or scheme not in LAYERS:
         raise ValueError(
             f"scheme is {scheme!r}. Choose from: {', '.join(map(repr, LAYERS))}. "
             "For implicit schemes use IntegratorRNN with the field Antisymmetric and gamma=0."

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from odernn import published
 from odernn.cells import _arguments
 from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import State
 from odernn.fields.coupled_oscillator import CoupledOscillator
 
@@ -169,23 +169,12 @@ class CoRNN(RecurrentNetwork):
         epsilon: float | Sequence[float],
         damping: Damping = "explicit",
         bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        dropout_mask: DropoutMask = "locked",
-        bidirectional: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
     ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            batch_first=batch_first,
-            dropout=dropout,
-            dropout_mask=dropout_mask,
-            bidirectional=bidirectional,
-        )
+        super().__init__(input_size, hidden_size, num_layers, **manners)
         dts = _arguments.per_layer("dt", dt, num_layers)
         gammas = _arguments.per_layer("gamma", gamma, num_layers)
         epsilons = _arguments.per_layer("epsilon", epsilon, num_layers)

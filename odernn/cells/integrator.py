@@ -116,7 +116,8 @@ class IntegratorLayer(RecurrentLayer):
     ) -> None:
         self.state_names = field.blocks
         super().__init__(input_size * (method.stages if inputs == "given" else 1), field.hidden_size)
-        self.method, self.inputs, self.newton = method, inputs, newton
+        self.method = method
+        self.inputs, self.newton = inputs, newton
         self.field = FieldParameters(field, device=device, dtype=dtype)
         self.register_exact("dt", dt, functools.partial(_arguments.positive, "dt"), device=device)
         self.V = nn.Parameter(torch.empty(field.drive_size, input_size, device=device, dtype=dtype))
@@ -138,6 +139,10 @@ class IntegratorLayer(RecurrentLayer):
     def prepared(self) -> Step:
         """The step with everything that depends on weights alone evaluated."""
         return prepared(self.method, self.field.value(), self.step_sizes(), newton=self.newton)
+
+    def guarantees(self) -> Guarantees:
+        """What the method and the field imply for the weights as they are now."""
+        return guarantees_of(self.method, self.field.value(), self.step_sizes(), inputs=self.inputs)
 
     def drives(self, below: Tensor) -> Tensor:
         """x = V u + b, (..., drive); with stage inputs given, (..., stages, drive)."""
@@ -277,13 +282,6 @@ class IntegratorRNN(RecurrentNetwork):
         found = self._sequences(input, state, lengths)
         _, runs = self._run(found, self._previous(found, previous_input))
         return tuple(cast(ReportedRun, run).report() for run in runs)
-
-    def guarantees(self) -> tuple[Guarantees, ...]:
-        """What method and field imply for the weights as they are now, layer by layer in torch's order."""
-        return tuple(
-            guarantees_of(self.integrator, layer.field.value(), layer.step_sizes(), inputs=self.inputs)
-            for layer in self.layers
-        )
 
     def order_on_inputs(self) -> int:
         """The order of the whole for smooth inputs: that of the method, but at most 1 for "hold", 2 for "linear"."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
@@ -12,7 +12,7 @@ from odernn.cells._odernn_layer import CoefficientKind, ODERNNLayer
 from odernn.cells._odernn_parts import Coefficient, Gate, Stage
 from odernn.cells._odernn_step import StageValues
 from odernn.cells._odernn_tableau import MatrixBurrageButcher, MatrixTableau, checked_weight
-from odernn.cells._recurrent import DropoutMask, RecurrentNetwork
+from odernn.cells._recurrent import Manners, RecurrentNetwork
 from odernn.integrators.newton import Newton
 from odernn.methods import Method, in_stages
 from odernn.tableau import ButcherTableau
@@ -58,7 +58,8 @@ class ODERNN(RecurrentNetwork):
     generator  of the initial weights
 
     ``layers`` holds the ``ODERNNLayer`` of layer l in direction k at index (l − 1) · directions + k, as in torch. All
-    start with the same coefficients. ``odernn.realisations`` writes LSTM, GRU and tanh layers in this form.
+    start with the same coefficients. ``odernn.realisations`` writes LSTM, GRU and tanh layers in this form. There is no
+    ``from_paper``, as the paper prints no rows of sizes and η.
     """
 
     layers: Sequence[ODERNNLayer]
@@ -80,23 +81,12 @@ class ODERNN(RecurrentNetwork):
         eta: float | Sequence[float] = 1.0,
         readout: bool = False,
         newton: Newton | None = None,
-        dropout: float = 0.0,
-        dropout_mask: DropoutMask = "locked",
-        batch_first: bool = False,
-        bidirectional: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
     ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            batch_first=batch_first,
-            dropout=dropout,
-            dropout_mask=dropout_mask,
-            bidirectional=bidirectional,
-        )
+        super().__init__(input_size, hidden_size, num_layers, **manners)
         kind = _arguments.one_of("coefficients", coefficients, ("scalar", "weighted", "matrix"))
         if isinstance(tableau, MatrixTableau):
             given = dict(zip(DEFAULTS, (blocks, coefficients, P, nonlinearity, share_stages, bias), strict=True))

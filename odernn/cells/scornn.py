@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from odernn import published, resigning
 from odernn.cells import _arguments
-from odernn.cells._recurrent import DropoutMask, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import Sequences, State
 from odernn.fields.skew_linear import SkewLinear
 from odernn.orthogonal import Placement, ScaledCayley, in_float64, modrelu, signs_of, skew
@@ -83,6 +83,8 @@ class ScoRNNLayer(RecurrentLayer):
     free  the strict upper triangle of A row by row, as ``odernn.orthogonal.skew`` takes it; ``cayley.signs`` is the
           diagonal of D, an int8 buffer
     """
+
+    like_name: str = "U"
 
     def __init__(
         self,
@@ -227,23 +229,12 @@ class ScoRNN(RecurrentNetwork):
         bias: bool = True,
         initial: Initial = "small",
         learn_initial_state: bool = False,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        dropout_mask: DropoutMask = "locked",
-        bidirectional: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
     ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            batch_first=batch_first,
-            dropout=dropout,
-            dropout_mask=dropout_mask,
-            bidirectional=bidirectional,
-        )
+        super().__init__(input_size, hidden_size, num_layers, **manners)
 
         def layer(_: int, size: int) -> ScoRNNLayer:
             return ScoRNNLayer(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from odernn import executions
+from odernn import executions, tableaus
 from odernn.cells import _arguments, _unicornn_bptt, _unicornn_inverse
-from odernn.cells._recurrent import DropoutMask, LayerRun, RecurrentNetwork
+from odernn.cells._hyperparameters import brief
+from odernn.cells._recurrent import LayerRun, Manners, RecurrentNetwork
 from odernn.cells._sequences import Sequences, State
 from odernn.cells._unicornn_arguments import (
     Index,
@@ -27,6 +28,8 @@ from odernn.cells._unicornn_arguments import (
 from odernn.cells._unicornn_layer import StepCoefficients, UnICORNNLayer
 from odernn.cells._unicornn_stability import StabilityReport, layer_stability
 from odernn.executions import torch_loop
+from odernn.fields.oscillator import Oscillator
+from odernn.guarantees import Guarantees, guarantees_of
 from odernn.recurrence import RecurrenceResult
 
 __all__ = ["CELL", "StabilityReport", "UnICORNN", "UnICORNNLayer"]
@@ -72,30 +75,19 @@ class UnICORNN(RecurrentNetwork):
         multiscale: bool = True,
         residual_skip: int | None = None,
         skip_input: bool = True,
-        dropout: float = 0.0,
-        dropout_mask: DropoutMask = "locked",
-        batch_first: bool = False,
-        bidirectional: bool = False,
         index: Index = "icml",
         bias: bool = True,
         execution: str = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
     ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            batch_first=batch_first,
-            dropout=dropout,
-            dropout_mask=dropout_mask,
-            bidirectional=bidirectional,
-        )
+        super().__init__(input_size, hidden_size, num_layers, **manners)
         self.residual_skip = checked_skip(residual_skip)
         self.skip_input = skip_input
         self.multiscale = multiscale
-        self.index: Index = checked_index(index, bidirectional=bidirectional)
+        self.index: Index = checked_index(index, bidirectional=self.bidirectional)
         self.execution = executions.get(execution).name
         self.register_exact("dt", _arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
         self.register_exact("alpha", _arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
@@ -245,6 +237,15 @@ class UnICORNN(RecurrentNetwork):
             records.append(layer_stability(number + 1, is_reverse=direction == 1, **self.coefficients(index)))
         return StabilityReport(tuple(records))
 
+    def guarantees(self) -> tuple[Guarantees, ...]:
+        """Of symplectic Euler on the oscillator of each of ``layers``, every neuron with its own step."""
+        found = []
+        for index in range(len(self.layers)):
+            coefficients = self.coefficients(index)
+            field = Oscillator(coefficients["w"], float(coefficients["alpha"]))
+            found.append(guarantees_of(tableaus.SYMPLECTIC_EULER, field, coefficients["step_size"]))
+        return tuple(found)
+
     def coefficients(self, index: int) -> StepCoefficients:
         """w, h and α of ``layers[index]``, in the dtype of the parameters."""
         number = index // self.directions
@@ -305,7 +306,7 @@ class UnICORNN(RecurrentNetwork):
         return torch.cat([before.unsqueeze(0), rows])[:-1] if self.index == "sam" else rows
 
     def _options(self) -> list[str]:
-        parts = [f"dt={_brief(self.dt)}", f"alpha={_brief(self.alpha)}"]
+        parts = [f"dt={brief(self.dt)}", f"alpha={brief(self.alpha)}"]
         if not self.multiscale:
             parts.append("multiscale=False")
         if self.residual_skip is not None:
@@ -321,11 +322,3 @@ CELL = UnICORNN
 def _execution(name: str) -> executions.Execution:
     """The execution of that name; "torch" without an import, which torch.compile and torch.export cannot trace."""
     return torch_loop if name == torch_loop.name else executions.get(name)
-
-
-def _brief(values: Tensor) -> str:
-    """One number if all layers agree, else the list."""
-    if values.is_meta:
-        return "?"
-    numbers = values.tolist()
-    return repr(numbers[0]) if len(set(numbers)) == 1 else repr(numbers)

@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from odernn import families, tableaus
+from odernn.cells.antisymmetric import AntisymmetricRNN
+from odernn.cells.arnn_1_2 import ARNN12
 from odernn.cells.integrator import IntegratorRNN
+from odernn.cells.unicornn import UnICORNN
 from odernn.fields.antisymmetric import Antisymmetric
 from odernn.fields.hamiltonian import SeparableHamiltonian
 from odernn.fields.monotone import Monotone
@@ -286,3 +289,15 @@ def test_every_method_says_something_about_every_field_without_failing():
             asked += 1
     assert asked > 5 * len(tableaus.names())
     assert guarantees_of(EULER, every[1], 0.1)["contraction"]
+
+
+def test_named_cells_state_what_their_field_and_method_imply():
+    """UnICORNN: shears, hence invertible and symplectic. AntisymmetricRNN: not contractive, whatever γ."""
+    (found,) = UnICORNN(2, 5, dt=0.3, alpha=1.2).guarantees()
+    assert found["invertibility"] and found["symplecticity"] and "dzᵢ / hᵢ" in found.symplecticity.because
+    assert found.reversibility.holds is None  # symplectic Euler is not symmetric
+    for gated in (False, True):
+        (found,) = AntisymmetricRNN(2, 5, dt=0.1, gamma=3.0, gated=gated).guarantees()
+        assert found.contraction.holds is None and found.contraction.value > 1.0
+    with pytest.raises(NotImplementedError, match="ARNN12Layer is not one of the library's fields"):
+        ARNN12(2, 3, dt=0.1).guarantees()
