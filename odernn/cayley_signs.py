@@ -263,12 +263,6 @@ def checked_signs(signs: Tensor, n: int) -> Tensor:
     return signs.detach().to(torch.int8)
 
 
-def check_count(name: str, value: int) -> None:
-    """ValueError unless it is an integer of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} is {value!r}, but it is the size of a matrix: give an integer of at least 1.")
-
-
 def check_square(name: str, A: Tensor) -> None:
     """ValueError unless A is one square matrix."""
     if A.dim() != 2 or A.shape[0] != A.shape[1] or not len(A):

@@ -21,13 +21,13 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from odernn._integers import positive_integer
 from odernn.autocast import without_autocast
 from odernn.cayley_signs import (
     DEFAULT_TAU,
     Flip,
     Representation,
     cayley_inverse,
-    check_count,
     check_dtype,
     check_square,
     checked_signs,
@@ -57,7 +57,7 @@ def skew(free: Tensor, n: int) -> Tensor:
 
     Differentiable. Raises ValueError when ``free`` does not have n(n−1)/2 entries.
     """
-    check_count("n", n)
+    positive_integer("n", n)
     if tuple(free.shape) != (n * (n - 1) // 2,):
         raise ValueError(
             f"free has shape {tuple(free.shape)}, but a skew-symmetric matrix with n = {n} has n(n-1)/2 = "
@@ -134,7 +134,7 @@ class ScaledCayley(nn.Module):
         self, n: int, *, tau: float = DEFAULT_TAU, project: bool = False, signs: Tensor | None = None
     ) -> None:
         super().__init__()
-        check_count("n", n)
+        positive_integer("n", n)
         self.n = n
         self.tau = checked_tau(tau)
         self.project = project
@@ -205,7 +205,7 @@ def block_angles(
     s = √((1 − cos t)/(1 + cos t)) of Helfrich, Willmott, Ye 2018, Sec. 4.2: C(A) turns the planes by the angles t,
     its eigenvalues are e^{±it}, and 0 ≤ s ≤ 1. The dtype is torch's default unless given.
     """
-    check_count("n", n)
+    positive_integer("n", n)
     drawn_on = None if generator is None else generator.device
     t = torch.rand(n // 2, generator=generator, dtype=torch.float64, device=drawn_on) * (math.pi / 2)
     above = torch.zeros(n - 1, dtype=torch.float64, device=drawn_on)
@@ -223,7 +223,7 @@ def signs_of(n: int, rho: int, placement: Placement = "aligned", *, generator: t
 
     Raises TypeError when ρ is not an integer, ValueError when it is outside 0..n, or odd with ``aligned``.
     """
-    check_count("n", n)
+    positive_integer("n", n)
     if isinstance(rho, bool) or not isinstance(rho, int):
         raise TypeError(f"rho is {rho!r}, but it counts the entries -1: give an integer in 0..{n}.")
     if not 0 <= rho <= n:

@@ -52,7 +52,10 @@ _MEASURING = (
     "question.py",
     "witness.py",
 )
-_CALLED = ("autocast.py", "bounds", "published.py", "recurrence.py", "executions", "cells", "fields", "integrators")
+_CALLED = (
+    "_integers.py", "autocast.py", "bounds", "published.py", "recurrence.py", "executions", "cells", "fields",
+    "integrators",
+)  # fmt: skip
 _ASKING = (
     "question.py",
     "answer.py",

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import torch
 from torch import Tensor, nn
 
-from odernn import published, tableaus
+from odernn import published
 from odernn.cells import _arguments
 from odernn.cells._hyperparameters import shown
 from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import State
 from odernn.fields.antisymmetric import Antisymmetric, GatedAntisymmetric
-from odernn.guarantees import Guarantees, guarantees_of
 from odernn.orthogonal import skew
+
+if TYPE_CHECKING:
+    from odernn.guarantees import Guarantees
 
 __all__ = ["CELL", "AntisymmetricLayer", "AntisymmetricRNN"]
 
@@ -108,6 +110,9 @@ class AntisymmetricLayer(RecurrentLayer):
         """Of explicit Euler on this field. Its Jacobian has no eigenvalue with a positive real part, and yet the
         field is not monotone for any γ: contraction is not implied.
         """
+        from odernn import tableaus
+        from odernn.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
+
         return guarantees_of(tableaus.EULER, self.field(), float(self.dt))
 
 

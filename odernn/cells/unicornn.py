@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from odernn import executions, tableaus
+from odernn import executions
 from odernn.cells import _arguments, _unicornn_bptt, _unicornn_inverse
 from odernn.cells._hyperparameters import brief
 from odernn.cells._recurrent import LayerRun, Manners, RecurrentNetwork
@@ -28,9 +28,10 @@ from odernn.cells._unicornn_arguments import (
 from odernn.cells._unicornn_layer import StepCoefficients, UnICORNNLayer
 from odernn.cells._unicornn_stability import StabilityReport, layer_stability
 from odernn.executions import torch_loop
-from odernn.fields.oscillator import Oscillator
-from odernn.guarantees import Guarantees, guarantees_of
 from odernn.recurrence import RecurrenceResult
+
+if TYPE_CHECKING:
+    from odernn.guarantees import Guarantees
 
 __all__ = ["CELL", "StabilityReport", "UnICORNN", "UnICORNNLayer"]
 
@@ -239,6 +240,10 @@ class UnICORNN(RecurrentNetwork):
 
     def guarantees(self) -> tuple[Guarantees, ...]:
         """Of symplectic Euler on the oscillator of each of ``layers``, every neuron with its own step."""
+        from odernn import tableaus
+        from odernn.fields.oscillator import Oscillator
+        from odernn.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
+
         found = []
         for index in range(len(self.layers)):
             coefficients = self.coefficients(index)

@@ -18,7 +18,8 @@ import math
 import torch
 from torch import Tensor
 
-from odernn.fields.oscillator import ROUNDING
+ROUNDING = 2.0**-48
+"""Relative allowance for the few float64 operations behind a constant."""
 
 UNIT_ROUNDOFF = 2.0**-53
 REFLECTIONS = 16
@@ -27,7 +28,7 @@ REFLECTIONS = 16
 
 def spectral_norm(M: Tensor) -> float:
     """An upper bound of ‖M‖₂ for M (m, n), exact for M = 0."""
-    M = _settled(M)
+    M = settled("A weight matrix", M)
     return upward(float(torch.linalg.svdvals(M)[0]) + _allowance(M))
 
 
@@ -36,7 +37,7 @@ def largest_eigenvalue(M: Tensor) -> float:
 
     Forming the symmetric part costs one rounding an entry, ‖·‖_F ≤ u ‖M‖_F, for which the allowance has room.
     """
-    M = _settled(M)
+    M = settled("A weight matrix", M)
     top = float(torch.linalg.eigvalsh(0.5 * (M + M.mT))[-1])
     return upward(top + _allowance(M))
 
@@ -58,15 +59,15 @@ def upward(value: float) -> float:
     return value + ROUNDING * abs(value)
 
 
-def _settled(M: Tensor) -> Tensor:
-    """M in float64 on the CPU, without its graph."""
-    M = M.detach().to(device="cpu", dtype=torch.float64)
-    if not bool(M.isfinite().all()):
+def settled(name: str, value: Tensor) -> Tensor:
+    """``value`` in float64 on the CPU, without its graph. Raises ValueError where it is not finite."""
+    value = value.detach().to(device="cpu", dtype=torch.float64)
+    if not bool(value.isfinite().all()):
         raise ValueError(
-            f"The weights, a matrix of shape {tuple(M.shape)}, contain values that are not finite, so that no constant "
-            "bounds the field. Look for the training step after which they appeared."
+            f"{name} of shape {tuple(value.shape)} holds values that are not finite, so that no constant bounds the "
+            "field. Look for the training step after which they appeared."
         )
-    return M
+    return value
 
 
 def _allowance(M: Tensor) -> float:

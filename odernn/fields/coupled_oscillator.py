@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from odernn._integers import positive_integer
 from odernn.fields import _spectra, _validation
 from odernn.fields.field import Constants, Field, State
 
@@ -55,7 +56,7 @@ class CoupledOscillator(Field):
 
         The published code draws one such layer on (u, y, z), whose fan-in counts the inputs, too.
         """
-        n = _validation.positive_integer("hidden_size", hidden_size)
+        n = positive_integer("hidden_size", hidden_size)
         r = 1.0 / math.sqrt(2 * n)
         W, W_z = (
             r * (2.0 * torch.rand(n, n, generator=generator, device=device, dtype=dtype) - 1.0) for _ in range(2)

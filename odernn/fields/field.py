@@ -2,7 +2,7 @@
 
 A field holds tensors and numbers and no parameters of torch: ``cells.integrator.IntegratorRNN`` makes parameters of the
 tensors named in ``weights`` and builds the field anew for each forward pass, so that whatever depends on weights alone
-(a ``functools.cached_property``) is evaluated once a pass.
+(a ``_once.once``) is evaluated once a pass.
 """
 
 from __future__ import annotations

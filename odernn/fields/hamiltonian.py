@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from odernn._integers import positive_integer
 from odernn.fields import _spectra, _validation
 from odernn.fields.field import Constants, SeparableField, State
 from odernn.fields.oscillator import log_cosh
@@ -46,10 +47,10 @@ class SeparableHamiltonian(SeparableField):
         dtype: torch.dtype | None = None,
     ) -> Self:
         """K (drive_size, hidden), then L (kinetic_size, hidden), both ~ N(0, 1/hidden); square if not given."""
-        n = _validation.positive_integer("hidden_size", hidden_size)
+        n = positive_integer("hidden_size", hidden_size)
         K, L = (
             torch.randn(
-                n if rows is None else _validation.positive_integer(name, rows),
+                n if rows is None else positive_integer(name, rows),
                 n,
                 generator=generator,
                 device=device,

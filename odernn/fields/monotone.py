@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from odernn._integers import positive_integer
 from odernn.fields import _spectra, _validation
 from odernn.fields.field import Constants, Field, State
 from odernn.fields.oscillator import log_cosh
@@ -43,8 +44,8 @@ class Monotone(Field):
         dtype: torch.dtype | None = None,
     ) -> Self:
         """K ~ N(0, 1/hidden), (drive_size, hidden), drive_size = hidden_size if not given; then ‖K‖₂ ≈ 2."""
-        n = _validation.positive_integer("hidden_size", hidden_size)
-        p = n if drive_size is None else _validation.positive_integer("drive_size", drive_size)
+        n = positive_integer("hidden_size", hidden_size)
+        p = n if drive_size is None else positive_integer("drive_size", drive_size)
         return cls(torch.randn(p, n, generator=generator, device=device, dtype=dtype) / math.sqrt(n))
 
     @property

@@ -9,11 +9,9 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from odernn.fields import _validation
+from odernn._integers import positive_integer
+from odernn.fields import _spectra, _validation
 from odernn.fields.field import Constants, SeparableField, State
-
-ROUNDING = 2.0**-48
-"""Relative allowance for the few float64 operations behind the constants."""
 
 
 def log_cosh(a: Tensor) -> Tensor:
@@ -29,7 +27,8 @@ def log_cosh(a: Tensor) -> Tensor:
 class Oscillator(SeparableField):
     """y' = z,   z' = −[tanh(w ⊙ y + x) + α y],   x = V u(t) + b the drive.   Rusch & Mishra 2021, eq. (2)-(4)
 
-    state  y, z : (..., hidden)      drive  x : (..., hidden)      w : (hidden,)      alpha ≥ 0 : a number or (hidden,)
+    state  y, z : (..., hidden)      drive  x : (..., hidden)
+    w : (hidden,), or () for one neuron        alpha ≥ 0 : a number, or a tensor () or (hidden,)
 
     Separable and Hamiltonian: y' = ∂H/∂z and z' = −∂H/∂y with H = ``energy``. Neurons do not interact.
     """
@@ -42,6 +41,10 @@ class Oscillator(SeparableField):
     w: Tensor
     alpha: Tensor | float
 
+    def __post_init__(self) -> None:
+        _validation.vector("w", self.w)
+        _validation.nonnegative("alpha", self.alpha, like=self.w)
+
     @classmethod
     def random(
         cls,
@@ -53,7 +56,7 @@ class Oscillator(SeparableField):
         dtype: torch.dtype | None = None,
     ) -> Self:
         """w ~ U(0, 1), as in the paper."""
-        n = _validation.positive_integer("hidden_size", hidden_size)
+        n = positive_integer("hidden_size", hidden_size)
         return cls(torch.rand(n, generator=generator, device=device, dtype=dtype), alpha)
 
     @property
@@ -98,10 +101,12 @@ class Oscillator(SeparableField):
         """Per neuron ∂f/∂x = [[0, 1], [−κ, 0]]: norm max(1, |κ|), symmetric part of largest eigenvalue |1 − κ|/2.
 
         κ runs through the interval between α (σ' → 0) and α + w (σ' = 1); both are convex in κ: the ends decide.
+        α has the digits that arithmetic in the dtype of w sees.
         """
-        alpha = torch.as_tensor(self.alpha, dtype=torch.float64)
-        ends = torch.stack(torch.broadcast_tensors(alpha, alpha + self.w.detach().double()))
+        w = _spectra.settled("w", self.w)
+        alpha = _spectra.settled("alpha", torch.as_tensor(self.alpha, dtype=torch.float64).to(self.w.dtype))
+        ends = torch.stack(torch.broadcast_tensors(alpha, alpha + w))
         return Constants(
-            lipschitz=max(1.0, float(ends.abs().max())) * (1 + ROUNDING),
-            one_sided_lipschitz=float((1.0 - ends).abs().max()) / 2 * (1 + ROUNDING),
+            lipschitz=_spectra.upward(max(1.0, float(ends.abs().max()))),
+            one_sided_lipschitz=_spectra.upward(float((1.0 - ends).abs().max()) / 2),
         )

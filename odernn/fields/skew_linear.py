@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from odernn._integers import positive_integer
 from odernn.fields import _spectra, _validation
 from odernn.fields._once import once
 from odernn.fields.field import Constants, Field, State
@@ -44,7 +45,7 @@ class SkewLinear(Field):
         dtype: torch.dtype | None = None,
     ) -> Self:
         """W ~ N(0, 1/hidden), so that ‖W − Wᵀ‖₂ ≈ 2√2 for large hidden sizes."""
-        n = _validation.positive_integer("hidden_size", hidden_size)
+        n = positive_integer("hidden_size", hidden_size)
         return cls(torch.randn(n, n, generator=generator, device=device, dtype=dtype) / math.sqrt(n))
 
     @property

@@ -16,14 +16,21 @@ import pytest
 import torch
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from odernn import cells
+from odernn import cells, tableaus
 
 F64 = torch.float64
+ROUNDINGS = 32
+"""Errors of size ε in a component of one step, of both evaluations: sums of at most 12 products each, a tanh and a few
+sums more. Where equations are solved the last Newton iteration leaves no more: it squares what the one before it left.
+The runs of ``test_layers_and_directions_are_those_of_the_book`` need 1.6 (integrator, cayley), all others less than 1.
+"""
+NO_HYPERPARAMETERS = ("scornn",)
+"""Cells without a number that is kept in float64: the only buffer of scoRNN, the signs, holds ±1 in int8."""
 BOOKS = {name: importlib.import_module(f"tests.odernn.books.{name}") for name in cells.names()}
 CASES = [(name, label) for name, book in BOOKS.items() for label in book.CASES]
 ONE_A_CELL = [(name, next(iter(book.CASES))) for name, book in BOOKS.items()]
 MANNERS = list(itertools.product((1, 2), (False, True)))  # layers, bidirectional
-LONG = 60
+LONG = 30
 
 every_case = pytest.mark.parametrize(("name", "label"), CASES)
 every_cell = pytest.mark.parametrize(("name", "label"), ONE_A_CELL)
@@ -91,6 +98,44 @@ def by_the_book(name: str, network, u: np.ndarray, state: list[np.ndarray]) -> t
     return below, [np.stack(blocks) for blocks in zip(*ends, strict=True)]
 
 
+def response(run, *arguments: torch.Tensor) -> tuple[float, float]:
+    """The largest result of ``run``, and how far results move if every entry of every argument is off by one unit.
+
+    The second is measured along one choice of signs, and is at least 1. Inputs are arguments, too, so that every step
+    is disturbed, as rounding does it.
+    """
+    size = torch.finfo(arguments[0].dtype).eps ** 0.5
+    moved = [a + size * torch.sign(normal(*a.shape, seed=50 + i)).to(a) for i, a in enumerate(arguments)]
+    with torch.no_grad():
+        results, others = run(*arguments), run(*moved)
+    gaps = [largest(b - a) / size for a, b in zip(results, others, strict=True)]
+    return max(map(largest, results)), max(1.0, *gaps)
+
+
+def admitted(run, *arguments: torch.Tensor) -> float:
+    """ROUNDINGS · ε · (1 + largest result) · growth: how far two evaluations of ``run`` in this dtype may differ."""
+    size, growth = response(run, *arguments)
+    return ROUNDINGS * torch.finfo(arguments[0].dtype).eps * (1.0 + size) * growth
+
+
+def largest(values: torch.Tensor) -> float:
+    return float(values.abs().max()) if values.numel() else 0.0
+
+
+def forward(network, state):
+    """(u, *blocks) ↦ (output, *blocks)."""
+
+    def run(u, *blocks):
+        output, end = network(u, like(state, blocks))
+        return output, *blocks_of(end)
+
+    return run
+
+
+def close(found, wanted, tolerance: float) -> None:
+    torch.testing.assert_close(found, wanted, rtol=0, atol=tolerance)
+
+
 def test_every_registered_cell_has_a_book_and_the_number_of_cells_is_known():
     assert sorted(BOOKS) == sorted(cells.names()) == [
         "antisymmetric", "arnn_1_2", "arnn_2_2", "cornn", "integrator", "odernn", "scornn", "unicornn",
@@ -105,30 +150,31 @@ def test_every_registered_cell_has_a_book_and_the_number_of_cells_is_known():
 def test_a_step_is_the_formula_of_the_book(name: str, label: str):
     network = build(name, label)
     u, state = normal(1, 3, width(network)), start(network, 3)
+    tolerance = admitted(forward(network, state), u, *blocks_of(state))
     with torch.no_grad():
         output, end = network(u, state)
     for b in range(3):
         wanted, ends = by_the_book(name, network, u[:, b].numpy(), [s[:, b].numpy() for s in blocks_of(state)])
-        scale = 1.0 + max(float(np.abs(block).max()) for block in ends)
-        assert np.abs(output[:, b].numpy() - wanted).max() <= 1e-14 * scale
+        np.testing.assert_allclose(output[:, b].numpy(), wanted, rtol=0, atol=tolerance)
         for block, known in zip(blocks_of(end), ends, strict=True):
-            assert np.abs(block[:, b].numpy() - known).max() <= 1e-14 * scale
+            np.testing.assert_allclose(block[:, b].numpy(), known, rtol=0, atol=tolerance)
 
 
 @every_case
 @pytest.mark.parametrize(("layers", "bidirectional"), MANNERS)
-@pytest.mark.parametrize("steps", [0, 1, 2, 3, LONG])
+@pytest.mark.parametrize("steps", [0, 1, 3, LONG])
 def test_layers_and_directions_are_those_of_the_book(name, label, layers, bidirectional, steps):
     network = build(name, label, num_layers=layers, bidirectional=bidirectional)
     u, state = normal(steps, 2, width(network)), start(network, 2)
     with torch.no_grad():
         output, end = network(u, state)
     assert output.shape == (steps, 2, network.output_size)
+    tolerance = admitted(forward(network, state), u, *blocks_of(state))
     for b in range(2):
         wanted, ends = by_the_book(name, network, u[:, b].numpy(), [s[:, b].numpy() for s in blocks_of(state)])
-        np.testing.assert_allclose(output[:, b].numpy(), wanted, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(output[:, b].numpy(), wanted, rtol=0, atol=tolerance)
         for block, known in zip(blocks_of(end), ends, strict=True):
-            np.testing.assert_allclose(block[:, b].numpy(), known, rtol=0, atol=1e-11)
+            np.testing.assert_allclose(block[:, b].numpy(), known, rtol=0, atol=tolerance)
 
 
 @every_case
@@ -145,8 +191,14 @@ def test_the_inverse_gives_back_the_initial_state(name, label, layers, bidirecti
         for lengths in (None, [4, 0, 3]):
             _, end = network(u, state, lengths=lengths)
             found = network.inverse(end, u, lengths=lengths)
-            for block, known in zip(blocks_of(found), blocks_of(state), strict=True):
-                torch.testing.assert_close(block, known, rtol=0, atol=1e-9)
+
+            def back(u, *blocks, lengths=lengths):
+                return blocks_of(network.inverse(like(state, blocks), u, lengths=lengths))
+
+            there = admitted(forward(network, state), u, *blocks_of(state))
+            size, growth = response(back, u, *blocks_of(end))
+            here = ROUNDINGS * torch.finfo(F64).eps * (1.0 + size)
+            close(blocks_of(found), blocks_of(state), (there + here) * growth)
 
 
 # --- gradients
@@ -156,7 +208,7 @@ def test_the_inverse_gives_back_the_initial_state(name, label, layers, bidirecti
 def test_gradients_are_those_of_finite_differences_in_every_argument(name: str, label: str):
     network = build(name, label)
     names = [key for key, parameter in network.named_parameters()]
-    u, state = normal(3, 2, width(network)), start(network, 2)
+    u, state = normal(2, 2, width(network)), start(network, 2)
     arguments = [u, *blocks_of(state), *network.parameters()]
 
     def run(u, *rest):
@@ -168,7 +220,7 @@ def test_gradients_are_those_of_finite_differences_in_every_argument(name: str, 
     assert torch.autograd.gradcheck(run, [a.detach().clone().requires_grad_() for a in arguments])
 
 
-@every_cell
+@every_case
 def test_second_derivatives_are_those_of_finite_differences(name: str, label: str):
     network = build(name, label)
     state = start(network, 1)
@@ -189,13 +241,14 @@ def test_two_half_sequences_are_one(name: str, label: str):
         pytest.skip("the case needs the previous input, too: its own tests cut sequences")
     network = build(name, label, num_layers=2)
     u, state = normal(6, 2, width(network)), start(network, 2)
+    tolerance = admitted(forward(network, state), u, *blocks_of(state))
     with torch.no_grad():
         whole, end = network(u, state)
         for cut in range(7):
             first, middle = network(u[:cut], state)
             second, found = network(u[cut:], middle)
-            torch.testing.assert_close(torch.cat([first, second]), whole, rtol=0, atol=1e-12)
-            torch.testing.assert_close(found, end, rtol=0, atol=1e-12)
+            close(torch.cat([first, second]), whole, tolerance)
+            close(found, end, tolerance)
 
 
 @every_case
@@ -205,17 +258,18 @@ def test_every_sample_is_alone_in_its_batch_and_ends_on_its_own(name, label, bid
     lengths = [3, 6, 0, 1, 5, 2, 4]
     u, state = normal(6, 7, width(network)), start(network, 7)
     padded = torch.where(torch.arange(6)[:, None, None] < torch.tensor(lengths)[:, None], u, torch.nan)
+    tolerance = admitted(forward(network, state), u, *blocks_of(state))
     with torch.no_grad():
         output, end = network(padded, state, lengths=lengths)
         for b, length in enumerate(lengths):
             alone, last = network(u[:length, b : b + 1], samples(state, slice(b, b + 1)))
-            torch.testing.assert_close(output[:length, b : b + 1], alone, rtol=0, atol=1e-12)
+            close(output[:length, b : b + 1], alone, tolerance)
             assert not output[length:, b].any()
-            torch.testing.assert_close(samples(end, slice(b, b + 1)), last, rtol=0, atol=1e-12)
+            close(samples(end, slice(b, b + 1)), last, tolerance)
         order = torch.tensor([4, 2, 6, 0, 5, 1, 3])
         turned, turned_end = network(u[:, order], samples(state, order), lengths=torch.tensor(lengths)[order])
-        torch.testing.assert_close(turned, output[:, order], rtol=0, atol=1e-12)
-        torch.testing.assert_close(turned_end, samples(end, order), rtol=0, atol=1e-12)
+        close(turned, output[:, order], tolerance)
+        close(turned_end, samples(end, order), tolerance)
 
 
 @every_cell
@@ -232,7 +286,7 @@ def test_padding_neither_receives_nor_spoils_gradients(name, label, bidirectiona
     assert all(weight is None or torch.isfinite(weight).all() for weight in weights)
 
 
-@every_cell
+@every_case
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("sorted_", [False, True])
 def test_a_packed_sequence_is_its_padded_one(name, label, bidirectional, sorted_):
@@ -253,14 +307,16 @@ def test_layouts_are_transpositions_and_unbatched_is_a_batch_of_one(name, label)
     network, turned = build(name, label, num_layers=2), build(name, label, num_layers=2, batch_first=True)
     turned.load_state_dict(network.state_dict())
     u, state = normal(4, 1, width(network)), start(network, 1)
+    tolerance = admitted(forward(network, state), u, *blocks_of(state))
     with torch.no_grad():
         output, end = network(u, state)
         other, other_end = turned(u.transpose(0, 1), state)
-        torch.testing.assert_close((other.transpose(0, 1), other_end), (output, end), rtol=0, atol=1e-13)
+        close((other.transpose(0, 1), other_end), (output, end), tolerance)
         alone, last = network(u[:, 0], like(state, [block[:, 0] for block in blocks_of(state)]))
-        torch.testing.assert_close(alone, output[:, 0], rtol=0, atol=1e-13)
-        torch.testing.assert_close(blocks_of(last), tuple(b[:, 0] for b in blocks_of(end)), rtol=0, atol=1e-13)
-        assert network(normal(4, 0, width(network)))[0].shape == (4, 0, network.output_size)
+        close(alone, output[:, 0], tolerance)
+        close(blocks_of(last), tuple(b[:, 0] for b in blocks_of(end)), tolerance)
+        nobody = normal(4, 0, width(network))
+        assert network(nobody)[0].shape == network(nobody, lengths=[])[0].shape == (4, 0, network.output_size)
 
 
 @every_cell
@@ -305,36 +361,93 @@ def test_a_state_dict_restores_the_network(name, label):
 def test_hyperparameters_keep_their_digits_through_float32(name, label):
     network = build(name, label)
     exact = {key: value.clone() for key, value in network.named_buffers() if value.dtype == F64}
+    assert bool(exact) == (name not in NO_HYPERPARAMETERS)
+    assert name in NO_HYPERPARAMETERS or any(not torch.equal(v, v.float().double()) for v in exact.values())
+    kept = {key: value.clone() for key, value in network.named_buffers()}
     network.float().double()
-    assert all(torch.equal(dict(network.named_buffers())[key], value) for key, value in exact.items())
+    assert all(torch.equal(dict(network.named_buffers())[key], value) for key, value in kept.items())
+    # With assign=True entries take the place of buffers; those that were rounded before are cast, not kept as they are.
+    single = {key: v.float() if key in exact else v for key, v in network.state_dict().items()}
+    network.load_state_dict(single, assign=True)
+    for key, value in exact.items():
+        found = dict(network.named_buffers())[key]
+        assert found.dtype == F64 and torch.equal(found, value.float().double())
+
+
+@every_case
+def test_a_replica_of_data_parallel_computes_the_same(name, label):
+    network = build(name, label, num_layers=2)
+    copied = replica(network)
+    assert not list(copied.parameters())
+    u = normal(4, 2, width(network))
+    wanted, end = network(u)
+    output, found = copied(u)
+    assert torch.equal(output, wanted) and all(map(torch.equal, blocks_of(found), blocks_of(end)))
+    gradients = torch.autograd.grad(output.sum(), list(network.parameters()), allow_unused=True)
+    assert any(each is not None and each.any() for each in gradients)
+
+
+def replica(network: torch.nn.Module) -> torch.nn.Module:
+    """What torch.nn.parallel.replicate makes, for which it needs a GPU: copies without ``parameters()``."""
+    copies = {module: module._replicate_for_data_parallel() for module in network.modules()}
+    for module, copied in copies.items():
+        for key, child in module._modules.items():
+            if child is not None:
+                setattr(copied, key, copies[child])
+        for key, parameter in module._parameters.items():
+            if parameter is None:
+                copied._parameters[key] = None
+            else:
+                setattr(copied, key, parameter.clone())
+        for key, buffer in module._buffers.items():
+            if buffer is not None:
+                setattr(copied, key, buffer.clone())
+    return copies[network]
 
 
 @every_case
 def test_float32_is_close_to_float64_and_bfloat16_is_refused(name, label):
     network = build(name, label)
-    u = normal(8, 2, width(network))
+    u, state = normal(8, 2, width(network)), start(network, 2)
+    single, state_32 = copy.deepcopy(network).float(), like(state, [block.float() for block in blocks_of(state)])
     with torch.no_grad():
-        wanted = network(u)[0]
-        single = copy.deepcopy(network).float()
-        gap = (single(u.float())[0].double() - wanted).abs().max()
-    assert 0 < float(gap) < 1e-4 * float(1 + wanted.abs().max())
+        gap = largest(single(u.float(), state_32)[0].double() - network(u, state)[0])
+    assert 0 < gap <= admitted(forward(single, state), u.float(), *blocks_of(state_32))
     with pytest.raises(TypeError, match=r"input has dtype torch\.float32"):
         network(u.float())
     with pytest.raises(TypeError, match=r"float32 or float64"):
         copy.deepcopy(network).bfloat16()(u.bfloat16())
 
 
-@every_cell
-def test_under_autocast_the_recurrence_keeps_its_digits(name, label):
+@every_case
+def test_under_autocast_only_the_drives_have_fewer_digits(name, label, monkeypatch):
     network = build(name, label, num_layers=2).float()
     u = normal(8, 2, width(network)).float()
+    kept = []
+
+    def keep(drives):
+        def kept_drives(*below):
+            kept.append(drives(*below))
+            return kept[-1]
+
+        return kept_drives
+
     with torch.no_grad():
         wanted = network(u)[0]
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            found, end = network(u)
             assert torch.equal(network(u.bfloat16())[0], network(u.bfloat16().float())[0])
-    assert found.dtype == torch.float32 and all(block.dtype == torch.float32 for block in blocks_of(end))
-    assert float((found - wanted).abs().max()) < 0.1 * float(1 + wanted.abs().max())
+            for layer in network.layers:
+                method = "drive" if name == "unicornn" else "drives"
+                monkeypatch.setattr(layer, method, keep(getattr(layer, method)), raising=False)
+            found, end = network(u)
+        assert found.dtype == torch.float32 and all(block.dtype == torch.float32 for block in blocks_of(end))
+        # The recurrence alone, in float32 and without autocast, from the drives that autocast gave.
+        again = iter(kept)
+        for layer in network.layers:
+            monkeypatch.setattr(layer, method, lambda *_: next(again).float())
+        output, last = network(u)
+    assert torch.equal(output, found) and all(map(torch.equal, blocks_of(last), blocks_of(end)))
+    assert len(kept) >= 2 and next(again, None) is None and not torch.equal(found, wanted)
 
 
 @every_cell
@@ -356,22 +469,46 @@ def test_garbage_is_refused_by_name(name, label):
     for lengths, error in (([1], ValueError), ([1, 5], ValueError), ([-1, 2], ValueError), ([1.0, 2.0], TypeError)):
         with pytest.raises(error, match="lengths"):
             network(u, lengths=lengths)
+    for lengths in ("ab", [[1], [2, 3]], [None, 1]):
+        with pytest.raises(TypeError, match="lengths is"):
+            network(u, lengths=lengths)
     with pytest.raises(ValueError, match="PackedSequence, which has its own"):
         network(pack_padded_sequence(u, [4, 4]), lengths=[4, 4])
 
 
+def no_graph(name: str, label: str) -> bool:
+    """The case solves equations until they converge, which a graph cannot hold."""
+    return label in getattr(BOOKS[name], "SOLVES", ())
+
+
+@pytest.mark.parametrize(("name", "label"), [case for case in CASES if not no_graph(*case)])
+def test_the_module_compiles(name, label):
+    network = build(name, label, num_layers=2 if (name, label) in ONE_A_CELL else 1)
+    u, state = normal(2, 2, width(network)), start(network, 2)
+    torch._dynamo.reset()
+    compiled = torch.compile(network, backend="eager", fullgraph=True)
+    close(compiled(u, state), network(u, state), admitted(forward(network, state), u, *blocks_of(state)))
+
+
 @every_cell
-def test_the_module_compiles_and_exports(name, label):
-    if label in getattr(BOOKS[name], "SOLVES", ()):
-        pytest.skip("the case solves equations until they converge, which a graph cannot hold")
-    network = build(name, label, num_layers=2)
-    u = normal(4, 2, width(network))
-    wanted = network(u)[0]
+def test_its_gradients_compile(name, label):
+    network = build(name, label)
+    u, state = normal(2, 2, width(network)).requires_grad_(), start(network, 2)
+    tolerance = admitted(forward(network, state), u, *blocks_of(state))
+    (gradient,) = torch.autograd.grad(network(u, state)[0].sum(), u)
     torch._dynamo.reset()
     compiled = torch.compile(network, backend="aot_eager", fullgraph=True)
-    torch.testing.assert_close(compiled(u)[0], wanted, rtol=0, atol=1e-13)
-    exported = torch.export.export(network, (u,)).module()
-    torch.testing.assert_close(exported(u)[0], wanted, rtol=0, atol=1e-13)
+    (found,) = torch.autograd.grad(compiled(u, state)[0].sum(), u)
+    # The transposed steps: as many products, and they grow at most by what the steps grow by.
+    close(found, gradient, tolerance * (1 + largest(gradient)))
+
+
+@every_cell
+def test_a_stack_exports(name, label):
+    network = build(name, label, num_layers=2)
+    u, state = normal(3, 2, width(network)), start(network, 2)
+    exported = torch.export.export(network, (u, state)).module()
+    close(exported(u, state), network(u, state), admitted(forward(network, state), u, *blocks_of(state)))
 
 
 @every_cell
@@ -398,5 +535,20 @@ def test_a_wrong_weight_is_seen_by_the_book(name, label):
             end = network(u, state)[1]
             parameter.copy_(kept)
         gaps = [np.abs(b[:, 0].numpy() - k).max() for b, k in zip(blocks_of(end), known, strict=True)]
-        seen += max(gaps) > 1e-9
+        seen += max(gaps) > admitted(forward(network, state), u, *blocks_of(state))
     assert seen == len(list(network.parameters()))
+
+
+def test_the_other_verlet_is_seen_by_the_book():
+    book = BOOKS["integrator"]
+    network = book.CASES["stoermer verlet"]()
+    swapped = book.case("stoermer verlet", book.OSCILLATOR, tableaus.STOERMER_VERLET_TVT)()
+    swapped.load_state_dict(network.state_dict())
+    u, state = normal(1, 1, 2), start(network, 1)
+    tolerance = admitted(forward(network, state), u, *blocks_of(state))
+    known = by_the_book("integrator", network, u[:, 0].numpy(), [s[:, 0].numpy() for s in blocks_of(state)])[1]
+    for each, is_the_books in ((network, True), (swapped, False)):
+        with torch.no_grad():
+            end = each(u, state)[1]
+        gap = max(np.abs(b[:, 0].numpy() - k).max() for b, k in zip(blocks_of(end), known, strict=True))
+        assert (gap <= tolerance) == is_the_books

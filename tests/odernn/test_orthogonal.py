@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 from torch.profiler import ProfilerActivity, profile
 
-from odernn import cayley_signs, orthogonal
+from odernn import cayley_signs
 from odernn.orthogonal import (
     DEFAULT_TAU,
     ScaledCayley,

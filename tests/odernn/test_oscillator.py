@@ -78,3 +78,53 @@ def test_log_cosh_does_not_overflow_and_has_slope_tanh():
 def test_the_energy_is_summed_over_neurons_and_kept_over_the_batch(point):
     y, z, x = point
     assert Oscillator(W, ALPHA).energy((y, z), x).shape == (5,)
+
+
+REFUSED = {
+    "a negative alpha": (lambda: Oscillator(W, -5.0), ValueError, r"alpha is -5.0, which is negative"),
+    "an alpha that is not a number": (lambda: Oscillator(W, math.nan), ValueError, "alpha is nan"),
+    "an infinite alpha": (lambda: Oscillator(W, math.inf), ValueError, "alpha is inf"),
+    "an alpha in words": (lambda: Oscillator(W, "1"), TypeError, "alpha is '1', a str"),  # type: ignore[arg-type]
+    "an alpha of another size": (lambda: Oscillator(W, torch.ones(3)), ValueError, r"alpha has shape \(3,\).*\(4,\)"),
+    "a matrix": (lambda: Oscillator(torch.ones(3, 4), 1.0), ValueError, r"w has shape \(3, 4\)"),
+    "no neuron": (lambda: Oscillator(torch.ones(0), 1.0), ValueError, r"w has shape \(0,\)"),
+    "a list": (lambda: Oscillator([1.0, 2.0], 1.0), TypeError, "w is a list"),  # type: ignore[arg-type]
+    "integers": (lambda: Oscillator(torch.ones(3, dtype=torch.long), 1.0), ValueError, "w has dtype torch.int64"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_weight_and_no_stiffness_is_refused_by_name(what: str):
+    make, error, message = REFUSED[what]
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_what_is_broadcast_over_neurons_is_taken():
+    y = torch.ones(5, 4, dtype=torch.float64)
+    for w, alpha in ((W, 1), (W, torch.tensor(1.0)), (W, torch.ones(4)), (W[0], 1.0), (W[:1], 1.0)):
+        assert Oscillator(w, alpha).force(y, y).shape == (5, 4)
+
+
+def test_weights_that_are_not_finite_have_no_constants():
+    broken = W.clone()
+    broken[2] = math.nan
+    with pytest.raises(ValueError, match=r"w of shape \(4,\) holds values that are not finite"):
+        Oscillator(broken, ALPHA).constants()
+    with pytest.raises(ValueError, match=r"alpha of shape \(\) holds"):
+        Oscillator(W, torch.tensor(math.inf)).constants()
+
+
+def test_constants_hold_for_the_stiffness_that_float32_sees():
+    rounded = []
+    for alpha in (40.9, 40.1):
+        seen = float(torch.tensor(alpha, dtype=torch.float32))
+        rounded.append(seen > alpha)
+        found = Oscillator(torch.zeros(1), alpha).constants().lipschitz
+        assert seen <= found <= seen * (1 + 2.0**-40)
+    assert any(rounded) and not all(rounded)
+
+
+@pytest.mark.gpu
+def test_weights_and_stiffness_may_lie_on_two_devices():
+    assert Oscillator(W.cuda(), torch.tensor(ALPHA)).constants() == Oscillator(W, ALPHA).constants()

@@ -132,7 +132,7 @@ def test_table_of_one_claim(capsys: pytest.CaptureFixture[str]) -> None:
         (["verify", "--bogus"], "No such option"),
         (["verify", "--seed", "x"], "'--seed'"),
         (["verify", "--jobs", "-1"], "'--jobs'"),
-        (["verify", "icml-C.2"], 'Did you mean "icml-C.1"?'),
+        (["verify", "icml-C.11"], 'Did you mean "icml-C.1"?'),
         (["verify", "--budget", "smok"], 'Did you mean "smoke"?'),
         (["verify", "--task", "cifar"], "Choose from: digits, mnist."),
         (["verify", "--format", "txt"], 'Did you mean "text"?'),

@@ -426,7 +426,7 @@ def test_another_claim_is_not_refuted_by_the_same_file(text, registry):
     for claim in {*ids, "icml-c-1", "ICML C.1", "icml", ""} - {"icml-C.1"}:
         assert not verdict(text.replace('"icml-C.1"', json.dumps(claim)), registry)
     with pytest.raises(WitnessError, match="Did you mean"):
-        check(from_json(text.replace('"icml-C.1"', '"icml-C.2"')), registry)
+        check(from_json(text.replace('"icml-C.1"', '"icml-C.11"')), registry)
 
 
 def test_another_system_quantity_or_norm_is_refused(refutation, text, registry):

@@ -1,4 +1,7 @@
-"""IntegratorRNN once more: the classical methods written out stage by stage, fields in numpy."""
+"""IntegratorRNN once more: the classical methods written out stage by stage, fields in numpy.
+
+Which method a case is supposed to be is written here, as the network's ``book_label``; the library is not asked.
+"""
 
 from __future__ import annotations
 
@@ -24,31 +27,32 @@ def _normal(*shape: int, seed: int = 6) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def _oscillator(method, **options):
+def case(label, field, method, **options):
+    """A builder of networks that the step ``label`` of this book describes."""
+
     def build(**manners):
-        field = Oscillator(_normal(HIDDEN).abs(), 1.3)
-        return IntegratorRNN(field, method, DT, input_size=2, generator=_generator(), dtype=torch.float64,
-                             **options, **manners)  # fmt: skip
+        network = IntegratorRNN(field, method, DT, input_size=2, generator=_generator(), dtype=torch.float64,
+                                **options, **manners)  # fmt: skip
+        network.book_label = label
+        return network
 
     return build
 
 
-def _one_block(field, method, **options):
-    def build(**manners):
-        return IntegratorRNN(field, method, DT, input_size=2, generator=_generator(), dtype=torch.float64,
-                             **options, **manners)  # fmt: skip
+OSCILLATOR = Oscillator(_normal(HIDDEN).abs(), 1.3)
+ANTISYMMETRIC = Antisymmetric(_normal(HIDDEN, HIDDEN), 0.1)
 
-    return build
-
-
+_DESCRIBED = {
+    "symplectic euler": (OSCILLATOR, tableaus.SYMPLECTIC_EULER, {"learn_steps": True}),
+    "stoermer verlet": (OSCILLATOR, tableaus.STOERMER_VERLET, {}),
+    "rk4 on antisymmetric": (ANTISYMMETRIC, tableaus.RK4, {}),
+    "cayley": (SkewLinear(_normal(HIDDEN, HIDDEN)), tableaus.IMPLICIT_MIDPOINT, {"learn_steps": True}),
+    "gauss 2 on monotone": (Monotone(_normal(4, HIDDEN)), families.gauss(2), {}),
+    "implicit midpoint on oscillator": (OSCILLATOR, tableaus.IMPLICIT_MIDPOINT, {"learn_steps": True}),
+    "linear inputs": (ANTISYMMETRIC, tableaus.RK4, {"inputs": "linear"}),
+}
 CASES = {
-    "symplectic euler": _oscillator(tableaus.SYMPLECTIC_EULER, learn_steps=True),
-    "stoermer verlet": _oscillator(tableaus.STOERMER_VERLET),
-    "rk4 on antisymmetric": _one_block(Antisymmetric(_normal(HIDDEN, HIDDEN), 0.1), tableaus.RK4),
-    "cayley": _one_block(SkewLinear(_normal(HIDDEN, HIDDEN)), tableaus.IMPLICIT_MIDPOINT, learn_steps=True),
-    "gauss 2 on monotone": _one_block(Monotone(_normal(4, HIDDEN)), families.gauss(2)),
-    "implicit midpoint on oscillator": _oscillator(tableaus.IMPLICIT_MIDPOINT, learn_steps=True),
-    "linear inputs": _one_block(Antisymmetric(_normal(HIDDEN, HIDDEN), 0.1), tableaus.RK4, inputs="linear"),
+    label: case(label, field, method, **options) for label, (field, method, options) in _DESCRIBED.items()
 }
 INVERTIBLE = tuple(label for label in CASES if label != "linear inputs")
 ONE_DIRECTION = ("linear inputs",)
@@ -57,7 +61,7 @@ SOLVES = ("gauss 2 on monotone", "implicit midpoint on oscillator")
 
 
 def layer(network, number, parameters, below, state, previous):
-    label = _label(network)
+    step = _STEPS[network.book_label]
     p = parameters
     drives = below @ p["V"].T + p["b"]
     h = p["dt"] / (1.0 + np.exp(-p["c"])) if "c" in p else p["dt"]
@@ -65,26 +69,11 @@ def layer(network, number, parameters, below, state, previous):
     rows = []
     x = tuple(np.array(block) for block in state)
     for n, drive in enumerate(drives):
-        x = _STEPS[label](p, h, x, drive, drives[n - 1] if n else earlier)
+        x = step(p, h, x, drive, drives[n - 1] if n else earlier)
         rows.append(x)
     if not rows:
         return [np.zeros((0, HIDDEN)) for _ in state]
     return [np.stack(block) for block in zip(*rows, strict=True)]
-
-
-def _label(network) -> str:
-    name = network.integrator.name
-    kind = type(network.layers[0].field.value()).__name__
-    if network.inputs == "linear":
-        return "linear inputs"
-    return {
-        ("Oscillator", tableaus.SYMPLECTIC_EULER.name): "symplectic euler",
-        ("Oscillator", tableaus.STOERMER_VERLET.name): "stoermer verlet",
-        ("Oscillator", tableaus.IMPLICIT_MIDPOINT.name): "implicit midpoint on oscillator",
-        ("Antisymmetric", tableaus.RK4.name): "rk4 on antisymmetric",
-        ("SkewLinear", tableaus.IMPLICIT_MIDPOINT.name): "cayley",
-        ("Monotone", families.gauss(2).name): "gauss 2 on monotone",
-    }[kind, name]
 
 
 def _force(p, y, x):
@@ -92,26 +81,21 @@ def _force(p, y, x):
 
 
 def _symplectic_euler(p, h, state, x, _):
+    """Kick, then drift: Rusch & Mishra 2021, eq. (6)."""
     y, z = state
     z = z + h * _force(p, y, x)
     return y + h * z, z
 
 
 def _stoermer_verlet(p, h, state, x, _):
-    """The catalogue's variant: half a kick, a drift, half a kick; or half a drift, a kick, half a drift."""
+    """Hairer, Lubich & Wanner 2006, Table II.2.1: Lobatto IIIA for y and IIIB for z, half a kick, a drift, half a kick.
+
+        Z_1 = Z_2 = z + h/2 F(Y_1)      Y_1 = y,   Y_2 = y + h/2 (Z_1 + Z_2)      z₊ = z + h/2 (F(Y_1) + F(Y_2))
+    """
     y, z = state
-    if _KICK_FIRST:
-        z = z + h / 2 * _force(p, y, x)
-        y = y + h * z
-        return y, z + h / 2 * _force(p, y, x)
-    y = y + h / 2 * z
-    z = z + h * _force(p, y, x)
-    return y + h / 2 * z, z
-
-
-_KICK_FIRST = any(a != 0 for row in tableaus.STOERMER_VERLET.position.A for a in row) and all(
-    a == 0 for a in tableaus.STOERMER_VERLET.position.A[0]
-)
+    middle = z + h / 2 * _force(p, y, x)
+    end = y + h * middle
+    return end, z + h / 2 * (_force(p, y, x) + _force(p, end, x))
 
 
 def _antisymmetric(p, y, x):

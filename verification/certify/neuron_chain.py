@@ -1,0 +1,89 @@
+"""A chain of single neurons in Arb balls: states, total derivatives carried forward, gradients and their parts.
+
+Layers q = 1..L of one neuron with c = 0, so h = dt/2, index convention icml, from zero states:
+
+    A = w_q y_{n−1} + V_q y^{q−1}_n + b_q,   z_n = z_{n−1} − h (tanh A + α y_{n−1}),   y_n = y_{n−1} + h z_n
+
+y^0_n = u_n, and E = (1/N) Σ_n (y^L_n − ȳ_n)²/2. ``u`` and ``target`` hold one number for all steps, or one for each.
+``neuron_chain_second`` is the same in mpmath intervals, typed again, with all derivatives carried backward.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+LISTS = ("w", "V", "b", "u", "target")
+"""The parameters that are lists: one number a layer, or a step."""
+
+
+class Chain:
+    """The run of p.alpha, p.dt, p.N, p.w, p.V, p.b, p.u, p.target: numbers are balls. ``slopes[n][q]`` from n = 1."""
+
+    def __init__(self, p: Any) -> None:
+        self.N, self.depth = round(float(p.N)), len(p.w)
+        self.h, self.alpha, self.w, self.V = p.dt / 2, p.alpha, p.w, p.V
+        self.u = p.u * self.N if len(p.u) == 1 else p.u
+        self.target = p.target * self.N if len(p.target) == 1 else p.target
+        self.y = [[arb(0)] * self.depth]
+        self.slopes: list[list[Any]] = [[]]
+        z = [arb(0)] * self.depth
+        for n in range(1, self.N + 1):
+            below, row, slopes = self.u[n - 1], [], []
+            for q, (w, V, b) in enumerate(zip(p.w, p.V, p.b, strict=True)):
+                old = self.y[-1][q]
+                s = (w * old + V * below + b).tanh()
+                z[q] = z[q] - self.h * (s + self.alpha * old)
+                below = old + self.h * z[q]
+                row.append(below)
+                slopes.append(1 - s * s)
+            self.y.append(row)
+            self.slopes.append(slopes)
+
+    def push(self, n: int, dy: list[Any], dz: list[Any], layer: int, kick: Any) -> None:
+        """(dy, dz) of step n − 1 become those of step n, in place; A of ``layer`` is moved by ``kick`` at this step."""
+        below = arb(0)
+        for q in range(self.depth):
+            moved = (self.V[q] * below if q else 0) + (kick if q == layer - 1 else 0)
+            kappa = self.alpha + self.w[q] * self.slopes[n][q]  # first: w dy + α dy apart would widen the balls
+            dz[q] = dz[q] - self.h * (kappa * dy[q] + self.slopes[n][q] * moved)
+            dy[q] = dy[q] + self.h * dz[q]
+            below = dy[q]
+
+    def direct(self, n: int, layer: int, theta: str) -> Any:
+        """∂A/∂θ at step n of ``layer``: y_{n−1} for w, 1 for b, y^{l−1}_n for V."""
+        if theta == "b":
+            return arb(1)
+        if theta == "w":
+            return self.y[n - 1][layer - 1]
+        return self.u[n - 1] if layer == 1 else self.y[n][layer - 2]
+
+    def gradient(self, layer: int, theta: str) -> Any:
+        """|dE/dθ|."""
+        dy, dz, total = [arb(0)] * self.depth, [arb(0)] * self.depth, arb(0)
+        for n in range(1, self.N + 1):
+            self.push(n, dy, dz, layer, self.direct(n, layer, theta))
+            total += (self.y[n][-1] - self.target[n - 1]) * dy[-1]
+        return abs(total / self.N)
+
+    def contribution(self, layer: int, theta: str, k: int) -> Any:
+        """|∂E^{(N,L)}_{k,l}/∂θ|: θ is moved at step k only."""
+        dy, dz = [arb(0)] * self.depth, [arb(0)] * self.depth
+        for n in range(k, self.N + 1):
+            self.push(n, dy, dz, layer, self.direct(n, layer, theta) if n == k else arb(0))
+        return abs((self.y[-1][-1] - self.target[-1]) * dy[-1])
+
+    def jacobian_norm(self, layer: int, k: int) -> Any:
+        """‖dX^L_N/dX^l_k‖_∞, k ≥ 1, all routes; at step k itself the layers above already see y^l_k."""
+        columns = []
+        for start in (0, 1):
+            dy, dz = [arb(0)] * self.depth, [arb(0)] * self.depth
+            dy[layer - 1], dz[layer - 1] = arb(1 - start), arb(start)
+            for q in range(layer, self.depth):
+                dz[q] = -self.h * self.slopes[k][q] * self.V[q] * dy[q - 1]
+                dy[q] = self.h * dz[q]
+            for n in range(k + 1, self.N + 1):
+                self.push(n, dy, dz, layer, arb(0))
+            columns.append((abs(dy[-1]), abs(dz[-1])))
+        return (columns[0][0] + columns[1][0]).max(columns[0][1] + columns[1][1])
