@@ -27,8 +27,8 @@ LAZY = (
     "odernn/__init__.py", "odernn/tableau.py", "odernn/tableaus/__init__.py", "odernn/guarantees.py",
     "verification/__init__.py",
 )  # fmt: skip
-"""Not followed: they fetch names when asked for, lend `Source`, a note in a claim, say what holds for a cell and compute
-none of its numbers, or hold nothing but a sentence.
+"""Not followed: they fetch names when asked for, lend `Source`, a note in a claim, say what holds for a cell and
+compute none of its numbers, or hold nothing but a sentence.
 """
 NOT_IN_KEYS = ("verification/engine.py", "verification/store.py", "verification/cli.py", "verification/report/latex.py")
 
