@@ -196,3 +196,11 @@ def test_rows_of_questions_show_their_own_words():
     assert "slope 1.00 ± 0.01" in table.rows[0] and "slope 2" in table.rows[0]
     assert rows.verdicts([found]) == {"planted | free | x": verdict.NOT_REFUTED}
     assert number({"x": "-3/4"}, "x") == Fraction(-3, 4)
+
+
+def test_witnesses_whose_names_differ_in_signs_only_have_files_of_their_own():
+    check = Check(BOTH, HOLDS)
+    tried = [Case("free", quantity, lambda *_: CANDIDATE, lambda _: check) for quantity in ("≤ C dt", "≥ c dt")]
+    question = Question("planted", Source("me", ""), "both", "slope", tuple(tried))
+    names = rows.witness_names([answer(question, case, SMOKE, 0) for case in tried])
+    assert sorted(names.values()) == ["planted-free-c-dt-2.json", "planted-free-c-dt.json"]

@@ -295,11 +295,14 @@ def witness_names(judgements: Sequence[Judgement]) -> dict[Key, str]:
     """A file name for every witness that depends on nothing but what it is about."""
     from verification.claim import slug
 
-    names = {}
+    names: dict[Key, str] = {}
+    times: Counter[str] = Counter()
     for judgement, label in zip(judgements, _labels(judgements), strict=True):
         if judgement.witness:
             layer = f"layer{judgement.layer}-" if judgement.layer else ""
-            names[key_of(judgement)] = f"{slug(judgement.claim)}-{slug(judgement.domain)}-{layer}{slug(label)}.json"
+            stem = f"{slug(judgement.claim)}-{slug(judgement.domain)}-{layer}{slug(label)}"
+            times[stem] += 1  # "≤ C dt" and "≥ c dt" look the same once other characters are gone
+            names[key_of(judgement)] = f"{stem}{f'-{times[stem]}' if times[stem] > 1 else ''}.json"
     return names
 
 
