@@ -36,14 +36,14 @@ def columns(name: str, value: Tensor) -> int:
 
 
 def vector(name: str, value: Tensor) -> int:
-    """n of an (n,) vector of floating-point numbers, one a neuron; 1 of a tensor without axes."""
+    """n of (..., n) floating-point numbers, one a neuron, leading axes as in the state; 1 of a tensor without axes."""
     _floating(name, value)
-    if value.dim() > 1 or 0 in value.shape:
+    if 0 in value.shape:
         raise ValueError(
-            f"{name} has shape {tuple(value.shape)}, but it has one entry for each neuron: (hidden,), or () for one. "
-            "Batches are axes of the state and the drive, never of the weights."
+            f"{name} has shape {tuple(value.shape)}, but it has one entry for each neuron, and at least one: (hidden,), "
+            "() for one neuron, or with leading axes for many fields at once."
         )
-    return value.numel()
+    return value.shape[-1] if value.dim() else 1
 
 
 def _floating(name: str, value: Any) -> None:

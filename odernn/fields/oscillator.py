@@ -28,7 +28,8 @@ class Oscillator(SeparableField):
     """y' = z,   z' = −[tanh(w ⊙ y + x) + α y],   x = V u(t) + b the drive.   Rusch & Mishra 2021, eq. (2)-(4)
 
     state  y, z : (..., hidden)      drive  x : (..., hidden)
-    w : (hidden,), or () for one neuron        alpha ≥ 0 : a number, or a tensor () or (hidden,)
+    w : (hidden,), or () for one neuron; leading axes as those of the state for many fields at once
+    alpha ≥ 0 : a number, or a tensor () or of the shape of w
 
     Separable and Hamiltonian: y' = ∂H/∂z and z' = −∂H/∂y with H = ``energy``. Neurons do not interact.
     """
