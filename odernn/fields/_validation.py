@@ -40,8 +40,8 @@ def vector(name: str, value: Tensor) -> int:
     _floating(name, value)
     if 0 in value.shape:
         raise ValueError(
-            f"{name} has shape {tuple(value.shape)}, but it has one entry for each neuron, and at least one: (hidden,), "
-            "() for one neuron, or with leading axes for many fields at once."
+            f"{name} has shape {tuple(value.shape)}, but it has one entry for each neuron, and at least one. Give it "
+            "as (hidden,), as () for one neuron, or with leading axes for many fields at once."
         )
     return value.shape[-1] if value.dim() else 1
 
