@@ -200,7 +200,8 @@ class IntegratorRNN(RecurrentNetwork):
 
     field       ``odernn.fields``: its tensors are the initial weights. One field: every layer and direction starts
                 from a copy of it. A sequence: one a layer (and direction, forward before reverse).
-    integrator  any tableau, partitioned method, composition or collocation family of this library
+    integrator  any tableau, partitioned method or composition of this library; of collocation families whose
+                coefficients have no closed form, the .rounded() method
     dt          step size, positive, one number or one a layer; a float64 buffer, also in ``state_dict``
     learn_steps True: h = dt σ̂(c), one learnable step a neuron, 0 < h < dt; else h = dt
     inputs      what a stage at t_{n−1} + c_i dt sees of inputs u_n = u(t_n), t_n = n dt:
@@ -328,6 +329,11 @@ def _checked_fields(field: Field | Sequence[Field], count: int) -> list[Field]:
                 f"field is {entry!r}, but it is a field of odernn.fields with its initial weights, for example "
                 "fields.Antisymmetric.random(64, gamma=0.1), or a sequence of fields."
             )
+        if not _is_one_field(entry):
+            raise ValueError(
+                f"field is {type(entry).__name__} for many fields at once: its value at one state of size "
+                f"{entry.hidden_size} has leading axes. Give a field with one set of weights."
+            )
     if len(fields) != count:
         raise ValueError(
             f"field has {len(fields)} entries but there are {count} layers and directions. Give one field, or one each."
@@ -337,6 +343,15 @@ def _checked_fields(field: Field | Sequence[Field], count: int) -> list[Field]:
         found = ", ".join(f"{type(entry).__name__} of size {entry.hidden_size}" for entry in fields)
         raise ValueError(f"The fields differ in size or in the blocks of their state: {found}. Give fields alike.")
     return fields
+
+
+@torch.no_grad()
+def _is_one_field(field: Field) -> bool:
+    """Whether f at one state (hidden,) is (hidden,) again, without the leading axes of a batch of weights."""
+    like = next(iter(field.tensors().values()))
+    zero = like.new_zeros(field.hidden_size)
+    values = field((zero,) * len(field.blocks), like.new_zeros(field.drive_size))
+    return all(value.shape == zero.shape for value in values)
 
 
 def _checked_method(integrator: Method, field: Field) -> Tableau:

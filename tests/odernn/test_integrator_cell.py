@@ -112,6 +112,7 @@ def test_every_layer_may_have_its_own_step_and_field():
         ({"method": "rk4"}, TypeError, r"integrator is 'rk4', which is no .* tableaus\.get\('rk4'\)"),
         ({"field": Antisymmetric}, TypeError, "field is .* with its initial weights"),
         ({"field": [Antisymmetric(normal(3, 3), 0.1)] * 3}, ValueError, "field has 3 entries but there are 1"),
+        ({"field": Oscillator(normal(4, 3), 1.0)}, ValueError, "Oscillator for many fields at once"),
         ({"method": tableaus.STOERMER_VERLET}, ValueError, "treats positions and momenta differently"),
         ({"newton": "raise"}, TypeError, "newton is 'raise'"),
         ({"inputs": "cubic"}, ValueError, "inputs is 'cubic'"),

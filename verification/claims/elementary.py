@@ -1,7 +1,11 @@
-"""sam-D.1-elem: the elementary inequalities and identities from which the state bounds are built (sam (34)-(38))."""
+"""sam-D.1-elem: the elementary inequalities and identities from which the state bounds are built, sam (34)-(37).
+
+The step (38) is proved where it is used, for (32) in ``proof_steps``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -83,27 +87,30 @@ def _identities_check(parameters: Parameters) -> Check:
 
 
 def _growth(budget: Budget, seed: int) -> Attempt:
-    """A grid in (dt, α), logarithmic in both ends, then the worst point refined; and the control with 0.9 of the best.
+    """The largest ratio on a grid in (dt, α), dense near dt = 1 and logarithmic in α.
 
-    The control is the same search for the largest G exp(−ᾱ dt) with dt = 1, where calculus gives the supremum of the
-    one-variable problem; its share is reported.
+    The control is the same search for the largest x e^{1−x}, x = dt √α, whose supremum 1 is at x = 1.
     """
     size = {"smoke": 400, "standard": 1200, "deep": 3000}[budget.name]
-    dt = 1 - np.logspace(-9, np.log10(1 - 1e-9), size)
-    alpha = np.logspace(-6, 8, size)
-    ratio = _log_growth(dt[:, None], alpha[None, :])
-    place = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-    worst = float(ratio[place])
-    point = {"dt": rational(_short(dt[place[0]])), "alpha": rational(_short(alpha[place[1]]))}
-    at = _log_growth_parts(float(dt[place[0]]), float(alpha[place[1]]))
+    worst, dt, alpha = _largest(_log_growth, size)
+    control, _, _ = _largest(lambda dt, alpha: dt * np.sqrt(alpha) * np.exp(1 - dt * np.sqrt(alpha)), size)
+    at = _log_growth_parts(dt, alpha)
     return Attempt(
         tried=f"{size} × {size} points in 0 < dt < 1, 1e-6 ≤ α ≤ 1e8",
         evaluations=size * size,
-        log_measured=at[0],
-        log_claimed=at[1],
-        candidates=(point,) if worst > 0 else (),
-        control=_growth_control(dt, alpha),
+        log_measured=float(at[0]),
+        log_claimed=float(at[1]),
+        candidates=({"dt": rational(_short(dt)), "alpha": rational(_short(alpha))},) if worst > 0 else (),
+        control=control,
     )
+
+
+def _largest(function: Callable[[Any, Any], Any], size: int) -> tuple[float, float, float]:
+    """(value, dt, α) of the largest value on the grid."""
+    dt, alpha = 1 - np.logspace(-9, np.log10(1 - 1e-9), size), np.logspace(-6, 8, size)
+    values = function(dt[:, None], alpha[None, :])
+    row, column = np.unravel_index(int(np.argmax(values)), values.shape)
+    return float(values[row, column]), float(dt[row]), float(alpha[column])
 
 
 def _log_growth_parts(dt: Any, alpha: Any) -> tuple[Any, Any]:
@@ -116,12 +123,6 @@ def _log_growth_parts(dt: Any, alpha: Any) -> tuple[Any, Any]:
 def _log_growth(dt: Any, alpha: Any) -> Any:
     left, right = _log_growth_parts(dt, alpha)
     return left - right
-
-
-def _growth_control(dt: Any, alpha: Any) -> float:
-    """A sibling with a known optimum: the maximum of x e^{1−x}, x = dt √α, is 1 at x = 1, on the same grid."""
-    x = dt[:, None] * np.sqrt(alpha)[None, :]
-    return float(np.max(x * np.exp(1 - x)))
 
 
 def _short(value: float) -> Fraction:
@@ -158,7 +159,7 @@ def _growth_check(parameters: Parameters) -> Check:
 QUESTIONS = (
     Question(
         id="sam-D.1-elem",
-        source=Source("sam", "(34)-(38)"),
+        source=Source("sam", "(34)-(37)"),
         statement="b(a−b) = a²/2 − b²/2 − (a−b)²/2, a(a−b) = a²/2 − b²/2 + (a−b)²/2; (a+b+c)² ≤ 4a² + 4b² + 2c²; "
         "G = 1 + dt + 2α dt² + 4α² dt⁴ ≤ exp(ᾱ dt), ᾱ = 96^(1/4) max{1, √α}, for 0 < dt < 1, α > 0",
         semantics="real",
