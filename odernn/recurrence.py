@@ -13,6 +13,10 @@ Rusch & Mishra 2021 (UnICORNN), eq. (6); it is symplectic Euler applied to ``fie
     y0, z0     (batch, hidden)                   the state before the first step, zero if not given
     y, z       (time, batch, hidden)             row n−1 is y_n: the rows hold y_1 .. y_N and not y_0
 
+Two calls: ``forward`` returns all rows of y and z; ``outputs`` returns the rows of y and the state after each sample's
+own last step, which is what a network needs, and may be fused, threaded, checkpointed. Of a sample with fewer than N
+steps ``outputs`` reads no x beyond its end: there the rows of y are zero, and so are the derivatives by x.
+
 float32 and float64; all tensors of one call have the dtype and the device of x; arguments are never written
 to. N = 0, batch = 0 and hidden = 0 are allowed. Equality of executions means agreement within
 ``admitted_error`` of each.
@@ -21,7 +25,7 @@ to. N = 0, batch = 0 and hidden = 0 are allowed. Equality of executions means ag
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import torch
 from torch import Tensor
@@ -56,6 +60,31 @@ class RecurrenceResult:
     def z_last(self) -> Tensor:
         """z_N, (batch, hidden); z_0 if there was no step."""
         return self.z[-1] if len(self.z) else self.z0
+
+
+Backward: TypeAlias = Literal["stored", "reversible", "exact"]
+"""How the backward pass of ``outputs`` gets the states.
+
+stored      from the rows of y, which are kept anyway: z_{n−1} = z_n + h (s_n + α y_{n−1}) is then a plain sum
+reversible  rebuilt from the last state by the inverse step, with checkpoints; the rebuilt y0, z0 are compared with the
+            given ones, and where they differ too much the states are computed again
+exact       rebuilt without any error: increments are rounded to a fixed grid, so that every sum is exact
+"""
+
+
+@dataclass(frozen=True)
+class RecurrenceOutputs:
+    """What a network needs of one recurrence, and what ran.
+
+    y               (time, batch, hidden), row n−1 is y_n; zero beyond each sample's end
+    y_last, z_last  (batch, hidden), the state after each sample's own last step; y0, z0 if it has none
+    """
+
+    y: Tensor
+    y_last: Tensor
+    z_last: Tensor
+    execution: str
+    backward: Backward
 
 
 @dataclass(frozen=True)
@@ -140,6 +169,33 @@ def _check_alike(name: str, value: Tensor, x: Tensor) -> None:
         raise TypeError(f"{name} has dtype {value.dtype} but x has {x.dtype}. Convert one of them.")
     if value.device != x.device:
         raise ValueError(f"{name} is on {value.device} but x is on {x.device}. Move one of them.")
+
+
+def checked_backward(backward: str, execution: str, offered: tuple[Backward, ...]) -> Backward:
+    """``backward`` if the execution offers it. Raises ValueError."""
+    if backward in offered:
+        return backward
+    if backward in get_args(Backward):
+        have = ", ".join(f'"{each}"' for each in offered)
+        raise ValueError(f'backward="{backward}" is not offered by execution="{execution}", which has {have}.')
+    known = ", ".join(f'"{each}"' for each in get_args(Backward))
+    raise ValueError(f'No backward mode is called "{backward}". Choose from: {known}.')
+
+
+def checked_ends(lengths: Tensor | None, x: Tensor) -> Tensor | None:
+    """``lengths`` as a contiguous int64 tensor (batch,) on the device of x; values in 0..N are the caller's duty.
+
+    Raises TypeError for a wrong dtype and ValueError for a wrong shape or device.
+    """
+    if lengths is None:
+        return None
+    if lengths.dtype != torch.int64:
+        raise TypeError(f"lengths has dtype {lengths.dtype}, but it counts steps: give int64.")
+    if lengths.shape != x.shape[1:2]:
+        raise ValueError(f"lengths has shape {tuple(lengths.shape)}, but the batch of x needs ({x.shape[1]},).")
+    if lengths.device != x.device:
+        raise ValueError(f"lengths is on {lengths.device} but x is on {x.device}. Move one of them.")
+    return lengths.contiguous()
 
 
 class AdmittedError(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 
 from torch import Tensor
 
-from odernn.recurrence import RecurrenceGradients, RecurrenceResult
+from odernn.recurrence import Backward, RecurrenceGradients, RecurrenceOutputs, RecurrenceResult
 
 _MODULES = {
     "torch": "odernn.executions.torch_loop",
@@ -48,6 +48,19 @@ class Execution(Protocol):
         y0: Tensor | None = None,
         z0: Tensor | None = None,
     ) -> RecurrenceResult: ...
+
+    def outputs(
+        self,
+        x: Tensor,
+        *,
+        w: Tensor | float,
+        step_size: Tensor | float,
+        alpha: Tensor | float,
+        y0: Tensor | None = None,
+        z0: Tensor | None = None,
+        lengths: Tensor | None = None,
+        backward: Backward = "stored",
+    ) -> RecurrenceOutputs: ...
 
     def inverse(
         self,

@@ -5,7 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from odernn.recurrence import Coefficients, RecurrenceGradients, RecurrenceResult, checked
+from odernn.recurrence import (
+    Backward,
+    Coefficients,
+    RecurrenceGradients,
+    RecurrenceOutputs,
+    RecurrenceResult,
+    checked,
+    checked_backward,
+    checked_ends,
+)
 
 name = "torch"
 
@@ -54,6 +63,34 @@ def forward(
     run = _recorded if torch.is_grad_enabled() else _in_place
     y, z = run(x, coefficients, y0, z0)
     return RecurrenceResult(y, z, y0, z0, name)
+
+
+def outputs(
+    x: Tensor,
+    *,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    y0: Tensor | None = None,
+    z0: Tensor | None = None,
+    lengths: Tensor | None = None,
+    backward: Backward = "stored",
+) -> RecurrenceOutputs:
+    """The rows of y and the state after each sample's own end; see ``odernn.recurrence``. Autograd keeps the states."""
+    checked_backward(backward, name, ("stored",))
+    ends = checked_ends(lengths, x)
+    if ends is None:
+        result = forward(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+        return RecurrenceOutputs(result.y, result.y_last, result.z_last, name, "stored")
+    inside = (torch.arange(len(x), device=x.device).unsqueeze(1) < ends).unsqueeze(2)
+    zero = x.new_zeros(())
+    result = forward(torch.where(inside, x, zero), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    rows, samples = ends - 1, torch.arange(len(ends), device=x.device)
+    lasts = []
+    for before, states in ((result.y0, result.y), (result.z0, result.z)):
+        picked = states[rows.clamp(min=0), samples] if len(x) else before
+        lasts.append(torch.where((ends == 0).unsqueeze(1), before, picked))
+    return RecurrenceOutputs(torch.where(inside, result.y, zero), lasts[0], lasts[1], name, "stored")
 
 
 def _recorded(x: Tensor, coefficients: Coefficients, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:

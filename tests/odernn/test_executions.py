@@ -230,3 +230,38 @@ def test_an_execution_that_finds_no_driver_says_so(monkeypatch: pytest.MonkeyPat
 def test_an_unknown_execution_gets_the_nearest_name():
     with pytest.raises(ValueError, match=r'No execution is called "troch"\. Did you mean "torch"'):
         executions.get("troch")
+
+
+@pytest.mark.parametrize("lengths", [None, (4, 0, 7), (7, 7, 1)])
+def test_outputs_are_the_rows_and_each_samples_own_last_state(lengths: tuple[int, ...] | None):
+    p = problem(7, 3, 2)
+    ends = None if lengths is None else torch.tensor(lengths)
+    coefficients = {k: v for k, v in p.items() if k != "x"}
+    x = p["x"].clone().requires_grad_()
+    padded = x
+    if lengths is not None:
+        beyond = torch.arange(7)[:, None, None] >= ends[None, :, None]
+        padded = torch.where(beyond, torch.full_like(x, math.nan), x)
+    found = torch_loop.outputs(padded, **coefficients, lengths=ends)
+    assert (found.execution, found.backward) == ("torch", "stored")
+    for i, own in enumerate(lengths or (7, 7, 7)):
+        alone = torch_loop.forward(
+            p["x"][:own, i : i + 1], **{k: v[i : i + 1] if k in ("y0", "z0") else v for k, v in coefficients.items()}
+        )
+        assert torch.equal(found.y[:own, i], alone.y[:, 0]) and not found.y[own:, i].any()
+        assert torch.equal(found.y_last[i], alone.y_last[0]) and torch.equal(found.z_last[i], alone.z_last[0])
+    (found.y.square().sum() + found.y_last.sum() + 2 * found.z_last.sum()).backward()
+    assert x.grad is not None and x.grad.isfinite().all()
+
+
+def test_outputs_refuse_what_they_do_not_offer():
+    p = problem(3)
+    coefficients = {k: v for k, v in p.items() if k != "x"}
+    with pytest.raises(ValueError, match='backward="exact" is not offered by execution="torch", which has "stored"'):
+        torch_loop.outputs(p["x"], **coefficients, backward="exact")
+    with pytest.raises(ValueError, match='No backward mode is called "magic"'):
+        torch_loop.outputs(p["x"], **coefficients, backward="magic")
+    with pytest.raises(TypeError, match="int64"):
+        torch_loop.outputs(p["x"], **coefficients, lengths=torch.tensor([1.0, 2.0]))
+    with pytest.raises(ValueError, match=r"lengths has shape \(3,\)"):
+        torch_loop.outputs(p["x"], **coefficients, lengths=torch.tensor([1, 2, 3]))
