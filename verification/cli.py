@@ -190,6 +190,21 @@ def ledger(
 
 
 @app.command()
+def expectations(
+    store: StoreOption = STORE,
+    claim: Annotated[list[str] | None, typer.Option(metavar="CLAIM", help="Only this claim; may be repeated.")] = None,
+) -> Action:
+    """Print the latest run as a file for --expect: every verdict, and the witness of every refutation."""
+
+    def run() -> int:
+        from verification.commands import expectations as command
+
+        return command.run(store=store, claims=tuple(claim or ()))
+
+    return Action(run)
+
+
+@app.command()
 def claims(claims_dirs: ClaimsOption = None, format: FormatOption = "text") -> Action:
     """List the claims: statement, premises, source."""
 

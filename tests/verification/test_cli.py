@@ -198,7 +198,7 @@ def test_two_runs_on_one_store(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[]", '["x"]', '{"a": 1}', "{", '{"a | free | layer 1 | position": "rejected"}', "\xff"],
+    ["[]", '["x"]', '{"a": 1}', '{"a": {"witness": {}}}', "{", '{"a | free | layer 1 | position": "rejected"}', "\xff"],
 )
 def test_a_damaged_list_of_expectations_ends_the_run_before_it_begins(
     capsys: pytest.CaptureFixture[str], text: str
@@ -367,6 +367,15 @@ def test_expectations_and_json_lines(capsys: pytest.CaptureFixture[str], tiny: l
     assert "layer 2 | momentum: expected refuted, but it was not judged\n" in captured.err
     assert captured.err.splitlines()[-1].startswith("odernn: 2 of the verdicts")
     assert "refuted (witness 1)" in captured.out and Path("other", judgement["witness"]).is_file()
+
+    assert main(["expectations"]) == DONE
+    printed = capsys.readouterr().out
+    Path("expect.json").write_text(printed)
+    assert json.loads(printed)[CELL]["verdict"] == "refuted"
+    Path("pinned.json").write_text(json.dumps(json.loads(printed)[CELL]["witness"]))
+    assert main(["witness", "verify", "pinned.json", "--claims", "my claims"]) == DONE
+    assert main([*tiny, "--expect", "expect.json"]) == DONE
+    capsys.readouterr()
 
     Path("expect.json").write_text("{}")
     assert main([*tiny, "--expect", "expect.json"]) == DIFFERENCE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import odernn
 from verification.claim import Registry
+from verification.commands import expectations
 from verification.commands.results import Results, latest, witnesses_beside
 from verification.commands.terminal import (
     DIFFERENCE,
@@ -27,7 +27,7 @@ from verification.report import json as json_format
 from verification.report import renderer, rows
 from verification.run import Settings, execute, plan
 from verification.store import Store
-from verification.verdict import PRECEDENCE, Judgement
+from verification.verdict import Judgement
 
 TASKS = ("digits", "mnist")
 
@@ -54,7 +54,7 @@ class Options:
 
 def run(options: Options) -> int:
     render = renderer(options.format)
-    expected = _expectations(options.expect) if options.expect else None
+    expected = expectations.read(options.expect) if options.expect else None
     settings = _settings(options)
     the_plan = plan(settings, Registry(options.claims_dirs))
     _prepare_data(options)
@@ -115,21 +115,6 @@ def _prepare_data(options: Options) -> None:
         note(f"fetching MNIST from {mnist.MIRROR} into {folder}")
         mnist.download(folder)
     mnist.load(options.data)
-
-
-def _expectations(path: Path) -> dict[str, str]:
-    try:
-        expected = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f'--expect "{path}": cannot be read ({error.strerror}). Check the path.') from None
-    except ValueError as error:
-        raise UsageError(f'--expect "{path}": is not JSON ({harmless(str(error))}).') from None
-    form = 'expected {"<claim> | <domain> | layer <k> | <quantity>": "<verdict>"}'
-    if not isinstance(expected, dict) or not all(isinstance(value, str) for value in expected.values()):
-        raise UsageError(f'--expect "{path}": {form}.')
-    if unknown := sorted(set(expected.values()) - set(PRECEDENCE)):
-        raise UsageError(f'--expect "{path}": "{harmless(unknown[0])}" is no verdict. Known: {", ".join(PRECEDENCE)}.')
-    return expected
 
 
 def _header(settings: Settings) -> str:

@@ -1,0 +1,52 @@
+"""``odernn expectations``: the verdicts of a run, with the witnesses of its refutations, as a file for ``--expect``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from verification.commands.results import chosen, latest
+from verification.commands.terminal import DONE, UsageError, harmless, note, out
+from verification.report import rows
+from verification.store import Store
+from verification.verdict import PRECEDENCE
+
+FORM = 'expected {"<claim> | <domain> | layer <k> | <quantity>": "<verdict>" or {"verdict": …, "witness": …}}'
+
+
+def run(*, store: Path, claims: tuple[str, ...]) -> int:
+    with Store(store, writable=False) as opened:
+        results = latest(opened)
+    facts = results.facts
+    if facts.judged != facts.planned:
+        note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
+    shown = chosen(results.judgements, claims)
+    expected: dict[str, Any] = {}
+    for (cell, verdict), judgement in zip(rows.verdicts(shown).items(), shown, strict=True):
+        witness = {"witness": json.loads(judgement.witness)} if judgement.witness else {}
+        expected[cell] = {"verdict": verdict, **witness} if witness else verdict
+    lines = (
+        f"{json.dumps(cell, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+        for cell, value in expected.items()
+    )
+    out("{\n" + ",\n".join(lines) + "\n}\n")
+    return DONE
+
+
+def read(path: Path) -> dict[str, str]:
+    """{cell: verdict} of such a file; witnesses are not looked at. Raises UsageError, which names what is wrong."""
+    try:
+        expected = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f'--expect "{path}": cannot be read ({error.strerror}). Check the path.') from None
+    except ValueError as error:
+        raise UsageError(f'--expect "{path}": is not JSON ({harmless(str(error))}).') from None
+    if not isinstance(expected, dict):
+        raise UsageError(f'--expect "{path}": {FORM}.')
+    verdicts = {cell: value.get("verdict") if isinstance(value, dict) else value for cell, value in expected.items()}
+    if not all(isinstance(value, str) for value in verdicts.values()):
+        raise UsageError(f'--expect "{path}": {FORM}.')
+    if unknown := sorted(set(verdicts.values()) - set(PRECEDENCE)):
+        raise UsageError(f'--expect "{path}": "{harmless(unknown[0])}" is no verdict. Known: {", ".join(PRECEDENCE)}.')
+    return verdicts
