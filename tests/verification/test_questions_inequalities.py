@@ -8,14 +8,19 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction as Q
+from types import SimpleNamespace
+from typing import Any
 
+import flint
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from odernn.bounds.numbers import BALLS
 from odernn.published import ROWS, row
 from verification import verdict
 from verification.answer import answer, doubt_about
+from verification.certify import linear_flow, second
 from verification.certify.inequality import Inequality
 from verification.certify.positivity import is_nonnegative, variables
 from verification.certify.second import iv
@@ -241,9 +246,9 @@ def test_neither_back_end_certifies_a_true_inequality_with_slack_1e_12() -> None
     for _ in range(50):
         alpha, t, b = (str(Q(int(rng.integers(1, 100)), int(rng.integers(1, 100)))) for _ in range(3))
         sharp = Inequality(
-            lambda p: (-ode_bounds._ball_flow(0 * p.t, 0 * p.t, p.alpha, p.b.tanh(), p.t)[0],
+            lambda p: (-linear_flow.in_balls(0 * p.t, 0 * p.t, p.alpha, p.b.tanh(), p.t)[0],
                        p.b.tanh() * (1 - (p.alpha.sqrt() * p.t).cos()) / p.alpha * (1 + SLACK)),
-            lambda p: (-ode_bounds._interval_flow(0 * p.t, 0 * p.t, p.alpha, ode_bounds.second.tanh(p.b), p.t)[0],
+            lambda p: (-linear_flow.in_intervals(0 * p.t, 0 * p.t, p.alpha, second.tanh(p.b), p.t)[0],
                        (1 - 2 / (iv.exp(2 * p.b) + 1)) * (1 - iv.cos(iv.sqrt(p.alpha) * p.t)) / p.alpha * (1 + SLACK)),
         )  # fmt: skip
         check = sharp.check({"alpha": alpha, "t": t, "b": b})
@@ -323,3 +328,57 @@ def test_bound_41_in_plain_floats_of_logarithms() -> None:
 def test_a_larger_number_format_makes_41_meaningful() -> None:
     assert judged(printed_forms.float_case(row("RR"))).verdict == verdict.VACUOUS
     assert judged(printed_forms.float_case(row("RR"), largest=10**2000)).verdict == verdict.PROVED
+
+
+# --- the two typings of every inequality, side by side: a slip in one of them is noticed where nothing is violated, too
+
+GENERIC = (
+    {"alpha": "3/7", "dt": "2/9", "sigma": "5/8", "T": "4/5", "m": "3", "N": "5", "y": "3/5", "z": "7/9", "s": "2/3",
+     "w": "-13/10", "slope": "3/4", "K": "23/10", "k": "11/5", "v": "9/7", "below": "5/4", "before": "8/5",
+     "now": "6/5", "u": "7/5", "c": "1/3", "amplitude": "11/10", "t": "5/9", "b": "4/7", "C": "6/7", "y0": "1/9",
+     "z0": "2/9", "preactivations": "1/3 -2/5 1/2 3/8", "forces": "2/7 1/5 -1/4 3/11"},
+    {"alpha": "19/6", "dt": "3/5", "sigma": "2/7", "T": "9/7", "m": "2", "N": "4", "y": "8/5", "z": "1/9",
+     "s": "-1/4", "w": "27/10", "slope": "1/3", "K": "16/5", "k": "7/9", "v": "2/7", "below": "3/4", "before": "-1/5",
+     "now": "-2/3", "u": "-3/5", "c": "-1/4", "amplitude": "4/5", "t": "6/5", "b": "-3/2", "C": "3/2", "y0": "-2/3",
+     "z0": "3/7", "preactivations": "-4/3 2/5 1 -3/8", "forces": "-1/7 4/5 1/4 1"},
+    {"alpha": "1/11", "dt": "6/7", "sigma": "7/8", "T": "1/3", "m": "1", "N": "3", "y": "1/7", "z": "5/3", "s": "5/6",
+     "w": "-1/12", "slope": "8/9", "K": "2", "k": "9/2", "v": "5", "below": "1/8", "before": "3", "now": "1/2",
+     "u": "9/4", "c": "2", "amplitude": "1/6", "t": "1/4", "b": "5/2", "C": "1/5", "y0": "4/3", "z0": "-1/8",
+     "preactivations": "2 -3/4 1/8 -5/3", "forces": "1/9 -2 3/5 1/2"},
+)  # fmt: skip
+
+
+def inequalities() -> list[Inequality]:
+    """Of every case of these files, and of the mutants, whose factors are not 1."""
+    cases = [case for question in QUESTIONS.values() for case in question.cases]
+    cases += [make() for make in MUTANTS.values()]
+    found = [getattr(case.check, "__self__", None) for case in cases]
+    return [each for each in found if isinstance(each, Inequality)]
+
+
+def both_sides(inequality: Inequality, point: dict[str, str]) -> list[tuple[Any, Any]]:
+    """(left, right) in balls and in intervals, as floats."""
+    def spaced(make: Callable[[str], Any]) -> SimpleNamespace:
+        made = {name: [make(word) for word in text.split()] for name, text in point.items()}
+        return SimpleNamespace(
+            texts=point, **{name: each if name in inequality.lists else each[0] for name, each in made.items()}
+        )
+
+    before, iv.prec = iv.prec, 256
+    try:
+        again = [float(iv.mpf(x).mid) for x in inequality.intervals(spaced(second.number))]
+        with flint.ctx.workprec(256):
+            balls = [float(x.mid()) for x in inequality.balls(spaced(lambda word: BALLS.exact(Q(word))))]
+    finally:
+        iv.prec = before
+    return list(zip(balls, again, strict=True))
+
+
+@pytest.mark.parametrize("point", GENERIC)
+def test_both_typings_of_every_inequality_agree_at_generic_parameters(point: dict[str, str]) -> None:
+    compared = 0
+    for inequality in inequalities():
+        for ball, interval in both_sides(inequality, point):
+            assert ball == pytest.approx(interval, rel=1e-12, abs=1e-15)
+            compared += 1
+    assert compared > 150

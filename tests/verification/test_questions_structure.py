@@ -62,6 +62,13 @@ EXPECTED = {
     "both-B-recursion": {
         "N ≤ 5 | dE/dw": PROVED, "N ≤ 5 | δ^y": PROVED, "N ≤ 16 | dE/dw": NOT_REFUTED, "N ≤ 16 | δ^y": NOT_REFUTED,
     },
+    "both-B-verification": {
+        **dict.fromkeys(
+            ("line 1: dE/dw", "line 2: dE/dz_n", "line 3: dE/dy_{n−1}", "line 4: δ^z", "line 4: δ^y", "dE/dx_n"), PROVED
+        ),
+        "N ≤ 5 | line 5: a_k": PROVED, "N ≤ 5 | dE/d(dt)": PROVED,
+        "N ≤ 16 | line 5: a_k": NOT_REFUTED, "N ≤ 16 | dE/d(dt)": NOT_REFUTED,
+    },
     "both-(44)/(17)": {"dX^L_n/dθ, icml indices": PROVED, "dX^L_n/dθ, sam indices": PROVED},
     "both-46": {
         "(46)": PROVED, "L = 2 | (46), icml indices": REFUTED, "L = 3 | (46), icml indices": REFUTED,
@@ -88,8 +95,8 @@ def expected(name: str, domain: str, quantity: str) -> str:
 
 
 def test_every_pin_has_its_case():
-    assert set(EXPECTED) == set(QUESTIONS) and len(QUESTIONS) == 25
-    assert sum(map(len, EXPECTED.values())) == len(CASES) == 56
+    assert set(EXPECTED) == set(QUESTIONS) and len(QUESTIONS) == 26
+    assert sum(map(len, EXPECTED.values())) == len(CASES) == 66
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)

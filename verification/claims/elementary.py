@@ -1,7 +1,4 @@
-"""sam-D.1-elem: the elementary inequalities and identities from which the state bounds are built, sam (34)-(37).
-
-The step (38) is proved where it is used, for (32) in ``proof_steps``.
-"""
+"""sam-D.1-elem: the elementary inequalities and identities from which the state bounds are built, sam (34)-(38)."""
 
 from __future__ import annotations
 
@@ -16,6 +13,8 @@ from flint import arb, fmpq
 
 from odernn.linear_algebra import diagonalise
 from odernn.tableau import Source
+from verification.certify import energy_step
+from verification.certify.inequality import coefficient
 from verification.domains import Budget
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
 
@@ -156,17 +155,42 @@ def _growth_check(parameters: Parameters) -> Check:
     )
 
 
+# --- (38): H_n ≤ G H_{n−1} + 2 dt + 4 α dt⁴, H = α y² + z², one neuron
+
+
+def step_case(linear: Fraction = Fraction(1), fourth: Fraction = Fraction(4), added: Fraction = Fraction(1)) -> Case:
+    """(38) with the coefficients ``linear`` of dt and ``fourth`` of α² dt⁴ in G, and ``added`` times 2 dt + 4 α dt⁴."""
+
+    def growth(alpha: Any, h: Any) -> Any:
+        return 1 + coefficient(linear) * h + 2 * alpha * h**2 + coefficient(fourth) * alpha**2 * h**4
+
+    def constant(alpha: Any, h: Any) -> Any:
+        return coefficient(added) * (2 * h + 4 * alpha * h**4)
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        return growth(p.alpha, p.dt), constant(p.alpha, p.dt)
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        square = p.alpha * p.dt**2
+        first, last, share = (mpmath.iv.mpf(k.numerator) / k.denominator for k in (linear, fourth, added))
+        return 1 + first * p.dt + square * (2 + last * square), share * (p.dt + 2 * square * p.dt**2) * 2
+
+    return energy_step.case("free", (growth, growth), constant, balls, intervals)
+
+
 QUESTIONS = (
     Question(
         id="sam-D.1-elem",
-        source=Source("sam", "(34)-(37)"),
+        source=Source("sam", "(34)-(38)"),
         statement="b(a−b) = a²/2 − b²/2 − (a−b)²/2, a(a−b) = a²/2 − b²/2 + (a−b)²/2; (a+b+c)² ≤ 4a² + 4b² + 2c²; "
-        "G = 1 + dt + 2α dt² + 4α² dt⁴ ≤ exp(ᾱ dt), ᾱ = 96^(1/4) max{1, √α}, for 0 < dt < 1, α > 0",
+        "G = 1 + dt + 2α dt² + 4α² dt⁴ ≤ exp(ᾱ dt), ᾱ = 96^(1/4) max{1, √α}; H_n ≤ G H_{n−1} + 2dt + 4α dt⁴, "
+        "H_n = α y_n² + z_n² of one neuron; 0 < dt < 1, α > 0",
         semantics="real",
         cases=(
             Case("all a, b", "a(a−b), b(a−b)", _identities, _identities_check),
             Case("all a, b, c", "(a+b+c)²", _squares, _squares_check),
             Case("free", "G", _growth, _growth_check, is_search=True),
+            step_case(),
         ),
     ),
 )

@@ -22,7 +22,7 @@ import numpy as np
 
 from odernn.bounds.numbers import BALLS
 from odernn.tableau import Source
-from verification.certify import second
+from verification.certify import linear_flow, second
 from verification.certify.inequality import (
     Condition,
     Inequality,
@@ -139,38 +139,6 @@ class Bound:
         return True
 
 
-def _ball_flow(y: Any, z: Any, kappa: Any, force: Any, time: Any) -> tuple[Any, Any]:
-    """y'' + κy = −f for constant κ, f; by the sign of κ, which must be certain."""
-    if kappa > 0:
-        root = kappa.sqrt()
-        c, s = (root * time).cos(), (root * time).sin() / root
-    elif kappa < 0:
-        root = (-kappa).sqrt()
-        c, s = (root * time).cosh(), (root * time).sinh() / root
-    else:
-        return y + z * time - force * time * time / 2, z - force * time
-    return c * y + s * z - (1 - c) / kappa * force, -kappa * s * y + c * z - s * force
-
-
-def _interval_flow(y: Any, z: Any, kappa: Any, force: Any, time: Any) -> tuple[Any, Any]:
-    """The same, typed again: about the equilibrium −f/κ; sin x = cos(x − π/2), cosh and sinh by exp."""
-    iv = second.iv
-    if kappa.a > 0:
-        frequency = iv.sqrt(kappa)
-        angle = frequency * time
-        cosine, sine = iv.cos(angle), iv.cos(angle - iv.pi / 2)
-    elif kappa.b < 0:
-        frequency = iv.sqrt(-kappa)
-        up, down = iv.exp(frequency * time), iv.exp(-frequency * time)
-        cosine, sine = (up + down) / 2, (up - down) / 2
-    else:
-        return y + (z - force * time / 2) * time, z - time * force
-    rest = -force / kappa
-    away = y - rest
-    turn = -frequency * sine if kappa.a > 0 else frequency * sine
-    return rest + away * cosine + z * sine / frequency, away * turn + z * cosine
-
-
 _DAMPED = Condition("α > 0", lambda p: p.alpha)
 _UNDAMPED = Condition("α = 0", lambda p: -abs(p.alpha), strict=False)
 _BIASES = tuple(map(Fraction, (1, 2, 3, 5, 8, 20)))
@@ -180,12 +148,12 @@ def state_case(domain: str, shape: Shape, bound: Bound, *, horizon: int | None, 
     """sup of the quantity ≤ right side for 0 < t ≤ ``horizon``, or for all t > 0 if that is None; m = 1."""
 
     def balls(p: Any) -> tuple[Any, Any]:
-        y, z = _ball_flow(0 * p.t, 0 * p.t, p.alpha, p.b.tanh(), p.t)
+        y, z = linear_flow.in_balls(0 * p.t, 0 * p.t, p.alpha, p.b.tanh(), p.t)
         return shape.value(y, z, p.alpha), bound.ball(p.t)
 
     def intervals(p: Any) -> tuple[Any, Any]:
         zero = second.iv.mpf(0)
-        y, z = _interval_flow(zero, zero, p.alpha, second.tanh(p.b), p.t)
+        y, z = linear_flow.in_intervals(zero, zero, p.alpha, second.tanh(p.b), p.t)
         return shape.value(y, z, p.alpha), bound.interval(p.t)
 
     premises = [Condition("t > 0", lambda p: p.t)]
@@ -255,12 +223,12 @@ def forcing_case(least: Fraction = Fraction(1), factor: Fraction = Fraction(1)) 
     """One nonzero entry of C: y_i, u_j or 1. Is max(least, factor·c) a C̄ that depends on m and c only?"""
 
     def balls(p: Any) -> tuple[Any, Any]:
-        y, _ = _ball_flow(0 * p.t, 0 * p.t, p.alpha, p.b.tanh(), p.t)
+        y, _ = linear_flow.in_balls(0 * p.t, 0 * p.t, p.alpha, p.b.tanh(), p.t)
         return (y * y).max(p.u**2).max(1), BALLS.exact(least).max(BALLS.exact(factor) * p.c)
 
     def intervals(p: Any) -> tuple[Any, Any]:
         zero, one = second.iv.mpf(0), second.iv.mpf(1)
-        y, _ = _interval_flow(zero, zero, p.alpha, second.tanh(p.b), p.t)
+        y, _ = linear_flow.in_intervals(zero, zero, p.alpha, second.tanh(p.b), p.t)
         values = (y**2, p.u**2, one)
         right = (one * least.numerator / least.denominator, p.c * factor.numerator / factor.denominator)
         return (
@@ -357,7 +325,7 @@ def sensitivity_case(growth: Growth, quantity: str, domain: str = "t ≤ 1") -> 
         y, z = p.y0, p.z0
         for a, force in zip(p.preactivations, p.forces, strict=True):
             slope = 1 - a.tanh() ** 2
-            y, z = _ball_flow(y, z, p.alpha + p.w * slope, slope * force, p.t / SEGMENTS)
+            y, z = linear_flow.in_balls(y, z, p.alpha + p.w * slope, slope * force, p.t / SEGMENTS)
         scale, v2 = (BALLS.exact(1), p.w**2) if growth.undamped else (p.alpha, p.w**2 / p.alpha)
         w = (coefficient(growth.offset) + coefficient(growth.square) * v2).max(BALLS.exact(growth.floor))
         before = scale * p.y0**2 + p.z0**2
@@ -369,7 +337,7 @@ def sensitivity_case(growth: Growth, quantity: str, domain: str = "t ≤ 1") -> 
         y, z = p.y0, p.z0
         for a, force in zip(p.preactivations, p.forces, strict=True):
             derivative = 1 - second.tanh(a) ** 2
-            y, z = _interval_flow(y, z, derivative * p.w + p.alpha, force * derivative, p.t / SEGMENTS)
+            y, z = linear_flow.in_intervals(y, z, derivative * p.w + p.alpha, force * derivative, p.t / SEGMENTS)
         energy_of_y = y**2 if growth.undamped else y**2 * p.alpha
         first = p.y0**2 if growth.undamped else p.y0**2 * p.alpha
         ratio = p.w**2 if growth.undamped else p.w**2 / p.alpha

@@ -13,15 +13,13 @@ from typing import Any
 
 import flint
 import numpy as np
-from flint import fmpq
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS
-from odernn.linear_algebra import diagonalise
 from odernn.published import ROWS, PublishedRow
 from odernn.tableau import Source
-from verification.certify import second, suprema
-from verification.certify.inequality import Condition, Inequality, Piece, attempt, coefficient, semidefinite_pieces
+from verification.certify import energy_step, second, suprema
+from verification.certify.inequality import Condition, Inequality, Piece, attempt, coefficient
 from verification.certify.positivity import Side, variables
 from verification.domains import Budget, printed_name
 from verification.measure import ode
@@ -43,25 +41,6 @@ _ALPHA = Condition("α > 0", lambda p: p.alpha)
 # --- H_n ≤ (1 + β dt) H_{n−1} + 2dt(1 + 2α dt³), H = α y² + z²   (icml S(10)); with G for 1 + β dt: sam (38)
 
 
-def energy_form(growth: Any, added: Any, alpha: Any, h: Any) -> list[list[Any]]:
-    """The symmetric matrix of growth·(αy² + z²) + added·s² − (αy'² + z'²) in (y, z, s) for one step of size h.
-
-    z' = z − h(s + αy), y' = y + h z'. Both ``growth`` and ``added`` rise with dt ≥ h and |s| < 1: h = dt, s = ±1 is the
-    worst of all.
-    """
-    zero = 0 * alpha
-    z_new = (-h * alpha, 1 + zero, -h)
-    y_new = (1 - h * h * alpha, h + zero, -h * h)
-    diagonal = (growth * alpha, growth + zero, added + zero)
-    return [
-        [(diagonal[i] if i == j else zero) - alpha * y_new[i] * y_new[j] - z_new[i] * z_new[j] for j in range(3)]
-        for i in range(3)
-    ]
-
-
-Growth = Callable[[Any, Any], Any]
-
-
 def _beta_small(alpha: Any, h: Any) -> Any:
     return 1 + (1 + 2 * alpha) * h
 
@@ -77,79 +56,26 @@ def _added(alpha: Any, h: Any) -> Any:
 _UNIT = (0, 1)
 
 
-def _energy_ranges(growth: tuple[Growth, Growth], added: Growth) -> Iterator[tuple[list[list[Any]], tuple[Side, ...]]]:
-    """The form for 0 ≤ α ≤ 1 and for α ≥ 1, 0 ≤ h ≤ 1."""
-    alpha, h = variables("alpha", "h")
-    for each, side in zip(growth, ((0, 1), (1, None)), strict=True):
-        yield energy_form(each(alpha, h), added(alpha, h), alpha, h), (side, _UNIT)
-
-
 def energy_case(factor: Fraction = Fraction(1), constant: Fraction = Fraction(1)) -> Case:
     """S(10), with ``factor``·β for β and ``constant`` times the added term."""
 
-    def growth(each: Growth) -> Growth:
+    def growth(each: energy_step.Growth) -> energy_step.Growth:
         return lambda alpha, h: 1 + coefficient(factor) * (each(alpha, h) - 1)
 
-    def ask(_: Budget, __: int) -> Attempt:
-        candidates: list[Parameters] = []
-        count = 0
-        texts: list[str] = []
-        for form, box in _energy_ranges(
-            (growth(_beta_small), growth(_beta_large)), lambda a, h: coefficient(constant) * _added(a, h)
-        ):
-            found = attempt(semidefinite_pieces(form, box), f"α in {_interval_text(box[0])}, 0 ≤ h ≤ 1")
-            count, texts = count + found.evaluations, [*texts, found.proof]
-            candidates += [_state_where_negative(form, point) for point in found.candidates]
-        text = "the difference is a positive semidefinite form in (y, z, s), its minors: " + "; ".join(texts)
-        proved = all(texts)
-        return Attempt(text if proved else "minors", count, candidates=tuple(candidates), proof=text if proved else "")
-
     def balls(p: Any) -> tuple[Any, Any]:
-        h = p.sigma * p.dt
-        z = p.z - h * (p.s + p.alpha * p.y)
-        y = p.y + h * z
         beta = coefficient(factor) * (1 + 2 * p.alpha).max(4 * p.alpha**2)
-        added = coefficient(constant) * (2 * p.dt + 4 * p.alpha * p.dt**4)
-        return p.alpha * y**2 + z**2, (1 + beta * p.dt) * (p.alpha * p.y**2 + p.z**2) + added
+        return 1 + beta * p.dt, coefficient(constant) * (2 * p.dt + 4 * p.alpha * p.dt**4)
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        step = p.dt * p.sigma
-        momentum = p.z - (p.alpha * p.y + p.s) * step
-        position = momentum * step + p.y
         low, high = 2 * p.alpha + 1, (2 * p.alpha) ** 2
         beta = second.iv.mpf([max(low.a, high.a), max(low.b, high.b)]) * factor.numerator / factor.denominator
-        before = p.z**2 + p.y**2 * p.alpha
         added = (p.dt + 2 * p.dt**4 * p.alpha) * 2 * constant.numerator / constant.denominator
-        return position**2 * p.alpha + momentum**2, before + p.dt * beta * before + added
+        return p.dt * beta + 1, added
 
-    premises = (
-        _ALPHA,
-        Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
-        Condition("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma)),
-        Condition("|s| < 1", lambda p: 1 - p.s * p.s),
-    )
-    return Case("free", "H_n", ask, Inequality(balls, intervals, premises).check)
-
-
-def _interval_text(side: Side) -> str:
-    return f"[{side[0]}, {'∞)' if side[1] is None else f'{side[1]}]'}"
-
-
-def _state_where_negative(form: list[list[Any]], point: Parameters) -> Parameters:
-    """A state and a control at which the form is negative, from its diagonalisation at (α, h)."""
-    alpha, h = (Fraction(point[name]) for name in ("alpha", "h"))
-    at = tuple(fmpq(x.numerator, x.denominator) for x in (alpha, h))
-    violation = diagonalise(tuple(tuple(entry(*at) for entry in row) for row in form)).violation
-    assert violation is not None
-    y, z, s = (Fraction(int(x.p), int(x.q)) for x in violation[0])
-    control = Fraction(999, 1000)
-    scale = control / s if s else Fraction(1000)
-    state = [(scale * x).limit_denominator(1000) for x in (y, z)]
-    sigma = Fraction(999, 1000)
-    return {
-        "alpha": rational(alpha), "dt": rational(min(h / sigma, (1 + h) / 2)), "sigma": rational(sigma),
-        "y": rational(state[0]), "z": rational(state[1]), "s": rational(control if s else Fraction(0)),
-    }  # fmt: skip
+    return energy_step.case(
+        "free", (growth(_beta_small), growth(_beta_large)), lambda a, h: coefficient(constant) * _added(a, h),
+        balls, intervals,
+    )  # fmt: skip
 
 
 # --- (1 + β dt)^n ≤ 1 + 2β n dt   (icml S(11), S(27))
@@ -288,16 +214,11 @@ def _sam_states() -> tuple[str, int]:
     G ≤ 1 + r + 2r² + 4r⁴ ≤ e^{cr}, c = 96^{1/4}, term by term: 1 ≤ c, 2 ≤ c²/2, 4 ≤ c⁴/4!. Summed over n ≤ N steps,
     H_n ≤ 2T(1 + 2α dt³)e^{ᾱT}.
     """
-    parts = []
-    count = 0
-    for form, box in _energy_ranges((_sam_growth, _sam_growth), _added):
-        found = attempt(semidefinite_pieces(form, box), f"α in {_interval_text(box[0])}, 0 ≤ h ≤ 1")
-        count += found.evaluations
-        parts.append(found.proof)
+    found = energy_step.proof((_sam_growth, _sam_growth), _added)
     fourth = Fraction(96)
     taylor = fourth >= 1 and fourth >= 4**2 and fourth / math.factorial(4) >= 4
-    text = "(32): H_n ≤ G H_{n−1} + 2dt + 4α dt⁴, " + ", ".join(parts) + "; G ≤ e^{ᾱ dt} term by term"
-    return (text if taylor and all(parts) else ""), count
+    text = f"(32): H_n ≤ G H_{{n−1}} + 2dt + 4α dt⁴, {found.proof}; G ≤ e^{{ᾱ dt}} term by term"
+    return (text if taylor and found.proof else ""), found.evaluations
 
 
 def _sam_growth(alpha: Any, h: Any) -> Any:

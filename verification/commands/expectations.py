@@ -44,7 +44,9 @@ def read(path: Path) -> dict[str, str]:
         raise UsageError(f'--expect "{path}": is not JSON ({harmless(str(error))}).') from None
     if not isinstance(expected, dict):
         raise UsageError(f'--expect "{path}": {FORM}.')
-    verdicts = {cell: value.get("verdict") if isinstance(value, dict) else value for cell, value in expected.items()}
+    verdicts: dict[str, Any] = {
+        cell: value.get("verdict") if isinstance(value, dict) else value for cell, value in expected.items()
+    }
     if not all(isinstance(value, str) for value in verdicts.values()):
         raise UsageError(f'--expect "{path}": {FORM}.')
     if unknown := sorted(set(verdicts.values()) - set(PRECEDENCE)):
