@@ -22,7 +22,7 @@ from scipy.integrate import solve_ivp
 
 from verification import verdict
 from verification.answer import answer, doubt_about
-from verification.certify import linear_flow
+from verification.certify import energy_step, linear_flow
 from verification.claims import backpropagation, elementary, sensitivities
 from verification.domains import BUDGETS
 from verification.measure import exact_network as net
@@ -86,7 +86,7 @@ def test_what_comes_out_for_the_gradients_of_the_ode() -> None:
 def test_what_comes_out_for_the_elementary_inequalities() -> None:
     found = {case.quantity: judged(case).verdict for case in QUESTIONS["sam-D.1-elem"].cases}
     assert found == {
-        "a(a−b), b(a−b)": verdict.PROVED, "(a+b+c)²": verdict.PROVED, "G": verdict.NOT_REFUTED, "H_n": verdict.PROVED,
+        "a(a−b), b(a−b)": verdict.PROVED, "(a+b+c)²": verdict.PROVED, "G": verdict.PROVED, "H_n": verdict.PROVED,
     }  # fmt: skip
 
 
@@ -477,3 +477,21 @@ def test_both_typings_give_the_same_two_sides(index: int) -> None:
     low, high, top = map(float, re.findall(r"(?<=[\[ ])-?\d[\d.e+-]*(?=[\],]|$)", intervals.text))
     assert [low, high, top] == pytest.approx([left, left, right], rel=1e-8)
     assert math.isfinite(left) and right > 0
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "fourth_power", "holds"),
+    [
+        ({0: 1, 1: 1, 2: 2, 4: 4}, 96, True),
+        ({0: 1, 1: 1, 2: 2, 4: 4}, 95, False),  # sharp in the term of fourth order
+        ({0: 1, 1: 1, 2: 2, 4: 5}, 96, False),
+        ({0: 1, 1: 4, 2: 2}, 96, False),
+        ({0: 2, 1: 1}, 96, False),
+    ],
+)
+def test_term_by_term_below_an_exponential(coefficients: dict[int, int], fourth_power: int, holds: bool) -> None:
+    assert bool(energy_step.below_exponential(coefficients, fourth_power)) is holds
+    if holds:
+        c = fourth_power**0.25
+        for r in (1e-3, 0.1, 1.0, 10.0):
+            assert sum(a * r**k for k, a in coefficients.items()) <= math.exp(c * r)

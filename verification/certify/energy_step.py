@@ -6,7 +6,8 @@ h = dt, s = ±1 is the worst of all, and the difference is a quadratic form in (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -111,3 +112,21 @@ def _state_where_negative(matrix: list[list[Any]], point: Parameters) -> Paramet
         "alpha": rational(alpha), "dt": rational(min(h / sigma, (1 + h) / 2)), "sigma": rational(sigma),
         "y": rational(state[0]), "z": rational(state[1]), "s": rational(control if s else Fraction(0)),
     }  # fmt: skip
+
+
+def below_exponential(coefficients: Mapping[int, int], fourth_power: int) -> str:
+    """A proof of Σ_k a_k dt^k max{1, √α}^k ≤ e^{c r}, r = dt max{1, √α}, c⁴ = ``fourth_power``; "" if it fails.
+
+    Term by term against the Taylor series, whose terms are positive: a_k ≤ c^k/k!, that is (a_k k!)⁴ ≤ (c⁴)^k in whole
+    numbers. 1 + dt + 2α dt² + 4α² dt⁴ is at most the left side with a_1 = 1, a_2 = 2, a_4 = 4.
+    """
+    terms = [(k, (a * math.factorial(k)) ** 4, fourth_power**k) for k, a in sorted(coefficients.items())]
+    if coefficients.get(0, 0) > 1 or any(left > right for k, left, right in terms if k > 0):
+        return ""
+    return "term by term, r = dt max{1, √α}: " + ", ".join(
+        f"{coefficients[k]} ≤ c{_power(k)}/{k}! as {left} ≤ {right}" for k, left, right in terms if k > 0
+    )
+
+
+def _power(k: int) -> str:
+    return "" if k == 1 else "⁰¹²³⁴⁵⁶⁷⁸⁹"[k]

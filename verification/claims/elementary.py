@@ -94,8 +94,10 @@ def _growth(budget: Budget, seed: int) -> Attempt:
     worst, dt, alpha = _largest(_log_growth, size)
     control, _, _ = _largest(lambda dt, alpha: dt * np.sqrt(alpha) * np.exp(1 - dt * np.sqrt(alpha)), size)
     at = _log_growth_parts(dt, alpha)
+    proof = energy_step.below_exponential({0: 1, 1: 1, 2: 2, 4: 4}, 96)
     return Attempt(
-        tried=f"{size} × {size} points in 0 < dt < 1, 1e-6 ≤ α ≤ 1e8",
+        tried=proof or f"{size} × {size} points in 0 < dt < 1, 1e-6 ≤ α ≤ 1e8",
+        proof=proof,
         evaluations=size * size,
         log_measured=float(at[0]),
         log_claimed=float(at[1]),

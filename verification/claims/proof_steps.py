@@ -215,9 +215,8 @@ def _sam_states() -> tuple[str, int]:
     H_n ≤ 2T(1 + 2α dt³)e^{ᾱT}.
     """
     found = energy_step.proof((_sam_growth, _sam_growth), _added)
-    fourth = Fraction(96)
-    taylor = fourth >= 1 and fourth >= 4**2 and fourth / math.factorial(4) >= 4
-    text = f"(32): H_n ≤ G H_{{n−1}} + 2dt + 4α dt⁴, {found.proof}; G ≤ e^{{ᾱ dt}} term by term"
+    taylor = energy_step.below_exponential({0: 1, 1: 1, 2: 2, 4: 4}, 96)
+    text = f"(32): H_n ≤ G H_{{n−1}} + 2dt + 4α dt⁴, {found.proof}; G ≤ e^{{ᾱ dt}} {taylor}"
     return (text if taylor and found.proof else ""), found.evaluations
 
 
