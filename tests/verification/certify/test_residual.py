@@ -1,0 +1,263 @@
+"""Long horizons: the enclosures hold against many digits, the second opinion agrees, and faults are seen by it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+
+from verification.certify import residual, residual_second
+from verification.certify.residual import LongRun, Oscillators, certify
+from verification.certify.rounded import TANH_ERROR, product, tanh
+
+W, H, ALPHA = np.array([1.0, -0.7, 0.5, 0.0]), np.array([0.05, 0.1, 0.25, 0.3]), np.array([1.0, 0.5, 12.0, 0.0])
+
+
+def drives(steps: int, count: int, seed: int = 0) -> np.ndarray:
+    noise = np.random.default_rng(seed).standard_normal((steps, count))
+    return np.sin(0.37 * np.arange(steps))[:, None] + 0.3 * noise
+
+
+def simulated(x: np.ndarray, w: Any, h: Any, alpha: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Plain float64, as a user would."""
+    y, z = np.zeros((2, len(x) + 1, x.shape[1]))
+    for n, drive in enumerate(x):
+        z[n + 1] = z[n] - h * (np.tanh(w * y[n] + drive) + alpha * y[n])
+        y[n + 1] = y[n] + h * z[n + 1]
+    return y, z
+
+
+def exact(x: np.ndarray, w: float, h: Any, alpha: float, bits: int) -> list[tuple[Any, Any]]:
+    """One neuron in balls."""
+    with flint.ctx.workprec(bits):
+        y = z = flint.arb(0)
+        rows = [(y, z)]
+        for drive in x:
+            z = z - h * ((w * y + float(drive)).tanh() + alpha * y)
+            y = y + h * z
+            rows.append((y, z))
+    assert rows[-1][0].rad() < 1e-30
+    return rows
+
+
+def largest_ratio(run: LongRun, y: np.ndarray, z: np.ndarray, i: int, rows: list[tuple[Any, Any]]) -> float:
+    """max |computed − exact| / radius over n and both parts."""
+    found = 0.0
+    with flint.ctx.workprec(4000):
+        for n in range(1, run.steps + 1):
+            for value, radius, true in ((y, run.y_radius, rows[n][0]), (z, run.z_radius, rows[n][1])):
+                off = abs(flint.arb(float(value[n, i])) - true).upper()
+                found = max(found, float(off / float(radius[n, i])))
+    return found
+
+
+def test_tanh_is_within_its_proved_error():
+    rng = np.random.default_rng(0)
+    arguments = np.concatenate(
+        [
+            rng.uniform(-25, 25, 4000),
+            rng.uniform(-1, 1, 4000),
+            10.0 ** rng.uniform(-300, 300, 200),
+            [0.0, 1e300, -1e300],
+        ]
+    )
+    found = tanh(arguments)
+    with flint.ctx.workprec(200):
+        errors = [
+            float(abs(flint.arb(float(a)).tanh() - float(t)).upper()) for a, t in zip(arguments, found, strict=True)
+        ]
+    assert max(errors) <= TANH_ERROR
+    assert max(errors) > TANH_ERROR / 16  # the proof is not idle
+
+
+def test_a_product_of_matrices_encloses_exact_rationals():
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((5, 40)), rng.standard_normal((40, 3))
+    A_radius, B_radius = np.abs(A) * 1e-9, np.full(B.shape, 1e-10)
+    middle, radius = product(A, A_radius, B, B_radius)
+
+    def rational(matrix: np.ndarray) -> Any:
+        return flint.fmpq_mat([[flint.fmpq(*float(v).as_integer_ratio()) for v in row] for row in matrix])
+
+    for sign_a, sign_b in ((1, 1), (-1, 1), (1, -1)):
+        corner = rational(A) + rational(sign_a * A_radius * np.sign(A))
+        exact_product = corner * (rational(B) + rational(sign_b * B_radius))
+        off = exact_product - rational(middle)
+        for i in range(5):
+            for j in range(3):
+                assert abs(off[i, j]) <= flint.fmpq(*float(radius[i, j]).as_integer_ratio())
+
+
+@pytest.mark.parametrize("frames", ["moving", "fixed"])
+def test_a_batch_of_neurons_is_enclosed_and_the_bound_is_not_idle(frames):
+    x = drives(700, 4)
+    y, z = simulated(x, W, H, ALPHA)
+    run = certify(y, z, Oscillators.of(W, H, ALPHA), drive=x, frames=frames)
+    assert (run.steps == 700 and run.complete and not run.because) or frames == "fixed"
+    for i in range(4):
+        rows = exact(x[:, i], float(W[i]), float(H[i]), float(ALPHA[i]), 2400)
+        assert 1e-4 < largest_ratio(run, y, z, i, rows) <= 1
+    assert float(run.y_radius[-1].max()) < (1e-8 if frames == "moving" else 1)
+
+
+def test_moving_norms_reach_further_than_a_fixed_one_and_than_the_worst_input():
+    x = drives(4000, 1)
+    y, z = simulated(x, 1.0, 0.05, 1.0)
+    moving, fixed = (certify(y, z, Oscillators.of(1.0, 0.05, 1.0), drive=x, frames=f) for f in ("moving", "fixed"))
+    assert moving.complete and moving.y_radius.max() < 1e-12
+    assert fixed.y_radius[fixed.steps, 0] > 1e3 * moving.y_radius[fixed.steps, 0]
+    a = 1.5  # the best form for every input at once, kappa in [1, 2]
+    rate = math.asinh(0.05 * 0.5 / (2 * math.sqrt(a * (1 - a * 0.05**2 / 4))))
+    assert math.exp(4000 * rate) * 1e-16 > 1  # where admitted_error knows nothing
+
+
+def test_uncertain_steps_drives_forces_and_starts_are_covered():
+    x = drives(400, 1)
+    y, z = simulated(x, 0.8, 0.1, 2.0)
+    radii = {"drive_radius": 1e-9, "force_radius": 1e-10, "start_radius": (1e-11, 1e-11)}
+    run = certify(y, z, Oscillators.of(0.8, 0.1, 2.0, 1e-12), drive=x, **radii)
+    assert run.complete and run.y_radius.max() < 1e-5
+    signs = np.sign(np.random.default_rng(5).standard_normal(400))
+    for each in (signs, np.ones(400), -np.ones(400)):
+        with flint.ctx.workprec(400):
+            moved_y, moved_z = flint.arb(1e-11), flint.arb(-1e-11)
+            rows = [(moved_y, moved_z)]
+            h = flint.arb(0.1) + 1e-12
+            for n, drive in enumerate(x[:, 0]):
+                argument = 0.8 * moved_y + float(drive) + 1e-9 * float(each[n])
+                moved_z = moved_z - h * (argument.tanh() + 2 * moved_y + 1e-10 * float(each[n]))
+                moved_y = moved_y + h * moved_z
+                rows.append((moved_y, moved_z))
+        assert 1e-3 < largest_ratio(run, y, z, 0, rows) <= 1
+    plain = certify(y, z, Oscillators.of(0.8, 0.1, 2.0), drive=x)
+    assert largest_ratio(plain, y, z, 0, rows) > 1  # what is not declared is not covered
+
+
+def kept(frames: str = "moving", steps: int = 600) -> tuple[LongRun, dict[str, Any], np.ndarray, np.ndarray]:
+    x = drives(steps, 3, seed=2)
+    y, z = simulated(x, W[:3], H[:3], ALPHA[:3])
+    run = certify(y, z, Oscillators.of(W[:3], H[:3], ALPHA[:3]), drive=x, frames=frames, keep=True)
+    own = {"w": W[:3], "step_sizes": [flint.arb(float(h)) for h in H[:3]], "alpha": ALPHA[:3], "drive": x}
+    return run, own, y, z
+
+
+@pytest.mark.parametrize("frames", ["moving", "fixed"])
+def test_the_second_opinion_confirms_every_step(frames):
+    run, own, y, z = kept(frames)
+    assert residual_second.recheck(run, y, z, **own) == []
+
+
+def test_the_second_opinion_sees_a_certificate_of_another_run():
+    run, own, y, z = kept()
+    sampled = range(1, 600, 7)
+    planted = {
+        "w": own | {"w": own["w"] + 1e-3},
+        "h": own | {"step_sizes": [h * 1.0001 for h in own["step_sizes"]]},
+        "alpha": own | {"alpha": own["alpha"] - 1e-3},
+        "another drive": own | {"drive": np.roll(own["drive"], 1, axis=0)},
+    }
+    for name, changed in planted.items():
+        assert residual_second.recheck(run, y, z, **changed, steps=sampled), name
+    assert residual_second.recheck(run, -y, z, **own, steps=sampled)  # a sign
+    norms = run.norms
+    assert norms is not None
+    late = np.where(np.arange(601) < 300, 1.0, 1.01)[:, None]
+    for name, values in {"error": norms.error * 0.1, "arrival": norms.arrival * late[..., None]}.items():
+        faulty = dataclasses.replace(run, norms=dataclasses.replace(norms, **{name: values}))
+        assert residual_second.recheck(faulty, y, z, **own, steps=(1, 300)), name
+    thin = dataclasses.replace(run, y_radius=run.y_radius * 0.999)
+    assert residual_second.recheck(thin, y, z, **own, steps=sampled)
+
+
+def test_a_dropped_rounding_term_is_seen(monkeypatch):
+    """Without the residual, or with the tube's width ignored, the inequalities do not hold."""
+    original = residual._Local.__init__
+
+    def without(name: str) -> Any:
+        def faulty(self: Any, *arguments: Any) -> None:
+            original(self, *arguments)
+            setattr(self, name, getattr(self, name) * 0)
+
+        return faulty
+
+    x = drives(60, 1)
+    y, z = simulated(x, 0.5, 0.3, 1.0)
+    y[1:] += 1e-12 * np.random.default_rng(0).standard_normal((60, 1))  # either residual matters by itself
+    own = {"w": [0.5], "step_sizes": [flint.arb(0.3)], "alpha": [1.0], "drive": x}
+    for name in ("nothing", "kick", "drift"):
+        monkeypatch.setattr(residual._Local, "__init__", original if name == "nothing" else without(name))
+        run = certify(y, z, Oscillators.of(0.5, 0.3, 1.0), drive=x, keep=True)
+        assert bool(residual_second.recheck(run, y, z, **own)) is (name != "nothing"), name
+    monkeypatch.setattr(residual._Local, "__init__", original)
+    monkeypatch.setattr(residual._Local, "around", lambda self, part, w, tube: (0 * tube, 0 * tube))
+    wide = {"drive_radius": np.full((60, 1), 1e-6)}
+    run = certify(y, z, Oscillators.of(0.5, 0.3, 1.0), drive=x, keep=True, **wide)
+    assert residual_second.recheck(run, y, z, **own, **wide)
+
+
+def test_a_chaotic_run_is_undecided_with_a_reason_and_its_beginning_is_certified():
+    x = 2 * drives(2000, 2)
+    w, h, alpha = np.array([1.0, 3.0]), np.array([0.05, 0.3]), np.array([1.0, 0.1])
+    y, z = simulated(x, w, h, alpha)
+    run = certify(y, z, Oscillators.of(w, h, alpha), drive=x)
+    assert not run.complete and 100 < run.steps < 2000
+    assert "neuron 2" in run.because and f"after step {run.steps}" in run.because and "w = 3" in run.because
+    assert run.y_radius.shape == (run.steps + 1, 2)
+    assert np.isfinite(run.y_radius).all() and np.isfinite(run.z_radius).all()
+    rows = exact(x[: run.steps, 1], 3.0, float(h[1]), 0.1, 4000)
+    assert 0 < largest_ratio(run, y, z, 1, rows) <= 1
+
+
+def test_a_trajectory_that_is_none_gets_a_radius_that_says_so():
+    x = drives(300, 1)
+    y, z = simulated(x, 1.0, 0.1, 1.0)
+    y[150:] += 1e-3
+    run = certify(y, z, Oscillators.of(1.0, 0.1, 1.0), drive=x)
+    assert run.y_radius[149, 0] < 1e-12 and run.y_radius[150:, 0].min() >= 1e-3
+
+
+def test_chunks_of_neurons_are_the_neurons(monkeypatch):
+    x = drives(300, 4)
+    y, z = simulated(x, W, H, ALPHA)
+    whole = certify(y, z, Oscillators.of(W, H, ALPHA), drive=x, keep=True)
+    monkeypatch.setattr(residual, "CHUNK", 600)
+    parts = certify(y, z, Oscillators.of(W, H, ALPHA), drive=x, keep=True)
+    assert np.allclose(whole.y_radius, parts.y_radius, rtol=0.5)
+    assert parts.norms is not None and whole.norms is not None
+    assert {v.shape for v in vars(parts.norms).values()} == {v.shape for v in vars(whole.norms).values()}
+
+
+def test_what_does_not_fit_is_refused():
+    x = drives(10, 2)
+    y, z = simulated(x, 1.0, 0.1, 1.0)
+    own = Oscillators.of([1.0, 1.0], 0.1, 1.0)
+    with pytest.raises(ValueError, match="expected"):
+        certify(y[:-1], z[:-1], own, drive=x)
+    with pytest.raises(ValueError, match="not finite"):
+        certify(y + np.nan, z, own, drive=x)
+    with pytest.raises(ValueError, match="not finite or exceeds"):
+        Oscillators.of(2.0**31, 0.1, 1.0)
+    with pytest.raises(ValueError, match="not positive"):
+        Oscillators.of(1.0, 0.0, 1.0)
+    with pytest.raises(ValueError, match="negative"):
+        certify(y, z, own, drive=x, drive_radius=-1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("w", "h", "alpha"), [(1.0, 0.05, 1.0), (-0.5, 0.05, 1.0), (0.5, 0.01, 9.0)])
+def test_a_hundred_thousand_steps(w, h, alpha):
+    """Every inequality once more in balls, and the true states to step 20 000."""
+    x = drives(100_000, 1, seed=3) * 2
+    y, z = simulated(x, w, h, alpha)
+    run = certify(y, z, Oscillators.of(w, h, alpha), drive=x, keep=True)
+    assert run.complete and run.y_radius.max() < 1e-2
+    own = {"w": [w], "step_sizes": [flint.arb(h)], "alpha": [alpha], "drive": x}
+    assert residual_second.recheck(run, y, z, **own) == []
+    part = 20_000
+    rows = exact(x[:part, 0], w, h, alpha, 4000)
+    begun = dataclasses.replace(run, steps=part)
+    assert largest_ratio(begun, y, z, 0, rows) <= 1
