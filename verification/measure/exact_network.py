@@ -449,7 +449,7 @@ def typed(parameters: Parameters, indices: Indices) -> tuple[Layered, list[State
     for n in range(1, len(u)):
         after, arguments = forward(weights, states[-1], u[n - 1], u[n], arb.tanh)
         states.append(after)
-        slopes.append([[1 - A.tanh() ** 2 for A in row] for row in arguments])
+        slopes.append([[1 - s * s for s in map(arb.tanh, row)] for row in arguments])  # a square of 0 ± r is NaN
     levels = [[u[n], *(y for y, _ in state)] for n, state in enumerate(states)]
     return Layered(weights, slopes, levels), states
 
