@@ -1,0 +1,633 @@
+"""Parallel in time: equation (U) solved for many steps at once, by Newton's method on tiles of steps. Any device.
+
+In a tile all states are unknowns X_n = (y_n, z_n) of the equations F_n(X_{n-1}) = X_n (multiple shooting, a node at
+every step). One iteration evaluates the residuals of the *stored* states, for all n together,
+
+    ρ_n = (z_{n-1} − z_n) − h (tanh(w y_{n-1} + x_n) + α y_{n-1})        kick
+    η_n = (y_{n-1} − y_n) + h z_n                                        drift
+
+and adds the solution of the linearised recurrence, one scan of exact 2×2 Jacobians (``_scan``):
+
+    δ_n = B(κ_n) δ_{n-1} + ρ_n (h, 1)ᵀ + η_n (1, 0)ᵀ,
+    B(κ) = [[1 − h²κ, h], [−hκ, 1]],      κ_n = α + w σ'(w y_{n-1} + x_n).
+
+The first iterate is the oscillator with w = 0 in the recurrence and the same inputs, which is linear: one scan. Tiles
+follow each other in time. A column, that is one neuron of one sample, is accepted by its residuals, whatever corrected
+them; a column that is not is computed by the torch loop, and the result says so: in ``execution``, by a
+``SequentialFallback`` warning, and in ``Info``. The method, its convergence and the stopping rule:
+docs/parallel_in_time.md.
+
+The derivative is one more scan, of the transposed Jacobians over the stored states. It is implemented once and in
+reverse mode: differentiating the gradient is an error, as is forward mode.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+import torch
+from torch import Tensor
+
+from odernn.executions import torch_loop
+from odernn.executions._scan import affine_scan
+from odernn.recurrence import (
+    UNIT_ROUNDOFF,
+    Backward,
+    Coefficients,
+    RecurrenceGradients,
+    RecurrenceOutputs,
+    RecurrenceResult,
+    checked,
+    checked_backward,
+    checked_ends,
+)
+
+name = "parallel"
+
+TILE = 512
+"""Steps solved together: longer tiles mean fewer, larger operations, and more iterations."""
+
+BACKWARD_TILE = 1024
+"""Steps of one scan of the derivative; it is linear, so only memory and the growth of products limit it."""
+
+ELEMENTS = 2**20
+"""Steps times columns solved together at most: a scan needs some thirty numbers for each. More columns take turns."""
+
+MAX_ITERATIONS = 32
+CURVATURE = 2 / (3 * math.sqrt(3))
+"""sup |tanh''| / 2: a correction δ leaves a kick residual of at most this times h (w δ_y)²."""
+
+REFINEMENTS = 3
+"""How often the scan of the derivative is corrected before a tile of it is computed step by step."""
+
+
+class SequentialFallback(RuntimeWarning):
+    """Some columns were computed by the torch loop: the answer means the same, it took longer."""
+
+
+@dataclass(frozen=True)
+class Info:
+    """How one recurrence was solved. A *column* is one neuron of one sample.
+
+    tile             steps solved together
+    tolerance        in units of ``roundoff_levels``
+    iterations       for every tile, the most corrections that an accepted column took
+    mean_iterations  over accepted columns and tiles
+    residual         the largest accepted max(|ρ_n| / τ_z, |η_n| / τ_y), at most ``tolerance``
+    log_growth       natural logarithm of the largest ‖Φ‖_a over whole tiles, their halves, quarters and eighths, along
+                     accepted columns: an estimate from below of the growth of Jacobian products within a tile
+    columns          how many there are
+    sequential       how many of them the torch loop computed, from some tile on
+    because          why it had to, or ``None``
+    """
+
+    tile: int
+    tolerance: float
+    iterations: tuple[int, ...]
+    mean_iterations: float
+    residual: float
+    log_growth: float
+    columns: int
+    sequential: int
+    because: str | None
+
+    @property
+    def fallback(self) -> bool:
+        return self.sequential > 0
+
+
+class Ran(str):
+    """What ran, as results carry it: "parallel", or more words after a fallback. ``info`` has the numbers."""
+
+    info: Info
+
+    def __new__(cls, info: Info) -> Ran:
+        if not info.fallback:
+            text = name
+        elif info.sequential == info.columns:
+            text = f"{torch_loop.name} ({name}: {info.because})"
+        else:
+            text = f"{name}, {torch_loop.name} for {info.sequential} of {info.columns} columns ({info.because})"
+        ran = super().__new__(cls, text)
+        ran.info = info
+        return ran
+
+    def __getnewargs__(self) -> tuple[Info]:  # type: ignore[override]
+        return (self.info,)
+
+
+def unavailable_because() -> str | None:
+    """torch is always there."""
+    return None
+
+
+def solve(
+    x: Tensor,
+    *,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    y0: Tensor | None = None,
+    z0: Tensor | None = None,
+    tile: int = TILE,
+    tolerance: float = 1.0,
+    max_iterations: int = MAX_ITERATIONS,
+) -> tuple[RecurrenceResult, Info]:
+    """All states of (U), and how they were found. ``tolerance`` is in units of ``roundoff_levels``: 1 is attainable.
+
+    Warns with ``SequentialFallback`` where the torch loop had to take over.
+    """
+    limits = _Limits(tile, tolerance, max_iterations)
+    return _solved(x, None, limits, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+
+
+def forward(
+    x: Tensor,
+    *,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    y0: Tensor | None = None,
+    z0: Tensor | None = None,
+) -> RecurrenceResult:
+    """All states of (U); shapes, defaults and errors as stated in ``odernn.recurrence``. Differentiable once."""
+    return _solved(x, None, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)[0]
+
+
+def outputs(
+    x: Tensor,
+    *,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    y0: Tensor | None = None,
+    z0: Tensor | None = None,
+    lengths: Tensor | None = None,
+    backward: Backward = "stored",
+) -> RecurrenceOutputs:
+    """The rows of y and the state after each sample's own end; see ``odernn.recurrence``. The states are kept."""
+    checked_backward(backward, name, ("stored",))
+    ends = checked_ends(lengths, x)
+    if ends is None:
+        result, _ = _solved(x, None, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+        return RecurrenceOutputs(result.y, result.y_last, result.z_last, result.execution, "stored")
+    inside = (torch.arange(len(x), device=x.device).unsqueeze(1) < ends).unsqueeze(2)
+    zero = x.new_zeros(())
+    read = torch.where(inside, x, zero)
+    result, _ = _solved(read, ends, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    rows, samples = ends - 1, torch.arange(len(ends), device=x.device)
+    lasts = []
+    for before, states in ((result.y0, result.y), (result.z0, result.z)):
+        picked = states[rows.clamp(min=0), samples] if len(x) else before
+        lasts.append(torch.where((ends == 0).unsqueeze(1), before, picked))
+    return RecurrenceOutputs(torch.where(inside, result.y, zero), lasts[0], lasts[1], result.execution, "stored")
+
+
+def inverse(
+    x: Tensor,
+    *,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    y_last: Tensor,
+    z_last: Tensor,
+) -> RecurrenceResult:
+    """All states from the last one, by the torch loop, as ``execution`` of the result says."""
+    return torch_loop.inverse(x, w=w, step_size=step_size, alpha=alpha, y_last=y_last, z_last=z_last)
+
+
+@torch.no_grad()
+def backward(
+    x: Tensor,
+    *,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    states: RecurrenceResult,
+    grad_y: Tensor,
+    grad_y_last: Tensor | None = None,
+    grad_z_last: Tensor | None = None,
+) -> RecurrenceGradients:
+    """The derivatives of ``torch_loop.backward``, its costates by a scan over the stored states."""
+    coefficients, (p, q) = checked(
+        x, w=w, step_size=step_size, alpha=alpha, grad_y_last=grad_y_last, grad_z_last=grad_z_last
+    )
+    if grad_y.shape != x.shape:
+        raise ValueError(
+            f"grad_y has shape {tuple(grad_y.shape)} but x has {tuple(x.shape)}: "
+            "E needs one derivative for each y_n. Pad with zeros where E does not depend on y_n."
+        )
+    return _gradients(x, coefficients, states.y, states.z, states.y0, (grad_y, None), (p, q))
+
+
+def roundoff_levels(
+    y_max: Tensor, z_max: Tensor, *, w: Tensor, step_size: Tensor, alpha: Tensor
+) -> tuple[Tensor, Tensor]:
+    """τ_y and τ_z: how large computed residuals of the exact solution, rounded to the dtype, can be.
+
+    With Y, Z the maxima of |y_n|, |z_n| over the tile and its first state: both states of a residual are rounded, and
+    its evaluation has the errors of ``admitted_error`` without the rounding of a sum of size Z or Y, so
+
+        τ_z = u [2 Z + h (3 |w| Y + 5 |α| Y + 8)],        τ_y = u [2 Y + 3 h Z].
+
+    docs/parallel_in_time.md has the derivation. Underflow adds the smallest normal number.
+    """
+    u, tiny = UNIT_ROUNDOFF[y_max.dtype], torch.finfo(y_max.dtype).tiny
+    level_z = u * (2 * z_max + step_size * ((3 * w.abs() + 5 * alpha.abs()) * y_max + 8)) + tiny
+    level_y = u * (2 * y_max + 3 * step_size * z_max) + tiny
+    return level_y, level_z
+
+
+# ---- the solution --------------------------------------------------------------------------------------------------
+
+
+class _Limits(NamedTuple):
+    tile: int = TILE
+    tolerance: float = 1.0
+    max_iterations: int = MAX_ITERATIONS
+
+    def check(self) -> None:
+        if self.tile < 1 or self.max_iterations < 1:
+            raise ValueError(f"tile is {self.tile} and max_iterations {self.max_iterations}: both count, from 1 on.")
+        if not self.tolerance > 0:
+            raise ValueError(f"tolerance is {self.tolerance}, in units of the roundoff level: take 1 or more.")
+
+
+def _solved(
+    x: Tensor, ends: Tensor | None, limits: _Limits, **arguments: Tensor | float | None
+) -> tuple[RecurrenceResult, Info]:
+    limits.check()
+    coefficients, (y0, z0) = checked(x, **arguments)  # type: ignore[arg-type]
+    y, z, info = _Shooting.apply(x, *coefficients, y0, z0, ends, limits)  # type: ignore[no-untyped-call]
+    if info.fallback:
+        warnings.warn(
+            f'execution="{name}" computed {info.sequential} of {info.columns} columns by the torch loop: '
+            f"{info.because}. The answer means the same and took longer. A smaller tile than {limits.tile} "
+            'converges more often; execution="torch" is faster where few columns do.',
+            SequentialFallback,
+            stacklevel=3,
+        )
+    return RecurrenceResult(y, z, y0, z0, Ran(info)), info
+
+
+class _Shooting(torch.autograd.Function):
+    """(x, w, h, α, y0, z0, ends, limits) → (y, z, info), with y and z differentiable once."""
+
+    @staticmethod
+    def forward(
+        x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, ends: Tensor | None, limits: _Limits
+    ) -> tuple[Tensor, Tensor, Info]:
+        return _tile_after_tile(x, Coefficients(w, h, alpha), y0, z0, ends, limits)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        x, w, h, alpha, y0, *_ = inputs
+        y, z, _ = output
+        ctx.save_for_backward(x, w, h, alpha, y0, y, z)
+
+    @staticmethod
+    def backward(ctx: Any, grad_y: Tensor, grad_z: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        return (*_Derivative.apply(grad_y, grad_z, *ctx.saved_tensors), None, None)  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> NoReturn:
+        raise NotImplementedError(
+            f'execution="{name}" has no forward-mode derivative: its derivative is one scan backwards in time. '
+            'Use reverse mode, or execution="torch".'
+        )
+
+
+class _Derivative(torch.autograd.Function):
+    """(∂E/∂y, ∂E/∂z, x, w, h, α, y0, y, z) → the derivatives by (x, w, h, α, y0, z0), which have none of their own."""
+
+    @staticmethod
+    def forward(
+        grad_y: Tensor, grad_z: Tensor, x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, y: Tensor, z: Tensor
+    ) -> tuple[Tensor, ...]:
+        nothing = torch.zeros_like(y0)
+        found = _gradients(x, Coefficients(w, h, alpha), y, z, y0, (grad_y, grad_z), (nothing, nothing))
+        return found.x, found.w, found.step_size, found.alpha, found.y0, found.z0
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> NoReturn:
+        raise NotImplementedError(
+            f'execution="{name}" is differentiable once: the scan of its derivative has no derivative. '
+            'Use execution="torch" for second derivatives.'
+        )
+
+
+def _tile_after_tile(
+    x: Tensor, coefficients: Coefficients, y0: Tensor, z0: Tensor, ends: Tensor | None, limits: _Limits
+) -> tuple[Tensor, Tensor, Info]:
+    steps, columns = len(x), y0.numel()
+    flat = _flat(coefficients, y0)
+    drive = x.reshape(steps, columns)
+    y, z = torch.zeros_like(drive), torch.zeros_like(drive)
+    start = (y0.reshape(columns), z0.reshape(columns))
+    last = None if ends is None else ends.unsqueeze(1).expand(y0.shape).reshape(columns)
+    given_up = torch.zeros(columns, dtype=torch.bool, device=x.device)
+    first_row = steps  # of the loop that computes the columns given up
+    shots: list[tuple[int, _Shot]] = []
+    reasons: list[str] = []
+    for row in range(0, steps, limits.tile):
+        rows = slice(row, min(row + limits.tile, steps))
+        before = start if row == 0 else (y[row - 1], z[row - 1])
+        wanted = ~given_up if last is None else ~given_up & (last > row)
+        together = max(1, ELEMENTS // limits.tile)
+        for at in wanted.nonzero().squeeze(1).split(together):
+            if len(at) == 0:
+                continue
+            shot = _shoot(drive[rows, at], Coefficients(*(c[at] for c in flat)), before[0][at], before[1][at], limits)
+            y[rows, at], z[rows, at] = shot.y, shot.z
+            shots.append((row, shot))
+            missed = ~shot.accepted
+            if bool(missed.any()):
+                given_up[at[missed]] = True
+                first_row = min(first_row, row)
+                reasons.append(shot.complaint(row, limits))
+    if first_row < steps:
+        at = given_up.nonzero().squeeze(1)
+        before = start if first_row == 0 else (y[first_row - 1], z[first_row - 1])
+        looped = torch_loop.forward(
+            drive[first_row:, at].unsqueeze(1),
+            **Coefficients(*(c[at] for c in flat))._asdict(),
+            y0=before[0][at].unsqueeze(0),
+            z0=before[1][at].unsqueeze(0),
+        )
+        y[first_row:, at], z[first_row:, at] = looped.y.squeeze(1), looped.z.squeeze(1)
+    info = _info(shots, columns, int(given_up.sum()), reasons, limits)
+    return y.reshape(x.shape), z.reshape(x.shape), info
+
+
+def _info(shots: list[tuple[int, _Shot]], columns: int, sequential: int, reasons: list[str], limits: _Limits) -> Info:
+    most: dict[int, int] = {}
+    count = total = 0
+    residual = log_growth = 0.0
+    for row, shot in shots:
+        iterations = shot.iterations[shot.accepted]
+        most.setdefault(row, 0)
+        if len(iterations) == 0:
+            continue
+        most[row] = max(most[row], int(iterations.max()))
+        count, total = count + len(iterations), total + int(iterations.sum())
+        residual = max(residual, float(shot.residual[shot.accepted].max()))
+        log_growth = max(log_growth, float(shot.log_growth[shot.accepted].max()))
+    return Info(
+        tile=limits.tile,
+        tolerance=limits.tolerance,
+        iterations=tuple(most.values()),
+        mean_iterations=total / count if count else 0.0,
+        residual=residual,
+        log_growth=log_growth,
+        columns=columns,
+        sequential=sequential,
+        because=_summary(reasons),
+    )
+
+
+def _summary(reasons: list[str]) -> str | None:
+    """The first of them: whoever warns or reports wants one line."""
+    return None if not reasons else reasons[0] + (", others later" if len(reasons) > 1 else "")
+
+
+@dataclass(frozen=True)
+class _Shot:
+    """One tile: rows y, z (time, columns) of the accepted columns, and how each column went."""
+
+    y: Tensor
+    z: Tensor
+    accepted: Tensor
+    finite: Tensor
+    iterations: Tensor
+    residual: Tensor
+    log_growth: Tensor
+
+    def complaint(self, row: int, limits: _Limits) -> str:
+        where = f"in steps {row + 1} to {row + len(self.y)}"
+        overflows = int((~self.finite).sum())
+        others = int((~self.accepted).sum()) - overflows
+        found = []
+        if others:
+            found.append(f"{others} did not converge in {limits.max_iterations} iterations {where}")
+        if overflows:
+            found.append(f"{overflows} became infinite or NaN {where}")
+        return " and ".join(found)
+
+
+def _shoot(x: Tensor, coefficients: Coefficients, y0: Tensor, z0: Tensor, limits: _Limits) -> _Shot:
+    """Newton's method on one tile, x (time, columns). A column leaves with the iterate that is accepted.
+
+    Accepted is a column whose residuals are within tolerance, and either the last correction was so small that what it
+    left by curvature is below one rounding of tanh, or they had been within tolerance before it: so that what is left
+    of the iteration does not add up over the tile.
+    """
+    steps, columns = x.shape
+    u = UNIT_ROUNDOFF[x.dtype]
+    found = _Shot(
+        y=torch.zeros_like(x),
+        z=torch.zeros_like(x),
+        accepted=torch.zeros(columns, dtype=torch.bool, device=x.device),
+        finite=torch.ones(columns, dtype=torch.bool, device=x.device),
+        iterations=torch.zeros(columns, dtype=torch.int64, device=x.device),
+        residual=torch.full((columns,), torch.inf, dtype=x.dtype, device=x.device),
+        log_growth=torch.zeros(columns, dtype=torch.float64, device=x.device),
+    )
+    w, h, alpha = coefficients
+    y, z = _without_w(x, h, alpha, y0, z0)
+    at = torch.arange(columns, device=x.device)
+    was_small = torch.zeros_like(found.accepted)
+    left = torch.where(w == 0, 0.0, torch.inf)  # the first iterate is exact if w = 0
+    for iteration in range(limits.max_iterations + 1):
+        s = torch.tanh(w * y[:-1] + x)
+        kick = (z[:-1] - z[1:]) - h * (s + alpha * y[:-1])
+        drift = (y[:-1] - y[1:]) + h * z[1:]
+        ratio = _ratio(y, z, kick, drift, Coefficients(w, h, alpha))
+        small = ratio <= limits.tolerance
+        accepted = small & (was_small | (left <= limits.tolerance * u))
+        finite = torch.isfinite(ratio)
+        leaving = accepted | ~finite
+        found.iterations[at] = iteration
+        found.residual[at] = ratio
+        if bool(leaving.any()):
+            found.accepted[at] = accepted
+            found.finite[at] = finite
+            gone = accepted.nonzero().squeeze(1)
+            found.y[:, at[gone]], found.z[:, at[gone]] = y[1:, gone], z[1:, gone]
+            stays = (~leaving).nonzero().squeeze(1)
+            if len(stays) == 0:
+                break
+            at, small, w, h, alpha = (v[stays] for v in (at, small, w, h, alpha))
+            x, y, z, s, kick, drift = (v[:, stays] for v in (x, y, z, s, kick, drift))
+        if iteration == limits.max_iterations:
+            break
+        B = _jacobians(alpha + w * (1 - s * s), h)
+        scan = affine_scan(B, torch.stack([drift + h * kick, kick], dim=1))
+        y[1:] += scan.states[:, 0]
+        z[1:] += scan.states[:, 1]
+        left = CURVATURE * (w * scan.states[:, 0].abs().amax(0)) ** 2
+        found.log_growth[at] = _log_growth(scan.products, steps, Coefficients(w, h, alpha))
+        was_small = small
+    return found
+
+
+def _ratio(y: Tensor, z: Tensor, kick: Tensor, drift: Tensor, coefficients: Coefficients) -> Tensor:
+    """max(|ρ_n| / τ_z, |η_n| / τ_y) of every column; y, z with the state before the tile."""
+    level_y, level_z = roundoff_levels(y.abs().amax(0), z.abs().amax(0), **coefficients._asdict())
+    return torch.maximum(kick.abs().amax(0) / level_z, drift.abs().amax(0) / level_y)
+
+
+def _without_w(x: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows 0..T of the linear recurrence with tanh(x_n) for tanh(w y_{n-1} + x_n), summed by a scan."""
+    B = _jacobians(alpha.unsqueeze(0), h)
+    kicks = -h * torch.tanh(x)
+    b = torch.stack([h * kicks, kicks], dim=1)
+    start = torch.stack([y0, z0])
+    b[0] += B[0, :, 0] * start[0] + B[0, :, 1] * start[1]
+    states = torch.cat([start.unsqueeze(0), affine_scan(B, b).states])
+    return states[:, 0].contiguous(), states[:, 1].contiguous()
+
+
+def _jacobians(kappa: Tensor, h: Tensor) -> Tensor:
+    """B(κ), (time, 2, 2, columns), of κ (time, columns)."""
+    B = kappa.new_empty(len(kappa), 2, 2, kappa.shape[1])
+    torch.mul(kappa, -h, out=B[:, 1, 0])
+    torch.mul(B[:, 1, 0], h, out=B[:, 0, 0])
+    B[:, 0, 0] += 1
+    B[:, 0, 1] = h
+    B[:, 1, 1] = 1
+    return B
+
+
+def _log_growth(products: Tensor, steps: int, coefficients: Coefficients) -> Tensor:
+    """Largest log ‖Φ‖_a of every column over the given products; a is α + w/2, kept within [1/(T h)², 3.9/h²].
+
+    In coordinates in which Q_a is the unit form Φ has singular values s and 1/s, so its squared Frobenius norm is
+    2 cosh(2 log s).
+    """
+    w, h, alpha = (c.double() for c in coefficients)
+    a = (alpha + w / 2).clamp(min=1 / (steps * h) ** 2).minimum(3.9 / h**2)
+    r, g = (a * (1 - a * h**2 / 4)).sqrt(), a * h / 2
+    P = products.double()
+    yy, yz = P[:, 0, 0] + g * P[:, 0, 1], r * P[:, 0, 1]
+    zy, zz = (P[:, 1, 0] + g * P[:, 1, 1] - g * yy) / r, P[:, 1, 1] - g * P[:, 0, 1]
+    frobenius = yy**2 + yz**2 + zy**2 + zz**2
+    return (torch.acosh((frobenius / 2).clamp(min=1)) / 2).amax(0)
+
+
+def _flat(coefficients: Coefficients, like: Tensor) -> Coefficients:
+    """One value a column."""
+    return Coefficients(*(torch.broadcast_to(c, like.shape).reshape(-1) for c in coefficients))
+
+
+# ---- the derivative ------------------------------------------------------------------------------------------------
+
+
+def _gradients(
+    x: Tensor,
+    coefficients: Coefficients,
+    y: Tensor,
+    z: Tensor,
+    y0: Tensor,
+    grads: tuple[Tensor, Tensor | None],
+    lasts: tuple[Tensor, Tensor],
+) -> RecurrenceGradients:
+    """Derivatives from ∂E/∂y_n, ∂E/∂z_n (``grads``) and what is to be added at n = N (``lasts``); see ``backward``."""
+    steps, columns = len(x), y0.numel()
+    w, h, alpha = _flat(coefficients, y0)
+    drive, ys, zs = (v.reshape(steps, columns) for v in (x, y, z))
+    grad_y, grad_z = (None if g is None else g.reshape(steps, columns) for g in grads)
+    grad_x = torch.empty_like(drive)
+    totals = [torch.zeros_like(w) for _ in range(3)]
+    p, q = (v.reshape(columns) for v in lasts)
+    for end in range(steps, 0, -BACKWARD_TILE):
+        rows = slice(max(0, end - BACKWARD_TILE), end)
+        before = torch.cat([(ys[rows.start - 1] if rows.start else y0.reshape(columns)).unsqueeze(0), ys[rows][:-1]])
+        s = torch.tanh(w * before + drive[rows])
+        slope = 1 - s * s
+        # p_n and dE/dz_n for fixed y_n, without what comes from later rows of the tile.
+        sources = torch.zeros(rows.stop - rows.start, 2, columns, dtype=x.dtype, device=x.device)
+        if grad_y is not None:
+            sources[:, 0] = grad_y[rows]
+        if grad_z is not None:
+            sources[:, 1] = grad_z[rows]
+        sources[-1, 0] += p
+        sources[-1, 1] += q
+        kappa, together = alpha + w * slope, max(1, ELEMENTS // BACKWARD_TILE)
+        parts = (v.split(together, dim=-1) for v in (kappa, h, sources))
+        costates = torch.cat([_costates(*part) for part in zip(*parts, strict=True)], dim=-1)
+        whole = sources
+        whole[:-1] += costates[1:]
+        momenta = whole[:, 1] + h * whole[:, 0]
+        kicked = -h * momenta
+        grad_x[rows] = kicked * slope
+        totals[0] += (grad_x[rows] * before).sum(0)
+        totals[1] += (whole[:, 0] * zs[rows] - momenta * (s + alpha * before)).sum(0)
+        totals[2] += (kicked * before).sum(0)
+        p, q = costates[0]
+    shaped = [
+        total.reshape(y0.shape).sum_to_size(value.shape) for total, value in zip(totals, coefficients, strict=True)
+    ]
+    return RecurrenceGradients(
+        grad_x.reshape(x.shape), shaped[0], shaped[1], shaped[2], p.reshape(y0.shape), q.reshape(y0.shape)
+    )
+
+
+def _costates(kappa: Tensor, h: Tensor, sources: Tensor) -> Tensor:
+    """λ_{n-1} = B(κ_n)ᵀ (λ_n + g_n), rows n = 1..T of the tile, from λ_T = 0; (time, 2, columns).
+
+    One scan; its residual is looked at, and where it is not roundoff the scan is repeated on the residual, at most
+    ``REFINEMENTS`` times; then the columns concerned are computed step by step, with a warning.
+    """
+    BT = _jacobians(kappa, h).flip(0).transpose(1, 2)
+    g = sources.flip(0)
+    found = affine_scan(BT, BT[:, :, 0] * g[:, :1] + BT[:, :, 1] * g[:, 1:]).states
+    for refinement in range(REFINEMENTS + 1):
+        residual, small = _costate_residual(kappa, h, sources, found.flip(0))
+        if bool(small.all()):
+            return found.flip(0)
+        if refinement < REFINEMENTS:
+            found = found + affine_scan(BT, residual.flip(0)).states
+    found = found.flip(0).contiguous()
+    at = (~small).nonzero().squeeze(1)
+    found[:, :, at] = _costates_in_a_loop(kappa[:, at], h[at], sources[:, :, at])
+    warnings.warn(
+        f'execution="{name}" computed the derivatives of {len(at)} of {len(small)} columns step by step in a tile of '
+        f"{len(kappa)} steps: the residual of the scan stayed above roundoff. They mean the same and took longer.",
+        SequentialFallback,
+        stacklevel=2,
+    )
+    return found
+
+
+def _costate_residual(kappa: Tensor, h: Tensor, sources: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
+    """B(κ_n)ᵀ (λ_n + g_n) − λ_{n-1}, and in which columns it is below 12 log₂ 2T roundings.
+
+    A state of the scan is the end of at most 2 log₂ 2T applications of three roundings each; a residual compares two.
+    """
+    whole = sources.clone()
+    whole[:-1] += found[1:]
+    momenta = whole[:, 1] + h * whole[:, 0]
+    kicks = h * kappa * momenta
+    residual = torch.stack([whole[:, 0] - kicks, momenta], dim=1) - found
+    sizes = whole.abs().amax(0)
+    admitted = torch.stack([sizes[0] + kicks.abs().amax(0), sizes[1] + h * sizes[0]])
+    level = 12 * math.log2(2 * len(kappa)) * UNIT_ROUNDOFF[kappa.dtype] * admitted + torch.finfo(kappa.dtype).tiny
+    return residual, (residual.abs().amax(0) <= level).all(0)
+
+
+def _costates_in_a_loop(kappa: Tensor, h: Tensor, sources: Tensor) -> Tensor:
+    found = torch.empty_like(sources)
+    p, q = torch.zeros_like(h), torch.zeros_like(h)
+    for n in range(len(kappa) - 1, -1, -1):
+        p = p + sources[n, 0]
+        q = q + sources[n, 1] + h * p
+        p = p - h * kappa[n] * q
+        found[n, 0], found[n, 1] = p, q
+    return found
