@@ -16,6 +16,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from odernn.recurrence import Coefficients
+
+ELEMENTS = 2**20
+"""Steps times columns scanned together at most: a scan needs some thirty numbers for each. More columns take turns."""
+
 LARGEST_BLOCKS = 8
 """Products are returned for blocks of at least T/8 maps, fewer than 16 of them."""
 
@@ -61,3 +66,19 @@ def _product(later: Tensor, earlier: Tensor) -> Tensor:
 def _applied(maps: Tensor, states: Tensor) -> Tensor:
     found = maps[:, :, 0] * states[:, :1]
     return found.addcmul_(maps[:, :, 1], states[:, 1:])
+
+
+def jacobians(kappa: Tensor, h: Tensor) -> Tensor:
+    """B(κ), (time, 2, 2, columns), of κ (time, columns)."""
+    B = kappa.new_empty(len(kappa), 2, 2, kappa.shape[1])
+    torch.mul(kappa, -h, out=B[:, 1, 0])
+    torch.mul(B[:, 1, 0], h, out=B[:, 0, 0])
+    B[:, 0, 0] += 1
+    B[:, 0, 1] = h
+    B[:, 1, 1] = 1
+    return B
+
+
+def one_a_column(coefficients: Coefficients, like: Tensor) -> Coefficients:
+    """One value a column."""
+    return Coefficients(*(torch.broadcast_to(c, like.shape).reshape(-1) for c in coefficients))

@@ -32,7 +32,9 @@ import torch
 from torch import Tensor
 
 from odernn.executions import torch_loop
-from odernn.executions._scan import affine_scan
+from odernn.executions._costates import SequentialFallback, gradients
+from odernn.executions._scan import ELEMENTS, affine_scan, one_a_column
+from odernn.executions._scan import jacobians as _jacobians
 from odernn.recurrence import (
     UNIT_ROUNDOFF,
     Backward,
@@ -50,22 +52,9 @@ name = "parallel"
 TILE = 512
 """Steps solved together: longer tiles mean fewer, larger operations, and more iterations."""
 
-BACKWARD_TILE = 1024
-"""Steps of one scan of the derivative; it is linear, so only memory and the growth of products limit it."""
-
-ELEMENTS = 2**20
-"""Steps times columns solved together at most: a scan needs some thirty numbers for each. More columns take turns."""
-
 MAX_ITERATIONS = 32
 CURVATURE = 2 / (3 * math.sqrt(3))
 """sup |tanh''| / 2: a correction δ leaves a kick residual of at most this times h (w δ_y)²."""
-
-REFINEMENTS = 3
-"""How often the scan of the derivative is corrected before a tile of it is computed step by step."""
-
-
-class SequentialFallback(RuntimeWarning):
-    """Some columns were computed by the torch loop: the answer means the same, it took longer."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +209,7 @@ def backward(
             f"grad_y has shape {tuple(grad_y.shape)} but x has {tuple(x.shape)}: "
             "E needs one derivative for each y_n. Pad with zeros where E does not depend on y_n."
         )
-    return _gradients(x, coefficients, states.y, states.z, states.y0, (grad_y, None), (p, q))
+    return gradients(x, coefficients, states.y, states.z, states.y0, (grad_y, None), (p, q))
 
 
 def roundoff_levels(
@@ -308,7 +297,7 @@ class _Derivative(torch.autograd.Function):
         grad_y: Tensor, grad_z: Tensor, x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, y: Tensor, z: Tensor
     ) -> tuple[Tensor, ...]:
         nothing = torch.zeros_like(y0)
-        found = _gradients(x, Coefficients(w, h, alpha), y, z, y0, (grad_y, grad_z), (nothing, nothing))
+        found = gradients(x, Coefficients(w, h, alpha), y, z, y0, (grad_y, grad_z), (nothing, nothing))
         return found.x, found.w, found.step_size, found.alpha, found.y0, found.z0
 
     @staticmethod
@@ -327,7 +316,7 @@ def _tile_after_tile(
     x: Tensor, coefficients: Coefficients, y0: Tensor, z0: Tensor, ends: Tensor | None, limits: _Limits
 ) -> tuple[Tensor, Tensor, Info]:
     steps, columns = len(x), y0.numel()
-    flat = _flat(coefficients, y0)
+    flat = one_a_column(coefficients, y0)
     drive = x.reshape(steps, columns)
     y, z = torch.zeros_like(drive), torch.zeros_like(drive)
     start = (y0.reshape(columns), z0.reshape(columns))
@@ -494,17 +483,6 @@ def _without_w(x: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor) -> t
     return states[:, 0].contiguous(), states[:, 1].contiguous()
 
 
-def _jacobians(kappa: Tensor, h: Tensor) -> Tensor:
-    """B(κ), (time, 2, 2, columns), of κ (time, columns)."""
-    B = kappa.new_empty(len(kappa), 2, 2, kappa.shape[1])
-    torch.mul(kappa, -h, out=B[:, 1, 0])
-    torch.mul(B[:, 1, 0], h, out=B[:, 0, 0])
-    B[:, 0, 0] += 1
-    B[:, 0, 1] = h
-    B[:, 1, 1] = 1
-    return B
-
-
 def _log_growth(products: Tensor, steps: int, coefficients: Coefficients) -> Tensor:
     """Largest log ‖Φ‖_a of every column over the given products; a is α + w/2, kept within [1/(T h)², 3.9/h²].
 
@@ -519,115 +497,3 @@ def _log_growth(products: Tensor, steps: int, coefficients: Coefficients) -> Ten
     zy, zz = (P[:, 1, 0] + g * P[:, 1, 1] - g * yy) / r, P[:, 1, 1] - g * P[:, 0, 1]
     frobenius = yy**2 + yz**2 + zy**2 + zz**2
     return (torch.acosh((frobenius / 2).clamp(min=1)) / 2).amax(0)
-
-
-def _flat(coefficients: Coefficients, like: Tensor) -> Coefficients:
-    """One value a column."""
-    return Coefficients(*(torch.broadcast_to(c, like.shape).reshape(-1) for c in coefficients))
-
-
-# ---- the derivative ------------------------------------------------------------------------------------------------
-
-
-def _gradients(
-    x: Tensor,
-    coefficients: Coefficients,
-    y: Tensor,
-    z: Tensor,
-    y0: Tensor,
-    grads: tuple[Tensor, Tensor | None],
-    lasts: tuple[Tensor, Tensor],
-) -> RecurrenceGradients:
-    """Derivatives from ∂E/∂y_n, ∂E/∂z_n (``grads``) and what is to be added at n = N (``lasts``); see ``backward``."""
-    steps, columns = len(x), y0.numel()
-    w, h, alpha = _flat(coefficients, y0)
-    drive, ys, zs = (v.reshape(steps, columns) for v in (x, y, z))
-    grad_y, grad_z = (None if g is None else g.reshape(steps, columns) for g in grads)
-    grad_x = torch.empty_like(drive)
-    totals = [torch.zeros_like(w) for _ in range(3)]
-    p, q = (v.reshape(columns) for v in lasts)
-    for end in range(steps, 0, -BACKWARD_TILE):
-        rows = slice(max(0, end - BACKWARD_TILE), end)
-        before = torch.cat([(ys[rows.start - 1] if rows.start else y0.reshape(columns)).unsqueeze(0), ys[rows][:-1]])
-        s = torch.tanh(w * before + drive[rows])
-        slope = 1 - s * s
-        # p_n and dE/dz_n for fixed y_n, without what comes from later rows of the tile.
-        sources = torch.zeros(rows.stop - rows.start, 2, columns, dtype=x.dtype, device=x.device)
-        if grad_y is not None:
-            sources[:, 0] = grad_y[rows]
-        if grad_z is not None:
-            sources[:, 1] = grad_z[rows]
-        sources[-1, 0] += p
-        sources[-1, 1] += q
-        kappa, together = alpha + w * slope, max(1, ELEMENTS // BACKWARD_TILE)
-        parts = (v.split(together, dim=-1) for v in (kappa, h, sources))
-        costates = torch.cat([_costates(*part) for part in zip(*parts, strict=True)], dim=-1)
-        whole = sources
-        whole[:-1] += costates[1:]
-        momenta = whole[:, 1] + h * whole[:, 0]
-        kicked = -h * momenta
-        grad_x[rows] = kicked * slope
-        totals[0] += (grad_x[rows] * before).sum(0)
-        totals[1] += (whole[:, 0] * zs[rows] - momenta * (s + alpha * before)).sum(0)
-        totals[2] += (kicked * before).sum(0)
-        p, q = costates[0]
-    shaped = [
-        total.reshape(y0.shape).sum_to_size(value.shape) for total, value in zip(totals, coefficients, strict=True)
-    ]
-    return RecurrenceGradients(
-        grad_x.reshape(x.shape), shaped[0], shaped[1], shaped[2], p.reshape(y0.shape), q.reshape(y0.shape)
-    )
-
-
-def _costates(kappa: Tensor, h: Tensor, sources: Tensor) -> Tensor:
-    """λ_{n-1} = B(κ_n)ᵀ (λ_n + g_n), rows n = 1..T of the tile, from λ_T = 0; (time, 2, columns).
-
-    One scan; its residual is looked at, and where it is not roundoff the scan is repeated on the residual, at most
-    ``REFINEMENTS`` times; then the columns concerned are computed step by step, with a warning.
-    """
-    BT = _jacobians(kappa, h).flip(0).transpose(1, 2)
-    g = sources.flip(0)
-    found = affine_scan(BT, BT[:, :, 0] * g[:, :1] + BT[:, :, 1] * g[:, 1:]).states
-    for refinement in range(REFINEMENTS + 1):
-        residual, small = _costate_residual(kappa, h, sources, found.flip(0))
-        if bool(small.all()):
-            return found.flip(0)
-        if refinement < REFINEMENTS:
-            found = found + affine_scan(BT, residual.flip(0)).states
-    found = found.flip(0).contiguous()
-    at = (~small).nonzero().squeeze(1)
-    found[:, :, at] = _costates_in_a_loop(kappa[:, at], h[at], sources[:, :, at])
-    warnings.warn(
-        f'execution="{name}" computed the derivatives of {len(at)} of {len(small)} columns step by step in a tile of '
-        f"{len(kappa)} steps: the residual of the scan stayed above roundoff. They mean the same and took longer.",
-        SequentialFallback,
-        stacklevel=2,
-    )
-    return found
-
-
-def _costate_residual(kappa: Tensor, h: Tensor, sources: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
-    """B(κ_n)ᵀ (λ_n + g_n) − λ_{n-1}, and in which columns it is below 12 log₂ 2T roundings.
-
-    A state of the scan is the end of at most 2 log₂ 2T applications of three roundings each; a residual compares two.
-    """
-    whole = sources.clone()
-    whole[:-1] += found[1:]
-    momenta = whole[:, 1] + h * whole[:, 0]
-    kicks = h * kappa * momenta
-    residual = torch.stack([whole[:, 0] - kicks, momenta], dim=1) - found
-    sizes = whole.abs().amax(0)
-    admitted = torch.stack([sizes[0] + kicks.abs().amax(0), sizes[1] + h * sizes[0]])
-    level = 12 * math.log2(2 * len(kappa)) * UNIT_ROUNDOFF[kappa.dtype] * admitted + torch.finfo(kappa.dtype).tiny
-    return residual, (residual.abs().amax(0) <= level).all(0)
-
-
-def _costates_in_a_loop(kappa: Tensor, h: Tensor, sources: Tensor) -> Tensor:
-    found = torch.empty_like(sources)
-    p, q = torch.zeros_like(h), torch.zeros_like(h)
-    for n in range(len(kappa) - 1, -1, -1):
-        p = p + sources[n, 0]
-        q = q + sources[n, 1] + h * p
-        p = p - h * kappa[n] * q
-        found[n, 0], found[n, 1] = p, q
-    return found

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from odernn import executions
 from odernn.cells.unicornn import UnICORNN
-from odernn.executions import parallel, torch_loop
+from odernn.executions import _costates, parallel, torch_loop
 from odernn.executions._scan import affine_scan
 from odernn.executions.parallel import SequentialFallback
 from odernn.recurrence import UNIT_ROUNDOFF, admitted_error
@@ -513,7 +513,7 @@ def test_a_wrong_scan_in_the_derivative_is_noticed_and_the_answer_is_that_of_the
     states = torch_loop.forward(**p)
     arguments = {**coefficients(p), "states": states, "grad_y": torch.ones_like(p["x"])}
     expected = torch_loop.backward(p["x"], **arguments)
-    monkeypatch.setattr(parallel, "affine_scan", lambda A, b: affine_scan(A * 1.5, b))
+    monkeypatch.setattr(_costates, "affine_scan", lambda A, b: affine_scan(A * 1.5, b))
     with pytest.warns(SequentialFallback, match="derivatives of 6 of 6 columns step by step"):
         found = parallel.backward(p["x"], **arguments)
     for name in NAMES:
@@ -546,7 +546,7 @@ def admitted_derivatives(
     steps k of |Φᵀ| times what step k adds, 12 log₂ 2T + 8 roundings of the costates and h |δκ| |q_k|.
     """
     d, u = in_double(p), UNIT_ROUNDOFF[p["x"].dtype]
-    steps, tile = len(d["x"]), min(len(d["x"]), parallel.BACKWARD_TILE)
+    steps, tile = len(d["x"]), min(len(d["x"]), _costates.BACKWARD_TILE)
     shape = d["x"].shape[1:]
     w, h, alpha = (d[name].expand(shape) for name in ("w", "step_size", "alpha"))
     y, z = torch.cat([d["y0"].unsqueeze(0), expected.y[:-1]]), expected.z
@@ -639,9 +639,9 @@ def test_the_admitted_derivatives_would_not_admit_a_recursion_with_the_old_costa
         B[:, 0, 0] = 1
         return B
 
-    monkeypatch.setattr(parallel, "_jacobians", planted)
-    monkeypatch.setattr(parallel, "_costate_residual", lambda *a: (torch.zeros(()), torch.ones(6, dtype=torch.bool)))
-    found = parallel._gradients(
+    monkeypatch.setattr(_costates, "_jacobians", planted)
+    monkeypatch.setattr(_costates, "_costate_residual", lambda *a: (torch.zeros(()), torch.ones(6, dtype=torch.bool)))
+    found = _costates.gradients(
         p["x"], parallel.Coefficients(*coefficients(p).values()), found_states.y, found_states.z, p["y0"],
         cotangent, (torch.zeros_like(p["y0"]), torch.zeros_like(p["z0"])),
     )  # fmt: skip
@@ -714,8 +714,8 @@ def test_costates_of_a_stiff_saddle_are_those_of_the_loop():
     sources = torch.zeros(steps, 2, 1)
     sources[-1, 0], sources[-1, 1] = math.exp(-rate) - 1, 1.0  # the contracting left eigenvector, thm-V (b)
     with pytest.warns(SequentialFallback, match="1 of 1 columns step by step"):
-        found = parallel._costates(kappa, h, sources)
-    assert torch.equal(found, parallel._costates_in_a_loop(kappa, h, sources))
+        found = _costates.costates(kappa, h, sources)
+    assert torch.equal(found, _costates.costates_in_a_loop(kappa, h, sources))
 
 
 # ---- lengths -------------------------------------------------------------------------------------------------------
