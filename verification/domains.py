@@ -43,7 +43,9 @@ class Budget:
     """How much is tried. ``full`` spending of it is what ``not-refuted`` refers to.
 
     ``ladders`` are (α, T, coarsest dt) of the free domain, each with ``refinements`` halvings after the first rung;
-    ``coarse`` are single rungs (α, dt, N) near dt = 1; ``beam_steps`` is the longest horizon that the beam searches.
+    ``coarse`` are single rungs (α, dt, N) near dt = 1; ``beam_steps`` is the longest horizon that the beam searches,
+    ``pontryagin_steps`` that of the costates, which start from ``pontryagin_starts`` controls at random beside those
+    found and are swept ``pontryagin_sweeps`` times.
     """
 
     name: str
@@ -55,6 +57,9 @@ class Budget:
     beam_steps: int
     detunings: tuple[float, ...]
     range_inputs: int
+    pontryagin_steps: int = 600
+    pontryagin_starts: int = 8
+    pontryagin_sweeps: int = 2
 
 
 _LADDERS = (
@@ -80,11 +85,13 @@ BUDGETS = {
     ),
     "standard": Budget(
         name="standard", free_layers=3, refinements=4, ladders=_MORE_LADDERS, coarse=_COARSE, beam_width=128,
-        beam_steps=4000, detunings=_MORE_DETUNINGS, range_inputs=96,
+        beam_steps=4000, detunings=_MORE_DETUNINGS, range_inputs=96, pontryagin_steps=2400, pontryagin_starts=32,
+        pontryagin_sweeps=8,
     ),
     "deep": Budget(
         name="deep", free_layers=3, refinements=6, ladders=(*_MORE_LADDERS, ("1/1000", "60", "1/10")), coarse=_COARSE,
         beam_width=512, beam_steps=20000, detunings=(*_MORE_DETUNINGS, 0.25, 1.5), range_inputs=256,
+        pontryagin_steps=9600, pontryagin_starts=128, pontryagin_sweeps=24,
     ),
 }  # fmt: skip
 WIDE = 16

@@ -6,18 +6,19 @@ Three kinds are searched and measured first: ``measure`` (a row's own network on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
 from odernn.published import row as published_row
 from verification import controls
-from verification.adversary import Found, beam, effective_steps, structured
+from verification.adversary import Found, beam, effective_steps, pontryagin, structured
 from verification.claim import QUANTITIES, Claim, Registry
-from verification.domains import BUDGETS, SearchPoint, point_from_plain
+from verification.domains import BUDGETS, Budget, SearchPoint, point_from_plain
 from verification.instance import Instance, to_plain
 from verification.measure import network
 from verification.measure.hidden_state import envelope, run_instance
@@ -29,7 +30,8 @@ SURPLUS = 1e-9
 other.
 """
 
-ADVERSARIES = {"structured": structured.search, "beam": beam.search}
+Search: TypeAlias = Callable[[System, SearchPoint, int, Budget], list[Found]]
+ADVERSARIES: dict[str, Search] = {"structured": structured.search, "beam": beam.search, "pontryagin": pontryagin.search}
 
 
 @dataclass(frozen=True)

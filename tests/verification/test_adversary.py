@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from odernn.bounds import sharp
-from verification.adversary import AMPLITUDE, Found, beam, chain, effective_steps, structured
+from verification.adversary import AMPLITUDE, Found, beam, chain, effective_steps, pontryagin, structured
 from verification.certify import balls
 from verification.claim import Registry
 from verification.domains import BUDGETS, SearchPoint
@@ -21,6 +21,8 @@ from verification.system import UNICORNN, System
 
 BUDGET = BUDGETS["smoke"]
 QUANTITIES = ("position", "momentum")
+NAMES = ("structured", "beam", "pontryagin")
+SEARCHES = (structured.search, beam.search, pontryagin.search)
 ROUNDINGS = 1e-12
 """Relative: 400 steps of some 5 roundings, amplified by at most 400 again."""
 
@@ -77,10 +79,19 @@ def test_the_beam_comes_near_the_supremum_without_knowing_it(where: SearchPoint)
     assert min(shares(beam.search, where, 2).values()) >= 0.9
 
 
+@pytest.mark.parametrize("where", POINTS, ids=IDS)
+def test_the_costates_find_the_supremum_from_random_controls_and_gain_on_what_they_are_given_in_deeper_layers(where):
+    assert min(shares(pontryagin.search, where, 1).values()) >= 0.999
+    others = [shares(each.search, where, 2) for each in (structured, beam)]
+    for quantity, share in shares(pontryagin.search, where, 2).items():
+        assert share >= max(other[quantity] for other in others) * (1 - 2 * structured.TIE)
+        assert share >= 0.95
+
+
 @pytest.mark.parametrize("where", [point("4", "9/10", 40), point("5", "19/20", 30), point("1", "99/100", 1)])
 def test_coarse_steps_do_not_carry_a_search_above_the_supremum(where: SearchPoint):
     for layer in (1, 2):
-        for search in (structured.search, beam.search):
+        for search in SEARCHES:
             shares(search, where, layer)
 
 
@@ -97,7 +108,7 @@ EULER = System(
 )
 
 
-@pytest.mark.parametrize("search", [structured.search, beam.search], ids=["structured", "beam"])
+@pytest.mark.parametrize("search", SEARCHES, ids=NAMES)
 def test_a_planted_explicit_euler_is_found_to_exceed_thm_s_and_the_balls_certify_it(search):
     where = point("10", "1/10", 100, layers=1)
     claim = dataclasses.replace(Registry().get("thm-S").claim, system=EULER)
@@ -128,12 +139,13 @@ def test_what_the_beam_reports_is_what_its_instance_does(layer: int):
             assert value <= replayed.max() * (1 + ROUNDINGS)
 
 
-@pytest.mark.parametrize("search", [structured.search, beam.search], ids=["structured", "beam"])
+@pytest.mark.parametrize("search", SEARCHES, ids=NAMES)
 def test_searches_are_deterministic_for_any_number_of_threads(search):
     for layer in (1, 2):
         results = []
         for threads in (1, 1, 2, 1):
             torch.set_num_threads(threads)
+            beam.search.cache_clear(), structured.search.cache_clear()
             results.append(search(UNICORNN, point("3", "1/10", 150), layer, BUDGET))
         assert all(result == results[0] for result in results[1:])
         assert [found.quantity for found in results[0]] == list(QUANTITIES)
@@ -166,7 +178,7 @@ def test_the_beam_keeps_to_its_horizon_and_counts_its_trajectories():
     assert 0 < few[0].evaluations < many[0].evaluations
 
 
-@pytest.mark.parametrize("search", [structured.search, beam.search], ids=["structured", "beam"])
+@pytest.mark.parametrize("search", SEARCHES, ids=NAMES)
 def test_a_system_that_leaves_the_numbers_is_reported_as_not_finite(search):
     def bursts(y, z, x, *, w, step_size, alpha):
         return y + step_size * z, z * torch.where(z.abs() > 0.5, torch.nan, 1.0) - step_size * torch.tanh(x)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from verification import jobs
-from verification.adversary import Found, beam, chain, structured
+from verification.adversary import Found, beam, chain, pontryagin, structured
 from verification.claim import QUANTITIES
 from verification.controls import CONTROL_POINTS, SOUNDNESS, float_optimum
 from verification.domains import BUDGETS, SearchPoint, point_to_plain
@@ -20,7 +20,7 @@ from verification.measure import network
 from verification.measure.hidden_state import run_instance
 from verification.system import UNICORNN, System
 
-ADVERSARIES = {"structured", "beam"}
+ADVERSARIES = {"structured", "beam", "pontryagin"}
 SHORT = tuple(replace(point, steps=60) for point in CONTROL_POINTS)
 POINT = SearchPoint("free", Fraction(3), (Fraction(1, 10), Fraction(1, 7)), 60, 4, 2, "made up")
 
@@ -64,7 +64,7 @@ def zero_inputs(quantities=QUANTITIES, name="beam"):
 
     def search(system, point, layer, budget):
         rest = chain(point, layer, 0.0, torch.zeros(point.steps, dtype=torch.float64), system.name)
-        real = {"beam": beam, "structured": structured}[name].search(system, point, layer, budget)
+        real = {"beam": beam, "structured": structured, "pontryagin": pontryagin}[name].search(system, point, layer, budget)
         return [replace(found, instance=rest) if found.quantity in quantities else found for found in real]
 
     return search
@@ -203,7 +203,7 @@ def test_a_search_leaves_one_replayable_run_of_every_adversary_for_both_quantiti
     assert {(each["adversary"], each["quantity"]) for each in entries} == {
         (name, quantity) for name in ADVERSARIES for quantity in QUANTITIES
     }
-    assert len(entries) == 4 and set(result.arrays) == set("0123")
+    assert len(entries) == 6 and set(result.arrays) == set("012345")
     for number, entry in enumerate(entries):
         instance = from_plain(entry["instance"])
         assert (instance.alpha, instance.steps, instance.hidden_size) == (3, 60, 4)
@@ -242,7 +242,7 @@ def test_the_evaluations_are_the_trajectories_that_were_run():
     entries = jobs.perform(spec_of("search", point), 0, (), None).data["found"]
     expected = {
         each.adversary: each.evaluations
-        for search in (structured.search, beam.search)
+        for search in (structured.search, beam.search, pontryagin.search)
         for each in search(UNICORNN, point, 1, BUDGETS["smoke"])
     }
     assert {each["adversary"]: each["evaluations"] for each in entries} == expected
@@ -308,7 +308,7 @@ def test_a_job_of_an_unknown_kind_or_system_says_so():
 
 
 def test_a_system_whose_arithmetics_contradict_each_other_fails_its_control() -> None:
-    """The exact step sees a 64th of the drive: both adversaries reach 64 times the "optimum", and nothing is sound."""
+    """The exact step sees a 64th of the drive: all adversaries reach 64 times the "optimum", and nothing is sound."""
 
     def weaker(y, z, x, w, h, alpha, tanh):
         return UNICORNN.exact_step(y, z, x, w, h, alpha, lambda s: tanh(s) / 64)

@@ -7,6 +7,7 @@ below, so that a layer that is not excited yet still draws the beam on. Knows no
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import torch
 
@@ -20,6 +21,7 @@ HOLDS_PER_HALF_PERIOD = 6
 LOWER_LAYER_SHARE = 1e-3
 
 
+@lru_cache(maxsize=8)  # pontryagin starts from what this finds
 def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> list[Found]:
     """The best instance for each quantity at ``layer`` over the recurrent weights tried; [] beyond the budget's
     horizon.

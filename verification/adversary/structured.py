@@ -8,6 +8,7 @@ resonance and nonzero w, and look for what linear theory would have missed. All 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import torch
 
@@ -24,9 +25,10 @@ others) is kept.
 """
 
 
+@lru_cache(maxsize=8)  # pontryagin starts from what this finds
 def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> list[Found]:
     """The best instance for each quantity at ``layer`` (from 1), over all waves × recurrent weights."""
-    waves = torch.cat([_matched(system, point, layer), _waves(point, budget, layer)], dim=1)
+    waves = torch.cat([matched(system, point, layer), _waves(point, budget, layer)], dim=1)
     w = torch.tensor(RECURRENT_WEIGHTS, dtype=torch.float64).repeat_interleave(waves.shape[1])
     inputs = waves.repeat(1, len(RECURRENT_WEIGHTS))
     below = inputs
@@ -49,7 +51,7 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> li
     return found
 
 
-def _matched(system: System, point: SearchPoint, layer: int) -> torch.Tensor:
+def matched(system: System, point: SearchPoint, layer: int) -> torch.Tensor:
     """(time, 2): −A sgn of the response of y and of z to a kick of size KICK at w = 0, the last step first."""
     drive = torch.zeros(point.steps, 1, 1, dtype=torch.float64)
     drive[0] = KICK

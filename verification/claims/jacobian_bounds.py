@@ -11,6 +11,7 @@ With κ = 0 in two layers |∂z^2_n/∂y^1_k| = h|V|(n − k + 1) ≥ σ̂|V|T e
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,7 +35,18 @@ from verification.claims.step_norms import exponential_case
 from verification.domains import Budget, printed_name
 from verification.measure import exact_network, exact_network_again
 from verification.measure.exact_network import Shape
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rational
+from verification.question import (
+    Attempt,
+    Case,
+    Check,
+    Hypothesis,
+    Opinion,
+    Parameters,
+    Question,
+    numbers,
+    rational,
+    rationals,
+)
 
 CHAIN_PREMISES = (
     Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
@@ -124,6 +136,35 @@ def _hyperbolic() -> Iterator[Parameters]:
         yield _at_rest(Fraction(1), dt, int(horizon / dt), [Fraction(-1 - W)])
 
 
+_SWITCHED = ((4, -3, 10), (1, 8, 4), (4, 12, 10))
+"""(α, w, 1/dt) of products that a periodic input makes grow."""
+_HARD = 6
+"""|A| of a saturated step: σ′ = 2.5e-5."""
+
+
+def _resonant() -> Iterator[Parameters]:
+    """One neuron under the fastest word in B(α + w), B(α) that the search knows, for T = 5 and 10.   thm-J (b)
+
+    x_n = −w y_{n−1} makes pre-activation 0, in thousandths; a saturated step pushes back.
+    """
+    from verification.adversary import words
+
+    for alpha, w, fineness in _SWITCHED:
+        h = 0.5 / fineness
+        word = words.search(alpha + min(w, 0), alpha + max(w, 0), h)
+        is_driven = [(letter == 0) == (w < 0) for letter in word.letters]
+        for horizon in (5, 10):
+            y = z = 0.0
+            u: list[Fraction] = []
+            for n in range(horizon * fineness):
+                pushed = _HARD if y >= 0 else -_HARD
+                u.append(Fraction(round(1000 * (-w * y + (0 if is_driven[n % len(is_driven)] else pushed))), 1000))
+                z -= h * (math.tanh(w * y + float(u[-1])) + alpha * y)
+                y += h * z
+            at = _at_rest(Fraction(alpha), Fraction(1, fineness), len(u) - 1, [Fraction(w)])
+            yield {**at, "V": "1", "u": rationals(u)}
+
+
 # --- dt → 0
 
 
@@ -201,7 +242,8 @@ def same_layer_case(factor: Fraction = Fraction(1)) -> Case:
 
     def ask(budget: Budget, seed: int) -> Attempt:
         step = exponential_case().ask(budget, seed)
-        seen = first_violation((finite(norms),), (*_hyperbolic(), short), "networks at rest with c = 0, T = 1/10 to 40")
+        points = (*_hyperbolic(), *_resonant(), short)
+        seen = first_violation((finite(norms),), points, "c = 0: networks at rest, T = 1/10 to 40, and driven by words")
         proof = f"n − k factors, each: {step.proof}" if step.proof and factor >= 1 and not seen.candidates else ""
         return Attempt(
             proof or seen.tried, seen.evaluations + step.evaluations, seen.log_measured, seen.log_claimed,

@@ -8,6 +8,7 @@ every factor B(α + w σ′) is rational, and a slope of 1 is pre-activation 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -34,9 +35,6 @@ from verification.question import (
 )
 
 BITS = 256
-ROTATING = Fraction(1, 9)
-"""Slope of the nearly saturated steps that turn the row e_y B_n ⋯ B_j until it can be tuned."""
-MOST_TURNS = 200
 
 
 def contracting_eigenvalue(alpha: Fraction, w: Fraction, h: Fraction) -> Fraction | None:
@@ -51,21 +49,10 @@ def contracting_eigenvalue(alpha: Fraction, w: Fraction, h: Fraction) -> Fractio
 
 def tuned_tail(alpha: Fraction, w: Fraction, h: Fraction) -> list[Fraction]:
     """Slopes of the last steps, in order of time, after which e_y B_n ⋯ B_j is a left eigenvector for λ; [] if none."""
+    from verification.adversary.decay import tail_to
+
     eigenvalue = contracting_eigenvalue(alpha, w, h)
-    if eigenvalue is None:
-        return []
-    ratio = (eigenvalue - 1) / h  # p_y/p_z
-    p, q = Fraction(1), Fraction(0)
-    backwards: list[Fraction] = []
-    for _ in range(MOST_TURNS):
-        q_next = q + h * p
-        slope = ((p / q_next - ratio) / h - alpha) / w  # then p_y = p − h κ q_next is ratio times q_next
-        if 0 < slope <= 1:
-            return [slope, *backwards[::-1]]
-        q = q_next
-        p = p - h * (alpha + w * ROTATING) * q
-        backwards.append(ROTATING)
-    return []
+    return [] if eigenvalue is None else tail_to(alpha, w, h, (eigenvalue - 1) / h)
 
 
 def row_by_row(alpha: Fraction, w: Fraction, h: Fraction, slopes: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
@@ -91,6 +78,8 @@ def decay_case(alpha: Fraction, w: Fraction, dt: Fraction, *, domain: str) -> Ca
     """Is there an input whose contributions to dE/dw decay like λ^{n−k}?"""
 
     def ask(_: Budget, __: int) -> Attempt:
+        from verification.adversary.decay import MOST_TURNS
+
         h = dt / 2
         tail = tuned_tail(alpha, w, h)
         network = f"one neuron, α = {alpha}, w = {w}, V = 1, c = 0, dt = {dt}"
@@ -113,9 +102,63 @@ def decay_case(alpha: Fraction, w: Fraction, dt: Fraction, *, domain: str) -> Ca
     return Case(domain, "|∂E_k/∂w|", ask, decay_check, reading="limit")
 
 
+SEARCH = {"smoke": (2, 8, 12), "standard": (4, 16, 24), "deep": (8, 32, 40)}
+"""Restarts, population and generations of the search over w."""
+STIFFEST = 2.25
+"""The control's w may fall to −STIFFEST α: W = 1.25 α, and α ≤ W (3 + h²W/2)/(1 + h²W/2), as thm-J (c) asks."""
+
+
+def resonant_decay_case(alpha: Fraction, dt: Fraction, *, domain: str) -> Case:
+    """The same over all −α < w < 0, where no single B(α + w σ′) contracts but words in them do.   thm-J (b), (d)
+
+    CMA-ES over w with a beam over slopes finds where products grow fastest; there the fastest periodic word is made
+    rational, and the last steps turn e_y onto its contracting left eigenvector.
+    """
+    h = dt / 2
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        from verification.adversary import decay, evolution, words
+
+        restarts, population, generations = SEARCH[budget.name]
+        growth = evolution.Growth(float(alpha), float(h), steps=120, hold=4)
+
+        def over(search: Callable[..., Any], *range_of_w: float) -> Any:
+            return search(
+                growth, *range_of_w, restarts=restarts, population=population, generations=generations, seed=seed
+            )
+
+        rate, near, count = over(evolution.fastest_growth, -float(alpha), 0.0)
+        share = min(
+            over(evolution.growth_control, -STIFFEST * float(alpha)),
+            evolution.position_control(seed=seed),
+            words.control(),
+        )
+        found = decay.along(alpha, h, near)
+        return Attempt(
+            tried=f"one neuron, α = {alpha}, V = 1, c = 0, dt = {dt}: CMA-ES over w with a beam over slopes (rate "
+            f"{rate:.4g} a step at w = {near:.4g}), then words at w = {found.w}",
+            evaluations=count + found.evaluations,
+            log_measured=found.log_factor,
+            log_claimed=0.0,
+            found=found.text,
+            claimed="no exponential decay in n − k",
+            candidates=tuple(
+                {"dt": str(dt), "target": "1", "kick": str(KICK), **parameters} for parameters in found.parameters
+            ),
+            control=share,
+        )
+
+    return Case(domain, "|∂E_k/∂w|", ask, decay_check, reading="limit", is_search=True)
+
+
+def _word(parameters: Parameters) -> list[Fraction]:
+    """Slopes of one period between the kick and the tail; pre-activation 0 throughout if none is given."""
+    return numbers(parameters, "word") if "word" in parameters else [Fraction(1)]
+
+
 def _slopes(parameters: Parameters) -> list[Fraction]:
-    steps, tail = int(number(parameters, "steps")), numbers(parameters, "tail")
-    return [number(parameters, "kick"), *[Fraction(1)] * (steps - 1 - len(tail)), *tail]
+    steps, tail, word = int(number(parameters, "steps")), numbers(parameters, "tail"), _word(parameters)
+    return [number(parameters, "kick"), *word * ((steps - 1 - len(tail)) // len(word)), *tail]
 
 
 def _ball_contributions(parameters: Parameters, ks: tuple[int, int]) -> list[arb]:
@@ -140,6 +183,7 @@ def _ball_contributions(parameters: Parameters, ks: tuple[int, int]) -> list[arb
 
 def _interval_contributions(parameters: Parameters, ks: tuple[int, int]) -> list[Any]:
     """The same in mpmath intervals, backward."""
+
     def exact(value: Fraction) -> Any:
         return iv.mpf(value.numerator) / value.denominator
 
@@ -161,20 +205,22 @@ def _interval_contributions(parameters: Parameters, ks: tuple[int, int]) -> list
 
 
 def decay_check(parameters: Parameters) -> Check:
-    """The contributions of two early steps against λ^{n−k}; and, over Q, the eigenvector that carries it to all n."""
+    """The contributions of two early steps against λ^{n−k}; and, over Q, the eigenvector that carries it to all n.
+
+    Both steps have the same place in the period of the word, of r steps. y_{k−1}: |.| ≤ k h/r_α (thm-S), and if the
+    word is pre-activation 0, on an orbit of B(α) from the kick of step 1, |.| ≤ h/r_α; |y_n − ȳ| ≤ n h/r_α + |ȳ|.
+    """
     alpha, w, dt = (number(parameters, name) for name in ("alpha", "w", "dt"))
-    steps, tail, h = int(number(parameters, "steps")), numbers(parameters, "tail"), dt / 2
-    eigenvalue = contracting_eigenvalue(alpha, w, h)
-    turn = row_by_row(alpha, w, h, tail)[-1] if tail else (Fraction(1), Fraction(0))
-    # y_{k−1}: |.| ≤ h/r, from the kick of step 1 on an orbit of B(α);   |y_n − ȳ| ≤ n h/r + |ȳ|   (thm-S)
-    early, late = 1 + steps // 16, steps // 2
-    free = len(tail)
-    is_eigen = eigenvalue is not None and (
-        turn[0] * (1 - h * h * (alpha + w)) - turn[1] * h * (alpha + w) == eigenvalue * turn[0]
-        and turn[0] * h + turn[1] == eigenvalue * turn[1]
-    )
-    rate = Fraction(1, 2) if eigenvalue is None else (1 + eigenvalue) / 2  # halfway between λ and no decay
-    allowed = rate ** (late - early)
+    steps, tail, word, h = int(number(parameters, "steps")), numbers(parameters, "tail"), _word(parameters), dt / 2
+    rows = [(Fraction(1), Fraction(0)), *row_by_row(alpha, w, h, [*word, *tail])]
+    turn, carried = rows[len(tail)], rows[-1]
+    eigenvalue = carried[1] / turn[1] if turn[1] else Fraction(0)
+    is_eigen = carried[0] == eigenvalue * turn[0] and 0 < abs(eigenvalue) < 1
+    early = 1 + steps // 16
+    apart = (steps // 2 - early) // (2 * len(word))  # pairs of periods between the two steps
+    late = early + 2 * apart * len(word)
+    allowed = (abs(eigenvalue) if is_eigen else Fraction(1, 2)) ** apart  # half the decay, in the logarithm
+    whole = (steps - 1 - len(tail)) % len(word) == 0
     with flint.ctx.workprec(BITS):
         first = _ball_contributions(parameters, (early, late))
         opinion = Opinion(
@@ -190,24 +236,34 @@ def decay_check(parameters: Parameters) -> Check:
         other = Opinion("mpmath", bool((share * second[1] - second[0]).a > 0), shown)
     finally:
         iv.prec = before
-    limit = ""
-    if is_eigen:
-        limit = (
-            f"thm-V (b): over Q, e_y B_n ⋯ B_j = ({turn[0] / turn[1]}, 1) q for the {free} last steps is a left "
-            f"eigenvector of B(α + w) for λ = {eigenvalue}, and every earlier pre-activation after step 1 is 0: for "
-            f"all n and 2 ≤ k ≤ n − {free} the factor of y_{{k−1}}, which is bounded, is const · λ^(n−k); for every h "
-            "the rate is 2 asinh(h √(|w| − α)/2)"
-        )
+    slopes = _slopes(parameters)
     return Check(
         opinions=(opinion, other),
         premises=(
             Hypothesis("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
             Hypothesis("α > 0, so that y_{k−1} is bounded", str(alpha), alpha > 0 and alpha * h * h < 4),
-            Hypothesis("slopes in (0, 1]", str(min(_slopes(parameters))), all(0 < s <= 1 for s in _slopes(parameters))),
+            Hypothesis("slopes in (0, 1]", str(min(slopes)), all(0 < s <= 1 for s in slopes)),
             Hypothesis("early k ≪ n", str(Fraction(steps, 10) - early), 10 * early <= steps),
+            Hypothesis("whole periods between the kick and the tail", str(len(word)), whole and apart > 0),
         ),
-        limit=limit,
+        limit=_decay_limit(turn, eigenvalue, len(tail), word) if is_eigen and whole else "",
         words=f"α = {alpha}, w = {w}, dt = {dt}, n = {steps}: |∂E_k/∂w| is {opinion.text}",
+    )
+
+
+def _decay_limit(turn: tuple[Fraction, Fraction], eigenvalue: Fraction, free: int, word: list[Fraction]) -> str:
+    if word == [1]:
+        return (
+            f"thm-V (b): over Q, e_y B_n ⋯ B_j = ({turn[0] / turn[1]}, 1) q for the {free} last steps is a left "
+            f"eigenvector of B(α + w) for λ = {eigenvalue}, and every earlier pre-activation after step 1 is 0: for "
+            f"all n and 2 ≤ k ≤ n − {free} the factor of y_{{k−1}}, which is bounded, is const · λ^(n−k); for every h "
+            "the rate is 2 asinh(h √(|w| − α)/2)"
+        )
+    return (
+        f"as in thm-V (b), with a word for B(α + w), thm-J (b): over Q, e_y B_n ⋯ B_j of the {free} last steps is a "
+        f"left eigenvector for λ = {eigenvalue} of the product over {len(word)} steps that all earlier steps but the "
+        f"first repeat; for all n that are 1 + {free} plus whole periods, and k a period less, the factor of y_{{k−1}} "
+        f"is smaller by |λ|, and |y_{{k−1}}|, |y_n| ≤ n h/r (thm-S): |∂E_k/∂w| ≤ const · n² |λ|^((n−k)/{len(word)})"
     )
 
 
@@ -438,7 +494,7 @@ QUESTIONS = (
         semantics="real",
         cases=(
             decay_case(ALPHA, W, DT, domain="dt fixed, n → ∞, w < −α"),
-            decay_case(ALPHA, Fraction(-1, 2), DT, domain="dt fixed, n → ∞, −α < w < 0"),
+            resonant_decay_case(ALPHA, DT, domain="dt fixed, n → ∞, −α < w < 0"),
         ),
     ),
     Question(
