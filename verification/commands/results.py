@@ -34,6 +34,7 @@ def latest(store: Store) -> Results:
         budget=str(settings.get("budget", "")),
         seed=int(settings.get("seed", 0)),
         sources=_sources(store, done),
+        shares=_shares(store, done),
         claims_dirs=tuple(settings.get("claims_dirs", ())),
         judged=len(done),
         planned=len(keys),
@@ -46,6 +47,17 @@ def _sources(store: Store, keys: Sequence[str]) -> tuple[str, ...]:
     measured = {each for key in keys for each in store.spec(key).get("needs", {}).get("data", ())}
     found = {str(store.data(key).get("source", "")) for key in store.has(measured)}
     return tuple(sorted(found - {""}))
+
+
+def _shares(store: Store, keys: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """(adversary, the smallest share of the known optimum that it reached in the controls of the judged cells)."""
+    needed = {each for key in keys for each in store.spec(key).get("needs", {}).get("control", ())}
+    found: dict[str, float] = {}
+    for key in sorted(store.has(needed)):
+        for report in store.data(key)["reports"]:
+            for adversary, share in report["shares"].items():
+                found[adversary] = min(share, found.get(adversary, share))
+    return tuple(sorted(found.items()))
 
 
 def chosen(judgements: Sequence[Judgement], claims: Sequence[str]) -> list[Judgement]:

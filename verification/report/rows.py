@@ -37,6 +37,7 @@ class Facts:
     seed: int
     sources: tuple[str, ...] = ()
     claims_dirs: tuple[str, ...] = ()
+    shares: tuple[tuple[str, float], ...] = ()
     judged: int = 0
     planned: int = 0
 
@@ -185,7 +186,7 @@ def caption(judgements: Sequence[Judgement], facts: Facts) -> tuple[str, ...]:
         networks = "networks of Table 6 untrained, initialised as in the paper"
         sources = "; ".join(facts.sources)
         lines.append(f"On data: {sources}; {networks}. In range: the same, worst input found in [0, 1].")
-    if not all(map(is_question, judgements)) and (tried := _tried(facts.budget)):
+    if not all(map(is_question, judgements)) and (tried := _tried(facts)):
         lines.append(tried)
     lines.append(
         "bound, exact: at n = N, where refuted at the violated n. on data, in range, worst found: largest over "
@@ -197,14 +198,17 @@ def caption(judgements: Sequence[Judgement], facts: Facts) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _tried(budget_name: str) -> str:
-    budget = BUDGETS.get(budget_name)
+def _tried(facts: Facts) -> str:
+    budget = BUDGETS.get(facts.budget)
     if budget is None:
         return ""
+    shares = ", ".join(f"{adversary} {share:.3f}" for adversary, share in facts.shares)
+    least = f"; the least of each adversary: {shares}" if shares else ""
     return (
         f"Tried: {len(free_points(budget))} points (α, dt, N) of the free domain and the {len(printed_rows())} "
-        f"networks of Table 6, in every layer, with structured inputs and, for N ≤ {budget.beam_steps}, a beam of "
-        f"width {budget.beam_width}. Power control: worst found / optimum of a problem whose optimum is known."
+        f"networks of Table 6, in every layer, with structured inputs, for N ≤ {budget.beam_steps} a beam of width "
+        f"{budget.beam_width}, and for N ≤ {budget.pontryagin_steps} Pontryagin's principle. Power control: worst "
+        f"found / optimum of a problem whose optimum is known{least}."
     )
 
 
