@@ -1,13 +1,19 @@
-"""Home of the CUDA execution of a fused recurrence. This version ships no kernel.
+"""The CUDA execution of the fused recurrences: the contract of ``odernn.recurrence`` on a GPU, through PyCUDA.
 
-What will live here: `execution.py` (the contract of `odernn.recurrence` on a GPU), `module.py` (compile,
-cache, context, streams), `kernels/*.cu` and an emulator that runs the same sources without a GPU.
+    execution.py     forward, inverse, backward, outputs of (U); trajectories for the search of counterexamples
+    orthogonal.py    scoRNN with its matrix on the chip
+    module.py        kernels on a device: modules, contexts, streams, launches
+    build.py         cubins, ahead of time or on first use
+    kernels/         the sources
+    emulator/        the same sources on a CPU, for tests
 
-`cuda` is a namespace package shared with NVIDIA's own packages (`cuda.bindings`, `cuda.core`): the folder
-`cuda/` must never hold an `__init__.py`, which would hide theirs. Importing this package imports nothing.
+`cuda` is a namespace package shared with NVIDIA's own packages (`cuda.bindings`, `cuda.core`): the folder `cuda/` must
+never hold an `__init__.py`, which would hide theirs. Importing this package imports neither torch nor PyCUDA.
 """
 
 
 def available() -> str | None:
-    """Why no CUDA execution can run, in one clause; `None` would mean that one can. Never raises."""
-    return "this version of odernn ships no CUDA kernels"
+    """Why no kernel can run on a device here, in one clause, or ``None`` if one can. Never raises."""
+    from cuda.odernn_kernels import module
+
+    return module.unavailable_because()

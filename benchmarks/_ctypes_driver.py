@@ -1,0 +1,71 @@
+"""A launcher over the driver's C interface, for measurements where there is no PyCUDA. The library does not use it.
+
+It launches on torch's own stream, which PyCUDA cannot name; the times of kernels are the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import torch
+
+from cuda.odernn_kernels import build
+from cuda.odernn_kernels.module import Kernel, LaunchError, packed
+
+_BUFFER_POINTER, _BUFFER_SIZE = ctypes.c_void_p(1), ctypes.c_void_p(2)
+_MAX_DYNAMIC_SHARED = 8
+
+
+class CtypesDevice:
+    """One device through `libcuda.so.1`; as ``module.Device``, to be used with ``module.using``."""
+
+    def __init__(self, index: int = 0) -> None:
+        self._driver = ctypes.CDLL("libcuda.so.1")
+        self.index = index
+        major, minor = torch.cuda.get_device_capability(index)
+        self.arch = f"sm_{major}{minor}"
+        self._context, device = ctypes.c_void_p(), ctypes.c_int()
+        self._call("cuInit", 0)
+        self._call("cuDeviceGet", ctypes.byref(device), index)
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
+        self._modules: dict[str, ctypes.c_void_p] = {}
+        self._functions: dict[str, ctypes.c_void_p] = {}
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self._driver, name)(*arguments)
+        if status != 0:
+            text = ctypes.c_char_p()
+            self._driver.cuGetErrorString(status, ctypes.byref(text))
+            raise LaunchError(f"{name}: {(text.value or b'?').decode()} ({status})")
+
+    def _function(self, kernel: Kernel, shared: int) -> ctypes.c_void_p:
+        if kernel.name not in self._functions:
+            if kernel.unit not in self._modules:
+                module = ctypes.c_void_p()
+                self._call("cuModuleLoadData", ctypes.byref(module), build.cubin(kernel.unit, self.arch))
+                self._modules[kernel.unit] = module
+            function = ctypes.c_void_p()
+            self._call("cuModuleGetFunction", ctypes.byref(function), self._modules[kernel.unit], kernel.name.encode())
+            self._functions[kernel.name] = function
+        if shared > 48 * 1024:
+            self._call("cuFuncSetAttribute", self._functions[kernel.name], _MAX_DYNAMIC_SHARED, shared)
+        return self._functions[kernel.name]
+
+    def launch(
+        self, kernel: Kernel, grid: int, arguments: tuple[int | float, ...], *, threads: int, shared: int
+    ) -> None:
+        """Enqueue on torch's current stream. Raises LaunchError."""
+        self._call("cuCtxPushCurrent_v2", self._context)
+        try:
+            block = packed(arguments)
+            size = ctypes.c_size_t(len(block))
+            extra = (ctypes.c_void_p * 5)(
+                _BUFFER_POINTER, ctypes.cast(ctypes.c_char_p(block), ctypes.c_void_p), _BUFFER_SIZE,
+                ctypes.cast(ctypes.byref(size), ctypes.c_void_p), None,
+            )  # fmt: skip
+            stream = ctypes.c_void_p(torch.cuda.current_stream(self.index).cuda_stream)
+            function = self._function(kernel, shared)
+            self._call("cuLaunchKernel", function, grid, 1, 1, threads, 1, 1, shared, stream, None, extra)
+        finally:
+            self._call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))

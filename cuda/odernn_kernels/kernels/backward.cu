@@ -1,0 +1,196 @@
+// Backward in time: costates and gradients, one thread a column. Two ways to know the states:
+//
+//     stored      y is at hand, and z_{n-1} = z_n + h (s_n + alpha y_{n-1}) is a plain sum from the last z: nothing is
+//                 fed back, so tanh leaves the critical path and no rounding is amplified
+//     reversible  y and z are rebuilt from the last state, checked against checkpoints and taken from them
+#include "recurrence.cuh"
+
+namespace odernn {
+
+template <typename T>
+struct Stored {
+  Problem<T> problem;
+  const T* y0;
+  const T* y;             // (steps, batch, hidden)
+  const T* z_last;        // (batch, hidden), the state after each sample's own last step
+  const T* grad_y;        // a row of (batch, hidden) every grad_y_row elements: 0 for one row that serves all steps
+  const T* grad_z;        // the same; only where rows of z have a gradient
+  const T* grad_y_last;   // (batch, hidden)
+  const T* grad_z_last;
+  Gradients<T> out;
+  long long grad_y_row, grad_z_row;
+};
+
+// Rows [base, base + ROWS) of an array with a row of `row` elements, those below `length`; none if base < 0.
+template <typename T>
+__device__ __forceinline__ void fetch_rows(T (*cell)[LANES], const T* rows, long long row, long long index, int base,
+                                           int length) {
+  const T* from = rows + base * row + index;
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r, from += row)
+    copy_async(&cell[r][threadIdx.x], from, base >= 0 && base + r < length);
+}
+
+template <typename T, bool WITH_Z>
+__device__ __forceinline__ void stored(const Stored<T>& a) {
+  const int lane = threadIdx.x;
+  const long long index = static_cast<long long>(blockIdx.x) * LANES + lane;
+  if (index >= a.problem.batch * a.problem.hidden) return;
+  Ring<T>* ring = shared_memory<Ring<T>>();
+  Ring<T>&x = ring[0], &before = ring[1], &grad_y = ring[2], &grad_z = ring[WITH_Z ? 3 : 2];
+  const Column<T> c = column_of(a.problem, index);
+  zero_rows(a.out.x, c, c.length);
+  Adjoint<T> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
+  T z = a.z_last[index];
+
+  int asked = (c.length - 1) / ROWS * ROWS;  // groups are aligned, so only the first of them can be short
+  auto fetch = [&](int stage) {
+    fetch_rows(x.cell[stage], a.problem.x, c.width, index, asked, c.length);
+    fetch_rows(grad_y.cell[stage], a.grad_y, a.grad_y_row, index, asked, c.length);
+    if (WITH_Z) fetch_rows(grad_z.cell[stage], a.grad_z, a.grad_z_row, index, asked, c.length);
+    const T* from = a.y + (asked - 1LL) * c.width + index;
+    if (asked == 0) from = a.y0 + index;  // y_0 is no row of y
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      copy_async(&before.cell[stage][r][lane], from, asked >= 0 && asked + r < c.length);
+      from = asked + r == 0 ? a.y + index : from + c.width;
+    }
+    asked -= ROWS;
+    commit_copies();
+  };
+  int stage = 0;
+  auto retreat = [&](int base, int r) {
+    const T y_before = before.cell[stage][r][lane];
+    const T s = hyperbolic_tangent(fused(c.w, y_before, x.cell[stage][r][lane]));
+    a.out.x[(base + r) * c.width + index] =
+        adjoint.step(c, s, y_before, z, grad_y.cell[stage][r][lane], WITH_Z ? grad_z.cell[stage][r][lane] : T(0));
+    z = fused(c.h, fused(c.alpha, y_before, s), z);
+  };
+
+  for (int s = 0; s < STAGES - 1; ++s) fetch(s);
+  int base = asked + (STAGES - 1) * ROWS;
+  if (c.length % ROWS != 0) {
+    await_copies<STAGES - 2>();
+    fetch(STAGES - 1);
+    for (int r = c.length - base - 1; r >= 0; --r) retreat(base, r);
+    adjoint.close();
+    stage = 1;
+    base -= ROWS;
+  }
+  for (; base >= 0 && c.length > 0; base -= ROWS) {
+    await_copies<STAGES - 2>();
+    fetch((stage + STAGES - 1) % STAGES);
+#pragma unroll
+    for (int r = ROWS - 1; r >= 0; --r) retreat(base, r);
+    adjoint.close();
+    stage = (stage + 1) % STAGES;
+  }
+  await_copies<0>();
+  a.out.store(c, adjoint);
+}
+
+template <typename T>
+struct Reversible {
+  Problem<T> problem;
+  const T* y0;
+  const T* z0;
+  const T* y_last;
+  const T* z_last;
+  const T* checkpoints;    // as Forward wrote them
+  const T* grad_y;
+  const T* grad_y_last;
+  const T* grad_z_last;
+  Gradients<T> out;
+  T* residual;             // (batch, hidden): max |rebuilt - kept| over y and z at all checkpoints and at step 0
+  long long grad_y_row, count, every;
+};
+
+template <typename T>
+__device__ __forceinline__ void reversible(const Reversible<T>& a) {
+  const int lane = threadIdx.x;
+  const long long index = static_cast<long long>(blockIdx.x) * LANES + lane;
+  if (index >= a.problem.batch * a.problem.hidden) return;
+  Ring<T>* ring = shared_memory<Ring<T>>();
+  Ring<T>&x = ring[0], &grad_y = ring[1];
+  const Column<T> c = column_of(a.problem, index);
+  zero_rows(a.out.x, c, c.length);
+  Adjoint<T> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
+  T y = a.y_last[index], z = a.z_last[index], residual = 0;
+
+  int asked = (c.length - 1) / ROWS * ROWS;
+  auto fetch = [&](int stage) {
+    fetch_rows(x.cell[stage], a.problem.x, c.width, index, asked, c.length);
+    fetch_rows(grad_y.cell[stage], a.grad_y, a.grad_y_row, index, asked, c.length);
+    asked -= ROWS;
+    commit_copies();
+  };
+  auto meet = [&](T known_y, T known_z) {
+    const T off_y = magnitude(plus(y, -known_y)), off_z = magnitude(plus(z, -known_z));
+    if (!(off_y <= residual)) residual = off_y;  // not fmax: a NaN is kept
+    if (!(off_z <= residual)) residual = off_z;
+    y = known_y;
+    z = known_z;
+  };
+  // The newest checkpoint before the end, and its number.
+  long long kept = c.length > 0 ? (c.length - 1) / a.every : 0, due = kept * a.every;
+  int stage = 0;
+  auto retreat = [&](int base, int r) {
+    const T y_before = fused(-c.h, z, y);
+    const T s = hyperbolic_tangent(fused(c.w, y_before, x.cell[stage][r][lane]));
+    a.out.x[(base + r) * c.width + index] = adjoint.step(c, s, y_before, z, grad_y.cell[stage][r][lane], T(0));
+    y = y_before;
+    z = fused(c.h, fused(c.alpha, y_before, s), z);
+  };
+  auto finish = [&](int base) {
+    adjoint.close();
+    if (base == due && kept > 0) {
+      --kept;
+      due -= a.every;
+      meet(a.checkpoints[kept * c.width + index], a.checkpoints[(a.count + kept) * c.width + index]);
+    }
+  };
+
+  for (int s = 0; s < STAGES - 1; ++s) fetch(s);
+  int base = asked + (STAGES - 1) * ROWS;
+  if (c.length % ROWS != 0) {
+    await_copies<STAGES - 2>();
+    fetch(STAGES - 1);
+    for (int r = c.length - base - 1; r >= 0; --r) retreat(base, r);
+    finish(base);
+    stage = 1;
+    base -= ROWS;
+  }
+  for (; base >= 0 && c.length > 0; base -= ROWS) {
+    await_copies<STAGES - 2>();
+    fetch((stage + STAGES - 1) % STAGES);
+#pragma unroll
+    for (int r = ROWS - 1; r >= 0; --r) retreat(base, r);
+    finish(base);
+    stage = (stage + 1) % STAGES;
+  }
+  await_copies<0>();
+  meet(a.y0[index], a.z0[index]);
+  a.residual[index] = residual;
+  a.out.store(c, adjoint);
+}
+
+}  // namespace odernn
+
+extern "C" __global__ void __launch_bounds__(32, 1) stored_f32(odernn::Stored<float> a) {
+  odernn::stored<float, false>(a);
+}
+extern "C" __global__ void __launch_bounds__(32, 1) stored_f64(odernn::Stored<double> a) {
+  odernn::stored<double, false>(a);
+}
+extern "C" __global__ void __launch_bounds__(32, 1) stored_states_f32(odernn::Stored<float> a) {
+  odernn::stored<float, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(32, 1) stored_states_f64(odernn::Stored<double> a) {
+  odernn::stored<double, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(32, 1) reversible_f32(odernn::Reversible<float> a) {
+  odernn::reversible(a);
+}
+extern "C" __global__ void __launch_bounds__(32, 1) reversible_f64(odernn::Reversible<double> a) {
+  odernn::reversible(a);
+}

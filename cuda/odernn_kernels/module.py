@@ -1,0 +1,248 @@
+"""Kernels on a device: which there are, their machine code, and launches that respect torch's streams.
+
+What PyCUDA asks for and its documentation does not say:
+
+    context   PyCUDA has a stack of contexts for each thread, and autograd runs its own threads. Every use of the driver
+              is therefore between a push and a pop of the device's *primary* context, the one torch lives in. A thread
+              that ends with a context pushed aborts the process.
+    stream    A stream of torch's cannot be wrapped. Where torch's current stream is the default one, both name it by 0;
+              else the launch goes to a stream of ours, which waits for torch's and is waited for: events only, no host.
+    memory    Tensors of torch's stay valid: what is freed on torch's stream is reused after the join.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import importlib.util
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cuda.odernn_kernels import build
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_RING = 4 * 8 * 32
+"""Cells of a ring: STAGES · ROWS · LANES of recurrence.cuh."""
+
+_SCAN = 8 * 24 + 8 * 4 + 256 * 12 + 1024 * 4 + 257 * 8 + 8 + 4
+"""Bytes of ``Scan`` in scan.cu."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel's home and the shape of its blocks; ``shared`` is in bytes, beyond what a call adds."""
+
+    name: str
+    unit: str
+    threads: int
+    shared: int
+
+
+def _kernels() -> Iterator[Kernel]:
+    rings = {
+        "forward": ("forward", 1), "forward_states": ("forward", 1), "forward_checkpoints": ("forward", 1),
+        "inverse": ("forward", 1), "stored": ("backward", 3), "stored_states": ("backward", 4),
+        "reversible": ("backward", 2), "falsify": ("falsify", 1),
+    }  # fmt: skip
+    for name, (unit, count) in rings.items():
+        yield Kernel(f"{name}_f32", unit, 32, 4 * _RING * count)
+        yield Kernel(f"{name}_f64", unit, 32, 8 * _RING * count)
+    yield Kernel("exact_forward_f32", "exact", 32, 4 * _RING)
+    yield Kernel("exact_backward_f32", "exact", 32, 8 * _RING)
+    yield Kernel("scan_forward_f32", "scan", 256, _SCAN)
+    yield Kernel("scan_backward_f32", "scan", 256, _SCAN)
+    yield Kernel("scornn_forward_f32", "scornn", 0, 0)
+    yield Kernel("scornn_backward_f32", "scornn", 0, 0)
+    yield Kernel("baseline_forward", "baseline", 128, 0)
+    yield Kernel("baseline_backward", "baseline", 128, 0)
+
+
+KERNELS = {kernel.name: kernel for kernel in _kernels()}
+"""Every kernel by name. scoRNN's blocks have as many threads as units, rounded up: the call says how many."""
+
+
+class LaunchError(RuntimeError):
+    """The driver refused a module or a launch; the message has its reason."""
+
+
+class Launcher(Protocol):
+    """Runs a kernel on the memory of tensors: a device, or the emulator in tests."""
+
+    def launch(
+        self, kernel: Kernel, grid: int, arguments: tuple[int | float, ...], *, threads: int, shared: int
+    ) -> None: ...
+
+
+def packed(arguments: tuple[int | float, ...]) -> bytes:
+    """A kernel's parameter block: 8 bytes each, integers and addresses signed, numbers as doubles."""
+    return struct.pack(format_of(arguments), *arguments)
+
+
+def format_of(arguments: tuple[int | float, ...]) -> str:
+    """The block's layout in the letters of ``struct``."""
+    return "".join("d" if isinstance(value, float) else "q" for value in arguments)
+
+
+def unavailable_because() -> str | None:
+    """Why no device can be used here, in one clause, or ``None``. Never raises; asks anew each time."""
+    if importlib.util.find_spec("pycuda") is None:
+        return 'it needs PyCUDA, which is not installed: pip install "odernn[gpu]"'
+    try:
+        driver = importlib.import_module("pycuda.driver")
+    except ImportError as error:
+        return f"PyCUDA does not find an NVIDIA driver ({error})"
+    try:
+        driver.init()
+        count = driver.Device.count()
+    except Exception as error:  # PyCUDA's own classes, which are known only once it is imported
+        return f"the NVIDIA driver does not start ({error})"
+    return None if count else "there is no CUDA device"
+
+
+_override: list[Launcher] = []
+
+
+@contextlib.contextmanager
+def using(launcher: Launcher) -> Iterator[None]:
+    """Launch with this one, whatever the tensors' device, until the end of the block: for tests and measurements."""
+    _override.append(launcher)
+    try:
+        yield
+    finally:
+        _override.remove(launcher)
+
+
+def is_overridden() -> bool:
+    """Inside of ``using``."""
+    return bool(_override)
+
+
+def check_device(x: Tensor) -> None:
+    """Raises ValueError where x is on no CUDA device. Nothing is loaded: torch.compile traces through it."""
+    if not is_overridden() and x.device.type != "cuda":
+        raise ValueError(
+            f'x is on {x.device}, but execution="cuda" runs on a CUDA device. Move it, or choose another execution.'
+        )
+
+
+def launcher_for(x: Tensor) -> Launcher:
+    """Of the device that x is on. Raises ValueError for another kind of device, LaunchError if it cannot be used."""
+    check_device(x)
+    if _override:
+        return _override[-1]
+    index = x.device.index
+    with _lock:
+        if index not in _devices:
+            reason = unavailable_because()
+            if reason is not None:
+                raise LaunchError(f'execution="cuda" cannot run: {reason}.')
+            _devices[index] = Device(index)
+        return _devices[index]
+
+
+_lock = threading.Lock()
+_devices: dict[int, Device] = {}
+
+
+class Device:
+    """One GPU: its primary context, its modules, and a stream for when torch is on a side stream."""
+
+    def __init__(self, index: int) -> None:
+        self._driver: Any = importlib.import_module("pycuda.driver")
+        device = self._driver.Device(index)
+        major, minor = device.compute_capability()
+        self.arch = f"sm_{major}{minor}"
+        if major < 8:
+            raise LaunchError(f"{device.name()} is {self.arch}, but asynchronous copies need sm_80 or newer.")
+        self.index = index
+        self.shared_limit = int(
+            device.get_attribute(self._driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        )
+        self._context = device.retain_primary_context()
+        self._modules: dict[str, Any] = {}
+        self._functions: dict[str, Any] = {}
+        self._widened: dict[str, int] = {}
+        self._stream: Any = None
+        self._guard = threading.RLock()
+
+    @contextlib.contextmanager
+    def current(self) -> Iterator[None]:
+        """The primary context is this thread's current one inside."""
+        self._context.push()
+        try:
+            yield
+        finally:
+            self._driver.Context.pop()
+
+    def launch(
+        self, kernel: Kernel, grid: int, arguments: tuple[int | float, ...], *, threads: int, shared: int
+    ) -> None:
+        """Enqueue on torch's current stream of this device; returns at once. Raises LaunchError."""
+        if shared > self.shared_limit:
+            raise LaunchError(
+                f"{kernel.name} needs {shared} bytes of shared memory a block, this device has {self.shared_limit}."
+            )
+        with self._guard, self.current():
+            try:
+                function = self._function(kernel, shared)
+                function.prepare(format_of(arguments))
+                with self._bridge() as stream:
+                    function.prepared_async_call(
+                        (grid, 1, 1), (threads, 1, 1), stream, *arguments, shared_size=shared
+                    )
+            except self._driver.Error as error:
+                raise LaunchError(
+                    f"{kernel.name}, {grid} blocks of {threads} threads, {shared} bytes shared: {error}"
+                ) from error
+
+    def _function(self, kernel: Kernel, shared: int) -> Any:
+        if kernel.name not in self._functions:
+            if kernel.unit not in self._modules:
+                code = build.cubin(kernel.unit, self.arch)
+                self._modules[kernel.unit] = self._driver.module_from_buffer(code)
+            self._functions[kernel.name] = self._modules[kernel.unit].get_function(kernel.name)
+        function = self._functions[kernel.name]
+        if shared > max(48 * 1024, self._widened.get(kernel.name, 0)):
+            attribute = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+            function.set_attribute(attribute, shared)
+            self._widened[kernel.name] = shared
+        return function
+
+    @contextlib.contextmanager
+    def _bridge(self) -> Iterator[Any]:
+        """The stream to launch on: ordered after what torch has enqueued so far, and before what it enqueues next."""
+        import torch
+
+        outside = torch.cuda.current_stream(self.index)
+        if outside.cuda_stream == 0:
+            yield None
+            return
+        if self._stream is None:
+            non_blocking = 1
+            self._stream = self._driver.Stream(non_blocking)
+        ours = torch.cuda.ExternalStream(self._stream.handle, device=self.index)
+        ours.wait_stream(outside)
+        try:
+            yield self._stream
+        finally:
+            outside.wait_stream(ours)
+
+    def close(self) -> None:
+        """Let go of the primary context, which PyCUDA's own destructor would do wrongly."""
+        with self.current():
+            self._functions.clear()
+            self._modules.clear()
+            self._stream = None
+        self._context.detach()
+
+
+@atexit.register
+def _close_all() -> None:
+    while _devices:
+        _devices.popitem()[1].close()

@@ -1,0 +1,84 @@
+"""Thousands of trajectories of (U) and their tangents in one launch, without a history: for the search of extremes.
+
+What it returns is a finding to be certified elsewhere: ln |J_n| is rounded as the trajectory is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from cuda.odernn_kernels import module
+from cuda.odernn_kernels.module import KERNELS
+from odernn.recurrence import UNIT_ROUNDOFF
+
+LANES = 32
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Of each trajectory, (columns,): maxima over n = 0..N with the first n that attains them, and the last state.
+
+    J_n is the tangent ∂(y_n, z_n)/∂(y_0, z_0), |.| the Frobenius norm; the spectral norm σ follows from det J_n = 1,
+    |J|² = σ² + σ⁻². J_N is ``tangent`` · 2^``exponent``. A trajectory with a NaN has NaN maxima.
+    """
+
+    y: Tensor
+    y_at: Tensor
+    z: Tensor
+    z_at: Tensor
+    log_growth: Tensor
+    log_growth_at: Tensor
+    y_last: Tensor
+    z_last: Tensor
+    log_growth_last: Tensor
+    tangent: Tensor
+    exponent: Tensor
+
+
+def extremes(
+    x: Tensor,
+    *,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+    y0: Tensor | float = 0.0,
+    z0: Tensor | float = 0.0,
+) -> Extremes:
+    """Run every column of x (time, columns), float32 or float64; the others broadcast to (columns,).
+
+    x may be expanded: a stride of 0 along time or columns is read as it is, so that one drive serves many weights
+    without a copy. Raises TypeError and ValueError for a wrong dtype, shape or device.
+    """
+    launcher = module.launcher_for(x)
+    if x.dim() != 2:
+        raise ValueError(f"x has shape {tuple(x.shape)}, but the drives are (time, columns).")
+    if x.dtype not in UNIT_ROUNDOFF:
+        raise TypeError(f"x has dtype {x.dtype}, but trajectories are float32 or float64. Convert it first.")
+    steps, columns = x.shape
+    wide: list[Tensor] = []
+    for label, value in {"w": w, "step_size": step_size, "alpha": alpha, "y0": y0, "z0": z0}.items():
+        given = torch.as_tensor(value, dtype=None if isinstance(value, Tensor) else x.dtype, device=x.device)
+        if isinstance(value, Tensor) and (value.dtype != x.dtype or value.device != x.device):
+            raise TypeError(f"{label} is {value.dtype} on {value.device}, but x is {x.dtype} on {x.device}.")
+        if given.dim() > 1 or given.numel() not in (1, columns):
+            raise ValueError(f"{label} has shape {tuple(given.shape)}, which does not broadcast to ({columns},).")
+        wide.append(given.expand(columns))
+    maximum, tangent = x.new_empty(4, columns), x.new_empty(4, columns)
+    growth = torch.empty(2, columns, dtype=torch.float64, device=x.device)
+    at = torch.empty(3, columns, dtype=torch.int64, device=x.device)
+    exponent = torch.empty(columns, dtype=torch.int64, device=x.device)
+    if columns:
+        kernel = KERNELS["falsify_f32" if x.dtype == torch.float32 else "falsify_f64"]
+        tensors = (x, *wide, maximum, growth, at, tangent, exponent)
+        arguments = (
+            *(each.data_ptr() for each in tensors), steps, columns, *x.stride(), *(each.stride(0) for each in wide),
+        )  # fmt: skip
+        launcher.launch(kernel, -(-columns // LANES), arguments, threads=LANES, shared=kernel.shared)
+    return Extremes(
+        y=maximum[0], y_at=at[0], z=maximum[1], z_at=at[1], log_growth=growth[0], log_growth_at=at[2],
+        y_last=maximum[2], z_last=maximum[3], log_growth_last=growth[1],
+        tangent=tangent.T.reshape(columns, 2, 2), exponent=exponent,
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""scoRNN with W on the chip is the loop of the formula, and so are its gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from cuda.odernn_kernels import orthogonal
+from cuda.odernn_kernels.emulator import Order
+from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
+from odernn.orthogonal import modrelu
+from odernn.recurrence import UNIT_ROUNDOFF
+
+U = UNIT_ROUNDOFF[torch.float32]
+
+
+def arguments(steps: int, batch: int, units: int, *, seed: int = 0) -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    W, _ = torch.linalg.qr(torch.randn(units, units, generator=generator))
+    b = 0.2 * torch.rand(units, generator=generator) - 0.1
+    x = torch.randn(steps, batch, units, generator=generator)
+    return {"x": x, "W": W.contiguous(), "b": b, "h0": torch.randn(batch, units, generator=generator)}
+
+
+def by_loop(x: torch.Tensor, *, W: torch.Tensor, b: torch.Tensor, h0: torch.Tensor) -> torch.Tensor:
+    states, h = [], h0
+    for drive in x:
+        h = modrelu(h @ W.T + drive, b)
+        states.append(h)
+    return torch.stack(states) if states else x.clone()
+
+
+@pytest.mark.parametrize(("batch", "units"), [(1, 1), (4, 32), (5, 33), (2, 70)])
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 30])
+def test_rows_and_gradients_are_those_of_the_loop(
+    launcher: EmulatedLauncher, steps: int, batch: int, units: int
+) -> None:
+    """|z| error per step: a product of n terms, |W row|_1 <= √n; W preserves length, so errors add up over steps."""
+    given = arguments(steps, batch, units)
+    by = {}
+    for name, run, dtype in (("kernel", orthogonal.rows, torch.float32), ("loop", by_loop, torch.float64)):
+        leaves = {k: v.to(dtype).requires_grad_() for k, v in given.items()}
+        h = run(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
+        energy = (h * torch.cos(torch.arange(h.numel()).reshape(h.shape))).sum()
+        by[name] = [h.detach(), *torch.autograd.grad(energy, list(leaves.values()), materialize_grads=True)]
+    for one, other in zip(by["kernel"], by["loop"], strict=True):
+        gap = (one.double() - other).abs()
+        assert one.shape == other.shape
+        scale = max(1.0, float(other.abs().max())) if other.numel() else 1.0
+        assert (gap <= U * (units + 8) * (steps + 1) * scale).all()
+    assert launcher.launched == ["scornn_forward_f32", "scornn_backward_f32"]
+
+
+def test_a_silent_unit_passes_no_gradient_and_a_zero_is_zero(launcher: EmulatedLauncher) -> None:
+    x = torch.tensor([[[0.0, 0.3, -2.0]]]).requires_grad_()
+    W, b, h0 = torch.eye(3), torch.tensor([1.0, -0.5, -0.5], requires_grad=True), torch.zeros(1, 3)
+    h = orthogonal.rows(x, W=W, b=b, h0=h0)
+    h.sum().backward()
+    assert h.flatten().tolist() == [0.0, 0.0, -1.5]
+    assert x.grad is not None and x.grad.flatten().tolist() == [0.0, 0.0, 1.0]
+    assert b.grad is not None and b.grad.tolist() == [0.0, 0.0, -1.0]
+
+
+def test_the_largest_size_fits_the_chip_and_the_next_is_refused(launcher: EmulatedLauncher) -> None:
+    units = orthogonal.MOST_UNITS
+    assert 4 * units * (units + 2 * orthogonal.SAMPLES) <= 163 * 1024
+    given = arguments(2, 1, units)
+    h = orthogonal.rows(given.pop("x"), **given)
+    assert h.isfinite().all()
+    more = arguments(1, 1, units + 1)
+    with pytest.raises(ValueError, match="fits on the chip up to 192"):
+        orthogonal.rows(more.pop("x"), **more)
+
+
+def test_a_nan_is_a_nan_of_its_own_sample(launcher: EmulatedLauncher) -> None:
+    given = arguments(6, 3, 5)
+    given["x"][2, 1, 0] = torch.nan
+    h = orthogonal.rows(given.pop("x"), **given)
+    assert h[3:, 1].isnan().all() and h[:, 0].isfinite().all() and h[:, 2].isfinite().all()
+
+
+def test_the_order_of_the_threads_changes_no_bit(launcher: EmulatedLauncher) -> None:
+    given, seen = arguments(7, 5, 40), []
+    for order in Order:
+        launcher.order = order
+        leaves = {k: v.clone().requires_grad_() for k, v in given.items()}
+        h = orthogonal.rows(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
+        seen.append([h.detach(), *torch.autograd.grad(h.square().sum(), list(leaves.values()))])
+    assert all(torch.equal(a, b) for other in seen[1:] for a, b in zip(seen[0], other, strict=True))
+
+
+def test_refusals(launcher: EmulatedLauncher) -> None:
+    given = arguments(2, 2, 3)
+    x = given.pop("x")
+    with pytest.raises(ValueError, match="W has shape"):
+        orthogonal.rows(x, **given | {"W": torch.eye(4)})
+    with pytest.raises(TypeError, match=r"x has dtype torch\.float64"):
+        orthogonal.rows(x.double(), **given)

@@ -1,0 +1,333 @@
+"""The kernels are equation (U) and its gradient: every mode, every shape, against the float64 torch loop."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from cuda.odernn_kernels import execution
+from cuda.odernn_kernels.emulator import Order
+from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
+from odernn.executions import torch_loop
+
+
+def _sibling(name: str) -> ModuleType:
+    """A module beside this one: the tests are no package, and importlib mode adds no folder to the path."""
+    spec = importlib.util.spec_from_file_location(f"kernels_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+problems = _sibling("problems")
+
+STEPS = (0, 1, 2, 3, 8, 101)
+SHAPES = ((1, 1), (3, 5), (1, 33))
+SINGLE, DOUBLE = torch.float32, torch.float64
+MODES = (
+    ("stored", SINGLE), ("reversible", SINGLE), ("exact", SINGLE), ("stored", DOUBLE), ("reversible", DOUBLE),
+)  # fmt: skip
+KERNELS = {
+    "stored": ("forward", "stored"), "reversible": ("forward_checkpoints", "reversible"),
+    "exact": ("exact_forward", "exact_backward"),
+}  # fmt: skip
+
+
+def check(given: Any, mode: str, dtype: torch.dtype) -> None:
+    found, gradients = given.run(execution, backward=mode)
+    expected, by_oracle = problems.oracle(given)
+    assert found.backward == mode and found.execution == "cuda" and found.y.dtype == dtype
+    # In float64 the loop is no better than the kernel: each may be off.
+    y, z = ((1 if dtype == SINGLE else 2) * error for error in problems.admitted(given, dtype))
+    for one, other, tolerance in (
+        (found.y, expected.y, y), (found.y_last, expected.y_last, y), (found.z_last, expected.z_last, z),
+    ):  # fmt: skip
+        assert ((one.double() - other).abs() <= tolerance).all()
+    tolerance = problems.gradient_tolerance(given.steps, dtype)
+    for name in problems.NAMES:
+        assert problems.relative(gradients[name], by_oracle[name]) <= tolerance, name
+
+
+@pytest.mark.parametrize(("mode", "dtype"), MODES)
+@pytest.mark.parametrize(("batch", "hidden"), SHAPES)
+@pytest.mark.parametrize("steps", STEPS)
+def test_outputs_and_gradients_are_those_of_the_loop(
+    launcher: EmulatedLauncher, steps: int, batch: int, hidden: int, mode: str, dtype: torch.dtype
+) -> None:
+    for ragged in (False, True):
+        check(problems.problem(steps, batch, hidden, ragged=ragged, dtype=dtype), mode, dtype)
+    suffix = "f32" if dtype == SINGLE else "f64"
+    assert set(launcher.launched) == {f"{kernel}_{suffix}" for kernel in KERNELS[mode]}
+
+
+@pytest.mark.parametrize(("mode", "dtype"), MODES[:3])
+def test_a_long_sequence_with_checkpoints(launcher: EmulatedLauncher, mode: str, dtype: torch.dtype) -> None:
+    """784 steps have three checkpoints; a sample that ends at one, and just behind it."""
+    given = problems.problem(784, 3, 1)
+    check(problems.replace(given, lengths=torch.tensor([784, 512, 513])), mode, dtype)
+
+
+@pytest.mark.parametrize("mode", ["stored", "reversible", "exact"])
+def test_rows_beyond_a_sample_are_zero_and_never_read(launcher: EmulatedLauncher, mode: str) -> None:
+    given = problems.problem(19, 3, 2)
+    lengths = torch.tensor([19, 0, 10])
+    beyond = torch.arange(19).unsqueeze(1) >= lengths
+    given.arguments["x"][beyond] = torch.nan
+    found, gradients = problems.replace(given, lengths=lengths).run(execution, backward=mode)
+    assert not found.y[beyond].any() and not gradients["x"][beyond].any()
+    assert all(value.isfinite().all() for value in (found.y, found.y_last, found.z_last, *gradients.values()))
+    assert torch.equal(found.y_last[1], given.arguments["y0"][1])
+
+
+@pytest.mark.parametrize(
+    ("steps", "columns"), [(1024, 1), (2500, 2), pytest.param(5000, 3, marks=pytest.mark.slow)]
+)
+def test_the_scan_is_the_recurrence(launcher: EmulatedLauncher, steps: int, columns: int) -> None:
+    given = problems.problem(steps, 1, columns)
+    check(given, "stored", SINGLE)
+    check(problems.replace(given, lengths=torch.tensor([steps - 777])), "stored", SINGLE)
+    assert launcher.launched == ["scan_forward_f32", "scan_backward_f32"] * 2
+
+
+def raw_scan(given: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows of y of the scan, and its (rounds, tiles run step by step) per column."""
+    a = given.arguments
+    x = a["x"]
+    block, kept = execution._problem(x, a["w"], a["step_size"], a["alpha"], None)
+    y, lasts = torch.empty_like(x), torch.empty(2, *x.shape[1:])
+    rounds = torch.empty((2, *x.shape[1:]), dtype=torch.int64)
+    execution._launch("scan_forward_f32", x, x.shape[1] * x.shape[2], *block, a["y0"], a["z0"], y, *lasts, rounds)
+    assert kept
+    return y, rounds.reshape(2, -1)
+
+
+def test_the_scan_settles_in_a_few_rounds(launcher: EmulatedLauncher) -> None:
+    _, rounds = raw_scan(problems.problem(2048, 1, 2))
+    assert (rounds[1] == 0).all() and (rounds[0] <= 2 * 8).all()
+
+
+def test_a_tile_that_does_not_settle_is_run_step_by_step(launcher: EmulatedLauncher) -> None:
+    """Where Newton fails the answer is the sequential one, bit for bit."""
+    given = problems.problem(3 * 1024, 1, 1)
+    given.arguments.update(w=torch.tensor([8.0]), step_size=torch.full((1, 1), 0.4), alpha=torch.tensor(0.0))
+    y, rounds = raw_scan(given)
+    assert rounds.flatten().tolist() == [24 + 12 + 6, 3]
+    sequential = execution._states(*(given.arguments[k] for k in problems.NAMES))[0]
+    assert torch.equal(y, sequential)
+
+
+@pytest.mark.parametrize("mode", ["stored", "reversible", "exact"])
+@pytest.mark.parametrize("steps", [40, 1500])
+def test_a_nan_gives_nan_from_there_on_and_no_hang(launcher: EmulatedLauncher, steps: int, mode: str) -> None:
+    given = problems.problem(steps, 2, 1)
+    given.arguments["x"][17, 1, 0] = torch.nan
+    found, gradients = given.run(execution, backward=mode)
+    assert found.y[:17].isfinite().all() and found.y[:, 0].isfinite().all()
+    assert found.y[17:, 1].isnan().all() and found.z_last[1].isnan().all()
+    assert gradients["x"][:, 0].isfinite().all() and gradients["x"][:18, 1].isnan().all()
+    assert gradients["w"].isnan().all()
+
+
+ORDERED = [("stored", 21), ("reversible", 21), ("exact", 21), ("stored", 1100)]
+
+
+@pytest.mark.parametrize(("mode", "steps"), ORDERED)
+def test_the_order_of_the_threads_changes_no_bit(launcher: EmulatedLauncher, mode: str, steps: int) -> None:
+    given = problems.problem(steps, 2 if steps < 100 else 1, 3 if steps < 100 else 1)
+    seen = []
+    for order in Order:
+        launcher.order = order
+        found, gradients = given.run(execution, backward=mode)
+        seen.append((found.y, found.y_last, found.z_last, *gradients.values()))
+    assert len(seen) == 3
+    for other in seen[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(seen[0], other, strict=True))
+
+
+def test_the_exact_mode_rebuilds_the_first_state_without_error(launcher: EmulatedLauncher) -> None:
+    """α = 0: a free particle in float32 loses digits on the way; here the residual is 0, or a warning would say so."""
+    given = problems.problem(600, 1, 4)
+    given.arguments["alpha"] = torch.tensor(0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", execution.ReconstructionWarning)
+        given.run(execution, backward="exact")
+    assert launcher.launched == ["exact_forward_f32", "exact_backward_f32"]
+
+
+def test_beyond_the_range_of_the_grid_the_exact_mode_says_so(launcher: EmulatedLauncher) -> None:
+    """A sum that crosses 2^30 loses a bit that the way back cannot restore."""
+    given = problems.problem(700, 1, 2)
+    changed = {"y0": torch.full((1, 2), 2.0**30 - 64), "z0": torch.full((1, 2), 3.0)}
+    given.arguments.update(changed, w=torch.zeros(2), alpha=torch.tensor(0.0))
+    with pytest.warns(execution.ReconstructionWarning, match="exact.*computed again"):
+        found, gradients = given.run(execution, backward="exact")
+    _, expected = problems.oracle(given)
+    assert problems.relative(gradients["x"], expected["x"]) < 1e-4 and found.y.isfinite().all()
+
+
+def test_a_reversal_that_misses_is_seen_and_replaced(launcher: EmulatedLauncher) -> None:
+    """Chaotic between two checkpoints: w = 8, α = 0. The gradient is then that of the stored rows."""
+    given = problems.problem(250, 1, 3)
+    given.arguments.update(w=torch.full((3,), 8.0), alpha=torch.tensor(0.0), step_size=torch.full((1, 3), 0.4))
+    with pytest.warns(execution.ReconstructionWarning, match="rebuilt state is off"):
+        found, gradients = given.run(execution, backward="reversible")
+    again, stored = given.run(execution, backward="stored")
+    assert torch.equal(found.y, again.y)
+    assert all(torch.equal(gradients[k], stored[k]) for k in problems.NAMES)
+
+
+def test_all_rows_and_their_inverse(launcher: EmulatedLauncher) -> None:
+    for dtype in (SINGLE, DOUBLE):
+        given = problems.problem(37, 2, 17, dtype=dtype)
+        rest = {k: v for k, v in given.arguments.items() if k != "x"}
+        found = execution.forward(given.arguments["x"], **rest)
+        expected = torch_loop.forward(**given.to(DOUBLE).arguments)
+        y, z = problems.admitted(given, dtype)
+        assert ((found.y.double() - expected.y).abs() <= y).all() and ((found.z.double() - expected.z).abs() <= z).all()
+        del rest["y0"], rest["z0"]
+        back = execution.inverse(given.arguments["x"], **rest, y_last=found.y_last, z_last=found.z_last)
+        for name in ("y", "z", "y0", "z0"):
+            assert ((getattr(back, name) - getattr(found, name)).abs() <= (y if "y" in name else z)).all()
+
+
+def test_rows_of_z_have_gradients_too(launcher: EmulatedLauncher) -> None:
+    given = problems.problem(21, 2, 3, dtype=DOUBLE)
+    by = []
+    for run in (execution.forward, torch_loop.forward):
+        leaves = {k: v.clone().requires_grad_() for k, v in given.arguments.items()}
+        found = run(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
+        energy = (found.y * given.cotangents[0]).sum() + (found.z * given.cotangents[0].flip(0)).sum()
+        by.append(torch.autograd.grad(energy, list(leaves.values())))
+    for one, other in zip(*by, strict=True):
+        assert problems.relative(one, other) <= problems.gradient_tolerance(21, DOUBLE)
+
+
+def test_backward_is_the_hand_written_one(launcher: EmulatedLauncher) -> None:
+    given = problems.problem(21, 2, 3, dtype=DOUBLE)
+    a = given.arguments
+    coefficients = {k: a[k] for k in ("w", "step_size", "alpha")}
+    states = torch_loop.forward(**a)
+    rows, y_last, z_last = given.cotangents
+    options = {"states": states, "grad_y": rows, "grad_y_last": y_last, "grad_z_last": z_last}
+    found = execution.backward(a["x"], **coefficients, **options)
+    expected = torch_loop.backward(a["x"], **coefficients, **options)
+    for name in problems.NAMES:
+        assert getattr(found, name).shape == a[name].shape
+        assert problems.relative(getattr(found, name), getattr(expected, name)) <= 1e-14
+
+
+@pytest.mark.parametrize("mode", ["stored", "reversible"])
+def test_gradcheck(launcher: EmulatedLauncher, mode: str) -> None:
+    given, ends = problems.problem(6, 2, 2, dtype=DOUBLE), torch.tensor([6, 4])
+
+    def run(*values: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = execution.outputs(
+            values[0], **dict(zip(problems.NAMES[1:], values[1:], strict=True)), lengths=ends, backward=mode
+        )
+        return found.y, found.y_last, found.z_last
+
+    leaves = [given.arguments[k].clone().requires_grad_() for k in problems.NAMES]
+    assert torch.autograd.gradcheck(run, leaves)
+
+
+def test_second_derivatives_are_refused_and_not_wrong(launcher: EmulatedLauncher) -> None:
+    given = problems.problem(5, 1, 2)
+    leaves = {k: v.clone().requires_grad_() for k, v in given.arguments.items()}
+    found = execution.outputs(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
+    (first,) = torch.autograd.grad(found.y.square().sum(), leaves["x"], create_graph=True)
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        first.square().sum().backward()
+
+
+def test_the_layout_of_arguments_changes_nothing(launcher: EmulatedLauncher) -> None:
+    given = problems.problem(9, 3, 4)
+    a = dict(given.arguments)
+    expected = execution.outputs(a["x"], **{k: v for k, v in a.items() if k != "x"})
+    turned = {k: a[k].T.contiguous().T for k in ("step_size", "y0", "z0")} | {"w": a["w"], "alpha": float(a["alpha"])}
+    found = execution.outputs(a["x"].transpose(0, 2).contiguous().transpose(0, 2), **turned)
+    assert torch.equal(found.y, expected.y) and found.y.is_contiguous()
+
+
+@pytest.mark.parametrize("shape", [(3, 0, 2), (3, 2, 0), (0, 0, 0)])
+def test_nothing_to_run_is_no_launch(launcher: EmulatedLauncher, shape: tuple[int, int, int]) -> None:
+    given = problems.problem(*shape)
+    found, gradients = given.run(execution)
+    assert found.y.shape == shape and gradients["x"].shape == shape and launcher.launched == []
+
+
+def test_a_cotangent_of_the_last_state_alone_needs_no_rows(launcher: EmulatedLauncher) -> None:
+    given = problems.problem(12, 2, 3)
+    leaves = {k: v.clone().requires_grad_() for k, v in given.arguments.items()}
+    found = execution.outputs(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
+    by_last = torch.autograd.grad(found.y_last.sum(), leaves["x"], retain_graph=True)[0]
+    by_rows = torch.autograd.grad(found.y[-1].sum(), leaves["x"])[0]
+    assert problems.relative(by_last, by_rows) <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "named"),
+    [
+        ({"x": torch.zeros(3, 2, 2, dtype=torch.float16)}, TypeError, "float16"),
+        ({"x": torch.zeros(3, 2)}, ValueError, "time, batch, hidden"),
+        ({"w": torch.zeros(2, dtype=DOUBLE)}, TypeError, "w has dtype"),
+        ({"y0": torch.zeros(2, 3)}, ValueError, "y0 has shape"),
+        ({"lengths": torch.tensor([1, 2], dtype=torch.int32)}, TypeError, "lengths has dtype"),
+        ({"lengths": torch.tensor([1, 2, 3])}, ValueError, "lengths has shape"),
+        ({"backward": "adjoint"}, ValueError, "adjoint"),
+    ],
+)
+def test_refusals(launcher: EmulatedLauncher, change: dict[str, Any], error: type[Exception], named: str) -> None:
+    given = problems.problem(3, 2, 2)
+    arguments = {**given.arguments, "lengths": None, "backward": "stored", **change}
+    with pytest.raises(error, match=named):
+        execution.outputs(arguments.pop("x"), **arguments)
+    assert launcher.launched == []
+
+
+def test_the_exact_mode_refuses_float64(launcher: EmulatedLauncher) -> None:
+    given = problems.problem(3, 2, 2, dtype=DOUBLE)
+    with pytest.raises(TypeError, match=r'exact.*Give float32'):
+        given.run(execution, backward="exact")
+
+
+@pytest.mark.slow
+def test_torch_accepts_the_operations(launcher: EmulatedLauncher) -> None:
+    """Schema, fake shapes, autograd registration and traced gradients."""
+    given = problems.problem(5, 2, 3)
+    values = [given.arguments[k].clone().requires_grad_() for k in problems.NAMES]
+    for operation in (execution._stored, execution._reversible, execution._exact):
+        for lengths in (None, torch.tensor([5, 2])):
+            torch.library.opcheck(operation, (*values, lengths))
+    torch.library.opcheck(execution._states, tuple(values))
+    torch.library.opcheck(execution._inverse, tuple(v.detach() for v in values))
+
+
+@pytest.mark.slow
+def test_a_compiled_graph_holds_the_operation_whole(launcher: EmulatedLauncher) -> None:
+    given = problems.problem(5, 2, 3)
+
+    def energy(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        rest = {k: given.arguments[k] for k in ("step_size", "alpha", "y0", "z0")}
+        found = execution.outputs(x, w=w, **rest, lengths=torch.tensor([5, 3]))
+        return found.y.square().sum() + found.y_last.sum() + found.z_last.sum()
+
+    gradients = []
+    for run in (energy, torch.compile(energy, fullgraph=True, backend="aot_eager")):
+        leaves = [given.arguments[k].clone().requires_grad_() for k in ("x", "w")]
+        gradients.append(torch.autograd.grad(run(*leaves), leaves))
+    assert all(torch.equal(a, b) for a, b in zip(*gradients, strict=True))
+
+
+def test_the_plan_is_a_function_of_the_shape(launcher: EmulatedLauncher) -> None:
+    assert execution.plan(17984, 256, SINGLE) == "scan" and execution.plan(17984, 256, DOUBLE) == "ring"
+    assert execution.plan(784, 1, SINGLE) == "ring" and execution.plan(1024, 32768, SINGLE) == "ring"
+    assert execution.plan(4096, 4000, SINGLE) == "ring" and execution.plan(4096, 4000, SINGLE, "backward") == "scan"
