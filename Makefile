@@ -20,13 +20,14 @@ INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full bench wheel-check clean
+.PHONY: help verify test test-full bench mutation wheel-check clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print its table"
 	@echo "make test         install, then ruff, mypy and the fast tests"
 	@echo "make test-full    the same with every test that needs no GPU"
 	@echo "make bench        run every script in benchmarks/"
+	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
 	@echo "make clean        remove the environment, caches and build products (results stay)"
 
@@ -48,6 +49,9 @@ bench: $(VENV)/.installed
 	  if [ ! -e "$$script" ]; then echo "benchmarks/ holds no script yet"; exit 0; fi; \
 	  echo "$$script"; $(BIN)/python "$$script"; \
 	done
+
+mutation: $(VENV)/.installed-test
+	$(BIN)/python tests/mutation/mutate.py --jobs 2
 
 wheel-check: $(VENV)/.installed-test
 	$(BIN)/python tests/packaging/wheel_check.py

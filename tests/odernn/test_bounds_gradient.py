@@ -257,3 +257,49 @@ def test_the_sum_over_paths_is_at_most_the_exponential_of_its_rate():
     for hops, rate, steps in itertools.product((0, 1, 3), (0.0, 0.01, 1.0), (1, 30, 1000)):
         exact = float(routes.log_path_sum(hops=hops, rate=rate, steps=steps))
         assert exact <= float(routes.log_path_sum_limit(hops=hops, rate=rate, steps=steps))
+
+
+# --- the constants of one layer, typed again at weights where every part of them counts
+
+
+def one_layer(w: list[float], alpha: float) -> StackLayer:
+    V, skip = np.array([[1.0, -2.0, 0.5], [0.3, 3.0, -1.0]]), np.array([[-4.0, 0.7], [2.0, 0.1]])
+    return StackLayer(
+        w=np.array(w), step_size=np.array([0.4, 0.7]), alpha=alpha, edges={0: V, 2: skip}, names={0: "V", 2: "Lambda"},
+        complement=np.array([0.6, 0.3]),
+    )  # fmt: skip
+
+
+LOGS = [
+    StateLogs(np.log(np.array(y)), np.log(np.array(z)))
+    for y, z in (([2.0, 0.1, 5.0], []), ([0.8, 1.7], [2.2, 0.9]), ([0.4, 9.0], [1.0, 1.0]))
+]
+
+
+@pytest.mark.parametrize(("w", "alpha"), [([-0.3, 0.2], 0.5), ([0.3, -2.4], 0.5), ([3.0, 1.0], 0.0), ([0.1, 0.2], 2.5)])
+def test_the_constants_of_the_maximum_norm_are_the_printed_formulas(w: list[float], alpha: float):
+    layer = one_layer(w, alpha)
+    found = gradient.maximum_constants([layer, layer], [LOGS[0], LOGS[2], LOGS[2]])[1]
+    h, (Y, Z) = layer.step_size, ([0.4, 9.0], [1.0, 1.0])
+    assert found.rate == pytest.approx(0.7 * max(2.0, max(map(abs, w)) + alpha), rel=1e-14)
+    climbs = {level: max(h * np.abs(matrix).sum(axis=1)) for level, matrix in layer.edges.items()}
+    assert {k: math.exp(v) for k, v in found.log_climbs.items()} == pytest.approx(climbs, rel=1e-13)
+    direct = {
+        "w": max(h * Y), "b": 0.7, "V": 0.7 * 5.0, "Lambda": 0.7 * 9.0,
+        "c": max(h * layer.complement * (1 + alpha * np.array(Y) + np.array(Z))),
+    }  # fmt: skip
+    assert {k: math.exp(v) for k, v in found.log_direct.items()} == pytest.approx(direct, rel=1e-13)
+    assert found.log_output == 0 and layer.hidden_size == 2
+
+
+@pytest.mark.parametrize("w", [[4.0, 1.0], [-4.0, 1.0], [-1.0, 0.5], [2.0, -3.0]])
+def test_the_rate_of_an_invariant_form_is_that_of_the_worse_end_of_the_worst_neuron(w: list[float]):
+    layer, a = one_layer(w, 1.3), np.array([1.1, 2.0])
+    plain = StackLayer(w=layer.w, step_size=layer.step_size, alpha=1.3, edges={0: layer.edges[0]}, names={0: "V"})
+    (found,) = gradient.invariant_constants([plain], LOGS[:2], [a])
+    h = layer.step_size
+    r = np.sqrt(a * (1 - a * h * h / 4))
+    rates = [np.arcsinh(h * np.abs(1.3 + part - a) / (2 * r)) for part in (np.minimum(w, 0), np.maximum(w, 0))]
+    assert found.rate == pytest.approx(np.max(rates), rel=1e-13)
+    assert math.exp(found.log_output) == pytest.approx(1 / min(r), rel=1e-13)
+    assert found.log_climbs[0] == pytest.approx(math.log(max(h * np.array([3.5, 4.3]))), rel=1e-13)

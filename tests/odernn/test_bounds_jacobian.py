@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 import flint
@@ -377,3 +378,127 @@ def test_saturation_bounds_the_slope():
             slope = mp.log(mp.sech(mpf(a)) ** 2)
         assert float(jacobian.log_saturation(preactivation=a)) >= float(slope) - 1e-13
     assert float(jacobian.log_saturation(preactivation=20.0)) == pytest.approx(math.log(4) - 40)
+
+
+# --- formulas against a second typing, at places where every term counts
+
+
+def _log_radius(matrix: np.ndarray) -> float:
+    return float(np.log(np.abs(np.linalg.eigvals(matrix)).max()))
+
+
+def test_the_bound_on_a_product_is_the_sum_of_the_norms_of_its_steps():
+    h, a, kappas = 0.3, 2.0, [0.5, 4.0, -1.0]
+    r = math.sqrt(a * (1 - a * h * h / 4))
+    expected = sum(math.asinh(h * abs(kappa - a) / (2 * r)) for kappa in kappas)
+    assert jacobian.log_product_bound(kappas=kappas, form=a, step_size=h) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("h", [Fraction(1, 2), Fraction(5, 7)])
+def test_the_two_regimes_are_decided_at_their_printed_thresholds(h):
+    """Just below, at and just above, as bools."""
+    tiny, end = Fraction(1, 10**9), 4 / h**2
+    for W in (Fraction(1, 3), Fraction(2), Fraction(9)):
+        edge = W * (3 + h * h * W / 2) / (1 + h * h * W / 2)
+        for beyond, expected in ((-tiny, True), (Fraction(0), True), (tiny, False)):
+            assert jacobian.saddle_decides(kappa_low=-W, kappa_high=edge + beyond, step_size=h) is expected
+            low = end - edge - beyond
+            assert jacobian.stiffness_decides(kappa_low=low, kappa_high=end + W, step_size=h) is expected
+    assert jacobian.saddle_decides(kappa_low=Fraction(0), kappa_high=Fraction(0), step_size=h) is False
+    assert jacobian.stiffness_decides(kappa_low=end / 2, kappa_high=end, step_size=h) is False
+
+
+@pytest.mark.parametrize(("alpha", "w"), [(1.0, -4.0), (2.0, -7.0), (0.5, -3.0), (3.0, -3.5)])
+def test_vanishing_takes_just_the_steps_that_its_rotation_needs_and_slopes_up_to_one(alpha, w):
+    for h in (0.05, 0.1, 0.21, 0.37):
+        plenty = jacobian.vanishing_slopes(alpha=alpha, w=w, step_size=h, steps=400, saturated=1e-9)
+        needed = plenty.count(1e-9) + 1
+        arguments = {"alpha": alpha, "w": w, "step_size": h, "saturated": 1e-9}
+        assert len(plenty) == 400 and all(0 < slope <= 1 for slope in plenty)
+        assert jacobian.vanishing_slopes(**arguments, steps=needed) == plenty[-needed:]
+        with pytest.raises(ValueError, match="fewer than it takes"):
+            jacobian.vanishing_slopes(**arguments, steps=needed - 1)
+
+
+def test_saturation_counts_on_both_sides():
+    for A in (-7.0, -0.5, 0.0, 3.0):
+        log_slope = math.log(1 - math.tanh(A) ** 2)
+        bound = jacobian.log_saturation(preactivation=A)
+        assert log_slope <= bound + 1e-12 and bound == math.log(4) - 2 * abs(A)
+
+
+def test_forms_are_kept_inside_in_units_of_their_largest():
+    for h in (0.01, 0.5, 3.0):
+        assert forms.inside(0.0, h) == pytest.approx(forms.SMALLEST * 4 / h**2, rel=1e-14, abs=0)
+        assert forms.inside(math.inf, h) == pytest.approx(forms.LARGEST * 4 / h**2, rel=1e-14)
+
+
+def test_a_form_within_any_rate_is_the_roundest_and_within_none_the_best():
+    ends = {"kappa_low": 0.5, "kappa_high": 6.0, "step_size": 0.4}
+    assert forms.form_within(rate=1000.0, **ends) == pytest.approx(2 / 0.4**2, rel=1e-12)
+    best = forms.best_form(**ends)
+    least = float(jacobian.rate_bound(form=best, **ends))
+    for rate in (0.0, least / 100, least * (1 - 1e-6)):
+        assert forms.form_within(rate=rate, **ends) == best
+    for low, high in ((-3.0, 2.0), (0.5, 40.0)):  # no form at all keeps a saddle or a stiff step below its own rate
+        wild = {"kappa_low": low, "kappa_high": high, "step_size": 0.4}
+        assert forms.form_within(rate=1e-3, **wild) == forms.best_form(**wild)
+    within = forms.form_within(rate=1.2 * least, **ends)
+    assert best < within < 2 / 0.4**2
+    assert float(jacobian.rate_bound(form=within, **ends)) == pytest.approx(1.2 * least, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "h"), [(-3.0, 2.0, 0.7), (-1.0, 9.0, 1.3), (0.5, 40.0, 0.6), (-2.0, -1.0, 0.5)]
+)
+def test_a_word_of_saddles_and_stiff_steps_has_the_radius_of_its_product(low, high, h):
+    for p, q in ((1, 1), (3, 1), (1, 4), (5, 3), (2, 6)):
+        product = np.linalg.matrix_power(B(low, h), p) @ np.linalg.matrix_power(B(high, h), q)
+        found = words.word_rate(kappa_low=low, kappa_high=high, step_size=h, low_steps=p, high_steps=q)
+        assert found * (p + q) == pytest.approx(max(0.0, _log_radius(product)), abs=1e-8)
+
+
+def _all_words(low: float, high: float, h: float, counts: Iterable[tuple[int, int]]) -> tuple[int, int, float]:
+    found = {
+        (p, q): max(0.0, _log_radius(
+            np.linalg.matrix_power(B(low, h), p) @ np.linalg.matrix_power(B(high, h), q)
+        )) / (p + q)
+        for p, q in counts
+    }  # fmt: skip
+    p, q = max(found, key=lambda word: found[word])
+    return p, q, found[p, q]
+
+
+@pytest.mark.parametrize("around", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("low", "high", "h"), [(1.0, 9.0, 0.1), (0.0, 4.0, 0.15), (2.0, 3.0, 0.3), (0.3, 3.0, 1.1), (0.5, 500.0, 0.01)]
+)
+def test_quarter_words_are_the_best_of_just_those_around_a_quarter_period(low, high, h, around):
+    ends = {"kappa_low": np.array(low), "kappa_high": np.array(high), "step_size": np.array(h)}
+    angle, other = (2 * math.asin(h * math.sqrt(kappa) / 2) for kappa in (low, high))
+    p = round(math.pi / 2 / angle if low else words.DRIFT / other)
+    q = round((math.pi / 2 if low else words.TURN) / other)
+    window = itertools.product(*({max(1, x + i) for i in range(-around, around + 1)} for x in (p, q)))
+    expected = _all_words(low, high, h, window)
+    *word, rate = words.quarter_words(**ends, around=around)
+    assert rate == pytest.approx(expected[2], abs=1e-9)
+    if expected[2] > 1e-6:
+        assert tuple(map(int, word)) == expected[:2]
+        assert words.best_word(kappa_low=low, kappa_high=high, step_size=h, around=around)[:2] == expected[:2]
+
+
+def test_where_steps_do_not_all_turn_quarter_words_say_nothing_and_best_word_tries_every_short_one():
+    for low, high, h in ((-3.0, 2.0, 0.7), (0.5, 40.0, 0.5), (0.1, 500.0, 0.1), (1.0, 5.0, 1.0)):
+        ends = {"kappa_low": low, "kappa_high": high, "step_size": h}
+        p, q, rate = words.quarter_words(**{name: np.array(value) for name, value in ends.items()})
+        assert (p, q, rate) == (1, 1, 0)
+        for around in (1, 2, 3):
+            expected = _all_words(low, high, h, itertools.product(range(1, 2 * around + 1), repeat=2))
+            found = words.best_word(**ends, around=around)
+            assert found[2] == pytest.approx(expected[2], rel=1e-9) and found[:2] == expected[:2]
+
+
+def test_the_rate_of_quarter_periods_does_not_mind_which_comes_first():
+    one, other = words.quarter_period_rate(kappa_low=1.0, kappa_high=4.0), words.quarter_period_rate(
+        kappa_low=4.0, kappa_high=1.0)  # fmt: skip
+    assert one == other == pytest.approx(math.log(2) / (math.pi / 2 * 1.5), rel=1e-14)

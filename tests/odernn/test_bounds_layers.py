@@ -399,3 +399,76 @@ def test_arguments_are_checked():
         layers.linearise(both, torch.zeros(3, 1))
     with pytest.raises(ValueError, match=r"\(3, 2, 1\), but one sequence"):
         layers.linearise(UnICORNN(1, 2, dt=0.1, alpha=1.0), torch.zeros(3, 2, 1))
+
+
+# --- formulas typed again, at places where every term counts
+
+
+def by_hand(edges: list[dict[int, np.ndarray]], size: int, *, steps: int = 2) -> layers.Linearisation:
+    """Random coefficients, different in every neuron, layer and step."""
+    generator = np.random.default_rng(5)
+    h, slopes = generator.uniform(0.2, 0.9, (len(edges), size)), generator.uniform(0.3, 1.0, (len(edges), steps, size))
+    return layers.Linearisation(h, generator.uniform(-1, 3, slopes.shape), slopes, edges)
+
+
+def test_the_blocks_within_a_step_are_products_of_climbs():
+    generator = np.random.default_rng(6)
+    V1, V2, V3, skip = (generator.normal(size=(2, 2)) for _ in range(4))
+    run = by_hand([{0: V1}, {1: V2}, {2: V3, 1: skip}], 2)
+    h, s = run.step_sizes, run.slopes[:, 1]
+    y2 = -(np.diag(h[1] ** 2 * s[1]) @ V2)
+    z3 = -np.diag(h[2] * s[2]) @ (V3 @ y2 + skip)
+    y, z = layers.same_time_blocks(run, step=2)
+    assert z == pytest.approx(z3, rel=1e-13) and y == pytest.approx(np.diag(h[2]) @ z3, rel=1e-13)
+
+
+def test_the_small_time_law_adds_up_all_shortest_routes_with_their_sign():
+    generator = np.random.default_rng(7)
+    V2, V3, V4, S3, S4 = (generator.normal(size=(2, 2)) for _ in range(5))
+    run = by_hand([{0: V2}, {1: V2}, {2: V3, 1: S3}, {3: V4, 2: S4}], 2)
+    dt, t = 0.95, 0.3
+    D = [np.diag((h / dt) ** 2 * s) for h, s in zip(run.step_sizes, run.slopes[:, 0], strict=True)]
+    routes_of_two = D[3] @ V4 @ D[2] @ S3 + D[3] @ S4 @ D[1] @ V2
+    expected = t**5 / 120 * routes_of_two @ np.diag(run.step_sizes[0] / dt)
+    assert layers.small_time_kernel(run, dt=dt, start=1, time=t) == pytest.approx(expected, rel=1e-13)
+    two = by_hand([{0: V2}, {1: V2}], 2)
+    h, s = two.step_sizes / dt, two.slopes[1, 1]
+    expected = -(t**3) / 6 * np.diag(h[1] ** 2 * s) @ V2 @ np.diag(h[0])
+    assert layers.small_time_kernel(two, dt=dt, start=2, time=t) == pytest.approx(expected, rel=1e-13)
+
+
+def test_the_peak_is_the_printed_law_at_any_frequency():
+    found = layers.peak_law(frequency=1.7, weight=-0.6, num_layers=3, time=9.0)
+    assert found == pytest.approx(2 * 0.6**2 * 81 / (2 * 3.4**3), rel=1e-13)
+
+
+@pytest.mark.parametrize("index", ["icml", "sam"])
+def test_a_network_is_linearised_at_its_own_preactivations(index: str):
+    generator = torch.Generator().manual_seed(3)
+    network = UnICORNN(2, 3, 2, dt=0.4, alpha=1.3, index=index, dtype=torch.float64, generator=generator)
+    with torch.no_grad():
+        for layer in network.layers:
+            layer.w.copy_(torch.randn(3, generator=generator, dtype=torch.float64))
+            layer.b.copy_(torch.randn(3, generator=generator, dtype=torch.float64))
+    u = torch.randn(6, 2, generator=generator, dtype=torch.float64)
+    before = torch.randn(2, generator=generator, dtype=torch.float64)
+    run = layers.linearise(network, u, previous_input=before if index == "sam" else None)
+    below = torch.cat([before[None] if index == "sam" else 0 * u[:1], u]).numpy()
+    for q, layer in enumerate(network.layers):
+        w, V, b = (v.detach().numpy() for v in (network.coefficients(q)["w"], layer.V, layer.b))
+        h, y, z, rows = run.step_sizes[q], np.zeros(3), np.zeros(3), [np.zeros(3)]
+        for n in range(6):
+            A = w * y + V @ below[n if index == "sam" else n + 1] + b
+            assert run.slopes[q, n] == pytest.approx(1 - np.tanh(A) ** 2, rel=1e-12)
+            assert run.kappas[q, n] == pytest.approx(1.3 + w * (1 - np.tanh(A) ** 2), rel=1e-12)
+            z = z - h * (np.tanh(A) + 1.3 * y)
+            y = y + h * z
+            rows.append(y)
+        below = np.array(rows)
+
+
+@pytest.mark.parametrize(("hops", "rate", "steps"), [(0, 0.3, 5), (1, 0.2, 4), (3, 0.1, 7)])
+def test_the_growth_of_path_sums_is_the_printed_closed_form(hops: int, rate: float, steps: int):
+    expected = (steps + hops) ** (hops + 1) / math.factorial(hops + 1) * math.exp(steps * rate)
+    found = routes.log_path_sum_limit(hops=hops, rate=rate, steps=steps)
+    assert found == pytest.approx(math.log(expected), rel=1e-13)

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 import odernn.bounds
-from odernn.bounds import NetworkBounds, certify, forms, gradient, jacobian, sharp
+from odernn.bounds import NetworkBounds, _network_states, certify, forms, gradient, jacobian, reconstruction, sharp
 from odernn.bounds._network_states import ALLOWANCE, computed_state_logs, exact_state_logs
 from odernn.bounds._network_text import power_of
 from odernn.bounds._network_weights import weights_of
@@ -287,3 +287,75 @@ def test_the_package_offers_certify_lazily_and_without_torch():
     assert "certify" in dir(odernn.bounds) and callable(odernn.bounds.certify)
     with pytest.raises(AttributeError, match="no attribute 'certified'"):
         _ = odernn.bounds.certified  # type: ignore[attr-defined]
+
+
+# --- what is added for rounding, typed again: too little would be no bound, too much would hide a worse formula -------
+
+
+def _layer_of(h: np.ndarray, *, alpha: float, w: np.ndarray) -> StackLayer:
+    return StackLayer(w=w, step_size=h, alpha=alpha, edges={}, names={})
+
+
+def test_outward_adds_32_units_of_roundoff_of_everything_that_entered():
+    found = _network_states.outward(-3.0, 5.0, np.array([-7.0, 1.0]))
+    assert (found + 3.0).tolist() == [2.0**-48 * 16, 2.0**-48 * 10]
+    assert _network_states.outward(2.0) - 2.0 == 3 * 2.0**-48
+
+
+def test_the_conditioning_of_a_rate_is_its_formula():
+    h, w, a = np.array([0.3, 0.5]), np.array([-2.0, 4.0]), np.array([5.0, 1.5])
+    r = np.sqrt(a * (1 - a * h * h / 4))
+    found = _network_states.conditioning(_layer_of(h, alpha=0.6, w=w), a)
+    assert found == pytest.approx(1 + h * (np.abs(w) + 0.6 + a) / (2 * r), rel=1e-14)
+
+
+def test_suprema_of_turning_neurons_are_widened_by_the_rounding_of_the_response(monkeypatch):
+    """With a unit of roundoff so large that each of its terms counts, and one that leaves only the crude bound."""
+    alpha, h, n = 7.0, np.array([0.05, 0.3, 0.7]), 12
+    log_y, log_z = sharp.log_suprema_at(alpha=alpha, step_size=h, steps=n)
+    p, q = np.exp(log_y) / h, np.exp(log_z) / h
+    lost = n + 2 * q + 2 * h * alpha * p + h * q * q / p, n + q + 3 * h * alpha * p + alpha * p * p / q
+    crude = np.log(h * h * n * (n + 1) / 2), np.log(h * n**2)
+    for u in (2.0**-53, 1e-6, 1e-5):
+        monkeypatch.setattr(_network_states, "ROUNDOFF", u)
+        for found, log, each, limit in zip(
+            _network_states._rotating_logs(alpha, h, n), (log_y, log_z), lost, crude, strict=True
+        ):
+            slack = 8 * u * each
+            inside = np.where(slack < 0.01, np.minimum(log + 2 * slack, limit), limit)
+            assert found - inside == pytest.approx(ALLOWANCE * (1 + np.abs(inside)), abs=1e-15)
+    assert (slack < 0.01).any() and (slack >= 0.01).any()
+
+
+def test_suprema_of_stiff_neurons_are_the_hyperbolic_formula_with_its_spread():
+    alpha, h, n = 40.0, np.array([0.33, 0.5, 0.9]), 9
+    mu = np.arccosh(alpha * h * h / 2 - 1)
+    log_y = np.log(h * h * np.sinh(n * mu / 2) * np.sinh((n + 1) * mu / 2) / (np.sinh(mu / 2) * np.sinh(mu)))
+    log_z = np.log(h * (np.sinh(n * mu / 2) / np.sinh(mu / 2)) ** 2)
+    spread = 2 * n * mu + 4 * np.abs(np.log(np.sinh(mu / 2))) + np.abs(np.log(h))
+    for found, log in zip(_network_states._stiff_logs(alpha, h, n), (log_y, log_z), strict=True):
+        assert found == pytest.approx(log, abs=1e-10)
+        room = found - log - ALLOWANCE * (1 + np.abs(log) + spread)  # what is left: μ rounded up by 16 units
+        lift = 16 * 2.0**-53 * alpha * h * h / 4 / (2 * np.sinh(mu / 2) * np.cosh(mu / 2)) * 2 * n
+        assert (np.abs(room) <= 3 * lift + 1e-14).all()
+    steps = exact_state_logs(_layer_of(np.array([0.33, 0.01, 0.33]), alpha=40.0, w=np.zeros(3)), n)
+    assert steps.positions[0] == steps.positions[2] != steps.positions[1]
+
+
+def test_the_computed_states_are_bounded_in_the_better_of_two_forms():
+    h, w, alpha, n = np.array([0.2, 0.45]), np.array([3.0, -1.0]), 1.7, 25
+    layer, precision = _layer_of(h, alpha=alpha, w=w), PRECISIONS["bfloat16"]
+    readings = []
+    for a in (np.full(2, alpha), forms.form_within(rate=1 / n, kappa_low=alpha, kappa_high=alpha, step_size=h)):
+        growth = reconstruction.state_growth(
+            w=w, step_size=h, alpha=alpha, form=a, unit_roundoff=2.0**-8, underflow=2.0**-134
+        )
+        log = growth.log_after(n)
+        log = log + ALLOWANCE * (
+            65 + np.abs(log) + n * np.abs(growth.log_factor) + n * _network_states.conditioning(layer, a)
+        )
+        r = np.sqrt(a * (1 - a * h * h / 4))
+        readings.append((log - np.log(r), log - np.log(r) + np.log(a) / 2))
+    found = computed_state_logs(layer, n, precision)
+    assert found.positions == pytest.approx(np.minimum(readings[0][0], readings[1][0]), abs=1e-14, rel=1e-14)
+    assert found.momenta == pytest.approx(np.minimum(readings[0][1], readings[1][1]), abs=1e-14, rel=1e-14)

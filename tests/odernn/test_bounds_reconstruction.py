@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from odernn.bounds import forms, jacobian, reconstruction
+from odernn.bounds.gradient import StateLogs
 from odernn.bounds.numbers import BALLS
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.published import row
@@ -266,3 +267,80 @@ def test_integer_accumulators_come_back_to_the_last_bit_whatever_the_increments(
         if n == 0:
             assert (forgetful[1] != z).any()
     assert (y == start[0]).all() and (z == start[1]).all()
+
+
+# --- formulas typed again, with a unit roundoff so large that every term counts --------------------------------------
+
+COARSE, LOST = 2.0**-7, 1e-3
+
+
+@pytest.mark.parametrize("w", [-1.3, 0.4])
+def test_the_growth_of_computed_states_is_the_printed_formula(w: float):
+    h, alpha, a, u, nu = 0.4, 0.7, 1.9, COARSE, LOST
+    root = math.sqrt(a * (1 - a * h * h / 4))
+    size = math.exp(math.asinh(h * abs(alpha - a) / (2 * root)))
+    q = 1 - 4 * u / math.sqrt(1 - a * h * h / 4)
+    found = reconstruction.state_growth(w=w, step_size=h, alpha=alpha, form=a, unit_roundoff=u, underflow=nu)
+    factor = (size + u * h * (3 * abs(w) + 4 * alpha) / root) / q
+    noise = (h * (1 + 8 * u) + (8 + math.sqrt(a)) * nu) / q
+    assert found.log_factor == pytest.approx(math.log(factor), rel=1e-13)
+    assert found.log_noise == pytest.approx(math.log(noise), rel=1e-13)
+    for n in (1, 2, 7):
+        assert found.log_after(n) == pytest.approx(math.log(noise * sum(factor**j for j in range(n))), rel=1e-12)
+
+
+@pytest.mark.parametrize(("w", "a"), [(-1.3, 1.9), (0.4, 1.9), (-0.4, 0.2), (0.4, 0.9)])
+def test_the_growth_of_errors_and_the_noise_of_a_step_are_the_printed_formulas(w: float, a: float):
+    h, alpha, u, nu, Y, Z = 0.4, 0.7, COARSE, LOST, 2.5, 0.3
+    at = {"w": w, "step_size": h, "alpha": alpha, "unit_roundoff": u, "underflow": nu}
+    sizes = {"log_position": math.log(Y), "log_momentum": math.log(Z)}
+    stiff = 3 * abs(w) + 4 * alpha
+    kick = u * (Z + (h * stiff + u) * Y + 8 * h) + 8 * nu  # u²Y more than printed: w = α = 0 has a logarithm, too
+    drift = u * (Y + h * Z) + nu
+    assert reconstruction.step_noise(**at, **sizes) == pytest.approx((math.log(kick), math.log(drift)), rel=1e-13)
+    root = math.sqrt(a * (1 - a * h * h / 4))
+    c_y, c_z = 1 / root, 1 / math.sqrt(1 - a * h * h / 4)
+    ends = alpha + min(w, 0), alpha + max(w, 0)
+    size = max(math.exp(math.asinh(h * abs(kappa - a) / (2 * root))) for kappa in ends)
+    q = 1 - u * ((size + 1) * c_z + h * stiff * c_y)
+    found = reconstruction.error_growth(**at, **sizes, form=a)
+    assert found.log_factor == pytest.approx(math.log(size * (1 + 2 * u * c_z) / q), rel=1e-13)
+    noise = (size * (kick + 2 * math.sqrt(a) * drift) + kick) / q
+    assert found.log_noise == pytest.approx(math.log(noise), rel=1e-13)
+
+
+def test_the_noise_of_a_drive_is_the_printed_sum_over_its_edges():
+    V, skip = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]]), np.array([[0.3, -0.7], [2.0, 0.1]])
+    h, bias = np.array([0.4, 0.7]), np.array([1.5, 0.2])
+    Y = {0: np.array([2.0, 0.1, 5.0]), 2: np.array([0.4, 9.0])}
+    states = [StateLogs(np.log(Y[level]) if level in Y else np.zeros(2), np.zeros(2)) for level in range(3)]
+    found = reconstruction.log_drive_noise(
+        edges={0: V, 2: skip}, bias=bias, states=states, step_size=h, roundoff=0.1, underflow=LOST
+    )
+    sizes = np.abs(V) @ Y[0] + np.abs(skip) @ Y[2] + bias + LOST  # ν more than printed: b = 0 has a logarithm, too
+    assert found == pytest.approx(np.log(2 * h * (0.1 * sizes + (1 + 3 + 2) * LOST)), rel=1e-13)
+
+
+def test_the_roundoff_of_a_sum_and_the_range_of_the_constants():
+    assert reconstruction.sum_roundoff(terms=5, unit_roundoff=0.1) == pytest.approx(0.5 / 0.5)
+    assert reconstruction.sum_roundoff(terms=3, unit_roundoff=2.0**-8) == pytest.approx(3 / 253)
+    for terms in (8, 9):
+        with pytest.raises(ValueError, match="no digit"):
+            reconstruction.sum_roundoff(terms=terms, unit_roundoff=0.125)
+    at = {"w": 0.1, "step_size": 0.1, "alpha": 1.0, "form": 1.0, "underflow": 0.0}
+    reconstruction.state_growth(**at, unit_roundoff=2.0**-7)
+    with pytest.raises(ValueError, match="2⁻⁷"):
+        reconstruction.state_growth(**at, unit_roundoff=2.0**-6)
+    end = math.sqrt(1 - 16 * 2.0**-14)  # 1 − 4u/√(1 − ah²/4) = 0 at u = 2⁻⁷
+    for share, holds in ((1 - (1 - end**2) * 1.01, True), (1 - (1 - end**2) * 0.99, False)):
+        arguments = at | {"form": share * 4 / 0.1**2, "unit_roundoff": 2.0**-7, "alpha": 300.0}
+        if holds:
+            reconstruction.state_growth(**arguments)
+        else:
+            with pytest.raises(ValueError, match="too coarse"):
+                reconstruction.state_growth(**arguments)
+
+
+def test_the_estimate_is_the_printed_law():
+    log_error = reconstruction.estimated_log_error(unit_roundoff=2.0**-24, steps=400, rms_energy_root=3.0)
+    assert log_error == pytest.approx(math.log(0.600561 * 2.0**-24 * 20 * 3), rel=1e-6)

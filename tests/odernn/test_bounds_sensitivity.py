@@ -183,3 +183,47 @@ def test_unknown_names_are_refused():
         sensitivity.forcing_bound(kind="c", time=1.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='"speed" is not'):
         sensitivity.log_component(quantity="speed", time=1.0)
+
+
+# --- formulas typed again, at places where every term counts
+
+
+def test_rate_and_growth_of_a_sensitivity_are_the_printed_formulas():
+    for low, high, a in ((-2.0, 1.0, 0.7), (0.5, 6.0, 1.3), (0.5, 6.0, 9.0)):
+        rate = max(abs(low - a), abs(high - a)) / (2 * math.sqrt(a))
+        ends = {"kappa_low": low, "kappa_high": high, "form": a}
+        assert sensitivity.growth_rate(**ends) == pytest.approx(rate, rel=1e-14)
+        found = sensitivity.log_sensitivity(initial=0.4, forcing=2.1, time=1.7, **ends)
+        assert found == pytest.approx(math.log(2.5) + 1.7 * rate, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "best"),
+    [(-1.0, 2.0, 1.0), (-1.0, 3.0, 1.0), (-1.0, 4.0, 1.5), (-2.0, -1.0, 2.0), (2.0, 5.0, 3.5), (0.0, 5.0, 2.5)],
+)
+def test_the_best_form_of_a_saddle_is_its_depth_until_the_other_end_is_three_times_as_far(low, high, best):
+    assert sensitivity.best_form(kappa_low=low, kappa_high=high) == best
+    assert sensitivity.best_form(kappa_low=0.0, kappa_high=0.0) == np.finfo(float).tiny
+
+
+def test_forcing_energy_and_direct_terms_are_the_printed_formulas():
+    for kind, expected in (("w", 1.7**3 / 6), ("V", 2.3 * 1.7), ("b", 1.7)):
+        assert sensitivity.forcing_bound(kind=kind, time=1.7, input_bound=2.3) == pytest.approx(expected, rel=1e-14)
+    assert sensitivity.log_component(quantity="position", time=1.7) == pytest.approx(math.log(1.7**2 / 2), rel=1e-14)
+    assert sensitivity.log_component(quantity="momentum", time=1.7) == math.log(1.7)
+    energy = sensitivity.log_energy_root(hidden_size=5, time=1.7)
+    assert energy == pytest.approx(math.log(1.7 * math.sqrt(5)), rel=1e-14)
+    for time, U, expected in ((3.0, 2.0, 4.5), (1.0, 2.0, 2.0), (1.0, 0.3, 1.0), (1.8, 0.3, 1.62)):
+        assert sensitivity.log_direct(time=time, input_bound=U) == pytest.approx(math.log(expected), abs=1e-14)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 2.0, 1e-15, 0.0])
+def test_the_suprema_are_the_integrals_of_sine_and_cosine(alpha: float):
+    root = math.sqrt(alpha)
+    for time in (0.4, 2.0, 2.9, 5.5, 17.0):
+        s = np.linspace(0, time, 200_001)
+        sine = np.abs(np.sin(root * s)) / root if alpha else s
+        for quantity, values in (("position", sine), ("momentum", np.abs(np.cos(root * s)))):
+            area = float(((values[1:] + values[:-1]) / 2).sum() * (s[1] - s[0]))
+            found = sensitivity.log_supremum(alpha=alpha, time=time, quantity=quantity)
+            assert found == pytest.approx(math.log(area), abs=1e-8)

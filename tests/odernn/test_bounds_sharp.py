@@ -391,3 +391,29 @@ def test_beyond_alpha_h_squared_equal_to_four_the_uniform_bound_says_nothing(qua
     # the derivation asks for αh² ≤ 4; where it fails the loss outweighs the integral by itself
     for alpha, T, dt in itertools.product((4, 5, 100, 10**6), (Fraction(1, 100), 1, 50), (1, 3)):
         assert the_bound(Fraction(alpha), Fraction(T), Fraction(1), Fraction(dt), quantity) < 0
+
+
+# --- formulas typed again, at places where every term counts
+
+
+@pytest.mark.parametrize(("alpha", "h", "n"), [(3.0, 0.3, 7), (40.0, 0.6, 9), (0.0, 0.2, 4)])
+def test_both_suprema_in_one_sweep_are_the_two_of_their_own(alpha: float, h: float, n: int):
+    each = [sharp.log_supremum_at(alpha=alpha, step_size=h, steps=n, quantity=q) for q in ("position", "momentum")]
+    assert sharp.log_suprema_at(alpha=alpha, step_size=h, steps=n) == pytest.approx(each, rel=1e-13)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.1, 2.0, 5.0])
+def test_the_margin_of_the_square_root_is_the_printed_formula(alpha: float):
+    for t in (0.01, 0.2, 1.0):
+        x = max(1 + 2 * alpha, 4 * alpha**2) * t
+        found = sharp.square_root_margin(alpha=alpha, time=t)
+        assert found == pytest.approx((1 + 2 * x) * math.exp(-x) - 1, rel=1e-12)
+
+
+def test_the_integral_of_a_sine_is_a_lower_bound_where_a_ball_straddles_a_multiple_of_pi():
+    for k in (1, 2, 5):
+        with flint.ctx.workprec(128):
+            wide = flint.arb(flint.arb.pi() * k, 0.5)
+            found = sharp._sine_integral(wide, BALLS)
+            least = 2 * k - (1 - math.cos(0.5))  # at kπ − 1/2
+            assert least - 0.5 < float(found.lower()) <= least + 1e-9

@@ -21,12 +21,13 @@ from odernn.published import ROWS
 from verification import verdict
 from verification.adversary import gradient_ascent as ascent
 from verification.answer import answer, doubt_about
+from verification.certify.inequality import Inequality
 from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.neuron_chain_second import Adjoints
 from verification.certify.second import iv
 from verification.certify.second import number as interval
 from verification.claims import gradient_bounds, jacobian_bounds
-from verification.claims.gradient_bounds import Form
+from verification.claims.gradient_bounds import SAM_41, SAM_69, Form
 from verification.claims.jacobian_bounds import Norms
 from verification.domains import BUDGETS
 from verification.question import Case, Question
@@ -355,3 +356,81 @@ def test_no_verdict_is_written_into_the_claim_files() -> None:
             text = file.read()
         for word in ("refuted", "not-refuted", "suspect", "vacuous", "verdict"):
             assert word not in text
+
+
+# --- the two typings of every inequality, side by side: a slip in one of them is noticed where nothing is violated, too
+
+GENERIC: tuple[dict[str, str], ...] = (
+    {"alpha": "3/7", "dt": "2/9", "N": "5", "k": "2", "layer": "1", "w": "-13/10", "V": "9/7", "b": "2/5", "u": "3/8",
+     "target": "4/3", "C": "2"},
+    {"alpha": "7/4", "dt": "1/3", "N": "4", "k": "1", "layer": "1", "w": "-19/6 -7/2", "V": "3/5 -8/3", "b": "1/4 -1/9",
+     "u": "1/2 -2/3 4/5 1", "target": "-3/2 1/5 2/3 1/7", "C": "3"},
+    {"alpha": "1/5", "dt": "3/8", "N": "6", "k": "3", "layer": "2", "w": "-1/2 5/7 -12/5", "V": "7/5 5/4 -4/3",
+     "b": "1/3 2/9 -1/2", "u": "5/4", "target": "2/7", "C": "1/2"},
+)  # fmt: skip
+FORMS = [getattr(gradient_bounds, name) for name in ("SAM_13", "SAM_41", "ICML_MAIN", "ICML_14", "SAM_69", "ICML_42")]
+NORMS = [
+    Norms(growth, is_last, power, factor)
+    for growth in ("exponential", "linear")
+    for is_last, power, factor in ((False, 0, Q(1)), (True, 0, Q(1)), (False, 1, Q(3, 5)))
+]
+
+
+def inequalities_at(point: dict[str, str]) -> Iterator[Inequality]:
+    """Those whose bounds mean something for this network."""
+    for form in [*FORMS, replace(SAM_69, power=1, factor=Q(3, 5)), replace(SAM_41, growth="none")]:
+        yield from (gradient_bounds.finite(form, theta) for theta in ("w", "b", "V"))
+        if point["layer"] == "1":
+            yield from (gradient_bounds.uniform(form, theta) for theta in ("b", "V"))
+        if form.of_one_step and len(point["w"].split()) == 2:
+            yield gradient_bounds.uniform(form, "b2")
+    for norms in NORMS:
+        yield from (jacobian_bounds.finite(norms), jacobian_bounds._same_layer(norms))
+        if len(point["w"].split()) == 2:
+            yield jacobian_bounds._one_layer_up(norms)
+
+
+def both_sides(inequality: Inequality, point: dict[str, str]) -> list[tuple[float, float]]:
+    """(left, right) in balls and in intervals."""
+
+    def spaced(make: Callable[[str], Any]) -> SimpleNamespace:
+        made = {name: [make(word) for word in text.split()] for name, text in point.items()}
+        return SimpleNamespace(texts=point, **{name: v if name in LISTS else v[0] for name, v in made.items()})
+
+    before, iv.prec = iv.prec, 256
+    try:
+        again = [float(iv.mpf(x).mid) for x in inequality.intervals(spaced(interval))]
+        with flint.ctx.workprec(256):
+            balls = [float(x.mid()) for x in inequality.balls(spaced(lambda word: BALLS.exact(Q(word))))]
+    finally:
+        iv.prec = before
+    return list(zip(balls, again, strict=True))
+
+
+@pytest.mark.parametrize("point", GENERIC)
+def test_both_typings_of_every_inequality_agree_at_generic_networks(point: dict[str, str]) -> None:
+    compared = 0
+    for inequality in inequalities_at(point):
+        for ball, again in both_sides(inequality, point):
+            assert ball == pytest.approx(again, rel=1e-12)
+            compared += 1
+    assert compared >= 72
+    for kind in ("w^l", "u"):
+        check = gradient_bounds.unbounded_case(kind).check
+        assert check is not None and len({o.violated for o in check(point).opinions}) == 1
+
+
+@pytest.mark.parametrize("factor", [Q(1), Q(3, 4)])
+def test_both_typings_of_the_product_of_three_norms_agree(factor: Q) -> None:
+    parameters = {
+        **jacobian_bounds._product_parameters(2), "target": "3/5 -7/4", "k": "2",
+        "w": "-1/3 2/5 3/4 -1/6", "b": "1/5 -2/3 1/2 3/7",
+    }  # fmt: skip
+    with flint.ctx.workprec(256):
+        balls = [float(x.mid()) for x in jacobian_bounds._three_norms_in_balls(parameters, factor)]
+    before, iv.prec = iv.prec, 256
+    try:
+        again = [float(x.mid) for x in jacobian_bounds._three_norms_in_intervals(parameters, factor)]
+    finally:
+        iv.prec = before
+    assert balls == pytest.approx(again, rel=1e-12)

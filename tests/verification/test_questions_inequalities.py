@@ -14,6 +14,7 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy.integrate import solve_ivp
 
 from odernn.bounds.numbers import BALLS
@@ -382,3 +383,56 @@ def test_both_typings_of_every_inequality_agree_at_generic_parameters(point: dic
             assert ball == pytest.approx(interval, rel=1e-12, abs=1e-15)
             compared += 1
     assert compared > 150
+
+
+def test_both_typings_agree_where_drift_exceeds_the_kick_the_input_is_large_and_negative_and_m_is_one() -> None:
+    point = {name: text for name, text in GENERIC[0].items() if name != "m"} | {
+        "z": "90", "now": "-9/4", "sigma": "1/9", "y": "1/50", "u": "1/7", "dt": "8/9", "slope": "1/30",
+        "v": "1/100",
+    }  # fmt: skip
+    for inequality in inequalities():
+        for ball, interval in both_sides(inequality, point):
+            assert ball == pytest.approx(interval, rel=1e-12, abs=1e-15)
+
+
+def test_the_printed_forms_in_plain_floats() -> None:
+    a, dt, T, m = 1.7, 0.6, 0.8, 3.0
+    p = SimpleNamespace(alpha=flint.arb(a), dt=flint.arb(dt), T=flint.arb(T), m=flint.arb(m))
+    step, rate = 1 + 2 * a * dt**3, 96**0.25 * max(1, math.sqrt(a))
+    beta = max(1 + 2 * a, 4 * a * a)
+
+    def sam(power: float, growth: float) -> float:
+        return math.sqrt(2 * m * T) * step**power * math.exp(growth * rate * T)
+
+    def icml(factor: float) -> float:
+        return math.sqrt(factor * (1 + 2 * beta * T))
+
+    def delta(z: float, y: float) -> float:
+        return 2 + z + (2 + a) * y / math.sqrt(a)
+
+    expected = {
+        "SAM_32": sam(0.5, 0.5), "SAM_67": sam(1, 1), "ICML_S7": icml(2),
+        "SAM_42": delta(sam(0.5, 0.5), sam(0.5, 0.5)), "SAM_14": delta(sam(0.5, 1), sam(0.5, 1)),
+        "SAM_66": delta(sam(0.5, 1), sam(1, 1)), "ICML_12": delta(icml(2), icml(2)),
+        "ICML_S15": delta(icml(1), icml(2)), "ICML_S39": delta(icml(2), icml(2)),
+    }  # fmt: skip
+    for name, value in expected.items():
+        assert float(getattr(published_forms, name).ball(p).mid()) == pytest.approx(value, rel=1e-12), name
+
+
+@pytest.mark.parametrize(("w", "target"), [(1, 1), (0, 0), (40, 3)])
+def test_both_typings_of_bound_41_agree_to_forty_digits(w: int, target: int) -> None:
+    rows = [each for each in ROWS if each.alpha > 0]
+    for each in rows:
+        ball, interval = printed_forms._both_41(each, w, target)
+        with flint.ctx.workprec(256):
+            again = flint.arb(mp.nstr(mp.make_mpf(interval._mpi_[0]), 60))
+            assert float(abs(ball - again).upper()) < 1e-40 * float(ball.mid())
+    assert len(rows) >= 4
+
+
+def test_the_means_of_sines_in_balls_are_those_of_floats() -> None:
+    for shape in (ode_bounds.POSITION, ode_bounds.MOMENTUM, ode_bounds.POSITION_ALONE):
+        for x in (0.3, 1.2, 1.6, 2.4, 3.3, 4.9, 7.1, 13.0, 29.5):
+            with flint.ctx.workprec(96):
+                assert float(shape.of_ball(flint.arb(x)).mid()) == pytest.approx(float(shape.of_float(x)), rel=1e-9)

@@ -1,0 +1,203 @@
+"""The mutation check checks itself: its operators make the mutants they name, and what no test notices is reported."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def _load(name: str) -> ModuleType:
+    """A script beside this file: the tests are no package."""
+    spec = importlib.util.spec_from_file_location(f"mutation_{name}", HERE / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+operators = _load("operators")
+
+SMALL = '''
+def energy(alpha: float, y: float, steps: int = 7) -> float:
+    """α y² + |y|, 3 of them."""
+    if y != y:
+        raise ValueError(f"y is {y + 1}")
+    total = 0 * y
+    for n in range(1, steps):
+        total += alpha * y**2 - n
+    return max(sqrt(total), -y) if alpha < 3 else total
+
+
+def log_size(x: float) -> float:
+    return log(x) / 2
+'''
+
+EXPECTED = {
+    ("energy", "sign", "alpha * y ** 2 - n", "alpha * y ** 2 + n"),
+    ("energy", "sign", "alpha * y ** 2 - n", "-(alpha * y ** 2 - n)"),
+    ("energy", "sign", "-y", "y"),
+    ("energy", "factor 2", "alpha * y ** 2", "2 * (alpha * y ** 2)"),
+    ("energy", "factor 2", "alpha * y ** 2", "alpha * y ** 2 / 2"),
+    ("energy", "factor 2", "n", "2 * n"),
+    ("energy", "factor 2", "n", "n / 2"),
+    ("energy", "factor 2", "3", "6"),
+    ("energy", "factor 2", "3", "1.5"),
+    ("energy", "exponent", "y ** 2", "y ** 3"),
+    ("energy", "exponent", "y ** 2", "y"),
+    ("energy", "exponent", "sqrt(total)", "total"),
+    ("energy", "dropped term", "alpha * y ** 2 - n", "alpha * y ** 2"),
+    ("energy", "dropped term", "alpha * y ** 2 - n", "-n"),
+    ("energy", "dropped term", "alpha * y ** 2 - n", "0 * (alpha * y ** 2 - n)"),
+    ("energy", "dropped term", "alpha * y ** 2", "alpha"),
+    ("energy", "dropped term", "alpha * y ** 2", "y ** 2"),
+    ("energy", "dropped term", "max(sqrt(total), -y)", "sqrt(total)"),
+    ("energy", "dropped term", "max(sqrt(total), -y)", "-y"),
+    ("energy", "max and min", "max(sqrt(total), -y)", "min(sqrt(total), -y)"),
+    ("energy", "comparison", "alpha < 3", "alpha >= 3"),
+    ("energy", "range", "range(1, steps)", "range(1 + 1, steps)"),
+    ("energy", "range", "range(1, steps)", "range(1 - 1, steps)"),
+    ("energy", "range", "range(1, steps)", "range(1, steps + 1)"),
+    ("energy", "range", "range(1, steps)", "range(1, steps - 1)"),
+    ("log_size", "factor 2", "2", "4"),
+    ("log_size", "factor 2", "2", "1"),
+    ("log_size", "factor 2", "log(x) / 2", "log(x) / 2 + 0.6931471805599453"),
+    ("log_size", "factor 2", "log(x) / 2", "log(x) / 2 - 0.6931471805599453"),
+    ("log_size", "dropped term", "log(x) / 2", "1 / 2"),
+}
+
+
+def test_the_operators_make_exactly_the_mutants_of_a_small_function():
+    found = operators.mutants(SMALL, "small.py")
+    assert {(m.function, m.operator, m.before, m.after) for m in found} == EXPECTED
+    assert len(found) == len({m.key for m in found}) == len(EXPECTED)
+    assert {m.operator for m in found} == set(operators.OPERATORS)
+
+
+def test_a_mutant_changes_its_expression_only_and_closes_over_the_same_names():
+    tree = ast.parse(SMALL)
+    for mutant in operators.mutants(SMALL, "small.py"):
+        broken = operators.broken_tree(SMALL, mutant)
+        node = operators.at(broken, mutant.path)
+        assert isinstance(node, ast.IfExp) and ast.unparse(node.orelse) == mutant.before
+        assert ast.dump(node.body) == ast.dump(ast.parse(mutant.after, mode="eval").body)
+        parent, (name, i) = operators.at(broken, mutant.path[:-1]), mutant.path[-1]
+        if i is None:
+            setattr(parent, name, node.orelse)
+        else:
+            getattr(parent, name)[i] = node.orelse
+        assert ast.unparse(broken) == ast.unparse(tree)
+
+
+def test_what_is_no_formula_is_left_alone():
+    text = """
+def log_bound(x, numbers, scale=2 * 3):
+    zero = 0 * x
+    if x is None or x < 0:
+        raise ValueError(2 * x)
+    assert x > 1
+    return rows[1 + 2].sum(axis=1) + zero
+"""
+    assert {(m.before, m.after[-20:]) for m in operators.mutants(text, "f.py")} == {
+        ("rows[1 + 2].sum(axis=1) + zero", "+ 0.6931471805599453"),
+        ("rows[1 + 2].sum(axis=1) + zero", "- 0.6931471805599453"),
+        ("rows[1 + 2].sum(axis=1)", "s[1 + 2].sum(axis=1)"),
+        ("rows[1 + 2].sum(axis=1)", "+ 2].sum(axis=1) / 2"),
+    }
+
+
+def test_sides_of_an_inequality_are_formulas_wherever_they_stand():
+    text = """
+def case():
+    def balls(p):
+        return p.x + 1, p.y
+    def ask(p):
+        return p.x + 1
+    return Inequality(balls, lambda p: (p.x, 2 * p.y), lambda p: p.x + 3)
+"""
+    found = operators.mutants(text, "f.py", only="^balls$")
+    assert {(m.function, m.before) for m in found} == {
+        ("case.balls", "p.x + 1"), ("case.balls", "p.x"), ("case.balls", "1"),
+        ("case.<intervals>", "2 * p.y"), ("case.<intervals>", "2"),
+    }  # fmt: skip
+
+
+FORMULA = '''
+def hypotenuse(a, b):
+    return (a**2 + b**2) ** 0.5
+
+
+def make(shift):
+    def moved(x):
+        return x + shift
+
+    return moved
+
+
+by_three = make(3)
+'''
+THOROUGH = """
+from formula import by_three, hypotenuse
+
+def test_hypotenuse():
+    assert hypotenuse(3, 4) == 5 and abs(hypotenuse(5, 12) - 13) < 1e-9
+
+def test_closure():
+    assert by_three(4) == 7
+"""
+BLIND = """
+from formula import by_three, hypotenuse
+
+def test_hypotenuse():
+    assert hypotenuse(3, 4) > 0
+
+def test_closure():
+    assert by_three(4) == 7
+"""
+
+
+def _run(root: Path, tests: str) -> tuple[int, str, dict]:
+    (root / "formula.py").write_text(FORMULA)
+    (root / "test_formula.py").write_text(tests)
+    out = root / "out.json"
+    command = [sys.executable, str(HERE / "mutate.py"), "--root", str(root), "--files", "formula.py"]
+    done = subprocess.run(
+        [*command, "--tests", "test_formula.py", "--out", str(out)], capture_output=True, text=True, timeout=300
+    )
+    return done.returncode, done.stdout + done.stderr, json.loads(out.read_text()) if out.exists() else {}
+
+
+def test_good_tests_kill_every_mutant_of_a_planted_formula_and_blind_ones_are_reported(tmp_path: Path):
+    for name in ("good", "blind"):
+        (tmp_path / name).mkdir()
+    code, shown, record = _run(tmp_path / "good", THOROUGH)
+    assert code == 0 and not record["survivors"], shown
+    assert record["mutants"] == record["killed"] > 15
+    code, shown, record = _run(tmp_path / "blind", BLIND)
+    assert code == 1 and "survived, unexplained: formula.py:3 hypotenuse: a ** 2 + b ** 2 → a ** 2" in shown
+    assert {each["function"] for each in record["survivors"]} == {"hypotenuse"}
+    assert all(each["kind"] == "unexplained" for each in record["survivors"])
+
+
+def test_tests_that_fail_without_a_mutant_stop_the_check(tmp_path: Path):
+    code, shown, record = _run(tmp_path, THOROUGH.replace("== 7", "== 8"))
+    assert code and not record and "fails without a mutant" in shown
+
+
+@pytest.mark.slow
+def test_of_a_sample_of_all_bound_formulas_no_mutant_survives_unexplained(tmp_path: Path):
+    out = tmp_path / "sample.json"
+    command = [sys.executable, str(HERE / "mutate.py"), "--sample", "150", "--seed", "7", "--out", str(out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3000)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert json.loads(out.read_text())["mutants"] == 150
