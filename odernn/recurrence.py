@@ -72,6 +72,10 @@ exact       rebuilt without any error: increments are rounded to a fixed grid, s
 """
 
 
+class ReconstructionWarning(RuntimeWarning):
+    """States that a backward pass rebuilt differ too much from known ones; the gradient was computed another way."""
+
+
 @dataclass(frozen=True)
 class RecurrenceOutputs:
     """What a network needs of one recurrence, and what ran.

@@ -24,6 +24,7 @@ from cuda.odernn_kernels import module
 from cuda.odernn_kernels.module import KERNELS
 from odernn.recurrence import (
     Backward,
+    ReconstructionWarning,
     RecurrenceGradients,
     RecurrenceOutputs,
     RecurrenceResult,
@@ -49,10 +50,6 @@ SCAN_STEPS = 1024
 SCAN_COLUMNS = {"forward": 1600, "backward": 16000}
 """Most columns for the scan. A model of the machine, not a measurement, puts the break-even at columns · rounds =
 16 000; backward needs one round, forward 4 to 10 a tile. benchmarks/device_suite.py times both sides of it."""
-
-
-class ReconstructionWarning(RuntimeWarning):
-    """Rebuilt states differ too much from those that are known; the gradient was computed from new rows."""
 
 
 Way: TypeAlias = Literal["ring", "scan"]

@@ -86,6 +86,10 @@ class RecurrentLayer(ExactBuffers, ABC):
             "derived for it here. Its class says which statement about its step it has, if any."
         )
 
+    def fused(self, drives: Tensor, state: State) -> State | None:
+        """The rows of all blocks by a fused execution, or None: then ``run`` makes the steps one by one."""
+        return None
+
     def output(self, rows: State) -> Tensor:
         """What the layers above see."""
         return rows[0]
@@ -101,6 +105,9 @@ class RecurrentLayer(ExactBuffers, ABC):
         found = state
         rows = []
         with without_autocast(drives):
+            fused = self.fused(drives, state)
+            if fused is not None:
+                return LayerRun(fused, state)
             step = self.stepper()
             for drive in drives.unbind():
                 found = step(found, drive)

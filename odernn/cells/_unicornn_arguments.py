@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from torch import Tensor
 
 from odernn.cells import _arguments
 from odernn.cells._sequences import Sequences
+from odernn.recurrence import Backward, checked_backward
 
 Index: TypeAlias = Literal["icml", "sam"]
 Scheme: TypeAlias = Literal["exact", "sam7"]
@@ -53,6 +54,11 @@ def checked_index(index: Index, *, bidirectional: bool) -> Index:
             'reverse direction would see a row after the last, u_{N+1}, and there is none. Use index="icml".'
         )
     return index
+
+
+def checked_mode(backward: str, execution: str) -> Backward:
+    """``backward`` if it names a mode. Whether an execution offers it, the execution says when it is called."""
+    return checked_backward(backward, execution, get_args(Backward))
 
 
 def checked_scheme(scheme: Scheme, index: Index) -> Scheme:

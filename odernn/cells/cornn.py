@@ -16,6 +16,7 @@ from odernn.cells import _arguments
 from odernn.cells._hyperparameters import shown
 from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import State
+from odernn.executions import dense
 from odernn.fields.coupled_oscillator import CoupledOscillator
 
 __all__ = ["CELL", "CoRNN", "CoRNNLayer", "LinearStability"]
@@ -87,10 +88,12 @@ class CoRNNLayer(RecurrentLayer):
         epsilon: float,
         damping: Damping = "explicit",
         bias: bool = True,
+        execution: dense.Name = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution: dense.Name = dense.checked_execution(execution)
         self.damping: Damping = _arguments.one_of("damping", damping, ("explicit", "implicit"))
         self.register_exact("dt", dt, CHECK_DT, device=device)
         self.register_exact("gamma", gamma, CHECK_GAMMA, device=device)
@@ -130,6 +133,16 @@ class CoRNNLayer(RecurrentLayer):
 
         return explicit if self.damping == "explicit" else implicit
 
+    def fused(self, drives: Tensor, state: State) -> State | None:
+        if self.execution == "torch":
+            return None
+        dt, gamma, epsilon = (float(value) for value in (self.dt, self.gamma, self.epsilon))
+        p, q = (1.0 - dt * epsilon, dt)
+        if self.damping == "implicit":
+            p, q = 1.0 / (1.0 + dt * epsilon), dt / (1.0 + dt * epsilon)
+        y0, z0 = state
+        return dense.coupled(drives, W=self.W, W_z=self.W_z, y0=y0, z0=z0, dt=dt, gamma=gamma, p=p, q=q)
+
     def field(self) -> CoupledOscillator:
         """y' = z, z' = tanh(W y + W_z z + x) − γ y − ε z with the weights as they are now."""
         return CoupledOscillator(self.W, self.W_z, self.gamma, self.epsilon)
@@ -153,6 +166,7 @@ class CoRNN(RecurrentNetwork):
     dt, gamma, epsilon  one number, or one a layer, all > 0. Float64 buffers of the layers, also in ``state_dict``
     damping             "explicit": k = n−1, as in the published code; "implicit": k = n, solved for z_n by a division
     bias                whether there is a b
+    execution           "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``
     generator           of the initial weights, see ``CoRNNLayer.reset_parameters``
 
     The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's.
@@ -169,6 +183,7 @@ class CoRNN(RecurrentNetwork):
         epsilon: float | Sequence[float],
         damping: Damping = "explicit",
         bias: bool = True,
+        execution: dense.Name = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -188,6 +203,7 @@ class CoRNN(RecurrentNetwork):
                 epsilon=epsilons[number - 1],
                 damping=damping,
                 bias=bias,
+                execution=execution,
                 device=device,
                 dtype=dtype,
             )
@@ -216,7 +232,8 @@ class CoRNN(RecurrentNetwork):
         first = self.layers[0]
         bias = [] if first.b is not None else ["bias=False"]
         numbers = shown(self.layers[:: self.directions], "dt", "gamma", "epsilon")
-        return [*numbers, f"damping={first.damping!r}", *bias]
+        execution = [] if first.execution == "torch" else [f"execution={first.execution!r}"]
+        return [*numbers, f"damping={first.damping!r}", *bias, *execution]
 
 
 CELL = CoRNN

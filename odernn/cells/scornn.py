@@ -17,6 +17,7 @@ from odernn import published, resigning
 from odernn.cells import _arguments
 from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.cells._sequences import Sequences, State
+from odernn.executions import dense
 from odernn.fields.skew_linear import SkewLinear
 from odernn.orthogonal import Placement, ScaledCayley, in_float64, modrelu, signs_of, skew
 from odernn.resigning import Moments
@@ -96,10 +97,12 @@ class ScoRNNLayer(RecurrentLayer):
         initial: Initial = "small",
         bias: bool = True,
         learn_initial_state: bool = False,
+        execution: dense.Name = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution: dense.Name = dense.checked_execution(execution)
         self.placement: Placement = _arguments.one_of("signs", signs, ("aligned", "prefix", "random"))
         self.rho = _checked_rho(rho, hidden_size, signs)
         self.initial: Initial = _arguments.one_of("initial", initial, ("small", "glorot"))
@@ -149,6 +152,12 @@ class ScoRNNLayer(RecurrentLayer):
             return (z if b is None else modrelu(z, b),)
 
         return step
+
+    def fused(self, drives: Tensor, state: State) -> State | None:
+        if self.execution == "torch":
+            return None
+        (h0,) = state
+        return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0),)
 
     def re_sign(
         self,
@@ -209,6 +218,7 @@ class ScoRNN(RecurrentNetwork):
     bias                 whether there is a b; without, the activation is the identity and the network linear
     initial              "small" or "glorot": U and b at the start, see ``ScoRNNLayer.reset_parameters``
     learn_initial_state  whether every layer has a trained h0
+    execution            "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``
     generator            of the initial weights
 
     The other arguments are those of ``RecurrentNetwork``. W is factored once a forward pass, layer and direction, and
@@ -229,6 +239,7 @@ class ScoRNN(RecurrentNetwork):
         bias: bool = True,
         initial: Initial = "small",
         learn_initial_state: bool = False,
+        execution: dense.Name = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -245,6 +256,7 @@ class ScoRNN(RecurrentNetwork):
                 initial=initial,
                 bias=bias,
                 learn_initial_state=learn_initial_state,
+                execution=execution,
                 device=device,
                 dtype=dtype,
             )
@@ -307,7 +319,8 @@ class ScoRNN(RecurrentNetwork):
         bias = [] if first.b is not None else ["bias=False"]
         initial = [] if first.initial == "small" else [f"initial={first.initial!r}"]
         learned = [] if first.h0 is None else ["learn_initial_state=True"]
-        return [f"rho={first.rho}, signs={first.placement!r}", *bias, *initial, *learned]
+        execution = [] if first.execution == "torch" else [f"execution={first.execution!r}"]
+        return [f"rho={first.rho}, signs={first.placement!r}", *bias, *initial, *learned, *execution]
 
 
 CELL = ScoRNN

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from odernn import executions
-from odernn.cells import _arguments, _unicornn_bptt, _unicornn_inverse
+from odernn.autocast import is_autocasting
+from odernn.cells import _arguments, _unicornn_bptt, _unicornn_inverse, _unicornn_stack
 from odernn.cells._hyperparameters import brief
-from odernn.cells._recurrent import LayerRun, Manners, RecurrentNetwork
+from odernn.cells._recurrent import Manners, RecurrentNetwork
 from odernn.cells._sequences import Sequences, State
 from odernn.cells._unicornn_arguments import (
     Index,
@@ -21,6 +22,7 @@ from odernn.cells._unicornn_arguments import (
     check_alpha,
     check_dt,
     checked_index,
+    checked_mode,
     checked_previous,
     checked_scheme,
     checked_skip,
@@ -28,7 +30,7 @@ from odernn.cells._unicornn_arguments import (
 from odernn.cells._unicornn_layer import StepCoefficients, UnICORNNLayer
 from odernn.cells._unicornn_stability import StabilityReport, layer_stability
 from odernn.executions import torch_loop
-from odernn.recurrence import RecurrenceResult
+from odernn.recurrence import Backward, RecurrenceOutputs, RecurrenceResult
 
 if TYPE_CHECKING:
     from odernn.guarantees import Guarantees
@@ -55,6 +57,8 @@ class UnICORNN(RecurrentNetwork):
                    dt and alpha; level l is then the pair of both, of 2 · hidden features. Not with "sam"
     dropout, dropout_mask, batch_first     as in ``RecurrentNetwork``; "locked" is the dropout of the paper
     execution      "torch", …: see ``odernn.executions``; also a keyword of the call
+    backward       "stored", "reversible", "exact": how the backward pass gets the states, see ``recurrence.Backward``;
+                   also a keyword of the call. Not every execution has all three
     generator      of the initial weights
 
     ``layers`` holds the ``UnICORNNLayer`` of layer l in direction k at index (l − 1) · directions + k, as in torch.
@@ -79,6 +83,7 @@ class UnICORNN(RecurrentNetwork):
         index: Index = "icml",
         bias: bool = True,
         execution: str = "torch",
+        backward: Backward = "stored",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -89,7 +94,8 @@ class UnICORNN(RecurrentNetwork):
         self.skip_input = skip_input
         self.multiscale = multiscale
         self.index: Index = checked_index(index, bidirectional=self.bidirectional)
-        self.execution = executions.get(execution).name
+        self.execution = _execution(execution).name
+        self.backward: Backward = checked_mode(backward, execution)
         self.register_exact("dt", _arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
         self.register_exact("alpha", _arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
         self.layers = nn.ModuleList(  # type: ignore[assignment]
@@ -146,6 +152,7 @@ class UnICORNN(RecurrentNetwork):
         lengths: Tensor | Sequence[int] | None = None,
         previous_input: Tensor | None = None,
         execution: str | None = None,
+        backward: Backward | None = None,
     ) -> tuple[Any, State]:
         """The outputs y^L_1 .. y^L_N and the state (y, z) of all layers after the last step.
 
@@ -155,9 +162,9 @@ class UnICORNN(RecurrentNetwork):
         wrong dtype.
         """
         found = self._sequences(input, state, lengths)
-        output, runs = self._run(found, self._before(found, previous_input), execution)
-        final: State = self._final(found, runs)
-        return found.output(output), final
+        before = self._before(found, previous_input)
+        output, final = self._outputs(found, before, execution, self.backward if backward is None else backward)
+        return found.output(output), found.final(final)
 
     def states(
         self,
@@ -175,7 +182,7 @@ class UnICORNN(RecurrentNetwork):
         beyond a sample's length are zero, in both directions.
         """
         found = self._sequences(input, state, lengths)
-        _, results = self._results(found, self._before(found, previous_input), execution, dropping=False)
+        _, results = self._results(found, self._before(found, previous_input), execution)
         return [replace(r, y=found.zero_after_end(r.y), z=found.zero_after_end(r.z)) for r in results]
 
     def inverse(
@@ -221,8 +228,8 @@ class UnICORNN(RecurrentNetwork):
         """
         found = self._sequences(input, state, lengths)
         with torch.no_grad():
-            levels, results = self._results(found, self._before(found, previous_input), "torch", dropping=False)
-        expected = found.output(self._level(found, results[-self.directions :]))
+            levels, results = self._results(found, self._before(found, previous_input), "torch")
+        expected = found.output(self._level(found, [result.y for result in results[-self.directions :]]))
         rows = _unicornn_bptt.rows_of(grad_output, found, expected)
         return _unicornn_bptt.gradients(self, found, levels, results, rows)
 
@@ -263,36 +270,78 @@ class UnICORNN(RecurrentNetwork):
         """u_0, (batch, input)."""
         return checked_previous(previous_input, found, self.index, self.layers[0].w)
 
-    def _run(
-        self, found: Sequences, previous: Tensor | None = None, execution: str | None = None
-    ) -> tuple[Tensor, list[LayerRun]]:
-        before = self._before(found, None) if previous is None else previous
-        _, results = self._results(found, before, execution, dropping=True)
-        runs = [LayerRun((result.y, result.z), (result.y0, result.z0)) for result in results]
-        return self._level(found, results[-self.directions :]), runs
+    def _outputs(
+        self, found: Sequences, before: Tensor, execution: str | None, backward: Backward
+    ) -> tuple[Tensor, State]:
+        """y^L_1 .. y^L_N, (time, batch, hidden · directions), and the states of all layers after each sample's end."""
+        runner = _execution(self.execution if execution is None else execution)
+        levels = [self._seen(found.u, before)]
+        runs: list[RecurrenceOutputs] = []
+        for number in range(1, self.num_layers + 1):
+            runs += [
+                self._run_layer(runner, (number - 1) * self.directions + direction, levels, found, backward)
+                for direction in range(self.directions)
+            ]
+            rows = self._level(found, [run.y for run in runs[-self.directions :]])
+            if number < self.num_layers:
+                rows, before = self._dropped(rows, found.state[0][len(runs) - 1])
+                levels.append(self._seen(rows, before))
+        return rows, (torch.stack([run.y_last for run in runs]), torch.stack([run.z_last for run in runs]))
+
+    def _run_layer(
+        self,
+        runner: executions.Execution,
+        index: int,
+        levels: Sequence[Tensor],
+        found: Sequences,
+        backward: Backward,
+    ) -> RecurrenceOutputs:
+        """``layers[index]`` on what is seen of the levels below, in its own direction of time."""
+        layer, is_reverse = self.layers[index], index % self.directions == 1
+        y0, z0 = (block[index] for block in found.state)
+        if runner.name == "cpu" and layer.Lambda is None and not is_autocasting(layer.w):
+            below = levels[self.sources(index // self.directions + 1)[0]]
+            fused: Any = (
+                runner  # makes the drive itself, piece by piece; the protocol has only what all executions have
+            )
+            run: RecurrenceOutputs = fused.layer_outputs(
+                found.reversed(below) if is_reverse else below,
+                layer.V,
+                layer.b,
+                **self.coefficients(index),
+                y0=y0,
+                z0=z0,
+                lengths=found.lengths,
+                backward=backward,
+            )
+            return run
+        x = self._drive(index, levels)
+        if is_reverse:
+            x = found.reversed(x)
+        return runner.outputs(
+            x, **self.coefficients(index), y0=y0, z0=z0, lengths=found.lengths, backward=backward
+        )  # fmt: skip
 
     def _results(
-        self, found: Sequences, before: Tensor, execution: str | None, *, dropping: bool
+        self, found: Sequences, before: Tensor, execution: str | None
     ) -> tuple[list[Tensor], list[RecurrenceResult]]:
-        """What the layers above see of the levels 0..L, (time, batch, features), and the runs of all ``layers``.
+        """What the layers above see of the levels 0..L, (time, batch, features), and all states of all ``layers``.
 
-        Layer after layer: the drive for all times at once, then the recurrence.
+        Layer after layer, without dropout: the drive for all times at once, then the recurrence.
         """
         runner = _execution(self.execution if execution is None else execution)
         y0, z0 = found.state
         levels = [self._seen(found.u, before)]
         results: list[RecurrenceResult] = []
-        for number in range(1, self.num_layers + 1):
+        for _ in range(self.num_layers):
             for direction in range(self.directions):
                 index = len(results)
                 x = self._drive(index, levels)
                 if direction == 1:
                     x = found.reversed(x)
                 results.append(runner.forward(x, **self.coefficients(index), y0=y0[index], z0=z0[index]))
-            rows, before = self._level(found, results[-self.directions :]), results[-1].y0
-            if dropping and number < self.num_layers:
-                rows, before = self._dropped(rows, before)
-            levels.append(self._seen(rows, before))
+            rows = self._level(found, [result.y for result in results[-self.directions :]])
+            levels.append(self._seen(rows, results[-1].y0))
         return levels, results
 
     def _drive(self, index: int, levels: Sequence[Tensor]) -> Tensor:
@@ -300,11 +349,9 @@ class UnICORNN(RecurrentNetwork):
         below, skip = self.sources(index // self.directions + 1)
         return self.layers[index].drive(levels[below], None if skip is None else levels[skip])
 
-    def _level(self, found: Sequences, results: Sequence[RecurrenceResult]) -> Tensor:
-        """y^l_1 .. y^l_N, (time, batch, hidden · directions), from the runs of its directions."""
-        if len(results) == 1:
-            return results[0].y
-        return torch.cat([results[0].y, found.reversed(results[1].y)], dim=-1)
+    def _level(self, found: Sequences, rows: Sequence[Tensor]) -> Tensor:
+        """y^l_1 .. y^l_N, (time, batch, hidden · directions), from the rows of its directions."""
+        return rows[0] if len(rows) == 1 else torch.cat([rows[0], found.reversed(rows[1])], dim=-1)
 
     def _seen(self, rows: Tensor, before: Tensor) -> Tensor:
         """Rows n = 1..N of a level, or n = 0..N−1 in the "sam" convention; ``before`` is n = 0."""
@@ -318,12 +365,36 @@ class UnICORNN(RecurrentNetwork):
             parts.append(f"residual_skip={self.residual_skip}, skip_input={self.skip_input}")
         if self.layers[0].b is None:
             parts.append("bias=False")
-        return [*parts, f"index={self.index!r}", f"execution={self.execution!r}"]
+        parts += [f"index={self.index!r}", f"execution={self.execution!r}"]
+        return parts if self.backward == "stored" else [*parts, f"backward={self.backward!r}"]
+
+    def last(
+        self,
+        input: Tensor | PackedSequence,
+        state: State | None = None,
+        **options: Unpack[_unicornn_stack.Options],
+    ) -> State:
+        """The state (y, z) of all layers after the last step, for a loss that needs nothing else; y[-1] is y^L_N.
+
+        Trained in O(time · batch · input + layers · batch · hidden) memory: all layers go through time together, in
+        chunks, forwards and then backwards, and no layer's rows are held. Shapes as in ``forward``; the options, and
+        two calls that also give the rows, are in ``odernn.cells._unicornn_stack``. Not for both directions.
+        """
+        return _unicornn_stack.last(self, input, state, **options)
 
 
 CELL = UnICORNN
 
 
+_READY: dict[str, executions.Execution] = {}
+"""Executions in use, by the module they are in: torch.compile can look one up, but not import one."""
+
+
 def _execution(name: str) -> executions.Execution:
-    """The execution of that name; "torch" without an import, which torch.compile and torch.export cannot trace."""
-    return torch_loop if name == torch_loop.name else executions.get(name)
+    """The execution of that name; "torch" and those that a network was made with without an import."""
+    if name == torch_loop.name:
+        return torch_loop
+    path = executions._MODULES.get(name, name)
+    if path not in _READY:
+        _READY[path] = executions.get(name)
+    return _READY[path]

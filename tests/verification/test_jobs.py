@@ -64,7 +64,8 @@ def zero_inputs(quantities=QUANTITIES, name="beam"):
 
     def search(system, point, layer, budget):
         rest = chain(point, layer, 0.0, torch.zeros(point.steps, dtype=torch.float64), system.name)
-        real = {"beam": beam, "structured": structured, "pontryagin": pontryagin}[name].search(system, point, layer, budget)
+        searches = {"beam": beam, "structured": structured, "pontryagin": pontryagin}
+        real = searches[name].search(system, point, layer, budget)
         return [replace(found, instance=rest) if found.quantity in quantities else found for found in real]
 
     return search

@@ -1,0 +1,246 @@
+"""Fused recurrences with a full recurrent matrix, on the CPU: coRNN and scoRNN.
+
+The product with the matrix is a GEMM a step; all that is elementwise is one pass over (batch, hidden) (numba, the extra
+``fast``), forwards and backwards. The derivative by the matrix is one GEMM over all steps: the rows of dE/da_n and of
+the states before them are kept, and N small products are one of N·batch rows.
+
+    coupled      a_n = W y_{n-1} + W_z z_{n-1} + x_n
+                 z_n = p z_{n-1} + q (tanh a_n − γ y_{n-1}),     y_n = y_{n-1} + dt z_n
+                 explicit damping: p = 1 − dt ε, q = dt; implicit: p = 1/(1 + dt ε), q = dt/(1 + dt ε)
+    orthogonal   h_n = modReLU(W h_{n-1} + x_n; b)
+
+Layout as in ``odernn.recurrence``: x (time, batch, hidden), states (batch, hidden), row n−1 is step n. float32 and
+float64. Differentiable once; the loops of the cells differentiate twice. Costates P_n = dE/dy_n, Q_n = dE/dz_n:
+
+    Q_n ← Q_n + dt P_n,     g_n = q Q_n (1 − tanh² a_n) = dE/da_n
+    P_{n-1} = P_n − q γ Q_n + Wᵀ g_n + ∂E/∂y_{n-1},     Q_{n-1} = p Q_n + W_zᵀ g_n + ∂E/∂z_{n-1}
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, cast
+
+import torch
+from torch import Tensor
+
+from odernn.executions import ExecutionUnavailable
+from odernn.recurrence import UNIT_ROUNDOFF
+
+Name: TypeAlias = Literal["torch", "cpu"]
+
+
+def unavailable_because() -> str | None:
+    """Why these recurrences cannot run here, or ``None`` if they can."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return 'it needs numba, which is not installed: pip install "odernn[fast]"'
+    return None
+
+
+def checked_execution(name: str) -> Name:
+    """``name`` if it is "torch" or "cpu" and can run here. Raises ValueError or ExecutionUnavailable: they say why."""
+    if name not in ("torch", "cpu"):
+        raise ValueError(
+            f'execution is "{name}", but a recurrence with a full matrix has "torch" and "cpu". Choose one of them.'
+        )
+    reason = unavailable_because() if name == "cpu" else None
+    if reason is not None:
+        raise ExecutionUnavailable(f'execution="cpu" cannot run here: {reason}. Usable here: "torch".')
+    return cast(Name, name)
+
+
+def _by_matrix(g: Tensor, first: Tensor, rows: Tensor) -> Tensor:
+    """Σ_n g_nᵀ h_{n−1}, with h_0 = ``first`` and h_1 .. h_{N−1} the rows but the last: one product."""
+    if len(g) == 0:
+        return g.new_zeros(g.shape[2], first.shape[1])
+    total = g[0].T @ first
+    return torch.addmm(total, g[1:].flatten(0, 1).T, rows[:-1].flatten(0, 1), out=total)
+
+
+def _check(x: Tensor, **others: Tensor | None) -> None:
+    if x.device.type != "cpu":
+        raise ValueError(f'x is on {x.device}, but execution="cpu" runs on the CPU. Move it, or choose "torch".')
+    if x.dtype not in UNIT_ROUNDOFF:
+        raise TypeError(f"x has dtype {x.dtype}, but the recurrence admits float32 and float64. Convert it first.")
+    for label, value in others.items():
+        if value is not None and value.dtype != x.dtype:
+            raise TypeError(f"{label} has dtype {value.dtype} but x has {x.dtype}. Convert one of them.")
+
+
+for _name, _schema in (
+    (
+        "coupled_forward",
+        "(Tensor x, Tensor W, Tensor W_z, Tensor y0, Tensor z0, float dt, float gamma, float p, float q)"
+        " -> (Tensor, Tensor, Tensor)",
+    ),
+    (
+        "coupled_backward",
+        "(Tensor? grad_y, Tensor? grad_z, Tensor y, Tensor z, Tensor s, Tensor W, Tensor W_z, Tensor y0, Tensor z0,"
+        " float dt, float gamma, float p, float q) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    ),
+    ("orthogonal_forward", "(Tensor x, Tensor W, Tensor? b, Tensor h0) -> Tensor"),
+    (
+        "orthogonal_backward",
+        "(Tensor grad, Tensor h, Tensor W, Tensor? b, Tensor h0) -> (Tensor, Tensor, Tensor, Tensor)",
+    ),
+):
+    # Not by custom_op, whose first call imports torch's compiler.
+    torch.library.define(f"odernn::{_name}", _schema, tags=torch.Tag.pt2_compliant_tag)
+
+
+def _no_second_derivative(*_: Any) -> None:
+    raise RuntimeError(
+        'execution="cpu" is differentiable once: its derivative has none. Use execution="torch" for second derivatives.'
+    )
+
+
+for _name in ("coupled_backward", "orthogonal_backward"):
+    torch.library.register_autograd(f"odernn::{_name}", _no_second_derivative)
+
+
+# --- coRNN
+
+
+def coupled(
+    x: Tensor, *, W: Tensor, W_z: Tensor, y0: Tensor, z0: Tensor, dt: float, gamma: float, p: float, q: float
+) -> tuple[Tensor, Tensor]:
+    """Rows of y and z, (time, batch, hidden) each. Raises TypeError and ValueError for a wrong dtype or device."""
+    _check(x, W=W, W_z=W_z, y0=y0, z0=z0)
+    y, z, _ = torch.ops.odernn.coupled_forward(x, W, W_z, y0, z0, dt, gamma, p, q)
+    return y, z
+
+
+@torch.library.impl("odernn::coupled_forward", "CPU")
+def _coupled_forward(
+    x: Tensor, W: Tensor, W_z: Tensor, y0: Tensor, z0: Tensor, dt: float, gamma: float, p: float, q: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of y, z and s = tanh a."""
+    from odernn.executions import _numba_dense as kernels
+
+    y, z, s = (x.new_empty(x.shape) for _ in range(3))
+    first, rows = [each.contiguous()[None].numpy() for each in (y0, z0)], [each.numpy() for each in (y, z)]
+    drives = [x.contiguous().numpy(), s.numpy()]
+    numbers = [drives[1].dtype.type(value) for value in (dt, gamma, p, q)]
+    for n in range(len(x)):
+        before = (y0, z0) if n == 0 else (y[n - 1], z[n - 1])
+        torch.mm(before[0], W.T, out=s[n]).addmm_(before[1], W_z.T)
+        kernels.coupled_step(*drives, *(first if n == 0 else rows), max(n - 1, 0), *rows, n, *numbers)
+    return y, z, s
+
+
+@torch.library.register_fake("odernn::coupled_forward")  # type: ignore[untyped-decorator]
+def _(
+    x: Tensor, W: Tensor, W_z: Tensor, y0: Tensor, z0: Tensor, dt: float, gamma: float, p: float, q: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x.new_empty(x.shape), x.new_empty(x.shape), x.new_empty(x.shape)
+
+
+@torch.library.impl("odernn::coupled_backward", "CPU")
+def _coupled_backward(
+    grad_y: Tensor | None, grad_z: Tensor | None, y: Tensor, z: Tensor, s: Tensor, W: Tensor, W_z: Tensor, y0: Tensor,
+    z0: Tensor, dt: float, gamma: float, p: float, q: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """Derivatives by x, W, W_z, y0 and z0, from those by the rows of y and z; None is zero."""
+    from odernn.executions import _numba_dense as kernels
+
+    g, P, Q = torch.empty_like(s), torch.zeros_like(y0), torch.zeros_like(z0)
+    none = s.new_empty(0, *s.shape[1:])
+    added = [(none if each is None else each.contiguous()).numpy() for each in (grad_y, grad_z)]
+    rows = [each.numpy() for each in (s, g, P, Q)]
+    numbers = [rows[0].dtype.type(value) for value in (dt, gamma, p, q, 1.0)]
+    for n in range(len(s) - 1, -1, -1):
+        kernels.coupled_step_back(*rows, *added, n, *numbers)
+        P.addmm_(g[n], W)
+        Q.addmm_(g[n], W_z)
+    return g, _by_matrix(g, y0, y), _by_matrix(g, z0, z), P, Q
+
+
+@torch.library.register_fake("odernn::coupled_backward")  # type: ignore[untyped-decorator]
+def _(
+    grad_y: Tensor | None, grad_z: Tensor | None, y: Tensor, z: Tensor, s: Tensor, W: Tensor, W_z: Tensor, y0: Tensor,
+    z0: Tensor, dt: float, gamma: float, p: float, q: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    return tuple(each.new_empty(each.shape) for each in (s, W, W_z, y0, z0))  # type: ignore[return-value]
+
+
+def _keep_coupled(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    _, W, W_z, y0, z0, *numbers = inputs
+    ctx.save_for_backward(*output, W, W_z, y0, z0)
+    ctx.numbers = numbers
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate_coupled(ctx: Any, grad_y: Tensor | None, grad_z: Tensor | None, _: Any) -> tuple[Any, ...]:
+    found = torch.ops.odernn.coupled_backward(grad_y, grad_z, *ctx.saved_tensors, *ctx.numbers)
+    return (*found, None, None, None, None)
+
+
+torch.library.register_autograd("odernn::coupled_forward", _differentiate_coupled, setup_context=_keep_coupled)
+
+
+# --- scoRNN
+
+
+def orthogonal(x: Tensor, *, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
+    """Rows of h, (time, batch, hidden); b None: no modReLU. Raises TypeError, ValueError for a wrong dtype, device."""
+    _check(x, W=W, b=b, h0=h0)
+    h: Tensor = torch.ops.odernn.orthogonal_forward(x, W, b, h0)
+    return h
+
+
+@torch.library.impl("odernn::orthogonal_forward", "CPU")
+def _orthogonal_forward(x: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
+    from odernn.executions import _numba_dense as kernels
+
+    h = x.new_empty(x.shape)
+    bias = h.new_empty(0) if b is None else b
+    rows = [each.contiguous().numpy() for each in (x, h, bias)]
+    zero = rows[1].dtype.type(0.0)
+    for n in range(len(x)):
+        torch.mm(h0 if n == 0 else h[n - 1], W.T, out=h[n])
+        kernels.modrelu_step(*rows, n, zero)
+    return h
+
+
+@torch.library.register_fake("odernn::orthogonal_forward")  # type: ignore[untyped-decorator]
+def _(x: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
+    return x.new_empty(x.shape)
+
+
+@torch.library.impl("odernn::orthogonal_backward", "CPU")
+def _orthogonal_backward(
+    grad: Tensor, h: Tensor, W: Tensor, b: Tensor | None, h0: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Derivatives by x, W, b (empty if there is none) and h0.
+
+    A unit was active where h_n is not 0, and there sign(z_n) = sign(h_n).
+    """
+    from odernn.executions import _numba_dense as kernels
+
+    g, P, by_b = torch.empty_like(h), torch.zeros_like(h0), h0.new_zeros(0 if b is None else len(b)).double()
+    rows = [each.numpy() for each in (h, g, grad.contiguous(), P, by_b)]
+    zero = rows[0].dtype.type(0.0)
+    for n in range(len(h) - 1, -1, -1):
+        kernels.modrelu_step_back(*rows, n, zero)
+        torch.mm(g[n], W, out=P)
+    return g, _by_matrix(g, h0, h), by_b.to(h.dtype), P
+
+
+@torch.library.register_fake("odernn::orthogonal_backward")  # type: ignore[untyped-decorator]
+def _(grad: Tensor, h: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    by_b = h0.new_empty(0) if b is None else b.new_empty(b.shape)
+    return h.new_empty(h.shape), W.new_empty(W.shape), by_b, h0.new_empty(h0.shape)
+
+
+def _keep_orthogonal(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    _, W, b, h0 = inputs
+    ctx.save_for_backward(output, W, b, h0)
+
+
+def _differentiate_orthogonal(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+    by_x, by_W, by_b, by_h0 = torch.ops.odernn.orthogonal_backward(grad, *ctx.saved_tensors)
+    return by_x, by_W, None if ctx.saved_tensors[2] is None else by_b, by_h0
+
+
+torch.library.register_autograd("odernn::orthogonal_forward", _differentiate_orthogonal, setup_context=_keep_orthogonal)
