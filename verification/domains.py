@@ -91,7 +91,7 @@ BUDGETS = {
     "deep": Budget(
         name="deep", free_layers=3, refinements=6, ladders=(*_MORE_LADDERS, ("1/1000", "60", "1/10")), coarse=_COARSE,
         beam_width=512, beam_steps=20000, detunings=(*_MORE_DETUNINGS, 0.25, 1.5), range_inputs=256,
-        pontryagin_steps=9600, pontryagin_starts=128, pontryagin_sweeps=24,
+        pontryagin_steps=4800, pontryagin_starts=64, pontryagin_sweeps=12,
     ),
 }  # fmt: skip
 WIDE = 16

@@ -10,8 +10,8 @@ What the modes of ``backward`` keep of a layer beside its input (x, or u, V and 
     reversible  the state before every 128th step                                    1/64
     exact       the last state in float64, and two grids for every neuron            nothing that grows with time
 
-Error. ``stored`` and ``reversible`` run (U) with every operation rounded once, tanh to 2 ulp (found: 1.32 ulp, over every
-7th float32), some of them fused; hence ``recurrence.admitted_error``. ``exact`` computes increments in the same way but
+Error. ``stored`` and ``reversible`` run (U) with every operation rounded once, tanh to 2 ulp (found: 1.32 ulp over
+every 7th float32), some of them fused; hence ``recurrence.admitted_error``. ``exact`` computes increments in the same way but
 adds them in float64, on a grid g with 2⁵² g < max |state| ≤ 2⁵³ g: in float32 far smaller errors, in float64 the same
 bound. Gradients are computed in the dtype of x; sums over time are moved to float64 every 64 steps.
 

@@ -7,6 +7,8 @@ import itertools
 import math
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,15 @@ import pytest
 import torch
 
 import odernn.bounds
-from odernn.bounds import NetworkBounds, _network_states, certify, forms, gradient, jacobian, reconstruction, sharp
+from odernn.bounds import (
+    NetworkBounds, _network_states, certify, forms, gradient, jacobian, reconstruction, sharp, words
+)  # fmt: skip
+from odernn.bounds import network as certification
 from odernn.bounds._network_states import ALLOWANCE, computed_state_logs, exact_state_logs
 from odernn.bounds._network_text import power_of
-from odernn.bounds._network_weights import weights_of
-from odernn.bounds.gradient import StackLayer
+from odernn.bounds._network_weights import Weights, weights_of
+from odernn.bounds.gradient import LayerConstants, StackLayer, StateLogs
+from odernn.bounds.network import LogBound
 from odernn.bounds.numbers import BALLS
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.cornn import CoRNN
@@ -359,3 +365,363 @@ def test_the_computed_states_are_bounded_in_the_better_of_two_forms():
     found = computed_state_logs(layer, n, precision)
     assert found.positions == pytest.approx(np.minimum(readings[0][0], readings[1][0]), abs=1e-14, rel=1e-14)
     assert found.momenta == pytest.approx(np.minimum(readings[0][1], readings[1][1]), abs=1e-14, rel=1e-14)
+
+
+# --- certify, typed again: every choice that it makes, by trying all of them -----------------------------------------
+#
+# ALLOWANCE is 2⁻¹² here, so that a rounding allowance that is missing, doubled or of the wrong sign moves digits that
+# are compared; with 2⁻⁴⁸ it would hide among the roundings of the test itself.
+
+WIDE = 2.0**-12
+
+
+@pytest.fixture
+def wide_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_network_states, "ALLOWANCE", WIDE)
+
+
+def up(log: float, *entered: Any) -> float:
+    """A logarithm and its allowance."""
+    return log + WIDE * (1 + abs(log) + sum(abs(each) for each in entered))
+
+
+def ends_of(layer: StackLayer) -> dict[str, np.ndarray]:
+    """α + w σ' at σ' = 0 and 1, in order."""
+    return {
+        "kappa_low": np.array([min(layer.alpha, layer.alpha + w) for w in layer.w]),
+        "kappa_high": np.array([max(layer.alpha, layer.alpha + w) for w in layer.w]),
+        "step_size": layer.step_size,
+    }
+
+
+def forms_tried(stack: Sequence[StackLayer], used: Sequence[int], steps: int) -> list[list[np.ndarray]]:
+    """For every growth that the run may have beyond the smallest, the forms nearest 2/h² that keep to it."""
+    smallest = max(
+        float(jacobian.rate_bound(**ends_of(stack[i]), form=forms.best_form(**ends_of(stack[i]))).max()) for i in used
+    )
+    rates = [smallest * (1 + 1e-12) + extra / steps for extra in (0, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)]
+    return [[forms.form_within(rate=rate, **ends_of(layer)) for layer in stack] for rate in rates]
+
+
+def lost_in(layer: StackLayer, form: np.ndarray) -> float:
+    """The allowance for the rate of the worst neuron of a layer."""
+    root = np.sqrt(form * (1 - form * layer.step_size**2 / 4))
+    return WIDE * max(1 + layer.step_size * (abs(layer.w) + layer.alpha + form) / (2 * root))
+
+
+def invariant_again(stack: Any, states: Any, chosen: Any) -> list[LayerConstants]:
+    found = gradient.invariant_constants(stack, states, chosen)
+    return [replace(c, rate=c.rate + lost_in(*pair)) for c, pair in zip(found, zip(stack, chosen, strict=True))]
+
+
+def gradients_again(weights: Weights, states: Any, steps: int, target_bound: float) -> list[dict[str, LogBound]]:
+    """The bound of every candidate for every parameter in full, and the smallest of them with its allowance."""
+    stack, error = weights.stack, float(gradient.log_error_bound(states[-1], target_bound))
+    found = []
+    for source in range(1, len(stack) + 1):
+        tried = forms_tried(stack, range(source - 1, len(stack)), steps)
+        candidates = [("thm-G", invariant_again(stack, states, chosen)) for chosen in tried]
+        candidates += [("thm-G-inf", gradient.maximum_constants(stack, states))]
+        best = {}
+        for name in stack[source - 1].names.values() | {"w"} | ({"b"} if stack[source - 1].has_bias else set()) | (
+            set() if stack[source - 1].complement is None else {"c"}
+        ):  # fmt: skip
+            bounds = [
+                float(gradient.log_gradient_bound(
+                    c, source=source, parameter=name, log_error=error, outputs=stack[-1].hidden_size, steps=steps
+                )) for _, c in candidates
+            ]  # fmt: skip
+            theorem, c = candidates[bounds.index(min(bounds))]
+            climbs = [log for each in c for log in each.log_climbs.values()]
+            growth = steps * max(each.rate for each in c[source - 1 :])
+            entered = steps, stack[-1].hidden_size, growth, error, c[-1].log_output, c[source - 1].log_direct[name]
+            best[name] = LogBound(up(min(bounds), *entered, *climbs), theorem)
+        found.append(best)
+    return found
+
+
+def rebuilt_again(weights: Weights, inputs: StateLogs, steps: int) -> list[tuple[float, float] | None]:
+    """thm-F (a): for every layer the smallest over the choices of forms that the format allows."""
+    u, nu = weights.precision.unit_roundoff, weights.precision.underflow
+    found: list[tuple[float, float] | None] = []
+    try:
+        computed = [inputs, *(computed_state_logs(layer, steps, weights.precision) for layer in weights.stack)]
+    except ValueError:
+        return [None] * len(weights.stack)
+    for top in range(1, len(weights.stack) + 1):
+        stack, tried = weights.stack[:top], []
+        for chosen in forms_tried(stack, range(top), steps):
+            constants, noises = [], []
+            exact = gradient.invariant_constants(stack, computed[: top + 1], chosen)
+            try:
+                for layer, bias, form, constant, state in zip(
+                    stack, weights.biases, chosen, exact, computed[1:], strict=False
+                ):
+                    growth = reconstruction.error_growth(
+                        w=layer.w, step_size=layer.step_size, alpha=layer.alpha, form=form, unit_roundoff=u,
+                        underflow=nu, log_position=state.positions, log_momentum=state.momenta,
+                    )  # fmt: skip
+                    beyond = growth.log_factor - jacobian.rate_bound(**ends_of(layer), form=form)
+                    k = 1 + sum(1 + matrix.shape[1] for matrix in layer.edges.values())
+                    gamma = k * u / (1 - k * u)
+                    drive = reconstruction.log_drive_noise(
+                        edges=layer.edges, bias=bias, states=computed, step_size=layer.step_size, roundoff=gamma,
+                        underflow=nu,
+                    )  # fmt: skip
+                    noise = max(np.log(np.exp(growth.log_noise) + np.exp(drive + beyond)))
+                    wider = math.log(1 + gamma) + max(beyond) + lost_in(layer, form)
+                    climbs = {level: log + wider for level, log in constant.log_climbs.items()}
+                    rate = max(growth.log_factor) + lost_in(layer, form)
+                    constants.append(replace(constant, rate=rate, log_climbs=climbs))
+                    noises.append(up(noise, 64))
+            except ValueError:
+                continue
+            rate = max(each.rate for each in constants)
+            terms = [
+                noise + gradient.log_route_path_sum(constants, source=q, target=top, rate=rate, steps=steps)
+                for q, noise in enumerate(noises, 1)
+            ]
+            error = up(math.log(sum(math.exp(t - max(terms)) for t in terms)) + max(terms), steps, steps * rate, *terms)
+            a, h = chosen[-1], stack[-1].step_size
+            tilt = 1 - a * h * h / 4
+            tried.append((error + max(np.log(1 / np.sqrt(a * tilt))), error + max(np.log(1 / np.sqrt(tilt)))))
+        found.append((min(y for y, _ in tried), min(z for _, z in tried)) if tried else None)
+    return found
+
+
+def assert_certified_as_typed_again(
+    network: UnICORNN, *, steps: int, input_bound: float, target_bound: float = 1.0
+) -> NetworkBounds:
+    report = certify(network, input_bound=input_bound, steps=steps, target_bound=target_bound)
+    weights = weights_of(network)
+    inputs = gradient.input_logs(input_bound, 2)
+    states = [inputs, *(exact_state_logs(layer, steps) for layer in weights.stack)]
+    gradients = gradients_again(weights, states, steps, target_bound)
+    rebuilt = rebuilt_again(weights, inputs, steps)
+    assert [found.layer for found in report.layers] == list(range(1, len(weights.stack) + 1))
+    for found, layer, state, bounds, errors in zip(
+        report.layers, weights.stack, states[1:], gradients, rebuilt, strict=True
+    ):
+        assert found.log_positions == tuple(state.positions) and found.log_momenta == tuple(state.momenta)
+        assert (found.log_position, found.log_momentum) == (max(state.positions), max(state.momenta))
+        assert found.gradients.keys() == bounds.keys()
+        for name, bound in bounds.items():
+            assert found.gradients[name].value == pytest.approx(bound.value, rel=1e-11, abs=1e-11)
+            assert found.gradients[name].theorem == bound.theorem
+        if errors is None:
+            assert found.log_rebuilt_position is None and found.log_rebuilt_momentum is None
+        else:
+            assert (found.log_rebuilt_position, found.log_rebuilt_momentum) == pytest.approx(errors, rel=1e-11)
+        form = forms.best_form(**ends_of(layer))
+        conditioning = 1 + layer.step_size * (abs(layer.w) + layer.alpha + form) / (2 * jacobian.root(
+            form=form, step_size=layer.step_size))  # fmt: skip
+        upper = max(jacobian.rate_bound(**ends_of(layer), form=form) + 4 * WIDE * conditioning)
+        lower = max(
+            max(jacobian.constant_rate(kappa=ends_of(layer)[end], step_size=layer.step_size).max()
+                for end in ("kappa_low", "kappa_high")),
+            words.quarter_words(**ends_of(layer))[2].max(),
+        )  # fmt: skip
+        assert (found.lower_rate, found.upper_rate) == pytest.approx((lower, upper), rel=1e-12)
+        assert found.step_sizes == (min(layer.step_size), max(layer.step_size))
+        if set(found.neuron_regimes) == {"rotating"} and layer.alpha > 0:
+            rms = max(layer.step_size) * steps / 3**0.5
+            typical = 0.5 / math.log(2) ** 0.5 * weights.precision.unit_roundoff * steps**0.5 * rms
+            assert found.estimated_log_rebuilt == pytest.approx(math.log(typical), rel=1e-12)
+        else:
+            assert found.estimated_log_rebuilt is None
+    return report
+
+
+AGAIN: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({"num_layers": 1, "alpha": 0.0}, {"steps": 1, "input_bound": 3.0}),
+    ({"num_layers": 1, "alpha": 9.0, "scale": 0.3}, {"steps": 1000, "input_bound": 0.0, "target_bound": 0.0}),
+    ({"num_layers": 1, "alpha": 0.1, "scale": 4.0, "dt": 0.9}, {"steps": 10, "input_bound": 1e3}),
+    ({"num_layers": 2, "alpha": [2.0, 0.2], "scale": 2.0, "seed": 1}, {"steps": 100, "input_bound": 0.01}),
+    ({"num_layers": 2, "alpha": [0.2, 7.0], "dt": [0.9, 0.4], "dtype": torch.float32}, {"steps": 30, "input_bound": 1.0}),
+    ({"num_layers": 2, "bias": False, "multiscale": False, "dt": 0.02}, {"steps": 1, "input_bound": 2.0}),
+    ({"num_layers": 3, "residual_skip": 2, "seed": 3, "scale": 0.5}, {"steps": 10, "input_bound": 1.0}),
+    ({"num_layers": 3, "residual_skip": 2, "seed": 4, "scale": 6.0, "dtype": torch.float32, "alpha": [0.5, 3.0, 0.0]},
+     {"steps": 40, "input_bound": 5.0, "target_bound": 9.0}),
+    ({"num_layers": 3, "seed": 5, "scale": 3.0, "dtype": torch.bfloat16, "dt": 0.2}, {"steps": 3, "input_bound": 1.0}),
+    ({"num_layers": 1, "dtype": torch.bfloat16, "alpha": 0.0, "dt": 1e-6}, {"steps": 3, "input_bound": 1.0}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "arguments"), AGAIN)
+def test_every_field_of_the_report_is_the_best_of_all_choices_typed_again(
+    wide_allowance: None, options: dict[str, Any], arguments: dict[str, Any]
+):
+    assert_certified_as_typed_again(network_of(**options), **arguments)
+
+
+def test_both_theorems_and_both_kinds_of_error_bound_occur_among_the_networks_typed_again():
+    reports = [certify(network_of(**options), **arguments) for options, arguments in AGAIN]
+    layers = [layer for report in reports for layer in report.layers]
+    assert {bound.theorem for layer in layers for bound in layer.gradients.values()} == {"thm-G", "thm-G-inf"}
+    assert {layer.log_rebuilt_position is None for layer in layers} == {True, False}
+    assert {layer.estimated_log_rebuilt is None for layer in layers} == {True, False}
+
+
+# --- its parts, one by one, on numbers that make each term count ------------------------------------------------------
+
+PLAIN = StackLayer(
+    w=np.array([1.5, -3.0, 0.25]), step_size=np.array([0.3, 0.2, 0.6]), alpha=0.75,
+    edges={0: np.array([[1.0, -2.0], [0.5, 3.0], [0.0, 1.0]])}, names={0: "V"},
+)  # fmt: skip
+UPPER = replace(PLAIN, w=np.array([2.0, 8.0]), step_size=np.array([0.5, 0.3]), alpha=2.5,
+                edges={1: np.array([[0.1, 0.2, -0.7], [2.0, 1.0, 0.3]])}, names={1: "V"})  # fmt: skip
+
+
+def weights_with(*stack: StackLayer, precision: str = "float32") -> Weights:
+    biases = tuple(np.full(layer.hidden_size, 0.5) for layer in stack)
+    return Weights(stack=stack, biases=biases, precision=PRECISIONS[precision], input_size=2, index="icml")
+
+
+def constants_of(rate: float, climbs: dict[int, float], output: float, direct: dict[str, float]) -> LayerConstants:
+    return LayerConstants(rate=rate, log_climbs=climbs, log_output=output, log_direct=direct)
+
+
+CHAIN = [
+    constants_of(0.07, {0: 0.4}, 3.0, {"w": -1.0, "c": 0.6}),
+    constants_of(0.02, {1: -0.8}, -2.0, {"w": 0.3, "c": -0.2}),
+    constants_of(0.05, {2: 1.3, 1: 0.2}, 0.9, {"w": -0.4, "c": 2.0}),
+]
+
+
+def test_slopes_between_zero_and_one_leave_kappa_between_its_ends():
+    for index, layer in enumerate((PLAIN, UPPER)):
+        low, high = certification._ends(weights_with(PLAIN, UPPER), index)
+        assert (low.tolist(), high.tolist()) == tuple(ends_of(layer)[name].tolist() for name in ("kappa_low", "kappa_high"))
+
+
+@pytest.mark.parametrize(("used", "steps"), [((0,), 5), ((1,), 5), ((0, 1), 400), ((1, 0), 1)])
+def test_forms_are_tried_for_every_growth_and_grow_no_more_than_it_allows(used: tuple[int, ...], steps: int):
+    found = list(certification._form_choices(weights_with(PLAIN, UPPER), used, steps))
+    expected = forms_tried((PLAIN, UPPER), used, steps)
+    assert len(found) == len(expected) == 9
+    for forms_found, forms_expected in zip(found, expected, strict=True):
+        for a, b in zip(forms_found, forms_expected, strict=True):
+            assert a.tolist() == b.tolist()
+
+
+def test_rates_of_an_invariant_form_are_widened_by_the_worst_conditioning(wide_allowance: None):
+    states = [gradient.input_logs(1.0, 2), *(exact_state_logs(layer, 9) for layer in (PLAIN, UPPER))]
+    for chosen in forms_tried((PLAIN, UPPER), (0, 1), 9):
+        found = certification._invariant(weights_with(PLAIN, UPPER), states, chosen)
+        for a, b in zip(found, invariant_again((PLAIN, UPPER), states, chosen), strict=True):
+            assert a.rate == pytest.approx(b.rate, rel=1e-13)
+            assert (a.log_climbs, a.log_direct, a.log_output) == (b.log_climbs, b.log_direct, b.log_output)
+
+
+def test_the_largest_rate_on_the_way_up_drives_all_paths():
+    assert [certification._rate(CHAIN, source, 3) for source in (1, 2, 3)] == [0.07, 0.05, 0.05]
+    assert certification._rate(CHAIN, 2, 2) == 0.02
+    for source, target, steps in ((1, 3, 50), (2, 3, 7), (3, 3, 20), (1, 2, 1)):
+        for rate in (0.0, 0.3):
+            expected = gradient.log_route_path_sum(CHAIN, source=source, target=target, rate=rate, steps=steps)
+            assert certification._path_sum(CHAIN, source, target, rate, steps) == pytest.approx(expected, abs=1e-12)
+    for source, rate in ((1, 0.07), (2, 0.05)):
+        expected = gradient.log_route_path_sum(CHAIN, source=source, target=3, rate=rate, steps=8) + 0.9
+        assert certification._common(CHAIN, source, 8) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_gradient_bound_is_widened_by_everything_that_entered_it(wide_allowance: None):
+    for source, growth in ((1, 0.07), (2, 0.05)):
+        direct = CHAIN[source - 1].log_direct["c"]
+        log = gradient.log_gradient_bound(CHAIN, source=source, parameter="c", log_error=1.7, outputs=6, steps=11)
+        expected = up(float(log), 11, 6, 11 * growth, 1.7, 0.9, direct, 0.4, -0.8, 1.3, 0.2)
+        assert certification._final(CHAIN, source, "c", 1.7, 6, 11) == pytest.approx(expected, rel=1e-13)
+
+
+def test_each_parameter_takes_the_candidate_whose_total_is_smallest(monkeypatch: pytest.MonkeyPatch):
+    """Candidates are planted as (path and output, direct partial of w, of c); what decides is their sum alone."""
+    shared = constants_of(0.0, {0: 0.0}, 0.0, {"w": 0.0, "c": 0.0})
+    monkeypatch.setattr(certification, "_form_choices", lambda weights, used, steps: iter([[0], [1], [2]]))
+    states = [gradient.input_logs(1.0, 2), exact_state_logs(PLAIN, 1)]
+    rows: tuple[tuple[tuple[tuple[float, float, float], ...], tuple[int, int]], ...] = (
+        (((0.0, 0.0, 3.0), (1.0, 0.5, 0.0), (9.0, 9.0, 9.0), (2.0, 2.0, 2.0)), (0, 1)),
+        (((5.0, 0.0, -9.0), (2.0, 2.0, 0.0), (4.5, 0.1, 0.0), (4.2, -1.0, -2.0)), (3, 0)),
+        (((3.0, 0.0, 0.0), (1.9, 1.0, 1.2), (0.0, 3.2, 2.9), (7.0, 7.0, -4.2)), (1, 3)),
+        (((-3.0, 0.0, 1.0), (-2.0, -2.0, -1.0), (-4.0, 1.5, 3.0), (0.0, -3.9, -3.1)), (1, 3)),
+    )  # fmt: skip
+    for row, chosen in rows:
+        planted = [[replace(shared, log_output=o, log_direct={"w": w, "c": c})] for o, w, c in row]
+        monkeypatch.setattr(certification, "_invariant", lambda weights, states, choice, p=planted: p[choice[0]])
+        monkeypatch.setattr(gradient, "maximum_constants", lambda stack, states, p=planted: p[3])
+        (found,) = certification._gradients(weights_with(PLAIN), states, 1, 1.0)
+        error = float(gradient.log_error_bound(states[1], 1.0))
+        for name, place, which in zip("wc", (1, 2), chosen, strict=True):
+            assert found[name].value == pytest.approx(error + row[which][0] + row[which][place], abs=1e-9)
+            assert found[name].theorem == ("thm-G-inf" if which == 3 else "thm-G")
+            assert min(each[0] + each[place] for each in row) == row[which][0] + row[which][place]
+
+
+def test_the_largest_number_of_a_step_decides_whether_it_may_overflow():
+    states = StateLogs(np.array([1.0, 4.0, -2.0]), np.array([2.0, 3.0, 1.0]))
+    w, z = math.log(1 + 3.0 + 0.75), 9.0
+    assert certification._largest_number(PLAIN, states) == pytest.approx(4 + w + 0.1, rel=1e-14)
+    kicked = replace(states, momenta=np.array([2.0, 3.0, z]))
+    assert certification._largest_number(PLAIN, kicked) == pytest.approx(9.1, rel=1e-14)
+    weights, exact = weights_with(PLAIN), certification._largest_number(PLAIN, states)
+    for limit, expected in ((exact * (1 + 1e-15), False), (exact, True), (exact * (1 - 1e-15), True), (1e3, False)):
+        precise = replace(weights, precision=replace(weights.precision, log_largest=limit))
+        assert certification._layer(precise, 0, states, {}, None, 5, None).may_overflow is expected
+
+
+def test_a_lower_rate_never_exceeds_the_upper_one_whatever_was_lost_to_rounding(monkeypatch: pytest.MonkeyPatch):
+    states = exact_state_logs(PLAIN, 5)
+    monkeypatch.setattr(words, "quarter_words", lambda **ends: (None, None, np.full(3, 50.0)))
+    found = certification._layer(weights_with(PLAIN), 0, states, {}, None, 5, None)
+    assert 0 < found.lower_rate == found.upper_rate < 50
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16", "float32"])
+def test_what_a_rebuilt_state_loses_is_typed_again(wide_allowance: None, precision: str):
+    """In formats so coarse that every term of the rates, climbs and noises moves the digits that are compared."""
+    for stack in ((PLAIN,), (PLAIN, UPPER), (UPPER, replace(PLAIN, edges={1: np.array([[3.0, 1], [0.2, 0], [-1, 5]])}))):
+        stack = (replace(stack[0], edges=PLAIN.edges if stack[0] is PLAIN else {0: np.eye(2)}), *stack[1:])
+        weights, inputs = weights_with(*stack, precision=precision), gradient.input_logs(2.0, 2)
+        for steps in (1, 12):
+            found = certification._rebuilt(weights, inputs, steps)
+            for a, b in zip(found, rebuilt_again(weights, inputs, steps), strict=True):
+                assert (a is None) == (b is None)
+                if a is not None and b is not None:
+                    assert (a.log_position, a.log_momentum) == pytest.approx(b, rel=1e-12)
+
+
+def test_the_complement_of_the_logistic_function_has_the_sign_of_its_name():
+    network = network_of(num_layers=1)
+    c = torch.tensor([-3.0, -0.5, 0.25, 2.0], dtype=torch.float64)
+    with torch.no_grad():
+        network.layers[0].c.copy_(c)
+        network.layers[0].b.copy_(torch.tensor([-1.0, 2.0, 0.0, -4.0]))
+    weights = weights_of(network)
+    assert weights.stack[0].complement == pytest.approx(1 / (1 + np.exp(c.numpy())), rel=1e-14)
+    assert weights.biases[0].tolist() == [1.0, 2.0, 0.0, 4.0]
+    assert weights.stack[0].step_size == pytest.approx(0.1 / (1 + np.exp(-c.numpy())), rel=1e-12)
+
+
+def test_the_allowance_of_a_stiff_neuron_is_its_spread_and_mu_is_rounded_up(monkeypatch: pytest.MonkeyPatch):
+    alpha, h, n = 40.0, np.array([0.33, 0.5, 0.9]), 9
+    for roundoff, allowance in ((2.0**-53, WIDE), (1e-4, WIDE)):
+        monkeypatch.setattr(_network_states, "ROUNDOFF", roundoff)
+        monkeypatch.setattr(_network_states, "ALLOWANCE", allowance)
+        x = np.arccosh(np.sqrt(alpha * h * h / 4 * (1 + 16 * roundoff)))
+        logs = (
+            np.log(h * h * np.sinh(n * x) * np.sinh((n + 1) * x) / (np.sinh(x) * np.sinh(2 * x))),
+            np.log(h * np.sinh(n * x) ** 2 / np.sinh(x) ** 2),
+        )
+        spread = 4 * n * x + 4 * np.abs(np.log(np.sinh(x))) + np.abs(np.log(h))
+        for found, log in zip(_network_states._stiff_logs(alpha, h, n), logs, strict=True):
+            assert found == pytest.approx(log + WIDE * (1 + np.abs(log) + spread), rel=1e-12)
+    assert _network_states._log_sinh(np.array([0.2, 3.0, 50.0])) == pytest.approx(np.log(np.sinh([0.2, 3, 50])), rel=1e-12)
+
+
+def test_neurons_count_as_stiff_from_four_less_four_units(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_network_states, "_stiff_logs", lambda alpha, h, steps: (0 * h + 1, 0 * h + 2))
+    monkeypatch.setattr(_network_states, "_rotating_logs", lambda alpha, h, steps: (0 * h + 3, 0 * h + 4))
+    edge = 4 * (1 - 2.0**-50)
+    alphas = edge, np.nextafter(edge, 0), np.nextafter(edge, 5), 4.0, 3.9, 4.5
+    found = [exact_state_logs(_layer_of(np.ones(1), alpha=float(a), w=np.zeros(1)), 5) for a in alphas]
+    assert [float(each.positions[0]) for each in found] == [1, 3, 1, 1, 3, 1]
+    assert [float(each.momenta[0]) for each in found] == [2, 4, 2, 2, 4, 2]
