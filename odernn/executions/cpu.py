@@ -10,10 +10,10 @@ What the modes of ``backward`` keep of a layer beside its input (x, or u, V and 
     reversible  the state before every 128th step                                    1/64
     exact       the last state in float64, and two grids for every neuron            nothing that grows with time
 
-Error. ``stored`` and ``reversible`` run (U) with every operation rounded once, tanh to 2 ulp (found: 1.32 ulp over
-every 7th float32), some of them fused; hence ``recurrence.admitted_error``. ``exact`` computes increments in the same way but
-adds them in float64, on a grid g with 2⁵² g < max |state| ≤ 2⁵³ g: in float32 far smaller errors, in float64 the same
-bound. Gradients are computed in the dtype of x; sums over time are moved to float64 every 64 steps.
+Error. ``stored`` and ``reversible`` run (U) with every operation rounded once, some of them fused, and tanh to 2 ulp
+(found: 1.32 ulp over every 7th float32); hence ``recurrence.admitted_error``. ``exact`` computes increments in the same
+way but adds them in float64, on a grid g with 2⁵² g < max |state| ≤ 2⁵³ g: in float32 far smaller errors, in float64
+the same bound. Gradients are computed in the dtype of x; sums over time are moved to float64 every 64 steps.
 
 Threads: min(torch.get_num_threads(), columns // 1024), each with blocks of columns of its own, one if there are fewer.
 Their number changes no bit of the recurrence.

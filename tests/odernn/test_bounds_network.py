@@ -422,10 +422,9 @@ def gradients_again(weights: Weights, states: Any, steps: int, target_bound: flo
         tried = forms_tried(stack, range(source - 1, len(stack)), steps)
         candidates = [("thm-G", invariant_again(stack, states, chosen)) for chosen in tried]
         candidates += [("thm-G-inf", gradient.maximum_constants(stack, states))]
-        best = {}
-        for name in stack[source - 1].names.values() | {"w"} | ({"b"} if stack[source - 1].has_bias else set()) | (
-            set() if stack[source - 1].complement is None else {"c"}
-        ):  # fmt: skip
+        layer, best = stack[source - 1], {}
+        names = ["w", *layer.names.values(), *(["b"] if layer.has_bias else [])]
+        for name in names + ([] if layer.complement is None else ["c"]):
             bounds = [
                 float(gradient.log_gradient_bound(
                     c, source=source, parameter=name, log_error=error, outputs=stack[-1].hidden_size, steps=steps
@@ -532,6 +531,15 @@ def assert_certified_as_typed_again(
     return report
 
 
+def fastest(*, c: float = 10.0, **options: Any) -> UnICORNN:
+    """Every h at almost the Δt that it may have."""
+    network = network_of(**options)
+    with torch.no_grad():
+        for layer in network.layers:
+            layer.c.fill_(c)
+    return network
+
+
 AGAIN: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
     ({"num_layers": 1, "alpha": 0.0}, {"steps": 1, "input_bound": 3.0}),
     ({"num_layers": 1, "alpha": 9.0, "scale": 0.3}, {"steps": 1000, "input_bound": 0.0, "target_bound": 0.0}),
@@ -547,6 +555,15 @@ AGAIN: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
+def test_over_one_step_of_length_one_the_maximum_norm_is_best_for_c(wide_allowance: None):
+    """1 + Ẑ = 2 in the maximum norm, and at least 2.3 in every invariant form."""
+    report = assert_certified_as_typed_again(
+        fastest(num_layers=1, alpha=0.0, dt=0.999), steps=1, input_bound=1.0
+    )
+    assert {name: bound.theorem for name, bound in report.layers[0].gradients.items()}["c"] == "thm-G-inf"
+    assert report.layers[0].gradients["w"].theorem == "thm-G"
+
+
 @pytest.mark.parametrize(("options", "arguments"), AGAIN)
 def test_every_field_of_the_report_is_the_best_of_all_choices_typed_again(
     wide_allowance: None, options: dict[str, Any], arguments: dict[str, Any]
@@ -554,10 +571,9 @@ def test_every_field_of_the_report_is_the_best_of_all_choices_typed_again(
     assert_certified_as_typed_again(network_of(**options), **arguments)
 
 
-def test_both_theorems_and_both_kinds_of_error_bound_occur_among_the_networks_typed_again():
+def test_both_kinds_of_error_bound_occur_among_the_networks_typed_again():
     reports = [certify(network_of(**options), **arguments) for options, arguments in AGAIN]
     layers = [layer for report in reports for layer in report.layers]
-    assert {bound.theorem for layer in layers for bound in layer.gradients.values()} == {"thm-G", "thm-G-inf"}
     assert {layer.log_rebuilt_position is None for layer in layers} == {True, False}
     assert {layer.estimated_log_rebuilt is None for layer in layers} == {True, False}
 
