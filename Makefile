@@ -26,7 +26,7 @@ help:
 	@echo "make verify       install, run the verification suite with a small budget, print its table"
 	@echo "make test         install, then ruff, mypy and the fast tests"
 	@echo "make test-full    the same with every test that needs no GPU"
-	@echo "make bench        run every script in benchmarks/"
+	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
 	@echo "make clean        remove the environment, caches and build products (results stay)"
@@ -44,11 +44,9 @@ test-full: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not gpu"
 
-bench: $(VENV)/.installed
-	@set -e; for script in benchmarks/[!_]*.py; do \
-	  if [ ! -e "$$script" ]; then echo "benchmarks/ holds no script yet"; exit 0; fi; \
-	  echo "$$script"; $(BIN)/python "$$script"; \
-	done
+bench: $(VENV)/.installed-bench
+	@set -e; for script in benchmarks/[!_]*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+	$(BIN)/python benchmarks/_page.py
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2
@@ -79,6 +77,12 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.made
 	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable .
 	@touch $@
+
+$(VENV)/.installed-bench: pyproject.toml constraints.txt | $(VENV)/.made
+	@echo "installing odernn with its fused execution and matplotlib into $(VENV) (minutes the first time)"
+	@$(INSTALL) setuptools
+	@$(INSTALL) --no-build-isolation --editable ".[fast,plots]"
+	@touch $(VENV)/.installed $@
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt | $(VENV)/.made
 	@echo "installing odernn, what it needs and the test tools into $(VENV) (minutes the first time)"
