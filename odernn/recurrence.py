@@ -103,6 +103,27 @@ class RecurrenceGradients:
     z0: Tensor
 
 
+@dataclass(frozen=True)
+class Extremes:
+    """Of each trajectory, (columns,): maxima over n = 0..N with the first n that attains them, and the last state.
+
+    J_n is the tangent ∂(y_n, z_n)/∂(y_0, z_0), |.| the Frobenius norm; the spectral norm σ follows from det J_n = 1,
+    |J|² = σ² + σ⁻². J_N is ``tangent`` · 2^``exponent``. A trajectory with a NaN has NaN maxima.
+    """
+
+    y: Tensor
+    y_at: Tensor
+    z: Tensor
+    z_at: Tensor
+    log_growth: Tensor
+    log_growth_at: Tensor
+    y_last: Tensor
+    z_last: Tensor
+    log_growth_last: Tensor
+    tangent: Tensor
+    exponent: Tensor
+
+
 class Coefficients(NamedTuple):
     """w, h and α as tensors of one dtype and device."""
 

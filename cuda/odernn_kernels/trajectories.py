@@ -5,37 +5,14 @@ What it returns is a finding to be certified elsewhere: ln |J_n| is rounded as t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
 from cuda.odernn_kernels import module
 from cuda.odernn_kernels.module import KERNELS
-from odernn.recurrence import UNIT_ROUNDOFF
+from odernn.recurrence import UNIT_ROUNDOFF, Extremes
 
 LANES = 32
-
-
-@dataclass(frozen=True)
-class Extremes:
-    """Of each trajectory, (columns,): maxima over n = 0..N with the first n that attains them, and the last state.
-
-    J_n is the tangent ∂(y_n, z_n)/∂(y_0, z_0), |.| the Frobenius norm; the spectral norm σ follows from det J_n = 1,
-    |J|² = σ² + σ⁻². J_N is ``tangent`` · 2^``exponent``. A trajectory with a NaN has NaN maxima.
-    """
-
-    y: Tensor
-    y_at: Tensor
-    z: Tensor
-    z_at: Tensor
-    log_growth: Tensor
-    log_growth_at: Tensor
-    y_last: Tensor
-    z_last: Tensor
-    log_growth_last: Tensor
-    tangent: Tensor
-    exponent: Tensor
 
 
 def extremes(

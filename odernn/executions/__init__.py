@@ -15,7 +15,7 @@ from typing import Protocol, cast
 
 from torch import Tensor
 
-from odernn.recurrence import Backward, RecurrenceGradients, RecurrenceOutputs, RecurrenceResult
+from odernn.recurrence import Backward, Extremes, RecurrenceGradients, RecurrenceOutputs, RecurrenceResult
 
 _MODULES = {
     "torch": "odernn.executions.torch_loop",
@@ -23,6 +23,9 @@ _MODULES = {
     "cuda": "cuda.odernn_kernels.execution",
     "parallel": "odernn.executions.parallel",
 }
+
+
+_TRAJECTORIES = {"torch": "odernn.executions.trajectories", "cuda": "cuda.odernn_kernels.trajectories"}
 
 
 class ExecutionUnavailable(RuntimeError):  # noqa: N818
@@ -108,6 +111,19 @@ def available() -> dict[str, str | None]:
     """Every known execution with the reason why it cannot run here, or ``None`` if it can."""
     found = {name: _load(name) for name in _MODULES}
     return {name: execution if isinstance(execution, str) else None for name, execution in found.items()}
+
+
+def extremes(x: Tensor, *, execution: str = "torch", **arguments: Tensor | float) -> Extremes:
+    """Maxima of |y_n|, |z_n| and of the tangent of every column of x (time, columns), without a history.
+
+    ``arguments`` are w, step_size, alpha, and y0, z0 if not zero, broadcastable to (columns,). "torch": a loop, any
+    device; "cuda": one kernel. Raises ValueError for another execution, and as ``get`` does.
+    """
+    if execution not in _TRAJECTORIES:
+        raise ValueError(f'execution is "{execution}", but extremes have: {", ".join(_TRAJECTORIES)}.')
+    get(execution)
+    found: Extremes = importlib.import_module(_TRAJECTORIES[execution]).extremes(x, **arguments)
+    return found
 
 
 def _load(name: str) -> Execution | str:

@@ -9,7 +9,9 @@ import torch
 
 from cuda.odernn_kernels.emulator import Order
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
-from cuda.odernn_kernels.trajectories import Extremes, extremes
+from cuda.odernn_kernels.trajectories import extremes
+from odernn import executions
+from odernn.recurrence import Extremes
 
 DTYPES = ((torch.float32, 2e-5), (torch.float64, 1e-12))
 
@@ -120,3 +122,37 @@ def test_refusals(launcher: EmulatedLauncher) -> None:
     with pytest.raises(TypeError, match=r"w is torch\.float64"):
         run(torch.zeros(4, 3), given | {"w": given["w"].double()})
     assert launcher.launched == []
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@pytest.mark.parametrize(("steps", "columns"), [(0, 3), (1, 1), (101, 40), (700, 3)])
+def test_the_torch_loop_finds_the_same_extremes(steps: int, columns: int, dtype: torch.dtype, tolerance: float) -> None:
+    given = arguments(columns, dtype)
+    x = torch.randn(steps, columns, generator=torch.Generator().manual_seed(1)).to(dtype)
+    found = executions.extremes(
+        x, w=given["w"], step_size=given["h"], alpha=given["alpha"], y0=given["y0"], z0=given["z0"]
+    )
+    expected = by_loop(x, **given)
+    for name in ("y", "z", "log_growth"):
+        theirs = torch.tensor(expected[name], dtype=torch.float64)
+        scale = 1 + theirs.abs() * (1 + theirs.abs())
+        assert ((getattr(found, name).double() - theirs).abs() <= 50 * tolerance * scale).all(), name
+    if dtype == torch.float64:
+        for name in ("y_at", "z_at", "log_growth_at"):
+            assert getattr(found, name).tolist() == expected[name]
+    norms = found.tangent.double().square().sum((1, 2)).log() / 2 + found.exponent * math.log(2)
+    assert torch.allclose(norms, found.log_growth_last)
+
+
+def test_extremes_say_why_they_cannot_run_and_what_is_nan() -> None:
+    x = torch.zeros(4, 2)
+    x[1, 1] = math.nan
+    found = executions.extremes(x, w=1.0, step_size=0.1, alpha=1.0)
+    assert found.y[1].isnan() and found.y_at.tolist() == [0, 2] and not found.y[0].isnan()
+    with pytest.raises(ValueError, match='execution is "cpu", but extremes have: torch, cuda'):
+        executions.extremes(x, execution="cpu", w=1.0, step_size=0.1, alpha=1.0)
+    with pytest.raises(ValueError, match=r"does not broadcast to \(2,\)"):
+        executions.extremes(x, w=torch.ones(3), step_size=0.1, alpha=1.0)
+    if executions.available()["cuda"] is not None:
+        with pytest.raises(executions.ExecutionUnavailable, match='execution="cuda" cannot run here'):
+            executions.extremes(x, execution="cuda", w=1.0, step_size=0.1, alpha=1.0)
