@@ -326,7 +326,6 @@ def measure(items: Sequence[Any], files: Iterable[str]) -> list[Known | None]:
             found.append(None)
             continue
         if not received or not received[0][0]:
-    
 
             def plainly(send: Callable[[Any], None], item: Any = item) -> None:
                 send(_passes(item, None))
@@ -465,7 +464,7 @@ def explanations(text: str) -> list[tuple[Mapping[str, Any], Explanation]]:
     entries = tomllib.loads(text).get("survivor", [])
     for each in entries:
         if each.get("kind") not in ("equivalent", "hole") or not each.get("why"):
-            raise ValueError(f"survivors.toml: {each} needs kind = \"equivalent\" or \"hole\", and why.")
+            raise ValueError(f'survivors.toml: {each} needs kind = "equivalent" or "hole", and why.')
     return [(each, Explanation(each["kind"], each["why"])) for each in entries]
 
 
@@ -600,7 +599,13 @@ def _sampled(record: Mapping[str, Any]) -> list[str]:
     total = sum(record["of"].values())
     if total <= record["mutants"]:
         return []
-    return [f"This is a sample: {record['mutants']} of {total} mutants were tried, chosen blindly.", ""]
+    never = ", ".join(f"`{file}`" for file in record["of"] if file not in record["files"])
+    return [
+        f"This is a sample: {record['mutants']} of {total} mutants were tried, chosen blindly. Tests were then written",
+        "for the survivors and these tried again, so that the score of a file that is not tried in full says little",
+        "about its other mutants." + (f" Not tried at all: {never}." if never else ""),
+        "",
+    ]
 
 
 def _short(text: str, width: int = 90) -> str:
@@ -656,6 +661,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--shard", default="1/1", metavar="I/N", help="every N-th mutant, from the I-th; see --merge")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--settled", action="store_true", help="only files whose mutants have all been tried before")
     parser.add_argument("--again", type=Path, metavar="RESULT", help="try the survivors of a stored result once more")
     parser.add_argument("--merge", type=Path, nargs="+", metavar="RESULT", help="results as one, with the page")
     parser.add_argument("--page", action="store_true", help="write the page again from the stored result")
@@ -687,6 +693,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _move_to(options.root)
         groups = [Group("other", tuple(options.files), tuple(options.tests))]
     everything = [(group, mutant) for group in groups for mutant in mutants_of(group, options.file)]
+    if options.settled:
+        settled = settled_files(json.loads(RESULT.read_text()))
+        everything = [(group, mutant) for group, mutant in everything if mutant.file in settled]
     which, parts = map(int, options.shard.split("/"))
     everything = everything[which - 1 :: parts]
     stored = json.loads(options.again.read_text()) if options.again else {}
@@ -711,7 +720,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     record["of"] = _total(groups)
     if stored:
         record = _updated(stored, record, [each.mutant for each in ordered])
-    is_full = options.sample is None and parts == 1 and not (options.file or options.group or options.root)
+    is_full = options.sample is None and parts == 1
+    is_full = is_full and not (options.file or options.group or options.root or options.settled)
     if options.out or is_full:
         (options.out or RESULT).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     if is_full and not options.out:
@@ -726,6 +736,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _total(groups: Iterable[Group]) -> dict[str, int]:
     """How many mutants there are of each file."""
     return dict(Counter(mutant.file for group in groups for mutant in mutants_of(group)))
+
+
+def settled_files(record: Mapping[str, Any]) -> set[str]:
+    """Files of which a stored result has every mutant, so that survivors.toml explains each survivor."""
+    tried = {file: sum(row["mutants"] for row in rows.values()) for file, rows in record["files"].items()}
+    unexplained = {each["file"] for each in record["survivors"] if each["kind"] == "unexplained"}
+    return {file for file, count in tried.items() if count == record["of"].get(file)} - unexplained
 
 
 def _merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:

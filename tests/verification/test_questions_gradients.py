@@ -434,3 +434,12 @@ def test_both_typings_of_the_product_of_three_norms_agree(factor: Q) -> None:
     finally:
         iv.prec = before
     assert balls == pytest.approx(again, rel=1e-12)
+
+
+@pytest.mark.parametrize("steps", ["3", "6"])
+def test_both_typings_of_the_climb_agree_where_the_steps_between_take_no_unit_of_time(steps: str) -> None:
+    point = GENERIC[1] | {"N": steps}
+    for norms in NORMS:
+        (left, again), _ = both_sides(jacobian_bounds._one_layer_up(norms), point)
+        assert left == pytest.approx(again, rel=1e-12)
+        assert left == pytest.approx(float(8 * (int(steps) - 1) * Q(1, 3) / 6), rel=1e-12)

@@ -436,3 +436,57 @@ def test_the_means_of_sines_in_balls_are_those_of_floats() -> None:
         for x in (0.3, 1.2, 1.6, 2.4, 3.3, 4.9, 7.1, 13.0, 29.5):
             with flint.ctx.workprec(96):
                 assert float(shape.of_ball(flint.arb(x)).mid()) == pytest.approx(float(shape.of_float(x)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("w", "target"), [(0, 0), (1, 1), (9, 2), (-7, 4)])
+def test_bound_41_in_plain_floats_where_every_number_of_the_row_counts(w: int, target: int) -> None:
+    made = replace(row("psMNIST-128"), dt=(Q(1, 5), Q(1, 3), Q(1, 4)), alpha=Q(1, 2), steps=2, hidden_size=3)
+    a, dt, T, m = 0.5, 1 / 3, 2 / 3, 3.0
+    root = math.sqrt(2 * m * T * (1 + 2 * a * dt**3)) * math.exp(96**0.25 * T / 2)
+    delta = 2 + root + (2 + a) * root / math.sqrt(a)
+    layers = 1 + dt + dt**2
+    expected = math.log(layers * T * (target + root / math.sqrt(a)) * delta) + max(2, w + a) * T
+    ball, interval = printed_forms._both_41(made, w, target)
+    assert float(ball.mid()) == pytest.approx(expected, rel=1e-12)
+    assert float(interval.mid) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_supremum_in_balls_is_that_of_the_pieces_or_of_the_tail() -> None:
+    for shape in (ode_bounds.POSITION, ode_bounds.MOMENTUM, ode_bounds.ENERGY, ode_bounds.POSITION_ALONE):
+        x = np.geomspace(1e-4, 60, 20000)
+        found, reached = float(ode_bounds.supremum_ball(shape).upper()), float(np.max(shape.of_float(x) ** 2))
+        assert reached <= found < reached + 0.02
+    rising = replace(ode_bounds.POSITION, of_ball=lambda x: x)  # largest at FAR = 64, and never beyond
+    assert float(ode_bounds.supremum_ball(rising).mid()) == pytest.approx(64**2, rel=1e-12)
+    for tail in (Q(1), Q(1, 2)):
+        low = replace(ode_bounds.POSITION, of_ball=lambda x: 1 / flint.arb(8), tail=tail)
+        expected = (float(tail) * (2 / math.pi + 2 / 64)) ** 2
+        assert float(ode_bounds.supremum_ball(low).mid()) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("t", "u"), [("3", "1/2"), ("1", "1/2"), ("1", "5/2"), ("3", "9")])
+def test_the_forcing_is_the_largest_of_state_input_and_one(t: str, u: str) -> None:
+    """At t = 3, beyond the premises, the state decides; at t ≤ 1 it never does."""
+    point = {"alpha": "1/9", "b": "20", "t": t, "u": u, "c": "1/4"}
+    y = 9 * (1 - math.cos(float(Q(t)) / 3)) * math.tanh(20)
+    made = SimpleNamespace(texts=point, **{name: BALLS.exact(Q(text)) for name, text in point.items()})
+    inequality = getattr(ode_bounds.forcing_case().check, "__self__", None)
+    assert isinstance(inequality, Inequality)
+    left, _ = inequality.balls(made)
+    assert float(left.mid()) == pytest.approx(max(y * y, float(Q(u)) ** 2, 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("point", GENERIC)
+@pytest.mark.parametrize("floor", [Q(1, 7), Q(90)])
+def test_both_typings_of_the_growth_of_sensitivities_agree_where_no_constant_is_whole(
+    point: dict[str, str], floor: Q
+) -> None:
+    for undamped in (False, True):
+        growth = ode_bounds.Growth(
+            undamped, offset=Q(5, 3), square=Q(3, 4), floor=floor, start=Q(2, 3), force=Q(4, 5)
+        )
+        for quantity in ("y_θ", "z_θ"):
+            inequality = getattr(ode_bounds.sensitivity_case(growth, quantity).check, "__self__", None)
+            assert isinstance(inequality, Inequality)
+            for ball, interval in both_sides(inequality, point):
+                assert ball == pytest.approx(interval, rel=1e-12)
