@@ -112,6 +112,9 @@ def test_table_of_a_run_that_was_cut_short_says_so(capsys: pytest.CaptureFixture
     assert "icml-C.1" in captured.out and "thm-S " not in captured.out
     assert "Incomplete: 1 of 2" in captured.out
     assert captured.err.startswith("odernn: the run is incomplete, 1 of 2") and captured.err.count("\n") == 1
+    assert main(["expectations"]) == USAGE
+    captured = capsys.readouterr()
+    assert not captured.out and "1 of 2 cells are judged" in captured.err
 
 
 def test_table_of_one_claim(capsys: pytest.CaptureFixture[str]) -> None:

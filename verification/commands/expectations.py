@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from verification.commands.results import chosen, latest
-from verification.commands.terminal import DONE, UsageError, harmless, note, out
+from verification.commands.terminal import DONE, UsageError, harmless, out
 from verification.report import rows
 from verification.store import Store
 from verification.verdict import PRECEDENCE
@@ -20,7 +20,10 @@ def run(*, store: Path, claims: tuple[str, ...]) -> int:
         results = latest(opened)
     facts = results.facts
     if facts.judged != facts.planned:
-        note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
+        raise UsageError(
+            f"The run is incomplete, {facts.judged} of {facts.planned} cells are judged: what it lacks would not be "
+            "expected. Finish it: the same `odernn verify` again."
+        )
     shown = chosen(results.judgements, claims)
     expected: dict[str, Any] = {}
     for (cell, verdict), judgement in zip(rows.verdicts(shown).items(), shown, strict=True):
