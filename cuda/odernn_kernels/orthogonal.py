@@ -11,6 +11,7 @@ from torch import Tensor
 
 from cuda.odernn_kernels import module
 from cuda.odernn_kernels.module import KERNELS
+from cuda.odernn_kernels.reverse import reverse_only
 
 SAMPLES = 4
 """Sequences of a block."""
@@ -22,7 +23,7 @@ MOST_UNITS = 192
 def rows(x: Tensor, *, W: Tensor, b: Tensor, h0: Tensor) -> Tensor:
     """h_1 .. h_N, (time, batch, units), from the drives x, W (units, units), b (units,), h0 (batch, units).
 
-    Differentiable once. Raises TypeError and ValueError for a wrong dtype, shape or device.
+    Differentiable once, in reverse mode. Raises TypeError and ValueError for a wrong dtype, shape or device.
     """
     module.check_device(x)
     if x.dim() != 3:
@@ -38,7 +39,7 @@ def rows(x: Tensor, *, W: Tensor, b: Tensor, h0: Tensor) -> Tensor:
     for label, value in (("x", x), ("W", W), ("b", b), ("h0", h0)):
         if value.dtype != torch.float32:
             raise TypeError(f"{label} has dtype {value.dtype}, but this kernel is float32. Convert it.")
-    found: Tensor = _forward(x, W, b, h0)
+    found: Tensor = _forward(*reverse_only(x, W, b, h0))
     return found
 
 
@@ -66,12 +67,13 @@ def _forward(x: Tensor, W: Tensor, b: Tensor, h0: Tensor) -> Tensor:
 
 @torch.library.custom_op("odernn_cuda::orthogonal_backward", mutates_args=())
 def _backward(grad: Tensor, W: Tensor, b: Tensor, h0: Tensor, states: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    grad, W, h0, states = grad.contiguous(), W.contiguous(), h0.contiguous(), states.contiguous()
+    grad, W, b, h0, states = (each.contiguous() for each in (grad, W, b, h0, states))
     grad_x, grad_h0, grad_b = torch.empty_like(states), torch.empty_like(h0), torch.empty_like(h0)
     _launch("scornn_backward_f32", states, grad, W, b, torch.zeros_like(h0), states, grad_x, grad_h0, grad_b)
     units = W.shape[0]
     before = torch.cat((h0.unsqueeze(0), states))[:-1]
-    grad_W = grad_x.reshape(-1, units).T @ before.reshape(-1, units)
+    with torch.autocast(grad_x.device.type, enabled=False):  # backward() may be called inside of one
+        grad_W = grad_x.reshape(-1, units).T @ before.reshape(-1, units)
     return grad_x, grad_W, grad_b.sum(0), grad_h0
 
 
@@ -82,7 +84,7 @@ def _(x: Tensor, W: Tensor, b: Tensor, h0: Tensor) -> Any:
 
 @_backward.register_fake
 def _(grad: Tensor, W: Tensor, b: Tensor, h0: Tensor, states: Tensor) -> Any:
-    return torch.empty_like(states), torch.empty_like(W), torch.empty_like(b), torch.empty_like(h0)
+    return tuple(torch.empty_like(each, memory_format=torch.contiguous_format) for each in (states, W, b, h0))
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -91,7 +93,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _pull(ctx: Any, grad: Tensor) -> Any:
-    return _backward(grad, *ctx.saved_tensors)
+    return _backward(*reverse_only(grad), *ctx.saved_tensors)
 
 
 _forward.register_autograd(_pull, setup_context=_keep)

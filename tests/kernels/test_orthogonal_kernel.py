@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 from cuda.odernn_kernels import orthogonal
 from cuda.odernn_kernels.emulator import Order
@@ -87,6 +88,46 @@ def test_the_order_of_the_threads_changes_no_bit(launcher: EmulatedLauncher) -> 
         h = orthogonal.rows(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
         seen.append([h.detach(), *torch.autograd.grad(h.square().sum(), list(leaves.values()))])
     assert all(torch.equal(a, b) for other in seen[1:] for a, b in zip(seen[0], other, strict=True))
+
+
+def test_autocast_changes_no_bit(launcher: EmulatedLauncher) -> None:
+    given, seen = arguments(7, 5, 40), []
+    for enabled in (False, True):
+        leaves = {k: v.clone().requires_grad_() for k, v in given.items()}
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+            h = orthogonal.rows(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
+            seen.append([h.detach(), *torch.autograd.grad(h.square().sum(), list(leaves.values()))])
+    assert all(torch.equal(a, b) for a, b in zip(*seen, strict=True))
+
+
+def test_the_layout_of_arguments_changes_nothing(launcher: EmulatedLauncher) -> None:
+    given, seen = arguments(4, 3, 6), []
+    wide = torch.stack([given["b"], given["b"]], dim=1)
+    strided = {k: v.movedim(-1, 0).contiguous().movedim(0, -1) for k, v in given.items()} | {"b": wide[:, 0]}
+    assert not any(v.is_contiguous() for v in strided.values())
+    for values in (given, strided):
+        h = orthogonal._forward(*values.values())
+        grad = h.movedim(-1, 0).contiguous().movedim(0, -1)
+        W, b, h0 = (values[k] for k in ("W", "b", "h0"))
+        seen.append([h, *orthogonal._backward(grad, W, b, h0, h)])
+        torch.library.opcheck(
+            orthogonal._forward, tuple(values.values()), test_utils=("test_schema", "test_faketensor")
+        )
+        torch.library.opcheck(
+            orthogonal._backward, (grad, W, b, h0, grad), test_utils=("test_schema", "test_faketensor")
+        )
+    assert all(torch.equal(a, b) for a, b in zip(*seen, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_forward_mode_is_an_error_and_not_a_wrong_number(launcher: EmulatedLauncher) -> None:
+    given = arguments(3, 2, 4)
+    x = given.pop("x")
+    for derivative in (lambda f: torch.func.jvp(f, (x,), (x,)), lambda f: torch.func.jacfwd(f)(x)):
+        with pytest.raises(NotImplementedError, match="no forward-mode derivative"):
+            derivative(lambda v: orthogonal.rows(v, **given))
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="no forward-mode derivative"):
+        orthogonal.rows(x, **given | {"W": forward_ad.make_dual(given["W"], given["W"])})
 
 
 def test_refusals(launcher: EmulatedLauncher) -> None:

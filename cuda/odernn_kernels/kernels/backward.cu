@@ -2,7 +2,8 @@
 //
 //     stored      y is at hand, and z_{n-1} = z_n + h (s_n + alpha y_{n-1}) is a plain sum from the last z: nothing is
 //                 fed back, so tanh leaves the critical path and no rounding is amplified
-//     reversible  y and z are rebuilt from the last state, checked against checkpoints and taken from them
+//     reversible  y and z are rebuilt from the last state, checked against checkpoints and taken from them; the errors
+//                 of y and z enter the gradients by w, h and alpha with weights that are summed up on the way
 #include "recurrence.cuh"
 
 namespace odernn {
@@ -89,6 +90,17 @@ __device__ __forceinline__ void stored(const Stored<T>& a) {
   a.out.store(c, adjoint);
 }
 
+// Sums of |weight| and of |weight * state| over all steps: states off by at most e change a sum of weight * state by at
+// most e * alone, which is little only beside `together`. Terms have one sign, so plain sums do.
+template <typename T>
+struct Weight {
+  T alone = 0, together = 0;
+  __device__ __forceinline__ void add(T weight, T state) {
+    alone = plus(alone, magnitude(weight));
+    together = plus(together, magnitude(times(weight, state)));
+  }
+};
+
 template <typename T>
 struct Reversible {
   Problem<T> problem;
@@ -101,7 +113,8 @@ struct Reversible {
   const T* grad_y_last;
   const T* grad_z_last;
   Gradients<T> out;
-  T* residual;             // (batch, hidden): max |rebuilt - kept| over y and z at all checkpoints and at step 0
+  T* residual;             // (7, batch, hidden): max |rebuilt - kept| over y and z at all checkpoints and at step 0,
+                           // then `alone` and `together` of dE/dx_n with y_{n-1}, of h q_n with y_{n-1}, of p_n with z_n
   long long grad_y_row, count, every;
 };
 
@@ -116,6 +129,7 @@ __device__ __forceinline__ void reversible(const Reversible<T>& a) {
   zero_rows(a.out.x, c, c.length);
   Adjoint<T> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
   T y = a.y_last[index], z = a.z_last[index], residual = 0;
+  Weight<T> by_w, by_alpha, by_h;
 
   int asked = (c.length - 1) / ROWS * ROWS;
   auto fetch = [&](int stage) {
@@ -137,7 +151,12 @@ __device__ __forceinline__ void reversible(const Reversible<T>& a) {
   auto retreat = [&](int base, int r) {
     const T y_before = fused(-c.h, z, y);
     const T s = hyperbolic_tangent(fused(c.w, y_before, x.cell[stage][r][lane]));
-    a.out.x[(base + r) * c.width + index] = adjoint.step(c, s, y_before, z, grad_y.cell[stage][r][lane], T(0));
+    const T grad = grad_y.cell[stage][r][lane], p = plus(adjoint.p, grad);
+    const T grad_x = adjoint.step(c, s, y_before, z, grad, T(0));
+    a.out.x[(base + r) * c.width + index] = grad_x;
+    by_w.add(grad_x, y_before);
+    by_alpha.add(times(c.h, adjoint.q), y_before);
+    by_h.add(p, z);
     y = y_before;
     z = fused(c.h, fused(c.alpha, y_before, s), z);
   };
@@ -170,7 +189,11 @@ __device__ __forceinline__ void reversible(const Reversible<T>& a) {
   }
   await_copies<0>();
   meet(a.y0[index], a.z0[index]);
-  a.residual[index] = residual;
+  T* out = a.residual + index;
+  const T found[] = {residual,           by_w.alone, by_w.together, by_alpha.alone,
+                     by_alpha.together,  by_h.alone, by_h.together};
+#pragma unroll
+  for (int i = 0; i < 7; ++i, out += c.width) *out = found[i];
   a.out.store(c, adjoint);
 }
 
