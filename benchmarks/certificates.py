@@ -38,8 +38,9 @@ def long_case(name: str, numbers: tuple[float, float, float], count: int, checks
     run = residual.certify(y, z, own, drive=x, keep=True)
     assert run.complete, run.because
     same = {"w": [w] * count, "step_sizes": [arb(h)] * count, "alpha": [alpha] * count}
+    zero = ([0.0] * count, [0.0] * count)
     sample = range(1, STEPS + 1, 97)
-    assert not residual_second.recheck(run, y, z, drive=x, steps=sample, **same)
+    assert not residual_second.recheck(run, y, z, drive=x, start=zero, steps=sample, **same)
     checks[f"{name}, {count}: radius of y"] = float(run.y_radius.max())
     return {"residual.certify": lambda: residual.certify(y, z, own, drive=x)}
 

@@ -11,6 +11,9 @@ covered.
 Cost: N L m (m + d) multiplications and N L m tanh, at a precision that grows by about 1.44 h √|κ| bits a step because
 balls do not know that a rotation keeps a circle. ``network_second`` does the same in float64 with proved roundings, the
 derivatives carried the other way: typed again, with nothing from here.
+
+In use today: tests and ``benchmarks/certificates.py`` only. No verdict of the ledger rests on it, and ``odernn witness
+verify`` keeps its own route (``balls``, ``second``, ``limit``).
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ Input is the plain data of ``NetworkData.to_plain``, parsed here. States are a f
 (``residual``), layer after layer; the error of a layer enters the next as the radius of its drive. Gradients are
 carried *forward*, one tangent a parameter, the Jacobian product *backward*, one adjoint a coordinate; their errors
 live in the norms of the states, the adjoints' in the dual ones: docs/derivations/long_horizons.md.
+
+In use today: tests, among them the proof that the measured envelopes of the networks of Table 6 are right
+(``enclose_runs``), and ``benchmarks/certificates.py``. No verdict of the ledger rests on it.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ class Box:
 
     middle: Array
     radius: Array
+
+    def __post_init__(self) -> None:
+        if not (self.radius >= 0).all():
+            raise ArithmeticError(f"A radius is {self.radius.min()}: a term of it has the wrong sign, or is no number.")
 
     @property
     def lower(self) -> Array:
@@ -92,15 +99,15 @@ class _Layer:
         self.kappa = self.alpha + self.w * self.slope
         self.kappa_radius = above(
             np.abs(self.w) * self.slope_radius + self.w_radius + self.alpha_radius
-            + 2 * U * (np.abs(self.w) * self.slope + self.alpha)
+            + 2 * U * (np.abs(self.w) * self.slope + abs(self.alpha))
         )  # fmt: skip
         s = tanh(self.w * y[:-1] + drive)
         moved = np.minimum(1.0, self.slope + self.slope_radius) * (drive_radius + np.abs(self.w) * found.y_radius[:-1])
         size = np.abs(self.w * y[:-1]) + np.abs(drive)
         self.force = s + self.alpha * y[:-1]
         self.force_radius = above(
-            TANH_ERROR + 2 * U * size + moved + self.alpha * found.y_radius[:-1] + self.alpha_radius * largest
-            + 2 * U * (np.abs(self.alpha * y[:-1]) + np.abs(self.force))
+            TANH_ERROR + 2 * U * size + moved + abs(self.alpha) * found.y_radius[:-1]
+            + self.alpha_radius * largest + 2 * U * (np.abs(self.alpha * y[:-1]) + np.abs(self.force))
         )  # fmt: skip
 
 

@@ -6,7 +6,8 @@ A step is right if, with B, κ and the residual in balls and F as recorded,
     ‖F_n B(κ) F_{n−1}⁻¹‖ turn_{n−1} ε_{n−1} + ‖F_n residual‖ ≤ ε_n,   ‖F'_n F_n⁻¹‖ ≤ turn_n,   ‖rows of F_n⁻¹‖ ε_n ≤
     radii.
 
-If every step from 1 to n is right, and ε_0 covers the start, the enclosure of y_n and z_n is: that is the theorem.
+The start is right if ‖F_0 e_0‖ ≤ ε_0 for every start that is allowed, besides the last two for n = 0. If it and every
+step from 1 to n are right, the enclosure of y_n and z_n is: that is the theorem.
 """
 
 from __future__ import annotations
@@ -28,18 +29,24 @@ def recheck(
     step_sizes: list[Any],
     alpha: Any,
     drive: Any,
+    start: tuple[Any, Any],
     drive_radius: Any = None,
     force_radius: Any = None,
+    start_radius: tuple[Any, Any] | None = None,
     steps: Iterable[int] | None = None,
 ) -> list[str]:
-    """What is wrong with the certificate ``run`` (kept norms) at ``steps``, all if None: empty if it is right.
+    """What is wrong with the certificate ``run`` (kept norms) at the start and ``steps``, all if None: empty if right.
 
     Arrays as given to ``residual.certify``, w and alpha one number a neuron; ``step_sizes`` holds balls of the true h.
+    ``start`` is the (y_0, z_0) that the run should have, one number a neuron each, true up to ``start_radius``.
     """
     wrong: list[str] = []
     with ctx.workprec(BITS):
         for i, h in enumerate(step_sizes):
             neuron = _Neuron(run, y[:, i], z[:, i], arb(float(w[i])), h, arb(float(alpha[i])), i)
+            radii = [0.0, 0.0] if start_radius is None else [float(each[i]) for each in start_radius]
+            begun = neuron.wrong_at_the_start([float(each[i]) for each in start], radii)
+            wrong += [f"neuron {i + 1}, start: {text}" for text in begun]
             for n in range(1, run.steps + 1) if steps is None else steps:
                 extra = [0.0 if each is None else float(each[n - 1][i]) for each in (drive_radius, force_radius)]
                 wrong += [f"neuron {i + 1}, step {n}: {text}" for text in neuron.wrong(n, drive[n - 1, i], *extra)]
@@ -65,24 +72,46 @@ class _Neuron:
         # residuals of the computed sequence under the true recurrence
         kick = abs(z1 - z0 + h * (s + self.alpha * y0)).upper()
         drift = abs(y1 - y0 - h * z1).upper()
-        # secant slope on the tube: σ'(A) + σ''(…) δ/2
-        width = abs(w) * arb(float(self.run.y_radius[n - 1, self.i])) + drive_radius
         slope = 1 - s * s
-        t = (A + arb(0, width.upper())).tanh()
-        bend = abs(2 * t * (1 - t * t)).upper() * width / 2
-        secant = slope + arb(0, bend.upper())
+        width = (abs(w) * arb(float(self.run.y_radius[n - 1, self.i])) + drive_radius).upper()
+        bend, steepest = _secants(A, width)
         kappa = self.alpha + w * slope
-        B = [1 - h * h * kappa, h, -h * kappa, arb(1)]
+        middle = h.mid()
+        B = [1 - middle * middle * kappa, middle, -middle * kappa, arb(1)]
         inverse = _inverse(before)
-        push = _norm(after[0] * h + after[1], after[2] * h + after[3])
+        push = _norm(*(abs(after[j] * h + after[j + 1]).upper() for j in (0, 2)))
         lever = _norm(inverse[0], inverse[1])
-        growth = _spectral(_times(_times(after, B), inverse)) + abs(w) * bend * h * push * lever
-        forcing = kick + h * (drive_radius * abs(secant).upper() + force_radius)
+        # B of the true h is that of the middle and at most rad h times its derivative: balls would widen twice
+        by_h = [-2 * h * kappa, arb(1), -kappa, arb(0)]
+        moved = [abs(each).upper() for each in _times(_times(after, by_h), inverse)]
+        growth = _spectral(_times(_times(after, B), inverse)) + arb(h.rad()) * _norm(
+            _norm(*moved[:2]), _norm(*moved[2:])
+        )
+        growth = growth + abs(w) * bend * h.upper() * push * lever
+        forcing = kick + h.upper() * (drive_radius * steepest + force_radius)
         found = growth * self.recorded("turn", n - 1) * self.recorded("error", n - 1)
         found = found + forcing * push + drift * _norm(after[0], after[2])
         answers = []
         if not found <= self.recorded("error", n):
             answers.append(f"the error is up to {found.str(6)}, not {float(self.recorded('error', n))!r}")
+        return answers + self.wrong_frames_or_radii(n)
+
+    def wrong_at_the_start(self, start: list[float], radii: list[float]) -> list[str]:
+        """The error of y and z is a box; a norm is largest at one of its corners."""
+        a, b, c, d = (abs(each) for each in self.frame("arrival", 0))
+        y, z = (
+            abs(arb(float(given[0])) - true) + radius
+            for given, true, radius in zip((self.y, self.z), start, radii, strict=True)
+        )
+        found = _norm(a * y + b * z, c * y + d * z)
+        answers = []
+        if not found <= self.recorded("error", 0):
+            answers.append(f"the error is up to {found.str(6)}, not {float(self.recorded('error', 0))!r}")
+        return answers + self.wrong_frames_or_radii(0)
+
+    def wrong_frames_or_radii(self, n: int) -> list[str]:
+        answers = []
+        after = self.frame("arrival", n)
         turned = _spectral(_times(self.frame("departure", n), _inverse(after)))
         if not turned <= self.recorded("turn", n) * (1 + arb(2) ** -100):  # a frame that stays has norm 1 exactly
             answers.append(f"the change of frame costs up to {turned.str(6)}, not {float(self.recorded('turn', n))!r}")
@@ -91,6 +120,23 @@ class _Neuron:
             if not _norm(*row) * self.recorded("error", n) <= arb(float(getattr(self.run, name)[n, self.i])):
                 answers.append(f"{name} is too small")
         return answers
+
+
+def _secants(A: Any, width: Any) -> tuple[Any, Any]:
+    """(largest distance from σ'(A), largest value) of the secant slopes (σ(A + δ) − σ(A))/δ, |δ| ≤ ``width``.
+
+    docs/derivations/long_horizons.md, "Secants once more": the least is the one outward, δ = width for A ≥ 0, where
+    tanh (A + δ) − tanh A = tanh δ (1 − tanh A tanh (A + δ)); the largest is at most σ' + |σ''|δ/2 + δ²/9, and 1.
+    """
+    t = abs(A).tanh()
+    slope = 1 - t * t
+    if not width > 0:
+        return arb(0), slope.upper()
+    least = width.tanh() / width * (1 - t * (abs(A) + width).tanh())
+    most = (slope + t * slope * width + width * width / 9).upper()
+    steepest = most if most < 1 else arb(1)
+    below, above = (slope - least).upper(), (steepest - slope).upper()
+    return (below if below > above else above), steepest
 
 
 def _norm(x: Any, y: Any) -> Any:

@@ -29,7 +29,12 @@ for _j in range(3, 14):
 
 
 def above(x: Array) -> Array:
-    """An upper bound on the value of a formula in non-negative numbers that was computed as ``x``."""
+    """An upper bound on the value of a formula in non-negative numbers that was computed as ``x``.
+
+    ArithmeticError for an ``x`` below 0: then a number in the formula was not what it should be.
+    """
+    if np.any(x < 0):
+        raise ArithmeticError(f"A bound is {np.min(x)}: a term of its formula is negative. A missing modulus?")
     return x * UP + FLOOR
 
 

@@ -12,6 +12,9 @@ those of W plus those of G times ‖W‖_∞/(1 − ‖G‖_∞).
 
 The Jacobian of all states of a UnICORNN is block triangular with a 2 × 2 block of determinant 1 for each neuron, so its
 eigenvalues are those of the blocks: λ² − tλ + 1 with the block's trace t (``radius_of_blocks``).
+
+In use today: tests and ``benchmarks/certificates.py`` only. No verdict of the ledger rests on it, and ``odernn witness
+verify`` does not call it.
 """
 
 from __future__ import annotations

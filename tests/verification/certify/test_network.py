@@ -62,6 +62,11 @@ def agree(first: Enclosed, second: Any, narrow: float) -> bool:
     return first.meets(second) and float(second.radius.max()) < narrow
 
 
+def within(true: Enclosed, box: Any) -> bool:
+    """Whether the box holds the true array, which is known much better."""
+    return bool((np.abs(true.middle - box.middle) <= box.radius + true.radius).all())
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_states_of_both_back_ends_and_of_the_cell_agree(shape):
     cell, given, data = random_cell(shape)
@@ -163,6 +168,52 @@ def test_an_instance_with_groups_is_the_same_run_as_in_the_present_back_end(rand
                 neurons = [v for v, count in zip(values, counts, strict=True) for _ in range(count)]
                 for low, high, value in zip(found.lower[-1], found.upper[-1], neurons, strict=True):
                     assert low <= value <= high
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_negative_alpha_is_enclosed_with_radii_that_are_none_below_zero(seed):
+    """What many digits say of force, κ, states, gradients and Jacobian lies within; α = −4/3 is no float64 number."""
+    _, _, data = random_cell((3, 2, 2, 12, "icml"), seed=seed)
+    alphas = (Fraction(-4, 3), Fraction(-5, 2))
+    layers = [dataclasses.replace(each, alpha=alpha) for each, alpha in zip(data.layers, alphas, strict=True)]
+    data = dataclasses.replace(data, layers=tuple(layers))
+    second = Network(data.to_plain())
+    states, truth = second.states(), network.certify_states(data)
+    for l, layer in enumerate(second.layers):
+        assert (layer.kappa_radius > 0).all() and (layer.force_radius > 0).all()
+        assert within(truth.y[l], states[l][0]) and within(truth.z[l], states[l][1])
+    with flint.ctx.workprec(400):
+        run = network.Run(data)
+        for l, (layer, own) in enumerate(zip(second.layers, run.layers, strict=True)):
+            kappa, force = zip(
+                *((own.kappa(s[l]), f[l]) for s, f in zip(run.slopes[1:], run.forces[1:], strict=True)), strict=True
+            )
+            for exact, middle, radius in (
+                (kappa, layer.kappa, layer.kappa_radius),
+                (force, layer.force, layer.force_radius),
+            ):
+                assert within(Enclosed.of([list(row) for row in exact]), Enclosed(middle, radius))
+    gradients, jacobian = network.certify_gradients(data), network.certify_jacobian(data, last=12, first=0)[0]
+    for l, found in enumerate(second.gradient()):
+        assert all(within(gradients.layers[l][name], found[name]) for name in network.PARAMETERS)
+    assert within(jacobian, second.jacobian(12, 0))
+
+
+def test_a_restoring_force_alone_has_a_radius_above_zero_for_either_sign_of_alpha():
+    """With w next to 0 the rounding of α decides the radius of κ."""
+    own = {"w": [1e-12], "b": [0.1], "c": [0.0], "V": [[1.0]], "y0": [0.5], "dt": 0.1}
+    radii = []
+    for alpha in (2.5, -2.5):
+        data = network.of_arrays([own | {"alpha": alpha}], np.ones((5, 1)))
+        (layer,) = Network(data.to_plain()).layers
+        radii.append(layer.kappa_radius)
+        assert (layer.kappa_radius >= 2.0**-52).all()
+    assert np.allclose(*radii, rtol=1e-3, atol=0)
+
+
+def test_a_radius_below_zero_is_refused():
+    with pytest.raises(ArithmeticError, match="wrong sign"):
+        network_second.Box(np.zeros(2), np.array([0.0, -1e-20]))
 
 
 def planted(data: NetworkData) -> dict[str, NetworkData]:

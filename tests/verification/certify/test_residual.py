@@ -12,7 +12,7 @@ import pytest
 
 from verification.certify import residual, residual_second
 from verification.certify.residual import LongRun, Oscillators, certify
-from verification.certify.rounded import TANH_ERROR, product, tanh
+from verification.certify.rounded import TANH_ERROR, above, product, tanh
 
 W, H, ALPHA = np.array([1.0, -0.7, 0.5, 0.0]), np.array([0.05, 0.1, 0.25, 0.3]), np.array([1.0, 0.5, 12.0, 0.0])
 
@@ -72,6 +72,12 @@ def test_tanh_is_within_its_proved_error():
         ]
     assert max(errors) <= TANH_ERROR
     assert max(errors) > TANH_ERROR / 16  # the proof is not idle
+
+
+def test_a_bound_below_zero_is_refused():
+    assert (above(np.array([0.0, 1.0])) > [0, 1]).all()
+    with pytest.raises(ArithmeticError, match="a term of its formula is negative"):
+        above(np.array([1.0, -1e-300]))
 
 
 def test_a_product_of_matrices_encloses_exact_rationals():
@@ -137,11 +143,16 @@ def test_uncertain_steps_drives_forces_and_starts_are_covered():
     assert largest_ratio(plain, y, z, 0, rows) > 1  # what is not declared is not covered
 
 
+def started(count: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(count), np.zeros(count)
+
+
 def kept(frames: str = "moving", steps: int = 600) -> tuple[LongRun, dict[str, Any], np.ndarray, np.ndarray]:
     x = drives(steps, 3, seed=2)
     y, z = simulated(x, W[:3], H[:3], ALPHA[:3])
     run = certify(y, z, Oscillators.of(W[:3], H[:3], ALPHA[:3]), drive=x, frames=frames, keep=True)
     own = {"w": W[:3], "step_sizes": [flint.arb(float(h)) for h in H[:3]], "alpha": ALPHA[:3], "drive": x}
+    own["start"] = started(3)
     return run, own, y, z
 
 
@@ -173,6 +184,97 @@ def test_the_second_opinion_sees_a_certificate_of_another_run():
     assert residual_second.recheck(thin, y, z, **own, steps=sampled)
 
 
+@pytest.mark.parametrize("frames", ["moving", "fixed"])
+@pytest.mark.parametrize(("w", "h", "alpha"), [(0.8, 0.1, 2.0), (16.0, 1.0, 0.4), (-0.7, 0.05, -0.5), (1.0, 0.05, 0.0)])
+def test_the_second_opinion_confirms_wide_drives_and_uncertain_starts(frames, w, h, alpha):
+    """Second-order terms of wide tubes count here, also where σ' is nearly 1 and where the neuron is saturated."""
+    for seed, size in enumerate((1e-8, 0.3, 3.0)):
+        x = size * drives(40, 1, seed=seed)
+        y, z = simulated(x, w, h, alpha)
+        radii = {"drive_radius": np.full((40, 1), 1e-3), "force_radius": np.full((40, 1), 1e-6)}
+        radii["start_radius"] = (np.array([1e-4]), np.array([1e-5]))
+        run = certify(y, z, Oscillators.of(w, h, alpha), drive=x, frames=frames, keep=True, **radii)
+        assert run.steps >= 1 or (w, frames) == (16.0, "fixed")
+        own = {"w": [w], "step_sizes": [flint.arb(h)], "alpha": [alpha], "drive": x, "start": started(1)}
+        if run.steps:
+            assert residual_second.recheck(run, y, z, **own, **radii) == []
+            wider = radii | {"drive_radius": radii["drive_radius"] * 1.05}  # a fixed norm has more room than that
+            assert frames == "fixed" or residual_second.recheck(run, y, z, **own, **wider)
+
+
+def test_the_second_opinion_sees_a_start_that_is_not_covered():
+    x = drives(50, 1)
+    y, z = np.zeros((2, 51, 1))
+    y[0] = 1e-3
+    for n in range(50):
+        z[n + 1] = z[n] - 0.1 * (np.tanh(y[n] + x[n]) + y[n])
+        y[n + 1] = y[n] + 0.1 * z[n + 1]
+    run = certify(y, z, Oscillators.of(1.0, 0.1, 1.0), drive=x, keep=True)
+    own = {"w": [1.0], "step_sizes": [flint.arb(0.1)], "alpha": [1.0], "drive": x}
+    there, shifted = ([1e-3], [0.0]), ([0.0], [1e-3])
+    assert residual_second.recheck(run, y, z, **own, start=there) == []
+    for elsewhere in (started(1), shifted):
+        found = residual_second.recheck(run, y, z, **own, start=elsewhere, steps=range(1, 51))
+        assert len(found) == 1 and "start: the error is up to" in found[0]
+    radii = ([1e-6], [1e-6])
+    assert residual_second.recheck(run, y, z, **own, start=there, start_radius=radii)
+    wide = certify(y, z, Oscillators.of(1.0, 0.1, 1.0), drive=x, keep=True, start_radius=(1e-6, 1e-6))
+    assert residual_second.recheck(wide, y, z, **own, start=there, start_radius=radii) == []
+    for name in ("y_radius", "z_radius"):
+        values = getattr(wide, name).copy()
+        values[0] = 0
+        faulty = dataclasses.replace(wide, **{name: values})
+        found = residual_second.recheck(faulty, y, z, **own, start=there, start_radius=radii, steps=())
+        assert found == [f"neuron 1, start: {name} is too small"]
+
+
+def test_the_second_opinion_confirms_steps_that_add_less_than_a_rounding():
+    """The error of the start is all there is: each single inequality holds, not only what they add up to."""
+    rng, count = np.random.default_rng(1), 150
+    h, w = 10.0 ** rng.uniform(-9.7, -9, count), rng.choice([-1, 1], count) * 10.0 ** rng.uniform(-2, 1, count)
+    alpha = rng.choice([-1, 1], count) * 10.0 ** rng.uniform(-2, 1.5, count)
+    x = rng.standard_normal((40, count)) * 10.0 ** rng.uniform(-8, 3, count)
+    y, z = simulated(x, w, h, alpha)
+    given = {"start_radius": 2 * [10.0 ** rng.uniform(-10, -3, count)]}
+    own = {"w": w, "alpha": alpha, "drive": x, "start": started(count), "step_sizes": [flint.arb(each) for each in h]}
+    run = certify(y, z, Oscillators.of(w, h, alpha), drive=x, keep=True, **given)
+    assert run.complete and residual_second.recheck(run, y, z, **own, **given) == []
+
+
+@pytest.mark.parametrize("frames", ["moving", "fixed"])
+@pytest.mark.parametrize("radius", [1e-6, 1e-12])
+def test_the_second_opinion_confirms_a_step_that_is_a_ball(frames, radius):
+    x = drives(60, 1)
+    y, z = simulated(x, 0.5, 0.3, 0.7)
+    given = {"start_radius": (np.array([1e-4]), np.array([1e-4]))}
+    own = {"w": [0.5], "alpha": [0.7], "drive": x, "start": started(1)} | given
+    run = certify(y, z, Oscillators.of(0.5, 0.3, 0.7, radius), drive=x, frames=frames, keep=True, **given)
+    step = flint.arb(0.3, radius * (1 - 1e-6))  # a ball's radius has 30 bits
+    assert run.complete and residual_second.recheck(run, y, z, step_sizes=[step], **own) == []
+
+
+def test_the_second_opinion_sees_a_step_that_is_less_certain_than_certified():
+    """At rest on 0 the residuals vanish, and only the growth of the start's error tells."""
+    y = z = np.zeros((31, 1))
+    given = {"start_radius": (np.array([1e-4]), np.array([1e-4]))}
+    own = {"w": [0.5], "alpha": [0.7], "drive": np.zeros((30, 1)), "start": started(1)} | given
+    run = certify(y, z, Oscillators.of(0.5, 0.3, 0.7, 1e-6), drive=own["drive"], keep=True, **given)
+    assert residual_second.recheck(run, y, z, step_sizes=[flint.arb(0.3, 0.99e-6)], **own) == []
+    assert residual_second.recheck(run, y, z, step_sizes=[flint.arb(0.3, 1e-5)], **own)
+
+
+def test_secant_slopes_are_where_the_second_opinion_says():
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        A, width = float(rng.standard_normal() * 2), float(10.0 ** rng.uniform(-6, 1))
+        off, steepest = (float(each) for each in residual_second._secants(flint.arb(A), flint.arb(width)))
+        delta = width * np.append(np.linspace(-1, 1, 200), 1e-3)
+        slopes = np.tanh(delta) / delta * (1 - math.tanh(A) * np.tanh(A + delta))
+        assert np.abs(slopes - (1 - math.tanh(A) ** 2)).max() <= off * (1 + 1e-9) + 1e-15
+        assert slopes.max() <= steepest * (1 + 1e-15) <= 1 + 1e-15 and off <= 1
+    assert residual_second._secants(flint.arb(1), flint.arb(0))[0] == 0
+
+
 def test_a_dropped_rounding_term_is_seen(monkeypatch):
     """Without the residual, or with the tube's width ignored, the inequalities do not hold."""
     original = residual._Local.__init__
@@ -187,7 +289,7 @@ def test_a_dropped_rounding_term_is_seen(monkeypatch):
     x = drives(60, 1)
     y, z = simulated(x, 0.5, 0.3, 1.0)
     y[1:] += 1e-12 * np.random.default_rng(0).standard_normal((60, 1))  # either residual matters by itself
-    own = {"w": [0.5], "step_sizes": [flint.arb(0.3)], "alpha": [1.0], "drive": x}
+    own = {"w": [0.5], "step_sizes": [flint.arb(0.3)], "alpha": [1.0], "drive": x, "start": started(1)}
     for name in ("nothing", "kick", "drift"):
         monkeypatch.setattr(residual._Local, "__init__", original if name == "nothing" else without(name))
         run = certify(y, z, Oscillators.of(0.5, 0.3, 1.0), drive=x, keep=True)
@@ -255,7 +357,7 @@ def test_a_hundred_thousand_steps(w, h, alpha):
     y, z = simulated(x, w, h, alpha)
     run = certify(y, z, Oscillators.of(w, h, alpha), drive=x, keep=True)
     assert run.complete and run.y_radius.max() < 1e-2
-    own = {"w": [w], "step_sizes": [flint.arb(h)], "alpha": [alpha], "drive": x}
+    own = {"w": [w], "step_sizes": [flint.arb(h)], "alpha": [alpha], "drive": x, "start": started(1)}
     assert residual_second.recheck(run, y, z, **own) == []
     part = 20_000
     rows = exact(x[:part, 0], w, h, alpha, 4000)
