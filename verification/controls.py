@@ -9,7 +9,7 @@ optimum is true and must never certify as violated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -132,6 +132,10 @@ def _of_derivatives(seed: int) -> Iterator[Share]:
     growth = evolution.Growth(4.0, 0.1, steps=240, hold=4)
     share = evolution.growth_control(growth, -9.0, restarts=2, population=8, generations=12, seed=seed)
     yield Share("CMA-ES, beam inside", f"{hyperbolic}, over w", share)
+    share = evolution.resonance_control(
+        replace(growth, steps=120), -2.0, restarts=2, population=8, generations=12, seed=seed
+    )
+    yield Share("CMA-ES, beam inside", "growth of B(κ) products, −α/2 < w < 0, thm-J (d)", share)
     yield Share("pontryagin, κ", hyperbolic, pontryagin.growth_control())
-    yield Share("words", "two shears, rate log of the golden ratio; thm-J (c)", words.control())
+    yield Share("words", "two shears, rate log of the golden ratio; thm-J (c), (d)", words.control())
     yield Share("driven stacks", "late exponent of a saddle, thm-J (c)", chaos.stack_control(4000))

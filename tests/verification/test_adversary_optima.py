@@ -11,15 +11,23 @@ from fractions import Fraction
 import pytest
 import torch
 
-from odernn.bounds import jacobian
+from odernn.bounds import jacobian, sharp
 from odernn.bounds import words as shipped
 from odernn.tableau import Source
 from verification import controls, jobs, verdict
-from verification.adversary import decay, evolution, gradient_ascent, pontryagin, words
+from verification.adversary import (
+    AMPLITUDE,
+    decay,
+    effective_steps,
+    evolution,
+    gradient_ascent,
+    pontryagin,
+    words,
+)
 from verification.answer import answer, doubt_about
 from verification.claims import jacobian_bounds, vanishing
 from verification.controls import CONTROL_POINTS
-from verification.domains import BUDGETS, point_to_plain
+from verification.domains import BUDGETS, SearchPoint, point_to_plain
 from verification.measure.gradient import log_norms_of_products
 from verification.question import Attempt, Case, Question
 from verification.system import UNICORNN
@@ -52,7 +60,7 @@ def test_every_adversary_reaches_nine_tenths_of_a_known_optimum_and_none_more_th
         *jobs.ADVERSARIES, "matched signs", "constant input", "sign ascent", "CMA-ES, beam inside", "pontryagin, κ",
         "words", "driven stacks",
     }  # fmt: skip
-    assert len(found) == 24
+    assert len(found) == 25
     for each in found:
         assert 0.9 <= each.share <= 1 + 1e-6, each
     # the problem is linear in tanh: its signs are the optimum, up to tanh(10) = 1 − 4.1e-9
@@ -64,7 +72,7 @@ def test_every_adversary_reaches_nine_tenths_of_a_known_optimum_and_none_more_th
 
 
 def network(depth: int = 1, alpha: float = 1.0) -> pontryagin.Chain:
-    return pontryagin.Chain(UNICORNN, (0.1, 0.07)[:depth], alpha)
+    return pontryagin.Chain(UNICORNN, (0.1, 0.07, 0.13)[:depth], alpha)
 
 
 def test_costates_are_the_derivatives_that_autograd_takes_through_the_run() -> None:
@@ -83,6 +91,71 @@ def test_costates_are_the_derivatives_that_autograd_takes_through_the_run() -> N
         last = torch.where(is_momentum, z[0], y[0]).abs().sum()
         (expected,) = torch.autograd.grad(last, start)
         torch.testing.assert_close(found[n], expected.T, rtol=1e-10, atol=1e-14)
+
+
+def gently(chain: pontryagin.Chain, controls: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """y_N, z_N of the last layer along the real run, where a layer sees the one below through y/width, and zeros added
+    to (y, z) of the first layer after every step, to be differentiated by. Only the slopes are gentle, not the values.
+    """
+    states = chain.run(controls, w)
+    widths = states[0][1:].abs().amax(dim=0)
+    moved = torch.zeros(*controls.shape, 2, dtype=torch.float64, requires_grad=True)
+    y, z = list(states[0][0]), list(states[1][0])
+    for n, control in enumerate(controls, 1):
+        for layer in range(len(chain.step_sizes)):
+            x = y[layer - 1] / widths[layer - 1] if layer else control
+            found = chain.of_layer(layer, y[layer], z[layer], x, w)
+            real = states[0][n, layer], states[1][n, layer]
+            y[layer], z[layer] = (r + each - each.detach() for r, each in zip(real, found, strict=True))
+            if layer == 0:
+                y[0], z[0] = y[0] + moved[n - 1, :, 0], z[0] + moved[n - 1, :, 1]
+    return y[-1], z[-1], moved
+
+
+def random_chain(depth: int) -> tuple[pontryagin.Chain, torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(depth)
+    controls = torch.randn(14, 4, generator=generator, dtype=torch.float64)
+    w = torch.tensor([-2.0, 0.5, 3.0, -0.3], dtype=torch.float64)
+    return network(depth, alpha=1.7), controls, w, torch.tensor([False, True, True, False])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_costates_of_deeper_layers_are_the_derivatives_along_all_paths(depth: int) -> None:
+    chain, controls, w, is_momentum = random_chain(depth)
+    found = pontryagin.costates(chain, chain.run(controls, w), controls, w, is_momentum)
+    y, z, moved = gently(chain, controls, w)
+    (expected,) = torch.autograd.grad(torch.where(is_momentum, z, y).abs().sum(), moved)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-14)
+    assert float(found.abs().amax(dim=(0, 2)).min()) > 1e-6  # no column is all zero
+
+
+def random_only(where: SearchPoint, layer: int, sweeps: int = 4) -> list[float]:
+    """Shares of the supremum of layer ``layer`` from controls that are random at every step, w = 0: |y_N|, |z_N|."""
+    steps = tuple(effective_steps(where)[:layer])
+    generator = torch.Generator().manual_seed(0)
+    starts = AMPLITUDE * (torch.randint(0, 3, (where.steps, 8), generator=generator) - 1).double()
+    is_momentum = torch.arange(2).repeat_interleave(8) == 1
+    chain = pontryagin.Chain(UNICORNN, steps, float(where.alpha))
+    found = pontryagin.ascend(chain, starts.repeat(1, 2), torch.zeros(16, dtype=torch.float64), is_momentum, sweeps)
+    best = found.values.reshape(2, -1).amax(dim=1)
+    return [
+        float(best[i]) / math.exp(
+            sharp.log_supremum(alpha=float(where.alpha), step_size=steps[-1], steps=where.steps, quantity=quantity)[-1]
+        )
+        for i, quantity in enumerate(("position", "momentum"))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("alpha", "dt", "steps"), [("1/4", "1/10", 400), ("10", "1/10", 200), ("1", "1/10", 120)])
+def test_in_the_second_layer_random_starts_alone_come_near_the_supremum(alpha: str, dt: str, steps: int) -> None:
+    where = SearchPoint("free", Fraction(alpha), (Fraction(dt),) * 2, steps, 1, 1, "made up")
+    assert min(random_only(where, 2)) >= 0.94
+
+
+def test_in_the_second_layer_random_starts_fall_short_with_costates_of_the_wrong_sign(monkeypatch) -> None:
+    where = SearchPoint("free", Fraction(1, 4), (Fraction(1, 10),) * 2, 400, 1, 1, "made up")
+    monkeypatch.setattr(pontryagin, "costates", flipped(pontryagin.costates))
+    assert max(random_only(where, 2)) < 0.9
 
 
 def test_no_sweep_loses_and_the_first_is_the_optimum_where_the_problem_is_linear() -> None:
@@ -293,6 +366,46 @@ def test_words_find_the_golden_ratio_and_constants_do_not() -> None:
     assert words.control(blocks=1) < 0.9  # crippled: no word of two letters
 
 
+def at_most_two_letters(pair: torch.Tensor, *_: object, **__: object) -> words.Word:
+    return ENUMERATED(pair, 2)
+
+
+ENUMERATED = words.enumerated
+
+
+def cripple_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No long words: what is left are constant inputs and words of two letters."""
+    for name in ("two_letter", "balanced", "enumerated"):
+        monkeypatch.setattr(words, name, at_most_two_letters)
+    monkeypatch.setattr(words, "_quarter", lambda *_: 1)  # nothing held
+
+
+def test_the_controls_fail_without_long_words_and_without_switching_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
+    growth, spent = evolution.Growth(4.0, 0.1, steps=120, hold=4), {"restarts": 2, "population": 8, "generations": 12}
+    assert all(0.9 < evolution.resonance_control(growth, -2.0, seed=seed, **spent) <= 1 for seed in range(3))
+    monkeypatch.setattr(evolution, "SLOPES", (1.0,))
+    assert all(evolution.resonance_control(growth, -2.0, seed=seed, **spent) < 0.2 for seed in range(3))
+    assert evolution.growth_control(growth, -9.0, seed=0, **spent) > 0.9  # constants are all that thm-J (c) asks for
+    cripple_words(monkeypatch)
+    for alpha, w, h in words.RESONANT:
+        assert words.search(alpha + w, alpha, h).rate < 0.1 * evolution._known_word(alpha, w, h)
+    assert words.control() < 0.2
+
+
+def test_the_known_word_of_the_controls_is_nearly_the_fastest_power_product_of_its_kind() -> None:
+    for alpha, w, h in words.RESONANT:
+        low, high = words.factors(alpha + w, alpha, h)
+        rates = {
+            (p, q): float(torch.linalg.eigvals(torch.linalg.matrix_power(high, q) @ torch.linalg.matrix_power(low, p))
+                          .abs().max().log()) / (p + q)
+            for p in range(1, 30) for q in range(1, 30)
+        }  # fmt: skip
+        p, q = max(rates, key=lambda word: rates[word])
+        known = evolution._known_word(alpha, w, h)
+        assert min(p, q) > 7 and 0.99 * rates[p, q] < known <= rates[p, q] * (1 + 1e-9)
+        assert any(known == pytest.approx(rate, rel=1e-9) for rate in rates.values())
+
+
 def test_branch_and_bound_encloses_the_radius_of_pairs_that_are_known() -> None:
     golden = math.log((1 + math.sqrt(5)) / 2)
     found = words.gripenberg(torch.tensor(words.GOLDEN, dtype=torch.float64), length=30, delta=0.02)
@@ -408,6 +521,22 @@ def test_another_word_a_worse_tail_and_steps_that_are_no_whole_periods_leave_a_d
         assert doubt_about(CASE.check({**p, **change}), CASE), change
 
 
+@pytest.mark.parametrize("case", vanishing.QUESTIONS[0].cases, ids=["constant", "resonant"])
+def test_a_horizon_without_room_for_the_tail_and_two_periods_leaves_a_doubt(case: Case) -> None:
+    """The statement is about k ≪ n: neither of the two k may lie in the tail, nor may the tail fill the horizon."""
+    assert case.check is not None
+    p = dict(case.ask(SMOKE, 0).candidates[0])
+    tail, word = (len(p.get(name, "1").split()) for name in ("tail", "word"))
+    tried = 0
+    for steps in (-5, 0, 1, 2, 10, 12, 16, 17, 20, *range(1 + tail, 1 + tail + 2 * word)):
+        if 1 + steps // 16 + 2 * word <= steps - tail and steps - 1 - tail >= 2 * word:
+            continue
+        tried += 1
+        assert doubt_about(case.check({**p, "steps": str(steps)}), case), steps
+    assert tried >= 9
+    assert not doubt_about(case.check({**p, "steps": str(int(p["steps"]) + 2 * word)}), case)
+
+
 @pytest.mark.parametrize(("alpha", "w", "h"), [(4, -3, Fraction(1, 10)), (1, Fraction(-1, 2), Fraction(1, 4))])
 def test_a_word_is_made_rational_and_keeps_its_eigenvalue(alpha: int, w: Fraction, h: Fraction) -> None:
     at = Fraction(alpha), Fraction(w), h
@@ -446,3 +575,10 @@ def test_a_crippled_evolution_leaves_a_true_statement_inconclusive(monkeypatch) 
     monkeypatch.setattr(evolution, "_ranked", unranked)
     crippled = answer(*growth_question(-9.0, 1.0 + 1e-6), SMOKE, 0)
     assert crippled.verdict == verdict.INCONCLUSIVE and "control-failed" in crippled.because
+
+
+def test_without_switching_slopes_and_long_words_the_decay_is_not_found_and_nothing_is_said(monkeypatch) -> None:
+    monkeypatch.setattr(evolution, "SLOPES", (1.0,))
+    cripple_words(monkeypatch)
+    found = answer(vanishing.QUESTIONS[0], CASE, SMOKE, 0)
+    assert found.verdict == verdict.INCONCLUSIVE and "control-failed" in found.because

@@ -11,7 +11,8 @@ ask a beam for the inputs: hold a control for some steps, keep the best ``width`
     gradient   log|dE/db| of layer l of a chain over w, V, b, ȳ and inputs, measured by ``gradient_ascent``
 
 The controls give the first two to problems whose optimum is known: where w may fall far below −α the row grows at most
-by 2 asinh(h√W/2) a step (thm-J (c)); and |y_N| ≤ h Σ |U_j| whatever w is.
+by 2 asinh(h√W/2) a step (thm-J (c)); where w stays above −α/2 only long words grow, at least as fast as the one of
+two quarter periods (thm-J (d)); and |y_N| ≤ h Σ |U_j| whatever w is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from odernn.bounds.words import best_word
 from verification.adversary import gradient_ascent
 
 Objective: TypeAlias = Callable[[Tensor], Tensor]
@@ -290,6 +292,20 @@ def growth_control(growth: Growth, low: float, *, restarts: int, population: int
         growth, low, 0.0, restarts=restarts, population=population, generations=generations, seed=seed
     )
     return rate / (2 * math.asinh(growth.step_size * math.sqrt(-growth.alpha - low) / 2))
+
+
+def resonance_control(growth: Growth, low: float, **spent: int) -> float:
+    """The share of the fastest 0^p 1^q of ``odernn.bounds.words`` at ``low`` > −α that the search reaches over w > low.
+
+    thm-J (d): no B(α + w σ′) stretches by itself, and the rate rises as w falls. For α = 4, h = 1/10, low = −2 that is
+    the word 0^9 1^9; constant slopes, and words of two letters, reach less than a tenth of it.
+    """
+    rate, _, _ = fastest_growth(growth, low, 0.0, **spent)
+    return rate / _known_word(growth.alpha, low, growth.step_size)
+
+
+def _known_word(alpha: float, w: float, step_size: float) -> float:
+    return best_word(kappa_low=alpha + w, kappa_high=alpha, step_size=step_size)[2]
 
 
 def position_control(

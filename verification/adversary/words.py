@@ -21,6 +21,8 @@ from itertools import groupby
 import torch
 from torch import Tensor
 
+from odernn.bounds.words import best_word
+
 MOST_BLOCKS = 10
 """2^11 words of blocks; longer words take a longer hold."""
 AROUND = 2.2
@@ -186,13 +188,20 @@ def _quarter(kappa: float, step_size: float) -> int:
 GOLDEN = ((1.0, 1.0), (0.0, 1.0)), ((1.0, 0.0), (1.0, 1.0))
 """Two shears, of determinant 1 like B(κ): the joint spectral radius is the golden ratio, reached by the word 0 1.
 Each by itself grows only linearly: a constant input reaches 0 of the optimum."""
+RESONANT = (4.0, -2.0, 0.1), (4.0, -3.0, 0.1)
+"""(α, w, h): the words 0^9 1^9 and 0^14 1^8; those of two letters or less reach less than a tenth of their rates."""
 
 
 def control(blocks: int = MOST_BLOCKS) -> float:
-    """The smallest share of the known rate that the words reach: the golden pair, and thm-J (c), a constant input."""
+    """The smallest share of a known rate that the words reach: the golden pair; thm-J (c), a constant input; and inside
+    −α < w < 0, where constants rotate, the word of two quarter periods of ``odernn.bounds.words`` (thm-J (d)).
+    """
     golden = enumerated(torch.tensor(GOLDEN, dtype=torch.float64), blocks).rate / math.log((1 + math.sqrt(5)) / 2)
     shares = [golden]
     for alpha, w, h in ((2.0, -7.0, 0.05), (4.0, -12.0, 0.2), (0.0, -1.0, 0.0343)):
         known = 2 * math.asinh(h * math.sqrt(-alpha - w) / 2)
+        shares.append(search(alpha + w, alpha, h, blocks=blocks).rate / known)
+    for alpha, w, h in RESONANT:
+        _, _, known = best_word(kappa_low=alpha + w, kappa_high=alpha, step_size=h)
         shares.append(search(alpha + w, alpha, h, blocks=blocks).rate / known)
     return min(shares)

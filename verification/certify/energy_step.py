@@ -1,7 +1,8 @@
 """The energy over one step of one neuron, H_n ≤ growth · H_{n−1} + added, H = α y² + z²: sam (38), icml S(10).
 
-z' = z − h(s + αy), y' = y + h z', with h = dt σ̂ ≤ dt and |s| < 1. Both ``growth`` and ``added`` rise with dt ≥ h, so
-h = dt, s = ±1 is the worst of all, and the difference is a quadratic form in (y, z, s).
+z' = z − h(s + αy), y' = y + h z', with h = dt σ̂ ≤ dt and |s| < 1. Where ``growth`` and ``added`` rise with dt ≥ h
+(their derivatives are nonnegative polynomials) and added ≥ 0, h = dt, s = ±1 is the worst of all, and the difference is
+a quadratic form in (y, z, s).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from flint import fmpq
 
 from odernn.linear_algebra import diagonalise
 from verification.certify.inequality import Condition, Inequality, Sides, attempt, semidefinite_pieces
-from verification.certify.positivity import Side, variables
+from verification.certify.positivity import Side, is_nonnegative, variables
 from verification.domains import Budget
 from verification.question import Attempt, Case, Parameters, rational
 
@@ -44,6 +45,8 @@ def proof(growth: tuple[Growth, Growth], added: Growth) -> Attempt:
         found = attempt(semidefinite_pieces(matrix, box), f"α in {_interval_text(box[0])}, 0 ≤ h ≤ 1")
         count, texts = count + found.evaluations, [*texts, found.proof]
         candidates += [_state_where_negative(matrix, point) for point in found.candidates]
+    rising, boxes = _rises(growth, added)
+    count, texts = count + boxes, [*texts, rising]
     text = "; ".join(texts) if all(texts) else ""
     return Attempt(text or "minors", count, candidates=tuple(candidates), proof=text)
 
@@ -86,10 +89,26 @@ def case(
     return Case(domain, "H_n", ask, Inequality(in_balls, in_intervals, premises).check)
 
 
+def _rises(growth: tuple[Growth, Growth], added: Growth) -> tuple[str, int]:
+    """That growth and added rise with h on [0, 1], and added ≥ 0; "" if it fails; and the number of boxes."""
+    alpha, h = variables("alpha", "h")
+    found = []
+    for each, side in zip(growth, _SIDES, strict=True):
+        plain = added(alpha, h)
+        polynomials = (each(alpha, h).derivative("h"), plain.derivative("h"), plain)
+        found += [is_nonnegative(p, (side, (0, 1))) for p in polynomials]
+    boxes = sum(each.boxes for each in found)
+    if not all(each.holds for each in found):
+        return "", boxes
+    return "growth and the added term rise with h: their derivatives are polynomials ≥ 0 there, exactly", boxes
+
+
+_SIDES: tuple[Side, Side] = ((0, 1), (1, None))
+
+
 def _ranges(growth: tuple[Growth, Growth], added: Growth) -> Iterator[tuple[list[list[Any]], tuple[Side, ...]]]:
     alpha, h = variables("alpha", "h")
-    sides: tuple[Side, Side] = ((0, 1), (1, None))
-    for each, side in zip(growth, sides, strict=True):
+    for each, side in zip(growth, _SIDES, strict=True):
         yield form(each(alpha, h), added(alpha, h), alpha, h), (side, (0, 1))
 
 
@@ -118,8 +137,11 @@ def below_exponential(coefficients: Mapping[int, int], fourth_power: int) -> str
     """A proof of Σ_k a_k dt^k max{1, √α}^k ≤ e^{c r}, r = dt max{1, √α}, c⁴ = ``fourth_power``; "" if it fails.
 
     Term by term against the Taylor series, whose terms are positive: a_k ≤ c^k/k!, that is (a_k k!)⁴ ≤ (c⁴)^k in whole
-    numbers. 1 + dt + 2α dt² + 4α² dt⁴ is at most the left side with a_1 = 1, a_2 = 2, a_4 = 4.
+    numbers. 1 + dt + 2α dt² + 4α² dt⁴ is at most the left side with a_1 = 1, a_2 = 2, a_4 = 4. Nothing is proved of no
+    terms, of negative orders, or of negative c⁴.
     """
+    if not coefficients or min(coefficients) < 0 or min(coefficients.values()) < 0 or fourth_power < 0:
+        return ""
     terms = [(k, (a * math.factorial(k)) ** 4, fourth_power**k) for k, a in sorted(coefficients.items())]
     if coefficients.get(0, 0) > 1 or any(left > right for k, left, right in terms if k > 0):
         return ""

@@ -21,6 +21,7 @@ from odernn.tableau import Source
 from verification.certify import energy_step, second, suprema
 from verification.certify.inequality import Condition, Inequality, Piece, attempt, coefficient
 from verification.certify.positivity import Side, variables
+from verification.claims.elementary import GROWTH, growth_sum
 from verification.domains import Budget, printed_name
 from verification.measure import ode
 from verification.measure.published_forms import (
@@ -215,13 +216,13 @@ def _sam_states() -> tuple[str, int]:
     H_n ≤ 2T(1 + 2α dt³)e^{ᾱT}.
     """
     found = energy_step.proof((_sam_growth, _sam_growth), _added)
-    taylor = energy_step.below_exponential({0: 1, 1: 1, 2: 2, 4: 4}, 96)
+    taylor = energy_step.below_exponential(GROWTH, 96)
     text = f"(32): H_n ≤ G H_{{n−1}} + 2dt + 4α dt⁴, {found.proof}; G ≤ e^{{ᾱ dt}} {taylor}"
     return (text if taylor and found.proof else ""), found.evaluations
 
 
 def _sam_growth(alpha: Any, h: Any) -> Any:
-    return 1 + h + 2 * alpha * h**2 + 4 * alpha**2 * h**4
+    return growth_sum(GROWTH, alpha, h)
 
 
 _RUN_PREMISES = (

@@ -4,9 +4,11 @@ One neuron, y' = z, z' = −(tanh A + αy), A = w y + V u + b, and its sensitivi
 
     y_θ' = z_θ,   z_θ' = −(α + w σ'(A)) y_θ − σ'(A) C,   C = y, u, 1,   y_θ(0) = z_θ(0) = 0.
 
-"Do not vanish" is read in five ways. Three are about what (8) gives from its zero start: not 0 for ever; not as small
-as one likes on [0, t] as parameters vary (bounded ones, or all); not tending to 0 as t → ∞. Two are about a change of θ
-at time s alone, which is a start other than 0: one change; or all of them, the norm of the fundamental matrix Φ(t, s).
+"Do not vanish" is read in four ways. Two are about what (8) gives from its zero start: not as small as one likes on
+[0, t] as parameters vary (bounded ones, or all); not tending to 0 as t → ∞ (bounded pre-activations, or all). Two are
+about a change of θ at time s alone, which is a start other than 0: one change; or all of them, the norm of the
+fundamental matrix Φ(t, s). Not asked is whether (8) is 0 for ever: for θ = w, V it is where b = u = 0 and the network
+itself stands still, which says nothing about gradients.
 
 An input is named by the pre-activation that it makes, u = (A − b − w y)/V, or by the slope σ'(A) in (0, 1]: where that
 is piecewise constant, (8) has closed forms. |(y, z)| is the larger of |y| and |z|.
@@ -31,14 +33,12 @@ from verification.certify.inequality import Condition, Inequality
 from verification.certify.nominate import first_violation
 from verification.certify.positivity import is_nonnegative, variables
 from verification.domains import Budget
-from verification.measure import exact_network_again as again
 from verification.measure.identities import PolynomialIdentity
 from verification.question import (
     Attempt,
     Case,
     Check,
     Hypothesis,
-    Opinion,
     Parameters,
     Question,
     number,
@@ -72,67 +72,39 @@ def _worded(inequality: Inequality, words: Callable[[Parameters], str]) -> Calla
     return check
 
 
-# --- from the zero start: not 0 at all times
-
-
-def at_rest_case(theta: Theta) -> Case:
-    """(8) from zero is not identically 0. If it and (2) stand still at 0 they stay there, solutions being unique."""
-
-    def ask(_: Budget, __: int) -> Attempt:
-        grid = [
-            {"alpha": "1", "w": w, "V": "1", "b": b, "u": u} for w, b, u in itertools.product(("1", "-2"), "10", "10")
-        ]
-        resting = tuple(p for p in grid if check(p).opinions[0].violated)
-        found = "0 for all t" if resting else "not 0"
-        return Attempt("w in {1, −2}, b and u in {0, 1}", len(grid), found=found, claimed="not 0", candidates=resting)
-
-    def check(parameters: Parameters) -> Check:
-        alpha, w, V, b, u = (number(parameters, name) for name in ("alpha", "w", "V", "b", "u"))
-        with flint.ctx.workprec(128):
-            A = BALLS.exact(V) * BALLS.exact(u) + BALLS.exact(b)
-            force = (1 - A.tanh() ** 2) * BALLS.exact({"w": Fraction(0), "V": u, "b": Fraction(1)}[theta])
-            first = A.tanh().is_zero() and force.is_zero()
-        V_, b_, u_ = (again.exact(parameters[name])[0] for name in ("V", "b", "u"))
-        zero, one = again.iv.mpf(0), again.iv.mpf(1)
-        s = again.tanh(b_ + u_ * V_)
-        rates = [zero, -(s + zero), zero, -(one - s * s) * {"w": zero, "V": u_, "b": one}[theta]]
-        rests = all(rate.a == 0 == rate.b for rate in rates)
-        return Check(
-            opinions=(
-                Opinion("balls", bool(first), f"tanh A = {A.tanh().str(6)}, σ'C = {force.str(6)} at y = 0"),
-                Opinion("mpmath", rests, "(y, z, y_θ, z_θ)' = 0 at 0" if rests else "it moves"),
-            ),
-            premises=(
-                Hypothesis("α ≥ 0", str(alpha), alpha >= 0),
-                Hypothesis("w ≠ 0", str(abs(w)), w != 0),
-            ),
-            words=f"θ = {theta}, α = {alpha}, w = {w}, V = {V}, b = {b}, u = {u}: (2) and (8) stand still at y = z = "
-            "y_θ = z_θ = 0, where they start, and solutions are unique: y_θ = z_θ = 0 for all t",
-        )
-
-    return Case("zero start", f"(y_θ, z_θ) ≢ 0, θ = {theta}", ask, check)
-
-
 # --- from the zero start, θ = b: a floor where |A| ≤ a
 
 
-def _least_proof(factor: Fraction) -> str:
-    """That the maximum M of |(y_b, z_b)| over [0, t] is at least factor·σ'(a)t/(1 + (α + |w|)t); "" if it fails.
-
-    −z_b' = (α + wσ')y_b + σ' ≥ factor·σ'(a) − (α + W)M for |w| ≤ W, |y_b| ≤ M, σ' ≥ σ'(a), is decided as a polynomial;
-    integrated, M ≥ −z_b(t) ≥ factor·σ'(a)t − (α + W)M t.
-    """
+def _drifts(factor: Fraction) -> bool:
+    """−z_b' = (α + wσ')y_b + σ' ≥ factor·σ'(a) − (α + W)M for |w| ≤ W, |y_b| ≤ M, σ' ≥ σ'(a): as a polynomial."""
     alpha, W, M, omega, eta, s, more, least = variables("alpha", "W", "M", "omega", "eta", "s", "more", "least")
     share = flint.fmpq(factor.numerator, factor.denominator)
     pull = (alpha + W * omega * s) * M * eta  # κ y with w = Wω, y = Mη
     gap = pull + (least + more) - (share * least - (alpha + W) * M)  # σ' = least + more, where it is a force
     unit, sign, ray = (0, 1), (-1, 1), (0, None)
-    if not is_nonnegative(gap, (ray, ray, ray, sign, sign, unit, unit, unit)).holds:
+    return is_nonnegative(gap, (ray, ray, ray, sign, sign, unit, unit, unit)).holds is True
+
+
+_DRIFT = (
+    "−z_b' = (α + wσ')y_b + σ' ≥ σ'(a) − (α + |w|)M for |y_b| ≤ M, σ'(a) ≤ σ' ≤ 1: a polynomial nonnegative on its "
+    "box, all Bernstein coefficients ≥ 0, exactly; integrated, "
+)
+
+
+def _least_proof(factor: Fraction) -> str:
+    """That the maximum M of |(y_b, z_b)| over [0, t] is at least factor·σ'(a)t/(1 + (α + |w|)t); "" if it fails."""
+    if not _drifts(factor):
         return ""
-    return (
-        "−z_b' = (α + wσ')y_b + σ' ≥ σ'(a) − (α + |w|)M for |y_b| ≤ M, σ'(a) ≤ σ' ≤ 1: a polynomial nonnegative on "
-        "its box, all Bernstein coefficients ≥ 0, exactly; integrated, M ≥ −z_b(t) ≥ σ'(a)t − (α + |w|)Mt for the "
-        "maximum M over [0, t]"
+    return _DRIFT + "M ≥ −z_b(t) ≥ σ'(a)t − (α + |w|)Mt for the maximum M over [0, t]"
+
+
+def _window_proof(factor: Fraction = Fraction(1)) -> str:
+    """That |(y_b, z_b)| comes back to factor·σ'(a)/(α + |w|), or as near as one likes, for ever; "" if it fails."""
+    if not _drifts(factor):
+        return ""
+    return _DRIFT + (
+        "2M ≥ z_b(s) − z_b(s + t) ≥ σ'(a)t − (α + |w|)Mt for the maximum M over [s, s + t], from any state at s: "
+        "M ≥ σ'(a)t/(2 + (α + |w|)t) for all s and t, and lim sup |(y_b, z_b)| ≥ σ'(a)/(α + |w|) > 0 as t → ∞"
     )
 
 
@@ -187,11 +159,21 @@ def floor_case(factor: Fraction = Fraction(1)) -> Case:
 
 
 FLOOR = Fraction(1, 10**6)
-_RUN = {"alpha": "1", "w": "1", "V": "1", "u": "1", "t": "1", "floor": rational(FLOOR)}
+_RUN = {"alpha": "1", "w": "1", "V": "1", "u": "1", "t": "1"}
 
 
-def saturation_case(most: int | None = None) -> Case:
-    """Some floor > 0 stays below max |(y_θ, z_θ)| over [0, t] as b varies. ``most`` would restrict |b|.
+def _floor_at(most: int) -> Fraction:
+    """A floor that holds for θ = b, |b| ≤ most in _RUN: that of ``floor_case``, |A| ≤ most + |V|u + |w|t²/2."""
+    w, V, u, t, alpha = (Fraction(_RUN[name]) for name in ("w", "V", "u", "t", "alpha"))
+    a = most + abs(V) * u + abs(w) * t**2 / 2
+    value = 4 * math.exp(-2 * a) / (1 + math.exp(-2 * a)) ** 2 * float(t / (1 + (alpha + abs(w)) * t))
+    return Fraction(1, math.ceil(1 / value) + 1)
+
+
+def saturation_case(most: int | None = None, times: int = 1) -> Case:
+    """Some floor > 0 stays below max |(y_θ, z_θ)| over [0, t] as b varies.
+
+    ``most`` would restrict |b|: then a floor is known, and ``times`` it is tried.
 
     thm-C at a = 1: √(y_θ² + z_θ²) ≤ ∫ σ'|C| · e^{λt}, λ ≤ (|α − 1| + |w|)/2; |y| ≤ t²/2 and |u(s)| ≤ u, so
     |A| ≥ |b| − |V|u − |w|t²/2, and |C| ≤ max(1, u, t²/2), whatever θ is.
@@ -212,8 +194,6 @@ def saturation_case(most: int | None = None) -> Case:
         return p.floor, iv.exp(p.t * w / 2 + p.t * off / 2) * source * slope * p.t
 
     def limit(p: Any) -> str:
-        if most is not None:
-            return ""
         return (
             "thm-C: with everything else fixed the maximum is at most const · σ'(|b| − const) ≤ const · e^(−2|b|), "
             "for every θ: no floor > 0 holds for all b"
@@ -227,7 +207,8 @@ def saturation_case(most: int | None = None) -> Case:
     ]
     if most is not None:
         premises.append(Condition(f"|b| ≤ {most}", lambda p: most - abs(p.b), strict=False))
-    inequality = Inequality(balls, intervals, tuple(premises), limit=limit)
+    floor = FLOOR if most is None else times * _floor_at(most)
+    inequality = Inequality(balls, intervals, tuple(premises), limit=None if most is not None else limit)
 
     def words(p: Parameters) -> str:
         return (
@@ -237,10 +218,10 @@ def saturation_case(most: int | None = None) -> Case:
 
     def ask(_: Budget, __: int) -> Attempt:
         ladder = [2**k for k in range(7) if most is None or 2**k <= most]
-        points = [{**_RUN, "b": str(b)} for b in ladder]
+        points = [{**_RUN, "floor": rational(floor), "b": str(b)} for b in ladder]
         found = first_violation((inequality,), points, f"b = 1, 2, …, {ladder[-1]}, upper bounds by thm-C")
         top = found.log_claimed if found.log_claimed is not None else 0.0
-        shown = f"≤ {math.exp(top):.3g} at b = {found.candidates[0]['b']}" if found.candidates else "not below 10^−6"
+        shown = f"≤ {math.exp(top):.3g} at b = {found.candidates[0]['b']}" if found.candidates else "never below it"
         return replace(found, log_measured=None, log_claimed=None, found=shown, claimed="≥ a floor > 0, all b")
 
     return Case("zero start, b varies", "max over [0, t], every θ", ask, _worded(inequality, words))
@@ -256,10 +237,12 @@ def _ends(*values: Any) -> tuple[Any, Any]:
 PULSES = 16
 
 
-def fading_case(least: Fraction = Fraction(0)) -> Case:
+def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -> Case:
     """(y_b, z_b) does not tend to 0 as t → ∞. Tried with pulse k at the slope s_k = max(ratio^{k−1}, ``least``).
 
-    A pulse lasts 2π/√(α + w s_k): at a constant slope that takes (0, 0) back to (0, 0). ``least`` > 0 bounds |A|.
+    A pulse lasts 2π/√(α + w s_k): at a constant slope that takes (0, 0) back to (0, 0). The slopes tend to 0, so |A|,
+    and with it the input, is not bounded. ``least`` = σ'(a) > 0 bounds |A| by a: then the last pulse, t long, is
+    compared with ``factor``·σ'(a)t/(2 + (α + |w|)t), which holds from any state.
     """
 
     def balls(p: Any) -> tuple[Any, Any]:
@@ -272,6 +255,9 @@ def fading_case(least: Fraction = Fraction(0)) -> Case:
             first = half if first == 0 else first
             top = (2 * size + abs(y) + abs(z) / root).max(size * root + abs(z) + root * abs(y))
             y, z = linear_flow.in_balls(y, z, kappa, s, 2 * arb.pi() / root)
+        if least > 0:
+            t = 2 * arb.pi() / root
+            return BALLS.exact(factor * least) * t / (2 + (p.alpha + abs(p.w)) * t), top.abs_upper()
         return BALLS.exact(SMALL) * abs(first), top.abs_upper()
 
     def intervals(p: Any) -> tuple[Any, Any]:
@@ -287,6 +273,9 @@ def fading_case(least: Fraction = Fraction(0)) -> Case:
             reach = abs(y + s / kappa) * root + abs(z)  # at least the amplitude of z about the equilibrium −s/κ
             top = iv.mpf(_ends(reach / root + s / kappa, reach))
             y, z = linear_flow.in_intervals(y, z, kappa, s, 2 * iv.pi / root)
+        if least > 0:
+            share, size = factor * least, p.w if p.w.a >= 0 else -p.w
+            return share.numerator / (root / iv.pi + p.alpha + size) / share.denominator, top
         return first * SMALL.numerator / SMALL.denominator, top
 
     def limit(p: Any) -> str:
@@ -296,7 +285,8 @@ def fading_case(least: Fraction = Fraction(0)) -> Case:
         return (
             "at a constant slope s the solution from (0, 0) is y_b = −(s/κ)(1 − cos √κt), κ = α + ws, and is (0, 0) "
             f"again after 2π/√κ: with s_k = ({min(ratios)})^(k−1) for all k the maximum of pulse k is at most "
-            "max(2/κ, 1/√κ) s_k, and t grows by less than a constant each time: it tends to 0 exponentially"
+            "max(2/κ, 1/√κ) s_k, and t grows by less than a constant each time: it tends to 0 exponentially; |A| and "
+            "the input tend to ∞ with t"
         )
 
     premises = (
@@ -305,13 +295,16 @@ def fading_case(least: Fraction = Fraction(0)) -> Case:
         Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
         Condition(f"slopes ≥ {least}", lambda p: min(p.slopes) - least, strict=False),
     )
-    inequality = Inequality(balls, intervals, premises, lists=("slopes",), limit=limit)
+    inequality = Inequality(balls, intervals, premises, lists=("slopes",), limit=None if least > 0 else limit)
 
     def words(p: Parameters) -> str:
+        if least > 0:
+            return f"θ = b, α = {p['alpha']}, w = {p['w']}, slopes {p['slopes']}: a floor against the last pulse"
         slopes = numbers(p, "slopes")
         return (
-            f"θ = b, α = {p['alpha']}, w = {p['w']}, inputs that hold σ'(A) at 1, {slopes[1]}, {slopes[2]}, … for "
-            f"2π/√(α + wσ') each: a thousandth of |y_b| of the first pulse against the maximum of pulse {len(slopes)}"
+            f"θ = b, α = {p['alpha']}, w = {p['w']}, inputs that grow without bound and hold σ'(A) at 1, {slopes[1]}, "
+            f"{slopes[2]}, … for 2π/√(α + wσ') each: a thousandth of |y_b| of the first pulse "
+            f"against the maximum of pulse {len(slopes)}"
         )
 
     def ask(_: Budget, __: int) -> Attempt:
@@ -320,16 +313,36 @@ def fading_case(least: Fraction = Fraction(0)) -> Case:
             slopes = [max(ratio**k, least) for k in range(PULSES)]
             points.append({"alpha": "1", "w": w, "slopes": rationals(slopes)})
         found = first_violation((inequality,), points, f"{len(points)} trains of {PULSES} pulses, closed form")
-        shown = "below 1/1000 of the first pulse" if found.candidates else "no decay found"
-        return replace(found, log_measured=None, log_claimed=None, found=shown, claimed="does not tend to 0")
+        below = "below 1/1000 of the first pulse" if least == 0 else "below the floor"
+        shown = below if found.candidates else "no decay found"
+        return replace(
+            found, log_measured=None, log_claimed=None, found=shown, claimed="does not tend to 0",
+            proof=_window_proof(factor) if least > 0 else "",
+        )  # fmt: skip
 
-    return Case("zero start, t → ∞", "(y_θ, z_θ), θ = b", ask, _worded(inequality, words))
+    domain = "zero start, |A| ≤ a, t → ∞" if least > 0 else "zero start, inputs unbounded, t → ∞"
+    return Case(domain, "(y_θ, z_θ), θ = b", ask, _worded(inequality, words))
 
 
 # --- a change of θ at time s alone
 
 
 CYCLES = 40
+
+
+def off_resonance(alpha: Fraction, kappas: Sequence[Fraction]) -> Fraction:
+    """> 0 only if det(I − M) ≠ 0, M the map of the neuron's own (y, z) over t₁ + t₂, t_i = π/(2√κ_i), α, κ_i > 0.
+
+    At a constant pre-activation (2) turns (√α y, z) about a centre, so M is a turn by √α(t₁ + t₂) with a fixed point:
+    det(I − M) = 2 − 2cos √α(t₁ + t₂) vanishes only if √r₁ + √r₂ = 4k, r_i = α/κ_i, k = 1, 2, … Over Q: then 4k is a
+    root of x⁴ − 2(r₁ + r₂)x² + (r₁ − r₂)², whose roots are ±√r₁ ± √r₂. Smallest |value| at 4k ≤ √(2(r₁ + r₂)).
+    """
+    if len(kappas) != 2 or min(alpha, *kappas) <= 0:
+        return Fraction(-1)
+    one, two = (alpha / kappa for kappa in kappas)
+    last = math.isqrt(math.ceil(2 * (one + two))) // 4 + 1
+    squares = [Fraction(4 * k) ** 2 for k in range(1, last + 1)]
+    return min(abs(x * x - 2 * (one + two) * x + (one - two) ** 2) for x in squares)
 
 
 def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> Case:
@@ -362,13 +375,19 @@ def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> C
         return (
             "thm-J (d): a quarter period at κ takes (y, z) to (z/√κ, −√κ y), so each pair multiplies (0, 1) by "
             f"−√(κ₂/κ₁), κ₂/κ₁ = {kappas[1] / kappas[0]} < 1 over Q, for ever: the rate is "
-            "log(κ₁/κ₂)/(π(1/√κ₁ + 1/√κ₂)) per unit of time, with bounded pre-activations"
+            "log(κ₁/κ₂)/(π(1/√κ₁ + 1/√κ₂)) per unit of time, with bounded pre-activations; over a pair (√α y, z) of "
+            "the neuron turns by an angle that is no multiple of 2π about a fixed point, so its states, and the "
+            "inputs, stay bounded"
         )
 
     premises = (
         Condition("α > 0", lambda p: p.alpha),
         Condition("κ > 0", lambda p: min(p.alpha + p.w * s for s in p.slopes)),
         Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
+        Condition(
+            "the neuron is off resonance, det(I − M) ≠ 0: its states are bounded",
+            lambda p: off_resonance(p.alpha, [p.alpha + p.w * s for s in p.slopes]),
+        ),
     )
     inequality = Inequality(balls, intervals, premises, lists=("slopes",), limit=limit)
 
@@ -465,16 +484,16 @@ QUESTIONS = (
         id="both-3-novanish-ODE",
         source=Source("sam", "Sec. 3; icml Sec. 3"),
         statement='"We have established that the hidden state gradients for the underlying continuous ODE (2) do not '
-        'vanish": |(y_θ, z_θ)| of (8), θ in {w, V, b}, from (0, 0): not 0 for all times; not as small as one likes on '
-        "[0, t] as parameters vary (if |A| ≤ a: a floor, in a form of this library); not tending to 0 as t → ∞. What a "
-        "change of θ at time s leaves at time t: no exponential decay in t − s; ‖Φ(t, s)‖ ≥ 1",
+        'vanish": |(y_θ, z_θ)| of (8), θ in {w, V, b}, from (0, 0): not as small as one likes on [0, t] as parameters '
+        "vary (if |A| ≤ a: a floor, in a form of this library); not tending to 0 as t → ∞ (inputs unbounded; if "
+        "|A| ≤ a: θ = b). What a change of θ at time s leaves at time t: no exponential decay in t − s; ‖Φ(t, s)‖ ≥ 1. "
+        "Not counted: where b = u = 0 the network is at rest, and y_w, z_w, y_V, z_V are 0 for all times",
         semantics="real",
         cases=(
-            at_rest_case("w"),
-            at_rest_case("V"),
             floor_case(),
             saturation_case(),
             fading_case(),
+            fading_case(least=Fraction(1, 10)),
             kick_case(),
             norm_case(),
         ),
