@@ -82,6 +82,8 @@ class RecurrenceOutputs:
 
     y               (time, batch, hidden), row n−1 is y_n; zero beyond each sample's end
     y_last, z_last  (batch, hidden), the state after each sample's own last step; y0, z0 if it has none
+
+    All three are fresh memory: no views of each other, of rows that are kept, or of arguments.
     """
 
     y: Tensor

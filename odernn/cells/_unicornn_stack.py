@@ -31,7 +31,8 @@ class Options(TypedDict, total=False):
                  that are kept
     chunk        steps that are taken together; working memory is about (3 L + 3) chunk · b · m floats
     checkpoints  states kept besides the first and the last: none for "reversible", one a chunk for "checkpointed"
-    tolerance    largest admitted error of a rebuilt y or z: see ``stack.TOLERANCE``
+    tolerance    largest admitted error of a rebuilt y or z, and largest relative error that such errors may make in the
+                 gradients of products with them: see ``stack.TOLERANCE`` and ``stack.Share``
     watch        is called with a ``Rebuilt`` at each known state that a reversible walk comes to
     """
 

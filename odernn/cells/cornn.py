@@ -69,7 +69,7 @@ class LinearStability:
         )
 
 
-class CoRNNLayer(RecurrentLayer):
+class CoRNNLayer(dense.FusedLayer, RecurrentLayer):
     """W, W_z (hidden, hidden), V (hidden, input), b (hidden,) of one layer; b is None without bias."""
 
     state_names: tuple[str, ...] = ("y", "z")
@@ -93,7 +93,7 @@ class CoRNNLayer(RecurrentLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        self.execution: dense.Name = dense.checked_execution(execution)
+        self.execution = execution
         self.damping: Damping = _arguments.one_of("damping", damping, ("explicit", "implicit"))
         self.register_exact("dt", dt, CHECK_DT, device=device)
         self.register_exact("gamma", gamma, CHECK_GAMMA, device=device)
@@ -134,8 +134,9 @@ class CoRNNLayer(RecurrentLayer):
         return explicit if self.damping == "explicit" else implicit
 
     def fused(self, drives: Tensor, state: State) -> State | None:
-        if self.execution == "torch":
+        if not self.is_fused():
             return None
+        dense.check_device(drives)  # before dt, γ, ε are asked for, which have no value on meta
         dt, gamma, epsilon = (float(value) for value in (self.dt, self.gamma, self.epsilon))
         p, q = (1.0 - dt * epsilon, dt)
         if self.damping == "implicit":
@@ -154,7 +155,7 @@ class CoRNNLayer(RecurrentLayer):
         return LinearStability(self.damping, dt * dt * gamma + sign * 2.0 * dt * epsilon)
 
 
-class CoRNN(RecurrentNetwork):
+class CoRNN(dense.FusedNetwork, RecurrentNetwork):
     """y″ = tanh(W y + W_z y′ + V u + b) − γ y − ε y′, kick then drift.   Rusch & Mishra 2021 (coRNN), eq. (3)
 
         z_n = z_{n-1} + dt [tanh(W y_{n-1} + W_z z_{n-1} + V u_n + b) − γ y_{n-1} − ε z_k]
@@ -166,7 +167,8 @@ class CoRNN(RecurrentNetwork):
     dt, gamma, epsilon  one number, or one a layer, all > 0. Float64 buffers of the layers, also in ``state_dict``
     damping             "explicit": k = n−1, as in the published code; "implicit": k = n, solved for z_n by a division
     bias                whether there is a b
-    execution           "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``
+    execution           "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An attribute, too,
+                        of the network and of each layer, and checked
     generator           of the initial weights, see ``CoRNNLayer.reset_parameters``
 
     The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's.

@@ -78,7 +78,7 @@ class HiddenJacobian:
         return f"singular values of ∂h_t/∂h_(t−1) ≤ {self.largest:.6g}, {low} (defect of W {self.defect:.2g}){jumps}"
 
 
-class ScoRNNLayer(RecurrentLayer):
+class ScoRNNLayer(dense.FusedLayer, RecurrentLayer):
     """free (n(n−1)/2,), U (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
 
     free  the strict upper triangle of A row by row, as ``odernn.orthogonal.skew`` takes it; ``cayley.signs`` is the
@@ -102,7 +102,7 @@ class ScoRNNLayer(RecurrentLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        self.execution: dense.Name = dense.checked_execution(execution)
+        self.execution = execution
         self.placement: Placement = _arguments.one_of("signs", signs, ("aligned", "prefix", "random"))
         self.rho = _checked_rho(rho, hidden_size, signs)
         self.initial: Initial = _arguments.one_of("initial", initial, ("small", "glorot"))
@@ -154,7 +154,7 @@ class ScoRNNLayer(RecurrentLayer):
         return step
 
     def fused(self, drives: Tensor, state: State) -> State | None:
-        if self.execution == "torch":
+        if not self.is_fused():
             return None
         (h0,) = state
         return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0),)
@@ -203,7 +203,7 @@ def _checked_rho(rho: int, n: int, signs: Placement) -> int:
     return rho
 
 
-class ScoRNN(RecurrentNetwork):
+class ScoRNN(dense.FusedNetwork, RecurrentNetwork):
     """h_n = modReLU(U u_n + W h_{n-1}; b) with an orthogonal W.   Helfrich, Willmott & Ye 2018 (scoRNN), Secs. 3, 4
 
         W = (I + A)⁻¹(I − A) D,   Aᵀ = −A trained,   D = diag(±1)
@@ -218,7 +218,8 @@ class ScoRNN(RecurrentNetwork):
     bias                 whether there is a b; without, the activation is the identity and the network linear
     initial              "small" or "glorot": U and b at the start, see ``ScoRNNLayer.reset_parameters``
     learn_initial_state  whether every layer has a trained h0
-    execution            "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``
+    execution            "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An
+                         attribute, too, of the network and of each layer, and checked
     generator            of the initial weights
 
     The other arguments are those of ``RecurrentNetwork``. W is factored once a forward pass, layer and direction, and

@@ -1,22 +1,37 @@
 """The elementwise parts of ``dense``: one pass over (batch, hidden) a step, compiled where first used, cached on disk.
 
 Arrays are those of the whole sequence and ``n`` picks the step, so that a step is one call. Numbers come in the dtype
-of the arrays. tanh is that of ``_numba_recurrence``; after a change of it delete the caches of this file, which numba
-does not renew for it.
+of the arrays. tanh is that of ``_numba_recurrence``.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 
+from odernn.executions import _numba_recurrence
 from odernn.executions._numba_recurrence import full_width
 from odernn.executions._numba_recurrence import tanh_contracted as tanh
 
+TANH = "8477bca5255f4203"
+"""``tanh_now()`` of the tanh that these kernels were last compiled with."""
+
+
+def tanh_now() -> str:
+    """What tanh is now: a digest of the section of ``_numba_recurrence`` that defines it."""
+    text = Path(_numba_recurrence.__file__).read_text(encoding="utf-8")
+    section = text.partition("\n# --- tanh\n")[2].partition("\n# --- ")[0]
+    return hashlib.sha256(section.encode()).hexdigest()[:16]
+
+
+# numba renews a cache when this file changes, not when tanh does, which is compiled in. To write another TANH is to
+# change this file; until then nothing comes from the cache.
 _compiled: Callable[[Any], Any] = numba.njit(
-    nogil=True, cache=True, fastmath={"contract", "arcp", "nsz"}, error_model="numpy"
+    nogil=True, cache=tanh_now() == TANH, fastmath={"contract", "arcp", "nsz"}, error_model="numpy"
 )
 
 

@@ -10,7 +10,8 @@ the states before them are kept, and N small products are one of N·batch rows.
     orthogonal   h_n = modReLU(W h_{n-1} + x_n; b)
 
 Layout as in ``odernn.recurrence``: x (time, batch, hidden), states (batch, hidden), row n−1 is step n. float32 and
-float64. Differentiable once; the loops of the cells differentiate twice. Costates P_n = dE/dy_n, Q_n = dE/dz_n:
+float64. Differentiable once and in reverse mode; the loops of the cells differentiate twice and in both modes. Costates
+P_n = dE/dy_n, Q_n = dE/dz_n:
 
     Q_n ← Q_n + dt P_n,     g_n = q Q_n (1 − tanh² a_n) = dE/da_n
     P_{n-1} = P_n − q γ Q_n + Wᵀ g_n + ∂E/∂y_{n-1},     Q_{n-1} = p Q_n + W_zᵀ g_n + ∂E/∂z_{n-1}
@@ -18,15 +19,21 @@ float64. Differentiable once; the loops of the cells differentiate twice. Costat
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, cast
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
+from odernn.autocast import without_autocast
 from odernn.executions import ExecutionUnavailable
 from odernn.recurrence import UNIT_ROUNDOFF
 
 Name: TypeAlias = Literal["torch", "cpu"]
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 def unavailable_because() -> str | None:
@@ -50,6 +57,47 @@ def checked_execution(name: str) -> Name:
     return cast(Name, name)
 
 
+class FusedLayer:
+    """A layer with an execution: no name that it does not have, or that cannot run here, is ever held."""
+
+    _execution: Name
+
+    @property
+    def execution(self) -> Name:
+        """A name that ``checked_execution`` admits; any other is refused."""
+        return self._execution
+
+    @execution.setter
+    def execution(self, name: str) -> None:
+        self._execution = checked_execution(name)
+
+    def is_fused(self) -> bool:
+        """Whether the execution is "cpu". Raises ValueError for one that got in without being looked at."""
+        if self._execution not in ("torch", "cpu"):
+            checked_execution(self._execution)
+        return self._execution == "cpu"
+
+
+class FusedNetwork:
+    """A network of fused layers, which has their execution."""
+
+    layers: Sequence[Any]
+
+    @property
+    def execution(self) -> Name:
+        """That of all layers; to set it is to set theirs. Raises ValueError where they differ."""
+        names = {layer.execution for layer in self.layers}
+        if len(names) > 1:
+            raise ValueError("execution is not the same in all layers. Ask a layer, or set one for all of them.")
+        return cast(Name, names.pop())
+
+    @execution.setter
+    def execution(self, name: str) -> None:
+        checked = checked_execution(name)
+        for layer in self.layers:
+            layer.execution = checked
+
+
 def _by_matrix(g: Tensor, first: Tensor, rows: Tensor) -> Tensor:
     """Σ_n g_nᵀ h_{n−1}, with h_0 = ``first`` and h_1 .. h_{N−1} the rows but the last: one product."""
     if len(g) == 0:
@@ -58,14 +106,43 @@ def _by_matrix(g: Tensor, first: Tensor, rows: Tensor) -> Tensor:
     return torch.addmm(total, g[1:].flatten(0, 1).T, rows[:-1].flatten(0, 1), out=total)
 
 
-def _check(x: Tensor, **others: Tensor | None) -> None:
+def check_device(x: Tensor) -> None:
+    """Raises ValueError unless ``x`` is on the CPU."""
     if x.device.type != "cpu":
         raise ValueError(f'x is on {x.device}, but execution="cpu" runs on the CPU. Move it, or choose "torch".')
+
+
+def _check(x: Tensor, **others: Tensor | None) -> None:
+    check_device(x)
     if x.dtype not in UNIT_ROUNDOFF:
         raise TypeError(f"x has dtype {x.dtype}, but the recurrence admits float32 and float64. Convert it first.")
     for label, value in others.items():
         if value is not None and value.dtype != x.dtype:
             raise TypeError(f"{label} has dtype {value.dtype} but x has {x.dtype}. Convert one of them.")
+    _check_no_tangent(x, *others.values())
+
+
+def _check_no_tangent(*given: Tensor | None) -> None:
+    """An operator without a forward-mode derivative drops tangents without a word, which reads as a derivative 0."""
+    if torch.compiler.is_compiling():
+        return
+    for value in given:
+        if value is not None and forward_ad.unpack_dual(value).tangent is not None:
+            raise NotImplementedError(
+                'execution="cpu" has no forward-mode derivative: its derivative is one walk backwards in time. '
+                'Use reverse mode, or execution="torch".'
+            )
+
+
+def _in_full_digits(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """The operator without autocast, which would otherwise reach its products: also in a derivative taken inside."""
+
+    @wraps(function)
+    def run(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        with without_autocast(next(each for each in given if isinstance(each, Tensor))):
+            return function(*given, **named)
+
+    return run
 
 
 for _name, _schema in (
@@ -112,6 +189,7 @@ def coupled(
 
 
 @torch.library.impl("odernn::coupled_forward", "CPU")
+@_in_full_digits
 def _coupled_forward(
     x: Tensor, W: Tensor, W_z: Tensor, y0: Tensor, z0: Tensor, dt: float, gamma: float, p: float, q: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -137,6 +215,7 @@ def _(
 
 
 @torch.library.impl("odernn::coupled_backward", "CPU")
+@_in_full_digits
 def _coupled_backward(
     grad_y: Tensor | None, grad_z: Tensor | None, y: Tensor, z: Tensor, s: Tensor, W: Tensor, W_z: Tensor, y0: Tensor,
     z0: Tensor, dt: float, gamma: float, p: float, q: float,
@@ -144,7 +223,7 @@ def _coupled_backward(
     """Derivatives by x, W, W_z, y0 and z0, from those by the rows of y and z; None is zero."""
     from odernn.executions import _numba_dense as kernels
 
-    g, P, Q = torch.empty_like(s), torch.zeros_like(y0), torch.zeros_like(z0)
+    g, P, Q = s.new_empty(s.shape), y0.new_zeros(y0.shape), z0.new_zeros(z0.shape)
     none = s.new_empty(0, *s.shape[1:])
     added = [(none if each is None else each.contiguous()).numpy() for each in (grad_y, grad_z)]
     rows = [each.numpy() for each in (s, g, P, Q)]
@@ -190,6 +269,7 @@ def orthogonal(x: Tensor, *, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
 
 
 @torch.library.impl("odernn::orthogonal_forward", "CPU")
+@_in_full_digits
 def _orthogonal_forward(x: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
     from odernn.executions import _numba_dense as kernels
 
@@ -209,6 +289,7 @@ def _(x: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
 
 
 @torch.library.impl("odernn::orthogonal_backward", "CPU")
+@_in_full_digits
 def _orthogonal_backward(
     grad: Tensor, h: Tensor, W: Tensor, b: Tensor | None, h0: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -218,7 +299,7 @@ def _orthogonal_backward(
     """
     from odernn.executions import _numba_dense as kernels
 
-    g, P, by_b = torch.empty_like(h), torch.zeros_like(h0), h0.new_zeros(0 if b is None else len(b)).double()
+    g, P, by_b = h.new_empty(h.shape), h0.new_zeros(h0.shape), h0.new_zeros(0 if b is None else len(b)).double()
     rows = [each.numpy() for each in (h, g, grad.contiguous(), P, by_b)]
     zero = rows[0].dtype.type(0.0)
     for n in range(len(h) - 1, -1, -1):
@@ -239,8 +320,9 @@ def _keep_orthogonal(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _differentiate_orthogonal(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    by_x, by_W, by_b, by_h0 = torch.ops.odernn.orthogonal_backward(grad, *ctx.saved_tensors)
-    return by_x, by_W, None if ctx.saved_tensors[2] is None else by_b, by_h0
+    h, W, b, h0 = ctx.saved_tensors  # once: checkpoint() computes them again at every look
+    by_x, by_W, by_b, by_h0 = torch.ops.odernn.orthogonal_backward(grad, h, W, b, h0)
+    return by_x, by_W, None if b is None else by_b, by_h0
 
 
 torch.library.register_autograd("odernn::orthogonal_forward", _differentiate_orthogonal, setup_context=_keep_orthogonal)

@@ -162,7 +162,8 @@ def outputs(
     ends = checked_ends(lengths, x)
     if ends is None:
         result, _ = _solved(x, None, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
-        return RecurrenceOutputs(result.y, result.y_last, result.z_last, result.execution, "stored")
+        lasts = [result.y_last.clone(), result.z_last.clone()]
+        return RecurrenceOutputs(result.y, lasts[0], lasts[1], result.execution, "stored")
     inside = (torch.arange(len(x), device=x.device).unsqueeze(1) < ends).unsqueeze(2)
     zero = x.new_zeros(())
     read = torch.where(inside, x, zero)

@@ -12,9 +12,11 @@ chunk adds to the gradients of the weights by one product a layer, always in the
                    rows, for 2 L b m floats more a kept state
 
 A reversible walk compares what it has rebuilt with the states that are known: those before the first step, and any that
-are kept in between, from which it goes on. Where they differ by more than the tolerance it warns and takes that part of
-the time once more as a checkpointed walk would. Any execution will do: what is called are its ``outputs``, ``forward``,
-``inverse`` and ``backward``.
+are kept in between, from which it goes on. Where they differ by more than the tolerance, or by little that the
+gradients see as much (``Share``), or went apart on the way (``_Paths``), it warns and takes that part of the time once
+more as a checkpointed walk would. These are estimates and no bounds: where gradients have to be right whatever the
+weights, choose "checkpointed". Any execution will do: what is called are its ``outputs``, ``forward``, ``inverse`` and
+``backward``.
 """
 
 from __future__ import annotations
@@ -39,22 +41,29 @@ CHUNK = 256
 TOLERANCE = {torch.float32: 1e-2, torch.float64: 1e-6}
 """Largest admitted error of a rebuilt y or z, absolute: the argument of tanh is then off by |w| times that, and σ' by
 less, since |σ''| ≤ 4/(3√3) = 0.77. Found in float32 with three layers of dt = 0.0343, α = 0 and 17984 steps, whose
-gradient from stored states is off by 0.09 of its size: an error of 0.003 moves it by 0.004, one of 1.3 by 17."""
+gradient from stored states is off by 0.09 of its size: an error of 0.003 moves it by 0.004, one of 1.3 by 17. The same
+number bounds ``Rebuilt.share``: an error that is small beside 1 may be large beside the states."""
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What a reversible walk found at a step whose states are known: the largest errors of y and z, and the verdict."""
+    """What a reversible walk found at a step whose states are known: the largest errors of y and z, and the verdict.
+
+    share    the largest relative error of a gradient that errors of this size make directly: see ``Share``
+    between  how differently the rebuilt and the true states went since, at most: see ``_Paths``
+    """
 
     step: int
     y: float
     z: float
+    share: float
+    between: float
     tolerance: float
 
     @property
     def is_accepted(self) -> bool:
-        """Whether both errors are within the tolerance; never where one is NaN."""
-        return self.y <= self.tolerance and self.z <= self.tolerance
+        """Whether all four numbers are within the tolerance; never where one is NaN."""
+        return all(each <= self.tolerance for each in (self.y, self.z, self.share, self.between))
 
 
 class Coefficients(TypedDict):
@@ -239,11 +248,11 @@ class _Stack(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         walk = _Walk.of(plan, given)
         with without_autocast(walk.u):
-            ran, kept = walk.forwards()
+            ran, kept, paths = walk.forwards()
         ctx.plan = plan
         if plan.is_recorded:
             ctx.given = len(given)
-            ctx.save_for_backward(*given, ran.y_last, ran.z_last, *kept)
+            ctx.save_for_backward(*given, ran.y_last, ran.z_last, *kept, paths)
         return tuple(ran)
 
     @staticmethod
@@ -254,13 +263,13 @@ class _Stack(torch.autograd.Function):
                 "Leave it out, or call the network itself, which can be differentiated again."
             )
         saved = ctx.saved_tensors
-        given, (y, z), kept = saved[: ctx.given], saved[ctx.given :][:2], saved[ctx.given + 2 :]
+        given, (y, z, *kept, paths) = saved[: ctx.given], saved[ctx.given :]
         walk = _Walk.of(ctx.plan, given)
         needed = ctx.needs_input_grad[1:]
         states = list(zip(*(block.unbind() for block in kept), strict=True))
         grads = _Cotangents(*cotangents)
         with without_autocast(walk.u):
-            found = walk.backwards(y, z, states, grads, wants_u=needed[0] or needed[1])
+            found = walk.backwards(y, z, states, paths, grads, wants_u=needed[0] or needed[1])
         return None, *(grad if need else None for grad, need in zip(found, needed, strict=True))
 
 
@@ -273,6 +282,78 @@ class _Pass(NamedTuple):
 
 
 @dataclass
+class Share:
+    """How large errors of one layer's rebuilt states are in the gradients that are products with these states.
+
+        by w     Σ_n g_n y_{n−1},  g_n = dE/dx_n            by V, Λ above, by the readout   Σ_n g'_n y_n
+        by h     Σ_n [p_n z_n − q_n (s_n + α y_{n−1})]
+
+    With errors of y, z of at most δ they are off by at most δ Σ|g_n|, and nothing is said of their own size: where
+    α + w σ' < 0, a saddle, tiny states make large gradients. Hence for every neuron, over the steps since the last
+    known state, δ Σ_n |g_n| is compared with Σ_n |g_n y_{n−1}| over all steps of the walk so far, summed over samples;
+    and so for z_n, with |g_n| = h σ' |q_n| for |p_n|, |q_n|, which no execution returns; and for the layers above,
+    with Σ_i |g'_{n,i}| of their neurons. δ is the error found at the known state, for each neuron and sample the larger
+    of y's and z's: errors grow on the way there. Not seen is what they do to the costates by way of σ'; that is bounded
+    by the absolute tolerance.
+
+    weights  (3, batch, hidden): sums of |g| since the last known state
+    sizes    (3, hidden): sums of |g| |state| since the end of time
+    """
+
+    weights: Tensor
+    sizes: Tensor
+
+    @classmethod
+    def none_yet(cls, like: Tensor) -> Share:
+        """For states (batch, hidden)."""
+        return cls(like.new_zeros((3, *like.shape)), like.new_zeros((3, like.shape[-1])))
+
+    def at_known_state(self) -> Share:
+        """To go on from there."""
+        return Share(torch.zeros_like(self.weights), self.sizes.clone())
+
+    def add(self, kind: int, g: Tensor, rows: Tensor, chunk: Chunk) -> None:
+        """g (time, samples, hidden or 1) and the states (time, samples, hidden) that it is multiplied with."""
+        weights = torch.linalg.vector_norm(g, ord=1, dim=0).expand(rows.shape[1:])
+        if chunk.samples is None:
+            self.weights[kind] += weights
+        else:
+            self.weights[kind].index_add_(0, chunk.samples, weights)
+        self.sizes[kind] += torch.linalg.vector_norm(g * rows, ord=1, dim=(0, 1))
+
+    def of(self, errors: Tensor) -> Tensor:
+        """The largest relative error (): errors (batch, hidden) are δ. NaN if one is; no error has none."""
+        made = (self.weights * errors).sum(dim=1)
+        largest: Tensor = torch.where(made == 0, 0.0, made / self.sizes).amax()
+        return largest
+
+
+@dataclass
+class _Paths:
+    """Σ_n |y_n| / (|y_n| + ε) over a segment, ε the default tolerance, (layers, batch, hidden).
+
+    Roughly, how many steps each was not at rest. Forwards it is a sum over true states, backwards over rebuilt ones. It
+    is there because errors may be gone when a known state is met: what leaves a saddle along the one separatrix comes
+    back to it along the other. An excursion that is short beside the segment is not noticed.
+    """
+
+    sums: Tensor
+
+    def add(self, index: int, rows: Tensor, chunk: Chunk) -> None:
+        """Rows y of the layer."""
+        size = rows.abs()
+        found = size.div_(size + TOLERANCE[rows.dtype]).sum(dim=0)
+        if chunk.samples is None:
+            self.sums[index] += found
+        else:
+            self.sums[index].index_add_(0, chunk.samples, found)
+
+    def apart(self, true: Tensor, steps: int) -> float:
+        """The largest difference a step; NaN if there is one."""
+        return float((self.sums - true).abs().amax()) / max(steps, 1) if true.numel() else 0.0
+
+
+@dataclass
 class _Sums:
     """Gradients as far as they have been added up, and the costates where the walk is: p, q (batch, hidden) a layer."""
 
@@ -281,12 +362,16 @@ class _Sums:
     layers: list[Layer]
     readout: list[Tensor]
     u: Tensor | None
+    shares: list[Share]
+    paths: _Paths | None = None
     previous: Tensor | None = None
 
     def copied(self) -> _Sums:
         """What is added to in place, copied. ``u`` is shared: every row of it is written, not added to."""
         layers = [Layer(*(None if each is None else each.clone() for each in layer)) for layer in self.layers]  # type: ignore[arg-type]
-        return _Sums(list(self.p), list(self.q), layers, [each.clone() for each in self.readout], self.u, self.previous)
+        shares = [share.at_known_state() for share in self.shares]
+        readout = [each.clone() for each in self.readout]
+        return _Sums(list(self.p), list(self.q), layers, readout, self.u, shares, None, self.previous)
 
 
 @dataclass
@@ -342,7 +427,7 @@ class _Walk:
             x += torch.nn.functional.linear(seen[skip], layer.Lambda)
         return x
 
-    def _advance(self, chunk: Chunk, y: list[Tensor], z: list[Tensor]) -> Tensor:
+    def _advance(self, chunk: Chunk, y: list[Tensor], z: list[Tensor], paths: _Paths | None = None) -> Tensor:
         """The states of all layers taken through the chunk, in place of those given; the rows of y^L."""
         seen = [self._signal(chunk)]
         for index, layer in enumerate(self.layers):
@@ -351,6 +436,8 @@ class _Walk:
                 self._drive(index, seen), **layer.coefficients, y0=before, z0=chunk.part(z[index])
             )
             y[index], z[index] = chunk.whole(y[index], found.y_last), chunk.whole(z[index], found.z_last)
+            if paths is not None:
+                paths.add(index, found.y, chunk)
             if index + 1 < len(self.layers):
                 seen.append(self._seen(index + 1, found.y, before, chunk))
         return found.y
@@ -399,6 +486,9 @@ class _Walk:
         upstream: list[Tensor | None] = [None] * len(self.layers)  # by what is seen of the levels 0..L−1
         grad_y = self._grad_rows(chunk, made.results[-1].y, sums, grads)
         grad_before: Tensor | None = None
+        watchers: list[Tensor | None] = [None] * len(self.layers)  # of levels 1..L, (time, samples, 1): Σ|g'| above
+        if grads.total is not None:
+            watchers[-1] = _over_neurons(grad_y)
         for index in range(len(self.layers) - 1, -1, -1):
             states = made.results.pop()
             if index + 1 < len(self.layers):
@@ -416,6 +506,10 @@ class _Walk:
             p = back.y0 if grad_before is None else back.y0 + grad_before
             sums.p[index], sums.q[index] = chunk.whole(sums.p[index], p), chunk.whole(sums.q[index], back.z0)
             self._add_weights(index, back.x, made.seen, sums.layers[index])
+            if sums.shares:
+                self._add_shares(index, back.x, states, watchers, chunk, sums.shares[index])
+            if sums.paths is not None:
+                sums.paths.add(index, states.y, chunk)
             for total, part in zip(sums.layers[index][:3], (back.w, back.step_size, back.alpha), strict=True):
                 total += part
             for level, matrix in self._edges(index):
@@ -440,6 +534,28 @@ class _Walk:
             into.Lambda.addmm_(flat.T, seen[skip].flatten(0, 1))
         if into.b is not None:
             into.b.add_(flat.sum(dim=0))
+
+    def _add_shares(
+        self,
+        index: int,
+        grad_x: Tensor,
+        states: RecurrenceResult,
+        watchers: list[Tensor | None],
+        chunk: Chunk,
+        into: Share,
+    ) -> None:
+        """What the chunk says of how much the gradients see of the layer's states, and of those of layers below."""
+        before = torch.cat([states.y0.unsqueeze(0), states.y[:-1]])
+        into.add(0, grad_x, before, chunk)
+        into.add(1, grad_x, states.z, chunk)
+        watcher, is_below = watchers[index], index + 1 < len(self.layers)
+        if watcher is not None:
+            into.add(2, watcher, before if self.plan.is_shifted and is_below else states.y, chunk)
+        mine = _over_neurons(grad_x)
+        for level, _ in self._edges(index):
+            if level > 0:
+                so_far = watchers[level - 1]
+                watchers[level - 1] = mine if so_far is None else so_far + mine
 
     def _add_signal(self, chunk: Chunk, grad: Tensor, sums: _Sums) -> None:
         """The derivative by what is seen of u, written where its rows of u are."""
@@ -496,31 +612,35 @@ class _Walk:
         shape = (count, *self.y0.shape)
         return self.y0.new_empty(shape), self.z0.new_empty(shape)
 
-    def forwards(self) -> tuple[Ran, tuple[Tensor, Tensor]]:
-        """The results, and the states that the plan keeps."""
+    def forwards(self) -> tuple[Ran, tuple[Tensor, Tensor], Tensor]:
+        """The results, the states that the plan keeps, and the sums of ``_Paths`` of every segment."""
         plan = self.plan
         y, z = list(self.y0.unbind()), list(self.z0.unbind())
         steps, kept, count = len(self.u), self._held(len(plan.kept) if plan.is_recorded else 0), 0
         rows = self.u.new_zeros((steps, *self.y0.shape[1:])) if plan.wants_rows else None
         total = None if plan.readout is None else self.u.new_zeros(())
+        is_compared = plan.is_recorded and plan.mode == "reversible"
+        paths = self.y0.new_zeros((len(plan.kept) + 1 if is_compared else 0, *self.y0.shape))
         for number, chunk in enumerate(plan.chunks):
             if plan.is_recorded and number in plan.kept:
                 kept[0][count], kept[1][count] = torch.stack(y), torch.stack(z)
                 count += 1
-            top = None if chunk.is_empty else self._advance(chunk, y, z)
+            path = _Paths(paths[count]) if is_compared else None
+            top = None if chunk.is_empty else self._advance(chunk, y, z, path)
             if rows is not None and top is not None:
                 rows[chunk.start : chunk.stop] = self._padded(chunk, top)
             if plan.readout is not None and total is not None:
                 leaf = self._padded(chunk, top).detach().requires_grad_(plan.is_recorded)
                 with torch.set_grad_enabled(plan.is_recorded):  # so that what it depends on is checked now, not later
                     total = total + plan.readout(leaf, chunk.start).detach()
-        return Ran(rows, total, torch.stack(y), torch.stack(z)), kept
+        return Ran(rows, total, torch.stack(y), torch.stack(z)), kept, paths
 
     def backwards(
         self,
         y_last: Tensor,
         z_last: Tensor,
         kept: Sequence[tuple[Tensor, Tensor]],
+        paths: Tensor,
         grads: _Cotangents,
         *,
         wants_u: bool,
@@ -529,10 +649,11 @@ class _Walk:
         sums = self._nothing_yet(grads, wants_u=wants_u)
         states = (list(y_last.unbind()), list(z_last.unbind()))
         known = [(self.y0, self.z0), *kept]
-        for segment, (y, z) in zip(reversed(self.plan.segments), reversed(known), strict=False):
+        segments = self.plan.segments
+        for number, (segment, (y, z)) in reversed(list(enumerate(zip(segments, known, strict=False)))):
             start = (list(y.unbind()), list(z.unbind()))
             if self.plan.mode == "reversible":
-                sums = self._reversible(segment, states, start, sums, grads)
+                sums = self._reversible(segment, states, start, paths[number], sums, grads)
             else:
                 self._checkpointed(segment, start, sums, grads)
             states = start
@@ -547,23 +668,29 @@ class _Walk:
         extra = () if self.plan.readout is None else self.plan.readout.parameters
         u = torch.zeros(self.u.shape, dtype=self.u.dtype, device=self.u.device) if wants_u else None
         previous = None if self.previous is None else torch.zeros_like(self.previous)
-        return _Sums(list(p), list(q), layers, [torch.zeros_like(each) for each in extra], u, previous)
+        shares = [Share.none_yet(zero) for _ in layers] if self.plan.mode == "reversible" else []
+        return _Sums(list(p), list(q), layers, [torch.zeros_like(each) for each in extra], u, shares, None, previous)
 
     def _reversible(
         self,
         segment: Sequence[Chunk],
         last: tuple[list[Tensor], list[Tensor]],
         start: tuple[list[Tensor], list[Tensor]],
+        path: Tensor,
         sums: _Sums,
         grads: _Cotangents,
     ) -> _Sums:
         """Back through a segment from its last states; again by ``_checkpointed`` if its first are not met."""
         untouched = sums.copied()
+        sums.shares = [share.at_known_state() for share in sums.shares]
+        sums.paths = paths = _Paths(torch.zeros_like(path))
         y, z = list(last[0]), list(last[1])
         for chunk in reversed(segment):
             self._descend(chunk, None if chunk.is_empty else self._rebuilt(chunk, y, z), sums, grads)
         errors = (_distance(y, start[0]), _distance(z, start[1]))
-        found = Rebuilt(segment[0].start, *errors, tolerance=self.plan.tolerance)
+        share = _share(sums.shares, (y, z), start)
+        between = paths.apart(path, segment[-1].stop - segment[0].start)
+        found = Rebuilt(segment[0].start, *errors, share, between, tolerance=self.plan.tolerance)
         if self.plan.watch is not None:
             self.plan.watch(found)
         if found.is_accepted:
@@ -597,10 +724,29 @@ def _distance(found: Sequence[Tensor], known: Sequence[Tensor]) -> float:
     return float(torch.stack([(a - b).abs().amax() for a, b in zip(found, known, strict=True)]).amax())
 
 
+def _share(
+    shares: Sequence[Share], found: tuple[Sequence[Tensor], Sequence[Tensor]], known: tuple[Sequence[Tensor], ...]
+) -> float:
+    """The largest of all layers, from the states that were rebuilt and those that are known; NaN if one is."""
+    if not shares or shares[0].weights.numel() == 0:
+        return 0.0
+    errors = [[(a - b).abs() for a, b in zip(*pair, strict=True)] for pair in zip(found, known, strict=True)]
+    larger = [torch.maximum(*pair) for pair in zip(*errors, strict=True)]
+    return float(torch.stack([share.of(error) for share, error in zip(shares, larger, strict=True)]).amax())
+
+
+def _over_neurons(g: Tensor) -> Tensor:
+    """Σ_i |g_i|, (time, samples, 1)."""
+    summed: Tensor = torch.linalg.vector_norm(g, ord=1, dim=-1, keepdim=True)
+    return summed
+
+
 def _complaint(found: Rebuilt, stop: int) -> str:
     return (
         f"The states at step {found.step}, rebuilt backwards from step {stop}, are off by {found.y:.1e} (y) and "
-        f"{found.z:.1e} (z); admitted is {found.tolerance:.1e}. The gradient of these steps was computed again from "
+        f"{found.z:.1e} (z), and gradients of products with them by up to {found.share:.1e} of their size; in between "
+        f"they went apart by {found.between:.1e} a step. Admitted is {found.tolerance:.1e}. The "
+        "gradient of these steps was computed again from "
         f"step {found.step} and is right. To save that time choose "
         'backward="checkpointed", or keep more states: checkpoints=.'
     )

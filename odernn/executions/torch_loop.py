@@ -81,7 +81,7 @@ def outputs(
     ends = checked_ends(lengths, x)
     if ends is None:
         result = forward(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
-        return RecurrenceOutputs(result.y, result.y_last, result.z_last, name, "stored")
+        return RecurrenceOutputs(result.y, result.y_last.clone(), result.z_last.clone(), name, "stored")
     inside = (torch.arange(len(x), device=x.device).unsqueeze(1) < ends).unsqueeze(2)
     zero = x.new_zeros(())
     result = forward(torch.where(inside, x, zero), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)

@@ -265,3 +265,20 @@ def test_outputs_refuse_what_they_do_not_offer():
         torch_loop.outputs(p["x"], **coefficients, lengths=torch.tensor([1.0, 2.0]))
     with pytest.raises(ValueError, match=r"lengths has shape \(3,\)"):
         torch_loop.outputs(p["x"], **coefficients, lengths=torch.tensor([1, 2, 3]))
+
+
+@pytest.mark.parametrize("name", [name for name, reason in executions.available().items() if reason is None])
+@pytest.mark.parametrize("steps", [0, 1, 5])
+@pytest.mark.parametrize("lengths", [None, (0, 5), (5, 1)])
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_outputs_are_fresh_memory(name: str, steps: int, lengths: tuple[int, ...] | None, is_recorded: bool):
+    """Whoever writes to one of them changes nothing else."""
+    device = "cuda" if name == "cuda" else "cpu"
+    p = {key: value.to(device) for key, value in problem(steps).items()}
+    ends = None if lengths is None else torch.tensor([min(each, steps) for each in lengths], device=device)
+    x = p.pop("x").requires_grad_(is_recorded)
+    found = executions.get(name).outputs(x, **p, lengths=ends)
+    blocks = [found.y, found.y_last, found.z_last, x, *p.values()]
+    places = [block.untyped_storage().data_ptr() for block in blocks if block.numel()]
+    assert len(set(places)) == len(places)
+    assert all(block.untyped_storage().nbytes() == block.numel() * block.element_size() for block in blocks[:3])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -317,13 +319,15 @@ def test_only_the_part_that_failed_is_computed_again():
     whole.last(model, u, chunk=5, checkpoints=2, watch=found.append)[0].sum().backward()
     assert [record.step for record in found] == [40, 20, 0] and all(record.is_accepted for record in found)
     expected, u.grad = u.grad, None
-    between = sorted(max(record.y, record.z) for record in found)
+    between = sorted(max(record.y, record.z, record.share, record.between) for record in found)
     tolerance = (between[0] + between[1]) / 2
     again = []
     state = whole.last(model, u, chunk=5, checkpoints=2, tolerance=tolerance, watch=again.append)
     with pytest.warns(ReconstructionWarning) as caught:
         state[0].sum().backward()
-    assert again == [replace(record, tolerance=tolerance) for record in found]
+    # the share is relative to gradients so far, some of which now come from other states
+    assert all(math.isclose(a.share, b.share, rel_tol=1e-6) for a, b in zip(again, found, strict=True))
+    assert [replace(a, share=0.0) for a in again] == [replace(b, share=0.0, tolerance=tolerance) for b in found]
     assert len(caught) == sum(not record.is_accepted for record in again) == 2
     close([u.grad], [expected])
 
@@ -341,9 +345,149 @@ def test_kept_states_keep_the_errors_small():
 
 
 def test_a_rebuilt_state_that_is_no_number_is_not_accepted():
-    assert not Rebuilt(0, math.nan, 0.0, tolerance=1.0).is_accepted
-    assert not Rebuilt(0, 0.0, math.inf, tolerance=1.0).is_accepted
-    assert Rebuilt(0, 1.0, 0.5, tolerance=1.0).is_accepted
+    for good, bad in itertools.product((0.0, 1.0), (1.5, math.inf, math.nan)):
+        assert Rebuilt(0, good, good, good, good, tolerance=1.0).is_accepted
+        for place in range(4):
+            numbers = [good] * place + [bad] + [good] * (3 - place)
+            assert not Rebuilt(0, *numbers, tolerance=1.0).is_accepted
+
+
+def both_ways(model, value):
+    """Gradients of value(call, options) walked reversibly and as checkpointed, what was seen, and the warnings."""
+    by, seen = list(model.parameters()), []
+    expected = torch.autograd.grad(value(backward="checkpointed"), by, allow_unused=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = torch.autograd.grad(value(watch=seen.append), by, allow_unused=True)
+    return found, expected, seen, [each for each in caught if each.category is ReconstructionWarning]
+
+
+def off_by(found, expected) -> float:
+    """The largest relative error of a gradient, in the norm of its parameter."""
+    pairs = [(a, b) for a, b in zip(found, expected, strict=True) if b is not None]
+    return max(float((a - b).norm() / b.norm()) if b.any() else float(a.norm()) for a, b in pairs)
+
+
+#             w, steps, the input's only value that is not 0
+SADDLES = [
+    (-1.0, 128, 1e-5), (-1.0, 180, 1e-9), (-1.0, 100, 1e-5), (-1.0, 160, 1e-8), (-4.0, 60, 1e-9), (-4.0, 80, 1e-8),
+]  # fmt: skip
+
+
+def saddle(w, steps, size):
+    """One neuron with α = 0 and w < 0, on its way from a tiny state to a moderate one, its gradients by w and c."""
+    from odernn.cells.unicornn import UnICORNN
+
+    model, u = UnICORNN(1, 1, 1, dt=0.2, alpha=0.0), torch.zeros(steps, 1, 1)
+    u[0] = size
+    with torch.no_grad():
+        for parameter, value in ((model.layers[0].w, w), (model.layers[0].V, 1.0), (model.layers[0].b, 0.0)):
+            parameter.fill_(value)
+        model.layers[0].c.zero_()  # h = dt/2
+    return model, u
+
+
+@pytest.mark.parametrize("case", SADDLES)
+@pytest.mark.parametrize("chunk", [16, 256])
+def test_on_a_saddle_errors_that_are_large_beside_tiny_states_are_noticed(case, chunk):
+    model, u = saddle(*case)
+    found, expected, (record,), caught = both_ways(model, lambda **o: model.last(u, chunk=chunk, **o)[0][-1].sum())
+    assert len(caught) == 1 and "gradients of products with them" in str(caught[0].message)
+    assert record.share > 0.3 and all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("case", SADDLES[:2])
+def test_without_the_share_a_saddle_is_wrong_without_a_warning(case, monkeypatch):
+    """Planted fault: the absolute criterion alone."""
+    monkeypatch.setattr(stack, "_share", lambda *_: 0.0)
+    monkeypatch.setattr(stack._Paths, "apart", lambda *_: 0.0)
+    model, u = saddle(*case)
+    found, expected, _, caught = both_ways(model, lambda **o: model.last(u, **o)[0][-1].sum())
+    assert not caught and off_by(found, expected) > 1.0
+
+
+def test_errors_that_come_back_to_the_saddle_are_noticed(monkeypatch):
+    """At rest on a saddle until step 158: rebuilt, it leaves along one separatrix and is back before step 0."""
+    model, u = saddle(-2.4414002895355225, 204, 0.0)
+    u[158] = 3.971737e-06
+    with torch.no_grad():
+        model.alpha.fill_(0.7746952176094055)
+        model.dt.fill_(0.29213838577270507)
+        model.layers[0].c.fill_(0.06087840721011162)
+        model.layers[0].V.fill_(0.36948060989379883)
+    loss = partial(a_loss, model, u, {}, sums_over_time=False)
+    found, expected, (record,), caught = both_ways(model, loss)
+    assert record.between > 0.1 and max(record.y, record.z, record.share) < record.tolerance
+    assert len(caught) == 1 and all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+    monkeypatch.setattr(stack._Paths, "apart", lambda *_: 0.0)
+    found, expected, _, caught = both_ways(model, loss)
+    assert not caught and off_by(found, expected) > 1e4
+
+
+def random_network(seed):
+    """2 x 16 neurons, saddles among them, and an input whose size is anywhere from 0.001 to 10."""
+    from odernn.cells.unicornn import UnICORNN
+
+    generator = torch.Generator().manual_seed(seed)
+    low, size = (float(each) for each in torch.rand(2, generator=generator))
+    model = UnICORNN(3, 16, 2, dt=0.2, alpha=0.5, index=INDICES[seed % 2], generator=generator)
+    with torch.no_grad():
+        for layer in model.layers:
+            layer.w.copy_(-2 * low + (1 + 2 * low) * torch.rand(16, generator=generator))
+            if seed % 3:
+                layer.b.zero_()
+    steps = 30 + int(torch.randint(120, (), generator=generator))
+    return model, torch.randn(steps, 4, 3, generator=generator) * 10 ** (4 * size - 3)
+
+
+def a_loss(model, u, options, *, sums_over_time, **more):
+    if sums_over_time:
+        return whole.accumulate(model, u, lambda rows, _: rows.square().sum(), **options | more)[0]
+    return whole.last(model, u, **options | more)[0][-1].sum()
+
+
+@pytest.mark.parametrize("checkpoints", [0, 2])
+def test_no_gradient_of_a_random_network_is_wrong_without_a_warning(checkpoints):
+    warned, worst = 0, 0.0
+    for seed in range(36):
+        model, u = random_network(seed)
+        lengths = None if seed % 4 else [len(u), 17, 0, len(u) - 1]
+        options = {"chunk": 32, "lengths": lengths, "checkpoints": checkpoints}
+        found, expected, _, caught = both_ways(model, partial(a_loss, model, u, options, sums_over_time=seed % 5 == 0))
+        warned += bool(caught)
+        worst = max(worst, off_by(found, expected))
+    assert worst <= 0.05 and (2 <= warned <= 31 or checkpoints), (worst, warned)
+
+
+def test_the_gradient_of_a_readout_is_looked_at_too():
+    """A readout that multiplies tiny rows: no weight of the network sees them as it does."""
+    model, u = saddle(-1.0, 128, 1e-5)
+    weight = torch.ones((), requires_grad=True)
+
+    def value(**options):
+        return whole.accumulate(model, u, lambda rows, _: (weight * rows).sum(), parameters=[weight], **options)[0]
+
+    seen = []
+    with pytest.warns(ReconstructionWarning):
+        value(watch=seen.append, chunk=32).backward()
+    expected = value(backward="checkpointed", chunk=32)
+    assert torch.equal(weight.grad, torch.autograd.grad(expected, weight)[0])
+    share = stack.Share.none_yet(torch.zeros(2, 3))
+    rows = 1e-6 * torch.ones(5, 2, 3)
+    share.add(2, torch.ones(5, 2, 1), rows, stack.Chunk(0, 5, None))
+    assert math.isclose(float(share.of(1e-8 * torch.ones(2, 3))), 0.01, rel_tol=1e-5)
+    assert float(share.of(torch.zeros(2, 3))) == 0.0
+    assert math.isnan(float(share.of(torch.full((2, 3), math.nan))))
+
+
+def test_where_states_are_not_tiny_the_share_raises_no_alarm():
+    from odernn.cells.unicornn import UnICORNN
+
+    for dt, alpha in ((0.19, 30.65), (0.126, 3.0), (0.0343, 0.0)):  # some of the paper's Table 6
+        model = UnICORNN(4, 32, 3, dt=dt, alpha=alpha, generator=torch.Generator().manual_seed(0))
+        u = torch.randn(784, 4, 4, generator=torch.Generator().manual_seed(1))
+        found, expected, (record,), caught = both_ways(model, partial(a_loss, model, u, {}, sums_over_time=False))
+        assert not caught and record.share <= 1e-3 and off_by(found, expected) <= 1e-3, (dt, alpha, record)
 
 
 @pytest.mark.parametrize("index", INDICES)
