@@ -1,12 +1,14 @@
 """Kernels of the cpu execution: rows of the recurrence over blocks of columns, and the tanh they use.
 
-A column is one neuron of one sample. Blocks of at most ``WIDTH`` columns run one after another, each through all rows
-of a piece of time, so that what a block carries stays in cache; every kernel takes a range of blocks, holds no lock and
-touches no other block, so that ranges may run in threads, with the same bits.
+A column is one neuron of one sample. Blocks of at most ``WIDTH`` columns, all of samples of one length, run one after
+another, each through all rows of a piece of time, so that what a block carries stays in cache; every kernel takes a
+range of blocks, holds no lock and touches no other block, so that ranges may run in threads, with the same bits.
 
 What a block carries lies in one array ``L`` at distances of ``PITCH``: LLVM then sees that its parts do not overlap,
-needs few comparisons of addresses, and makes the loops over columns vector code. All kernels are top-level functions
-and everything they call is in this file: numba's cache on disk sees neither closures nor changes elsewhere.
+needs few comparisons of addresses, and makes the loops over columns vector code. ``places`` (5, blocks) says where: a
+block has the columns START .. STOP−1 and END steps, and its L is row ROW of ``lanes`` from AT on, so that short blocks
+share a row. All kernels are top-level functions and everything they call is in this file: numba's cache on disk sees
+neither closures nor changes elsewhere.
 
 Roundings: products and sums may be fused ("contract"), but are never reordered: no full fastmath, which would remove
 the two-part reduction and the rounding constant of tanh. The functions of the exact mode are compiled without any of
@@ -38,6 +40,9 @@ SHORT = 512
 FLUSH = 64
 """Rows after which the sums over time move on to float64: their rounding errors do not grow with the length."""
 
+FEW = 8
+"""Steps up to which states are not rebuilt: from a state at rest such sums may be 0, and no relative error is small."""
+
 _CONTRACT: dict[str, Any] = {"fastmath": {"contract", "arcp", "nsz"}, "error_model": "numpy"}
 _PLAIN: dict[str, Any] = {"fastmath": False, "error_model": "numpy"}  # "numpy": division by zero is no branch
 
@@ -52,8 +57,21 @@ def _compiled(how: dict[str, Any]) -> Callable[[Function], Function]:
 
 
 def _kernel(how: dict[str, Any]) -> Callable[[Function], Function]:
-    """What Python calls: without Python's lock, and kept on disk."""
-    return _compiled(how | {"nogil": True, "cache": True})
+    """What Python calls: without Python's lock, and kept on disk, if there is a place for it."""
+
+    def decorate(function: Function) -> Function:
+        try:
+            return _compiled(how | {"nogil": True, "cache": True})(function)
+        except RuntimeError as error:  # numba's, where neither the package nor the home directory can be written to
+            if "cannot cache" not in str(error):
+                raise
+            return _compiled(how | {"nogil": True})(function)
+
+    return decorate
+
+
+# Rows of ``places``.
+START, STOP, END, ROW, AT = range(5)
 
 
 # Lanes of L, in the dtype of x.
@@ -61,7 +79,10 @@ W, H, A, Y, Z = 0 * PITCH, 1 * PITCH, 2 * PITCH, 3 * PITCH, 4 * PITCH
 P, Q, GX, GW, GH, GA = 5 * PITCH, 6 * PITCH, 7 * PITCH, 8 * PITCH, 9 * PITCH, 10 * PITCH
 S, B = 11 * PITCH, 12 * PITCH  # s_n and y_{n-1}, from one loop to the next in the exact mode
 MAX_Y, MAX_Z = 5 * PITCH, 6 * PITCH  # in the forward pass of the exact mode, which has no costates
-LANES = 13
+# Where states are rebuilt, with g_n = dE/dx_n: Σ|g|, Σ|g y|, Σ|q|, Σ|q y|, Σ|p| and Σ|p z − q (s + αy)| over a piece.
+ABS_G, ABS_GY, ABS_Q, ABS_QY, ABS_P, ABS_H = 11 * PITCH, 12 * PITCH, 13 * PITCH, 14 * PITCH, 15 * PITCH, 16 * PITCH
+DOUBT = ABS_G  # after the piece: how far the column is from being trusted
+LANES = 17
 
 # Lanes of D, in float64, of the exact mode: the state, its grids g, 1/g, and the largest |y| and |z|.
 EXACT_Y, EXACT_Z, GRID_Y, GRID_Z, PER_Y, PER_Z, TOP_Y, TOP_Z = (k * PITCH for k in range(8))
@@ -206,22 +227,27 @@ def _soon(row: Any, width: int) -> None:
 # --- lanes
 
 
+@_compiled(_PLAIN)
+def _block(lanes: Any, places: Any, k: int) -> Any:
+    return lanes[places[ROW, k], places[AT, k] :]
+
+
 @_kernel(_PLAIN)
-def pack(L: Any, lane: int, values: Any, starts: Any, stops: Any) -> None:
+def pack(lanes: Any, lane: int, values: Any, places: Any) -> None:
     """values (columns,) into a lane of all blocks, in the dtype of the lane."""
-    for k in range(len(starts)):
-        block, lo = L[k], starts[k]
-        for j in range(stops[k] - lo):
-            block[lane + j] = values[lo + j]
+    for k in range(places.shape[1]):
+        L, lo, hi = _block(lanes, places, k), places[START, k], places[STOP, k]
+        for j in range(hi - lo):
+            L[lane + j] = values[lo + j]
 
 
 @_kernel(_PLAIN)
-def unpack(L: Any, lane: int, values: Any, starts: Any, stops: Any) -> None:
+def unpack(lanes: Any, lane: int, values: Any, places: Any) -> None:
     """A lane of all blocks into values (columns,), in their dtype."""
-    for k in range(len(starts)):
-        block, lo = L[k], starts[k]
-        for j in range(stops[k] - lo):
-            values[lo + j] = block[lane + j]
+    for k in range(places.shape[1]):
+        L, lo, hi = _block(lanes, places, k), places[START, k], places[STOP, k]
+        for j in range(hi - lo):
+            values[lo + j] = L[lane + j]
 
 
 # --- forwards
@@ -247,7 +273,7 @@ def _copy(L: Any, lane: int, row: Any, width: int) -> None:
 
 @_kernel(_CONTRACT)
 def forward(
-    x: Any, y: Any, z: Any, kept: Any, keep_every: int, n0: int, blocks: Any, starts: Any, stops: Any, ends: Any,
+    x: Any, y: Any, z: Any, kept: Any, keep_every: int, n0: int, lanes: Any, places: Any,
     first: int, last: int,
 ) -> None:  # fmt: skip
     """Steps n0+1 .. n0+len(x) of blocks first..last−1: rows of y, of z if it has any, zero beyond a block's end.
@@ -256,9 +282,9 @@ def forward(
     """
     full_width()
     for k in range(first, last):
-        L, lo, hi = blocks[k], starts[k], stops[k]
+        L, lo, hi = _block(lanes, places, k), places[START, k], places[STOP, k]
         width = hi - lo
-        steps = max(min(len(x), ends[k] - n0), 0)
+        steps = max(min(len(x), places[END, k] - n0), 0)
         for n in range(steps):
             if keep_every != 0 and (n0 + n) % keep_every == 0:
                 _copy(L, Y, kept[(n0 + n) // keep_every, 0, lo:hi], width)
@@ -306,7 +332,7 @@ def _stored_row(L: Any, x: Any, before: Any, grad_y: Any, grad_x: Any, width: in
 
 @_compiled(_CONTRACT)
 def _rebuilt_row(L: Any, x: Any, grad_y: Any, grad_x: Any, width: int, one: Any) -> None:
-    """The same with y_{n-1} = y_n − h z_n, the inverse of the drift."""
+    """The same with y_{n-1} = y_n − h z_n, the inverse of the drift, and with the sums of absolute values."""
     full_width()
     for j in range(width):
         w, h, alpha, z = L[W + j], L[H + j], L[A + j], L[Z + j]
@@ -319,14 +345,21 @@ def _rebuilt_row(L: Any, x: Any, grad_y: Any, grad_x: Any, width: int, one: Any)
         hq = h * q
         g = -hq * slope
         grad_x[j] = g
+        by_w, by_h, qy = g * y, p * z - q * force, q * y
         L[GX + j] += g
-        L[GW + j] += g * y
-        L[GH + j] += p * z - q * force
-        L[GA + j] -= hq * y
+        L[GW + j] += by_w
+        L[GH + j] += by_h
+        L[GA + j] -= h * qy
         L[P + j] = p - hq * (alpha + w * slope)
         L[Q + j] = q
         L[Y + j] = y
         L[Z + j] = z + h * force
+        L[ABS_G + j] += abs(g)
+        L[ABS_GY + j] += abs(by_w)
+        L[ABS_Q + j] += abs(q)
+        L[ABS_QY + j] += abs(qy)
+        L[ABS_P + j] += abs(p)
+        L[ABS_H + j] += abs(by_h)
 
 
 @_compiled(_PLAIN)
@@ -347,8 +380,8 @@ def _flush(L: Any, T: Any, width: int, zero: Any) -> None:
 
 @_kernel(_CONTRACT)
 def stored_backward(
-    x: Any, y0: Any, y: Any, grad_y: Any, grad_z: Any, grad_x: Any, n0: int, blocks: Any, sums: Any,
-    starts: Any, stops: Any, ends: Any, first: int, last: int, one: Any,
+    x: Any, y0: Any, y: Any, grad_y: Any, grad_z: Any, grad_x: Any, n0: int, lanes: Any, sums: Any,
+    places: Any, first: int, last: int, one: Any,
 ) -> None:  # fmt: skip
     """Steps n0+len(x) .. n0+1 of blocks first..last−1, from the rows of y (time, columns) and the state in the lanes.
 
@@ -357,9 +390,10 @@ def stored_backward(
     full_width()
     every = 0 if len(grad_y) == 1 else 1
     for k in range(first, last):
-        L, T, lo, hi = blocks[k], sums[k], starts[k], stops[k]
+        L, T = _block(lanes, places, k), _block(sums, places, k)
+        lo, hi = places[START, k], places[STOP, k]
         width = hi - lo
-        steps = max(min(len(x), ends[k] - n0), 0)
+        steps = max(min(len(x), places[END, k] - n0), 0)
         for n in range(steps, len(x)):
             grad_x[n, lo:hi] = 0
         for n in range(steps - 1, -1, -1):
@@ -376,61 +410,116 @@ def stored_backward(
 
 
 @_compiled(_PLAIN)
-def _distance(L: Any, kept: Any, last_y: Any, last_z: Any, lo: int, width: int, steps: int, one: Any) -> Any:
-    """How far the rebuilt state is from the kept one, in units of what one rounding of each step would move."""
-    worst = one - one
+def _ratio(error: Any, size: Any, one: Any) -> Any:
+    return one - one if error == one - one else error / size
+
+
+@_compiled(_PLAIN)
+def _larger(a: Any, b: Any) -> Any:
+    """max(a, b), and NaN if one of them is."""
+    return a if a > b or a != a else b
+
+
+@_compiled(_CONTRACT)
+def _doubt_row(
+    L: Any, before: Any, kept_y: Any, kept_z: Any, x: Any, width: int, steps: int, least: Any, one: Any
+) -> None:
+    """DOUBT, the largest error of a column that its rebuilt states show, relative to what it is an error of; or NaN.
+
+    The gaps between the rebuilt state in L and the kept one, at the start of a piece, are compared with
+    (1) what one rounding of each step would move, from the state ``before`` (the lanes at the end of the piece);
+    (2) the sums dE/dw, dE/dα and dE/dh of the piece, all terms in absolute value, as far as they move these.
+    (1) leaves out that y_{n-1} is also a factor in those sums: a state that grew from 10⁻⁶ to 1 passes with any value.
+    Inside a piece gaps are taken to be at most gap_y + T gap_z, and gap_z + √(|α| + |w|) gap_y: those of drifts, waves
+    and saddles, which all are largest at the start or turn y into z. T is steps h, or less where α + min(w, 0), the
+    weakest restoring force there is, makes waves: its −1/2 power, the reach of one with speed 1. ``least`` times
+    the first step is what (2) never asks to be better than: with y0 = 0 dE/dw of one step is 0, and no relative error
+    is small.
+    """
+    full_width()
     for j in range(width):
-        y, z, h, alpha = kept[0, lo + j], kept[1, lo + j], L[H + j], L[A + j]
-        big_y, big_z = max(abs(y), abs(last_y[j])), max(abs(z), abs(last_z[j]))
-        unit_y = big_y + steps * h * big_z
-        unit_z = big_z + steps * h * (one + alpha * big_y)
+        w, h, alpha, y, z = L[W + j], L[H + j], abs(L[A + j]), kept_y[j], kept_z[j]
+        duration = steps * abs(h)
+        big_y, big_z = max(abs(y), abs(before[Y + j])), max(abs(z), abs(before[Z + j]))
         gap_y, gap_z = abs(L[Y + j] - y), abs(L[Z + j] - z)
-        if gap_y > worst * unit_y:
-            worst = gap_y / unit_y
-        if gap_z > worst * unit_z:
-            worst = gap_z / unit_z
-    return worst
+        doubt = _ratio(gap_y, big_y + duration * big_z, one)
+        doubt = _larger(doubt, _ratio(gap_z, big_z + duration * (one + alpha * big_y), one))
+        rate = alpha + abs(w)
+        weakest = L[A + j] + min(L[W + j], one - one)
+        reach = min(duration, one / math.sqrt(weakest)) if weakest > one - one else duration
+        all_y, all_z = gap_y + reach * gap_z, gap_z + math.sqrt(rate) * gap_y
+        next_z = z - h * (tanh_contracted(w * y + x[j]) + L[A + j] * y)
+        first = least * (abs(y) + abs(h) * (abs(z) + abs(next_z)))
+        by_w = _ratio(all_y * L[ABS_G + j], L[ABS_GY + j] + first * L[ABS_G + j], one)
+        by_a = _ratio(all_y * L[ABS_Q + j], L[ABS_QY + j] + first * L[ABS_Q + j], one)
+        by_h = _ratio(all_z * L[ABS_P + j] + rate * all_y * L[ABS_Q + j], L[ABS_H + j], one)
+        L[DOUBT + j] = _larger(_larger(doubt, by_w), _larger(by_a, by_h))
+
+
+@_compiled(_PLAIN)
+def _copy_lanes(to: Any, source: Any, width: int) -> None:
+    for lane in range(0, LANES * PITCH, PITCH):
+        for j in range(width):
+            to[lane + j] = source[lane + j]
+
+
+@_compiled(_PLAIN)
+def _clear(L: Any, lane: int, width: int, zero: Any) -> None:
+    for j in range(width):
+        L[lane + j] = zero
 
 
 @_kernel(_CONTRACT)
 def rebuilt_backward(
-    x: Any, kept: Any, grad_y: Any, grad_z: Any, grad_x: Any, keep_every: int, n0: int, blocks: Any, sums: Any,
-    starts: Any, stops: Any, ends: Any, tolerance: Any, found: Any, first: int, last: int, one: Any,
+    x: Any, kept: Any, grad_y: Any, grad_z: Any, grad_x: Any, keep_every: int, n0: int, lanes: Any, sums: Any,
+    places: Any, tolerance: Any, least: Any, found: Any, first: int, last: int, one: Any,
 ) -> None:  # fmt: skip
     """As ``stored_backward``, with the states rebuilt from the last one, ``keep_every`` steps at a time.
 
-    n0 is a multiple of ``keep_every``. Where the rebuilt state at the start of such a piece is farther than
-    ``tolerance`` from the one in ``kept``, the piece is done again from states that are computed forwards.
-    found (blocks, 3) receives how many pieces there were, how many were done again, and the largest distance.
+    n0 is a multiple of ``keep_every``. Where the rebuilt state at the start of such a piece shows an error that is not
+    at most ``tolerance``, see ``_doubt_row``, the piece is done again from states that are computed forwards. So is one
+    of at most ``FEW`` steps, at once.
+    found (blocks, 3) receives how many pieces there were, how many were done again, and the largest error.
     """
     full_width()
     every = 0 if len(grad_y) == 1 else 1
     zero = one - one
+    scratch = np.empty((keep_every, WIDTH), lanes.dtype)
+    saved = np.empty(LANES * PITCH, lanes.dtype)
     for k in range(first, last):
-        L, T, lo, hi = blocks[k], sums[k], starts[k], stops[k]
+        L, T = _block(lanes, places, k), _block(sums, places, k)
+        lo, hi = places[START, k], places[STOP, k]
         width = hi - lo
-        steps = max(min(len(x), ends[k] - n0), 0)
+        steps = max(min(len(x), places[END, k] - n0), 0)
         for n in range(steps, len(x)):
             grad_x[n, lo:hi] = 0
         if steps == 0:
             continue
-        scratch = np.empty((keep_every, width), L.dtype)
-        saved = np.empty_like(L)
         for piece in range((steps - 1) // keep_every, -1, -1):
             start = piece * keep_every
             stop = min(start + keep_every, steps)
             state = kept[n0 // keep_every + piece]
-            saved[:] = L
-            for n in range(stop - 1, start - 1, -1):
-                if len(grad_z) != 0:
-                    _add(L, Q, grad_z[n, lo:hi], width)
-                _rebuilt_row(L, x[n, lo:hi], grad_y[n * every, lo:hi], grad_x[n, lo:hi], width, one)
-            distance = _distance(L, state, saved[Y:], saved[Z:], lo, width, stop - start, one)
             found[k, 0] += 1
-            found[k, 2] = max(found[k, 2], distance)
-            if distance > tolerance:
-                found[k, 1] += 1
-                L[:] = saved
+            is_done = False
+            if stop - start > FEW:
+                for lane in (ABS_G, ABS_GY, ABS_Q, ABS_QY, ABS_P, ABS_H):
+                    _clear(L, lane, width, zero)
+                _copy_lanes(saved, L, width)
+                for n in range(stop - 1, start - 1, -1):
+                    if len(grad_z) != 0:
+                        _add(L, Q, grad_z[n, lo:hi], width)
+                    _rebuilt_row(L, x[n, lo:hi], grad_y[n * every, lo:hi], grad_x[n, lo:hi], width, one)
+                kept_y, kept_z = state[0, lo:hi], state[1, lo:hi]
+                _doubt_row(L, saved, kept_y, kept_z, x[start, lo:hi], width, stop - start, least, one)
+                doubt = zero
+                for j in range(width):
+                    doubt = _larger(doubt, L[DOUBT + j])
+                found[k, 2] = _larger(found[k, 2], np.float64(doubt))
+                is_done = doubt <= tolerance
+                if not is_done:
+                    found[k, 1] += 1
+                    _copy_lanes(L, saved, width)
+            if not is_done:
                 for j in range(width):
                     L[Y + j] = state[0, lo + j]
                     L[Z + j] = state[1, lo + j]
@@ -448,11 +537,11 @@ def rebuilt_backward(
 
 
 @_kernel(_CONTRACT)
-def inverse(x: Any, y: Any, z: Any, blocks: Any, starts: Any, stops: Any, first: int, last: int) -> None:
+def inverse(x: Any, y: Any, z: Any, lanes: Any, places: Any, first: int, last: int) -> None:
     """Rows N−1 .. 0 of y and z from the state in the lanes, which then hold the first one."""
     full_width()
     for k in range(first, last):
-        L, lo, hi = blocks[k], starts[k], stops[k]
+        L, lo, hi = _block(lanes, places, k), places[START, k], places[STOP, k]
         width = hi - lo
         for n in range(len(x) - 1, -1, -1):
             _copy(L, Y, y[n, lo:hi], width)
@@ -485,9 +574,14 @@ def _kick(L: Any, j: int, x: Any, y: Any) -> tuple[Any, Any]:
     return s, -(L[H + j] * (s + L[A + j] * y))
 
 
+_EVERY_INTEGER = 2.0**53  # from there on a float64 is an integer anyway
+
+
 @_compiled(_PLAIN)
 def _on_grid(increment: Any, g: Any, per_g: Any) -> Any:
-    return np.rint(np.float64(increment) * per_g) * g
+    exact = np.float64(increment)
+    multiple = exact * per_g
+    return np.rint(multiple) * g if abs(multiple) < _EVERY_INTEGER else exact  # 1/g may be so large that it overflows
 
 
 @_compiled(_PLAIN)
@@ -540,14 +634,14 @@ def _costate_row(L: Any, grad_y: Any, grad_x: Any, width: int, one: Any) -> None
 
 
 @_kernel(_CONTRACT)
-def maxima(x: Any, n0: int, blocks: Any, starts: Any, stops: Any, ends: Any, first: int, last: int) -> None:
+def maxima(x: Any, n0: int, lanes: Any, places: Any, first: int, last: int) -> None:
     """Steps n0+1 .. n0+len(x), which only leave the largest |y_n| and |z_n| in their lanes."""
     full_width()
     for k in range(first, last):
-        L, lo, hi = blocks[k], starts[k], stops[k]
+        L, lo, hi = _block(lanes, places, k), places[START, k], places[STOP, k]
         width = hi - lo
         row = np.empty(width, L.dtype)
-        for n in range(max(min(len(x), ends[k] - n0), 0)):
+        for n in range(max(min(len(x), places[END, k] - n0), 0)):
             _forward_row(L, x[n, lo:hi], row, width)
             for j in range(width):
                 y, z = abs(L[Y + j]), abs(L[Z + j])
@@ -556,15 +650,14 @@ def maxima(x: Any, n0: int, blocks: Any, starts: Any, stops: Any, ends: Any, fir
 
 
 @_kernel(_PLAIN)
-def exact_forward(
-    x: Any, y: Any, z: Any, n0: int, blocks: Any, states: Any, starts: Any, stops: Any, ends: Any, first: int, last: int
-) -> None:
+def exact_forward(x: Any, y: Any, z: Any, n0: int, lanes: Any, states: Any, places: Any, first: int, last: int) -> None:
     """As ``forward``, on the grid: the state is in ``states``, and its largest sizes."""
     full_width()
     for k in range(first, last):
-        L, D, lo, hi = blocks[k], states[k], starts[k], stops[k]
+        L, D = _block(lanes, places, k), _block(states, places, k)
+        lo, hi = places[START, k], places[STOP, k]
         width = hi - lo
-        steps = max(min(len(x), ends[k] - n0), 0)
+        steps = max(min(len(x), places[END, k] - n0), 0)
         for n in range(steps):
             _exact_row(L, D, x[n, lo:hi], y[n0 + n, lo:hi], width)
             if len(z) != 0:
@@ -577,16 +670,17 @@ def exact_forward(
 
 @_kernel(_CONTRACT)
 def exact_backward(
-    x: Any, grad_y: Any, grad_z: Any, grad_x: Any, n0: int, blocks: Any, states: Any, sums: Any,
-    starts: Any, stops: Any, ends: Any, first: int, last: int, one: Any,
+    x: Any, grad_y: Any, grad_z: Any, grad_x: Any, n0: int, lanes: Any, states: Any, sums: Any,
+    places: Any, first: int, last: int, one: Any,
 ) -> None:  # fmt: skip
     """As ``stored_backward``, with the states taken back on the grid."""
     full_width()
     every = 0 if len(grad_y) == 1 else 1
     for k in range(first, last):
-        L, D, T, lo, hi = blocks[k], states[k], sums[k], starts[k], stops[k]
+        L, D, T = _block(lanes, places, k), _block(states, places, k), _block(sums, places, k)
+        lo, hi = places[START, k], places[STOP, k]
         width = hi - lo
-        steps = max(min(len(x), ends[k] - n0), 0)
+        steps = max(min(len(x), places[END, k] - n0), 0)
         for n in range(steps, len(x)):
             grad_x[n, lo:hi] = 0
         for n in range(steps - 1, -1, -1):

@@ -8,12 +8,15 @@ What the modes of ``backward`` keep of a layer beside its input (x, or u, V and 
 
     stored      y, the output                                                        1
     reversible  the state before every 128th step                                    1/64
-    exact       the last state in float64, and two grids for every neuron            nothing that grows with time
+    exact       the last state in float64, and two grids for every neuron            nothing that grows with time;
+                but x instead of u, since it needs the same bits of it twice         1 in a network
 
 Error. ``stored`` and ``reversible`` run (U) with every operation rounded once, some of them fused, and tanh to 2 ulp
 (found: 1.32 ulp over every 7th float32); hence ``recurrence.admitted_error``. ``exact`` computes increments in the same
 way but adds them in float64, on a grid g with 2⁵² g < max |state| ≤ 2⁵³ g: in float32 far smaller errors, in float64
-the same bound. Gradients are computed in the dtype of x; sums over time are moved to float64 every 64 steps.
+the same bound; where a neuron overflows, increments are not rounded to a grid, infinities and NaN are those of the
+other modes, and all its gradients are NaN, those by steps before the overflow too. Gradients are
+computed in the dtype of x; sums over time are moved to float64 every 64 steps (128 in the mode "reversible").
 
 Threads: min(torch.get_num_threads(), columns // 1024), each with blocks of columns of its own, one if there are fewer.
 Their number changes no bit of the recurrence.
@@ -36,6 +39,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
 
 from odernn.recurrence import (
     UNIT_ROUNDOFF,
@@ -63,7 +67,14 @@ CHECKPOINT = 128
 """Steps between two kept states in the mode "reversible"."""
 
 REBUILT_TOLERANCE = {dtype: u**0.5 for dtype, u in UNIT_ROUNDOFF.items()}
-"""Largest admitted distance of a rebuilt state from the kept one, relative to what acts on it: half of the digits."""
+"""Largest admitted error that a rebuilt state shows, see ``kernels._doubt_row``: half of the digits.
+
+Relative to sums of absolute values: a gradient that has lost half of its digits to cancellation may lose the others.
+An ordinary piece shows 1e-6 to 1e-5 in float32, so that half is also far from false alarms.
+"""
+
+_LEAST = {dtype: 4 * u for dtype, u in UNIT_ROUNDOFF.items()}
+"""An error of the rebuilt states that no sum asks to be better than: four roundings of the first step of a piece."""
 
 COLUMNS_A_THREAD = 1024
 """With fewer columns a second thread costs more than it brings."""
@@ -140,6 +151,7 @@ def layer_outputs(
     if mode == "exact":
         x = torch.nn.functional.linear(u, V, b)
         return outputs(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0, lengths=lengths, backward=mode)
+    _refuse_forward_mode(u, V, b)
     like = y0.unsqueeze(0)
     (w, h, alpha), (y0, z0) = _checked(like, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
     y, _, y_last, z_last, _ = _operator(u, V, b, w, h, alpha, y0, z0, checked_ends(lengths, like), mode, False)
@@ -159,6 +171,7 @@ def backward(
     grad_z_last: Tensor | None = None,
 ) -> RecurrenceGradients:
     """The recursion of the costates, as stated in ``torch_loop.backward``, from the states of a forward pass."""
+    _refuse_forward_mode(grad_y, states.y, states.z, states.y0, states.z0)
     (w, h, alpha), (grad_y_last, grad_z_last) = _checked(
         x, w=w, step_size=step_size, alpha=alpha, grad_y_last=grad_y_last, grad_z_last=grad_z_last
     )
@@ -192,7 +205,7 @@ def inverse(
     y, z = x.new_empty(x.shape), x.new_empty(x.shape)
     job = _Job.of(len(x), x.shape[1:], x.dtype, None)
     lanes = job.lanes(*given, y_last, z_last)
-    job.run(kernels.inverse, (_rows(x), _rows(y), _rows(z), lanes, job.starts, job.stops))
+    job.run(kernels.inverse, (_rows(x), _rows(y), _rows(z), lanes, job.places))
     first = (job.unpacked(lanes, kernels.Y, x), job.unpacked(lanes, kernels.Z, x))
     return RecurrenceResult(y, z, *first, name)
 
@@ -201,7 +214,20 @@ def _checked(x: Tensor, **arguments: Any) -> tuple[Coefficients, tuple[Tensor, .
     """As ``recurrence.checked``, and on CPU."""
     if x.device.type not in ("cpu", "meta"):
         raise ValueError(f'x is on {x.device}, but execution="cpu" runs on CPU. Move it, or choose another execution.')
+    _refuse_forward_mode(x, *arguments.values())
     return checked(x, **arguments)
+
+
+def _refuse_forward_mode(*values: Any) -> None:
+    """NotImplementedError if one of them has a tangent, which torch would drop: an operator without reverse-mode inputs
+    goes past the derivatives that are registered for it. Inside of torch.compile nothing is checked."""
+    if torch.compiler.is_compiling():
+        return
+    if any(isinstance(value, Tensor) and unpack_dual(value).tangent is not None for value in values):
+        raise NotImplementedError(
+            'execution="cpu" has no forward-mode derivative: its derivative is one pass backwards in time. '
+            'Use reverse mode, or execution="torch".'
+        )
 
 
 # --- the operators
@@ -272,7 +298,7 @@ def _run_forward(
     flat = kept.numpy().reshape(len(kept), 2, job.columns)
     for n0, n1 in drive.pieces():
         x = drive.x(n0, n1)
-        job.run(kernels.forward, (x, _rows(y), _rows(z), flat, every, n0, lanes, job.starts, job.stops, job.ends))
+        job.run(kernels.forward, (x, _rows(y), _rows(z), flat, every, n0, lanes, job.places))
     return y, z, job.unpacked(lanes, kernels.Y, y0), job.unpacked(lanes, kernels.Z, y0), kept
 
 
@@ -320,30 +346,32 @@ def _run_backward(
     for lane, given in ((kernels.P, grad_y_last), (kernels.Q, grad_z_last)):
         if given is not None:
             job.pack(lanes, lane, given)
-    sums = np.zeros((job.blocks, kernels.SUM_LANES * kernels.PITCH))
+    sums = np.zeros((job.rows, kernels.SUM_LANES * kernels.PITCH))
     found = np.zeros((job.blocks, 3))
     grid = _Grid.restored(kept, job) if mode == "exact" else None
     nothing = y0.new_zeros((1, batch, hidden))
     one = job.one
-    where = (job.starts, job.stops, job.ends)
     flat_y, flat_y0 = _rows(y), _rows(y0.unsqueeze(0))[0]
     for n0, n1 in reversed(list(drive.pieces())):
         x, grad_x = drive.x(n0, n1), pull.rows(n0, n1)
         by_y = _rows(nothing if grad_y is None else grad_y[n0:n1])
         by_z = _rows(y0.new_empty((0, batch, hidden)) if grad_z is None else grad_z[n0:n1])
         if mode == "stored":
-            job.run(kernels.stored_backward, (x, flat_y0, flat_y, by_y, by_z, grad_x, n0, lanes, sums, *where), (one,))
+            job.run(
+                kernels.stored_backward, (x, flat_y0, flat_y, by_y, by_z, grad_x, n0, lanes, sums, job.places), (one,)
+            )
         elif mode == "reversible":
-            tolerance = job.one * REBUILT_TOLERANCE[u.dtype]
+            tolerance = one * REBUILT_TOLERANCE[u.dtype]
+            least = one * (_LEAST[u.dtype] / REBUILT_TOLERANCE[u.dtype])
             flat = kept.numpy().reshape(len(kept), 2, job.columns)
             job.run(
                 kernels.rebuilt_backward,
-                (x, flat, by_y, by_z, grad_x, CHECKPOINT, n0, lanes, sums, *where, tolerance, found),
+                (x, flat, by_y, by_z, grad_x, CHECKPOINT, n0, lanes, sums, job.places, tolerance, least, found),
                 (one,),
             )
         else:
             assert grid is not None
-            job.run(kernels.exact_backward, (x, by_y, by_z, grad_x, n0, lanes, grid.states, sums, *where), (one,))
+            job.run(kernels.exact_backward, (x, by_y, by_z, grad_x, n0, lanes, grid.states, sums, job.places), (one,))
         pull.take(n0, n1)
     if mode == "reversible":
         _warn_of(found, REBUILT_TOLERANCE[u.dtype])
@@ -412,34 +440,39 @@ torch.library.register_autograd(_BACKWARD, _no_second_derivative)
 
 @dataclass(frozen=True)
 class _Job:
-    """The columns of one call in blocks of at most ``kernels.WIDTH``, each within samples of one length."""
+    """The columns of one call in blocks of at most ``kernels.WIDTH``, each within samples of one length.
+
+    places (5, blocks) as stated in ``kernels``. Row k of lanes has the columns k WIDTH .. (k+1) WIDTH − 1:
+    no more rows where there are more lengths, and so blocks.
+    """
 
     shape: tuple[int, int]
     columns: int
-    starts: Array
-    stops: Array
-    ends: Array
+    places: Array
     dtype: torch.dtype
 
     @staticmethod
     def of(steps: int, shape: torch.Size | tuple[int, ...], dtype: torch.dtype, ends: Tensor | None) -> _Job:
         batch, hidden = shape
         columns = batch * hidden
-        if ends is None or columns == 0:
-            starts = np.arange(0, columns, kernels.WIDTH)
-            stops = np.minimum(starts + kernels.WIDTH, columns)
-            return _Job((batch, hidden), columns, starts, stops, np.full(len(starts), steps), dtype)
-        own = ends.numpy()
-        changes = np.flatnonzero(np.diff(own)) + 1
-        bounds = np.concatenate([[0], changes, [batch]]) * hidden
-        pieces = [np.arange(lo, hi, kernels.WIDTH) for lo, hi in pairwise(bounds)]
-        starts = np.concatenate(pieces)
-        stops = np.append(starts[1:], columns)
-        return _Job((batch, hidden), columns, starts, stops, np.ascontiguousarray(own[starts // hidden]), dtype)
+        starts = np.arange(0, columns, kernels.WIDTH)
+        if ends is not None and columns:
+            own = ends.numpy()
+            starts = np.union1d(starts, (np.flatnonzero(np.diff(own)) + 1) * hidden)
+            last = own[starts // hidden]
+        else:
+            last = np.full(len(starts), steps)
+        stops = np.append(starts[1:], columns) if len(starts) else starts
+        places = np.stack([starts, stops, last, starts // kernels.WIDTH, starts % kernels.WIDTH])
+        return _Job((batch, hidden), columns, np.ascontiguousarray(places, dtype=np.int64), dtype)
 
     @property
     def blocks(self) -> int:
-        return len(self.starts)
+        return int(self.places.shape[1])
+
+    @property
+    def rows(self) -> int:
+        return -(-self.columns // kernels.WIDTH)
 
     @property
     def one(self) -> Any:
@@ -447,7 +480,7 @@ class _Job:
         return np.float32(1) if self.dtype == torch.float32 else np.float64(1)
 
     def lanes(self, w: Tensor, h: Tensor, alpha: Tensor, y: Tensor, z: Tensor) -> Array:
-        found = np.zeros((self.blocks, kernels.LANES * kernels.PITCH), self.one.dtype)
+        found = np.zeros((self.rows, kernels.LANES * kernels.PITCH), self.one.dtype)
         given = ((kernels.W, w), (kernels.H, h), (kernels.A, alpha), (kernels.Y, y), (kernels.Z, z))
         for lane, value in given:
             self.pack(found, lane, value)
@@ -455,16 +488,16 @@ class _Job:
 
     def pack(self, lanes: Array, lane: int, value: Tensor) -> None:
         flat = value.detach().expand(self.shape).contiguous().numpy().reshape(self.columns)
-        kernels.pack(lanes, lane, flat, self.starts, self.stops)
+        kernels.pack(lanes, lane, flat, self.places)
 
     def unpacked(self, lanes: Array, lane: int, like: Tensor) -> Tensor:
         found = torch.empty(self.shape, dtype=like.dtype)
-        kernels.unpack(lanes, lane, found.numpy().reshape(self.columns), self.starts, self.stops)
+        kernels.unpack(lanes, lane, found.numpy().reshape(self.columns), self.places)
         return found
 
     def unpacked_sums(self, sums: Array, lane: int) -> Array:
         found = np.empty(self.columns)
-        kernels.unpack(sums, lane, found, self.starts, self.stops)
+        kernels.unpack(sums, lane, found, self.places)
         return found.reshape(self.shape)
 
     def run(self, kernel: Callable[..., None], arguments: tuple[Any, ...], tail: tuple[Any, ...] = ()) -> None:
@@ -514,7 +547,7 @@ class _Drive:
 
     def seen(self, n0: int, n1: int) -> Tensor:
         """Rows of u, (time · batch, below)."""
-        return self.u[n0:n1].reshape(-1, self.u.shape[2])
+        return self.u[n0:n1].reshape((n1 - n0) * self.u.shape[1], self.u.shape[2])
 
     def x(self, n0: int, n1: int) -> Array:
         """Rows n0..n1 of x, (time, columns); valid until the next call."""
@@ -556,7 +589,7 @@ class _Pull:
         rows = self.buffer[: len(seen)]
         self.by_V.addmm_(rows.t(), seen)
         if self.needs_u:
-            torch.mm(rows, self.drive.V, out=self.by_u[n0:n1].view(len(seen), -1))
+            torch.mm(rows, self.drive.V, out=self.by_u[n0:n1].view(seen.shape))
 
 
 class _Grid:
@@ -564,19 +597,22 @@ class _Grid:
 
     def __init__(self, job: _Job) -> None:
         self.job = job
-        self.states = np.zeros((job.blocks, kernels.EXACT_LANES * kernels.PITCH))
+        self.states = np.zeros((job.rows, kernels.EXACT_LANES * kernels.PITCH))
 
     @staticmethod
     def of(drive: _Drive, job: _Job, lanes: Array, y0: Tensor, z0: Tensor) -> _Grid:
-        """Grids that the trajectory needs, by running it once: 2⁵³ g ≥ (1 + 2⁻¹⁰) max |y_n|, and so for z."""
+        """Grids that the trajectory needs, by running it once: 2⁵³ g ≥ (1 + 2⁻¹⁰) max |y_n|, and so for z.
+
+        Where it overflows, none: states beyond 2⁵³ times the finest grid are not rounded, and not stepped back to.
+        """
         trial = lanes.copy()
         job.pack(trial, kernels.MAX_Y, y0.abs())
         job.pack(trial, kernels.MAX_Z, z0.abs())
         for n0, n1 in drive.pieces():
-            job.run(kernels.maxima, (drive.x(n0, n1), n0, trial, job.starts, job.stops, job.ends))
+            job.run(kernels.maxima, (drive.x(n0, n1), n0, trial, job.places))
         grid = _Grid(job)
         for source, lane in ((kernels.MAX_Y, kernels.GRID_Y), (kernels.MAX_Z, kernels.GRID_Z)):
-            grid._choose(lane, _grid_for(job.unpacked_sums(trial, source) * (1 + 2.0**-10)))
+            grid._choose(lane, _grid_for(job.unpacked_sums(trial, source), 1 + 2.0**-10))
         return grid
 
     @staticmethod
@@ -598,7 +634,7 @@ class _Grid:
 
     def _pack(self, lane: int, values: Array) -> None:
         flat = np.ascontiguousarray(values).reshape(self.job.columns)
-        kernels.pack(self.states, lane, flat, self.job.starts, self.job.stops)
+        kernels.pack(self.states, lane, flat, self.job.places)
 
     def _choose(self, lane: int, g: Array) -> None:
         self._pack(lane, g)
@@ -607,7 +643,8 @@ class _Grid:
     def start(self, state: Array, lane: int) -> Array:
         """y0 or z0 rounded to the grid in ``lane``."""
         g = self._lane(lane)
-        rounded: Array = np.rint(state / g) * g
+        is_on_range = np.abs(state) / 2.0**53 <= g
+        rounded: Array = np.where(is_on_range, np.rint(np.where(is_on_range, state, 0.0) / g) * g, state)
         return rounded
 
     def run(self, drive: _Drive, lanes: Array, y: Array, z: Array) -> None:
@@ -621,15 +658,14 @@ class _Grid:
                 self._pack(lane, rounded)
                 self._pack(top, np.abs(rounded))
             for n0, n1 in drive.pieces():
-                where = (job.starts, job.stops, job.ends)
-                job.run(kernels.exact_forward, (drive.x(n0, n1), y, z, n0, lanes, self.states, *where))
+                job.run(kernels.exact_forward, (drive.x(n0, n1), y, z, n0, lanes, self.states, job.places))
             has_left = False
             for g, top in zip(_GRIDS, tops, strict=True):
                 largest, used = self._lane(top), self._lane(g)
-                leaves = (largest > 2.0**53 * used) & np.isfinite(largest) & (used < _grid_for(np.inf))
+                leaves = (largest / 2.0**53 > used) & np.isfinite(largest)
                 if leaves.any():
                     has_left = True
-                    self._choose(g, np.where(leaves, 2 * _grid_for(largest), used))
+                    self._choose(g, np.where(leaves, _grid_for(largest, 2.0), used))
             if not has_left:
                 return
 
@@ -649,9 +685,16 @@ _EXACT = (kernels.EXACT_Y, kernels.EXACT_Z)
 _GRIDS = (kernels.GRID_Y, kernels.GRID_Z)
 
 
-def _grid_for(largest: Any) -> Any:
-    """The smallest power of two g with 2⁵³ g ≥ largest among those whose multiples and inverse are ordinary numbers."""
-    return np.exp2(np.clip(np.frexp(np.minimum(largest, 1e300))[1] - 53.0, -900.0, 900.0))
+def _grid_for(largest: Array, factor: float) -> Array:
+    """The smallest power of two g with 2⁵³ g ≥ factor · largest, at least _FINEST; _FINEST if it is infinite."""
+    is_finite = np.isfinite(largest)
+    bounded = np.where(is_finite, largest, 0.0) * 2.0**-53 * factor
+    found: Array = np.where(is_finite, np.maximum(np.exp2(np.frexp(bounded)[1]), _FINEST), _FINEST)
+    return found
+
+
+_FINEST = 2.0**-900
+"""Its multiples and its inverse are ordinary numbers, as are those of the grid of the largest float64, 2⁹⁷²."""
 
 
 def _sum_to(values: Array, shape: tuple[int, ...], like: Tensor) -> Tensor:
@@ -672,8 +715,9 @@ def _warn_of(found: Array, tolerance: float) -> None:
     if again:
         warnings.warn(
             f'backward="reversible": in {again} of {pieces} pieces of {CHECKPOINT} steps the rebuilt states were off '
-            f"by up to {found[:, 2].max():.1e} (tolerance {tolerance:.1e}); these were computed again from their "
-            'checkpoints. The gradient is right but took longer; backward="stored" does not rebuild.',
+            f"by up to {found[:, 2].max():.1e} of themselves or of a gradient (tolerance {tolerance:.1e}); these were "
+            'computed again from their checkpoints. The gradient is right but took longer; backward="stored" does not '
+            "rebuild.",
             ReconstructionWarning,
             stacklevel=2,
         )
