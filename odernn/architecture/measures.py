@@ -1,0 +1,493 @@
+"""The complexity measures of an RNN graph as exact fractions, each with the evidence for both directions.
+
+With l the number of edges and Σσ the σ-sum of a walk, after Zhang et al. 2016, Theorems 3.2, 3.4 and 3.6:
+
+    recurrent depth               d_r = max l/Σσ over cycles              = max_i limsup D_i(n)/n
+    recurrent skip coefficient    s = 1/j, j = min l/Σσ over cycles       = min_i liminf d_i(n)/n
+    feedforward depth             d_f = max l − d_r Σσ over walks V_in → V_out = sup_{i,n} D*_i(n) − n d_r
+
+D_i(n) and d_i(n) are the lengths of the longest and the shortest path of the unfolding from time i to time i + n,
+D*_i(n) that of the longest from an input to an output. All this needs condition (U): every cycle has σ-sum > 0; where
+it fails the certificate says so, has the closed walk, and no value.
+
+Evidence: a walk that attains the value, and an integer potential h on the nodes that no walk can beat. For d_r = p/q
+it satisfies h(u) ≥ h(v) + q − pσ on every edge, so that q l ≤ p Σσ on every closed walk; for j = p/q,
+h(u) ≥ h(v) − q + pσ; for d_f the first inequality on the nodes that lead to an output, with h ≥ 0 at the outputs and
+h ≤ q d_f at the inputs. The potential of d_r proves (U) as well: Σσ ≥ l/d_r > 0 on every closed walk.
+:meth:`Evidence.confirms` checks all of it in Python's integers, without the algorithm that found it, and no value
+leaves this module unconfirmed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, Literal, final
+
+from odernn.architecture.graph import GraphError, RNNGraph, Walk
+from odernn.architecture.potentials import (
+    STOP,
+    Arcs,
+    Potential,
+    components,
+    followed,
+    largest_ratio,
+    longest,
+    positive_cycle,
+    towards,
+)
+from odernn.certificate import Certificate
+
+Kind = Literal["longest", "shortest"]
+
+_RESIDUES: Final = 10**6
+_STATES: Final = 2 * 10**6
+"""How many residues the limits are decided for, and how many states are searched for a walk that shows a failure."""
+
+
+@final
+@dataclass(frozen=True)
+class Evidence:
+    """value of ``measure``; the walk that attains it; h by node, None where no walk leads on to an output."""
+
+    measure: Literal["d_r", "j", "d_f"]
+    value: Fraction
+    walk: Walk
+    potential: tuple[int | None, ...] = field(repr=False)
+    rate: Fraction
+    """d_r where the measure is d_f, else the value itself."""
+
+    def confirms(self, graph: RNNGraph) -> bool:
+        """Whether walk and potential prove the value; plain integers, one pass over the edges."""
+        edges, (p, q) = self.walk.edges, self.rate.as_integer_ratio()
+        known = set(graph.edges)
+        joined = all(one.head == other.tail for one, other in itertools.pairwise(edges))
+        if not joined or not known.issuperset(edges) or len(self.potential) != len(graph.nodes):
+            return False
+        if self.measure == "d_f":
+            ends = self.walk.start in graph.inputs and self.walk.end in graph.outputs
+            if not ends or self.walk.length - self.rate * self.walk.sigma != self.value:
+                return False
+        elif not self.walk.is_closed or Fraction(self.walk.length, self.walk.sigma) != self.value:
+            return False
+        sign = -1 if self.measure == "j" else 1
+        h = dict(zip(graph.nodes, self.potential, strict=True))
+        for tail, head, sigma in graph.edges:
+            here, there = h[tail], h[head]
+            if there is None:
+                continue
+            if here is None or here < there + sign * (q - p * sigma):
+                return False
+        if self.measure == "d_f":
+            outputs = [h[node] for node in graph.outputs]
+            inputs = [h[node] for node in graph.inputs]
+            return all(v is not None and v >= 0 for v in outputs) and all(
+                v is None or v <= q * self.value for v in inputs
+            )
+        return None not in self.potential
+
+
+def _not_unidirectional(what: str, graph: RNNGraph) -> Certificate | None:
+    condition = graph.is_unidirectional()
+    return None if condition else Certificate(what, False, True, condition.witness, condition.because)
+
+
+def _confirmed(evidence: Evidence, graph: RNNGraph) -> Evidence:
+    if not evidence.confirms(graph):
+        raise ArithmeticError(f"{graph}: the evidence for {evidence.measure} = {evidence.value} does not hold.")
+    return evidence
+
+
+def _extreme(graph: RNNGraph, what: str, measure: Literal["d_r", "j"]) -> Certificate:
+    failed = _not_unidirectional(what, graph)
+    if failed is not None:
+        return failed
+    sign = 1 if measure == "d_r" else -1
+    found = largest_ratio(graph.arcs, sign)
+    assert found is not None  # condition (2)
+    value = sign * found.value
+    walk = graph.walk(found.cycle)
+    evidence = _confirmed(Evidence(measure, value, walk, tuple(found.potential.value.tolist()), value), graph)
+    because = f"{measure} = {value}: the cycle {walk} has l = {walk.length}, Σσ = {walk.sigma}"
+    return Certificate(what, True, True, evidence, because, value=value)
+
+
+def recurrent_depth(graph: RNNGraph) -> Certificate:
+    """d_r, the largest l/Σσ of a cycle; the witness is Evidence."""
+    return _extreme(graph, "recurrent depth d_r", "d_r")
+
+
+def smallest_rate(graph: RNNGraph) -> Certificate:
+    """j, the smallest l/Σσ of a cycle; the witness is Evidence."""
+    return _extreme(graph, "smallest rate j", "j")
+
+
+def skip_coefficient(graph: RNNGraph) -> Certificate:
+    """s = 1/j; the witness is the Evidence for j."""
+    j = smallest_rate(graph)
+    what = "recurrent skip coefficient s"
+    if not j:
+        return Certificate(what, False, True, j.witness, j.because)
+    return Certificate(what, True, True, j.witness, f"s = {1 / j.value}, {j.because}", value=1 / j.value)
+
+
+def feedforward_depth(graph: RNNGraph) -> Certificate:
+    """d_f, the largest l − d_r Σσ of a walk from an input to an output; without one there is no value."""
+    what = "feedforward depth d_f"
+    depth = recurrent_depth(graph)
+    if not depth:
+        return Certificate(what, False, True, depth.witness, depth.because)
+    rate: Fraction = depth.value
+    choice = towards(graph.arcs, [graph.index[node] for node in graph.outputs])
+    leads = choice >= STOP
+    inputs = [graph.index[node] for node in graph.inputs if leads[graph.index[node]]]
+    if not inputs:
+        because = "no walk leads from an input to an output"
+        return Certificate(what, False, True, None, because)
+    import numpy as np
+
+    kept = np.flatnonzero(leads[graph.arcs.head])
+    arcs = graph.arcs.part(kept)
+    renumbered = np.full(len(graph.edges), STOP, dtype=np.int64)
+    renumbered[kept] = np.arange(len(kept))
+    weight = arcs.combination(rate.denominator, -rate.numerator)
+    moves = choice >= 0
+    start = np.full(arcs.count, STOP, dtype=np.int64)
+    start[moves] = renumbered[choice[moves]]
+    stop = choice == STOP
+    found = longest(arcs, weight, stop=stop, choice=start)
+    assert isinstance(found, Potential)  # no cycle has a larger ratio than d_r
+    best = max(inputs, key=lambda node: int(found.value[node]))
+    value = Fraction(int(found.value[best]), rate.denominator)
+    edges = (graph.edges[kept[e]] for e in followed(arcs, found.choice, best))
+    walk = Walk.along(edges, start=tuple(graph.nodes)[best])
+    potential = tuple(h if known else None for h, known in zip(found.value.tolist(), leads.tolist(), strict=True))
+    evidence = _confirmed(Evidence("d_f", value, walk, potential, rate), graph)
+    because = f"d_f = {value}: the path {walk} has l = {walk.length}, Σσ = {walk.sigma}, and d_r = {rate}"
+    return Certificate(what, True, True, evidence, because, value=value)
+
+
+@final
+@dataclass(frozen=True)
+class Measures:
+    """The three measures of a graph as certificates, and as values: None where one does not exist."""
+
+    graph: RNNGraph
+    recurrent_depth: Certificate
+    feedforward_depth: Certificate
+    skip_coefficient: Certificate
+
+    @property
+    def d_r(self) -> Fraction | None:
+        value: Fraction | None = self.recurrent_depth.value
+        return value
+
+    @property
+    def d_f(self) -> Fraction | None:
+        value: Fraction | None = self.feedforward_depth.value
+        return value
+
+    @property
+    def s(self) -> Fraction | None:
+        value: Fraction | None = self.skip_coefficient.value
+        return value
+
+    def __str__(self) -> str:
+        values = {"d_r": self.d_r, "d_f": self.d_f, "s": self.s}
+        return ", ".join(f"{name} = {'–' if value is None else value}" for name, value in values.items())
+
+
+def measures_of(graph: RNNGraph) -> Measures:
+    """d_r, d_f and s with their evidence."""
+    return Measures(graph, recurrent_depth(graph), feedforward_depth(graph), skip_coefficient(graph))
+
+
+# Paths of the unfolding, for every length of time.
+
+
+def longest_paths(graph: RNNGraph, start: int, steps: int, *, between: bool = False) -> dict[int, int]:
+    """D_i(n) for i = start and every n ≤ steps for which it is defined (n < 0 too, with negative σ), n ascending.
+
+    ``between=True`` gives D*_i(n): from an input to an output only. Raises GraphError unless (U) holds.
+    """
+    return _paths(graph, start, steps, between, 1)
+
+
+def shortest_paths(graph: RNNGraph, start: int, steps: int, *, between: bool = False) -> dict[int, int]:
+    """d_i(n) in the same way."""
+    return _paths(graph, start, steps, between, -1)
+
+
+def _paths(graph: RNNGraph, start: int, steps: int, between: bool, sign: int) -> dict[int, int]:
+    """Dynamic programming over time.
+
+    A negative σ would have a path come back from later times; measured from lowest(v), the least σ-sum of a walk that
+    ends at v, every edge has a duration σ + lowest(u) − lowest(v) ≥ 0, and those of duration 0 form no cycle.
+    """
+    condition = graph.is_unidirectional()
+    if not condition:
+        raise GraphError(f"{graph}: {condition.because} Paths are not bounded then.", "U", condition.witness)
+    nodes = tuple(graph.nodes)
+    lowest = _lowest(graph)
+    into: list[list[tuple[int, int]]] = [[] for _ in nodes]
+    still: list[tuple[int, int]] = []
+    for tail, head, sigma in graph.edges:
+        u, v = graph.index[tail], graph.index[head]
+        duration = sigma + lowest[u] - lowest[v]
+        into[v].append((u, duration))
+        if duration == 0:
+            still.append((u, v))
+    order = _topological(len(nodes), still)
+    first, last = (set(r) if between else set(nodes) for r in (graph.inputs, graph.outputs))
+    starts: dict[int, list[int]] = {-low: [] for low in lowest}
+    for v, node in enumerate(nodes):
+        if node in first and (graph.nodes[node] - start) % graph.period == 0:
+            starts[-lowest[v]].append(v)
+    horizon = steps - min(lowest)
+    best: list[list[int | None]] = [[None] * (horizon + 1) for _ in nodes]
+    found: dict[int, int] = {}
+    for t in range(horizon + 1):
+        begin = starts.get(t, [])
+        for v in order:
+            lengths = [0] if v in begin else []
+            for u, duration in into[v]:
+                if duration <= t and (before := best[u][t - duration]) is not None:
+                    lengths.append(before + sign)
+            if not lengths:
+                continue
+            best[v][t] = length = max(lengths)
+            n = t + lowest[v]
+            if n <= steps and nodes[v] in last:
+                found[n] = max(length, found.get(n, length))
+    return {n: sign * found[n] for n in sorted(found)}
+
+
+def _lowest(graph: RNNGraph) -> list[int]:
+    """The least σ-sum of a walk that ends at the node; at most 0, that of the empty walk."""
+    arcs = graph.arcs
+    backward = Arcs.of(arcs.count, arcs.head.tolist(), arcs.tail.tolist(), arcs.sigma.tolist())
+    found = positive_cycle(backward, backward.combination(0, -1))
+    assert isinstance(found, Potential)  # (U)
+    return [-int(value) for value in found.value.tolist()]
+
+
+def _topological(count: int, edges: list[tuple[int, int]]) -> list[int]:
+    """The nodes, each after those with an edge to it."""
+    import numpy as np
+
+    arcs = Arcs.of(count, [u for u, _ in edges], [v for _, v in edges], [0] * len(edges))
+    found = positive_cycle(arcs, np.ones(len(edges), dtype=np.int64))
+    assert isinstance(found, Potential)
+    order: list[int] = np.argsort(-found.value, kind="stable").tolist()
+    return order
+
+
+# The limits of D_i(n)/n and d_i(n)/n.
+
+
+@final
+@dataclass(frozen=True)
+class Growth:
+    """How paths from time i grow: for all large n ≡ r modulo ``modulus``, the length is n·rate + O(1).
+
+    ``residues`` has the r of each rate; for the r of none, there are no paths at all (for large n).
+    """
+
+    start: int
+    modulus: int
+    residues: Mapping[Fraction, tuple[int, ...]]
+
+    @property
+    def limit(self) -> Fraction | None:
+        """The limit over the n for which there are paths; None if there is none, or none of unbounded n."""
+        return next(iter(self.residues)) if len(self.residues) == 1 else None
+
+
+@final
+@dataclass(frozen=True)
+class SlowClass:
+    """Against a limit: from time i, for all large n ≡ residue modulo ``modulus``, the rate is this one.
+
+    ``walk`` is one of those paths for one n; it meets a cycle, so that there is one for every large n of the class, and
+    none of them meets a cycle of the extreme ratio. None if it was too long to search for.
+    """
+
+    start: int
+    modulus: int
+    residue: int
+    rate: Fraction
+    walk: Walk | None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A strongly connected component: its nodes with their σ-distance modulo ``step``, the gcd of its cycle sums."""
+
+    nodes: tuple[int, ...]
+    distance: tuple[int, ...]
+    step: int
+    rate: Fraction | None
+
+
+def growth_limit(graph: RNNGraph, kind: Kind = "longest") -> Certificate:
+    """Whether lim D_i(n)/n = d_r (``"longest"``) or lim d_i(n)/n = j (``"shortest"``) for every i, over defined n.
+
+    It holds iff for every i and all large n with a path from time i to time i + n, some such path meets a component
+    with a cycle of the extreme ratio. Both sets of n are periodic in the end, with the least common multiple over the
+    components of the gcd of their cycle sums; they are compared by reachability modulo that period.
+
+    ``value`` is a tuple of Growth, one for each i in 0 … m − 1: the rate of every class of n, also where there is no
+    limit. The witness is an SlowClass if the answer is no. Where the period exceeds a million the answer is undecided.
+    """
+    what = "lim D_i(n)/n = d_r for every i" if kind == "longest" else "lim d_i(n)/n = j for every i"
+    failed = _not_unidirectional(what, graph)
+    if failed is not None:
+        return failed
+    parts = _parts(graph, 1 if kind == "longest" else -1)
+    modulus = math.lcm(*(part.step for part in parts if part.rate is not None))
+    if modulus > _RESIDUES:
+        because = f"the sets of n have the period {modulus}; they are compared up to {_RESIDUES}"
+        return Certificate(what, None, True, None, because, margin=modulus)
+    rates = sorted({part.rate for part in parts if part.rate is not None}, reverse=kind == "longest")
+    growths = tuple(_growth(graph, parts, rates, modulus, start) for start in range(graph.period))
+    for growth in growths:
+        for rate, residues in growth.residues.items():
+            if rate != rates[0]:
+                walk = _avoiding(graph, parts, rates[0], modulus, growth.start, residues[0])
+                witness = SlowClass(growth.start, modulus, residues[0], rate, walk)
+                because = (
+                    f"from time {growth.start}, for n ≡ {residues[0]} modulo {modulus}, no path meets a cycle of ratio "
+                    f"{rates[0]}; the rate there is {rate}" + ("" if walk is None else f", as along {walk}")
+                )
+                return Certificate(what, False, True, witness, because, value=growths)
+    empty = [growth.start for growth in growths if not growth.residues]
+    because = f"every path to a large n meets, or may be replaced by one that meets, a cycle of ratio {rates[0]}"
+    because += f"; times {empty} have paths to finitely many n only" if empty else ""
+    return Certificate(what, True, True, growths, because, value=growths)
+
+
+def _parts(graph: RNNGraph, sign: int) -> list[_Part]:
+    """The components, each before those it can reach."""
+    arcs = graph.arcs
+    leaving: list[list[tuple[int, int]]] = [[] for _ in graph.nodes]
+    for u, v, sigma in zip(arcs.tail.tolist(), arcs.head.tolist(), arcs.sigma.tolist(), strict=True):
+        leaving[u].append((v, sigma))
+    parts = []
+    for nodes in reversed(components(arcs)):
+        place = {node: k for k, node in enumerate(nodes)}
+        inside = [(k, place[v], sigma) for k, u in enumerate(nodes) for v, sigma in leaving[u] if v in place]
+        distance = {0: 0}
+        queue = deque([0])
+        around: list[list[tuple[int, int]]] = [[] for _ in nodes]
+        for u, v, sigma in inside:
+            around[u].append((v, sigma))
+        while queue:
+            u = queue.popleft()
+            for v, sigma in around[u]:
+                if v not in distance:
+                    distance[v] = distance[u] + sigma
+                    queue.append(v)
+        step = math.gcd(*(distance[u] + sigma - distance[v] for u, v, sigma in inside))
+        rate = None
+        if inside:
+            found = largest_ratio(Arcs.of(len(nodes), *(list(column) for column in zip(*inside, strict=True))), sign)
+            assert found is not None
+            rate = sign * found.value
+        parts.append(_Part(tuple(nodes), tuple(distance[k] for k in range(len(nodes))), step, rate))
+    return parts
+
+
+def _growth(graph: RNNGraph, parts: list[_Part], rates: list[Fraction], modulus: int, start: int) -> Growth:
+    """Sets of residues are bits of integers, turned by σ. sets[v][k]: walks to v whose best component is rates[k]."""
+    everything = (1 << modulus) - 1
+
+    def turned(bits: int, by: int) -> int:
+        by %= modulus
+        return ((bits << by) | (bits >> (modulus - by))) & everything
+
+    leaving: list[list[tuple[int, int]]] = [[] for _ in graph.nodes]
+    for tail, head, sigma in graph.edges:
+        leaving[graph.index[tail]].append((graph.index[head], sigma))
+    none = len(rates)
+    sets: list[dict[int, int]] = [
+        {none: 1} if (time - start) % graph.period == 0 else {} for time in graph.nodes.values()
+    ]
+    reached = dict.fromkeys(range(none + 1), 0)
+    level = {rate: k for k, rate in enumerate(rates)}
+    for part in parts:
+        if part.rate is not None:
+            here: dict[int, int] = {}
+            for v, distance in zip(part.nodes, part.distance, strict=True):
+                for k, bits in sets[v].items():
+                    k = min(k, level[part.rate])
+                    here[k] = here.get(k, 0) | turned(bits, -distance)
+            here = {k: _closed(bits, part.step, modulus, everything) for k, bits in here.items()}
+            for v, distance in zip(part.nodes, part.distance, strict=True):
+                sets[v] = {k: turned(bits, distance) for k, bits in here.items()}
+        members = set(part.nodes)
+        for v in part.nodes:
+            for k, bits in sets[v].items():
+                reached[k] |= bits
+            for other, sigma in leaving[v]:
+                if other not in members:
+                    for k, bits in sets[v].items():
+                        sets[other][k] = sets[other].get(k, 0) | turned(bits, sigma)
+            sets[v] = {}
+    residues: dict[Fraction, tuple[int, ...]] = {}
+    taken = 0
+    for k, rate in enumerate(rates):
+        fresh = reached[k] & ~taken
+        taken |= fresh
+        if fresh:
+            residues[rate] = tuple(r for r in range(modulus) if fresh >> r & 1)
+    return Growth(start, modulus, residues)
+
+
+def _closed(bits: int, step: int, modulus: int, everything: int) -> int:
+    """All residues that differ from one of the set by a multiple of step, which divides the modulus."""
+    folded = 0
+    for k in range(0, modulus, step):
+        folded |= bits >> k
+    folded &= (1 << step) - 1
+    return folded * (everything // ((1 << step) - 1))
+
+
+def _avoiding(
+    graph: RNNGraph, parts: list[_Part], extreme: Fraction, modulus: int, start: int, residue: int
+) -> Walk | None:
+    """A shortest walk from time i with this σ-sum modulo the period that meets cycles, but no critical component."""
+    if 2 * modulus * len(graph.nodes) > _STATES:
+        return None
+    cyclic = {v for part in parts if part.rate is not None for v in part.nodes}
+    critical = {v for part in parts if part.rate == extreme for v in part.nodes}
+    leaving: list[list[int]] = [[] for _ in graph.nodes]
+    for number, edge in enumerate(graph.edges):
+        if graph.index[edge.head] not in critical:
+            leaving[graph.index[edge.tail]].append(number)
+    State = tuple[int, int, bool]
+    came: dict[State, tuple[State, int] | None] = {}
+    for v, time in enumerate(graph.nodes.values()):
+        if (time - start) % graph.period == 0 and v not in critical:
+            came[(v, 0, v in cyclic)] = None
+    queue = deque(came)
+    while queue:
+        state = queue.popleft()
+        v, r, met = state
+        if met and r == residue:
+            edges = []
+            while (step := came[state]) is not None:
+                state, number = step
+                edges.append(graph.edges[number])
+            return Walk.along(reversed(edges), start=tuple(graph.nodes)[state[0]])
+        for number in leaving[v]:
+            edge = graph.edges[number]
+            u = graph.index[edge.head]
+            following = (u, (r + edge.sigma) % modulus, met or u in cyclic)
+            if following not in came:
+                came[following] = (state, number)
+                queue.append(following)
+    return None
