@@ -56,10 +56,18 @@ def section(name: str, result: dict[str, Any]) -> Iterator[str]:
         common = ", ".join(f"{key} = {value}" for key, value in result["common"].items())
         yield f"From {common}, one of them at a time.\n"
         yield _table(rows, ("grows", "", "sizes", f"median {result['unit']}", "slope")) + "\n"
-    for line in result.get("notes", ()):
-        yield f"{line}\n"
+    if "ways" in result:
+        ends = {way: found["runs"][-1] for way, found in result["ways"].items()}
+        rows = [
+            (way, f"{end['peak_bytes'] / 2**20:.4g}", f"{end['rss_bytes'] / 2**20:.4g}", f"{end['cpu_seconds']:.3g}")
+            for way, end in ends.items()
+        ]
+        shape = ", ".join(f"{key} {value}" for key, value in result["shape"].items())
+        yield f"N = {next(iter(ends.values()))['steps']}, {shape}; peaks in MiB, CPU seconds.\n"
+        yield _table(rows, ("", "counted peak", "resident growth", "CPU s")) + "\n"
     if errors := result.get("checked_errors"):
-        yield "Errors checked: " + "; ".join(f"{case} {value:.2g}" for case, value in errors.items()) + ".\n"
+        flat = {case: max(value.values()) if isinstance(value, dict) else value for case, value in errors.items()}
+        yield "Errors checked: " + "; ".join(f"{case} {value:.2g}" for case, value in flat.items()) + ".\n"
     yield _machine(result.get("machine", {}))
 
 
@@ -78,7 +86,7 @@ def _machine(machine: dict[str, Any]) -> str:
 
 
 def has_tables(result: dict[str, Any]) -> bool:
-    return "cases" in result or "series" in result
+    return any(key in result for key in ("cases", "series", "ways"))
 
 
 def page(found: dict[str, dict[str, Any]]) -> str:
@@ -100,7 +108,7 @@ def draw(result: dict[str, Any]) -> None:
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    plt.rcParams["svg.hashsalt"] = "odernn"  # the same file for the same numbers
+    plt.rcParams |= {"svg.hashsalt": "odernn", "svg.fonttype": "none"}  # the same small file for the same numbers
     variables = list(result["common"])
     figure, axes = plt.subplots(1, len(variables), figsize=(9, 3), sharey=True, layout="constrained")
     for ax, variable in zip(axes, variables, strict=True):
