@@ -358,7 +358,9 @@ def _run_backward(
         by_z = _rows(y0.new_empty((0, batch, hidden)) if grad_z is None else grad_z[n0:n1])
         if mode == "stored":
             job.run(
-                kernels.stored_backward, (x, flat_y0, flat_y, by_y, by_z, grad_x, n0, lanes, sums, job.places), (one,)
+                kernels.stored_backward,
+                (x, flat_y0, flat_y, by_y, by_z, grad_x, n0, lanes, sums, job.places),
+                (one, one * UNIT_ROUNDOFF[u.dtype]),
             )
         elif mode == "reversible":
             tolerance = one * REBUILT_TOLERANCE[u.dtype]
