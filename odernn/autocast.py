@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 def is_autocasting(like: Tensor) -> bool:
@@ -18,3 +23,14 @@ def is_autocasting(like: Tensor) -> bool:
 def without_autocast(like: Tensor) -> AbstractContextManager[Any]:
     """A context in which autocast is off for the device of ``like``."""
     return torch.autocast(like.device.type, enabled=False) if is_autocasting(like) else nullcontext()
+
+
+def in_full_digits(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """The operator without autocast, which would otherwise reach its products: also in a derivative taken inside."""
+
+    @wraps(function)
+    def run(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        with without_autocast(next(each for each in given if isinstance(each, Tensor))):
+            return function(*given, **named)
+
+    return run

@@ -93,6 +93,27 @@ class RecurrenceOutputs:
     backward: Backward
 
 
+def outputs_of(result: RecurrenceResult, ends: Tensor | None) -> RecurrenceOutputs:
+    """What ``outputs`` returns, from all rows of y and z: each sample's state after its own ``ends`` (batch,) steps."""
+    if ends is None:
+        lasts = [result.y_last.clone(), result.z_last.clone()]
+        return RecurrenceOutputs(result.y, lasts[0], lasts[1], result.execution, "stored")
+    rows, samples = ends - 1, torch.arange(len(ends), device=ends.device)
+    lasts = []
+    for before, states in ((result.y0, result.y), (result.z0, result.z)):
+        picked = states[rows.clamp(min=0), samples] if len(states) else before
+        lasts.append(torch.where((ends == 0).unsqueeze(1), before, picked))
+    return RecurrenceOutputs(until_ends(result.y, ends), lasts[0], lasts[1], result.execution, "stored")
+
+
+def until_ends(x: Tensor, ends: Tensor | None) -> Tensor:
+    """x with zeros beyond each sample's end, whatever stands there."""
+    if ends is None:
+        return x
+    inside = (torch.arange(len(x), device=x.device).unsqueeze(1) < ends).unsqueeze(2)
+    return torch.where(inside, x, x.new_zeros(()))
+
+
 @dataclass(frozen=True)
 class RecurrenceGradients:
     """Derivatives of a scalar E by every argument of the recurrence, each in its argument's shape."""

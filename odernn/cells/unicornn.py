@@ -301,9 +301,7 @@ class UnICORNN(RecurrentNetwork):
         y0, z0 = (block[index] for block in found.state)
         if runner.name == "cpu" and layer.Lambda is None and not is_autocasting(layer.w):
             below = levels[self.sources(index // self.directions + 1)[0]]
-            fused: Any = (
-                runner  # makes the drive itself, piece by piece; the protocol has only what all executions have
-            )
+            fused: Any = runner  # makes the drive itself, piece by piece: more than the protocol asks of all
             run: RecurrenceOutputs = fused.layer_outputs(
                 found.reversed(below) if is_reverse else below,
                 layer.V,
@@ -318,9 +316,7 @@ class UnICORNN(RecurrentNetwork):
         x = self._drive(index, levels)
         if is_reverse:
             x = found.reversed(x)
-        return runner.outputs(
-            x, **self.coefficients(index), y0=y0, z0=z0, lengths=found.lengths, backward=backward
-        )  # fmt: skip
+        return runner.outputs(x, **self.coefficients(index), y0=y0, z0=z0, lengths=found.lengths, backward=backward)
 
     def _results(
         self, found: Sequences, before: Tensor, execution: str | None

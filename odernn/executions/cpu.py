@@ -31,7 +31,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeAlias, get_args
 
@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
+from odernn.autocast import in_full_digits
 from odernn.recurrence import (
     UNIT_ROUNDOFF,
     Backward,
@@ -252,21 +253,8 @@ torch.library.define(
 _operator, _derivative = torch.ops.odernn.unicornn_cpu, torch.ops.odernn.unicornn_cpu_backward
 
 
-def _in_full_digits(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The operator without autocast, which would otherwise reach the products inside."""
-
-    @wraps(function)
-    def run(*arguments: Any) -> Any:
-        if not torch.is_autocast_enabled("cpu"):
-            return function(*arguments)
-        with torch.autocast("cpu", enabled=False):
-            return function(*arguments)
-
-    return run
-
-
 @torch.library.impl(_FORWARD, "CPU")
-@_in_full_digits
+@in_full_digits
 def _run_forward(
     u: Tensor,
     V: Tensor | None,
@@ -316,7 +304,7 @@ def _fake_forward(u, V, b, w, h, alpha, y0, z0, ends, mode, with_z):  # type: ig
 
 
 @torch.library.impl(_BACKWARD, "CPU")
-@_in_full_digits
+@in_full_digits
 def _run_backward(
     grad_y: Tensor | None,
     grad_z: Tensor | None,

@@ -19,21 +19,18 @@ P_n = dE/dy_n, Q_n = dE/dz_n:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from odernn.autocast import without_autocast
+from odernn.autocast import in_full_digits
 from odernn.executions import ExecutionUnavailable
 from odernn.recurrence import UNIT_ROUNDOFF
 
 Name: TypeAlias = Literal["torch", "cpu"]
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
 
 
 def unavailable_because() -> str | None:
@@ -134,17 +131,6 @@ def _check_no_tangent(*given: Tensor | None) -> None:
             )
 
 
-def _in_full_digits(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
-    """The operator without autocast, which would otherwise reach its products: also in a derivative taken inside."""
-
-    @wraps(function)
-    def run(*given: _Given.args, **named: _Given.kwargs) -> _Found:
-        with without_autocast(next(each for each in given if isinstance(each, Tensor))):
-            return function(*given, **named)
-
-    return run
-
-
 for _name, _schema in (
     (
         "coupled_forward",
@@ -189,7 +175,7 @@ def coupled(
 
 
 @torch.library.impl("odernn::coupled_forward", "CPU")
-@_in_full_digits
+@in_full_digits
 def _coupled_forward(
     x: Tensor, W: Tensor, W_z: Tensor, y0: Tensor, z0: Tensor, dt: float, gamma: float, p: float, q: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -215,7 +201,7 @@ def _(
 
 
 @torch.library.impl("odernn::coupled_backward", "CPU")
-@_in_full_digits
+@in_full_digits
 def _coupled_backward(
     grad_y: Tensor | None, grad_z: Tensor | None, y: Tensor, z: Tensor, s: Tensor, W: Tensor, W_z: Tensor, y0: Tensor,
     z0: Tensor, dt: float, gamma: float, p: float, q: float,
@@ -269,7 +255,7 @@ def orthogonal(x: Tensor, *, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
 
 
 @torch.library.impl("odernn::orthogonal_forward", "CPU")
-@_in_full_digits
+@in_full_digits
 def _orthogonal_forward(x: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
     from odernn.executions import _numba_dense as kernels
 
@@ -289,7 +275,7 @@ def _(x: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
 
 
 @torch.library.impl("odernn::orthogonal_backward", "CPU")
-@_in_full_digits
+@in_full_digits
 def _orthogonal_backward(
     grad: Tensor, h: Tensor, W: Tensor, b: Tensor | None, h0: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:

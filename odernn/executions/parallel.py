@@ -45,6 +45,8 @@ from odernn.recurrence import (
     checked,
     checked_backward,
     checked_ends,
+    outputs_of,
+    until_ends,
 )
 
 name = "parallel"
@@ -160,20 +162,9 @@ def outputs(
     """The rows of y and the state after each sample's own end; see ``odernn.recurrence``. The states are kept."""
     checked_backward(backward, name, ("stored",))
     ends = checked_ends(lengths, x)
-    if ends is None:
-        result, _ = _solved(x, None, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
-        lasts = [result.y_last.clone(), result.z_last.clone()]
-        return RecurrenceOutputs(result.y, lasts[0], lasts[1], result.execution, "stored")
-    inside = (torch.arange(len(x), device=x.device).unsqueeze(1) < ends).unsqueeze(2)
-    zero = x.new_zeros(())
-    read = torch.where(inside, x, zero)
+    read = until_ends(x, ends)
     result, _ = _solved(read, ends, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
-    rows, samples = ends - 1, torch.arange(len(ends), device=x.device)
-    lasts = []
-    for before, states in ((result.y0, result.y), (result.z0, result.z)):
-        picked = states[rows.clamp(min=0), samples] if len(x) else before
-        lasts.append(torch.where((ends == 0).unsqueeze(1), before, picked))
-    return RecurrenceOutputs(torch.where(inside, result.y, zero), lasts[0], lasts[1], result.execution, "stored")
+    return outputs_of(result, ends)
 
 
 def inverse(

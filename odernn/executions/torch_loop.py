@@ -14,6 +14,8 @@ from odernn.recurrence import (
     checked,
     checked_backward,
     checked_ends,
+    outputs_of,
+    until_ends,
 )
 
 name = "torch"
@@ -79,18 +81,7 @@ def outputs(
     """The rows of y and the state after each sample's own end; see ``odernn.recurrence``. Autograd keeps the states."""
     checked_backward(backward, name, ("stored",))
     ends = checked_ends(lengths, x)
-    if ends is None:
-        result = forward(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
-        return RecurrenceOutputs(result.y, result.y_last.clone(), result.z_last.clone(), name, "stored")
-    inside = (torch.arange(len(x), device=x.device).unsqueeze(1) < ends).unsqueeze(2)
-    zero = x.new_zeros(())
-    result = forward(torch.where(inside, x, zero), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
-    rows, samples = ends - 1, torch.arange(len(ends), device=x.device)
-    lasts = []
-    for before, states in ((result.y0, result.y), (result.z0, result.z)):
-        picked = states[rows.clamp(min=0), samples] if len(x) else before
-        lasts.append(torch.where((ends == 0).unsqueeze(1), before, picked))
-    return RecurrenceOutputs(torch.where(inside, result.y, zero), lasts[0], lasts[1], name, "stored")
+    return outputs_of(forward(until_ends(x, ends), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0), ends)
 
 
 def _recorded(x: Tensor, coefficients: Coefficients, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
