@@ -17,7 +17,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from odernn import cells, executions, families, fields, integrators, recurrence, tableau_files, tableaus
+    from odernn import (
+        architecture,
+        cells,
+        executions,
+        families,
+        fields,
+        integrators,
+        recurrence,
+        tableau_files,
+        tableaus,
+    )
     from odernn.adjoints import adjoint, composition, symmetry, symplectic_conjugate, transpose
     from odernn.cells.antisymmetric import AntisymmetricRNN
     from odernn.cells.arnn_1_2 import ARNN12
@@ -73,6 +83,7 @@ __all__ = [
     "adjoint",
     "algebraic_stability",
     "an_stability",
+    "architecture",
     "are_equivalent",
     "as_odernn",
     "b_stability",
@@ -143,7 +154,10 @@ _NAMES = {
     "odernn.adjoints": ("adjoint", "composition", "symmetry", "symplectic_conjugate", "transpose"),
 }  # fmt: skip
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = ("cells", "executions", "families", "fields", "integrators", "recurrence", "tableau_files", "tableaus")
+_MODULES = (
+    "architecture", "cells", "executions", "families", "fields", "integrators", "recurrence", "tableau_files",
+    "tableaus",
+)  # fmt: skip
 
 
 def _version() -> str:

@@ -251,6 +251,46 @@ def tableau(
     return Action(run)
 
 
+@app.command()
+def graph(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME|FILE", help="A name, as in: skip-21; or a .json, .dot or .gv. None: the list."),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="The architectures of the catalogue with their measures.")
+    ] = False,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Instead of the measures the longest and shortest paths, D_i(n) and d_i(n), n ≤ N."
+        ),
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help='Draw the graph and its unfolding (needs "odernn[plots]").')
+    ] = None,
+    dot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the graph in DOT.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the graph in JSON.")] = None,
+    format: FormatOption = "text",
+) -> Action:
+    """Print how deep a recurrent architecture is: exact measures, and the cycles and paths that decide them."""
+
+    def run() -> int:
+        from verification.commands import graph as command
+
+        if name and not list_:
+            files = command.Files(svg=svg, dot=dot, json=json)
+            return command.show(" ".join(name), steps=steps, files=files, format=format)
+        if name or steps is not None or svg or dot or json:
+            raise terminal.UsageError(
+                "Give NAME or FILE, or --list, and --steps, --svg, --dot and --json only with NAME or FILE. "
+                "For example: odernn graph skip-21 --svg skip-21.svg"
+            )
+        return command.names(format=format)
+
+    return Action(run)
+
+
 @witness_app.command("show")
 def witness_show(file: FileArgument) -> Action:
     """Say in words what a witness holds."""

@@ -13,7 +13,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from odernn.architecture import catalogue, graph, graph_files, measures, potentials
+    from odernn.architecture import (
+        catalogue,
+        graph,
+        graph_files,
+        measures,
+        network,
+        network_sizes,
+        network_torch,
+        pictures,
+        potentials,
+        probe,
+    )
     from odernn.architecture.catalogue import get, names, table
     from odernn.architecture.graph import Edge, GraphError, RNNGraph, Walk
     from odernn.architecture.measures import (
@@ -27,24 +38,41 @@ if TYPE_CHECKING:
         skip_coefficient,
         smallest_rate,
     )
+    from odernn.architecture.network import GraphRNN
+    from odernn.architecture.network_sizes import hidden_size_for, parameter_count
+    from odernn.architecture.probe import HasNodeValues, HasStepForm, ProbeError, StepForm, graph_of, graph_of_step
 
 __all__ = [
     "Edge",
     "GraphError",
+    "GraphRNN",
+    "HasNodeValues",
+    "HasStepForm",
     "Measures",
+    "ProbeError",
     "RNNGraph",
+    "StepForm",
     "Walk",
     "catalogue",
     "feedforward_depth",
     "get",
     "graph",
     "graph_files",
+    "graph_of",
+    "graph_of_step",
     "growth_limit",
+    "hidden_size_for",
     "longest_paths",
     "measures",
     "measures_of",
     "names",
+    "network",
+    "network_sizes",
+    "network_torch",
+    "parameter_count",
+    "pictures",
     "potentials",
+    "probe",
     "recurrent_depth",
     "shortest_paths",
     "skip_coefficient",
@@ -52,7 +80,18 @@ __all__ = [
     "table",
 ]
 
-_MODULES = ("catalogue", "graph", "graph_files", "measures", "potentials")
+_MODULES = (
+    "catalogue",
+    "graph",
+    "graph_files",
+    "measures",
+    "network",
+    "network_sizes",
+    "network_torch",
+    "pictures",
+    "potentials",
+    "probe",
+)
 _NAMES = {
     "catalogue": ("get", "names", "table"),
     "graph": ("Edge", "GraphError", "RNNGraph", "Walk"),
@@ -67,6 +106,9 @@ _NAMES = {
         "skip_coefficient",
         "smallest_rate",
     ),
+    "network": ("GraphRNN",),
+    "network_sizes": ("hidden_size_for", "parameter_count"),
+    "probe": ("HasNodeValues", "HasStepForm", "ProbeError", "StepForm", "graph_of", "graph_of_step"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 

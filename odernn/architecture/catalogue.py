@@ -331,6 +331,11 @@ def names() -> tuple[str, ...]:
     return (*_SINGLE, *_MEMBERS)
 
 
+def families() -> tuple[str, ...]:
+    """The names with numbers, such as "skip-K"."""
+    return tuple(_FAMILIES)
+
+
 def entry(name: str) -> Entry:
     """The entry of that name; ``fig1a`` and ``cw(…)`` are short for two of them.
 

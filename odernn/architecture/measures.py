@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, Literal, final
+from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 from odernn.architecture.graph import GraphError, RNNGraph, Walk
 from odernn.architecture.potentials import (
@@ -41,6 +41,9 @@ from odernn.architecture.potentials import (
     towards,
 )
 from odernn.certificate import Certificate
+
+if TYPE_CHECKING:
+    from torch import nn
 
 Kind = Literal["longest", "shortest"]
 
@@ -146,8 +149,7 @@ def feedforward_depth(graph: RNNGraph) -> Certificate:
     leads = choice >= STOP
     inputs = [graph.index[node] for node in graph.inputs if leads[graph.index[node]]]
     if not inputs:
-        because = "no walk leads from an input to an output"
-        return Certificate(what, False, True, None, because)
+        return Certificate(what, False, True, None, "no walk leads from an input to an output")
     import numpy as np
 
     kept = np.flatnonzero(leads[graph.arcs.head])
@@ -158,8 +160,7 @@ def feedforward_depth(graph: RNNGraph) -> Certificate:
     moves = choice >= 0
     start = np.full(arcs.count, STOP, dtype=np.int64)
     start[moves] = renumbered[choice[moves]]
-    stop = choice == STOP
-    found = longest(arcs, weight, stop=stop, choice=start)
+    found = longest(arcs, weight, stop=choice == STOP, choice=start)
     assert isinstance(found, Potential)  # no cycle has a larger ratio than d_r
     best = max(inputs, key=lambda node: int(found.value[node]))
     value = Fraction(int(found.value[best]), rate.denominator)
@@ -201,9 +202,15 @@ class Measures:
         return ", ".join(f"{name} = {'–' if value is None else value}" for name, value in values.items())
 
 
-def measures_of(graph: RNNGraph) -> Measures:
-    """d_r, d_f and s with their evidence."""
-    return Measures(graph, recurrent_depth(graph), feedforward_depth(graph), skip_coefficient(graph))
+def measures_of(network: RNNGraph | nn.Module, **probe: Any) -> Measures:
+    """d_r, d_f and s with their evidence, of a graph or of a torch module, ``graph_of(module, **probe)``."""
+    if not isinstance(network, RNNGraph):
+        from odernn.architecture.probe import graph_of  # a graph alone never pays for torch
+
+        network = graph_of(network, **probe)
+    elif probe:
+        raise TypeError(f"{network}: {', '.join(probe)} is for a module, which has to be probed. Leave it out.")
+    return Measures(network, recurrent_depth(network), feedforward_depth(network), skip_coefficient(network))
 
 
 # Paths of the unfolding, for every length of time.
@@ -380,8 +387,7 @@ def _parts(graph: RNNGraph, sign: int) -> list[_Part]:
     for nodes in reversed(components(arcs)):
         place = {node: k for k, node in enumerate(nodes)}
         inside = [(k, place[v], sigma) for k, u in enumerate(nodes) for v, sigma in leaving[u] if v in place]
-        distance = {0: 0}
-        queue = deque([0])
+        distance, queue = {0: 0}, deque([0])
         around: list[list[tuple[int, int]]] = [[] for _ in nodes]
         for u, v, sigma in inside:
             around[u].append((v, sigma))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-HEAVY = ("torch", "sympy", "scipy")
+HEAVY = ("torch", "sympy", "scipy", "networkx")
 CERTIFY = sorted(p.stem for p in (CHECKOUT / "verification" / "certify").glob("*.py") if p.stem != "__init__")
 
 
@@ -30,6 +30,8 @@ def heavy_after(code: str) -> list[str]:
         "from odernn.tableau import ButcherTableau",
         "import odernn.tableaus",
         "import odernn\nfrom odernn.tableau import ButcherTableau\nimport odernn.tableaus",
+        "import odernn.architecture",
+        "from odernn.architecture import get, growth_limit, measures_of as m\nm(get('td'))\ngrowth_limit(get('td'))",
         "import cuda.odernn_kernels",
         "import verification",
         "import verification.cli",

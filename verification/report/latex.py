@@ -28,8 +28,8 @@ _GREEK = {
 _SIGNS = {
     "‖": r"\|", "|": "|", "<": "<", ">": ">", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq", "≈": r"\approx",
     "≪": r"\ll", "≫": r"\gg", "·": r"\cdot", "×": r"\times", "±": r"\pm", "−": "-", "√": r"\surd",
-    "∞": r"\infty", "∂": r"\partial", "∈": r"\in", "→": r"\to", "⊙": r"\odot", "∑": r"\sum", "∀": r"\forall",
-    "′": "'", "″": "''", "°": r"^\circ", "½": r"\frac12", "ℓ": r"\ell", "∛": r"\sqrt[3]{}",
+    "∞": r"\infty", "≡": r"\equiv", "∂": r"\partial", "∈": r"\in", "→": r"\to", "⊙": r"\odot", "∑": r"\sum",
+    "∀": r"\forall", "′": "'", "″": "''", "°": r"^\circ", "½": r"\frac12", "ℓ": r"\ell", "∛": r"\sqrt[3]{}",
 }  # fmt: skip
 _TEXT = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
