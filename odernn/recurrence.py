@@ -13,9 +13,11 @@ Rusch & Mishra 2021 (UnICORNN), eq. (6); it is symplectic Euler applied to ``fie
     y0, z0     (batch, hidden)                   the state before the first step, zero if not given
     y, z       (time, batch, hidden)             row n−1 is y_n: the rows hold y_1 .. y_N and not y_0
 
-Two calls: ``forward`` returns all rows of y and z; ``outputs`` returns the rows of y and the state after each sample's
-own last step, which is what a network needs, and may be fused, threaded, checkpointed. Of a sample with fewer than N
-steps ``outputs`` reads no x beyond its end: there the rows of y are zero, and so are the derivatives by x.
+Three calls: ``forward`` returns all rows of y and z; ``outputs`` returns the rows of y and the state after each
+sample's own last step, which is what a network needs, and may be fused, threaded, checkpointed. Of a sample with fewer
+than N steps ``outputs`` reads no x beyond its end: there the rows of y are zero, and so are the derivatives by x.
+``layer_outputs`` is ``outputs`` for x = u Vᵀ + b, from what a layer sees: an execution may make x a piece at a time and
+forget it, or have the product first (``of_layer``).
 
 float32 and float64; all tensors of one call have the dtype and the device of x; arguments are never written
 to. N = 0, batch = 0 and hidden = 0 are allowed. Equality of executions means agreement within
@@ -25,7 +27,7 @@ to. N = 0, batch = 0 and hidden = 0 are allowed. Equality of executions means ag
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import torch
 from torch import Tensor
@@ -91,6 +93,67 @@ class RecurrenceOutputs:
     z_last: Tensor
     execution: str
     backward: Backward
+
+
+class Outputs(Protocol):
+    """``outputs`` of an execution; x (time, batch, hidden), the others as in the contract above."""
+
+    def __call__(
+        self,
+        x: Tensor,
+        *,
+        w: Tensor | float,
+        step_size: Tensor | float,
+        alpha: Tensor | float,
+        y0: Tensor | None = None,
+        z0: Tensor | None = None,
+        lengths: Tensor | None = None,
+        backward: Backward = "stored",
+    ) -> RecurrenceOutputs: ...
+
+
+class LayerOutputs(Protocol):
+    """``outputs`` for x = u Vᵀ + b: u (time, batch, below), V (hidden, below), b (hidden,) or None.
+
+    u has to be finite beyond the ends of ``lengths``, too: there the derivative by V is a product with 0.
+    """
+
+    def __call__(
+        self,
+        u: Tensor,
+        V: Tensor,
+        b: Tensor | None,
+        *,
+        w: Tensor | float,
+        step_size: Tensor | float,
+        alpha: Tensor | float,
+        y0: Tensor,
+        z0: Tensor,
+        lengths: Tensor | None = None,
+        backward: Backward = "stored",
+    ) -> RecurrenceOutputs: ...
+
+
+def of_layer(outputs: Outputs) -> LayerOutputs:
+    """``layer_outputs`` of an execution that has the drive as a whole: one product, then its ``outputs``."""
+
+    def layer_outputs(
+        u: Tensor,
+        V: Tensor,
+        b: Tensor | None,
+        *,
+        w: Tensor | float,
+        step_size: Tensor | float,
+        alpha: Tensor | float,
+        y0: Tensor,
+        z0: Tensor,
+        lengths: Tensor | None = None,
+        backward: Backward = "stored",
+    ) -> RecurrenceOutputs:
+        x = torch.nn.functional.linear(u, V, b)
+        return outputs(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0, lengths=lengths, backward=backward)
+
+    return layer_outputs
 
 
 def outputs_of(result: RecurrenceResult, ends: Tensor | None) -> RecurrenceOutputs:
@@ -169,13 +232,9 @@ def checked(
     argument.
     """
     if x.dim() != 3:
-        raise ValueError(
-            f"x has shape {tuple(x.shape)}, but the drive is (time, batch, hidden). Add the missing axis."
-        )
+        raise ValueError(f"x has shape {tuple(x.shape)}, but the drive is (time, batch, hidden). Add the missing axis.")
     if x.dtype not in UNIT_ROUNDOFF:
-        raise TypeError(
-            f"x has dtype {x.dtype}, but the recurrence admits float32 and float64. Convert it first."
-        )
+        raise TypeError(f"x has dtype {x.dtype}, but the recurrence admits float32 and float64. Convert it first.")
     shape = x.shape[1:]
     coefficients = Coefficients(
         _coefficient("w", w, x), _coefficient("step_size", step_size, x), _coefficient("alpha", alpha, x)

@@ -1,6 +1,8 @@
 """The CUDA execution of the fused recurrences: the contract of ``odernn.recurrence`` on a GPU, through PyCUDA.
 
-    execution.py     forward, inverse, backward, outputs of (U); trajectories for the search of counterexamples
+    execution.py     forward, inverse, backward, outputs of (U)
+    operations.py    which are these operations of torch, with their derivatives; launches.py, reconstruction.py
+    trajectories.py  thousands of trajectories for the search of counterexamples
     orthogonal.py    scoRNN with its matrix on the chip
     module.py        kernels on a device: modules, contexts, streams, launches
     build.py         cubins, ahead of time or on first use

@@ -161,9 +161,7 @@ class Device:
         if major < 8:
             raise LaunchError(f"{device.name()} is {self.arch}, but asynchronous copies need sm_80 or newer.")
         self.index = index
-        self.shared_limit = int(
-            device.get_attribute(self._driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-        )
+        self.shared_limit = int(device.get_attribute(self._driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))
         self._context = device.retain_primary_context()
         self._modules: dict[str, Any] = {}
         self._functions: dict[str, Any] = {}
@@ -193,9 +191,7 @@ class Device:
                 function = self._function(kernel, shared)
                 function.prepare(format_of(arguments))
                 with self._bridge() as stream:
-                    function.prepared_async_call(
-                        (grid, 1, 1), (threads, 1, 1), stream, *arguments, shared_size=shared
-                    )
+                    function.prepared_async_call((grid, 1, 1), (threads, 1, 1), stream, *arguments, shared_size=shared)
             except self._driver.Error as error:
                 raise LaunchError(
                     f"{kernel.name}, {grid} blocks of {threads} threads, {shared} bytes shared: {error}"

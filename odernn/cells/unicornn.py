@@ -29,7 +29,6 @@ from odernn.cells._unicornn_arguments import (
 )
 from odernn.cells._unicornn_layer import StepCoefficients, UnICORNNLayer
 from odernn.cells._unicornn_stability import StabilityReport, layer_stability
-from odernn.executions import torch_loop
 from odernn.recurrence import Backward, RecurrenceOutputs, RecurrenceResult
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class UnICORNN(RecurrentNetwork):
         self.skip_input = skip_input
         self.multiscale = multiscale
         self.index: Index = checked_index(index, bidirectional=self.bidirectional)
-        self.execution = _execution(execution).name
+        self.execution = executions.ready(execution).name
         self.backward: Backward = checked_mode(backward, execution)
         self.register_exact("dt", _arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
         self.register_exact("alpha", _arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
@@ -274,7 +273,7 @@ class UnICORNN(RecurrentNetwork):
         self, found: Sequences, before: Tensor, execution: str | None, backward: Backward
     ) -> tuple[Tensor, State]:
         """y^L_1 .. y^L_N, (time, batch, hidden · directions), and the states of all layers after each sample's end."""
-        runner = _execution(self.execution if execution is None else execution)
+        runner = executions.ready(self.execution if execution is None else execution)
         levels = [self._seen(found.u, before)]
         runs: list[RecurrenceOutputs] = []
         for number in range(1, self.num_layers + 1):
@@ -299,10 +298,9 @@ class UnICORNN(RecurrentNetwork):
         """``layers[index]`` on what is seen of the levels below, in its own direction of time."""
         layer, is_reverse = self.layers[index], index % self.directions == 1
         y0, z0 = (block[index] for block in found.state)
-        if runner.name == "cpu" and layer.Lambda is None and not is_autocasting(layer.w):
+        if layer.Lambda is None and not is_autocasting(layer.w):
             below = levels[self.sources(index // self.directions + 1)[0]]
-            fused: Any = runner  # makes the drive itself, piece by piece: more than the protocol asks of all
-            run: RecurrenceOutputs = fused.layer_outputs(
+            return runner.layer_outputs(
                 found.reversed(below) if is_reverse else below,
                 layer.V,
                 layer.b,
@@ -312,7 +310,6 @@ class UnICORNN(RecurrentNetwork):
                 lengths=found.lengths,
                 backward=backward,
             )
-            return run
         x = self._drive(index, levels)
         if is_reverse:
             x = found.reversed(x)
@@ -325,7 +322,7 @@ class UnICORNN(RecurrentNetwork):
 
         Layer after layer, without dropout: the drive for all times at once, then the recurrence.
         """
-        runner = _execution(self.execution if execution is None else execution)
+        runner = executions.ready(self.execution if execution is None else execution)
         y0, z0 = found.state
         levels = [self._seen(found.u, before)]
         results: list[RecurrenceResult] = []
@@ -380,17 +377,3 @@ class UnICORNN(RecurrentNetwork):
 
 
 CELL = UnICORNN
-
-
-_READY: dict[str, executions.Execution] = {}
-"""Executions in use, by the module they are in: torch.compile can look one up, but not import one."""
-
-
-def _execution(name: str) -> executions.Execution:
-    """The execution of that name; "torch" and those that a network was made with without an import."""
-    if name == torch_loop.name:
-        return torch_loop
-    path = executions._MODULES.get(name, name)
-    if path not in _READY:
-        _READY[path] = executions.get(name)
-    return _READY[path]

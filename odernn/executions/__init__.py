@@ -15,7 +15,15 @@ from typing import Protocol, cast
 
 from torch import Tensor
 
-from odernn.recurrence import Backward, Extremes, RecurrenceGradients, RecurrenceOutputs, RecurrenceResult
+from odernn.executions import torch_loop
+from odernn.recurrence import (
+    Backward,
+    Extremes,
+    LayerOutputs,
+    RecurrenceGradients,
+    RecurrenceOutputs,
+    RecurrenceResult,
+)
 
 _MODULES = {
     "torch": "odernn.executions.torch_loop",
@@ -65,6 +73,9 @@ class Execution(Protocol):
         backward: Backward = "stored",
     ) -> RecurrenceOutputs: ...
 
+    @property
+    def layer_outputs(self) -> LayerOutputs: ...
+
     def inverse(
         self,
         x: Tensor,
@@ -105,6 +116,18 @@ def get(name: str) -> Execution:
         usable = ", ".join(f'"{other}"' for other, reason in available().items() if reason is None)
         raise ExecutionUnavailable(f'execution="{name}" cannot run here: {execution}. Usable here: {usable}.')
     return execution
+
+
+_READY: dict[str, Execution] = {_MODULES["torch"]: torch_loop}
+"""Executions in use, by the module they are in: torch.compile can look one up, but not import one."""
+
+
+def ready(name: str) -> Execution:
+    """``get``, which asks an execution only the first time whether it can run here."""
+    path = _MODULES.get(name, name)
+    if path not in _READY:
+        _READY[path] = get(name)
+    return _READY[path]
 
 
 def available() -> dict[str, str | None]:

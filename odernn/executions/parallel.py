@@ -45,6 +45,7 @@ from odernn.recurrence import (
     checked,
     checked_backward,
     checked_ends,
+    of_layer,
     outputs_of,
     until_ends,
 )
@@ -165,6 +166,9 @@ def outputs(
     read = until_ends(x, ends)
     result, _ = _solved(read, ends, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
     return outputs_of(result, ends)
+
+
+layer_outputs = of_layer(outputs)
 
 
 def inverse(

@@ -14,6 +14,7 @@ from odernn.recurrence import (
     checked,
     checked_backward,
     checked_ends,
+    of_layer,
     outputs_of,
     until_ends,
 )
@@ -82,6 +83,9 @@ def outputs(
     checked_backward(backward, name, ("stored",))
     ends = checked_ends(lengths, x)
     return outputs_of(forward(until_ends(x, ends), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0), ends)
+
+
+layer_outputs = of_layer(outputs)
 
 
 def _recorded(x: Tensor, coefficients: Coefficients, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:

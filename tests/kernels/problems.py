@@ -78,6 +78,28 @@ def problem(
     return Problem(arguments, lengths, cotangents).to(dtype)
 
 
+def saddle(steps: int, h: float, size: float, w: float = -1.0) -> Problem:
+    """α = 0, at rest but for one small x: away from 0 as e^{√(−w) h n}, with costates as large where y is small."""
+    x = torch.zeros(steps, 1, 1)
+    x[0] = size
+    rest = {"w": torch.full((1,), w), "step_size": torch.tensor(h), "alpha": torch.tensor(0.0)}
+    states = {k: torch.zeros(1, 1) for k in ("y0", "z0")}
+    cotangents = (torch.zeros_like(x), torch.ones(1, 1), torch.zeros(1, 1))
+    return Problem({"x": x, **rest, **states}, None, cotangents)
+
+
+def random_network(seed: int) -> Problem:
+    """w in [−2, 1], α = 1/2: saddles, centres, and trajectories that pass from one to the other."""
+    generator = torch.Generator().manual_seed(seed)
+    steps, hidden = 100 + seed % 51, (1, 4, 16)[seed % 3]
+    x = 10.0 ** -(seed % 5) * torch.randn(steps, 1, hidden, generator=generator)
+    w = 3 * torch.rand(hidden, generator=generator) - 2
+    rest = {"step_size": torch.tensor((0.05, 0.1, 0.2, 0.3)[seed % 4]), "alpha": torch.tensor(0.5)}
+    states = {k: torch.zeros(1, hidden) for k in ("y0", "z0")}
+    cotangents = (torch.randn(steps, 1, hidden, generator=generator), states["y0"], states["z0"])
+    return Problem({"x": x, "w": w, **rest, **states}, None, cotangents)
+
+
 def oracle(given: Problem) -> tuple[RecurrenceOutputs, dict[str, Tensor]]:
     """The torch loop in float64, on the same rounded arguments."""
     return given.to(torch.float64).run(torch_loop)

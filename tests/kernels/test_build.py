@@ -14,9 +14,9 @@ from cuda.odernn_kernels import build, module
 from cuda.odernn_kernels.build import BuildError, Resources
 
 BUDGET = {
-    "forward": {"forward": 64, "forward_states": 64, "forward_checkpoints": 64, "inverse": 112},
+    "forward": {"forward": 64, "forward_states": 64, "forward_checkpoints": 64, "inverse": 64},
     "backward": {"stored": 88, "stored_states": 104, "reversible": 96},
-    "exact": {"exact_forward": 64, "exact_backward": 136},
+    "exact": {"exact_forward": 64, "exact_backward": 88},
     "scan": {"scan_forward": 104, "scan_backward": 112},
     "falsify": {"falsify": 80},
     "scornn": {"scornn_forward": 104, "scornn_backward": 104},
@@ -55,7 +55,7 @@ def test_every_unit_and_kernel_has_a_budget() -> None:
 @pytest.mark.parametrize(
     ("sound", "faulty", "says"),
     [
-        ("int stage = 0, n = 0;", "int stage = 0, n = 0, unused = 0;", "never referenced"),
+        ("int n = 0;", "int n = 0, unused = 0;", "never referenced"),
         ("a.z_last[index] = z;", "a.z_last[index] = zz;", "undefined"),
     ],
 )

@@ -107,7 +107,9 @@ device = CtypesDevice()
 
 
 def test_the_launcher_of_the_benchmarks_needs_no_pycuda(environment: dict[str, str]) -> None:
-    code = USING + """
+    code = (
+        USING
+        + """
     execution.outputs(x, **call).y.sum().backward()
     orthogonal.rows(torch.zeros(2, 1, 190), W=torch.eye(190), b=torch.zeros(190), h0=torch.zeros(1, 190))
     try:
@@ -115,6 +117,7 @@ def test_the_launcher_of_the_benchmarks_needs_no_pycuda(environment: dict[str, s
     except module.LaunchError as error:
         print(error)
 """
+    )
     status, output, launches = run(environment, code, CTYPES)
     assert status == 0 and "cuModuleGetFunction: not found (500)" in output, output
     assert [(name, depth) for name, *_, depth in launches] == [
@@ -124,11 +127,14 @@ def test_the_launcher_of_the_benchmarks_needs_no_pycuda(environment: dict[str, s
 
 @pytest.mark.slow
 def test_a_thread_of_its_own_has_the_context_and_leaves_none(driver: dict[str, str]) -> None:
-    code = USING + """
+    code = (
+        USING
+        + """
     y = execution.outputs(x, **call).y
     workers = [threading.Thread(target=lambda: y.sum().backward(retain_graph=True)) for _ in range(3)]
     [w.start() for w in workers]; [w.join() for w in workers]
 """
+    )
     status, output, launches = run(driver, code)
     assert status == 0, output
     assert [name for name, *_ in launches] == ["forward_f32"] + ["stored_f32"] * 3
@@ -153,9 +159,12 @@ print("fork", all(m.waited == [side] for m in made), "join", side.waited == made
 
 @pytest.mark.slow
 def test_shared_memory_beyond_the_default_is_asked_for(driver: dict[str, str]) -> None:
-    code = USING + """
+    code = (
+        USING
+        + """
     orthogonal.rows(torch.zeros(2, 1, 190), W=torch.eye(190), b=torch.zeros(190), h0=torch.zeros(1, 190))
 """
+    )
     status, output, launches = run(driver, code)
     assert status == 0 and launches == [["scornn_forward_f32", "1", "192", str(4 * 190 * 198), "default", "1"]], output
 

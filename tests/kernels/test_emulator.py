@@ -80,7 +80,7 @@ def test_scornn_without_its_barrier_shows_in_some_order(emulated: Emulated) -> N
 
 def test_a_copy_that_is_not_awaited_is_seen(emulated: Emulated) -> None:
     expected = rows_of_ring(emulated)
-    late = planted("forward.cu", "await_copies<STAGES - 2>();", "await_copies<STAGES - 1>();")
+    late = planted("recurrence.cuh", "await_copies<STAGES - 2>();", "await_copies<STAGES - 1>();")
     assert not torch.equal(rows_of_ring(late), expected)
 
 
@@ -180,10 +180,10 @@ SHARED = {"scan_forward_f32": 8}
 """Bytes that a launch is given too few."""
 
 ASAN = [
-    ("nothing", "forward.cu", "await", "await", {}, "clean"),
+    ("nothing", "forward.cu", "fetch", "fetch", {}, "clean"),
     ("an index off by one", "forward.cu", "a.y_last[index] = y;", "a.y_last[index + 1] = y;", {},
      "heap-buffer-overflow"),
-    ("a row too far", "backward.cu", "base >= 0 && base + r < length", "base >= 0 && base + r <= length", {},
+    ("a row too far", "recurrence.cuh", "base >= 0 && base + r < length", "base >= 0 && base + r <= length", {},
      "heap-buffer-overflow"),
     ("shared memory too short", "scan.cu", "shared", "shared", SHARED, "heap-buffer-overflow"),
     ("a shift by more than the width", "arithmetic.cuh", "__float_as_uint(shifted) << 23",
@@ -193,9 +193,7 @@ ASAN = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("what", "file", "sound", "faulty", "short", "says"), ASAN, ids=[a[0] for a in ASAN])
-def test_under_the_sanitizers(
-    what: str, file: str, sound: str, faulty: str, short: dict[str, int], says: str
-) -> None:
+def test_under_the_sanitizers(what: str, file: str, sound: str, faulty: str, short: dict[str, int], says: str) -> None:
     """A process of its own: the sanitizer must be there before anything else is."""
     compiler = os.environ.get("CXX", "g++")
     library = subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from cuda import odernn_kernels
-from cuda.odernn_kernels import execution, module, orthogonal
+from cuda.odernn_kernels import execution, launches, module, orthogonal
 from cuda.odernn_kernels.trajectories import extremes
 from odernn import executions
 from odernn.executions import ExecutionUnavailable
@@ -106,4 +106,4 @@ def test_arguments_are_packed_in_eight_bytes_each() -> None:
 
 def test_a_tensor_with_a_foreign_layout_is_never_launched() -> None:
     with pytest.raises(ValueError, match="not contiguous"):
-        execution._launch("forward_f32", torch.zeros(2, 2, 2), 1, torch.zeros(3, 2).T)
+        launches.launch("forward_f32", torch.zeros(2, 2, 2), 1, torch.zeros(3, 2).T)

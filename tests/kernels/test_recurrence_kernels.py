@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import warnings
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 from torch.autograd import forward_ad
 
-from cuda.odernn_kernels import execution
+from cuda.odernn_kernels import emulator, execution, launches, module, operations
 from cuda.odernn_kernels.emulator import Order
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn.executions import torch_loop
-
-
-def _sibling(name: str) -> ModuleType:
-    """A module beside this one: the tests are no package, and importlib mode adds no folder to the path."""
-    spec = importlib.util.spec_from_file_location(f"kernels_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = found
-    spec.loader.exec_module(found)
-    return found
-
-
-problems = _sibling("problems")
+from odernn.recurrence import ReconstructionWarning
+from tests.kernels import problems
 
 STEPS = (0, 1, 2, 3, 8, 101)
 SHAPES = ((1, 1), (3, 5), (1, 33))
@@ -89,9 +74,7 @@ def test_rows_beyond_a_sample_are_zero_and_never_read(launcher: EmulatedLauncher
     assert torch.equal(found.y_last[1], given.arguments["y0"][1])
 
 
-@pytest.mark.parametrize(
-    ("steps", "columns"), [(1024, 1), (2500, 2), pytest.param(5000, 3, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("steps", "columns"), [(1024, 1), (2500, 2), pytest.param(5000, 3, marks=pytest.mark.slow)])
 def test_the_scan_is_the_recurrence(launcher: EmulatedLauncher, steps: int, columns: int) -> None:
     given = problems.problem(steps, 1, columns)
     check(given, "stored", SINGLE)
@@ -103,10 +86,10 @@ def raw_scan(given: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Rows of y of the scan, and its (rounds, tiles run step by step) per column."""
     a = given.arguments
     x = a["x"]
-    block, kept = execution._problem(x, a["w"], a["step_size"], a["alpha"], None)
+    block, kept = launches.problem(x, a["w"], a["step_size"], a["alpha"], None)
     y, lasts = torch.empty_like(x), torch.empty(2, *x.shape[1:])
     rounds = torch.empty((2, *x.shape[1:]), dtype=torch.int64)
-    execution._launch("scan_forward_f32", x, x.shape[1] * x.shape[2], *block, a["y0"], a["z0"], y, *lasts, rounds)
+    launches.launch("scan_forward_f32", x, x.shape[1] * x.shape[2], *block, a["y0"], a["z0"], y, *lasts, rounds)
     assert kept
     return y, rounds.reshape(2, -1)
 
@@ -122,20 +105,51 @@ def test_a_tile_that_does_not_settle_is_run_step_by_step(launcher: EmulatedLaunc
     given.arguments.update(w=torch.tensor([8.0]), step_size=torch.full((1, 1), 0.4), alpha=torch.tensor(0.0))
     y, rounds = raw_scan(given)
     assert rounds.flatten().tolist() == [24 + 12 + 6, 3]
-    sequential = execution._states(*(given.arguments[k] for k in problems.NAMES))[0]
+    sequential = operations.states(*(given.arguments[k] for k in problems.NAMES))[0]
     assert torch.equal(y, sequential)
 
 
-@pytest.mark.parametrize("mode", ["stored", "reversible", "exact"])
-@pytest.mark.parametrize("steps", [40, 1500])
-def test_a_nan_gives_nan_from_there_on_and_no_hang(launcher: EmulatedLauncher, steps: int, mode: str) -> None:
-    given = problems.problem(steps, 2, 1)
-    given.arguments["x"][17, 1, 0] = torch.nan
-    found, gradients = given.run(execution, backward=mode)
-    assert found.y[:17].isfinite().all() and found.y[:, 0].isfinite().all()
-    assert found.y[17:, 1].isnan().all() and found.z_last[1].isnan().all()
-    assert gradients["x"][:, 0].isfinite().all() and gradients["x"][:18, 1].isnan().all()
-    assert gradients["w"].isnan().all()
+def check_nan(given: Any, mode: str, where: str) -> None:
+    """One NaN, into column 0 of sample 1, or into column 0 of both samples by a coefficient that they share."""
+    at, shared = {"x": (17, 1, 0), "w": (0,)}.get(where, (1, 0)), where == "w"
+    given.arguments[where][at] = torch.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ReconstructionWarning)  # a NaN says nothing about the reconstruction
+        found, gradients = given.run(execution, backward=mode)
+    expected = torch.zeros_like(found.y, dtype=torch.bool)
+    expected[17 if where == "x" else 0 :, slice(None) if shared else 1, 0] = True
+    assert torch.equal(found.y.isnan(), expected)
+    assert torch.equal(found.y_last.isnan(), expected[-1]) and torch.equal(found.z_last.isnan(), expected[-1])
+    first = 18 if where == "x" else 1
+    assert gradients["x"][:first][expected[-1].expand(first, *expected[-1].shape)].isnan().all()
+    assert gradients["x"][:, ~expected[-1]].isfinite().all()
+    for name in ("step_size", "y0", "z0"):
+        assert torch.equal(gradients[name].isnan(), expected[-1]), name
+    assert gradients["w"].isnan().tolist() == [True, *[False] * (len(gradients["w"]) - 1)]
+    assert gradients["alpha"].isnan()
+
+
+@pytest.mark.timeout(400, method="thread")  # the emulator hears no signal
+@pytest.mark.parametrize("where", ["x", "w", "step_size", "y0", "z0"])
+@pytest.mark.parametrize(
+    ("steps", "mode", "dtype"), [(40, *each) for each in MODES] + [(1100, *each) for each in MODES[:3]]
+)
+def test_a_nan_gives_nan_from_there_on_and_no_hang(
+    launcher: EmulatedLauncher, steps: int, where: str, mode: str, dtype: torch.dtype
+) -> None:
+    check_nan(problems.problem(steps, 2, 2, dtype=dtype), mode, where)
+    is_scan = steps == 1100 and mode == "stored" and dtype == SINGLE
+    assert ("scan_forward_f32" in launcher.launched) == is_scan
+
+
+def test_a_clamp_that_drops_nan_is_noticed(compiler: None) -> None:
+    """The planted fault: fmin in the place of the comparison, in tanh."""
+    text = emulator.sources()["arithmetic.cuh"]
+    sound, faulty = "size > 9.02f ? 9.02f : size", "size < 9.02f ? size : 9.02f"
+    assert text.count(sound) == 1
+    built = emulator.build({"arithmetic.cuh": text.replace(sound, faulty)}, only=["forward.cu", "backward.cu"])
+    with module.using(EmulatedLauncher(built)), pytest.raises(AssertionError):
+        check_nan(problems.problem(40, 2, 2), "stored", "x")
 
 
 ORDERED = [("stored", 21), ("reversible", 21), ("exact", 21), ("stored", 1100)]
@@ -154,127 +168,6 @@ def test_the_order_of_the_threads_changes_no_bit(launcher: EmulatedLauncher, mod
         assert all(torch.equal(a, b) for a, b in zip(seen[0], other, strict=True))
 
 
-def test_the_exact_mode_rebuilds_the_first_state_without_error(launcher: EmulatedLauncher) -> None:
-    """α = 0: a free particle in float32 loses digits on the way; here the residual is 0, or a warning would say so."""
-    given = problems.problem(600, 1, 4)
-    given.arguments["alpha"] = torch.tensor(0.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", execution.ReconstructionWarning)
-        given.run(execution, backward="exact")
-    assert launcher.launched == ["exact_forward_f32", "exact_backward_f32"]
-
-
-def test_beyond_the_range_of_the_grid_the_exact_mode_says_so(launcher: EmulatedLauncher) -> None:
-    """A sum that crosses 2^30 loses a bit that the way back cannot restore."""
-    given = problems.problem(700, 1, 2)
-    changed = {"y0": torch.full((1, 2), 2.0**30 - 64), "z0": torch.full((1, 2), 3.0)}
-    given.arguments.update(changed, w=torch.zeros(2), alpha=torch.tensor(0.0))
-    with pytest.warns(execution.ReconstructionWarning, match="exact.*computed again"):
-        found, gradients = given.run(execution, backward="exact")
-    _, expected = problems.oracle(given)
-    assert problems.relative(gradients["x"], expected["x"]) < 1e-4 and found.y.isfinite().all()
-
-
-def test_a_reversal_that_misses_is_seen_and_replaced(launcher: EmulatedLauncher) -> None:
-    """Chaotic between two checkpoints: w = 8, α = 0. The gradient is then that of the stored rows."""
-    given = problems.problem(250, 1, 3)
-    given.arguments.update(w=torch.full((3,), 8.0), alpha=torch.tensor(0.0), step_size=torch.full((1, 3), 0.4))
-    with pytest.warns(execution.ReconstructionWarning, match="rebuilt state is off"):
-        found, gradients = given.run(execution, backward="reversible")
-    again, stored = given.run(execution, backward="stored")
-    assert torch.equal(found.y, again.y)
-    assert all(torch.equal(gradients[k], stored[k]) for k in problems.NAMES)
-
-
-def saddle(steps: int, h: float, size: float) -> Any:
-    """w = −1, α = 0, at rest but for one small x: away from 0 as e^{hn}, with costates as large where y is small."""
-    x = torch.zeros(steps, 1, 1)
-    x[0] = size
-    rest = {"w": -torch.ones(1), "step_size": torch.tensor(h), "alpha": torch.tensor(0.0)}
-    states = {k: torch.zeros(1, 1) for k in ("y0", "z0")}
-    cotangents = (torch.zeros_like(x), torch.ones(1, 1), torch.zeros(1, 1))
-    return problems.Problem({"x": x, **rest, **states}, None, cotangents)
-
-
-def random_network(seed: int) -> Any:
-    """w in [−2, 1], α = 1/2: saddles, centres, and trajectories that pass from one to the other."""
-    generator = torch.Generator().manual_seed(seed)
-    steps, hidden = 100 + seed % 51, (1, 4, 16)[seed % 3]
-    x = 10.0 ** -(seed % 5) * torch.randn(steps, 1, hidden, generator=generator)
-    w = 3 * torch.rand(hidden, generator=generator) - 2
-    rest = {"step_size": torch.tensor((0.05, 0.1, 0.2, 0.3)[seed % 4]), "alpha": torch.tensor(0.5)}
-    states = {k: torch.zeros(1, hidden) for k in ("y0", "z0")}
-    cotangents = (torch.randn(steps, 1, hidden, generator=generator), states["y0"], states["z0"])
-    return problems.Problem({"x": x, "w": w, **rest, **states}, None, cotangents)
-
-
-def worst_gradient(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> float:
-    """Largest error of a gradient over its own largest entry."""
-    return max(float((found[k] - expected[k]).abs().max() / expected[k].abs().max()) for k in problems.NAMES)
-
-
-def reversed_and_stored(given: Any) -> tuple[bool, float]:
-    """Whether the reversible mode warned, and how far it is from the stored one."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        _, gradients = given.run(execution, backward="reversible")
-    assert {each.category for each in said} <= {execution.ReconstructionWarning}
-    return bool(said), worst_gradient(gradients, given.run(execution, backward="stored")[1])
-
-
-HARD = [saddle(n, h, size) for n in (64, 128, 300) for h in (0.02, 0.05, 0.1) for size in (1e-3, 1e-5, 1e-7)]
-HARD += [random_network(seed) for seed in range(40)]
-
-
-@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
-def test_a_reversed_gradient_is_right_or_a_warning_says_that_it_was_computed_again(
-    launcher: EmulatedLauncher, dtype: torch.dtype
-) -> None:
-    """On a saddle errors that mean nothing to σ' are all of y, where the costates are largest."""
-    found = [reversed_and_stored(given.to(dtype)) for given in HARD]
-    admitted = 0.05 if dtype == SINGLE else 1e-3
-    assert all(error <= (problems.UNIT_ROUNDOFF[dtype] if warned else admitted) for warned, error in found)
-    count = sum(warned for warned, _ in found)
-    assert len(found) == 67 and (15 if dtype == SINGLE else 1) <= count <= 52, count
-
-
-@pytest.mark.slow
-def test_so_it_is_for_many_networks(launcher: EmulatedLauncher) -> None:
-    for seed in range(40, 400):
-        warned, error = reversed_and_stored(random_network(seed))
-        assert error <= (1e-6 if warned else 0.05), seed
-
-
-def test_without_the_costates_the_error_would_pass(launcher: EmulatedLauncher, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted fault: states judged by their own error alone, at the tolerance there was."""
-    monkeypatch.setattr(execution, "_is_rebuilt", lambda found, *_: found[0] <= 0.05)
-    silent = [error for warned, error in map(reversed_and_stored, HARD) if not warned]
-    assert max(silent) > 2
-
-
-@pytest.mark.parametrize("value", [torch.nan, torch.inf])
-def test_a_weight_that_is_no_number_is_not_believed(value: float) -> None:
-    one = torch.ones(())
-    good = torch.tensor([1e-9, 1, 1, 1, 1, 1, 1]).reshape(7, 1, 1)
-    assert execution._is_rebuilt(good, one, one, one).all()
-    for row in range(7):
-        bad = good.clone()
-        bad[row] = value
-        if row in (0, 1, 3, 5) or value != value:  # the gap, and each `alone`
-            assert not execution._is_rebuilt(bad, one, one, one).any(), row
-    assert not execution._is_rebuilt(torch.full_like(good, torch.inf), one, one, one).any()
-
-
-def test_calm_trajectories_are_reversed_without_a_warning(launcher: EmulatedLauncher) -> None:
-    generator = torch.Generator().manual_seed(7)
-    for steps, h, alpha in ((300, 0.05, 1.0), (300, 0.2, 2.0), (200, 0.03, 10.0), (256, 0.1, 0.0)):
-        given = problems.problem(steps, 2, 16)
-        w = torch.rand(16, generator=generator)
-        given.arguments.update(w=w, step_size=torch.tensor(h), alpha=torch.tensor(alpha), y0=torch.zeros(2, 16))
-        warned, error = reversed_and_stored(given)
-        assert not warned and error <= 1e-3
-
-
 @pytest.mark.parametrize("mode", ["stored", "reversible", "exact"])
 @pytest.mark.parametrize(("steps", "finite"), [(40, True), (100, False), (400, False)])
 def test_what_overflows_is_infinite_or_nan_as_in_the_loop(
@@ -285,7 +178,7 @@ def test_what_overflows_is_infinite_or_nan_as_in_the_loop(
     leaves = [x.requires_grad_(), torch.tensor([1.0, -1.0], requires_grad=True)]
     rest = {"step_size": 0.495, "alpha": 20.0}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", execution.ReconstructionWarning)
+        warnings.simplefilter("ignore", ReconstructionWarning)
         found = execution.outputs(leaves[0], w=leaves[1], **rest, backward=mode)
         gradients = torch.autograd.grad(found.y.sum(), leaves)
     loop = torch_loop.outputs(leaves[0], w=leaves[1], **rest)
@@ -443,7 +336,7 @@ def test_refusals(launcher: EmulatedLauncher, change: dict[str, Any], error: typ
 
 def test_the_exact_mode_refuses_float64(launcher: EmulatedLauncher) -> None:
     given = problems.problem(3, 2, 2, dtype=DOUBLE)
-    with pytest.raises(TypeError, match=r'exact.*Give float32'):
+    with pytest.raises(TypeError, match=r"exact.*Give float32"):
         given.run(execution, backward="exact")
 
 
@@ -452,11 +345,11 @@ def test_torch_accepts_the_operations(launcher: EmulatedLauncher) -> None:
     """Schema, fake shapes, autograd registration and traced gradients."""
     given = problems.problem(5, 2, 3)
     values = [given.arguments[k].clone().requires_grad_() for k in problems.NAMES]
-    for operation in (execution._stored, execution._reversible, execution._exact):
+    for operation in (operations.stored, operations.reversible, operations.exact):
         for lengths in (None, torch.tensor([5, 2])):
             torch.library.opcheck(operation, (*values, lengths))
-    torch.library.opcheck(execution._states, tuple(values))
-    torch.library.opcheck(execution._inverse, tuple(v.detach() for v in values))
+    torch.library.opcheck(operations.states, tuple(values))
+    torch.library.opcheck(operations.inverse, tuple(v.detach() for v in values))
 
 
 def turned(value: torch.Tensor) -> torch.Tensor:
@@ -474,17 +367,17 @@ def test_the_fakes_know_the_strides_of_the_operations_on_strided_states(launcher
     assert not any(v.is_contiguous() for v in (x, y0, rows, y_last, last))
     for ends in (None, torch.tensor([5, 2])):
         calls = [
-            (operation, (*values, ends)) for operation in (execution._stored, execution._reversible, execution._exact)
+            (operation, (*values, ends)) for operation in (operations.stored, operations.reversible, operations.exact)
         ]
-        y, y_end, z_end = (turned(v) for v in execution._stored(*values, ends))
+        y, y_end, z_end = (turned(v) for v in operations.stored(*values, ends))
         calls += [
-            (execution._states, tuple(values)),
-            (execution._inverse, tuple(values)),
-            (execution._stored_backward, (x, w, h, alpha, y0, ends, y, z_end, rows, rows, y_last, z_last)),
-            (execution._reversible_backward, (*values, ends, y_end, z_end, kept, rows, y_last, z_last)),
+            (operations.states, tuple(values)),
+            (operations.inverse, tuple(values)),
+            (operations.stored_backward, (x, w, h, alpha, y0, ends, y, z_end, rows, rows, y_last, z_last)),
+            (operations.reversible_backward, (*values, ends, y_end, z_end, kept, rows, y_last, z_last)),
         ]
-        last = torch.stack([turned(v) for v in execution._exact(*values, ends)[3]])
-        calls.append((execution._exact_backward, (*values, ends, turned(last), rows, y_last, z_last)))
+        last = torch.stack([turned(v) for v in operations.exact(*values, ends)[3]])
+        calls.append((operations.exact_backward, (*values, ends, turned(last), rows, y_last, z_last)))
         for operation, arguments in calls:
             torch.library.opcheck(operation, arguments, test_utils=("test_schema", "test_faketensor"))
 
@@ -515,6 +408,6 @@ def test_a_compiled_graph_holds_the_operation_whole(launcher: EmulatedLauncher) 
 
 
 def test_the_plan_is_a_function_of_the_shape(launcher: EmulatedLauncher) -> None:
-    assert execution.plan(17984, 256, SINGLE) == "scan" and execution.plan(17984, 256, DOUBLE) == "ring"
-    assert execution.plan(784, 1, SINGLE) == "ring" and execution.plan(1024, 32768, SINGLE) == "ring"
-    assert execution.plan(4096, 4000, SINGLE) == "ring" and execution.plan(4096, 4000, SINGLE, "backward") == "scan"
+    assert operations.plan(17984, 256, SINGLE) == "scan" and operations.plan(17984, 256, DOUBLE) == "ring"
+    assert operations.plan(784, 1, SINGLE) == "ring" and operations.plan(1024, 32768, SINGLE) == "ring"
+    assert operations.plan(4096, 4000, SINGLE) == "ring" and operations.plan(4096, 4000, SINGLE, "backward") == "scan"

@@ -18,8 +18,10 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from benchmarks._live_bytes import LiveBytes
 from odernn import executions
 from odernn.cells import _unicornn_stack as whole
-from odernn.executions import stack, torch_loop
-from odernn.executions.stack import Rebuilt, ReconstructionWarning
+from odernn.executions import _stack_walk, stack, torch_loop
+from odernn.executions._stack_rebuilt import Paths
+from odernn.executions.stack import Rebuilt
+from odernn.recurrence import ReconstructionWarning
 from tests.odernn.unicornn_book import F64, INDICES, STACKS, network, normal, previous, start
 
 ROUNDING = 1e-12
@@ -399,8 +401,8 @@ def test_on_a_saddle_errors_that_are_large_beside_tiny_states_are_noticed(case, 
 @pytest.mark.parametrize("case", SADDLES[:2])
 def test_without_the_share_a_saddle_is_wrong_without_a_warning(case, monkeypatch):
     """Planted fault: the absolute criterion alone."""
-    monkeypatch.setattr(stack, "_share", lambda *_: 0.0)
-    monkeypatch.setattr(stack._Paths, "apart", lambda *_: 0.0)
+    monkeypatch.setattr(_stack_walk, "largest_share", lambda *_: 0.0)
+    monkeypatch.setattr(Paths, "apart", lambda *_: 0.0)
     model, u = saddle(*case)
     found, expected, _, caught = both_ways(model, lambda **o: model.last(u, **o)[0][-1].sum())
     assert not caught and off_by(found, expected) > 1.0
@@ -419,7 +421,7 @@ def test_errors_that_come_back_to_the_saddle_are_noticed(monkeypatch):
     found, expected, (record,), caught = both_ways(model, loss)
     assert record.between > 0.1 and max(record.y, record.z, record.share) < record.tolerance
     assert len(caught) == 1 and all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
-    monkeypatch.setattr(stack._Paths, "apart", lambda *_: 0.0)
+    monkeypatch.setattr(Paths, "apart", lambda *_: 0.0)
     found, expected, _, caught = both_ways(model, loss)
     assert not caught and off_by(found, expected) > 1e4
 

@@ -1,7 +1,8 @@
 // Backward in time: costates and gradients, one thread a column. Two ways to know the states:
 //
 //     stored      y is at hand, and z_{n-1} = z_n + h (s_n + alpha y_{n-1}) is a plain sum from the last z: nothing is
-//                 fed back, so tanh leaves the critical path and no rounding is amplified
+//                 fed back, so tanh leaves the critical path and no rounding is amplified; at every step the sum is held
+//                 against the rows of y
 //     reversible  y and z are rebuilt from the last state, checked against checkpoints and taken from them; the errors
 //                 of y and z enter the gradients by w, h and alpha with weights that are summed up on the way
 #include "recurrence.cuh"
@@ -22,16 +23,6 @@ struct Stored {
   long long grad_y_row, grad_z_row;
 };
 
-// Rows [base, base + ROWS) of an array with a row of `row` elements, those below `length`; none if base < 0.
-template <typename T>
-__device__ __forceinline__ void fetch_rows(T (*cell)[LANES], const T* rows, long long row, long long index, int base,
-                                           int length) {
-  const T* from = rows + base * row + index;
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r, from += row)
-    copy_async(&cell[r][threadIdx.x], from, base >= 0 && base + r < length);
-}
-
 template <typename T, bool WITH_Z>
 __device__ __forceinline__ void stored(const Stored<T>& a) {
   const int lane = threadIdx.x;
@@ -42,7 +33,8 @@ __device__ __forceinline__ void stored(const Stored<T>& a) {
   const Column<T> c = column_of(a.problem, index);
   zero_rows(a.out.x, c, c.length);
   Adjoint<T> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
-  T z = a.z_last[index];
+  const T per_h = T(1) / c.h;
+  T y = c.length > 0 ? a.y[(c.length - 1LL) * c.width + index] : T(0), z = a.z_last[index];
 
   int asked = (c.length - 1) / ROWS * ROWS;  // groups are aligned, so only the first of them can be short
   auto fetch = [&](int stage) {
@@ -59,34 +51,17 @@ __device__ __forceinline__ void stored(const Stored<T>& a) {
     asked -= ROWS;
     commit_copies();
   };
-  int stage = 0;
+  int stage;
   auto retreat = [&](int base, int r) {
     const T y_before = before.cell[stage][r][lane];
+    z = anchored(per_h, y_before, y, z);
     const T s = hyperbolic_tangent(fused(c.w, y_before, x.cell[stage][r][lane]));
     a.out.x[(base + r) * c.width + index] =
         adjoint.step(c, s, y_before, z, grad_y.cell[stage][r][lane], WITH_Z ? grad_z.cell[stage][r][lane] : T(0));
-    z = fused(c.h, fused(c.alpha, y_before, s), z);
+    z = momentum_before(c, s, y_before, z);
+    y = y_before;
   };
-
-  for (int s = 0; s < STAGES - 1; ++s) fetch(s);
-  int base = asked + (STAGES - 1) * ROWS;
-  if (c.length % ROWS != 0) {
-    await_copies<STAGES - 2>();
-    fetch(STAGES - 1);
-    for (int r = c.length - base - 1; r >= 0; --r) retreat(base, r);
-    adjoint.close();
-    stage = 1;
-    base -= ROWS;
-  }
-  for (; base >= 0 && c.length > 0; base -= ROWS) {
-    await_copies<STAGES - 2>();
-    fetch((stage + STAGES - 1) % STAGES);
-#pragma unroll
-    for (int r = ROWS - 1; r >= 0; --r) retreat(base, r);
-    adjoint.close();
-    stage = (stage + 1) % STAGES;
-  }
-  await_copies<0>();
+  walk_back(c.length, stage, fetch, retreat, [&](int) { adjoint.close(); });
   a.out.store(c, adjoint);
 }
 
@@ -147,7 +122,7 @@ __device__ __forceinline__ void reversible(const Reversible<T>& a) {
   };
   // The newest checkpoint before the end, and its number.
   long long kept = c.length > 0 ? (c.length - 1) / a.every : 0, due = kept * a.every;
-  int stage = 0;
+  int stage;
   auto retreat = [&](int base, int r) {
     const T y_before = fused(-c.h, z, y);
     const T s = hyperbolic_tangent(fused(c.w, y_before, x.cell[stage][r][lane]));
@@ -158,7 +133,7 @@ __device__ __forceinline__ void reversible(const Reversible<T>& a) {
     by_alpha.add(times(c.h, adjoint.q), y_before);
     by_h.add(p, z);
     y = y_before;
-    z = fused(c.h, fused(c.alpha, y_before, s), z);
+    z = momentum_before(c, s, y_before, z);
   };
   auto finish = [&](int base) {
     adjoint.close();
@@ -169,25 +144,7 @@ __device__ __forceinline__ void reversible(const Reversible<T>& a) {
     }
   };
 
-  for (int s = 0; s < STAGES - 1; ++s) fetch(s);
-  int base = asked + (STAGES - 1) * ROWS;
-  if (c.length % ROWS != 0) {
-    await_copies<STAGES - 2>();
-    fetch(STAGES - 1);
-    for (int r = c.length - base - 1; r >= 0; --r) retreat(base, r);
-    finish(base);
-    stage = 1;
-    base -= ROWS;
-  }
-  for (; base >= 0 && c.length > 0; base -= ROWS) {
-    await_copies<STAGES - 2>();
-    fetch((stage + STAGES - 1) % STAGES);
-#pragma unroll
-    for (int r = ROWS - 1; r >= 0; --r) retreat(base, r);
-    finish(base);
-    stage = (stage + 1) % STAGES;
-  }
-  await_copies<0>();
+  walk_back(c.length, stage, fetch, retreat, finish);
   meet(a.y0[index], a.z0[index]);
   T* out = a.residual + index;
   const T found[] = {residual,           by_w.alone, by_w.together, by_alpha.alone,
@@ -208,7 +165,8 @@ extern "C" __global__ void __launch_bounds__(32, 1) stored_f64(odernn::Stored<do
 extern "C" __global__ void __launch_bounds__(32, 1) stored_states_f32(odernn::Stored<float> a) {
   odernn::stored<float, true>(a);
 }
-extern "C" __global__ void __launch_bounds__(32, 1) stored_states_f64(odernn::Stored<double> a) {
+// 20 blocks an SM: without that ptxas takes 106 registers where 96 hold everything.
+extern "C" __global__ void __launch_bounds__(32, 20) stored_states_f64(odernn::Stored<double> a) {
   odernn::stored<double, true>(a);
 }
 extern "C" __global__ void __launch_bounds__(32, 1) reversible_f32(odernn::Reversible<float> a) {

@@ -41,24 +41,15 @@ __device__ __forceinline__ void exact_forward(const ExactForward& a) {
     commit_copies();
   };
   float* y_row = a.y + index;
-  auto advance = [&](float drive) {
+  int stage;
+  auto advance = [&](int r) {
     const float seen = static_cast<float>(y);
-    z = plus(z, kick(c, seen, hyperbolic_tangent(fused(c.w, seen, drive))));
+    z = plus(z, kick(c, seen, hyperbolic_tangent(fused(c.w, seen, ring.cell[stage][r][lane]))));
     y = plus(y, drift(c, z));
     *y_row = static_cast<float>(y);
     y_row += c.width;
   };
-  for (int stage = 0; stage < STAGES - 1; ++stage) fetch(stage);
-  int stage = 0, n = 0;
-  for (; n + ROWS <= c.length; n += ROWS) {
-    await_copies<STAGES - 2>();
-    fetch((stage + STAGES - 1) % STAGES);
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) advance(ring.cell[stage][r][lane]);
-    stage = (stage + 1) % STAGES;
-  }
-  await_copies<0>();
-  for (int r = 0; n + r < c.length; ++r) advance(ring.cell[stage][r][lane]);
+  walk(c.length, stage, fetch, advance, [](int) {});
   a.last[index] = y;
   a.last[c.width + index] = z;
   a.y_last[index] = static_cast<float>(y);
@@ -88,39 +79,23 @@ __device__ __forceinline__ void exact_backward(const ExactBackward& a) {
   zero_rows(a.out.x, c, c.length);
   Adjoint<float> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
   double y = a.last[index], z = a.last[c.width + index];
-  int asked = c.length;
+  int asked = (c.length - 1) / ROWS * ROWS;
   auto fetch = [&](int stage) {
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      const long long row = asked - r - 1LL;
-      copy_async(&ring[0].cell[stage][r][lane], a.problem.x + row * c.width + index, row >= 0);
-      copy_async(&ring[1].cell[stage][r][lane], a.grad_y + row * a.grad_y_row + index, row >= 0);
-    }
+    fetch_rows(ring[0].cell[stage], a.problem.x, c.width, index, asked, c.length);
+    fetch_rows(ring[1].cell[stage], a.grad_y, a.grad_y_row, index, asked, c.length);
     asked -= ROWS;
     commit_copies();
   };
-  for (int stage = 0; stage < STAGES - 1; ++stage) fetch(stage);
-  int stage = 0, n = c.length;
-  auto retreat = [&](int r) {
+  int stage;
+  auto retreat = [&](int base, int r) {
     const float z_here = static_cast<float>(z);
     y = plus(y, -drift(c, z));
     const float seen = static_cast<float>(y);
     const float s = hyperbolic_tangent(fused(c.w, seen, ring[0].cell[stage][r][lane]));
-    a.out.x[(n - r - 1LL) * c.width + index] =
-        adjoint.step(c, s, seen, z_here, ring[1].cell[stage][r][lane], 0.0f);
+    a.out.x[(base + r) * c.width + index] = adjoint.step(c, s, seen, z_here, ring[1].cell[stage][r][lane], 0.0f);
     z = plus(z, -kick(c, seen, s));
   };
-  for (; n >= ROWS; n -= ROWS) {
-    await_copies<STAGES - 2>();
-    fetch((stage + STAGES - 1) % STAGES);
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) retreat(r);
-    adjoint.close();
-    stage = (stage + 1) % STAGES;
-  }
-  await_copies<0>();
-  for (int r = 0; r < n; ++r) retreat(r);
-  adjoint.close();
+  walk_back(c.length, stage, fetch, retreat, [&](int) { adjoint.close(); });
   const double off_y = magnitude(plus(y, -on_grid(a.y0[index]))), off_z = magnitude(plus(z, -on_grid(a.z0[index])));
   a.residual[index] = off_y <= off_z ? off_z : off_y == off_y && off_z != off_z ? off_z : off_y;
   a.out.store(c, adjoint);

@@ -28,7 +28,7 @@ __device__ __forceinline__ void falsify(const Falsify<T>& a) {
   const long long i = static_cast<long long>(blockIdx.x) * LANES + lane;
   if (i >= a.columns) return;
   Ring<T>& ring = *shared_memory<Ring<T>>();
-  const T w = a.w[i * a.w_column], h = a.h[i * a.h_column], alpha = a.alpha[i * a.alpha_column];
+  const Neuron<T> c{a.w[i * a.w_column], a.h[i * a.h_column], a.alpha[i * a.alpha_column]};
   T y = a.y0[i * a.y0_column], z = a.z0[i * a.z0_column];
   T most_y = magnitude(y), most_z = magnitude(z);
   long long at_y = 0, at_z = 0, at_growth = 0, exponent = 0;
@@ -46,15 +46,9 @@ __device__ __forceinline__ void falsify(const Falsify<T>& a) {
     commit_copies();
   };
   auto advance = [&](T drive, long long n) {
-    const T s = hyperbolic_tangent(fused(w, y, drive));
-    const T kappa = fused(w, fused(-s, s, T(1)), alpha);
-    z = fused(-h, fused(alpha, y, s), z);
-    y = fused(h, z, y);
-    const T kick = -times(h, kappa);
-    zy = fused(kick, yy, zy);
-    zz = fused(kick, yz, zz);
-    yy = fused(h, zy, yy);
-    yz = fused(h, zz, yz);
+    const T pulled = pull(c, c.w, step(c, c.w, drive, y, z));
+    push(c.h, pulled, yy, zy);
+    push(c.h, pulled, yz, zz);
     // "not at most": a NaN replaces the maximum, and as the state stays NaN so does the maximum.
     if (!(magnitude(y) <= most_y)) most_y = magnitude(y), at_y = n;
     if (!(magnitude(z) <= most_z)) most_z = magnitude(z), at_z = n;

@@ -37,8 +37,9 @@ __device__ __forceinline__ void forward(const Forward<T>& a) {
   };
   T* y_row = a.y + index;
   T* z_row = KEEP == Keep::states ? a.z + index : nullptr;
-  auto advance = [&](T drive) {
-    step(c, c.w, drive, y, z);
+  int stage;
+  auto advance = [&](int r) {
+    step(c, c.w, ring.cell[stage][r][lane], y, z);
     *y_row = y;
     y_row += c.width;
     if (KEEP == Keep::states) {
@@ -47,25 +48,16 @@ __device__ __forceinline__ void forward(const Forward<T>& a) {
     }
   };
 
-  for (int stage = 0; stage < STAGES - 1; ++stage) fetch(stage);
-  int stage = 0, n = 0;
   long long kept = 0, due = a.every;
-  // Full groups without a condition inside, so that their instructions interleave; then the tail.
-  for (; n + ROWS <= c.length; n += ROWS) {
-    await_copies<STAGES - 2>();
-    fetch((stage + STAGES - 1) % STAGES);
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) advance(ring.cell[stage][r][lane]);
-    stage = (stage + 1) % STAGES;
-    if (KEEP == Keep::checkpoints && n + ROWS == due && due < c.length) {
+  auto keep = [&](int n) {
+    if (KEEP == Keep::checkpoints && n == due && due < c.length) {
       a.checkpoints[kept * c.width + index] = y;
       a.checkpoints[(a.count + kept) * c.width + index] = z;
       ++kept;
       due += a.every;
     }
-  }
-  await_copies<0>();
-  for (int r = 0; n + r < c.length; ++r) advance(ring.cell[stage][r][lane]);
+  };
+  walk(c.length, stage, fetch, advance, keep);
   a.y_last[index] = y;
   a.z_last[index] = z;
   zero_rows(a.y, c, c.length);
@@ -95,30 +87,22 @@ __device__ __forceinline__ void inverse(const Inverse<T>& a) {
   T y = a.y_last[index], z = a.z_last[index];
   zero_rows(a.y, c, c.length);
   zero_rows(a.z, c, c.length);
-  int asked = c.length;
+  int asked = (c.length - 1) / ROWS * ROWS;
   auto fetch = [&](int stage) {
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r)
-      copy_async(&ring.cell[stage][r][lane], a.problem.x + (asked - r - 1) * c.width + index, asked - r > 0);
+    fetch_rows(ring.cell[stage], a.problem.x, c.width, index, asked, c.length);
     asked -= ROWS;
     commit_copies();
   };
-  for (int stage = 0; stage < STAGES - 1; ++stage) fetch(stage);
-  int stage = 0;
-  for (int n = c.length; n > 0; n -= ROWS) {
-    await_copies<STAGES - 2>();
-    fetch((stage + STAGES - 1) % STAGES);
-    for (int r = 0; r < ROWS && n - r > 0; ++r) {
-      const long long row = (n - r - 1) * c.width + index;
-      a.y[row] = y;
-      a.z[row] = z;
-      y = fused(-c.h, z, y);
-      const T s = hyperbolic_tangent(fused(c.w, y, ring.cell[stage][r][lane]));
-      z = fused(c.h, fused(c.alpha, y, s), z);
-    }
-    stage = (stage + 1) % STAGES;
-  }
-  await_copies<0>();
+  int stage;
+  auto retreat = [&](int base, int r) {
+    const long long row = (base + r) * c.width + index;
+    a.y[row] = y;
+    a.z[row] = z;
+    y = fused(-c.h, z, y);
+    const T s = hyperbolic_tangent(fused(c.w, y, ring.cell[stage][r][lane]));
+    z = momentum_before(c, s, y, z);
+  };
+  walk_back(c.length, stage, fetch, retreat, [](int) {});
   a.y0[index] = y;
   a.z0[index] = z;
 }

@@ -123,14 +123,9 @@ __device__ __forceinline__ void scan_forward(const ScanForward& a) {
 #pragma unroll
       for (int k = 0; k < PIECE; ++k) {
         if (k < mine) {
-          const float s = hyperbolic_tangent(fused(weight, end.y, drive[k]));
-          const float pull = -times(c.h, fused(weight, fused(-s, s, 1.0f), c.alpha));
-          end.z = fused(-c.h, fused(c.alpha, end.y, s), end.z);
-          end.y = fused(c.h, end.z, end.y);
-          map.zy = fused(pull, map.yy, map.zy);
-          map.zz = fused(pull, map.yz, map.zz);
-          map.yy = fused(c.h, map.zy, map.yy);
-          map.yz = fused(c.h, map.zz, map.yz);
+          const float pulled = pull(c, weight, step(c, weight, drive[k], end.y, end.z));
+          push(c.h, pulled, map.yy, map.zy);
+          push(c.h, pulled, map.yz, map.zz);
         }
       }
       shared.state[t] = start;
@@ -218,12 +213,14 @@ __device__ __forceinline__ void scan_backward(const ScanBackward& a) {
   long long stepped = 0;
   auto y_before = [&](int n) { return n > 1 ? a.y[(n - 2LL) * c.width + index] : a.y0[index]; };
   auto drive = [&](int n) { return a.problem.x[(n - 1LL) * c.width + index]; };
-  auto pulled = [&](int n) { return a.grad_y[(n - 1) * a.grad_y_row + index]; };
+  auto gradient = [&](int n) { return a.grad_y[(n - 1) * a.grad_y_row + index]; };
+  const float per_h = 1.0f / c.h;
 
   // Steps n = top .. top - TILE + 1; thread t has those from top - t PIECE downwards.
   for (int top = c.length; top > 0; top -= TILE) {
     const int mine = top - t * PIECE;
     float before[PIECE], s[PIECE], grad_y[PIECE];
+    const float above = mine > 0 ? a.y[(mine - 1LL) * c.width + index] : 0.0f;   // the row of y of this piece's z
     Affine map{1.0f, 0.0f, 0.0f, 1.0f, 0.0f, 0.0f};
     float rise = 0.0f;   // of z over the piece
 #pragma unroll
@@ -232,23 +229,20 @@ __device__ __forceinline__ void scan_backward(const ScanBackward& a) {
       if (n > 0) {
         before[k] = y_before(n);
         s[k] = hyperbolic_tangent(fused(c.w, before[k], drive(n)));
-        grad_y[k] = pulled(n);
-        const float pull = -times(c.h, fused(c.w, fused(-s[k], s[k], 1.0f), c.alpha));
+        grad_y[k] = gradient(n);
+        const float pulled = pull(c, c.w, s[k]);
         map.ry = plus(map.ry, grad_y[k]);
-        map.zy = fused(c.h, map.yy, map.zy);
-        map.zz = fused(c.h, map.yz, map.zz);
-        map.rz = fused(c.h, map.ry, map.rz);
-        map.yy = fused(pull, map.zy, map.yy);
-        map.yz = fused(pull, map.zz, map.yz);
-        map.ry = fused(pull, map.rz, map.ry);
-        rise = fused(c.h, fused(c.alpha, before[k], s[k]), rise);
+        push_back(c.h, pulled, map.yy, map.zy);
+        push_back(c.h, pulled, map.yz, map.zz);
+        push_back(c.h, pulled, map.ry, map.rz);
+        rise = momentum_before(c, s[k], before[k], rise);
       } else {
         before[k] = s[k] = grad_y[k] = 0.0f;
       }
     }
     const Pair start{adjoint.p, adjoint.q};
     const Pair here = arriving(shared, map, start);
-    // z at the start of each piece: a plain prefix sum.
+    // z at the start of each piece: a plain prefix sum, which is held against the rows of y below.
     float sum = rise;
 #pragma unroll
     for (int distance = 1; distance < 32; distance *= 2) {
@@ -268,8 +262,9 @@ __device__ __forceinline__ void scan_backward(const ScanBackward& a) {
       for (int k = 0; k < PIECE; ++k) {
         const int n = mine - k;
         if (n > 0) {
+          z = anchored(per_h, before[k], k == 0 ? above : before[k > 0 ? k - 1 : 0], z);
           a.out.x[(n - 1LL) * c.width + index] = adjoint.step(c, s[k], before[k], z, grad_y[k], 0.0f);
-          z = fused(c.h, fused(c.alpha, before[k], s[k]), z);
+          z = momentum_before(c, s[k], before[k], z);
         }
       }
       if (t == PIECES - 1) shared.end = {adjoint.p, adjoint.q}, shared.z = z;
@@ -278,10 +273,13 @@ __device__ __forceinline__ void scan_backward(const ScanBackward& a) {
       adjoint.p = start.y;
       adjoint.q = start.z;
       z = tile_z;
+      float y_after = above;
       for (int n = top; n > 0 && n > top - TILE; --n) {
         const float y = y_before(n), found = hyperbolic_tangent(fused(c.w, y, drive(n)));
-        a.out.x[(n - 1LL) * c.width + index] = adjoint.step(c, found, y, z, pulled(n), 0.0f);
-        z = fused(c.h, fused(c.alpha, y, found), z);
+        z = anchored(per_h, y, y_after, z);
+        a.out.x[(n - 1LL) * c.width + index] = adjoint.step(c, found, y, z, gradient(n), 0.0f);
+        z = momentum_before(c, found, y, z);
+        y_after = y;
       }
       shared.end = {adjoint.p, adjoint.q}, shared.z = z;
     }

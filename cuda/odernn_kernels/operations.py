@@ -1,0 +1,334 @@
+"""Operations of torch over the kernels: forward, backward, their shapes for torch.compile, their derivatives.
+
+    forward      ring      one thread a column, x through a ring of asynchronous copies
+                 scan      a block a column, tiles of 1024 steps by Newton; for long sequences of few columns
+    backward     stored    from the rows of y;  "scan" where the forward was one
+                 reversible  rebuilt, with checkpoints; where they are missed by more than a gradient admits, the rows
+                           are computed again and a warning says so
+                 exact     float32 only: rebuilt without error
+
+Which kernels run is a function of shape, dtype and mode alone (``plan``), so equal calls give equal bits: there are no
+atomics, each column's sums have one order, and torch adds up the columns.
+"""
+
+# No `from __future__ import annotations`: torch reads the annotations of the operations below.
+from typing import Any, Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+from cuda.odernn_kernels import launches, reconstruction
+from cuda.odernn_kernels.reverse import reverse_only
+
+CHECKPOINT_EVERY = 256
+"""Steps between checkpoints of the reversible mode, a multiple of 8: 2/256 of the memory of the rows of y."""
+
+SCAN_STEPS = 1024
+"""Shortest sequence for the scan: one tile."""
+
+SCAN_COLUMNS = {"forward": 1600, "backward": 16000}
+"""Most columns for the scan. A model of the machine, not a measurement, puts the break-even at columns · rounds =
+16 000; backward needs one round, forward 4 to 10 a tile. benchmarks/device_suite.py times both sides of it."""
+
+
+Way: TypeAlias = Literal["ring", "scan"]
+
+
+def plan(steps: int, columns: int, dtype: torch.dtype, direction: Literal["forward", "backward"] = "forward") -> Way:
+    """The kernel for this shape; a function of its arguments alone."""
+    if dtype == torch.float32 and steps >= SCAN_STEPS and columns <= SCAN_COLUMNS[direction]:
+        return "scan"
+    return "ring"
+
+
+@torch.library.custom_op("odernn_cuda::stored", mutates_args=())
+def stored(
+    x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    return run_forward(x, w, h, alpha, y0, z0, lengths)
+
+
+def run_forward(
+    x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    problem, _kept = launches.problem(x, w, h, alpha, lengths)
+    y = torch.empty_like(x, memory_format=torch.contiguous_format)
+    y_last, z_last = x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
+    before = (y0.contiguous(), z0.contiguous())
+    if plan(len(x), launches.columns(x), x.dtype) == "scan":
+        rounds = torch.empty((2, *x.shape[1:]), dtype=torch.int64, device=x.device)
+        launches.launch("scan_forward_f32", x, launches.columns(x), *problem, *before, y, y_last, z_last, rounds)
+    else:
+        launches.launch(
+            launches.typed("forward", x), x, launches.grid(x), *problem, *before, y, None, y_last, z_last, None, 0, 0
+        )
+    return y, y_last, z_last
+
+
+@torch.library.custom_op("odernn_cuda::states", mutates_args=())
+def states(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor) -> tuple[Tensor, Tensor]:
+    problem, _kept = launches.problem(x, w, h, alpha, None)
+    y, z = (torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
+    lasts = [x.new_empty(x.shape[1:]) for _ in range(2)]
+    before = (y0.contiguous(), z0.contiguous())
+    launches.launch(
+        launches.typed("forward_states", x), x, launches.grid(x), *problem, *before, y, z, *lasts, None, 0, 0
+    )
+    return y, z
+
+
+def _checkpoints(x: Tensor) -> Tensor:
+    return x.new_empty((2, max(len(x) - 1, 0) // CHECKPOINT_EVERY, *x.shape[1:]))
+
+
+@torch.library.custom_op("odernn_cuda::reversible", mutates_args=())
+def reversible(
+    x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    problem, _kept = launches.problem(x, w, h, alpha, lengths)
+    y = torch.empty_like(x, memory_format=torch.contiguous_format)
+    y_last, z_last = x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
+    kept = _checkpoints(x)
+    before = (y0.contiguous(), z0.contiguous())
+    kernel = launches.typed("forward_checkpoints", x)
+    lasts = (y_last, z_last)
+    launches.launch(
+        kernel, x, launches.grid(x), *problem, *before, y, None, *lasts, kept, kept.shape[1], CHECKPOINT_EVERY
+    )
+    return y, y_last, z_last, kept
+
+
+@torch.library.custom_op("odernn_cuda::exact", mutates_args=())
+def exact(
+    x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    problem, _kept = launches.problem(x, w, h, alpha, lengths)
+    y = torch.empty_like(x, memory_format=torch.contiguous_format)
+    y_last, z_last = x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
+    last = torch.empty((2, *x.shape[1:]), dtype=torch.float64, device=x.device)
+    before = (y0.contiguous(), z0.contiguous())
+    launches.launch("exact_forward_f32", x, launches.grid(x), *problem, *before, y, y_last, z_last, last)
+    return y, y_last, z_last, last
+
+
+@torch.library.custom_op("odernn_cuda::inverse", mutates_args=())
+def inverse(
+    x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y_last: Tensor, z_last: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    problem, _kept = launches.problem(x, w, h, alpha, None)
+    y, z = (torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
+    y0, z0 = x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
+    after = (y_last.contiguous(), z_last.contiguous())
+    launches.launch(launches.typed("inverse", x), x, launches.grid(x), *problem, *after, y, z, y0, z0)
+    return y, z, y0, z0
+
+
+@torch.library.custom_op("odernn_cuda::stored_backward", mutates_args=())
+def stored_backward(
+    x: Tensor,
+    w: Tensor,
+    h: Tensor,
+    alpha: Tensor,
+    y0: Tensor,
+    lengths: Tensor | None,
+    y: Tensor,
+    z_last: Tensor,
+    grad_y: Tensor | None,
+    grad_z: Tensor | None,
+    grad_y_last: Tensor | None,
+    grad_z_last: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, grad_z, grad_y_last, grad_z_last)
+
+
+def run_stored(
+    x: Tensor,
+    w: Tensor,
+    h: Tensor,
+    alpha: Tensor,
+    y0: Tensor,
+    lengths: Tensor | None,
+    y: Tensor,
+    z_last: Tensor,
+    grad_y: Tensor | None,
+    grad_z: Tensor | None,
+    grad_y_last: Tensor | None,
+    grad_z_last: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    problem, _kept = launches.problem(x, w, h, alpha, lengths)
+    rows, row = launches.rows_of(grad_y, x)
+    lasts = [launches.rows_of(each, x)[0] if each is None else each.contiguous() for each in (grad_y_last, grad_z_last)]
+    out = launches.partials(x)
+    given = (y0.contiguous(), y.contiguous(), z_last.contiguous())
+    if grad_z is None and plan(len(x), launches.columns(x), x.dtype, "backward") == "scan":
+        stepped = torch.empty(x.shape[1:], dtype=torch.int64, device=x.device)
+        launches.launch("scan_backward_f32", x, launches.columns(x), *problem, *given, rows, *lasts, *out, stepped, row)
+    else:
+        rows_z, row_z = (None, 0) if grad_z is None else launches.rows_of(grad_z, x)
+        kernel = launches.typed("stored" if grad_z is None else "stored_states", x)
+        launches.launch(kernel, x, launches.grid(x), *problem, *given, rows, rows_z, *lasts, *out, row, row_z)
+    return launches.summed(out, w, h, alpha)
+
+
+@torch.library.custom_op("odernn_cuda::reversible_backward", mutates_args=())
+def reversible_backward(
+    x: Tensor,
+    w: Tensor,
+    h: Tensor,
+    alpha: Tensor,
+    y0: Tensor,
+    z0: Tensor,
+    lengths: Tensor | None,
+    y_last: Tensor,
+    z_last: Tensor,
+    kept: Tensor,
+    grad_y: Tensor | None,
+    grad_y_last: Tensor | None,
+    grad_z_last: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    problem, _kept = launches.problem(x, w, h, alpha, lengths)
+    rows, row = launches.rows_of(grad_y, x)
+    lasts = [launches.rows_of(each, x)[0] if each is None else each.contiguous() for each in (grad_y_last, grad_z_last)]
+    out, found = launches.partials(x), x.new_empty((7, *x.shape[1:]))
+    ends = tuple(each.contiguous() for each in (y0, z0, y_last, z_last, kept))
+    kernel = launches.typed("reversible", x)
+    launches.launch(
+        kernel, x, launches.grid(x), *problem, *ends, rows, *lasts, *out, found, row, kept.shape[1], CHECKPOINT_EVERY
+    )
+    rebuilt = reconstruction.is_rebuilt(found, w, h, alpha)
+    if reconstruction.is_missed(found[0], rebuilt, z_last, "reversible"):
+        # By the kernel that ran, not by the scan: its rows belong to this last state, bit by bit.
+        y = reversible(x, w, h, alpha, y0, z0, lengths)[0]
+        return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
+    return launches.summed(out, w, h, alpha)
+
+
+@torch.library.custom_op("odernn_cuda::exact_backward", mutates_args=())
+def exact_backward(
+    x: Tensor,
+    w: Tensor,
+    h: Tensor,
+    alpha: Tensor,
+    y0: Tensor,
+    z0: Tensor,
+    lengths: Tensor | None,
+    last: Tensor,
+    grad_y: Tensor | None,
+    grad_y_last: Tensor | None,
+    grad_z_last: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    problem, _kept = launches.problem(x, w, h, alpha, lengths)
+    rows, row = launches.rows_of(grad_y, x)
+    lasts = [launches.rows_of(each, x)[0] if each is None else each.contiguous() for each in (grad_y_last, grad_z_last)]
+    out = launches.partials(x)
+    residual = torch.empty(x.shape[1:], dtype=torch.float64, device=x.device)
+    ends = tuple(each.contiguous() for each in (y0, z0, last))
+    launches.launch("exact_backward_f32", x, launches.grid(x), *problem, *ends, rows, *lasts, *out, residual, row)
+    if reconstruction.is_missed(residual, residual <= 0.0, last[1], "exact"):
+        # The rows of the map that was run, not of another rounding of it.
+        y, _, z_last, _ = exact(x, w, h, alpha, y0, z0, lengths)
+        return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
+    return launches.summed(out, w, h, alpha)
+
+
+# --- shapes for torch.compile, and gradients
+
+
+def _like_rows(x: Tensor) -> Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def _like_gradients(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor) -> tuple[Tensor, ...]:
+    states = (x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:]))
+    return (_like_rows(x), *(each.new_empty(each.shape) for each in (w, h, alpha)), *states)
+
+
+@stored.register_fake
+def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None) -> Any:
+    return _like_rows(x), x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
+
+
+@states.register_fake
+def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor) -> Any:
+    return _like_rows(x), _like_rows(x)
+
+
+@reversible.register_fake
+def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None) -> Any:
+    return _like_rows(x), x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:]), _checkpoints(x)
+
+
+@exact.register_fake
+def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None) -> Any:
+    last = x.new_empty((2, *x.shape[1:]), dtype=torch.float64)
+    return _like_rows(x), x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:]), last
+
+
+@inverse.register_fake
+def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y_last: Tensor, z_last: Tensor) -> Any:
+    return _like_rows(x), _like_rows(x), x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
+
+
+@stored_backward.register_fake
+def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, *_others: Any) -> Any:
+    return _like_gradients(x, w, h, alpha)
+
+
+@reversible_backward.register_fake
+def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, *_others: Any) -> Any:
+    return _like_gradients(x, w, h, alpha)
+
+
+@exact_backward.register_fake
+def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, *_others: Any) -> Any:
+    return _like_gradients(x, w, h, alpha)
+
+
+def _keep_stored(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    x, w, h, alpha, y0, _, lengths = inputs
+    y, _, z_last = output
+    ctx.save_for_backward(x, w, h, alpha, y0, lengths, y, z_last)
+
+
+def _pull_stored(ctx: Any, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None) -> Any:
+    found = stored_backward(*ctx.saved_tensors, *reverse_only(grad_y, None, grad_y_last, grad_z_last))
+    return *found, None
+
+
+def _keep_states(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    x, w, h, alpha, y0, z0 = inputs
+    y, z = output
+    ctx.save_for_backward(x, w, h, alpha, y0, None, y, z[-1].clone() if len(z) else z0)
+
+
+def _pull_states(ctx: Any, grad_y: Tensor | None, grad_z: Tensor | None) -> Any:
+    return stored_backward(*ctx.saved_tensors, *reverse_only(grad_y, grad_z), None, None)
+
+
+def _keep_reversible(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    _, y_last, z_last, kept = output
+    ctx.save_for_backward(*inputs, y_last, z_last, kept)
+
+
+def _pull_reversible(
+    ctx: Any, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None, _: Tensor | None
+) -> Any:
+    found = reversible_backward(*ctx.saved_tensors, *reverse_only(grad_y, grad_y_last, grad_z_last))
+    return *found, None
+
+
+def _keep_exact(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    ctx.save_for_backward(*inputs, output[3])
+
+
+def _pull_exact(
+    ctx: Any, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None, _: Tensor | None
+) -> Any:
+    found = exact_backward(*ctx.saved_tensors, *reverse_only(grad_y, grad_y_last, grad_z_last))
+    return *found, None
+
+
+stored.register_autograd(_pull_stored, setup_context=_keep_stored)
+states.register_autograd(_pull_states, setup_context=_keep_states)
+reversible.register_autograd(_pull_reversible, setup_context=_keep_reversible)
+exact.register_autograd(_pull_exact, setup_context=_keep_exact)
