@@ -62,11 +62,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Premise:
-    """A hypothesis as a margin: it holds where margin > 0 (or ≥ 0 if ``strict`` is False)."""
+    """A hypothesis as a margin: it holds where margin > 0 (or ≥ 0 if ``strict`` is False).
+
+    ``second_margin(setting, iv)`` is the margin typed independently for mpmath's intervals, as ``Part.second_bound`` is
+    the bound. Without it the second back-end cannot prove the premise, so that no violation is certified.
+    """
 
     text: str
     margin: Callable[[Setting, Numbers], Any]
     strict: bool = True
+    second_margin: Callable[[Any, Any], Any] | None = None
 
     def holds(self, margin: Any) -> bool:
         """Certain for balls: False also means "not proved"."""
@@ -121,6 +126,11 @@ class Claim:
     @property
     def slug(self) -> str:
         return slug(self.id)
+
+    @property
+    def second_premises(self) -> tuple[tuple[str, Callable[[Any, Any], Any] | None, bool], ...]:
+        """(text, margin typed again, strict) of every premise: what the second back-end is asked."""
+        return tuple((each.text, each.second_margin, each.strict) for each in self.premises)
 
 
 def slug(identifier: str) -> str:

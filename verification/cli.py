@@ -123,6 +123,9 @@ def verify(
             help="Worker processes; 0 works in this one.  [default: one a core]",
         ),
     ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="Where states are searched and measured: cpu, cuda or cuda:N.")
+    ] = "cpu",
     store: StoreOption = STORE,
     claims_dirs: ClaimsOption = None,
     task: Annotated[str, typer.Option(metavar="NAME", help="Real input: digits or mnist.")] = "digits",
@@ -149,7 +152,7 @@ def verify(
         options = command.Options(
             claims=tuple(claims or ()), budget=budget, seed=seed, jobs=terminal.cores() if jobs is None else jobs,
             store=store, claims_dirs=tuple(claims_dirs or ()), task=task, data=data, download=download,
-            format=format, full=full, json=json, expect=expect, witnesses=witnesses,
+            format=format, full=full, json=json, expect=expect, witnesses=witnesses, device=device,
         )  # fmt: skip
         return command.run(options)
 

@@ -1,23 +1,29 @@
 """Controls: problems with known answers, run through the same adversaries and certificates as the claims.
 
 A recurrence that is linear in s_n = tanh(w y_{n-1} + x_n), |s_n| < 1, has as sup |y_n| the l1 norm of its response to a
-unit kick, whatever w is (the supremum is approached at w = 0): computed here by *running* the system, not from
-thm-S. **Power**: the bound 0.9 × optimum is false and must be refuted. **Soundness**: the bound (1 + 1e-12) ×
-optimum is true and must never certify as violated.
+unit kick, whatever w is (the supremum is approached at w = 0): computed here by *running* the system, not from thm-S.
+In deeper layers it is the same number, and at ``deep_control_point`` it is reached there, too, though only the first
+layer is controlled: ``through_layers`` works out the input, layer by layer downwards. **Power**: the bound 0.9 ×
+optimum is false and must be refuted. **Soundness**: the bound (1 + 1e-12) × optimum is true and must never certify as
+violated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odernn.bounds.numbers import FLOATS, Numbers
 from odernn.tableau import Source
 from verification.claim import Claim, Part, Setting
 from verification.domains import SearchPoint
 from verification.system import System
+
+if TYPE_CHECKING:
+    import torch
 
 POWER = Fraction(9, 10)
 SOUNDNESS = 1 + Fraction(1, 10**12)
@@ -26,6 +32,49 @@ CONTROL_POINTS = (
     SearchPoint("control", Fraction(1), (Fraction(1, 20),), 600, 1, 1, "control α > 0"),
     SearchPoint("control", Fraction(0), (Fraction(1, 20),), 200, 1, 1, "control α = 0"),
 )
+
+
+DEEP_LAYERS = (2, 3)
+DEEP_STEPS = 16
+"""So short that the phase counts: the best input of layer 1, resonant too, reaches less than 0.9 in layer 2."""
+RELAYED = 1 / 32
+"""|y_n| of the layer below the one that is driven: RELAY_WEIGHT · RELAYED = 32, tanh(32) = 1 − 3e-28; and with α = 1,
+h ≤ 1/2 a layer that moves between ±RELAYED at will needs |s_n| ≤ RELAYED (4/h² + α) < 0.54.
+"""
+
+
+def deep_control_point(layer: int) -> SearchPoint:
+    """α = 1, dt = 1/2 in every layer up to ``layer``: some six steps a half-period, and each layer can follow any
+    sequence of signs that the one above it asks for.
+    """
+    name = f"control layer {layer}"
+    return SearchPoint("control", Fraction(1), (Fraction(1, 2),) * layer, DEEP_STEPS, 1, 1, name)
+
+
+def through_layers(signs: Sequence[float], layer: int, *, alpha: float, step_size: float) -> list[float]:
+    """The inputs u_n for which the argument of tanh in ``layer`` ≥ 2 has these signs and modulus 32, w = 0 throughout.
+
+    The adversaries' relay passes x^l_n = RELAY_WEIGHT y^{l−1}_n on, so y^{l−1} is prescribed; UnICORNN's recurrence,
+    solved for s_n = ((z_{n−1} − z_n)/h) − α y_{n−1} with z_n = (y_n − y_{n−1})/h, then prescribes atanh s_n one layer
+    below. ValueError where some |s_n| ≥ 1: no input does it.
+    """
+    from verification.adversary import RELAY_WEIGHT
+
+    wanted = [RELAYED * sign for sign in signs]  # y of the layer below
+    for number in range(layer - 1, 0, -1):
+        y = z = 0.0
+        arguments = []
+        for n, target in enumerate(wanted, 1):
+            momentum = (target - y) / step_size
+            s = (z - momentum) / step_size - alpha * y
+            if not abs(s) < 1:
+                raise ValueError(
+                    f"Layer {number} would need s = {s:.6g} at step {n}; take a larger step or a smaller α."
+                )
+            arguments.append(math.atanh(s))
+            y, z = target, momentum
+        wanted = [argument / RELAY_WEIGHT for argument in arguments]
+    return arguments
 
 
 def optimum(step: Callable[..., Any], alpha: Any, h: Any, steps: int, quantity: str, one: Any) -> Any:
@@ -66,7 +115,7 @@ def control_claim(system: System, factor: Fraction, name: str) -> Claim:
 
 
 def float_optimum(system: System, point: SearchPoint, step_size: float, quantity: str, step: int) -> float:
-    """The optimum in float64 at step n of the point."""
+    """The optimum in float64 at step n of the point, of any layer with this effective step."""
     return float(optimum(system.exact_step, float(point.alpha), step_size, step, quantity, FLOATS.exact(1)))
 
 
@@ -82,12 +131,17 @@ class Share:
     share: float
 
 
-def shares(budget_name: str = "smoke", seed: int = 0) -> tuple[Share, ...]:
-    """All adversaries on problems whose optimum is known. Below 0.9 one says nothing by finding nothing."""
-    return tuple([*_of_states(budget_name), *_of_derivatives(seed)])
+def shares(budget_name: str = "smoke", seed: int = 0, device: torch.device | None = None) -> tuple[Share, ...]:
+    """All adversaries on problems whose optimum is known, on ``device``, by default the CPU. Below 0.9 one says nothing
+    by finding nothing.
+    """
+    import torch
+
+    on = device or torch.device("cpu")
+    return tuple([*_of_states(budget_name, on), *_of_derivatives(seed, on)])
 
 
-def _of_states(budget_name: str) -> Iterator[Share]:
+def _of_states(budget_name: str, device: torch.device) -> Iterator[Share]:
     """The linear problem w = 0 at the control points: sup |y_N| and sup |z_N| by running the system."""
     import torch
 
@@ -97,11 +151,11 @@ def _of_states(budget_name: str) -> Iterator[Share]:
     from verification.measure.hidden_state import run_instance
     from verification.system import UNICORNN
 
-    def reached(point: SearchPoint, found: Found) -> float:
-        y, z, _ = run_instance(UNICORNN, found.instance, 1)
+    def reached(point: SearchPoint, found: Found, layer: int = 1) -> float:
+        y, z, _ = run_instance(UNICORNN, found.instance, layer, device)
         values = (y if found.quantity == "position" else z).abs().flatten()
         step = int(values.argmax()) + 1
-        known = float_optimum(UNICORNN, point, effective_steps(point)[0], found.quantity, step)
+        known = float_optimum(UNICORNN, point, effective_steps(point)[layer - 1], found.quantity, step)
         return float(values[step - 1]) / known
 
     def given(point: SearchPoint, quantity: str, values: torch.Tensor) -> Found:
@@ -109,12 +163,23 @@ def _of_states(budget_name: str) -> Iterator[Share]:
 
     for point in CONTROL_POINTS:
         for name, search in ADVERSARIES.items():
-            for found in search(UNICORNN, point, 1, BUDGETS[budget_name]):
+            for found in search(UNICORNN, point, 1, BUDGETS[budget_name], device):
                 yield Share(name, f"|{found.quantity}|, w = 0, {point.group}", reached(point, found))
-        exact = structured.matched(UNICORNN, point, 1)
+        exact = structured.matched(UNICORNN, point, 1, device)
         for i, quantity in enumerate(("position", "momentum")):
             share = reached(point, given(point, quantity, exact[:, i]))
             yield Share("matched signs", f"|{quantity}|, w = 0, {point.group}", share)
+    for layer in DEEP_LAYERS:
+        point = deep_control_point(layer)
+        for name, search in ADVERSARIES.items():
+            for found in search(UNICORNN, point, layer, BUDGETS[budget_name], device):
+                yield Share(name, f"|{found.quantity}| of layer {layer}", reached(point, found, layer))
+        exact = structured.matched(UNICORNN, point, layer, device) / AMPLITUDE
+        for i, quantity in enumerate(("position", "momentum")):
+            below = {"alpha": float(point.alpha), "step_size": effective_steps(point)[0]}
+            values = torch.tensor(through_layers(exact[:, i].tolist(), layer, **below), dtype=torch.float64)
+            inverse = Found("", quantity, chain(point, layer, 0.0, values, UNICORNN.name), 1, True)
+            yield Share("matched signs", f"|{quantity}| of layer {layer}", reached(point, inverse, layer))
     undamped = CONTROL_POINTS[1]
     constant = torch.full((undamped.steps,), -AMPLITUDE, dtype=torch.float64)
     for quantity in ("position", "momentum"):
@@ -122,20 +187,20 @@ def _of_states(budget_name: str) -> Iterator[Share]:
         yield Share("constant input", f"|{quantity}|, w = 0, {undamped.group}", share)
 
 
-def _of_derivatives(seed: int) -> Iterator[Share]:
+def _of_derivatives(seed: int, device: torch.device) -> Iterator[Share]:
     """Gradients, Jacobian products and exponents: the linear problem again, thm-J (c), and the golden pair."""
     from verification.adversary import chaos, evolution, gradient_ascent, pontryagin, words
 
     linear, hyperbolic = "|y_N|, w = 0", "growth of B(κ) products, thm-J (c)"
-    yield Share("sign ascent", linear, gradient_ascent.control(1.0, 0.1, 60, seed=seed))
-    yield Share("CMA-ES, beam inside", f"{linear} or not, over w, V, b", evolution.position_control(seed=seed))
+    yield Share("sign ascent", linear, gradient_ascent.control(1.0, 0.1, 60, seed=seed, device=device))
+    share = evolution.position_control(seed=seed, device=device)
+    yield Share("CMA-ES, beam inside", f"{linear} or not, over w, V, b", share)
     growth = evolution.Growth(4.0, 0.1, steps=240, hold=4)
-    share = evolution.growth_control(growth, -9.0, restarts=2, population=8, generations=12, seed=seed)
+    spent: dict[str, Any] = {"restarts": 2, "population": 8, "generations": 12, "seed": seed, "device": device}
+    share = evolution.growth_control(growth, -9.0, **spent)
     yield Share("CMA-ES, beam inside", f"{hyperbolic}, over w", share)
-    share = evolution.resonance_control(
-        replace(growth, steps=120), -2.0, restarts=2, population=8, generations=12, seed=seed
-    )
+    share = evolution.resonance_control(replace(growth, steps=120), -2.0, **spent)
     yield Share("CMA-ES, beam inside", "growth of B(κ) products, −α/2 < w < 0, thm-J (d)", share)
-    yield Share("pontryagin, κ", hyperbolic, pontryagin.growth_control())
-    yield Share("words", "two shears, rate log of the golden ratio; thm-J (c), (d)", words.control())
-    yield Share("driven stacks", "late exponent of a saddle, thm-J (c)", chaos.stack_control(4000))
+    yield Share("pontryagin, κ", hyperbolic, pontryagin.growth_control(device=device))
+    yield Share("words", "two shears, rate log of the golden ratio; thm-J (c), (d)", words.control(device=device))
+    yield Share("driven stacks", "late exponent of a saddle, thm-J (c)", chaos.stack_control(4000, device))

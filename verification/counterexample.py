@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 FORMAT = "odernn-counterexample"
 VERSION = 1
-LONGEST_TEXT = 2**16
+LONGEST_TEXT = 2**18
+"""Characters of one parameter: a matrix of 64 × 64 float64 numbers, written as fractions."""
 MOST_PARAMETERS = 64
 LONGEST_FILE = 2**22
 

@@ -16,7 +16,8 @@ import torch
 
 from odernn.published import row as published_row
 from verification import controls
-from verification.adversary import Found, beam, effective_steps, pontryagin, structured
+from verification.adversary import CPU, Found, beam, effective_steps, pontryagin, structured
+from verification.certify import second
 from verification.claim import QUANTITIES, Claim, Registry
 from verification.domains import BUDGETS, Budget, SearchPoint, point_from_plain
 from verification.instance import Instance, to_plain
@@ -30,7 +31,7 @@ SURPLUS = 1e-9
 other.
 """
 
-Search: TypeAlias = Callable[[System, SearchPoint, int, Budget], list[Found]]
+Search: TypeAlias = Callable[[System, SearchPoint, int, Budget, torch.device], list[Found]]
 ADVERSARIES: dict[str, Search] = {"structured": structured.search, "beam": beam.search, "pontryagin": pontryagin.search}
 
 
@@ -43,7 +44,10 @@ class Result:
 
 
 def perform(spec: dict[str, Any], seed: int, claims_dirs: tuple[str, ...], data_folder: str | None) -> Result:
-    """Run one job. ``spec["kind"]`` is "measure", "search" or "control" (judging is ``judge.perform``)."""
+    """Run one job. ``spec["kind"]`` is "measure", "search" or "control" (judging is ``judge.perform``).
+
+    ``spec["device"]`` says where, if that is not the CPU.
+    """
     torch.set_num_threads(1)
     if spec["kind"] == "measure":
         return measure(spec, seed, data_folder)
@@ -58,28 +62,33 @@ def perform(spec: dict[str, Any], seed: int, claims_dirs: tuple[str, ...], data_
 
 def measure(spec: dict[str, Any], seed: int, data_folder: str | None) -> Result:
     """Envelopes over n of the row's untrained network, every layer: key "<layer>/<quantity>/<norm>"."""
-    budget = BUDGETS[spec["budget"]]
+    budget, device = BUDGETS[spec["budget"]], device_of(spec)
     if spec["input"] == "data":
-        data, arrays = network.on_data(published_row(spec["row"]), spec["task"], data_folder, seed)
+        data, arrays = network.on_data(published_row(spec["row"]), spec["task"], data_folder, seed, device)
     else:
-        data, arrays = network.on_range(published_row(spec["row"]), budget, seed)
+        data, arrays = network.on_range(published_row(spec["row"]), budget, seed, device)
     return Result(data, arrays)
 
 
-def find(system: System, point: SearchPoint, layer: int, budget_name: str) -> list[Found]:
+def device_of(spec: dict[str, Any]) -> torch.device:
+    """Where the job's tensors live."""
+    return torch.device(spec.get("device", "cpu"))
+
+
+def find(system: System, point: SearchPoint, layer: int, budget_name: str, device: torch.device = CPU) -> list[Found]:
     """All adversaries of the budget at one point and layer."""
     budget = BUDGETS[budget_name]
-    return [found for each in ADVERSARIES.values() for found in each(system, point, layer, budget)]
+    return [found for each in ADVERSARIES.values() for found in each(system, point, layer, budget, device)]
 
 
 def search(spec: dict[str, Any], system: System) -> Result:
     """The best instance of every adversary for both quantities; arrays hold |quantity| of one neuron over n."""
-    point = point_from_plain(spec["point"])
+    point, device = point_from_plain(spec["point"]), device_of(spec)
     entries, arrays = [], {}
-    for number, found in enumerate(find(system, point, spec["layer"], spec["budget"])):
-        y, z, _ = run_instance(system, found.instance, spec["layer"])
+    for number, found in enumerate(find(system, point, spec["layer"], spec["budget"], device)):
+        y, z, _ = run_instance(system, found.instance, spec["layer"], device)
         values = y if found.quantity == "position" else z
-        arrays[str(number)] = envelope(values, "max").numpy()
+        arrays[str(number)] = envelope(values, "max").cpu().numpy()
         entries.append(
             {
                 "adversary": found.adversary,
@@ -93,23 +102,26 @@ def search(spec: dict[str, Any], system: System) -> Result:
 
 
 def control(spec: dict[str, Any], system: System) -> Result:
-    """Power and soundness at one control point, for every quantity and every adversary by itself.
+    """Power and soundness at one control point and layer (1 if none is named), for every quantity and every adversary
+    by itself.
 
     "best" is the smallest share of the known optimum that an adversary reached, "passed" whether for each of them the
     certificates refuted 0.9 × optimum and did not refute (1 + 1e-12) × optimum.
     """
-    point = point_from_plain(spec["point"])
-    found = find(system, point, 1, spec["budget"])
-    reports = [_control_report(system, point, quantity, found) for quantity in QUANTITIES]
+    point, layer, device = point_from_plain(spec["point"]), spec.get("layer", 1), device_of(spec)
+    found = find(system, point, layer, spec["budget"], device)
+    reports = [_control_report(system, point, layer, quantity, found, device) for quantity in QUANTITIES]
     return Result({"passed": all(r["passed"] for r in reports), "reports": reports, "group": point.group})
 
 
-def _control_report(system: System, point: SearchPoint, quantity: str, found: list[Found]) -> dict[str, Any]:
-    step_size = effective_steps(point)[0]
+def _control_report(
+    system: System, point: SearchPoint, layer: int, quantity: str, found: list[Found], device: torch.device
+) -> dict[str, Any]:
+    step_size = effective_steps(point)[layer - 1]
     shares: dict[str, float] = {}
     certified = {}
     for each in (each for each in found if each.quantity == quantity):
-        y, z, _ = run_instance(system, each.instance, 1)
+        y, z, _ = run_instance(system, each.instance, layer, device)
         values = (y if quantity == "position" else z)[:, 0, 0].abs()
         step = int(values.argmax()) + 1
         known = controls.float_optimum(system, point, step_size, quantity, step)
@@ -117,7 +129,8 @@ def _control_report(system: System, point: SearchPoint, quantity: str, found: li
         power, sound = (
             controls.control_claim(system, factor, "control") for factor in (controls.POWER, controls.SOUNDNESS)
         )
-        refuted = [_is_refuted(claim, quantity, each.instance, step, point.steps) for claim in (power, sound)]
+        where = {"layer": layer, "step": step, "steps": point.steps}
+        refuted = [_is_refuted(claim, quantity, each.instance, **where) for claim in (power, sound)]
         certified[each.adversary] = refuted == [True, False]
     silent = [name for name in ADVERSARIES if name not in shares]
     sentence = ", ".join(f"{name} {share:.3f} of the optimum" for name, share in shares.items())
@@ -130,9 +143,9 @@ def _control_report(system: System, point: SearchPoint, quantity: str, found: li
     }
 
 
-def _is_refuted(claim: Claim, quantity: str, instance: Instance, step: int, steps: int) -> bool:
+def _is_refuted(claim: Claim, quantity: str, instance: Instance, *, layer: int, step: int, steps: int) -> bool:
     part = next(part for part in claim.parts if part.quantity == quantity)
-    first = first_opinion(claim, part, instance, layer=1, step=step, steps=steps)
+    first = first_opinion(claim, part, instance, layer=layer, step=step, steps=steps)
     if first.status != "violates":
         return False
-    return bool(second_opinion(claim, part, instance, layer=1, step=step, steps=steps)["status"] == "violates")
+    return second.is_refutation(second_opinion(claim, part, instance, layer=layer, step=step, steps=steps))

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from verification import witness
 from verification.adversary import AMPLITUDE, STEP_PARAMETER
-from verification.certify import balls, limit
+from verification.certify import balls, limit, second
 from verification.claim import Claim, Part
 from verification.ratios import NEAR, Evidence, Ratio, finest_rungs, reading_of
 
@@ -101,13 +101,14 @@ def _decided(claim: Claim, part: Part, evidence: Evidence, ratio: Ratio) -> tupl
     outcome = witness.first_opinion(claim, part, ratio.trial.instance, **where)
     if not outcome.is_refutation:
         return outcome, False
-    second = witness.second_opinion(claim, part, ratio.trial.instance, **where)
-    return outcome, second["status"] == "violates"
+    return outcome, second.is_refutation(witness.second_opinion(claim, part, ratio.trial.instance, **where))
 
 
 def _objection(outcome: balls.Outcome) -> str:
     unproved = [text for text, _, proved in outcome.premises if not proved]
-    return f"premise {unproved[0]} is not proved" if unproved else "the second back-end does not confirm the violation"
+    if unproved:
+        return f"premise {unproved[0]} is not proved"
+    return "the second back-end does not confirm the violation, premises included"
 
 
 def _witness_text(

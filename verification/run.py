@@ -20,7 +20,7 @@ import numpy as np
 import odernn
 from verification import engine
 from verification.claim import Registered, RegisteredQuestion, Registry
-from verification.controls import CONTROL_POINTS
+from verification.controls import CONTROL_POINTS, deep_control_point
 from verification.domains import (
     BUDGETS,
     FREE,
@@ -87,7 +87,12 @@ _JUDGING = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user chose. Not part of it: the number of workers and the store, which may not change a result."""
+    """What the user chose. Not part of it: the number of workers and the store, which may not change a result.
+
+    ``device`` is where states are searched and measured ("cpu", "cuda", "cuda:1"): roundings differ, so results made
+    elsewhere than on the CPU have keys of their own, the same for every card. Seeds and drawn numbers do not depend on
+    it. Questions and certificates run on the CPU.
+    """
 
     budget: str = "smoke"
     seed: int = 0
@@ -95,11 +100,12 @@ class Settings:
     claims: tuple[str, ...] = ()
     claims_dirs: tuple[str, ...] = ()
     data: str | None = None
+    device: str = "cpu"
 
     def to_plain(self) -> dict[str, Any]:
         return {
             "budget": self.budget, "seed": self.seed, "task": self.task, "claims": list(self.claims),
-            "claims_dirs": list(self.claims_dirs), "data": self.data,
+            "claims_dirs": list(self.claims_dirs), "data": self.data, "device": self.device,
         }  # fmt: skip
 
 
@@ -121,7 +127,7 @@ class Job:
 
         The two measurements of a row share theirs: real and worst in-range input meet the same network.
         """
-        drawn_from = {name: value for name, value in self.spec.items() if name not in ("input", "task")}
+        drawn_from = {name: value for name, value in self.spec.items() if name not in ("input", "task", "device")}
         return int(hashlib.sha256(json.dumps(drawn_from, sort_keys=True).encode()).hexdigest()[:15], 16)
 
 
@@ -159,6 +165,8 @@ def _versions() -> dict[str, str]:
 
 
 def _key(spec: dict[str, Any], source: str) -> str:
+    if "device" in spec:
+        spec = spec | {"device": spec["device"].partition(":")[0]}
     facts = {"spec": spec, "version": odernn.__version__, "source": source, "dtype": "float64", "with": _versions()}
     text = json.dumps(facts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -181,24 +189,34 @@ def plan(settings: Settings, registry: Registry) -> Plan:
         return job.key
 
     base = {"budget": budget.name, "seed": settings.seed}
+    place = {} if settings.device == "cpu" else {"device": settings.device}
     for registered in chosen:
         system = registered.claim.system.name
         source = _source_digest(_MEASURING) + (registered.digest if system != UNICORNN.name else "")
 
         def search(point: SearchPoint, layer: int, system: str = system, source: str = source) -> str:
             return need(
-                {"kind": "search", "system": system, "layer": layer, "point": point_to_plain(point), **base}, source
+                {"kind": "search", "system": system, "layer": layer, "point": point_to_plain(point), **base, **place},
+                source,
             )
 
         controls = tuple(
-            need({"kind": "control", "system": system, "point": point_to_plain(point), **base}, source)
+            need({"kind": "control", "system": system, "point": point_to_plain(point), **base, **place}, source)
             for point in CONTROL_POINTS
         )
+
+        def deep_control(layer: int, system: str = system, source: str = source) -> str:
+            point = point_to_plain(deep_control_point(layer))
+            spec = {"kind": "control", "system": system, "layer": layer, "point": point, **base, **place}
+            return need(spec, source)
+
         for domain, layer, points, row in _cells(budget.name):
             needs = {"search": [search(point, layer) for point in points], "control": list(controls)}
+            if layer > 1:
+                needs["control"].append(deep_control(layer))
             if row is not None and system == UNICORNN.name:
-                data = {"kind": "measure", "row": row, "input": "data", "task": settings.task, **base}
-                in_range = {"kind": "measure", "row": row, "input": "range", **base}
+                data = {"kind": "measure", "row": row, "input": "data", "task": settings.task, **base, **place}
+                in_range = {"kind": "measure", "row": row, "input": "range", **base, **place}
                 needs |= {"data": [need(data, source)], "range": [need(in_range, source)]}
             judging.append(_judge_job(registered, domain, layer, points, needs))
     judging += [_question_job(each, case, base) for each in questions for case in each.question.cases]

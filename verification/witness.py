@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from odernn.published import ROWS, PublishedRow
-from verification.certify import balls, limit, second
+from verification.certify import balls, limit, network_states, network_states_second, second
 from verification.certify.limit import LimitData
 from verification.claim import Claim, ClaimError, Part, Registry
 from verification.instance import (
@@ -31,6 +31,7 @@ from verification.instance import (
     strict_name,
     to_plain,
 )
+from verification.system import UNICORNN
 
 FORMAT = "odernn-witness"
 VERSION = 1
@@ -43,6 +44,10 @@ MAX_WORK = 500_000
 """
 BALL_EFFORT, SECOND_EFFORT = 2**29, 2**27
 """Work × bits up to which the precision of either back-end is escalated: some ten seconds each."""
+MAX_NETWORK_WORK, NETWORK_EFFORT = 2**25, 2**33
+"""The same for the route of large witnesses, in ``network_work``: matrix products cost less an entry."""
+TANH_WORK = 100
+"""What a tanh in balls and in floats with proved roundings costs, in multiplications of a matrix product."""
 DIGITS = 10
 
 
@@ -311,8 +316,26 @@ def work(instance: Instance, *, layer: int, step: int) -> int:
     return step * (instance.inputs.size + weights + sum(len(each.groups) for each in layers))
 
 
+def network_work(instance: Instance, *, layer: int, step: int) -> int:
+    """Entries of V, and TANH_WORK for every neuron group, of the layers that are run, times the steps."""
+    layers = instance.layers[:layer]
+    return step * sum(len(each.groups) * (len(each.input_weights[0]) + TANH_WORK) for each in layers)
+
+
+def is_large(claim: Claim, instance: Instance, *, layer: int, step: int) -> bool:
+    """Whether the network certificates decide: more than ``MAX_WORK``, and UnICORNN's own recurrence, which they are
+    about.
+    """
+    return claim.system is UNICORNN and work(instance, layer=layer, step=step) > MAX_WORK
+
+
 def first_opinion(claim: Claim, part: Part, instance: Instance, *, layer: int, step: int, steps: int) -> balls.Outcome:
-    """The balls' decision, with precision escalated until it decides, as far as ``BALL_EFFORT`` goes."""
+    """The balls' decision, with precision escalated until it decides, as far as ``BALL_EFFORT`` goes; of a large
+    instance, in matrix products and as far as ``NETWORK_EFFORT`` goes.
+    """
+    if is_large(claim, instance, layer=layer, step=step):
+        max_bits = min(balls.MAX_BITS, NETWORK_EFFORT // network_work(instance, layer=layer, step=step))
+        return network_states.decide(claim, part, instance, layer=layer, step=step, steps=steps, max_bits=max_bits)
     max_bits = min(balls.MAX_BITS, BALL_EFFORT // work(instance, layer=layer, step=step))
     return balls.decide(claim, part, instance, layer=layer, step=step, steps=steps, max_bits=max_bits)
 
@@ -320,8 +343,15 @@ def first_opinion(claim: Claim, part: Part, instance: Instance, *, layer: int, s
 def second_opinion(
     claim: Claim, part: Part, instance: Instance, *, layer: int, step: int, steps: int
 ) -> dict[str, Any]:
-    """The second back-end's decision, with precision escalated until it decides, as far as ``SECOND_EFFORT`` goes."""
+    """The second back-end's decision, with precision escalated until it decides, as far as ``SECOND_EFFORT`` goes; of a
+    large instance, by float64 with proved roundings.
+    """
     plain = to_plain(instance)
+    if is_large(claim, instance, layer=layer, step=step):
+        return network_states_second.decide(
+            plain, layer=layer, step=step, steps=steps, quantity=part.quantity, norm=part.norm,
+            bound=part.second_bound, premises=claim.second_premises,
+        )  # fmt: skip
     answer: dict[str, Any] = {"status": "undecided", "measured": None, "bound": None}
     effort = work(instance, layer=layer, step=step)
     for bits in SECOND_BITS:
@@ -329,7 +359,7 @@ def second_opinion(
             break
         answer = second.decide(
             plain, layer=layer, step=step, steps=steps, quantity=part.quantity, norm=part.norm,
-            bound=part.second_bound, step_function=claim.system.second_step, bits=bits,
+            bound=part.second_bound, premises=claim.second_premises, step_function=claim.system.second_step, bits=bits,
         )  # fmt: skip
         if answer["status"] != "undecided":
             break
@@ -349,18 +379,28 @@ def check(witness: Witness, registry: Registry) -> Check:
     if witness.instance.system != claim.system.name:
         raise WitnessError(f'the instance runs "{witness.instance.system}", the claim is about "{claim.system.name}".')
     part = part_of(claim, witness.quantity, witness.norm)
-    effort = work(witness.instance, layer=witness.layer, step=witness.step)
-    if effort > MAX_WORK:
-        raise WitnessError(
-            f"{witness.step} steps of {effort // witness.step} channels, groups and weights are too many to replay; "
-            f"at most {MAX_WORK} in all."
-        )
+    _refuse_endless(witness, claim)
     try:
         certified, lines = _recompute(witness, claim, part)
         reading_holds, line = _check_reading(witness, claim, part)
     except Exception as error:  # numbers that are out of a formula's domain, or a user's own claim
         return Check(False, (f"error    the claim cannot be evaluated: {type(error).__name__}: {error}",))
     return Check(certified and reading_holds, (*lines, *([line] if line else [])))
+
+
+def _refuse_endless(witness: Witness, claim: Claim) -> None:
+    """WitnessError for a run that takes too long by either route."""
+    where = {"layer": witness.layer, "step": witness.step}
+    effort = work(witness.instance, **where)
+    if effort <= MAX_WORK:
+        return
+    spent = f"{witness.step} steps of {effort // witness.step} channels, groups and weights are too many to replay"
+    if claim.system is not UNICORNN:
+        raise WitnessError(f"{spent}; at most {MAX_WORK} in all for a system of one's own.")
+    if (large := network_work(witness.instance, **where)) > MAX_NETWORK_WORK:
+        raise WitnessError(
+            f"{spent}; at most {MAX_WORK} in all, or {MAX_NETWORK_WORK} in matrix products, where it is {large}."
+        )
 
 
 def _recompute(witness: Witness, claim: Claim, part: Part) -> tuple[bool, list[str]]:
@@ -378,8 +418,11 @@ def _recompute(witness: Witness, claim: Claim, part: Part) -> tuple[bool, list[s
     certified = first.is_refutation
     if certified:
         other = second_opinion(claim, part, witness.instance, **where)
-        certified = other["status"] == "violates"
-        lines.append(f"mpmath   {other['status']}: log measured {other['measured']}, log bound {other['bound']}")
+        certified = second.is_refutation(other)
+        name = "floats" if is_large(claim, witness.instance, layer=witness.layer, step=witness.step) else "mpmath"
+        sides = f"log measured {other['measured']}, log bound {other['bound']}"
+        lines.append(f"{name}   {other['status']}: {other.get('because') or sides}")
+        lines += [f"mpmath   premise {text}: {_margin_text(*proof)}" for text, *proof in other["premises"]]
     for name, recorded, found in (
         ("log_measured", witness.log_measured, first.measured[0]),
         ("log_bound", witness.log_bound, first.bound[1]),
@@ -388,6 +431,12 @@ def _recompute(witness: Witness, claim: Claim, part: Part) -> tuple[bool, list[s
             certified = False
             lines.append(f"recorded {name} = {recorded!r}, recomputed {record(found)}: the file was changed")
     return certified, lines
+
+
+def _margin_text(margin: float | None, proved: bool) -> str:
+    if margin is None:
+        return "NOT PROVED: its margin is not typed for intervals (Premise.second_margin)"
+    return f"margin {margin:.6g}, {'holds' if proved else 'NOT PROVED'}"
 
 
 def _is_of_row(instance: Instance, steps: int, row: PublishedRow) -> bool:

@@ -18,8 +18,8 @@ from verification.system import System
 
 NOWHERE = Source("planted", "no page")
 INVARIANT = (
-    Premise("α > 0", lambda s, numbers: s.alpha),
-    Premise("α dt² < 4", lambda s, numbers: 4 - s.alpha * s.dt**2),
+    Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
+    Premise("α dt² < 4", lambda s, numbers: 4 - s.alpha * s.dt**2, second_margin=lambda s, iv: 4 - s.alpha * s.dt**2),
 )
 
 
@@ -98,7 +98,7 @@ CLAIMS = (
         id="planted asymptotic",
         source=NOWHERE,
         statement="dt ≪ 1: |y_n| ≤ √(2/α), |z_n| ≤ √2 (icml S(7) with β = 0)",
-        premises=(Premise("α > 0", lambda s, numbers: s.alpha),),
+        premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
         asymptotic=True,
         parts=(
             Part(

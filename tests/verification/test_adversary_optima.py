@@ -17,6 +17,7 @@ from odernn.tableau import Source
 from verification import controls, jobs, verdict
 from verification.adversary import (
     AMPLITUDE,
+    chain,
     decay,
     effective_steps,
     evolution,
@@ -25,6 +26,7 @@ from verification.adversary import (
     words,
 )
 from verification.answer import answer, doubt_about
+from verification.certify import balls
 from verification.claims import jacobian_bounds, vanishing
 from verification.controls import CONTROL_POINTS
 from verification.domains import BUDGETS, SearchPoint, point_to_plain
@@ -60,12 +62,73 @@ def test_every_adversary_reaches_nine_tenths_of_a_known_optimum_and_none_more_th
         *jobs.ADVERSARIES, "matched signs", "constant input", "sign ascent", "CMA-ES, beam inside", "pontryagin, κ",
         "words", "driven stacks",
     }  # fmt: skip
-    assert len(found) == 25
+    assert len(found) == 25 + 8 * len(controls.DEEP_LAYERS)
     for each in found:
         assert 0.9 <= each.share <= 1 + 1e-6, each
     # the problem is linear in tanh: its signs are the optimum, up to tanh(10) = 1 − 4.1e-9
     assert all(each.share > 1 - 5e-9 for each in found if each.adversary in ("matched signs", "constant input"))
     assert controls.shares() == found
+
+
+# --- deeper layers
+
+
+@pytest.mark.parametrize("layer", [2, 3, 4])
+@pytest.mark.parametrize("quantity", ["position", "momentum"])
+def test_the_optimum_of_a_deeper_layer_is_reached_by_an_input_of_the_first_one(layer: int, quantity: str) -> None:
+    """thm-S is the optimum, not only a bound: the input that reaches it is worked out, and certifies in balls."""
+    point = controls.deep_control_point(layer)
+    h = effective_steps(point)[0]
+    known = math.exp(sharp.log_supremum(alpha=1.0, step_size=h, steps=16, quantity=quantity)[-1])
+    assert controls.float_optimum(UNICORNN, point, h, quantity, 16) == pytest.approx(known, rel=1e-13)
+    response, (y, z) = [], (0.0, 1.0)
+    for _ in range(16):
+        z -= h * y
+        y += h * z
+        response.append(y if quantity == "position" else z)
+    signs = [-math.copysign(1.0, each) for each in reversed(response)]
+    values = controls.through_layers(signs, layer, alpha=1.0, step_size=h)
+    instance = chain(point, layer, 0.0, torch.tensor(values, dtype=torch.float64), "unicornn")
+    where = {"layer": layer, "step": 16, "steps": 16}
+    for factor, said in ((1 - Fraction(1, 10**12), "violates"), (controls.SOUNDNESS, "holds")):
+        claim = controls.control_claim(UNICORNN, factor, "control")
+        part = next(part for part in claim.parts if part.quantity == quantity)
+        assert balls.decide(claim, part, instance, **where).status == said
+    with pytest.raises(ValueError, match="would need s"):
+        controls.through_layers(signs, layer, alpha=1.0, step_size=h / 20)
+
+
+@pytest.mark.parametrize("layer", [2, 3])
+def test_the_control_of_a_deeper_layer_passes_and_prints_every_share(layer: int) -> None:
+    spec = {"kind": "control", "system": "unicornn", "layer": layer, "budget": "smoke",
+            "point": point_to_plain(controls.deep_control_point(layer))}  # fmt: skip
+    data = jobs.perform(spec, 0, (), None).data
+    assert data["passed"] and data["group"] == f"control layer {layer}"
+    for report in data["reports"]:
+        assert set(report["shares"]) == set(jobs.ADVERSARIES) and 0.97 < report["best"] <= 1 + 1e-12
+        assert all(f"{name} " in report["sentence"] for name in jobs.ADVERSARIES)
+
+
+@pytest.mark.parametrize("name", ["structured", "beam", "pontryagin"])
+def test_an_adversary_that_sees_the_first_layer_only_fails_the_control_of_the_second(monkeypatch, name: str) -> None:
+    """It passes the control of layer 1, and gives layer 2 the best input of layer 1."""
+    real = jobs.ADVERSARIES[name]
+
+    def shallow(system, point, layer, budget, device):
+        return [
+            replace(found, instance=chain(point, layer, 0.0, first_input(found), system.name))
+            for found in real(system, point, 1, budget, device)
+        ]
+
+    def first_input(found) -> torch.Tensor:
+        return torch.tensor([float(values[0]) for values in found.instance.inputs], dtype=torch.float64)
+
+    monkeypatch.setitem(jobs.ADVERSARIES, name, shallow)
+    first = {"kind": "control", "system": "unicornn", "budget": "smoke", "point": point_to_plain(SHORT[0])}
+    assert jobs.perform(first, 0, (), None).data["passed"]
+    second = first | {"layer": 2, "point": point_to_plain(controls.deep_control_point(2))}
+    found = jobs.perform(second, 0, (), None).data
+    assert not found["passed"] and min(report["shares"][name] for report in found["reports"]) < 0.9
 
 
 # --- costates

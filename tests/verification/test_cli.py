@@ -304,7 +304,7 @@ CLAIMS = (
         id="small.False",
         source=Source("nobody", "p. 1"),
         statement="|z_n| ≤ t_n / 2",
-        premises=(Premise("α > 0", lambda s, numbers: s.alpha),),
+        premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
         parts=(
             Part("momentum", "max", lambda s, numbers: numbers.log(s.time / 2), lambda s, iv: iv.log(s.time / 2)),
         ),

@@ -62,10 +62,10 @@ def test_the_control_passes_for_the_built_in_system_and_every_adversary_has_its_
 def zero_inputs(quantities=QUANTITIES, name="beam"):
     """An adversary that finds nothing better than rest for ``quantities``, and does its work for the others."""
 
-    def search(system, point, layer, budget):
+    def search(system, point, layer, budget, device):
         rest = chain(point, layer, 0.0, torch.zeros(point.steps, dtype=torch.float64), system.name)
         searches = {"beam": beam, "structured": structured, "pontryagin": pontryagin}
-        real = searches[name].search(system, point, layer, budget)
+        real = searches[name].search(system, point, layer, budget, device)
         return [replace(found, instance=rest) if found.quantity in quantities else found for found in real]
 
     return search
@@ -84,10 +84,10 @@ def test_the_control_fails_if_one_adversary_is_crippled_though_the_other_is_not(
         assert all(share > 0.9 for other, share in report["shares"].items() if other != name)
 
 
-def halved(system, point, layer, budget):
+def halved(system, point, layer, budget, device):
     """An adversary that stops half-way: some 0.3 to 0.6 of the optimum."""
     found = []
-    for each in structured.search(system, point, layer, budget):
+    for each in structured.search(system, point, layer, budget, device):
         values = [float(v) for (v, *_) in each.instance.inputs]
         half = torch.tensor([0.0] * (point.steps // 2) + values[point.steps // 2 :], dtype=torch.float64)
         found.append(Found("structured", each.quantity, chain(point, layer, 0.0, half, system.name), 1, True))
@@ -265,7 +265,7 @@ def test_a_search_of_a_system_that_returns_nan_is_not_finite():
 def given(finite: bool):
     """An adversary that says of a saturating drive, whatever came of it, that all was ``finite``."""
 
-    def search(system, point, layer, budget):
+    def search(system, point, layer, budget, device):
         values = torch.full((point.steps,), 10.0, dtype=torch.float64)
         instance = chain(point, layer, 0.0, values, system.name)
         return [Found("given", quantity, instance, 7, finite) for quantity in QUANTITIES]
@@ -296,7 +296,8 @@ def test_a_measurement_is_that_of_its_row_input_task_folder_and_seed(monkeypatch
     data = jobs.perform(spec | {"input": "data"}, 17, (), "folder")
     in_range = jobs.perform(spec | {"input": "range"}, 17, (), "folder")
     row = jobs.published_row("IMDB")
-    assert calls == [(row, "mnist", "folder", 17), (row, BUDGETS["standard"], 17)]
+    cpu = torch.device("cpu")
+    assert calls == [(row, "mnist", "folder", 17, cpu), (row, BUDGETS["standard"], 17, cpu)]
     assert (data.data, in_range.data) == ({"source": "s"}, {"inputs": 1})
     assert data.arrays is in_range.arrays is arrays
 

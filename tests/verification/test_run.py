@@ -18,8 +18,8 @@ from verification.run import Settings, plan
 
 SMALL_RUN = Path(__file__).with_name("small_run.py")
 CLAIMS = ("icml-C.1", "sam-D.1-b", "thm-S-Q")
-JOBS = 29  # of the small run with CLAIMS: 2 controls, 13 searches, 2 measurements; 12 judgements
-MEASURING = 17
+JOBS = 31  # of the small run with CLAIMS: 2 + 2 controls, 13 searches, 2 measurements; 12 judgements
+MEASURING = 19
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL (POSIX)")
 
 
@@ -229,7 +229,8 @@ def test_one_search_for_every_point_and_layer_serves_all_claims(whole, registry)
     printed = sum(row.num_layers for row in printed_rows())
     assert len(places) == len(free_points(budget)) * budget.free_layers + printed
     assert Counter(job.kind for job in whole.measuring) == {
-        "search": len(places), "control": 2, "measure": 2 * len(printed_rows())
+        "search": len(places), "control": 2 + len({spec["layer"] for spec in searches} - {1}),
+        "measure": 2 * len(printed_rows()),
     }  # fmt: skip
     assert len(whole.judging) == len(registry) * (budget.free_layers + printed)
     assert len(keys(whole)) == len(whole.measuring) + len(whole.judging)

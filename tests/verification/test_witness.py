@@ -520,7 +520,7 @@ TOO_LONG = {
     "a million steps": {"steps": 10**6},
     "many neurons": {"steps": 10**4, "groups": 100},
     "many channels": {"steps": 10**4, "size": 4096, "v": 0},
-    "many weights": {"steps": 1000, "groups": 40, "size": 40},
+    "many weights": {"steps": 10**4, "groups": 40, "size": 40},
     "many layers": {"steps": 10**4, "layers": 64},
 }
 

@@ -1,4 +1,10 @@
-"""Adversaries: float searches for the largest state. Each returns Found instances; none decides anything."""
+"""Adversaries: float searches for the largest state. Each returns Found instances; none decides anything.
+
+Thousands of trajectories are one tensor, on the ``device`` that the caller names; functions of tensors work where
+their arguments are. What is drawn comes from the CPU's generator and, like waves and other inputs that are made once,
+is then moved: every device searches from the same numbers, and only roundings differ. A user's ``System.step`` makes
+its own tensors on the device of ``y``.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,8 @@ import torch
 
 from verification.domains import SearchPoint
 from verification.instance import Group, Inputs, Instance, Layer
+
+CPU = torch.device("cpu")
 
 AMPLITUDE = 10.0
 """|x| of a saturating drive: tanh(10) = 1 − 4.1e-9, so a run of the first layer stays below thm-S by more than
@@ -50,12 +58,12 @@ def chain(point: SearchPoint, layer: int, w: float, values: torch.Tensor, system
 
 
 def effective_steps(point: SearchPoint) -> list[float]:
-    """h of every layer for c = STEP_PARAMETER, in float64."""
-    sigma = float(torch.sigmoid(torch.tensor(STEP_PARAMETER, dtype=torch.float64)))
+    """h of every layer for c = STEP_PARAMETER, in float64: numbers, the same for every device."""
+    sigma = float(torch.sigmoid(torch.tensor(STEP_PARAMETER, dtype=torch.float64, device=CPU)))
     return [float(dt) * sigma for dt in point.dt]
 
 
 def resonance(alpha: float, step_size: float) -> float:
     """θ of the free oscillator: cos θ = 1 − αh²/2, or π beyond αh² = 4 (the response alternates in sign)."""
     half = step_size * alpha**0.5 / 2
-    return 2 * float(torch.asin(torch.tensor(min(half, 1.0), dtype=torch.float64)))
+    return 2 * float(torch.asin(torch.tensor(min(half, 1.0), dtype=torch.float64, device=CPU)))

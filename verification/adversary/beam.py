@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import torch
 
-from verification.adversary import AMPLITUDE, RELAY_WEIGHT, Found, chain, effective_steps, resonance
+from verification.adversary import AMPLITUDE, CPU, RELAY_WEIGHT, Found, chain, effective_steps, resonance
 from verification.domains import Budget, SearchPoint
 from verification.system import System
 
@@ -22,13 +22,13 @@ LOWER_LAYER_SHARE = 1e-3
 
 
 @lru_cache(maxsize=8)  # pontryagin starts from what this finds
-def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> list[Found]:
+def search(system: System, point: SearchPoint, layer: int, budget: Budget, device: torch.device = CPU) -> list[Found]:
     """The best instance for each quantity at ``layer`` over the recurrent weights tried; [] beyond the budget's
     horizon.
     """
     if point.steps > budget.beam_steps:
         return []
-    per_weight = [_search_one(system, point, layer, budget.beam_width, w) for w in RECURRENT_WEIGHTS]
+    per_weight = [_search_one(system, point, layer, budget.beam_width, w, device) for w in RECURRENT_WEIGHTS]
     evaluations = sum(count for _, count, _ in per_weight)
     finite = all(ok for *_, ok in per_weight)
     found = []
@@ -41,14 +41,15 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> li
 
 
 def _search_one(
-    system: System, point: SearchPoint, layer: int, width: int, w: float
+    system: System, point: SearchPoint, layer: int, width: int, w: float, device: torch.device = CPU
 ) -> tuple[dict[str, tuple[float, torch.Tensor]], int, bool]:
     """({quantity: (largest modulus at a stage's end, controls (time,))}, trajectories run, all finite)."""
     steps = effective_steps(point)
     hold = _hold(point, layer)
-    controls = torch.tensor(CONTROLS, dtype=torch.float64)
-    y = torch.zeros(layer, 1, dtype=torch.float64)
-    z = torch.zeros(layer, 1, dtype=torch.float64)
+    controls = torch.tensor(CONTROLS, dtype=torch.float64, device=device)
+    recurrent = torch.tensor([*[0.0] * (layer - 1), w], dtype=torch.float64, device=device)
+    y = torch.zeros(layer, 1, dtype=torch.float64, device=device)
+    z = torch.zeros_like(y)
     parents: list[torch.Tensor] = []
     choices: list[torch.Tensor] = []
     best: dict[str, tuple[float, int, int]] = {q: (-1.0, 0, 0) for q in ("position", "momentum")}
@@ -59,7 +60,7 @@ def _search_one(
             y, z = y.repeat_interleave(len(CONTROLS), dim=1), z.repeat_interleave(len(CONTROLS), dim=1)
             control = controls.repeat(count)
             for _ in range(min(hold, point.steps - start)):
-                y, z = _advance(system, y, z, control, steps, float(point.alpha), w)
+                y, z = _advance(system, y, z, control, steps, float(point.alpha), recurrent)
             evaluations += control.numel()
             keep = torch.topk(_score(y, z, point, steps), min(width, control.numel())).indices
             finite = finite and bool(torch.isfinite(y).all() and torch.isfinite(z).all())
@@ -70,6 +71,7 @@ def _search_one(
                 value, index = values.abs().max(dim=0)
                 if float(value) > best[quantity][0]:
                     best[quantity] = (float(value), len(parents) - 1, int(index))
+    parents, choices = ([each.cpu() for each in of_stages] for of_stages in (parents, choices))
     return (
         {
             quantity: (value, _controls(parents, choices, stage, index, hold, point.steps))
@@ -81,21 +83,19 @@ def _search_one(
 
 
 def _advance(
-    system: System, y: torch.Tensor, z: torch.Tensor, control: torch.Tensor, steps: list[float], alpha: float, w: float
+    system: System,
+    y: torch.Tensor,
+    z: torch.Tensor,
+    control: torch.Tensor,
+    steps: list[float],
+    alpha: float,
+    w: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """One step of every layer, bottom up; rows are layers."""
+    """One step of every layer, bottom up; rows are layers, and w has an entry for each."""
     positions, momenta = [], []
     drive = control
     for number in range(y.shape[0]):
-        recurrent = w if number == y.shape[0] - 1 else 0.0
-        new_y, new_z = system.step(
-            y[number],
-            z[number],
-            drive,
-            w=torch.tensor(recurrent, dtype=torch.float64),
-            step_size=steps[number],
-            alpha=alpha,
-        )
+        new_y, new_z = system.step(y[number], z[number], drive, w=w[number], step_size=steps[number], alpha=alpha)
         positions.append(new_y)
         momenta.append(new_z)
         drive = RELAY_WEIGHT * new_y
@@ -104,7 +104,7 @@ def _advance(
 
 def _score(y: torch.Tensor, z: torch.Tensor, point: SearchPoint, steps: list[float]) -> torch.Tensor:
     """Q_a(y, z) = a y² + z² − a h y z with a = α where that is definite; α = 0 takes the scale of the horizon."""
-    total = torch.zeros(y.shape[1], dtype=torch.float64)
+    total = torch.zeros_like(y[0])
     for number in range(y.shape[0]):
         h = steps[number]
         a = max(float(point.alpha), 1.0 / (point.steps * h) ** 2)
@@ -127,7 +127,7 @@ def _controls(
     parents: list[torch.Tensor], choices: list[torch.Tensor], stage: int, index: int, hold: int, steps: int
 ) -> torch.Tensor:
     """The control sequence (time,) that leads to beam entry ``index`` after ``stage``; 0 afterwards."""
-    values = torch.zeros(steps, dtype=torch.float64)
+    values = torch.zeros(steps, dtype=torch.float64, device=CPU)
     for number in range(stage, -1, -1):
         values[number * hold : min((number + 1) * hold, steps)] = CONTROLS[int(choices[number][index])]
         index = int(parents[number][index])

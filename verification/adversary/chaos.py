@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import torch
 
+from verification.adversary import CPU
 from verification.certify.divergence import Loop, Stack, loop_by_steps
 from verification.measure import lyapunov
 
@@ -47,18 +48,20 @@ class Grown:
     steps: int
 
 
-def stacks(where: Range, count: int, steps: int, seed: int) -> tuple[list[Grown], int]:
+def stacks(where: Range, count: int, steps: int, seed: int, device: torch.device = CPU) -> tuple[list[Grown], int]:
     """The bounded orbits with the largest growth a step, best first; and how many were tried."""
     generator = np.random.default_rng(seed)
     groups = where.half_periods or (1,)
     found: list[Grown] = []
     for half_period in groups:
-        found += _group(where, half_period, count // len(groups), steps, generator)
+        found += _group(where, half_period, count // len(groups), steps, generator, device)
     found.sort(key=lambda each: each.steps)
     return found[:5], count // len(groups) * len(groups)
 
 
-def _group(where: Range, half_period: int, count: int, steps: int, generator: np.random.Generator) -> list[Grown]:
+def _group(
+    where: Range, half_period: int, count: int, steps: int, generator: np.random.Generator, device: torch.device
+) -> list[Grown]:
     def drawn(low: float, high: float, rows: int = where.layers) -> np.ndarray:
         inside = np.clip(np.round(generator.uniform(low, high, (rows, count)) * 100), math.floor(low * 100) + 1, None)
         return np.asarray(np.minimum(inside, math.ceil(high * 100) - 1))
@@ -75,9 +78,9 @@ def _group(where: Range, half_period: int, count: int, steps: int, generator: np
         u = amplitude
     else:
         u = np.concatenate([np.repeat(amplitude, half_period, 0), -np.repeat(amplitude, half_period, 0)])
-    drawn_alpha, *rows = (torch.from_numpy(each / 100.0) for each in (alpha, w, h, V, b, u))
+    drawn_alpha, *rows = (torch.from_numpy(each / 100.0).to(device) for each in (alpha, w, h, V, b, u))
     exponents = lyapunov.of_stacks(drawn_alpha, rows[0], rows[1], rows[2], rows[3], rows[4], steps)
-    late, radius = exponents.late.numpy(), exponents.radius.numpy()
+    late, radius = exponents.late.cpu().numpy(), exponents.radius.cpu().numpy()
     good = np.isfinite(late) & (radius < MOST_RADIUS) & (radius > LEAST_RADIUS)
     a_step = np.where(good, late * h[-1] / 100, -np.inf)
 
@@ -98,11 +101,11 @@ def _group(where: Range, half_period: int, count: int, steps: int, generator: np
     ]  # fmt: skip
 
 
-def stack_control(steps: int) -> float:
+def stack_control(steps: int, device: torch.device = CPU) -> float:
     """The share of the exact exponent that the estimate reaches where thm-J(c) gives it: the saddle of α + w < 0."""
     cases = ((2.0, -7.0, 0.05), (4.0, -12.0, 0.2), (0.0, -1.0, 0.0343))
-    alpha, w, h = (torch.tensor(column, dtype=torch.float64) for column in zip(*cases, strict=True))
-    zero = torch.zeros(1, len(cases), dtype=torch.float64)
+    alpha, w, h = (torch.tensor(column, dtype=torch.float64, device=device) for column in zip(*cases, strict=True))
+    zero = torch.zeros(1, len(cases), dtype=torch.float64, device=device)
     late = lyapunov.of_stacks(alpha, w[None], h[None], zero, zero, zero, steps).late
     shares = [float(found) / lyapunov.saddle_exponent(*case) for found, case in zip(late, cases, strict=True)]
     return min(min(share, 1 / share) for share in shares)

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from odernn.bounds.words import best_word
-from verification.adversary import gradient_ascent
+from verification.adversary import CPU, gradient_ascent
 
 Objective: TypeAlias = Callable[[Tensor], Tensor]
 """(members, dimension) → (members,): to be maximised."""
@@ -73,7 +73,8 @@ def evolve(
     for generation in range(1, generations + 1):
         scales, axes = torch.linalg.eigh(covariance)
         scales = scales.clamp(min=1e-30).sqrt()
-        normal = torch.randn(restarts, population, n, generator=generator, dtype=start.dtype).to(start.device)
+        normal = torch.randn(restarts, population, n, generator=generator, dtype=start.dtype, device=CPU)
+        normal = normal.to(start.device)
         steps = (normal * scales[:, None]) @ axes.mT
         tried = mean[:, None] + size[:, None, None] * steps
         found = objective(tried.reshape(-1, n)).reshape(restarts, population)
@@ -193,10 +194,13 @@ class Growth:
 
 
 def fastest_growth(
-    growth: Growth, low: float, high: float, *, restarts: int, population: int, generations: int, seed: int
-) -> tuple[float, float, int]:
+    growth: Growth, low: float, high: float, *, restarts: int, population: int, generations: int, seed: int,
+    device: torch.device = CPU,
+) -> tuple[float, float, int]:  # fmt: skip
     """(rate a step, w, evaluations) over w in (low, high)."""
-    start = torch.linspace(0.0, 2.0, restarts, dtype=torch.float64)[:, None]  # nearer to ``high``: small |w| first
+    start = torch.linspace(0.0, 2.0, restarts, dtype=torch.float64, device=device)[
+        :, None
+    ]  # nearer to ``high``: small |w| first
     found = evolve(
         lambda x: growth(between(low, high, x[:, 0])), start,
         sigma=1.5, population=population, generations=generations, seed=seed,
@@ -283,18 +287,21 @@ def gradient(
 # --- the power control
 
 
-def growth_control(growth: Growth, low: float, *, restarts: int, population: int, generations: int, seed: int) -> float:
+def growth_control(
+    growth: Growth, low: float, *, restarts: int, population: int, generations: int, seed: int,
+    device: torch.device = CPU,
+) -> float:  # fmt: skip
     """The share of 2 asinh(h√W/2), W = −α − ``low``, that the same search reaches over w > ``low``.
 
     thm-J (c): that is the supremum for α ≤ W (3 + h²W/2)/(1 + h²W/2), which the caller has to choose.
     """
     rate, _, _ = fastest_growth(
-        growth, low, 0.0, restarts=restarts, population=population, generations=generations, seed=seed
+        growth, low, 0.0, restarts=restarts, population=population, generations=generations, seed=seed, device=device
     )
     return rate / (2 * math.asinh(growth.step_size * math.sqrt(-growth.alpha - low) / 2))
 
 
-def resonance_control(growth: Growth, low: float, **spent: int) -> float:
+def resonance_control(growth: Growth, low: float, **spent: Any) -> float:
     """The share of the fastest 0^p 1^q of ``odernn.bounds.words`` at ``low`` > −α that the search reaches over w > low.
 
     thm-J (d): no B(α + w σ′) stretches by itself, and the rate rises as w falls. For α = 4, h = 1/10, low = −2 that is
@@ -309,17 +316,21 @@ def _known_word(alpha: float, w: float, step_size: float) -> float:
 
 
 def position_control(
-    *, seed: int, steps: int = 120, population: int = 16, generations: int = 24, width: int = 8
-) -> float:
+    *, seed: int, steps: int = 120, population: int = 16, generations: int = 24, width: int = 8,
+    device: torch.device = CPU,
+) -> float:  # fmt: skip
     """The share of h Σ |U_j| = sup |y_N| that CMA-ES over w, V, b with its beam reaches; α = 1, h = 1/20."""
     alpha, h = 1.0, 0.05
-    far = torch.tensor([1.0, 0.3, 1.0], dtype=torch.float64)  # V ≥ 10 in the search's own unit, which starts at 0.5
+    far = torch.tensor(
+        [1.0, 0.3, 1.0], dtype=torch.float64, device=device
+    )  # V ≥ 10 in the search's own unit, which starts at 0.5
     y, z, known = 0.0, 1.0, 0.0
     for _ in range(steps):
         z -= h * alpha * y
         y += h * z
         known += h * abs(y)
-    start = torch.tensor([[w, 0.0, b] for w in (1.0, -1.0) for b in (2.0, -2.0)], dtype=torch.float64)
+    corners = [[w, 0.0, b] for w in (1.0, -1.0) for b in (2.0, -2.0)]
+    start = torch.tensor(corners, dtype=torch.float64, device=device)
     found = evolve(
         lambda x: position(x * far, alpha=alpha, step_size=h, steps=steps, hold=4, width=width), start,
         sigma=0.7, population=population, generations=generations, seed=seed,

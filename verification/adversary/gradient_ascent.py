@@ -18,6 +18,8 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+from verification.adversary import CPU
+
 Free: TypeAlias = dict[str, Tensor]
 """Leaves whose first dimension counts trajectories."""
 Objective: TypeAlias = Callable[[Free], Tensor]
@@ -80,33 +82,38 @@ def log_gradient(free: Free, *, alpha: float, dt: float, steps: int, layer: int,
     return (total / steps).abs().clamp(min=SMALLEST).log()
 
 
-def starts(count: int, depth: int, steps: int, *, alpha: float, dt: float, seed: int) -> Free:
-    """``count`` trajectories, a quarter of each kind: hyperbolic, resonant, saturated, noise."""
+def starts(
+    count: int, depth: int, steps: int, *, alpha: float, dt: float, seed: int, device: torch.device = CPU
+) -> Free:
+    """``count`` trajectories, a quarter of each kind: hyperbolic, resonant, saturated, noise; made on the CPU."""
     generator = torch.Generator().manual_seed(seed % 2**63)
 
     def noise(width: int) -> Tensor:
-        return torch.randn(count, width, generator=generator, dtype=torch.float64)
+        return torch.randn(count, width, generator=generator, dtype=torch.float64, device=CPU)
 
     free = {"w": 3 * noise(depth), "V": noise(depth), "b": noise(depth), "u": noise(steps), "target": 3 * noise(1)}
     quarter = count // 4
-    sizes = torch.logspace(-1, 4, quarter, dtype=torch.float64)
+    sizes = torch.logspace(-1, 4, quarter, dtype=torch.float64, device=CPU)
     free["w"][:quarter] = -alpha - sizes[:, None]
     free["V"][:quarter, 0] = 0.0
     free["b"][:quarter] = 0.0
-    free["target"][:quarter] = 10.0 ** (torch.arange(quarter) % 5)[:, None].double()
-    time = torch.arange(steps, dtype=torch.float64) * dt / 2
-    detuning = torch.linspace(0.5, 1.5, quarter, dtype=torch.float64)
+    free["target"][:quarter] = 10.0 ** (torch.arange(quarter, device=CPU) % 5)[:, None].double()
+    time = torch.arange(steps, dtype=torch.float64, device=CPU) * dt / 2
+    detuning = torch.linspace(0.5, 1.5, quarter, dtype=torch.float64, device=CPU)
     free["u"][quarter : 2 * quarter] = 3 * torch.sign(torch.sin(math.sqrt(alpha) * detuning[:, None] * time + 1e-9))
     free["V"][quarter : 2 * quarter, 0] = 1.0
     free["b"][2 * quarter : 3 * quarter] *= 10
-    return free
+    return {name: value.to(device) for name, value in free.items()}
 
 
-def control(alpha: float, dt: float, steps: int, *, seed: int, count: int = 64, iterations: int = 60) -> float:
+def control(
+    alpha: float, dt: float, steps: int, *, seed: int, count: int = 64, iterations: int = 60,
+    device: torch.device = CPU,
+) -> float:  # fmt: skip
     """The share of sup|y_N|, w = 0, that the ascent reaches over inputs: ``maximise`` on the linear sibling."""
     h = dt / 2
     generator = torch.Generator().manual_seed(seed % 2**63)
-    start = {"u": torch.randn(count, steps, generator=generator, dtype=torch.float64)}
+    start = {"u": torch.randn(count, steps, generator=generator, dtype=torch.float64, device=CPU).to(device)}
 
     def objective(free: Free) -> Tensor:
         y = z = torch.zeros_like(free["u"][:, 0])

@@ -21,7 +21,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from verification.adversary import AMPLITUDE, RELAY_WEIGHT, Found, beam, chain, effective_steps, resonance, structured
+from verification.adversary import (
+    AMPLITUDE,
+    CPU,
+    RELAY_WEIGHT,
+    Found,
+    beam,
+    chain,
+    effective_steps,
+    resonance,
+    structured,
+)
 from verification.domains import Budget, SearchPoint
 from verification.system import System
 
@@ -82,13 +92,13 @@ class Ascent:
     finite: bool
 
 
-def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> list[Found]:
+def search(system: System, point: SearchPoint, layer: int, budget: Budget, device: torch.device = CPU) -> list[Found]:
     """The best instance for each quantity at ``layer``; [] beyond the budget's horizon."""
     if point.steps > budget.pontryagin_steps:
         return []
     network = Chain(system, tuple(effective_steps(point)[:layer]), float(point.alpha))
-    controls, w = _starts(system, point, layer, budget)
-    is_momentum = torch.arange(2).repeat_interleave(w.numel()) == 1
+    controls, w = (each.to(device) for each in _starts(system, point, layer, budget, device))
+    is_momentum = torch.arange(2, device=device).repeat_interleave(w.numel()) == 1
     found = ascend(network, controls.repeat(1, 2), w.repeat(2), is_momentum, budget.pontryagin_sweeps)
     values = torch.nan_to_num(found.values, nan=-1.0).reshape(2, -1)
     best = []
@@ -100,24 +110,27 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> li
     return best
 
 
-def _starts(system: System, point: SearchPoint, layer: int, budget: Budget) -> tuple[Tensor, Tensor]:
-    """Controls (time, starts) and w (starts,): held ones at random, and in deeper layers, first, what the structured
-    inputs and the beam found. In the first layer theirs are the optimum already, and the power control, which is asked
-    there, would measure them.
+def _starts(
+    system: System, point: SearchPoint, layer: int, budget: Budget, device: torch.device = CPU
+) -> tuple[Tensor, Tensor]:
+    """Controls (time, starts) and w (starts,), on the CPU: held ones at random, and in deeper layers, first, what the
+    structured inputs and the beam found. In the first layer theirs are the optimum already, and the power control,
+    which is asked there, would measure them.
     """
     columns, weights = [], []
     for adversary in (structured, beam) if layer > 1 else ():
-        for found in adversary.search(system, point, layer, budget):
-            columns.append(torch.tensor([float(values[0]) for values in found.instance.inputs], dtype=torch.float64))
+        for found in adversary.search(system, point, layer, budget, device):
+            values = [float(values[0]) for values in found.instance.inputs]
+            columns.append(torch.tensor(values, dtype=torch.float64, device=CPU))
             weights.append(float(found.instance.layers[-1].groups[0].w))
     generator = torch.Generator().manual_seed(SEED)
     theta = resonance(float(point.alpha), effective_steps(point)[layer - 1])
     hold = max(1, int(min(math.pi / 2 / theta if theta else math.inf, point.steps / HELD_PIECES)))
     shape = (-(-point.steps // hold), budget.pontryagin_starts)
-    held = AMPLITUDE * (torch.randint(0, 3, shape, generator=generator) - 1).to(torch.float64)
+    held = AMPLITUDE * (torch.randint(0, 3, shape, generator=generator, device=CPU) - 1).to(torch.float64)
     columns += list(held.repeat_interleave(hold, dim=0)[: point.steps].T)
     weights += [RECURRENT_WEIGHTS[i % len(RECURRENT_WEIGHTS)] for i in range(budget.pontryagin_starts)]
-    return torch.stack(columns, dim=1), torch.tensor(weights, dtype=torch.float64)
+    return torch.stack(columns, dim=1), torch.tensor(weights, dtype=torch.float64, device=CPU)
 
 
 def ascend(network: Chain, controls: Tensor, w: Tensor, is_momentum: Tensor, sweeps: int) -> Ascent:
@@ -206,7 +219,7 @@ def _partly(controls: Tensor, options: Tensor, gains: Tensor, generator: torch.G
     able = gains > 0
     count = able.sum(dim=0)
     chosen = [able & (rank < (share * count).ceil()) for share in SHARES]
-    random = torch.rand(gains.shape[0], generator=generator, dtype=torch.float64).to(gains.device)
+    random = torch.rand(gains.shape[0], generator=generator, dtype=torch.float64, device=CPU).to(gains.device)
     chosen.append(able & (random[:, None] < RANDOM_SHARE))
     return [torch.where(each, options, controls) for each in chosen]
 
@@ -347,14 +360,14 @@ def _stretched(kappa: Tensor, h: Tensor, a: Tensor) -> tuple[Tensor, Tensor, Ten
     return singular[:, 0].log() + size, plain[..., 0], dual[..., 0]
 
 
-def growth_control(*, steps: int = 200, starts: int = 4, sweeps: int = 12) -> float:
+def growth_control(*, steps: int = 200, starts: int = 4, sweeps: int = 12, device: torch.device = CPU) -> float:
     """The smallest share of thm-J (c), ‖Φ‖_a ≤ exp(2N asinh(h√W/2)) with a = W/(1 + h²W/2), over three (α, w, h)."""
     alpha, w, h = torch.tensor(
-        ((2.0, -7.0, 0.05), (4.0, -12.0, 0.2), (0.0, -1.0, 0.0343)), dtype=torch.float64
+        ((2.0, -7.0, 0.05), (4.0, -12.0, 0.2), (0.0, -1.0, 0.0343)), dtype=torch.float64, device=device
     ).T.repeat_interleave(starts, dim=1)
     stiff = -alpha - w
     generator = torch.Generator().manual_seed(SEED)
-    mixed = torch.rand(steps, alpha.numel(), generator=generator, dtype=torch.float64)
+    mixed = torch.rand(steps, alpha.numel(), generator=generator, dtype=torch.float64, device=CPU).to(device)
     found = grow(
         alpha + w * mixed.round(), low=alpha + w, high=alpha, step_size=h, form=stiff / (1 + h * h * stiff / 2),
         sweeps=sweeps,

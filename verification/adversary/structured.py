@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import torch
 
-from verification.adversary import AMPLITUDE, RELAY_WEIGHT, Found, chain, effective_steps, resonance
+from verification.adversary import AMPLITUDE, CPU, RELAY_WEIGHT, Found, chain, effective_steps, resonance
 from verification.domains import Budget, SearchPoint
 from verification.measure.hidden_state import run_layer
 from verification.system import System
@@ -26,10 +26,10 @@ others) is kept.
 
 
 @lru_cache(maxsize=8)  # pontryagin starts from what this finds
-def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> list[Found]:
+def search(system: System, point: SearchPoint, layer: int, budget: Budget, device: torch.device = CPU) -> list[Found]:
     """The best instance for each quantity at ``layer`` (from 1), over all waves × recurrent weights."""
-    waves = torch.cat([matched(system, point, layer), _waves(point, budget, layer)], dim=1)
-    w = torch.tensor(RECURRENT_WEIGHTS, dtype=torch.float64).repeat_interleave(waves.shape[1])
+    waves = torch.cat([matched(system, point, layer, device), _waves(point, budget, layer).to(device)], dim=1)
+    w = torch.tensor(RECURRENT_WEIGHTS, dtype=torch.float64, device=device).repeat_interleave(waves.shape[1])
     inputs = waves.repeat(1, len(RECURRENT_WEIGHTS))
     below = inputs
     steps = effective_steps(point)
@@ -51,25 +51,23 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget) -> li
     return found
 
 
-def matched(system: System, point: SearchPoint, layer: int) -> torch.Tensor:
+def matched(system: System, point: SearchPoint, layer: int, device: torch.device = CPU) -> torch.Tensor:
     """(time, 2): −A sgn of the response of y and of z to a kick of size KICK at w = 0, the last step first."""
-    drive = torch.zeros(point.steps, 1, 1, dtype=torch.float64)
+    drive = torch.zeros(point.steps, 1, 1, dtype=torch.float64, device=device)
     drive[0] = KICK
     step_size = effective_steps(point)[layer - 1]
-    responses = run_layer(
-        system, drive, w=torch.zeros(1, dtype=torch.float64), step_size=step_size, alpha=float(point.alpha)
-    )
+    responses = run_layer(system, drive, w=torch.zeros_like(drive[0, 0]), step_size=step_size, alpha=float(point.alpha))
     signs = torch.cat([response[:, :, 0] for response in responses], dim=1).flip(0) >= 0
     return -AMPLITUDE * torch.where(signs, 1.0, -1.0).to(torch.float64)
 
 
 def _waves(point: SearchPoint, budget: Budget, layer: int) -> torch.Tensor:
-    """(time, variants): ±A square waves and A-tones at detuned resonances, constant and alternating, two phases
-    each.
+    """(time, variants) on the CPU: ±A square waves and A-tones at detuned resonances, constant and alternating, two
+    phases each.
     """
     theta = resonance(float(point.alpha), effective_steps(point)[layer - 1])
     frequencies = sorted({0.0, math.pi, *(min(theta * factor, math.pi) for factor in budget.detunings)})
-    until_end = torch.arange(point.steps, 0, -1, dtype=torch.float64)  # N − n + 1
+    until_end = torch.arange(point.steps, 0, -1, dtype=torch.float64, device=CPU)  # N − n + 1
     tones = []
     for frequency in frequencies:
         for phase in (0.0, math.pi / 2 - frequency / 2, math.pi / 2):

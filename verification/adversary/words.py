@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from odernn.bounds.words import best_word
+from verification.adversary import CPU
 
 MOST_BLOCKS = 10
 """2^11 words of blocks; longer words take a longer hold."""
@@ -51,7 +52,7 @@ def log_radius(matrix: Tensor) -> Tensor:
     return torch.maximum(half.abs() + root, determinant.abs().sqrt()).log()
 
 
-def factors(kappa_low: float, kappa_high: float, step_size: float, *, device: torch.device | None = None) -> Tensor:
+def factors(kappa_low: float, kappa_high: float, step_size: float, *, device: torch.device = CPU) -> Tensor:
     """B(κ₋) and B(κ₊), (2, 2, 2): (y, z) → (y + h z', z'), z' = z − h κ y."""
     rows = [[[1 - step_size**2 * kappa, step_size], [-step_size * kappa, 1.0]] for kappa in (kappa_low, kappa_high)]
     return torch.tensor(rows, dtype=torch.float64, device=device)
@@ -158,9 +159,11 @@ def gripenberg(pair: Tensor, *, length: int, delta: float, width: int = 4096) ->
     return Bracket(Word(best.letters, best.rate, count), upper)
 
 
-def search(kappa_low: float, kappa_high: float, step_size: float, *, blocks: int = MOST_BLOCKS) -> Word:
+def search(
+    kappa_low: float, kappa_high: float, step_size: float, *, blocks: int = MOST_BLOCKS, device: torch.device = CPU
+) -> Word:
     """The fastest word found for B(κ₋), B(κ₊)."""
-    pair = factors(kappa_low, kappa_high, step_size)
+    pair = factors(kappa_low, kappa_high, step_size, device=device)
     quarters = [_quarter(kappa, step_size) for kappa in (kappa_low, kappa_high)]
     reach = math.ceil(AROUND * max(min(quarters), 1)), math.ceil(AROUND * max(quarters))
     found = [two_letter(pair, (max(reach), max(reach))), enumerated(pair, blocks)]
@@ -192,16 +195,18 @@ RESONANT = (4.0, -2.0, 0.1), (4.0, -3.0, 0.1)
 """(α, w, h): the words 0^9 1^9 and 0^14 1^8; those of two letters or less reach less than a tenth of their rates."""
 
 
-def control(blocks: int = MOST_BLOCKS) -> float:
+def control(blocks: int = MOST_BLOCKS, device: torch.device = CPU) -> float:
     """The smallest share of a known rate that the words reach: the golden pair; thm-J (c), a constant input; and inside
     −α < w < 0, where constants rotate, the word of two quarter periods of ``odernn.bounds.words`` (thm-J (d)).
     """
-    golden = enumerated(torch.tensor(GOLDEN, dtype=torch.float64), blocks).rate / math.log((1 + math.sqrt(5)) / 2)
+    golden = enumerated(torch.tensor(GOLDEN, dtype=torch.float64, device=device), blocks).rate / math.log(
+        (1 + math.sqrt(5)) / 2
+    )
     shares = [golden]
     for alpha, w, h in ((2.0, -7.0, 0.05), (4.0, -12.0, 0.2), (0.0, -1.0, 0.0343)):
         known = 2 * math.asinh(h * math.sqrt(-alpha - w) / 2)
-        shares.append(search(alpha + w, alpha, h, blocks=blocks).rate / known)
+        shares.append(search(alpha + w, alpha, h, blocks=blocks, device=device).rate / known)
     for alpha, w, h in RESONANT:
         _, _, known = best_word(kappa_low=alpha + w, kappa_high=alpha, step_size=h)
-        shares.append(search(alpha + w, alpha, h, blocks=blocks).rate / known)
+        shares.append(search(alpha + w, alpha, h, blocks=blocks, device=device).rate / known)
     return min(shares)

@@ -150,6 +150,17 @@ def decide(
 
 
 def _decide_at(claim: Claim, part: Part, instance: Instance, layer: int, step: int, steps: int, bits: int) -> Outcome:
+    where = {"layer": layer, "step": step, "steps": steps}
+    y, z = trajectory(instance, layer=layer, step=step, exact_step=claim.system.exact_step)
+    return outcome_of(claim, part, instance, y if part.quantity == "position" else z, bits=bits, **where)
+
+
+def outcome_of(
+    claim: Claim, part: Part, instance: Instance, values: list[Any], *, layer: int, step: int, steps: int, bits: int
+) -> Outcome:
+    """The comparison and the premises for a state of ``layer`` at ``step``, one ball a group, at the precision in
+    force, which is ``bits``. TypeError if the bound is no ball.
+    """
     premises = _premises(claim, [setting_of(instance, layer=l, step=step, steps=steps) for l in range(1, layer + 1)])
     log_bound = part.bound(setting_of(instance, layer=layer, step=step, steps=steps), BALLS)
     if not isinstance(log_bound, flint.arb):
@@ -157,9 +168,8 @@ def _decide_at(claim: Claim, part: Part, instance: Instance, layer: int, step: i
         raise TypeError(
             f'The bound of "{claim.id}" returned a {kind}, not a ball: use the functions of `numbers` only.'
         )
-    y, z = trajectory(instance, layer=layer, step=step, exact_step=claim.system.exact_step)
     multiplicities = [group.multiplicity for group in instance.layers[layer - 1].groups]
-    measured = norm_of(y if part.quantity == "position" else z, multiplicities, part.norm)
+    measured = norm_of(values, multiplicities, part.norm)
     status, log_measured = _compare(measured, log_bound)
     return Outcome(status, log_measured, (lower_end(log_bound), upper_end(log_bound)), bits, premises)
 

@@ -42,6 +42,7 @@ class Inequality:
     lists              names of parameters that are lists
     bits               working precision of both
     limit              the argument, with its numbers, that carries a violation to dt → 0; "" if there is none
+    network            the check for parameters of a whole network, with "m" among them; None if there is none
     """
 
     balls: Callable[[Any], Sides]
@@ -51,9 +52,12 @@ class Inequality:
     lists: tuple[str, ...] = ()
     bits: int = BITS
     limit: Callable[[Any], str] | None = None
+    network: Callable[[Parameters], Check] | None = None
 
     def check(self, parameters: Parameters) -> Check:
         """Both opinions, the premises and the sentence."""
+        if self.network is not None and "m" in parameters:
+            return self.network(parameters)
         given = {name: numbers(parameters, name) for name in parameters}
         exact = _namespace(given, self.lists, Fraction)
         with flint.ctx.workprec(self.bits):

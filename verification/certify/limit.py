@@ -83,7 +83,7 @@ def check(claim: Claim, part: Part, data: LimitData) -> LimitOutcome:
         try:
             bound = part.bound(setting, BALLS)
             confirmed = bool(measured > 0 and measured.log() > bound)
-            second_confirms = confirmed and _second_confirms(part, data)
+            second_confirms = confirmed and _second_confirms(claim, part, data)
         except TypeError:
             return replace(failed, because="the bound depends on the number of steps itself: no limit argument")
         ends = lower_end(measured), upper_end(bound.exp())
@@ -118,7 +118,8 @@ def _lower_bound(data: LimitData, quantity: str) -> Any:
     )
 
 
-def _second_confirms(part: Part, data: LimitData) -> bool:
+def _second_confirms(claim: Claim, part: Part, data: LimitData) -> bool:
+    """The comparison and every premise on [0, dt₀], in intervals."""
     alpha, horizon, dt, c, amplitude = (
         f"{value.numerator}/{value.denominator}"
         for value in (data.alpha, data.horizon, data.dt, data.c, data.amplitude)
@@ -141,6 +142,8 @@ def _second_confirms(part: Part, data: LimitData) -> bool:
             time=time,
             horizon=time,
         )
+        if not all(proved for *_, proved in second.premises_at([setting], claim.second_premises)):
+            return False
         return bool(measured > 0 and iv.log(measured).a > part.second_bound(setting, iv).b)
     finally:
         iv.prec = before

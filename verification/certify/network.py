@@ -12,8 +12,8 @@ Cost: N L m (m + d) multiplications and N L m tanh, at a precision that grows by
 balls do not know that a rotation keeps a circle. ``network_second`` does the same in float64 with proved roundings, the
 derivatives carried the other way: typed again, with nothing from here.
 
-In use today: tests and ``benchmarks/certificates.py`` only. No verdict of the ledger rests on it, and ``odernn witness
-verify`` keeps its own route (``balls``, ``second``, ``limit``).
+In use: the route of large witnesses, states (``network_states``) and gradients (``network_gradient``). Small ones keep
+their own (``balls``, ``second``, ``limit``).
 """
 
 from __future__ import annotations
@@ -127,6 +127,20 @@ def of_arrays(
         rows = {name: exact(given.get(name, zero)) for name in ("w", "c", "b", "V", "y0", "z0")}
         found.append(LayerData(exact(given["dt"]), exact(given["alpha"]), **rows))
     return NetworkData(tuple(found), exact(inputs), index, exact(previous), exact(target))
+
+
+def of_groups(instance: Instance, layers: int) -> NetworkData:
+    """The first ``layers`` layers of a witness's instance with each group as one neuron, which V counts as often as it
+    has members: equal neurons move alike.
+    """
+    counts, found = [1] * instance.inputs.size, []
+    for layer in instance.layers[:layers]:
+        rows = tuple(tuple(v * k for v, k in zip(row, counts, strict=True)) for row in layer.input_weights)
+        w, c, b = (tuple(getattr(group, name) for group in layer.groups) for name in ("w", "c", "bias"))
+        zero = (Fraction(0),) * len(w)
+        found.append(LayerData(layer.dt, instance.alpha, w, c, b, rows, zero, zero))
+        counts = [group.multiplicity for group in layer.groups]
+    return NetworkData(tuple(found), tuple(instance.inputs))
 
 
 def of_instance(instance: Instance) -> NetworkData:
@@ -337,7 +351,7 @@ class _BallLayer:
 
 def certify_states(data: NetworkData, *, accuracy: int = ACCURACY, max_bits: int = MAX_BITS) -> States:
     """Enclosures of all states. UndecidedError if ``max_bits`` do not reach ``accuracy``."""
-    run, bits = _sharp_run(data, accuracy, max_bits)
+    run, bits = sharp_run(data, accuracy, max_bits)
     with ctx.workprec(bits):
         layers = range(len(data.layers))
         y, z = (tuple(Enclosed.of([row[l] for row in rows]) for l in layers) for rows in (run.y, run.z))
@@ -374,7 +388,7 @@ def _sharp(
     """The arrays of ``quantity`` once all of them are sharp."""
     bits, wanted = 0, accuracy
     while True:
-        run, bits = _sharp_run(data, wanted, max_bits, at_least=bits)
+        run, bits = sharp_run(data, wanted, max_bits, at_least=bits)
         with ctx.workprec(bits):
             arrays = quantity(run)
             missing = accuracy - min(bits - _loss_of_digits([list(_flat(each))]) for each in arrays)
@@ -392,8 +406,11 @@ class _TooCoarseError(Exception):
         self.step, self.lost = step, lost
 
 
-def _sharp_run(data: NetworkData, accuracy: int, max_bits: int, at_least: int = 0) -> tuple[Run, int]:
-    """States whose radii are small enough. A run that is not stops at once and says how fast digits are lost."""
+def sharp_run(data: NetworkData, accuracy: int, max_bits: int, at_least: int = 0) -> tuple[Run, int]:
+    """States whose radii are at most 2^−``accuracy`` of the largest entry of their row, and the precision that it took.
+
+    A run that is too coarse stops at once and says how fast digits are lost. UndecidedError beyond ``max_bits``.
+    """
     bits = max(FIRST_BITS, accuracy + 48, at_least)
 
     def look(n: int, lost: int) -> None:

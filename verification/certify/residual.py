@@ -7,9 +7,8 @@ that of √Q_a; F_n is carried along the computed trajectory, so that a step is 
 width of the tube (``moving``), or stays (``fixed``: then a step costs exp asinh(h|κ − a|/2r)). Theorem and proof:
 docs/derivations/long_horizons.md. ``residual_second`` checks every inequality again in balls, the start included.
 
-In use today: ``network_second``, through it the tests that prove the measured envelopes of the networks of Table 6,
-other tests, ``benchmarks/certificates.py``. No verdict of the ledger rests on it, and ``odernn witness verify`` keeps
-its own route.
+In use: ``network_second``, and through it the second opinion on large witnesses and the proof that the measured
+envelopes of the networks of Table 6 are right.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ error in the ball back-end, in its parser or in its recurrence would have to be 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import mpmath
 
@@ -86,15 +86,19 @@ def logistic(x: Any) -> Any:
     return 1 / (1 + iv.exp(-x))
 
 
+def fraction(text: str) -> Fraction:
+    """The exact number written as an integer, p/q or a hex float."""
+    if "0x" in text:
+        return Fraction(float.fromhex(text))
+    if "/" in text:
+        above, _, under = text.partition("/")
+        return Fraction(int(above), int(under))
+    return Fraction(int(text))
+
+
 def number(text: str) -> Any:
     """The interval of an exact number written as an integer, p/q or a hex float."""
-    if "0x" in text:
-        exact = Fraction(float.fromhex(text))
-    elif "/" in text:
-        above, _, under = text.partition("/")
-        exact = Fraction(int(above), int(under))
-    else:
-        exact = Fraction(int(text))
+    exact = fraction(text)
     return iv.mpf(exact.numerator) / iv.mpf(exact.denominator)
 
 
@@ -103,6 +107,10 @@ def unicornn_step(y: Any, z: Any, x: Any, w: Any, h: Any, alpha: Any, tanh: Call
     force = tanh(x + y * w) + y * alpha
     momentum = z - force * h
     return y + momentum * h, momentum
+
+
+Premise: TypeAlias = tuple[str, Callable[[Any, Any], Any] | None, bool]
+"""(text, margin(setting, iv) or None if nobody typed it, strict): holds where margin > 0, or ≥ 0 if not strict."""
 
 
 def decide(
@@ -114,55 +122,109 @@ def decide(
     quantity: str,
     norm: str,
     bound: Callable[[Any, Any], Any],
+    premises: Sequence[Premise] = (),
     step_function: Callable[..., tuple[Any, Any]] = unicornn_step,
     bits: int = 256,
 ) -> dict[str, Any]:
-    """Is ‖quantity of layer ``layer`` at ``step``‖ above the bound? {"status", "measured", "bound"} with log
-    enclosures.
+    """Is ‖quantity of layer ``layer`` at ``step``‖ above the bound? {"status", "measured", "bound", "premises"}.
 
     ``status`` is "violates" (measured > bound proved), "holds" (measured ≤ bound proved) or "undecided" at this
-    precision. ``layer`` counts from 1; ``steps`` is N of the claim (T = N·dt). ValueError unless 1 ≤ step ≤ steps.
+    precision; measured and bound enclose logarithms. "premises" lists (text, lower end of the margin, proved), each
+    asked of every layer up to ``layer``. ``layer`` counts from 1; ``steps`` is N of the claim (T = N·dt). ValueError
+    unless 1 ≤ step ≤ steps.
     """
-    if not 1 <= step <= steps:
-        raise ValueError(f"Step {step} is not one of the claim's steps 1 to {steps}.")
     before = iv.prec
     iv.prec = bits
     try:
-        setting, measured = _measure(plain, layer, step, steps, quantity, norm, step_function)
-        if not measured.b > 0:
-            return {"status": "undecided", "measured": None, "bound": None}
-        log_bound = bound(setting, iv)
-        log_measured = iv.log(measured) if measured.a > 0 else iv.mpf([-iv.inf, iv.log(measured).b])
-        status = (
-            "violates" if log_measured.a > log_bound.b else "holds" if log_measured.b <= log_bound.a else "undecided"
-        )
-        return {
-            "status": status,
-            "measured": (float(log_measured.a), float(log_measured.b)),
-            "bound": (float(log_bound.a), float(log_bound.b)),
-        }
+        settings = [setting_of(plain, layer=l, step=step, steps=steps) for l in range(1, layer + 1)]
+        y, z = _states(plain, settings[0].alpha, layer, step, step_function)
+        return compared(settings, y if quantity == "position" else z, norm=norm, bound=bound, premises=premises)
     finally:
         iv.prec = before
 
 
-def _measure(
-    plain: dict[str, Any],
-    layer: int,
-    step: int,
-    steps: int,
-    quantity: str,
+def compared(
+    settings: list[Any],
+    values: list[Any],
+    *,
     norm: str,
-    step_function: Callable[..., Any],
-) -> tuple[Any, Any]:
-    """(setting of the bound, interval of the norm) after ``step`` steps from the zero state, index convention icml."""
-    alpha = number(plain["alpha"])
+    bound: Callable[[Any, Any], Any],
+    premises: Sequence[Premise],
+) -> dict[str, Any]:
+    """What ``decide`` returns, from the settings of all layers and the state of the last one, one interval a group."""
+    proofs = premises_at(settings, premises)
+    measured, top = norm_of(values, settings[-1].multiplicities, norm), settings[-1]
+    if not measured.b > 0:
+        return {"status": "undecided", "measured": None, "bound": None, "premises": proofs}
+    log_bound = bound(top, iv)
+    log_measured = iv.log(measured) if measured.a > 0 else iv.mpf([-iv.inf, iv.log(measured).b])
+    status = "violates" if log_measured.a > log_bound.b else "holds" if log_measured.b <= log_bound.a else "undecided"
+    return {
+        "status": status,
+        "measured": (float(log_measured.a), float(log_measured.b)),
+        "bound": (float(log_bound.a), float(log_bound.b)),
+        "premises": proofs,
+    }
+
+
+def is_refutation(answer: dict[str, Any]) -> bool:
+    """Whether the violation is proved, and every premise."""
+    return answer["status"] == "violates" and all(proved for *_, proved in answer["premises"])
+
+
+def premises_at(settings: list[Any], premises: Sequence[Premise]) -> list[tuple[str, float | None, bool]]:
+    """(text, smallest lower end of the margin, proved at every setting); (text, None, False) if it is not typed."""
+    found: list[tuple[str, float | None, bool]] = []
+    for text, margin, strict in premises:
+        if margin is None:
+            found.append((text, None, False))
+            continue
+        ends = [iv.mpf(margin(each, iv)).a for each in settings]
+        found.append((text, min(float(end) for end in ends), all(bool(e > 0 if strict else e >= 0) for e in ends)))
+    return found
+
+
+def setting_of(plain: dict[str, Any], *, layer: int, step: int, steps: int) -> Any:
+    """What premises and bounds may use of a layer (from 1) at a step; ``multiplicities`` are those of its groups.
+
+    ValueError unless 1 ≤ step ≤ steps.
+    """
+    if not 1 <= step <= steps:
+        raise ValueError(f"Step {step} is not one of the claim's steps 1 to {steps}.")
+    entry = plain["layers"][layer - 1]
+    dt = number(entry["dt"])
+    multiplicities = [group["multiplicity"] for group in entry["groups"]]
+    return SimpleNamespace(
+        alpha=number(plain["alpha"]),
+        dt=dt,
+        step=step,
+        steps=steps,
+        hidden_size=sum(multiplicities),
+        step_sizes=[dt * logistic(number(group["c"])) for group in entry["groups"]],
+        time=dt * step,
+        horizon=dt * steps,
+        multiplicities=multiplicities,
+    )
+
+
+def norm_of(values: list[Any], multiplicities: list[int], norm: str) -> Any:
+    """The maximum norm or the Euclidean norm of a layer whose groups hold ``values``."""
+    moduli = [abs(v) for v in values]
+    if norm == "max":
+        return iv.mpf([max(v.a for v in moduli), max(v.b for v in moduli)])
+    return iv.sqrt(sum(k * v**2 for k, v in zip(multiplicities, moduli, strict=True)))
+
+
+def _states(
+    plain: dict[str, Any], alpha: Any, layer: int, step: int, step_function: Callable[..., Any]
+) -> tuple[list[Any], list[Any]]:
+    """(y, z) of the groups of ``layer`` after ``step`` steps from the zero state, index convention icml."""
     network = []
     for entry in plain["layers"][:layer]:
         groups = entry["groups"]
         dt = number(entry["dt"])
         network.append(
             SimpleNamespace(
-                dt=dt,
                 count=[group["multiplicity"] for group in groups],
                 w=[number(group["w"]) for group in groups],
                 h=[dt * logistic(number(group["c"])) for group in groups],
@@ -190,23 +252,7 @@ def _measure(
                 source, weight = list(each.y), each.count
     if done != step:
         raise ValueError(f"step {step} lies beyond the {done} inputs")
-    top = network[-1]
-    values = [abs(v) for v in (top.y if quantity == "position" else top.z)]
-    if norm == "max":
-        measured = iv.mpf([max(v.a for v in values), max(v.b for v in values)])
-    else:
-        measured = iv.sqrt(sum(k * v**2 for k, v in zip(top.count, values, strict=True)))
-    setting = SimpleNamespace(
-        alpha=alpha,
-        dt=top.dt,
-        step=step,
-        steps=steps,
-        hidden_size=sum(top.count),
-        step_sizes=top.h,
-        time=top.dt * step,
-        horizon=top.dt * steps,
-    )
-    return setting, measured
+    return network[-1].y, network[-1].z
 
 
 def uniform_lower_bound(

@@ -31,6 +31,7 @@ from odernn.published import ROWS, PublishedRow
 from odernn.tableau import Source
 from verification.certify import second
 from verification.certify.inequality import Condition, Inequality, coefficient
+from verification.certify.network_gradient import NetworkGradient
 from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.neuron_chain_second import Adjoints
 from verification.certify.nominate import (
@@ -62,7 +63,7 @@ from verification.question import Attempt, Case, Check, Hypothesis, Parameters, 
 
 @dataclass(frozen=True)
 class Form:
-    """(prefactor) g(T) V̄ (Ȳ + F) Δ, F = root/√α, for one neuron a layer.
+    """(prefactor) g(T) V̄ (Ȳ + F) Δ, F = root/√α, for one neuron a layer, or p.m of them.
 
     growth      "exponential": e^{w̄T}; "linear": 1 + 2γT; "one": e^{w̄}, and T = 1 in F and Δ: sam (13), (14);
                 "none": 1, no bound of the papers
@@ -89,7 +90,9 @@ class Form:
             sums = p.dt ** (depth - layer + 1 - self.power)
         else:
             sums = sum((p.dt**j for j in range(depth)), flint.arb(0)) * (1 if self.growth == "one" else T)
-        q = SimpleNamespace(alpha=p.alpha, dt=p.dt, T=flint.arb(1) if self.growth == "one" else T, m=flint.arb(1))
+        q = SimpleNamespace(
+            alpha=p.alpha, dt=p.dt, T=flint.arb(1) if self.growth == "one" else T, m=getattr(p, "m", flint.arb(1))
+        )
         right = sums * grown * self.delta.ball(q) * coefficient(self.factor)
         for V in p.V:
             right = right * abs(V).max(1)
@@ -115,7 +118,8 @@ class Form:
             found = found * (1 - p.dt**L) / (1 - p.dt) * (iv.mpf(1) if self.growth == "one" else time)
         for V in p.V:
             found = found * iv.mpf([max(abs(V).a, 1), max(abs(V).b, 1)])
-        at = SimpleNamespace(alpha=p.alpha, dt=p.dt, T=iv.mpf(1) if self.growth == "one" else time, m=iv.mpf(1))
+        T = iv.mpf(1) if self.growth == "one" else time
+        at = SimpleNamespace(alpha=p.alpha, dt=p.dt, T=T, m=getattr(p, "m", iv.mpf(1)))
         target = iv.mpf(max(abs(each).b for each in p.target))
         states = self.root.interval(at) / iv.sqrt(p.alpha) + target
         return found * states * self.delta.interval(at) * self.factor.numerator / self.factor.denominator
@@ -134,11 +138,14 @@ _PREMISES = (
     Condition("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
     Condition("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
 )
+_TOP = Condition("l = L", lambda p: Fraction(p.layer == len(p.w)))
 _T_IS_ONE = Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 
 
 def finite(form: Form, theta: str, extra: tuple[Condition, ...] = ()) -> Inequality:
-    """|dE/dθ|, or |∂E^{(N,L)}_{1,l}/∂θ| for the summands, by the recursion itself, θ of p.layer."""
+    """|dE/dθ|, or |∂E^{(N,L)}_{1,l}/∂θ| for the summands, by the recursion itself, θ of p.layer: of a chain of single
+    neurons, and |dE/dθ| of a whole network, too, if the parameters describe one.
+    """
 
     def balls(p: Any) -> tuple[Any, Any]:
         chain, layer = Chain(p), round(float(p.layer))
@@ -150,7 +157,9 @@ def finite(form: Form, theta: str, extra: tuple[Condition, ...] = ()) -> Inequal
         left = chain.contribution(layer, theta, 1) if form.of_one_step else chain.gradient(layer, theta)
         return left, form.interval(p)
 
-    return Inequality(balls, intervals, (*_PREMISES, *extra), lists=LISTS)
+    premises = (*_PREMISES, *extra)
+    whole = None if form.of_one_step else NetworkGradient(theta, form.ball, form.interval, premises).check
+    return Inequality(balls, intervals, premises, lists=LISTS, network=whole)
 
 
 def at_rest(
@@ -258,12 +267,12 @@ def top_layer_case(form: Form, domain: str, extra: tuple[Condition, ...] = ()) -
             candidates=tuple(parameters for _, parameters in candidates),
         )  # fmt: skip
 
-    return Case(domain, "|dE/dθ|, θ of layer L, not V^1", ask, finite(form, "b", extra).check, is_search=True)
+    return Case(domain, "|dE/dθ|, θ of layer L, not V^1", ask, finite(form, "b", (*extra, _TOP)).check, is_search=True)
 
 
 def top_summand_case(form: Form) -> Case:
     """(69), l = L: by the same three parts."""
-    inequality = finite(form, "b")
+    inequality = finite(form, "b", (_TOP,))
 
     def ask(budget: Budget, seed: int) -> Attempt:
         stiff = (at_rest(Fraction(1), Fraction(1, 20), 20 * T, [Fraction(-401)]) for T in (1, 5, 20))
@@ -410,7 +419,7 @@ def row_case(row: PublishedRow, form: Form, theta: str) -> Case:
 
     def premise(p: Any) -> Fraction:
         same = (p.alpha, p.dt, p.N, len(p.w)) == (row.alpha, row.dt[-1], row.steps, row.num_layers)
-        return Fraction(same)
+        return Fraction(same and getattr(p, "m", row.hidden_size) == row.hidden_size)
 
     inequality = finite(form, theta, (Condition("α, dt, N, L of the row", premise),))
 

@@ -20,7 +20,7 @@ CLAIMS = (
         source=Source("icml", "S(7)"),
         statement="max_i |y_n^{l,i}| ≤ √((2/α)(1 + 2βt_n)) and max_i |z_n^{l,i}| ≤ √(2(1 + 2βt_n)) for all n, l; "
         "β = max{1 + 2α, 4α²}; α > 0, zero initial state, dt ≪ 1 sufficiently small",
-        premises=(Premise("α > 0", lambda s, numbers: s.alpha),),
+        premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
         asymptotic=True,
         parts=(
             Part(

@@ -21,8 +21,8 @@ CLAIMS = (
         statement="‖y_n^l‖² ≤ (2mT/α)(1 + 2α dt³)e^{ᾱT} and ‖z_n^l‖² ≤ 2mT(1 + 2α dt³)e^{ᾱT} for all n ≤ N, l; "
         "ᾱ = 96^{1/4} max{1, √α}; dt < 1, α > 0, zero initial state, T = N dt",
         premises=(
-            Premise("α > 0", lambda s, numbers: s.alpha),
-            Premise("dt < 1", lambda s, numbers: 1 - s.dt),
+            Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
+            Premise("dt < 1", lambda s, numbers: 1 - s.dt, second_margin=lambda s, iv: -(s.dt - 1)),
         ),
         parts=(
             Part(
@@ -49,8 +49,13 @@ CLAIMS = (
         source=Source("sam", "(33)"),
         statement="α = 0: ‖y_n^l‖² ≤ 2mT e^{2T} for all n ≤ N, l; dt < 1/2, zero initial state, T = N dt",
         premises=(
-            Premise("α = 0", lambda s, numbers: -numbers.absolute(s.alpha), strict=False),
-            Premise("dt < 1/2", lambda s, numbers: 1 - 2 * s.dt),
+            Premise(
+                "α = 0",
+                lambda s, numbers: -numbers.absolute(s.alpha),
+                strict=False,
+                second_margin=lambda s, iv: -abs(s.alpha),
+            ),
+            Premise("dt < 1/2", lambda s, numbers: 1 - 2 * s.dt, second_margin=lambda s, iv: 1 - (s.dt + s.dt)),
         ),
         parts=(
             Part(

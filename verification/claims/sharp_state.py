@@ -69,7 +69,7 @@ CLAIMS = (
         statement="|y_n| ≤ h² Σ_{j≤n} |U_{j-1}(1 − αh²/2)| and |z_n| ≤ h Σ_{j≤n} |U_{j-1} − U_{j-2}| for all n, l, "
         "all weights and inputs; α ≥ 0, zero initial state. Exact: the supremum in the first layer",
         origin="library",
-        premises=(Premise("α ≥ 0", lambda s, numbers: s.alpha, strict=False),),
+        premises=(Premise("α ≥ 0", lambda s, numbers: s.alpha, strict=False, second_margin=lambda s, iv: s.alpha),),
         parts=(_supremum("position"), _supremum("momentum")),
     ),
     Claim(
@@ -79,8 +79,12 @@ CLAIMS = (
         "inputs; 0 < αh² < 4, zero initial state",
         origin="library",
         premises=(
-            Premise("α > 0", lambda s, numbers: s.alpha),
-            Premise("α dt² < 4 (so αh² < 4)", lambda s, numbers: 4 - s.alpha * s.dt * s.dt),
+            Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
+            Premise(
+                "α dt² < 4 (so αh² < 4)",
+                lambda s, numbers: 4 - s.alpha * s.dt * s.dt,
+                second_margin=lambda s, iv: 4 - s.dt**2 * s.alpha,
+            ),
         ),
         parts=(_invariant("position"), _invariant("momentum")),
         dominated_by="thm-S",

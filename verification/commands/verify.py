@@ -50,6 +50,7 @@ class Options:
     json: bool
     expect: Path | None
     witnesses: Path | None
+    device: str = "cpu"
 
 
 def run(options: Options) -> int:
@@ -92,7 +93,31 @@ def _settings(options: Options) -> Settings:
         claims=options.claims,
         claims_dirs=tuple(str(folder) for folder in options.claims_dirs),
         data=str(options.data) if options.data else None,
+        device=_device(options.device),
     )
+
+
+def _device(name: str) -> str:
+    """The name as torch spells it, if a float64 tensor can be made there; UsageError with the reason otherwise."""
+    if name == "cpu":
+        return name  # without importing torch
+    import torch
+
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UsageError(f"--device {name}: torch knows no such device. Choose cpu, cuda or cuda:N.") from None
+    if device.type == "cpu":
+        return "cpu"
+    if device.type != "cuda":
+        raise UsageError(f"--device {name}: searches run on cpu and cuda only, in float64. Choose one of them.")
+    if not torch.cuda.is_available():
+        without = torch.version.cuda is None
+        built = "this torch is built without CUDA" if without else "torch finds no NVIDIA driver or no GPU"
+        raise UsageError(f"--device {name}: {built}. `odernn doctor` says more; --device cpu works everywhere.")
+    if device.index is not None and device.index >= torch.cuda.device_count():
+        raise UsageError(f"--device {name}: there are {torch.cuda.device_count()} CUDA devices, numbered from 0.")
+    return str(device)
 
 
 def _one_of(option: str, value: str, known: Sequence[str]) -> None:
@@ -125,8 +150,9 @@ def _header(settings: Settings) -> str:
     reasons = executions.available()
     usable = ", ".join(name for name, reason in reasons.items() if reason is None)
     missing = ", ".join(name for name, reason in reasons.items() if reason is not None)
+    place = "" if settings.device == "cpu" else f"device {settings.device} · "
     return (
-        f"odernn {odernn.__version__} · torch {torch.__version__} · float64 · seed {settings.seed} · "
+        f"odernn {odernn.__version__} · torch {torch.__version__} · float64 · {place}seed {settings.seed} · "
         f"budget {settings.budget} · executions: {usable}"
         + (f" (not {missing}: `odernn doctor` says why)" if missing else "")
     )

@@ -9,7 +9,8 @@ recursion is carried backward from (n, L); with p, q the derivatives with respec
     g_k = −h σ′(A_{k−1}) (q_k + h p_k),
 
 and each contribution is local: g y_{k−1} for w, g for b, g y_below for V, h (1 − σ̂) (z p − (s + α y)(q + h p)) for c.
-Arrays are (time, batch, hidden), float64; row n − 1 is step n. Layers and steps count from 1.
+Arrays are (time, batch, hidden), float64, on the device of the weights; row n − 1 is step n. Layers and steps count
+from 1.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def run(layers: tuple[LayerWeights, ...], inputs: Tensor) -> Trajectory:
     slopes: list[Tensor] = []
     forces: list[Tensor] = []
     for layer in layers:
-        drive = sum((levels[level] @ matrix.T for level, matrix in layer.edges.items()), torch.zeros(()))
+        drive = sum((levels[level] @ matrix.T for level, matrix in layer.edges.items()), levels[0].new_zeros(()))
         drive = drive if layer.bias is None else drive + layer.bias
         y = z = torch.zeros_like(drive[0])
         rows: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []

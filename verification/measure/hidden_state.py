@@ -11,17 +11,17 @@ from verification.system import System
 
 
 def envelope(values: torch.Tensor, norm: str, multiplicity: torch.Tensor | None = None) -> torch.Tensor:
-    """Largest norm over the batch at every step: (time, batch, hidden) -> (time,), float64.
+    """Largest norm over the batch at every step: (time, batch, hidden) -> (time,), float64, on the same device.
 
     ``norm`` is "max" (largest modulus over neurons) or "euclidean" (over neurons, each counted ``multiplicity`` times).
     NaN is kept: a run that is not finite stays visible.
     """
     values = values.to(torch.float64)
     if values.shape[1] == 0 or values.shape[2] == 0:
-        return torch.zeros(values.shape[0], dtype=torch.float64)
+        return values.new_zeros(values.shape[0])
     if norm == "max":
         return values.abs().flatten(1).amax(dim=1)
-    weights = torch.ones(values.shape[2], dtype=torch.float64) if multiplicity is None else multiplicity
+    weights = values.new_ones(values.shape[2]) if multiplicity is None else multiplicity
     return (values.square() * weights).sum(dim=2).sqrt().amax(dim=1)
 
 
@@ -38,16 +38,23 @@ def run_layer(
     return positions, momenta
 
 
-def run_instance(system: System, instance: Instance, layer: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """y, z (time, 1, groups) of ``layer`` (from 1) and the groups' multiplicities, in float64."""
-    below = torch.tensor([[float(v) for v in values] for values in instance.inputs], dtype=torch.float64)[:, None, :]
-    counts = torch.ones(instance.inputs.size, dtype=torch.float64)
+def run_instance(
+    system: System, instance: Instance, layer: int, device: torch.device | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """y, z (time, 1, groups) of ``layer`` (from 1) and the groups' multiplicities, float64, by default on the CPU."""
+    on = device or torch.device("cpu")
+
+    def numbers(values: Any) -> torch.Tensor:
+        return torch.tensor(values, dtype=torch.float64, device=on)
+
+    below = numbers([[float(v) for v in values] for values in instance.inputs])[:, None, :]
+    counts = torch.ones_like(below[0, 0])
     alpha = float(instance.alpha)
     for each in instance.layers[:layer]:
-        weights = torch.tensor([[float(v) for v in row] for row in each.input_weights], dtype=torch.float64)
-        drive = (below * counts) @ weights.T + torch.tensor([float(g.bias) for g in each.groups], dtype=torch.float64)
-        w = torch.tensor([float(g.w) for g in each.groups], dtype=torch.float64)
-        h = float(each.dt) * torch.sigmoid(torch.tensor([float(g.c) for g in each.groups], dtype=torch.float64))
+        weights = numbers([[float(v) for v in row] for row in each.input_weights])
+        drive = (below * counts) @ weights.T + numbers([float(g.bias) for g in each.groups])
+        w = numbers([float(g.w) for g in each.groups])
+        h = float(each.dt) * torch.sigmoid(numbers([float(g.c) for g in each.groups]))
         below, momenta = run_layer(system, drive, w=w, step_size=h, alpha=alpha)
-        counts = torch.tensor([float(g.multiplicity) for g in each.groups], dtype=torch.float64)
+        counts = numbers([float(g.multiplicity) for g in each.groups])
     return below, momenta, counts

@@ -290,4 +290,3 @@ def _constant_input(parameters: Parameters) -> Hypothesis:
 
 def _premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
     return tuple(Hypothesis(text, str(margin), holds) for text, margin, holds in net.premises(parameters))
-

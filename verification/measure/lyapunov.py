@@ -29,16 +29,15 @@ class Exponents:
 def of_stacks(
     alpha: torch.Tensor, w: torch.Tensor, h: torch.Tensor, V: torch.Tensor, b: torch.Tensor, u: torch.Tensor, steps: int
 ) -> Exponents:
-    """alpha: (batch,); w, h, V, b: (layers, batch); u: (period, batch), repeated. float64.
+    """alpha: (batch,); w, h, V, b: (layers, batch); u: (period, batch), repeated. float64, all on one device.
 
     Two orthonormal tangent vectors are carried and the pair is orthogonalised after every step (Gram, Schmidt), the
     first one giving the largest exponent; the second is its negative, since det B = 1, and is not carried.
     """
     layers, batch = w.shape
-    y, z = torch.zeros(layers, batch, dtype=torch.float64), torch.zeros(layers, batch, dtype=torch.float64)
-    tangent_y = torch.full((batch,), 0.6, dtype=torch.float64)
-    tangent_z = torch.full((batch,), 0.8, dtype=torch.float64)
-    late, radius = torch.zeros(batch, dtype=torch.float64), torch.zeros(batch, dtype=torch.float64)
+    y, z = torch.zeros_like(w), torch.zeros_like(w)
+    tangent_y, tangent_z = w.new_full((batch,), 0.6), w.new_full((batch,), 0.8)
+    late, radius = w.new_zeros(batch), w.new_zeros(batch)
     half = steps // 2
     for n in range(steps):
         below = u[n % len(u)]

@@ -2,7 +2,7 @@
 [0, 1].
 
 Envelopes are returned for every layer as arrays over n with key "<layer>/<quantity>/<norm>": the largest norm over the
-batch of the layer's state at step n. float64, the torch execution.
+batch of the layer's state at step n. float64, the torch execution; weights and inputs are made on the CPU, then moved.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from verification.measure.hidden_state import envelope
 from verification.tasks import digits, mnist, sequences
 from verification.tasks.images import ImageSource
 
+CPU = torch.device("cpu")
 BATCH = 32
 CHUNK_BYTES = 48 * 2**20
 """Largest array of one layer's states; the batch is cut so that no chunk exceeds it."""
@@ -30,7 +31,7 @@ _QUANTITY_OF = {"position": "y", "momentum": "z"}
 
 
 def build(row: PublishedRow, seed: int) -> UnICORNN:
-    """The row's network in float64: the paper's shape, initialisation, dt per layer and α."""
+    """The row's network in float64 on the CPU: the paper's shape, initialisation, dt per layer and α."""
     return UnICORNN(
         row.input_size,
         row.hidden_size,
@@ -48,18 +49,20 @@ def load_source(task: str, folder: str | None) -> ImageSource:
 
 
 def on_data(
-    row: PublishedRow, task: str, folder: str | None, seed: int
+    row: PublishedRow, task: str, folder: str | None, seed: int, device: torch.device = CPU
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Envelopes on real input, and what was read: {"source", "finite"}."""
     source = load_source(task, folder)
     u = sequences.build(
         source, steps=row.steps, input_size=row.input_size, batch=BATCH, kind=row.kind, seed=seed % 2**32
     )
-    arrays = _envelopes(build(row, seed), torch.from_numpy(u))
+    arrays = _envelopes(build(row, seed).to(device), torch.from_numpy(u).to(device))
     return {"source": source.describe(), "finite": _all_finite(arrays)}, arrays
 
 
-def on_range(row: PublishedRow, budget: Budget, seed: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def on_range(
+    row: PublishedRow, budget: Budget, seed: int, device: torch.device = CPU
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Envelopes under ``budget.range_inputs`` inputs in [0, 1]^d: square waves near every neuron's resonance.
 
     Wave k switches the channels between 0 and 1 so that the drive of one first-layer neuron (largest row sums of |V|
@@ -67,7 +70,7 @@ def on_range(row: PublishedRow, budget: Budget, seed: int) -> tuple[dict[str, An
     """
     network = build(row, seed)
     u = _waves_in_range(network, row, budget.range_inputs)
-    arrays = _envelopes(network, u)
+    arrays = _envelopes(network.to(device), u.to(device))
     return {"inputs": budget.range_inputs, "finite": _all_finite(arrays)}, arrays
 
 
@@ -104,9 +107,9 @@ def _envelopes(network: UnICORNN, u: torch.Tensor) -> dict[str, np.ndarray]:
                 values = getattr(result, _QUANTITY_OF[quantity])
                 for norm in NORMS:
                     key = f"{number}/{quantity}/{norm}"
-                    found = envelope(values, norm).numpy()
+                    found = envelope(values, norm).cpu().numpy()
                     arrays[key] = np.maximum(arrays[key], found) if key in arrays else found
-    for number, steps in enumerate(network.effective_steps().detach().numpy(), 1):
+    for number, steps in enumerate(network.effective_steps().detach().cpu().numpy(), 1):
         arrays[f"{number}/step_sizes"] = steps
     return arrays
 

@@ -187,8 +187,8 @@ def test_a_deeper_layer_needs_a_drive_that_does_not_switch(quantity: str):
 def test_premises_are_proved_on_the_whole_interval_of_steps():
     part = ICML.parts[0]
     cases = [
-        (Premise("dt < 1", lambda s, numbers: 1 - s.dt), True),
-        (Premise("T ≥ 40", lambda s, numbers: s.horizon - 40, strict=False), True),
+        (Premise("dt < 1", lambda s, numbers: 1 - s.dt, second_margin=lambda s, iv: 1 - s.dt), True),
+        (Premise("T ≥ 40", lambda s, numbers: s.horizon - 40, False, lambda s, iv: s.horizon - 40), True),
         (Premise("dt > 1/1000", lambda s, numbers: s.dt - numbers.exact(Fraction(1, 1000))), False),
         (Premise("α > 1", lambda s, numbers: s.alpha - 1), False),
     ]

@@ -1,0 +1,223 @@
+"""A derivative of the loss of a whole network against a published bound, by both back-ends, from a file to a verdict.
+
+The network is made: m = 64, L = 3, N = 200, every number another one but the second input, which is large and reaches
+no neuron (its weights are 0), so that the derivative by one of these weights exceeds the bound of sam (41).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from odernn.cells.unicornn import UnICORNN
+from verification import counterexample
+from verification.certify import network_gradient, network_gradient_second, second
+from verification.certify.network_gradient import NetworkGradient
+from verification.claim import ClaimError, Registry
+from verification.cli import main
+from verification.counterexample import Counterexample
+from verification.question import Parameters
+
+M, DEPTH, STEPS = 64, 3, 200
+PLACE = ("both-3.x-input", "sam (41)", "|dE/dV^1|")
+BEYOND = Fraction(1, 4)
+
+
+def words(values: Any) -> str:
+    return " ".join(str(v) for v in values)
+
+
+def made(*, m: int = M, depth: int = DEPTH, steps: int = STEPS, large: int = 10**9, seed: int = 0) -> dict[str, str]:
+    """Random networks of short numbers with T = 1; the second channel holds ``large`` and has no weight."""
+    noise = random.Random(seed)
+
+    def around(centre: int, size: int, count: int) -> list[Fraction]:
+        return [centre + Fraction(noise.randint(-8, 8) or 1, size) for _ in range(count)]
+
+    found = {
+        "alpha": "1", "dt": f"1/{steps}", "N": str(steps), "m": str(m), "layer": "1", "neuron": "2", "source": "2",
+        "w": words(around(-1, 16, depth * m)), "c": words(around(2, 16, depth * m)),
+        "b": words(around(0, 32, depth * m)), "target": words(around(2, 64, m)),
+        "u": words(v for first in around(0, 8, steps) for v in (first, large)),
+        "V1": words(v for first in around(0, 16, m) for v in (first, 0)),
+    }  # fmt: skip
+    return found | {f"V{q}": words(around(1, 16, m * m)) for q in range(2, depth + 1)}
+
+
+@pytest.fixture(scope="module")
+def parameters() -> dict[str, str]:
+    return made()
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return Registry()
+
+
+def in_torch(parameters: Parameters, theta: str) -> float:
+    """|dE/dθ| by autograd through the cell."""
+    m, steps = int(parameters["m"]), int(parameters["N"])
+    depth = len(parameters["w"].split()) // m
+
+    def numbers(name: str, *shape: int) -> torch.Tensor:
+        return torch.tensor([float(Fraction(v)) for v in parameters[name].split()], dtype=torch.float64).reshape(shape)
+
+    channels = len(parameters["V1"].split()) // m
+    dt, alpha = (float(Fraction(parameters[name])) for name in ("dt", "alpha"))
+    cell = UnICORNN(channels, m, depth, dt=[dt] * depth, alpha=[alpha] * depth, dtype=torch.float64)
+    with torch.no_grad():
+        for q, layer in enumerate(cell.layers):
+            for name in ("w", "c", "b"):
+                getattr(layer, name).copy_(numbers(name, depth, m)[q])
+            layer.V.copy_(numbers(f"V{q + 1}", m, channels if q == 0 else m))
+    output, _ = cell(numbers("u", -1, 1, channels).expand(steps, 1, channels))
+    (((output - numbers("target", -1, 1, m)) ** 2).sum() / (2 * steps)).backward()
+    slopes = getattr(cell.layers[int(parameters["layer"]) - 1], theta).grad[int(parameters["neuron"]) - 1]
+    return abs(float(slopes[int(parameters["source"]) - 1] if theta == "V" else slopes))
+
+
+def bounded(theta: str, bound: Fraction) -> NetworkGradient:
+    """|dE/dθ| ≤ bound."""
+    return NetworkGradient(
+        theta,
+        lambda p: p.alpha * 0 + network_gradient.BALLS.exact(bound),
+        lambda p: p.alpha * 0 + second.iv.mpf(bound.numerator) / bound.denominator,
+        (),
+    )
+
+
+def test_a_network_of_sixty_four_neurons_in_three_layers_violates_a_published_bound_on_the_command_line(
+    parameters, tmp_path, capsys
+) -> None:
+    path = tmp_path / "network.json"
+    counterexample.write(counterexample.to_json(Counterexample(*PLACE, parameters)), path)
+    started = time.perf_counter()
+    assert main(["witness", "verify", str(path)]) == 0
+    assert time.perf_counter() - started < 20
+    said = capsys.readouterr().out
+    for line in ("balls    violates", "floats   violates", "premise  0 < dt < 1", "certified"):
+        assert line in said
+    assert "L = 3, m = 64, N = 200, θ = V of neuron 2 of layer 1" in said
+
+
+def certified(parameters: Parameters, registry: Registry) -> bool:
+    return counterexample.check(Counterexample(*PLACE, dict(parameters)), registry)[0]
+
+
+def test_the_same_network_with_a_small_input_or_another_place_is_refused(registry) -> None:
+    parameters = made(m=6, steps=20)
+    assert certified(parameters, registry)
+    assert not certified(made(m=6, steps=20, large=1), registry)
+    assert not certified({**parameters, "layer": "3"}, registry)  # an input from layer 2, no large one
+    assert not certified({**parameters, "source": "1"}, registry)
+    for name, value in (
+        ("alpha", "-1"),
+        ("dt", "2"),
+        ("layer", "4"),
+        ("neuron", "7"),
+        ("N", "21"),
+        ("m", "5"),
+        ("source", "3"),
+    ):
+        with_it = {**parameters, name: value}
+        try:
+            assert not certified(with_it, registry), name
+        except (ValueError, ClaimError) as error:
+            assert str(error)
+
+
+@pytest.mark.parametrize(("theta", "layer"), [("b", 1), ("w", 1), ("c", 2), ("V", 2), ("b", 2)])
+def test_each_number_moved_so_that_the_bound_is_no_longer_exceeded_is_refused(theta: str, layer: int) -> None:
+    """The bound is set just below what the network reaches; either direction of every kind of number."""
+    base = made(m=5, depth=2, steps=12, large=1, seed=1) | {"layer": str(layer), "source": "2"}
+    reached = in_torch(base, theta)
+    below, above = (Fraction(reached) * (1 + off) for off in (-Fraction(1, 10**6), Fraction(1, 10**6)))
+    opinions = [bounded(theta, bound).check(base).opinions for bound in (below, above)]
+    assert [[each.violated for each in pair] for pair in opinions] == [[True, True], [False, False]]
+    refused = tried = 0
+    for name in ("alpha", "dt", "w", "c", "b", "u", "target", "V1", "V2"):
+        for by in (Fraction(1, 50), -Fraction(1, 50)):
+            values = [Fraction(v) for v in base[name].split()]
+            values[1 if len(values) > 1 else 0] += by * (values[0] if name == "dt" else 1)
+            moved = {**base, name: words(values)}
+            size = in_torch(moved, theta)
+            if abs(size - float(below)) <= 1e-5 * size:
+                continue  # a number that this derivative does not feel
+            answers = [each.violated for each in bounded(theta, below).check(moved).opinions]
+            assert answers == [size > below] * 2, (name, by)
+            tried, refused = tried + 1, refused + (not any(answers))
+    assert tried >= 10 and 4 <= refused < tried
+
+
+@pytest.mark.parametrize("fault", ["balls", "floats"])
+def test_a_fault_in_one_of_the_two_back_ends_certifies_nothing(monkeypatch, fault: str) -> None:
+    base = made(m=4, depth=2, steps=10, large=1)
+    question = bounded("b", Fraction(in_torch(base, "b")) * (1 - Fraction(1, 10**6)))
+    if fault == "balls":
+        real = network_gradient.network.certify_gradients
+
+        def smaller(*given: Any, **options: Any) -> Any:
+            found = real(*given, **options)
+            halves = [
+                {name: replace(box, middle=box.middle / 2) for name, box in each.items()} for each in found.layers
+            ]
+            return replace(found, layers=tuple(halves))
+
+        monkeypatch.setattr(network_gradient.network, "certify_gradients", smaller)
+    else:
+        real_of = network_gradient_second.Network.gradient_of
+
+        def smaller_box(self: Any, source: int, columns: Any) -> Any:
+            box = real_of(self, source, columns)
+            return type(box)(box.middle / 2, box.radius)
+
+        monkeypatch.setattr(network_gradient_second.Network, "gradient_of", smaller_box)
+    assert sorted(each.violated for each in question.check(base).opinions) == [False, True]
+
+
+def test_both_sides_read_the_norms_of_the_statement_alike() -> None:
+    base = made(m=3, depth=2, steps=4, seed=5)
+    exact = network_gradient._Read(base, "b").norms(Fraction)
+    _, again = network_gradient_second.sides(base, "b")
+    V = [np.array([float(Fraction(v)) for v in base[name].split()]).reshape(3, -1) for name in ("V1", "V2")]
+    assert [float(v) for v in exact.V] == pytest.approx([np.abs(each).sum(axis=1).max() for each in V])
+    for name in ("w", "V", "target"):
+        first = [float(v) for v in getattr(exact, name)]
+        assert first == pytest.approx([float(second.iv.mpf(v).mid) for v in getattr(again, name)], rel=1e-12)
+    assert (exact.m, again.texts) == (3, {"w": "0 0", "N": "4", "layer": "1"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"N": "1000000000"}, "products; at most"),
+        ({"m": "0"}, "whole number"),
+        ({"neuron": "1/2"}, "whole number"),
+        ({"w": "1 2 3 4"}, "rows of 3"),
+        ({"u": "1 2 3"}, "rows of 2"),
+        ({"target": "1 2 3 4 5 6"}, "give 1 or N = 4"),
+        ({"layer": "3"}, "there are L = 2"),
+        ({"V2": "1 2 3"}, "V of layer 2 has 1"),
+    ],
+)
+def test_what_is_no_network_is_refused_with_the_reason(changes: dict[str, str], message: str) -> None:
+    base = made(m=3, depth=2, steps=4) | changes
+    with pytest.raises((ValueError, ClaimError), match=message):
+        bounded("b", BEYOND).check(base)
+
+
+def test_a_matrix_of_floats_fits_into_a_file() -> None:
+    """64 × 64 float64 numbers of any size as fractions."""
+    values = [Fraction(v) for v in np.random.default_rng(0).standard_normal(64 * 64).tolist()]
+    text = words(values)
+    assert len(text) < counterexample.LONGEST_TEXT
+    file = counterexample.to_json(Counterexample(*PLACE, {"V1": text}))
+    assert counterexample.from_json(file).parameters["V1"] == text and json.loads(file)

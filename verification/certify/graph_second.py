@@ -1,0 +1,350 @@
+"""The second back-end for cyclic graphs: enumeration of simple cycles and an explicit unfolding, in plain integers.
+
+It reads a graph's JSON text and imports nothing of odernn; ``odernn.architecture`` decides the same by potentials and
+by reachability. With K nodes, S the largest |σ|, 𝒞 the simple cycles and Q the least common multiple of their σ-sums:
+
+- (3): a closed walk of σ-sum 0 exists iff one stays within sums of 4KS. If a component has simple cycles of sum > 0 and
+  of sum < 0, go round through both again and again, and turn in each until the sum is of the other sign: it stays
+  within 4KS, so a pair (node, sum) comes back. A simple cycle of sum 0 stays within KS.
+- (U), longest paths: a walk is a simple path and simple cycles, each of sum > 0. So no prefix and no suffix has a sum
+  below −KS, and the unfolding between the times i − KS and i + n + KS holds every path from time i to time i + n.
+- D_i(n) for large n: of each kind of cycle but the best of the walk, Q/σ(c) copies have the sum Q, and may be replaced
+  by the Q/σ(c*) copies of the best one, the rest staying connected; so beyond n₀ = KS + (|𝒞| + 2)Q a path is one of sum
+  n − Q and Q/σ(c*) more copies of c*. In a class modulo Q, D_i is for n ≥ n₀ the largest of lines of base ≤ n₀, whose
+  slopes are multiples of 1/Q and whose intercepts are in [−K n₀, K(1 + n₀ + KS) + K²S]: beyond n* = QK(1 + 2n₀ + 2KS)
+  it is one line, and its slope is read off over one Q. The same with the shortest.
+- D_i(n) without (U): a path with more than K(1 + |n| + KS) edges has cycles of both signs, so there are longer ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+Arc = tuple[str, str, int]
+MOST_CYCLES = 20_000
+MOST_STATES = 2_000_000
+"""Nodes of an explicit unfolding; more is refused, not cut off."""
+WIDEST = 2**12
+
+
+class TooLargeError(ValueError):
+    """The enumeration would not end in reasonable time: the graph is too large for this back-end."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """(m, V, time, E, V_in, V_out) as read; nothing is checked but the form."""
+
+    period: int
+    times: Mapping[str, int]
+    edges: tuple[Arc, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    most_states: int = MOST_STATES
+
+    @cached_property
+    def after(self) -> dict[str, list[Arc]]:
+        """The edges that leave each node."""
+        found: dict[str, list[Arc]] = {node: [] for node in self.times}
+        for edge in self.edges:
+            found[edge[0]].append(edge)
+        return found
+
+    @property
+    def size(self) -> int:
+        """K."""
+        return len(self.times)
+
+    @property
+    def reach(self) -> int:
+        """KS."""
+        return self.size * max((abs(sigma) for _, _, sigma in self.edges), default=0)
+
+    # Conditions.
+
+    @property
+    def has_residues(self) -> bool:
+        """(1)."""
+        return all((self.times[u] + sigma) % self.period == self.times[v] for u, v, sigma in self.edges)
+
+    @cached_property
+    def cycles(self) -> tuple[tuple[Arc, ...], ...]:
+        """Every cycle without repeated nodes, once; parallel edges make different cycles."""
+        order = {node: place for place, node in enumerate(self.times)}
+        found: list[tuple[Arc, ...]] = []
+        for root in self.times:
+            stack: list[tuple[str, tuple[Arc, ...], frozenset[str]]] = [(root, (), frozenset([root]))]
+            while stack:
+                node, walk, met = stack.pop()
+                for edge in self.after[node]:
+                    if edge[1] == root:
+                        found.append((*walk, edge))
+                    elif edge[1] not in met and order[edge[1]] > order[root]:
+                        stack.append((edge[1], (*walk, edge), met | {edge[1]}))
+                if len(found) + len(stack) > MOST_CYCLES:
+                    raise TooLargeError(f"There are more than {MOST_CYCLES:,} simple cycles or paths to follow.")
+        return tuple(found)
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """Σσ of every simple cycle."""
+        return tuple(sigma(cycle) for cycle in self.cycles)
+
+    @property
+    def is_acyclic_in_time(self) -> bool:
+        """(3), by following every walk whose sums stay within 4KS."""
+        bound = 4 * self.reach
+        return self.sorted_window(-bound, bound, all_times=True) is not None
+
+    @property
+    def has_one_sign(self) -> bool:
+        """(3) by the cycles: in every strongly connected component all sums are positive, or all are negative."""
+        component = {
+            node: frozenset(v for v in self.reached([node]) if node in self.reached([v])) for node in self.times
+        }
+        signs: dict[frozenset[str], set[int]] = {}
+        for cycle in self.cycles:
+            total = sigma(cycle)
+            signs.setdefault(component[cycle[0][0]], set()).add((total > 0) - (total < 0))
+        return all(found in ({1}, {-1}) for found in signs.values())
+
+    @property
+    def is_unidirectional(self) -> bool:
+        """(U)."""
+        return all(sigma(cycle) > 0 for cycle in self.cycles)
+
+    def reached(self, sources: Iterable[str]) -> set[str]:
+        """The nodes that walks from these lead to, themselves included."""
+        found, waiting = set(sources), list(sources)
+        while waiting:
+            for _, head, _ in self.after[waiting.pop()]:
+                if head not in found:
+                    found.add(head)
+                    waiting.append(head)
+        return found
+
+    @property
+    def is_open(self) -> bool:
+        """An output is reached from an input."""
+        return bool(self.reached(self.inputs) & set(self.outputs))
+
+    # Measures, by enumeration.
+
+    @cached_property
+    def rates(self) -> tuple[Fraction, ...]:
+        """l/Σσ of every simple cycle."""
+        return tuple(rate(cycle) for cycle in self.cycles)
+
+    @cached_property
+    def simple_paths(self) -> tuple[tuple[int, int], ...]:
+        """(l, Σσ) of every path without repeated nodes from an input to an output."""
+        found = []
+        for start in self.inputs:
+            stack: list[tuple[str, int, int, frozenset[str]]] = [(start, 0, 0, frozenset([start]))]
+            while stack:
+                node, length, total, met = stack.pop()
+                if node in self.outputs:
+                    found.append((length, total))
+                stack += [(v, length + 1, total + s, met | {v}) for _, v, s in self.after[node] if v not in met]
+                if len(stack) + len(found) > MOST_CYCLES:
+                    raise TooLargeError(f"There are more than {MOST_CYCLES:,} simple paths to follow.")
+        return tuple(found)
+
+    @property
+    def depth(self) -> Fraction | None:
+        """max l − d_r Σσ over the simple paths from an input to an output."""
+        top = max(self.rates)
+        return max((length - top * total for length, total in self.simple_paths), default=None)
+
+    @property
+    def longest_path(self) -> Fraction | None:
+        """max l over them."""
+        return max((Fraction(length) for length, _ in self.simple_paths), default=None)
+
+    # The unfolding.
+
+    @cached_property
+    def jumps(self) -> list[list[int]]:
+        """With (t, v) numbered tK + place(v): by how much each edge that leaves v raises the number."""
+        place = {node: k for k, node in enumerate(self.times)}
+        return [[step * self.size + place[head] - place[v] for _, head, step in self.after[v]] for v in self.times]
+
+    def sorted_window(self, first: int, last: int, *, all_times: bool = False) -> list[int] | None:
+        """The numbers (t − first)K + place(v) of the unfolding's nodes with first ≤ t ≤ last, each before those that
+        read it; None if there is a cycle. ``all_times``: copies of v at every time, not only at those that m sees.
+        """
+        size, count = self.size, (last - first + 1) * self.size
+        if count > self.most_states:
+            raise TooLargeError(f"The unfolding from {first} to {last} has more than {self.most_states:,} nodes.")
+        present = bytearray(count)
+        for v, time in enumerate(self.times.values()):
+            step = 1 if all_times else self.period
+            begin = 0 if all_times else (time - first) % self.period
+            for t in range(begin, last - first + 1, step):
+                present[t * size + v] = 1
+        waiting = [0] * count
+        for number in range(count):
+            if present[number]:
+                for jump in self.jumps[number % size]:
+                    if 0 <= number + jump < count:
+                        waiting[number + jump] += 1
+        order = [number for number in range(count) if present[number] and not waiting[number]]
+        for number in order:
+            for jump in self.jumps[number % size]:
+                other = number + jump
+                if 0 <= other < count:
+                    waiting[other] -= 1
+                    if not waiting[other]:
+                        order.append(other)
+        return order if len(order) == sum(present) else None
+
+    def window(self, first: int, last: int, *, all_times: bool = False) -> list[tuple[int, str]] | None:
+        """The same as pairs (t, v)."""
+        order = self.sorted_window(first, last, all_times=all_times)
+        names = tuple(self.times)
+        if order is None:
+            return None
+        return [(first + number // self.size, names[number % self.size]) for number in order]
+
+    def lengths(
+        self,
+        start: int,
+        steps: int,
+        choose: Callable[..., int] = max,
+        *,
+        between: bool = False,
+        margin: int | None = None,
+    ) -> dict[int, int]:
+        """D_i(n) for i = start and every n ≤ steps (d_i(n) with min, D*_i(n) with ``between``), n < 0 included.
+
+        Exact under (U); else with ``margin``, what paths reach that stay within so much of the times i and i + n.
+        """
+        wide = self.reach if margin is None else margin
+        order = self.sorted_window(start - wide, start + steps + wide)
+        assert order is not None, "(3)"
+        size, count, names = self.size, (steps + 2 * wide + 1) * self.size, tuple(self.times)
+        sources = self.inputs if between else names
+        targets = [not between or v in self.outputs for v in names]
+        known: list[int | None] = [None] * count
+        for v, name in enumerate(names):
+            if name in sources and (start - self.times[name]) % self.period == 0:
+                known[wide * size + v] = 0
+        found: dict[int, int] = {}
+        for number in order:
+            length = known[number]
+            if length is None:
+                continue
+            n = number // size - wide
+            if n <= steps and targets[number % size]:
+                found[n] = choose(found.get(n, length), length)
+            for jump in self.jumps[number % size]:
+                other = number + jump
+                if 0 <= other < count:
+                    before = known[other]
+                    known[other] = length + 1 if before is None else choose(before, length + 1)
+        return found
+
+    @cached_property
+    def modulus(self) -> int:
+        """Q."""
+        return math.lcm(*(sigma(cycle) for cycle in self.cycles))
+
+    @property
+    def settled(self) -> int:
+        """n₀."""
+        return self.reach + (len(self.cycles) + 2) * self.modulus
+
+    def slopes(self, start: int, choose: Callable[..., int] = max, *, between: bool = False) -> dict[int, Fraction]:
+        """residue modulo Q → the rate at which D_i(n) (or d_i(n), D*_i(n)) grows in that class; no paths, no entry."""
+        key = (start, choose is max, between)
+        if key not in self._slopes:
+            period = self.modulus
+            last = period * self.size * (1 + 2 * self.settled + 2 * self.reach)
+            found = self.lengths(start, last + 2 * period, choose, between=between)
+            self._slopes[key] = {
+                n % period: Fraction(found[n + period] - found[n], period)
+                for n in range(last + 1, last + period + 1)
+                if n in found
+            }
+        return self._slopes[key]
+
+    @cached_property
+    def _slopes(self) -> dict[Any, dict[int, Fraction]]:
+        return {}
+
+    @cached_property
+    def excess(self) -> Fraction | None:
+        """sup over i and n of D*_i(n) − n d_r, under (U): attained at some n ≤ n₀, as no line is steeper than d_r."""
+        top = max(self.rates)
+        values = (
+            length - n * top
+            for start in range(self.period)
+            for n, length in self.lengths(start, self.settled, between=True).items()
+        )
+        return max(values, default=None)
+
+    def is_unbounded(self, start: int, steps: int, *, between: bool = False) -> bool:
+        """Whether a path from time i to time i + n is so long that there are longer ones without end."""
+        bound = self.size * (1 + abs(steps) + self.reach)
+        margin = self.reach + 1
+        while margin <= WIDEST:
+            if self.lengths(start, max(steps, 0), between=between, margin=margin).get(steps, 0) > bound:
+                return True
+            margin *= 2
+        return False
+
+
+def parse(text: str, *, most_states: int = MOST_STATES) -> Graph:
+    """From the JSON form. Raises ValueError if it is none; the conditions are not looked at."""
+    plain: Any = json.loads(text)
+    if not isinstance(plain, dict) or not isinstance(plain.get("nodes"), dict):
+        raise ValueError("The text is no graph: it has no table of nodes.")
+    times: dict[str, int] = plain["nodes"]
+    edges = tuple((u, v, s) for u, v, s in plain.get("edges", ()))
+    period = plain.get("period", 1)
+    inputs, outputs = tuple(plain.get("inputs", ())), tuple(plain.get("outputs", ()))
+    numbers = (period, *times.values(), *(s for _, _, s in edges))
+    if not all(isinstance(each, int) and not isinstance(each, bool) for each in numbers) or period < 1:
+        raise ValueError("The period, the times and every σ are integers, the period at least 1.")
+    named = {*inputs, *outputs, *(end for u, v, _ in edges for end in (u, v))}
+    if not named <= set(times) or len(set(edges)) < len(edges) or not all(0 <= t < period for t in times.values()):
+        raise ValueError("A node is unknown, an edge is given twice, or a time is not one of 0 … m − 1.")
+    return Graph(period, times, edges, inputs, outputs, most_states)
+
+
+def sigma(walk: Iterable[Arc]) -> int:
+    """The σ-sum."""
+    return sum(step for _, _, step in walk)
+
+
+def rate(cycle: tuple[Arc, ...]) -> Fraction:
+    """l/Σσ of a cycle of nonzero sum."""
+    return Fraction(len(cycle), sigma(cycle))
+
+
+def visits(cycle: tuple[Arc, ...], start: int) -> Iterator[int]:
+    """The times at which a lift of the cycle from time ``start`` is at its nodes, over one turn."""
+    return itertools.accumulate((step for _, _, step in cycle[:-1]), initial=start)
+
+
+def is_cycle(graph: Graph, edges: tuple[Arc, ...]) -> bool:
+    """Whether these are edges of the graph, one after the other, closed and none repeated."""
+    joined = all(one[1] == other[0] for one, other in itertools.pairwise((*edges, *edges[:1])))
+    return bool(edges) and joined and set(edges) <= set(graph.edges) and len(set(edges)) == len(edges)
+
+
+def meets_every_time(cycle: tuple[Arc, ...], start: int, modulus: int) -> bool:
+    """Whether the times of one turn take every value modulo |modulus|: Σσ for one lift, m for all shifted copies."""
+    return len({time % abs(modulus) for time in visits(cycle, start)}) == abs(modulus)
+
+
+def joined(graph: Graph, edges: tuple[Arc, ...]) -> bool:
+    """Whether these are edges of the graph, one after the other."""
+    return set(edges) <= set(graph.edges) and all(one[1] == other[0] for one, other in itertools.pairwise(edges))

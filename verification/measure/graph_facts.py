@@ -1,0 +1,259 @@
+"""What the library says of a cyclic graph: conditions, measures, rates of growth, paths. The first back-end."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import deque
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import networkx
+
+from odernn.architecture.graph import Edge, GraphError, RNNGraph
+from odernn.architecture.graph_files import from_json
+from odernn.architecture.measures import (
+    Growth,
+    Kind,
+    feedforward_depth,
+    growth_limit,
+    longest_paths,
+    recurrent_depth,
+    shortest_paths,
+    smallest_rate,
+)
+from odernn.certificate import Certificate
+
+
+class Facts:
+    """A graph that satisfies (1), (2) and (3), with everything about it computed once."""
+
+    def __init__(self, graph: RNNGraph) -> None:
+        self.graph = graph
+        self._lengths: dict[tuple[int, int, str, bool], dict[int, int]] = {}
+
+    @cached_property
+    def is_unidirectional(self) -> bool:
+        """(U)."""
+        return bool(self.graph.is_unidirectional())
+
+    @cached_property
+    def d_r(self) -> Fraction:
+        """max l/Σσ; only under (U)."""
+        return _value(recurrent_depth(self.graph))
+
+    @cached_property
+    def j(self) -> Fraction:
+        """min l/Σσ; only under (U)."""
+        return _value(smallest_rate(self.graph))
+
+    @cached_property
+    def d_f(self) -> Fraction | None:
+        """max l − d_r Σσ over walks from an input to an output; only under (U)."""
+        found = feedforward_depth(self.graph)
+        return found.value if found else None
+
+    @cached_property
+    def longest(self) -> tuple[Growth, ...]:
+        """The rates of D_i(n), i = 0 … m − 1."""
+        return _growths(self.graph, "longest")
+
+    @cached_property
+    def shortest(self) -> tuple[Growth, ...]:
+        """The rates of d_i(n)."""
+        return _growths(self.graph, "shortest")
+
+    @cached_property
+    def is_open(self) -> bool:
+        """An output is reached from an input."""
+        return any(networkx.has_path(self.multigraph, u, v) for u in self.graph.inputs for v in self.graph.outputs)
+
+    @cached_property
+    def multigraph(self) -> networkx.MultiDiGraph[str]:
+        return self.graph.to_networkx()
+
+    @cached_property
+    def reach(self) -> int:
+        """|V| max |σ|: no path goes further outside of its two times, under (U)."""
+        return len(self.graph.nodes) * max(abs(edge.sigma) for edge in self.graph.edges)
+
+    def paths(self, start: int, steps: int, kind: Kind = "longest", *, between: bool = False) -> dict[int, int]:
+        """D_i(n), d_i(n) or D*_i(n) for i = start and n ≤ steps; only under (U)."""
+        key = (start, steps, kind, between)
+        if key not in self._lengths:
+            measure = longest_paths if kind == "longest" else shortest_paths
+            self._lengths[key] = measure(self.graph, start, steps, between=between)
+        return self._lengths[key]
+
+    @cached_property
+    def signs(self) -> dict[str, int]:
+        """The sign of the cycles of each node's component, for the nodes that are on a cycle."""
+        found: dict[str, int] = {}
+        for nodes in networkx.strongly_connected_components(self.multigraph):
+            edges = tuple(edge for edge in self.graph.edges if edge.tail in nodes and edge.head in nodes)
+            if edges:
+                times = {node: self.graph.nodes[node] for node in nodes}
+                part = RNNGraph(f"{self.graph.name}, a component", self.graph.period, times, edges)
+                found |= dict.fromkeys(nodes, 1 if part.is_unidirectional() else -1)
+        return found
+
+    @cached_property
+    def ratios(self) -> tuple[Fraction, Fraction]:
+        """(max, min) of l/Σσ over cycles of either sign: with σ → −σ, a component of sums < 0 satisfies (U)."""
+        extremes = []
+        for sign in set(self.signs.values()):
+            nodes = {node: self._time(node, sign) for node, own in self.signs.items() if own == sign}
+            edges = (edge for edge in self.graph.edges if edge.tail in nodes and edge.head in nodes)
+            turned = tuple(Edge(edge.tail, edge.head, sign * edge.sigma) for edge in edges)
+            part = RNNGraph(f"{self.graph.name}, sign {sign}", self.graph.period, nodes, turned)
+            extremes += [sign * _value(recurrent_depth(part)), sign * _value(smallest_rate(part))]
+        return max(extremes), min(extremes)
+
+    def _time(self, node: str, sign: int) -> int:
+        return sign * self.graph.nodes[node] % self.graph.period
+
+    @cached_property
+    def simple_cycles(self) -> tuple[tuple[Edge, ...], ...]:
+        """Every cycle without repeated nodes, by networkx."""
+        found = []
+        for nodes in networkx.simple_cycles(networkx.DiGraph(self.multigraph)):
+            steps = [
+                [Edge(u, v, sigma) for sigma in sorted(self.multigraph[u][v])]
+                for u, v in zip(nodes, [*nodes[1:], nodes[0]], strict=True)
+            ]
+            found += list(itertools.product(*steps))
+        return tuple(sorted(found))
+
+    @cached_property
+    def simple_paths(self) -> tuple[int, ...]:
+        """The lengths of the paths without repeated nodes from an input to an output, by networkx."""
+        simple = networkx.DiGraph(self.multigraph)
+        found = [0 for node in self.graph.inputs if node in self.graph.outputs]
+        for start in self.graph.inputs:
+            for end in set(self.graph.outputs) - {start}:
+                found += [len(path) - 1 for path in networkx.all_simple_paths(simple, start, end)]
+        return tuple(found)
+
+    def unbounded(self, *, between: bool = False) -> tuple[int, int] | None:
+        """Some (i, n) with D_i(n) = ∞ (D*_i(n) with ``between``); n is ≥ 0 and small if it can be."""
+        found = [
+            (total < 0, abs(total), start, total)
+            for start in range(self.graph.period)
+            for total in self._pumped(start, 2 * self.reach, between)
+        ]
+        return min(found)[2:] if found else None
+
+    def is_unbounded(self, start: int, steps: int, *, between: bool = False) -> bool:
+        """Whether D_i(n) = ∞, as far as walks show it whose sums stay within 2|V| max |σ| + |n|."""
+        return steps in self._pumped(start, 2 * self.reach + abs(steps), between)
+
+    def _pumped(self, start: int, bound: int, between: bool) -> set[int]:
+        """σ-sums of walks from time i that meet a cycle of sum > 0 and one of sum < 0.
+
+        Both cycles may be added as often as the sum stays the same, so there are walks of that sum without end.
+        """
+        if set(self.signs.values()) != {-1, 1}:
+            return set()
+        sources = self.graph.inputs if between else tuple(self.graph.nodes)
+        targets = self.graph.outputs if between else tuple(self.graph.nodes)
+        known = {
+            (v, 0, self._mark(v, frozenset()))
+            for v in sources
+            if (self.graph.nodes[v] - start) % self.graph.period == 0
+        }
+        waiting = deque(known)
+        found = set()
+        while waiting:
+            node, total, signs = waiting.popleft()
+            if len(signs) == 2 and node in targets:
+                found.add(total)
+            for edge in self.graph.edges:
+                following = (edge.head, total + edge.sigma, self._mark(edge.head, signs))
+                if edge.tail == node and following not in known and abs(following[1]) <= bound:
+                    known.add(following)
+                    waiting.append(following)
+        return found
+
+    def _mark(self, node: str, signs: frozenset[int]) -> frozenset[int]:
+        return signs | {self.signs[node]} if node in self.signs else signs
+
+
+def _value(certificate: Certificate) -> Fraction:
+    if not certificate:
+        raise ArithmeticError(f"{certificate.property}: {certificate.because}")
+    value: Fraction = certificate.value
+    return value
+
+
+def _growths(graph: RNNGraph, kind: Kind) -> tuple[Growth, ...]:
+    found = growth_limit(graph, kind)
+    if found.value is None:
+        raise ArithmeticError(f"{found.property} of {graph.name}: {found.because}")
+    growths: tuple[Growth, ...] = found.value
+    return growths
+
+
+@lru_cache(maxsize=20_000)
+def facts_of(text: str) -> Facts | None:
+    """The facts of a graph in its JSON form; None if it violates (1), (2) or (3). ValueError if it is no graph."""
+    try:
+        return Facts(from_json(text))
+    except GraphError as error:
+        if error.condition in {"1", "2", "3"}:
+            return None
+        raise
+
+
+class Raw:
+    """A weighted multigraph with (1) and (2), which may violate (3): what the library and networkx say of that."""
+
+    def __init__(self, text: str) -> None:
+        plain = json.loads(text)
+        self.text = text
+        self.period: int = plain.get("period", 1)
+        self.times: dict[str, int] = plain["nodes"]
+        self.edges = [(str(u), str(v), int(sigma)) for u, v, sigma in plain["edges"]]
+        self.multigraph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph()
+        self.multigraph.add_nodes_from(self.times)
+        self.multigraph.add_edges_from((u, v, sigma, {"sigma": sigma}) for u, v, sigma in self.edges)
+
+    @property
+    def has_residues(self) -> bool:
+        """(1)."""
+        return all((sigma - self.times[v] + self.times[u]) % self.period == 0 for u, v, sigma in self.edges)
+
+    @property
+    def has_cycle(self) -> bool:
+        """(2)."""
+        return not networkx.is_directed_acyclic_graph(self.multigraph)
+
+    @property
+    def is_admitted(self) -> bool:
+        """(3) as the library decides it."""
+        return facts_of(self.text) is not None
+
+    @cached_property
+    def unfolds(self) -> bool:
+        """Whether the unfolding over 8|V| max |σ| + m + 1 times has no cycle; one anywhere else may be moved there."""
+        reach = 8 * len(self.times) * max(abs(sigma) for *_, sigma in self.edges) + self.period
+        unfolded: networkx.DiGraph[tuple[int, str]] = networkx.DiGraph()
+        for u, v, sigma in self.edges:
+            times = range(self.times[u], reach + 1, self.period)
+            unfolded.add_edges_from(((t, u), (t + sigma, v)) for t in times if 0 <= t + sigma <= reach)
+        return bool(networkx.is_directed_acyclic_graph(unfolded))
+
+    @cached_property
+    def cycle_sums(self) -> frozenset[int]:
+        """The σ-sums of the cycles without repeated nodes."""
+        sums = set()
+        for nodes in networkx.simple_cycles(networkx.DiGraph(self.multigraph)):
+            steps = [sorted(self.multigraph[u][v]) for u, v in zip(nodes, [*nodes[1:], nodes[0]], strict=True)]
+            sums |= {sum(each) for each in itertools.product(*steps)}
+        return frozenset(sums)
+
+
+@lru_cache(maxsize=20_000)
+def raw_of(text: str) -> Raw | None:
+    """The multigraph of the text; None if it violates (1) or (2)."""
+    found = Raw(text)
+    return found if found.has_residues and found.has_cycle else None

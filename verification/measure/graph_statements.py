@@ -1,0 +1,400 @@
+"""Statements about every cyclic graph of a domain: their search, their control, and the check of a witness.
+
+A statement is decided at one graph twice, by the library (``graph_facts``) and by enumeration and an explicit unfolding
+(``certify.graph_second``). The search asks the library at every graph and the second at a share of them; where the two
+differ it raises, which the ledger shows as an error: then one of them is wrong, and nothing else it says counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from verification.adversary import graphs
+from verification.adversary.graphs import Box, Sketch
+from verification.certify import graph_second
+from verification.certify.graph_second import Graph, TooLargeError
+from verification.domains import Budget
+from verification.measure.graph_facts import Facts, facts_of
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
+
+FIRST, SECOND = "odernn", "unfolding"
+
+
+class Side(NamedTuple):
+    """What one back-end finds at a graph: by how much the statement fails, positive if it does, and in words."""
+
+    margin: Fraction | int
+    text: str
+
+    @property
+    def violated(self) -> bool:
+        return self.margin > 0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A hypothesis, decided by both back-ends; it may read the other parameters of a witness."""
+
+    text: str
+    first: Callable[[Any, Parameters], bool]
+    second: Callable[[Graph, Parameters], bool]
+
+
+RESIDUES = Condition(
+    "(1) σ = time(v) − time(u) mod m", lambda f, _: bool(f.graph.has_residues()), lambda g, _: g.has_residues
+)
+CYCLE = Condition("(2) a directed cycle", lambda f, _: bool(f.graph.has_cycle()), lambda g, _: bool(g.cycles))
+ACYCLIC = Condition(
+    "(3) no closed walk of σ-sum 0", lambda f, _: bool(f.graph.is_acyclic_in_time()), lambda g, _: g.has_one_sign
+)
+UNIDIRECTIONAL = Condition(
+    "(U) every cycle has σ-sum > 0", lambda f, _: f.is_unidirectional, lambda g, _: g.is_unidirectional
+)
+OPEN = Condition("a walk from an input to an output", lambda f, _: f.is_open, lambda g, _: g.is_open)
+GRAPH = (RESIDUES, CYCLE, ACYCLIC)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Which graphs a statement is about.
+
+    ``load`` gives what the first back-end knows of a graph's text, None if the conditions fail that it looks at by
+    itself; the search asks for those of ``chosen``, the check of a witness for all ``conditions``.
+    """
+
+    name: str
+    conditions: tuple[Condition, ...]
+    chosen: tuple[Condition, ...] = ()
+    load: Callable[[str], Any] = facts_of
+
+
+EVERY = Domain("graphs with (1)-(3)", GRAPH)
+FORWARD = Domain("graphs with (1)-(3), (U)", (*GRAPH, UNIDIRECTIONAL), (UNIDIRECTIONAL,))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is said of a graph.
+
+    first, second    whether it fails at the graph, and at the other parameters of a witness; None: it does not speak
+    places           these other parameters, where the first back-end has something to look at
+    conditions       hypotheses of the statement beside those of the domain
+    ends             whether inputs and outputs matter
+    """
+
+    first: Callable[[Any, Parameters], Side | None]
+    second: Callable[[Graph, Parameters], Side | None]
+    places: Callable[[Any], Iterable[Parameters]] = lambda _: ({},)
+    conditions: tuple[Condition, ...] = ()
+    ends: bool = False
+
+
+SMALL, SMALL_ENDS = Box(2, 2, -1, 2, 3), Box(2, 2, -1, 2, 3, ends=True)
+"""The boxes of the rows that are proved by enumeration, in every budget."""
+_LOW, _BACK = Box(2, 2, -1, 4, 2), Box(2, 1, -5, 1, 2)
+_POOL = {
+    "smoke": (_LOW, _BACK, SMALL),
+    "standard": (_LOW, _BACK, Box(2, 3, -1, 3, 3), Box(3, 2, -1, 2, 3)),
+    "deep": (_LOW, _BACK, Box(2, 3, -1, 4, 3), Box(3, 2, -1, 2, 3), Box(3, 1, 0, 2, 4)),
+}
+_POOL_ENDS = {
+    "smoke": (SMALL_ENDS,),
+    "standard": (SMALL_ENDS, Box(2, 2, -1, 4, 3, ends=True)),
+    "deep": (SMALL_ENDS, Box(2, 3, -1, 4, 3, ends=True), Box(3, 1, -1, 1, 3, ends=True)),
+}
+_RANDOM = {"smoke": 60, "standard": 600, "deep": 3000}
+_CLIMB = {"smoke": 500, "standard": 1000, "deep": 4000}
+_MOST_STATES = 8_000
+"""The largest unfolding in a search; a graph that needs a larger one is not compared, nor counted as compared."""
+_SECOND_EVERY = 10
+"""The second back-end is asked at one in so many graphs of a search, and at every one of a box."""
+
+
+def pool(budget: Budget, seed: int, *, ends: bool) -> Iterator[Sketch]:
+    """What is tried: every small graph, more of them in larger budgets, the catalogue, then graphs at random."""
+    for box in (_POOL_ENDS if ends else _POOL)[budget.name]:
+        yield from graphs.enumerated(box)
+    yield from graphs.named()
+    chance = random.Random(seed)
+    for _ in range(_RANDOM[budget.name]):
+        yield graphs.at_random(chance, ends=ends)
+
+
+@lru_cache(maxsize=20_000)
+def second_of(text: str) -> Graph:
+    """The graph as the second back-end reads it in a search, which is not to wait for a huge unfolding."""
+    return graph_second.parse(text, most_states=_MOST_STATES)
+
+
+def placed(statement: Statement, domain: Domain, text: str) -> Iterator[tuple[Parameters, Side]]:
+    """Every place of the graph at which the statement speaks, with what the library finds; none out of the domain."""
+    facts = domain.load(text)
+    if facts is None or not all(each.first(facts, {}) for each in domain.chosen):
+        return
+    for place in statement.places(facts):
+        parameters = {"graph": text, **place}
+        if all(each.first(facts, parameters) for each in statement.conditions):
+            side = statement.first(facts, parameters)
+            if side is not None:
+                yield parameters, side
+
+
+def agree(statement: Statement, parameters: Parameters, side: Side) -> None:
+    """Raises ArithmeticError where the two back-ends differ about the statement, or about its own conditions.
+
+    They differ if their margins do: a measure that is wrong is seen where the statement holds all the same.
+    """
+    graph = second_of(parameters["graph"])
+    again = statement.second(graph, parameters)
+    if again is None or again.margin != side.margin:
+        raise ArithmeticError(
+            f"the back-ends differ at {dict(parameters)}: {FIRST} says {side.text}, {SECOND} says "
+            f"{'nothing' if again is None else again.text}"
+        )
+    for condition in statement.conditions:
+        if not condition.second(graph, parameters):
+            raise ArithmeticError(f"the back-ends differ about {condition.text} at {dict(parameters)}")
+
+
+def agree_on_domain(domain: Domain, text: str) -> None:
+    """Raises ArithmeticError where one back-end admits the graph to the domain and the other does not."""
+    facts, graph = domain.load(text), second_of(text)
+    first = facts is not None and all(each.first(facts, {}) for each in domain.conditions)
+    second = all(each.second(graph, {}) for each in domain.conditions)
+    if first != second:
+        raise ArithmeticError(f"{text} is {'' if first else 'not '}one of the {domain.name} by {FIRST} alone")
+
+
+@dataclass
+class Search:
+    """What a search has done so far, and the first violation it met."""
+
+    statement: Statement
+    domain: Domain
+    seen: int = 0
+    tried: int = 0
+    compared: int = 0
+    failure: Sketch | None = None
+
+    def score(self, sketch: Sketch) -> Fraction | None:
+        """By how much the statement fails at this graph; None out of the domain. It is counted, and compared."""
+        margins = []
+        text = graphs.text(sketch)
+        if self.seen % _SECOND_EVERY == 0:
+            with contextlib.suppress(TooLargeError):
+                agree_on_domain(self.domain, text)
+        self.seen += 1
+        for parameters, side in placed(self.statement, self.domain, text):
+            if side.violated or self.tried % _SECOND_EVERY == 0:
+                self._compare(parameters, side)
+            margins.append(Fraction(side.margin))
+        if not margins:
+            return None
+        self.tried += 1
+        if max(margins) > 0 and self.failure is None:
+            self.failure = sketch
+        return max(margins)
+
+    def _compare(self, parameters: Parameters, side: Side) -> None:
+        try:
+            agree(self.statement, parameters, side)
+        except TooLargeError:
+            return  # it is not counted, and a violation is certified without this limit
+        self.compared += 1
+
+    def run(self, sketches: Iterable[Sketch]) -> bool:
+        """Whether one of them violates the statement; it stops there."""
+        for sketch in sketches:
+            self.score(sketch)
+            if self.failure is not None:
+                return True
+        return False
+
+    def witness(self) -> tuple[Parameters, ...]:
+        """The violation made as small as it goes."""
+        if self.failure is None:
+            return ()
+
+        def fails(sketch: Sketch) -> bool:
+            return any(s.violated for _, s in placed(self.statement, self.domain, graphs.text(sketch)))
+
+        text = graphs.text(graphs.minimised(self.failure, fails))
+        return tuple(parameters for parameters, side in placed(self.statement, self.domain, text) if side.violated)[:1]
+
+
+def free_case(
+    domain: Domain, quantity: str, statement: Statement, *, planted: Statement | None = None, proof: str = ""
+) -> Case:
+    """The statement on the whole domain.
+
+    ``planted`` is a false statement of the same form, "d_r ≤ 1" if none is given: the same search must find a graph
+    that refutes it, else it says nothing by finding none. ``proof`` is where a reader finds the written proof.
+    """
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        search = Search(statement, domain)
+        if search.run(pool(budget, seed, ends=statement.ends)):
+            return Attempt(f"{search.tried:,} graphs", search.tried, candidates=search.witness())
+        small = search.tried
+        graphs.climb(search.score, seed, _CLIMB[budget.name], ends=statement.ends, enough=lambda value: value > 0)
+        tried = f"{small:,} graphs small, named or at random, {search.tried - small:,} on a climb"
+        tried += f"; both back-ends at {search.compared:,}" + f"; proof: {proof}" * bool(proof)
+        power = control(shallow() if planted is None else planted, domain, budget, seed)
+        return Attempt(tried, search.tried, candidates=search.witness(), control=power)
+
+    return Case(domain.name, quantity, ask, checker(domain, statement), is_search=True)
+
+
+def box_case(domain: Domain, quantity: str, statement: Statement, box: Box | None = None) -> Case:
+    """The statement at every graph of a box, decided by both back-ends: proved there, or refuted."""
+    chosen = box or (SMALL_ENDS if statement.ends else SMALL)
+
+    def ask(_: Budget, __: int) -> Attempt:
+        search = Search(statement, domain)
+        count, spoken = 0, 0
+        for sketch in graphs.enumerated(chosen):
+            text = graphs.text(sketch)
+            agree_on_domain(domain, text)
+            before = count
+            for parameters, side in placed(statement, domain, text):
+                agree(statement, parameters, side)
+                count += 1
+                if side.violated:
+                    search.failure = sketch
+                    return Attempt(f"{count:,} graphs", count, candidates=search.witness())
+            spoken += count > before
+        text = f"at all {spoken:,} of them that satisfy the premises, {count:,} comparisons by {FIRST} and by {SECOND}"
+        return Attempt(text, count, proof=text if count else "")
+
+    return Case(f"{domain.name}, {chosen}", quantity, ask, checker(domain, statement))
+
+
+LEAST_OPTIMUM_NODES = 3
+"""The climb of the control is for the largest d_r of so many nodes, which is as large: a cycle of σ-sum 1."""
+
+
+def control(planted: Statement, domain: Domain, budget: Budget, seed: int) -> float:
+    """The share of known optima that the adversaries reach.
+
+    The enumeration and the random graphs must find a certified counterexample of the planted falsehood: 1 or 0. The
+    climb looks for the largest d_r on K nodes, which is K: a simple cycle has at most K edges and a sum of at least 1.
+    """
+    search = Search(planted, domain)
+    check = checker(domain, planted)
+    if not search.run(pool(budget, seed, ends=planted.ends)):
+        return 0.0
+    found = [check(parameters) for parameters in search.witness()]
+    if not any(all(o.violated for o in c.opinions) and all(p.holds for p in c.premises) for c in found):
+        return 0.0
+    best = graphs.climb(
+        _depth, seed, _CLIMB[budget.name], nodes=LEAST_OPTIMUM_NODES, period=1,
+        enough=lambda depth: depth >= LEAST_OPTIMUM_NODES,
+    )  # fmt: skip
+    depth = _depth(best) if best is not None else None
+    return float(depth / LEAST_OPTIMUM_NODES) if depth is not None else 0.0
+
+
+def _depth(sketch: Sketch) -> Fraction | None:
+    facts = facts_of(graphs.text(sketch))
+    return facts.d_r if facts is not None and facts.is_unidirectional else None
+
+
+def checker(domain: Domain, statement: Statement) -> Callable[[Parameters], Check]:
+    """The check of a witness: the graph from its text, every premise and the statement by both back-ends."""
+
+    def check(parameters: Parameters) -> Check:
+        text = parameters["graph"]
+        again = graph_second.parse(text)
+        facts = domain.load(text)
+        if facts is None:
+            return Check((), (Hypothesis("; ".join(each.text for each in domain.conditions), "–", False),))
+        premises = []
+        for each in (*domain.conditions, *statement.conditions):
+            first, second = each.first(facts, parameters), each.second(again, parameters)
+            premises.append(Hypothesis(each.text, f"{FIRST} {_yes(first)}, {SECOND} {_yes(second)}", first and second))
+        if not all(each.holds for each in premises):
+            return Check((), tuple(premises))
+        opinions = []
+        for backend, side in (
+            (FIRST, statement.first(facts, parameters)),
+            (SECOND, statement.second(again, parameters)),
+        ):
+            opinions.append(
+                Opinion(backend, side is not None and side.violated, side.text if side else "does not speak")
+            )
+        return Check(tuple(opinions), tuple(premises), words=words(parameters, opinions[0].text))
+
+    return check
+
+
+def words(parameters: Parameters, found: str) -> str:
+    """The violation in a sentence: the graph as a reader types it in, and what is found there."""
+    return f"{parameters['graph']}: {found}"
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A statement of the form left = right (or ≤): both sides by both back-ends, None where one does not speak."""
+
+    left: str
+    right: str
+    first: Callable[[Facts], tuple[Fraction, Fraction] | None]
+    second: Callable[[Graph], tuple[Fraction, Fraction] | None]
+    sign: str = "="
+
+    def statement(self) -> Statement:
+        """As a statement without other parameters."""
+
+        def side(found: tuple[Fraction, Fraction] | None) -> Side | None:
+            if found is None:
+                return None
+            left, right = found
+            margin = abs(left - right) if self.sign == "=" else left - right
+            return Side(margin, f"{self.left} = {left}, {self.right} = {right}")
+
+        return Statement(lambda facts, _: side(self.first(facts)), lambda graph, _: side(self.second(graph)))
+
+
+def shallow() -> Statement:
+    """ "d_r ≤ 1": a falsehood for the control of a statement that brings none of its own."""
+    return Comparison(
+        "d_r",
+        "1",
+        lambda facts: (facts.d_r, Fraction(1)) if facts.is_unidirectional else None,
+        lambda graph: (max(graph.rates), Fraction(1)) if graph.is_unidirectional else None,
+        sign="≤",
+    ).statement()
+
+
+def climb_evaluations(budget: Budget) -> int:
+    """How many graphs a climb may look at."""
+    return _CLIMB[budget.name]
+
+
+PROOFS = "docs/derivations/cyclic_graphs.md"
+
+
+def theorem(
+    quantity: str, statement: Statement, planted: Statement, section: str, *, widely: bool = True
+) -> tuple[Case, ...]:
+    """Under (U): on the whole domain and on a box; then, if ``widely``, on all graphs of Definition 2.1."""
+    found = (
+        free_case(FORWARD, quantity, statement, planted=planted, proof=f"{PROOFS}, {section}"),
+        box_case(FORWARD, quantity, statement),
+    )
+    return (*found, free_case(EVERY, quantity, statement, planted=planted)) if widely else found
+
+
+def stated(domain: Domain, *cases: tuple[str, Statement]) -> tuple[Case, ...]:
+    """Statements on a domain as they are, without a box; their control is the falsehood of all."""
+    return tuple(free_case(domain, quantity, statement) for quantity, statement in cases)
