@@ -205,19 +205,22 @@ def is_returned_exactly(before: np.ndarray, increment: np.ndarray) -> np.ndarray
     """Where the binade lemma promises fl(fl(y + d) − d) = y: a sufficient condition, elementwise.   thm-F (b)
 
     True if the exponent of fl(y + d) is not larger than that of y, y is not a power of two or zero, and y + d is no
-    tie, |fl(y + d) − (y + d)| ≠ ulp(y)/2. ``before`` and ``increment`` are floats of one dtype, finite.
+    tie, |fl(y + d) − (y + d)| ≠ ulp(y)/2. ``before`` and ``increment`` are floats of one dtype, finite; where their sum
+    overflows nothing comes back.
     """
     if before.dtype != increment.dtype:
         raise TypeError(f"before has dtype {before.dtype} but increment has {increment.dtype}. Convert one of them.")
-    after = before + increment
+    with np.errstate(over="ignore", invalid="ignore"):  # of a sum that overflows the rest is not a number
+        after = before + increment
+        # the rounding error of the sum, exactly: Knuth's two-sum
+        recovered = after - before
+        lost = (before - (after - recovered)) + (increment - recovered)
     mantissa, exponent = np.frexp(before)
     _, exponent_after = np.frexp(after)
     is_power = np.abs(mantissa) == 0.5
-    # the rounding error of the sum, exactly: Knuth's two-sum
-    recovered = after - before
-    lost = (before - (after - recovered)) + (increment - recovered)
     is_tie = np.abs(lost) == np.spacing(np.abs(before)) / 2
-    found: np.ndarray = (before != 0) & (after != 0) & (exponent_after <= exponent) & ~is_power & ~is_tie
+    is_small = np.isfinite(after) & (exponent_after <= exponent)  # frexp gives an infinity the exponent 0
+    found: np.ndarray = (before != 0) & (after != 0) & is_small & ~is_power & ~is_tie
     return found
 
 

@@ -162,8 +162,9 @@ def _replacements(node: ast.AST, place: _Place) -> Iterator[tuple[str, ast.AST]]
             elif name in ("absolute", "abs") and args:
                 yield "sign", args[0]
             elif name in _TWO_TERMS and len(args) == 2:
-                yield "dropped term", args[0]
-                yield "dropped term", args[1]
+                for each in args:
+                    if not isinstance(each, ast.Starred):  # *x is no expression of its own
+                        yield "dropped term", each
             elif name in ("max", "min") and isinstance(function, ast.Attribute) and len(args) == 1:  # of two balls
                 yield "dropped term", function.value
                 yield "dropped term", args[0]
@@ -477,9 +478,7 @@ def _constants(tree: ast.Module, file: str) -> Iterator[Mutant]:
         for each in after:
             place: Path = (("body", i), ("value", None))
             line = node.lineno
-            yield Mutant(
-                file, name, "factor 2", ast.unparse(value), ast.unparse(each), 1, line, (line, line), place
-            )
+            yield Mutant(file, name, "factor 2", ast.unparse(value), ast.unparse(each), 1, line, (line, line), place)
 
 
 def broken_tree(source: str, mutant: Mutant) -> ast.Module:

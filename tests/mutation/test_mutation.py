@@ -116,6 +116,13 @@ def log_bound(x, numbers, scale=2 * 3):
     }
 
 
+def test_every_mutant_is_an_expression_also_where_arguments_are_unpacked():
+    found = operators.mutants("def least(x, rest):\n    return min(x, *rest)\n", "f.py")
+    assert {each.after for each in found} == {"x", "max(x, *rest)", "2 * min(x, *rest)", "min(x, *rest) / 2"}
+    for each in found:
+        ast.parse(each.after, mode="eval")
+
+
 def test_sides_of_an_inequality_are_formulas_wherever_they_stand():
     text = """
 def case():
@@ -206,14 +213,49 @@ def test_only_files_tried_in_full_and_explained_are_settled(monkeypatch: pytest.
     }
     assert settled_files(record) == {"full.py"}
     stored = settled_files(json.loads((ROOT / "benchmarks" / "results" / "mutation.json").read_text()))
-    assert {"odernn/bounds/network.py", "odernn/bounds/gradient.py", "odernn/bounds/jacobian.py"} <= stored
+    assert {f"odernn/bounds/{name}.py" for name in ("network", "gradient", "jacobian", "sharp", "layers")} <= stored
+
+
+def test_every_explanation_names_a_mutant_that_there_is(monkeypatch: pytest.MonkeyPatch):
+    """An entry of survivors.toml whose formula has changed, or that has a slip in it, explains nothing."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    mutate = _load("mutate")
+    entries = mutate.explanations(mutate.SURVIVORS.read_text())
+    every = [mutant for group in mutate.GROUPS for mutant in mutate.mutants_of(group)]
+    idle = [entry for entry in entries if not any(mutate.explain(mutant, [entry]) for mutant in every)]
+    assert not idle and len(entries) > 40
+    planted = (entries[0][0] | {"before": "no such formula"}, entries[0][1])
+    assert not any(mutate.explain(mutant, [planted]) for mutant in every)
+
+
+def test_a_part_is_chosen_by_the_name_of_its_function(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    mutate = _load("mutate")
+    assert mutate.main(["--list", "--file", "layers", "--function", "^peak_law$"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) > 10 and {row[1] for row in rows} == {"odernn/bounds/layers.py"}
+    source = (ROOT / "odernn" / "bounds" / "layers.py").read_text().splitlines()
+    first = next(i for i, line in enumerate(source, 1) if line.startswith("def peak_law"))
+    assert all(first < int(row[2]) < first + 10 for row in rows)
 
 
 @pytest.mark.slow
 def test_of_a_sample_of_the_settled_bound_formulas_no_mutant_survives_unexplained(tmp_path: Path):
-    """Of files all of whose mutants were tried: what survives in the others has an explanation only if it was drawn."""
+    """Of files all of whose mutants were tried, as all of ``odernn/bounds`` were: what survives has an explanation."""
     out = tmp_path / "sample.json"
-    command = [sys.executable, str(HERE / "mutate.py"), "--settled", "--sample", "150", "--seed", "7"]
+    command = [
+        sys.executable,
+        str(HERE / "mutate.py"),
+        "--settled",
+        "--file",
+        "odernn/bounds",
+        "--sample",
+        "150",
+        "--seed",
+        "7",
+    ]
     done = subprocess.run([*command, "--out", str(out)], cwd=ROOT, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     assert json.loads(out.read_text())["mutants"] == 150

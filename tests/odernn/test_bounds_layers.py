@@ -440,6 +440,8 @@ def test_the_small_time_law_adds_up_all_shortest_routes_with_their_sign():
 def test_the_peak_is_the_printed_law_at_any_frequency():
     found = layers.peak_law(frequency=1.7, weight=-0.6, num_layers=3, time=9.0)
     assert found == pytest.approx(2 * 0.6**2 * 81 / (2 * 3.4**3), rel=1e-13)
+    even = layers.peak_law(frequency=1.7, weight=-0.6, num_layers=2, time=9.0)  # |V|, also to an odd power
+    assert even == pytest.approx(2 * 0.6 * 9 / 3.4**2, rel=1e-13)
 
 
 @pytest.mark.parametrize("index", ["icml", "sam"])

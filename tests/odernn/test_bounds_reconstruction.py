@@ -142,9 +142,7 @@ def test_formats_that_are_too_coarse_are_refused():
     with pytest.raises(ValueError, match="derived for u ≤ 2⁻⁷"):
         reconstruction.state_growth(unit_roundoff=2.0**-4, **common)
     with pytest.raises(ValueError, match="too coarse"):
-        reconstruction.error_growth(
-            unit_roundoff=2.0**-8, log_position=0.0, log_momentum=0.0, **(common | {"w": 1e6})
-        )
+        reconstruction.error_growth(unit_roundoff=2.0**-8, log_position=0.0, log_momentum=0.0, **(common | {"w": 1e6}))
     with pytest.raises(ValueError, match="terms is 300"):
         reconstruction.sum_roundoff(terms=300, unit_roundoff=2.0**-8)
 
@@ -192,6 +190,17 @@ def test_each_hypothesis_of_the_lemma_is_needed():
     crossing = np.frexp(y + d)[1] > np.frexp(y)[1]
     lost = (y + d) - d != y
     assert lost[crossing].mean() > 0.2 > 0.1 > lost[~crossing].mean()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_nothing_is_promised_of_a_sum_that_overflows(dtype: type):
+    """The increment is finite, the sum is not: (y + d) − d is infinite, however small its exponent is written."""
+    largest = np.finfo(dtype).max
+    before = np.array([0.75 * largest, -0.75 * largest, 0.75 * largest], dtype=dtype)
+    increment = np.array([0.75 * largest, -0.75 * largest, -0.25 * largest], dtype=dtype)
+    with np.errstate(over="ignore"):
+        assert list((before + increment) - increment == before) == [False, False, True]
+    assert list(reconstruction.is_returned_exactly(before, increment)) == [False, False, True]
 
 
 def test_two_dtypes_are_refused():
@@ -344,3 +353,15 @@ def test_the_roundoff_of_a_sum_and_the_range_of_the_constants():
 def test_the_estimate_is_the_printed_law():
     log_error = reconstruction.estimated_log_error(unit_roundoff=2.0**-24, steps=400, rms_energy_root=3.0)
     assert log_error == pytest.approx(math.log(0.600561 * 2.0**-24 * 20 * 3), rel=1e-6)
+
+
+def test_the_noise_of_a_drive_counts_the_size_of_its_bias_and_a_neuron_without_inputs():
+    """Two neurons: b = −3 with no weight that is not zero, b = −1/4 with one; Y = (2,), γ = 1/8, ν = 1/64."""
+    h = np.array([0.5, 0.25])
+    with np.errstate(all="raise"):  # the first neuron's sum of products is 0, and has no logarithm
+        found = reconstruction.log_drive_noise(
+            edges={0: np.array([[0.0], [-1.5]])}, bias=np.array([-3.0, -0.25]),
+            states=[StateLogs(np.log([2.0]), np.zeros(1))], step_size=h, roundoff=1 / 8, underflow=1 / 64,
+        )  # fmt: skip
+    sizes = np.array([0 + 3 + 1 / 64, 3 + 1 / 4 + 1 / 64])
+    assert np.exp(found) == pytest.approx(2 * h * (sizes / 8 + 2 / 64), rel=1e-13)

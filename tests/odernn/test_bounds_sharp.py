@@ -417,3 +417,12 @@ def test_the_integral_of_a_sine_is_a_lower_bound_where_a_ball_straddles_a_multip
             found = sharp._sine_integral(wide, BALLS)
             least = 2 * k - (1 - math.cos(0.5))  # at kπ − 1/2
             assert least - 0.5 < float(found.lower()) <= least + 1e-9
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_of_a_ball_whose_middle_is_past_a_multiple_of_pi_no_point_gets_more_than_its_own_area(k: int):
+    """kπ − 0.15 to kπ + 0.25: ∫_0^x |sin| is 2k − 1 + cos 0.15 at the one end and 2k + 1 − cos 0.25 at the other."""
+    with flint.ctx.workprec(128):
+        found = sharp._sine_integral(flint.arb.pi() * k + flint.arb("0.05", "0.2"), BALLS)
+    assert 2 * k - 0.05 < float(found.lower()) <= 2 * k - 1 + math.cos(0.15) + 1e-9
+    assert 2 * k - 0.05 < float(found.upper()) <= 2 * k + 1 - math.cos(0.25) + 1e-9

@@ -443,3 +443,58 @@ def test_both_typings_of_the_climb_agree_where_the_steps_between_take_no_unit_of
         (left, again), _ = both_sides(jacobian_bounds._one_layer_up(norms), point)
         assert left == pytest.approx(again, rel=1e-12)
         assert left == pytest.approx(float(8 * (int(steps) - 1) * Q(1, 3) / 6), rel=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "theta"), [("w^l", "b"), ("u", "V")])
+def test_the_gradient_without_a_bound_is_that_of_autograd_for_layer_one(kind: str, theta: str) -> None:
+    cells = getattr(gradient_bounds.unbounded_case(kind).check, "__closure__", ())
+    [inequality] = [cell.cell_contents for cell in cells if isinstance(cell.cell_contents, Inequality)]
+    measured, constant = both_sides(inequality, {**TYPED, "C": "7/3"})
+    assert measured == pytest.approx((autograd(TYPED, theta),) * 2, rel=1e-10)
+    assert constant == pytest.approx((7 / 3, 7 / 3))
+
+
+@pytest.mark.parametrize("u", ["3/8", "-5/2"])
+def test_the_uniform_floor_by_the_input_weight_reads_the_size_of_a_negative_input(u: str) -> None:
+    """ȳ|u|(T/2)²/6, T = N dt = 10/9."""
+    point = GENERIC[0] | {"u": u}
+    left, _ = both_sides(gradient_bounds.uniform(SAM_41, "V"), point)
+    assert left == pytest.approx((4 / 3 * abs(float(Q(u))) * (5 / 9) ** 2 / 6,) * 2, rel=1e-13)
+
+
+@pytest.mark.parametrize("target", ["-3/5 -7/4", "3/5 7/2"])
+def test_the_three_norms_are_those_of_numpy(target: str) -> None:
+    """The Jacobian by autograd; errors of either sign, rows of mixed signs. α = 1, h = 9/20, X^1_11 moved, N = 12."""
+    p = {
+        **jacobian_bounds._product_parameters(2), "target": target, "k": "11",
+        "w": "-9 8 3/4 -6", "b": "1/5 -2/3 1/2 3/7", "V": "0 0 0 0 1 -2 3 1/2",
+    }  # fmt: skip
+    w, b, V = (torch.tensor(floats(p[k])[-4:], dtype=torch.float64).reshape(2, 2) for k in ("w", "b", "V"))
+    slopes = []
+
+    def top(moved: torch.Tensor) -> torch.Tensor:
+        none = torch.zeros(2, dtype=torch.float64)
+        y, z = [none, none], [none, none]
+        for n in range(1, 13):
+            for q in range(2):
+                s = torch.tanh(w[q] * y[q] + (V @ y[0] if q else none) + b[q])
+                z[q] = z[q] - 0.45 * (s + y[q])
+                y[q] = y[q] + 0.45 * z[q]
+                if (n, q) == (11, 0):
+                    y[0], z[0] = y[0] + moved[0::2], z[0] + moved[1::2]
+                    slopes.append(1 - float(s[0].detach()) ** 2)
+        return torch.stack([y[1], z[1]], 1).reshape(-1)
+
+    jacobian = torch.autograd.functional.jacobian(top, torch.zeros(4, dtype=torch.float64))
+    x = -0.45 * slopes[0] * torch.tensor([0.45, 1.0, 0.0, 0.0], dtype=torch.float64)
+    errors = top(0 * x)[0::2] - torch.tensor(floats(target), dtype=torch.float64)
+    left = float((errors @ (jacobian @ x)[0::2]).abs())
+    right = float(errors.abs().max() * jacobian.abs().sum(1).max() * x.abs().max()) * 3 / 4
+    before, iv.prec = iv.prec, 256
+    try:
+        again = [float(each.mid) for each in jacobian_bounds._three_norms_in_intervals(p, Q(3, 4))]
+        with flint.ctx.workprec(256):
+            balls = [float(each.mid()) for each in jacobian_bounds._three_norms_in_balls(p, Q(3, 4))]
+    finally:
+        iv.prec = before
+    assert [balls, again] == [pytest.approx([left, right], rel=1e-9)] * 2

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import flint
+import numpy as np
 import pytest
 
 from odernn.tableau import Source
@@ -321,7 +322,9 @@ def test_contributions_forward_in_balls_and_backward_in_intervals_agree(target: 
         )
 
 
-@pytest.mark.parametrize(("alpha", "w", "h", "steps"), [("4", "-9", "1/10", 7), ("3/5", "2/7", "1/3", 12)])
+@pytest.mark.parametrize(
+    ("alpha", "w", "h", "steps"), [("4", "-9", "1/10", 7), ("3/5", "2/7", "1/3", 12), ("3/5", "2/7", "3/8", 5)]
+)
 def test_the_exact_bias_gradient_is_that_of_the_intervals(alpha: str, w: str, h: str, steps: int):
     given = (Fraction(alpha), Fraction(w), Fraction(h), steps)
     at_256_bits(lambda: [abs(vanishing._bias_gradient(*given))], lambda: [vanishing._interval_bias_gradient(*given)])
@@ -341,3 +344,68 @@ def test_the_printed_bound_is_that_of_the_intervals_and_of_plain_floats(alpha: s
     expected = t * (1 + 2 * (k + k * k / 2) * t) * V * (target + F) * (2 + root + (2 + b) * F)
     found = vanishing.printed_bound(*map(flint.arb, (t, b, k, V, target)))
     assert float(found.mid()) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_first_step_contributes_nothing_and_the_fourth_does():
+    """∂E_1/∂w has the factor y_0 = 0."""
+    with flint.ctx.workprec(256):
+        first = [float(x.mid()) for x in vanishing._ball_contributions(GENERIC_NEURON, (1, 4))]
+    before, vanishing.iv.prec = vanishing.iv.prec, 256
+    try:
+        second = [float(x.mid) for x in vanishing._interval_contributions(GENERIC_NEURON, (1, 4))]
+    finally:
+        vanishing.iv.prec = before
+    assert first[0] == second[0] == 0 < first[1]
+    assert first[1] == pytest.approx(second[1], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "w", "h"), [("1", "-3", "1/2"), ("1/8", "-13/4", "2/5"), ("4", "-9", "1/10"), ("1", "-9/4", "3/5")]
+)
+def test_the_contracting_eigenvalue_is_that_of_the_matrix_or_none_if_it_is_irrational(alpha: str, w: str, h: str):
+    a, v, step = Fraction(alpha), Fraction(w), Fraction(h)
+    kappa = float(a + v)
+    matrix = np.array([[1 - float(step) ** 2 * kappa, float(step)], [-float(step) * kappa, 1.0]])
+    smallest = min(abs(np.linalg.eigvals(matrix)))
+    found = vanishing.contracting_eigenvalue(a, v, step)
+    if w == "-9/4":  # λ + 1/λ = 2 + 9/20, whose discriminant 801/400 is no square
+        assert found is None
+    else:
+        assert found is not None and float(found) == pytest.approx(smallest, rel=1e-12) and found < 1
+
+
+def test_an_elliptic_or_parabolic_step_has_no_contracting_eigenvalue():
+    for w in (Fraction(-1), Fraction(0), Fraction(3)):
+        assert vanishing.contracting_eigenvalue(Fraction(1), w, Fraction(1, 5)) is None
+
+
+def test_the_rows_are_those_of_products_of_matrices_from_the_last_step_back():
+    alpha, w, h, slopes = Fraction(7, 5), Fraction(-19, 7), Fraction(2, 9), [Fraction(1, k) for k in (2, 1, 3, 5)]
+    row, found = np.array([1.0, 0.0]), vanishing.row_by_row(alpha, w, h, slopes)
+    for (p, q), slope in zip(found, reversed(slopes), strict=True):
+        kappa, step = float(alpha + w * slope), float(h)
+        row = row @ np.array([[1 - step**2 * kappa, step], [-step * kappa, 1.0]])
+        assert [float(p), float(q)] == pytest.approx(row, rel=1e-13)
+
+
+def test_the_gradient_by_the_bias_is_that_of_a_difference_quotient():
+    alpha, w, h, N = Fraction(3, 5), Fraction(2, 7), Fraction(3, 8), 4
+
+    def energy(b: float) -> float:
+        y = z = total = 0.0
+        for _ in range(N):
+            z -= float(h) * (math.tanh(float(w) * y + b) + float(alpha) * y)
+            y += float(h) * z
+            total += (y - 1) ** 2 / 2 / N
+        return total
+
+    quotient = (energy(1e-5) - energy(-1e-5)) / 2e-5
+    assert float(vanishing._bias_gradient(alpha, w, h, N)) == pytest.approx(quotient, rel=1e-8)
+
+
+def test_the_printed_exponents_at_given_depths():
+    """ν = 2 at (L, S) = (7, 3), 1 at (6, 3), 0 at (2, 5): ν + L − νS − 1 hops; the first exponent of (106) is 2p."""
+    assert [depth_orders.counter(*pair) for pair in ((7, 3), (6, 3), (2, 5))] == [2, 1, 0]
+    assert [depth_orders.printed_hops(*pair) for pair in ((7, 3), (6, 3), (2, 5))] == [2, 3, 1]
+    assert [depth_orders.printed_power(*pair) for pair in ((7, 3), (6, 3), (2, 5))] == [5, 7, 3]
+    assert [depth_orders._residual_power(pair) for pair in ((7, 3), (6, 3), (2, 5))] == [4, 6, 2]
