@@ -32,9 +32,13 @@ if TYPE_CHECKING:
     from odernn.cells.antisymmetric import AntisymmetricRNN
     from odernn.cells.arnn_1_2 import ARNN12
     from odernn.cells.arnn_2_2 import ARNN22
+    from odernn.cells.clockwork import ClockworkRNN
     from odernn.cells.cornn import CoRNN
+    from odernn.cells.indrnn import IndRNN
     from odernn.cells.integrator import IntegratorRNN
+    from odernn.cells.lem import LEM
     from odernn.cells.odernn import ODERNN, MatrixTableau
+    from odernn.cells.qunn import QUNN
     from odernn.cells.scornn import ScoRNN
     from odernn.cells.unicornn import UnICORNN
     from odernn.certificate import Certificate
@@ -62,13 +66,17 @@ if TYPE_CHECKING:
 __all__ = [
     "ARNN12",
     "ARNN22",
+    "LEM",
     "ODERNN",
+    "QUNN",
     "AntisymmetricRNN",
     "ButcherTableau",
     "Certificate",
+    "ClockworkRNN",
     "CoRNN",
     "Composition",
     "Guarantees",
+    "IndRNN",
     "IntegratorRNN",
     "MatrixTableau",
     "Oscillator",
@@ -134,9 +142,13 @@ _NAMES = {
     "odernn.cells.antisymmetric": ("AntisymmetricRNN",),
     "odernn.cells.arnn_1_2": ("ARNN12",),
     "odernn.cells.arnn_2_2": ("ARNN22",),
+    "odernn.cells.clockwork": ("ClockworkRNN",),
     "odernn.cells.cornn": ("CoRNN",),
+    "odernn.cells.indrnn": ("IndRNN",),
     "odernn.cells.integrator": ("IntegratorRNN",),
+    "odernn.cells.lem": ("LEM",),
     "odernn.cells.odernn": ("ODERNN", "MatrixTableau"),
+    "odernn.cells.qunn": ("QUNN",),
     "odernn.cells.scornn": ("ScoRNN",),
     "odernn.cells.unicornn": ("UnICORNN",),
     "odernn.fact_sheet": ("facts",),

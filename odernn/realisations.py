@@ -6,6 +6,8 @@ Niu, Chuang, Horesh 2019, Claims 1 and 2. In two forms, both with η = 1 and wit
 - *constant*: all coefficients are constant; the products with gates are made of squares, 4ab = (a + b)² − (a − b)².
   LSTM (4, 2), GRU (4, 1).
 
+Claim 4, the clockwork network, needs coefficients that depend on the time: ``clockwork`` is its table at one time.
+
 **The price of the constant form.** (a + b)² and (a − b)² are each rounded to u = 2⁻⁵³ (float64) of themselves, so a
 product is off by up to about u (|a| + |b|)², not by u |ab|. With gates in [0, 1] the cell state c of an LSTM is off by
 some u (1 + |c|)² a step (largest found: 1.5 of these): absolute errors grow with c², and float32 loses c near 10⁴.
@@ -19,6 +21,7 @@ The gated form is off by some u (1 + |c|), like torch's own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -26,7 +29,7 @@ from torch import Tensor, nn
 
 from odernn.cells.odernn import ODERNN, Coefficient, Gate, MatrixTableau, ODERNNLayer, Stage
 
-__all__ = ["Form", "as_odernn", "gru", "lstm", "simple"]
+__all__ = ["Form", "as_odernn", "clockwork", "gru", "lstm", "simple"]
 
 Form: TypeAlias = Literal["gated", "constant"]
 
@@ -124,6 +127,24 @@ def simple(hidden_size: int, *, nonlinearity: str = "tanh", bias: bool = True) -
         {0: -1.0, 1: 1.0},
         ("h",),
     )
+
+
+def clockwork(periods: Sequence[int], sizes: Sequence[int], time: int, *, bias: bool = True) -> MatrixTableau:
+    """The step of a clockwork layer at the time l as (n, t) = (1, 1): k_0 = h, k_1 = tanh(W h + U u + b),
+
+        B_1 = −B_0 = diag(1 for the neurons of every group whose period divides l, else 0)
+
+    Koutník et al. 2014; Niu, Chuang, Horesh 2019, Claim 4. ``sizes`` are the numbers of neurons of the groups. Stage 1
+    has a full matrix: give it W = ``ClockworkLayer.recurrent_matrix()``, with its zeros. There are lcm(T_1, …, T_g)
+    different tables. Raises ValueError if there are not as many sizes as periods.
+    """
+    if len(periods) != len(sizes):
+        raise ValueError(f"periods has {len(periods)} groups and sizes {len(sizes)}. Give one of each a group.")
+    acting = [float(time % period == 0) for period, size in zip(periods, sizes, strict=True) for _ in range(size)]
+    d = len(acting)
+    B = torch.diag(torch.tensor(acting, dtype=torch.float64))
+    y = _constant_stage((("identity", d),), K=1.0)
+    return MatrixTableau(d, {0: y, 1: Stage((("tanh", d),), bias=bias)}, {}, {0: -B, 1: B}, ("h",))
 
 
 def as_odernn(module: nn.Module, form: Form = "gated") -> ODERNN:

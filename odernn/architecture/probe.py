@@ -84,8 +84,9 @@ class StepForm:
             raise ValueError(f"StepForm: {what}. Name the hidden states, for example h1 and h2.")
         least = {"delay": 1, "input_delay": 0, "period": 1, "input_size": 1}
         for name, bound in least.items():
-            if getattr(self, name) < bound:
-                raise ValueError(f"StepForm: {name} is {getattr(self, name)}. It must be at least {bound}.")
+            _counted(f"StepForm: {name}", getattr(self, name), bound)
+        for state, size in self.state_sizes.items():
+            _counted(f'StepForm: the size of "{state}"', size, 1)
 
 
 @runtime_checkable
@@ -138,14 +139,15 @@ def graph_of(
         raise ProbeError(f"{module!r} is no torch.nn.Module. Pass the network itself, or a step to graph_of_step.")
     _checked("nodes", nodes, get_args(Nodes))
     _checked("at", at, get_args(Weights))
+    _counted("points", points, 2)
+    _counted("seed", seed, 0)
+    _counted("period", period, 1)
     called = name or type(module).__name__
     if example is not None:
         if nodes != "layers":
             raise ProbeError(f'{called}: nodes="{nodes}", but over a whole sequence a node is a cell. Leave nodes out.')
         found = _united(
-            lambda k: _pairs(
-                _copied(module, at, seed, k), example, _generator(seed, k), _counted(points), cells, called
-            )
+            lambda k: _pairs(_copied(module, at, seed, k), example, _generator(seed, k), points, cells, called)
         )
         return _unrolled.graph(found, _steps(module, example, called), period, called)
     for what, given in (("cells", cells), ("period", period if period != 1 else None)):
@@ -177,6 +179,8 @@ def graph_of_step(
     """
     form = StepForm(step, input_size, state_sizes, delay, input_delay, period)
     _checked("nodes", nodes, get_args(Nodes))
+    _counted("points", points, 2)
+    _counted("seed", seed, 0)
     return _graph(lambda _: _described(form, name), nodes, points, seed)
 
 
@@ -187,10 +191,10 @@ def _checked(what: str, value: str, known: Sequence[str]) -> None:
         raise ValueError(f"{what} is {value!r}. {advice}")
 
 
-def _counted(points: int) -> int:
-    if points < 2:
-        raise ValueError(f"points is {points}. It must be at least 2.")
-    return points
+def _counted(what: str, value: int, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{what} is {value!r}. It must be an integer of at least {least}.")
+    return value
 
 
 def _generator(seed: int, round: int) -> torch.Generator:
@@ -261,10 +265,10 @@ def _form(module: nn.Module, name: str, nodes: Nodes) -> Form:
         return _of_torch(module, name, nodes)
     if isinstance(module, nn.RNNCellBase):
         return _of_torch_cell(module, name, nodes)
+    if isinstance(module, HasStepForm):  # before the cells: some of their steps depend on the time, and these say so
+        return _described(module.step_form(), name)
     if isinstance(module, RecurrentNetwork):
         return _of_cell(module, name, nodes)
-    if isinstance(module, HasStepForm):
-        return _described(module.step_form(), name)
     raise _unsupported(module, name)
 
 
@@ -305,6 +309,8 @@ def _steps(module: nn.Module, example: Tensor, name: str) -> int:
     if not isinstance(example, Tensor) or example.dim() != 3:
         what = f"a tensor {tuple(example.shape)}" if isinstance(example, Tensor) else f"a {type(example).__name__}"
         raise ProbeError(f"{name}: example is {what}. Wanted: (time, batch, input).")
+    if not example.numel():
+        raise ProbeError(f"{name}: example has the shape {tuple(example.shape)}, with nothing in it. Pass some steps.")
     return example.shape[1 if _unrolled.is_batch_first(module) else 0]
 
 
@@ -395,11 +401,17 @@ def _of_torch_cell(module: nn.RNNCellBase, name: str, nodes: Nodes) -> Form:
 
 def _of_cell(module: Any, name: str, nodes: Nodes) -> Form:
     """A cell of this library; two of them can look back at the input before."""
+    from odernn.cells._clock import ClockedNetwork
     from odernn.cells.integrator import IntegratorRNN
     from odernn.cells.unicornn import UnICORNN
 
     if module.bidirectional:
         raise _both_ways(name)
+    if isinstance(module, ClockedNetwork):
+        raise ProbeError(
+            f"{name}: the step of a {type(module).__name__} depends on the time, and one step at one time is not all "
+            "of it. Describe its steps with graph_of_step and their period."
+        )
     first = module.layers[0]
     looks_back = (isinstance(module, UnICORNN) and module.index == "sam") or (
         isinstance(module, IntegratorRNN) and module.inputs == "linear"
@@ -450,7 +462,7 @@ def _graph(form_of: Callable[[int], Form], nodes: Nodes, points: int, seed: int)
         return _unrolled.At(node, time)
 
     def found(number: int) -> _unrolled.Pairs:
-        probe = Probe(form_of(number), _generator(seed, number), _counted(points), by_component=nodes == "units")
+        probe = Probe(form_of(number), _generator(seed, number), points, by_component=nodes == "units")
         units = {at(unit, time) for time in range(m) for unit in (*probe.units(INPUT), *probe.nodes(time), _OUT)}
         readings = {
             (at(reading.tail, time - reading.delay), at(reading.head, time))

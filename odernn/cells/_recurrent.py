@@ -116,7 +116,6 @@ class RecurrentLayer(ExactBuffers, ABC):
             return LayerRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state)
         return LayerRun(tuple(torch.stack(blocks) for blocks in zip(*rows, strict=True)), state)
 
-
     def run_back(self, below: Tensor, state: State, inside: Tensor | None) -> LayerRun:
         """All states from the last one, each sample's own: ``inside`` (time, batch, 1) is true up to its end."""
         drives = self.drives(below).to(state[0].dtype)
@@ -267,10 +266,11 @@ class RecurrentNetwork(ExactBuffers, ABC):
             batch_first=self.batch_first,
         )
 
-    def _run(self, found: Sequences, previous: Tensor | None = None) -> tuple[Tensor, list[LayerRun]]:
+    def _run(self, found: Sequences, previous: Tensor | None = None, **more: Any) -> tuple[Tensor, list[LayerRun]]:
         """The output (time, batch, features) of the last layer and the runs of all layers, in their own order.
 
-        previous (batch, input) is the input before the first, zero if not given.
+        previous (batch, input) is the input before the first, zero if not given; ``more`` is what else the ``run`` of
+        these layers takes.
         """
         below, runs = found.u, []
         previous = found.u.new_zeros(found.u.shape[1:]) if previous is None else previous
@@ -281,7 +281,8 @@ class RecurrentNetwork(ExactBuffers, ABC):
             for direction in range(self.directions):
                 index = number * self.directions + direction
                 layer, seen = self.layers[index], found.reversed(below) if direction else below
-                run = layer.run(seen, tuple(block[index] for block in found.state), None if direction else previous)
+                state = tuple(block[index] for block in found.state)
+                run = layer.run(seen, state, None if direction else previous, **more)
                 runs.append(run)
                 output = layer.output(run.rows)
                 outputs.append(found.reversed(output) if direction else output)

@@ -27,9 +27,13 @@ from odernn.architecture.catalogue import stack, stacked_lstm, unicornn
 from odernn.cells.antisymmetric import AntisymmetricRNN
 from odernn.cells.arnn_1_2 import ARNN12
 from odernn.cells.arnn_2_2 import ARNN22
+from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.cornn import CoRNN
+from odernn.cells.indrnn import IndRNN
 from odernn.cells.integrator import IntegratorRNN
+from odernn.cells.lem import LEM
 from odernn.cells.odernn import ODERNN
+from odernn.cells.qunn import QUNN
 from odernn.cells.scornn import ScoRNN
 from odernn.cells.unicornn import UnICORNN
 from odernn.fields.antisymmetric import Antisymmetric
@@ -121,7 +125,9 @@ STACKS: Mapping[str, nn.Module] = {
     "arnn_1_2": ARNN12(2, 3, 2, dt=0.1, batch_first=True),
     "arnn_2_2": ARNN22(2, 3, 2, dt=0.1, scheme="forward_euler"),
     "arnn_2_2 midpoint": ARNN22(2, 3, 2, dt=0.1, scheme="explicit_midpoint"),
+    "indrnn": IndRNN(2, 3, 2),
     "integrator": IntegratorRNN(antisymmetric(), MIDPOINT, 0.1, input_size=2, num_layers=2),
+    "lem": LEM(2, 3, 2),
     "odernn": ODERNN(1, 2, 2, tableau=MIDPOINT, blocks=2),
     "odernn readout": ODERNN(2, 3, 2, tableau=tableaus.get("kutta 3/8"), readout=True, learn_coefficients=True),
     "as_odernn": as_odernn(nn.LSTM(2, 3, 2)),
@@ -135,7 +141,16 @@ def test_a_cell_of_the_library_is_a_stack_of_layers(name: str) -> None:
 
 
 def test_every_cell_was_probed() -> None:
-    assert set(cells.names()) <= {name.split()[0] for name in STACKS}
+    """Two have steps that depend on the time, and tests of their own: the clockwork network and QUNN."""
+    assert set(cells.names()) <= {name.split()[0] for name in STACKS} | {"clockwork", "qunn"}
+
+
+def test_a_step_that_depends_on_the_time_is_no_step_at_time_0() -> None:
+    """At time 0 every group of a clockwork network acts: the graph of that one step would have s = 1."""
+    same = graph_of(ClockworkRNN(2, 4, periods=(1, 2)))
+    assert values(same) == values(get("clockwork(1,2)")) == (1, 2, 2)
+    with pytest.raises(ProbeError, match=r"the step of a QUNN depends on the time.*graph_of_step"):
+        graph_of(QUNN(2, block_length=4, start=1))
 
 
 @pytest.mark.parametrize("layers", [1, 3])

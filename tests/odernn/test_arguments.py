@@ -15,15 +15,18 @@ HYPERPARAMETERS = {
     "antisymmetric": {"dt": 0.1, "gamma": 0.1},
     "arnn_1_2": {"dt": 0.1},
     "arnn_2_2": {"dt": 0.1},
+    "clockwork": {},
     "cornn": {"dt": 0.1, "gamma": 1.0, "epsilon": 1.0},
+    "indrnn": {},
+    "lem": {"dt": 0.1},
     "odernn": {"eta": 0.1},
     "scornn": {},
     "unicornn": {"dt": 0.1, "alpha": 1.0},
 }
-OTHERS = {"odernn": {"tableau": tableaus.HEUN_2}, "scornn": {"rho": 0}}
+OTHERS = {"odernn": {"tableau": tableaus.HEUN_2}, "scornn": {"rho": 0}, "clockwork": {"periods": (1, 2, 4)}}
 CHOICES = {
     "arnn_1_2": ["activation"], "arnn_2_2": ["activation", "scheme"], "cornn": ["damping"], "odernn": ["coefficients"],
-    "scornn": ["signs", "initial"], "unicornn": ["index"],
+    "indrnn": ["activation"], "scornn": ["signs", "initial"], "unicornn": ["index"],
 }  # fmt: skip
 
 
@@ -31,9 +34,10 @@ def made(name: str, **options):
     return cells.get(name)(2, 3, 2, **{**HYPERPARAMETERS[name], **OTHERS.get(name, {}), **options})
 
 
-def test_every_cell_but_the_integrator_is_here():
-    """IntegratorRNN takes numbers for its field and one dt for all layers; its own tests have them."""
-    assert sorted(HYPERPARAMETERS) == sorted(set(cells.names()) - {"integrator"})
+def test_every_cell_with_a_hidden_size_of_its_own_is_here():
+    """IntegratorRNN has that of its field, and one dt for all layers, and QUNN that of its input; their own tests have
+    their arguments."""
+    assert sorted(HYPERPARAMETERS) == sorted(set(cells.names()) - {"integrator", "qunn"})
 
 
 NUMBERS = [(name, argument) for name, given in HYPERPARAMETERS.items() for argument in given]

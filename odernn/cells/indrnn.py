@@ -1,0 +1,144 @@
+"""IndRNN: every neuron has one recurrent weight, its own, and sees no other neuron of its layer."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Unpack
+
+import torch
+from torch import Tensor, nn
+
+from odernn.cells import _arguments
+from odernn.cells._activations import ACTIVATIONS, Activation
+from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells._sequences import State
+from odernn.certificate import Certificate
+
+__all__ = ["CELL", "IndRNN", "IndRNNLayer"]
+
+
+class IndRNNLayer(RecurrentLayer):
+    """w (n,), V (n, input), b (n,) of one layer, n = hidden; b is None without bias."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        activation: Activation = "relu",
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size)
+        self.activation: Activation = _arguments.one_of("activation", activation, tuple(ACTIVATIONS))
+
+        def empty(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+        self.w = empty(hidden_size)
+        self.V = empty(hidden_size, input_size)
+        self.b = empty(hidden_size) if bias else None
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """w ~ U(0, 1), V ~ U(−r, r) with r = 1/√input, b = 0: this library's.
+
+        The paper starts w in the interval that ``clip_`` keeps it in, which depends on the length of the sequences.
+        """
+        nn.init.uniform_(self.w, 0.0, 1.0, generator=generator)
+        r = self.input_size**-0.5
+        nn.init.uniform_(self.V, -r, r, generator=generator)
+        if self.b is not None:
+            nn.init.zeros_(self.b)
+
+    def drives(self, below: Tensor) -> Tensor:
+        """V u + b."""
+        return nn.functional.linear(below, self.V, self.b)
+
+    def stepper(self) -> StepFunction:
+        w, sigma = self.w, ACTIVATIONS[self.activation]
+
+        def step(state: State, x: Tensor) -> State:
+            (h,) = state
+            return (sigma(torch.addcmul(x, w, h)),)
+
+        return step
+
+    def non_expansion(self) -> Certificate:
+        """Whether |h_n − h'_n| ≤ |h_{n−1} − h'_{n−1}| in every neuron, for any two states and the same drive.
+
+        It is so iff all |w_i| ≤ 1. *Proof.* |σ(a) − σ(b)| ≤ |a − b|; and at a drive where σ' = 1, as it is at and above
+        0 of ReLU and at 0 of tanh, the step has the derivative w_i. ∎ Exact for the given floats. ``margin`` is
+        1 − max |w_i|, ``witness`` the i of it, from 1.
+        """
+        sizes = [abs(Fraction(w)) for w in self.w.detach().tolist()]
+        largest = max(sizes)
+        return Certificate(
+            "every neuron is non-expansive",
+            largest <= 1,
+            True,
+            1 + sizes.index(largest),
+            f"max |w| = {float(largest):.6g}",
+            margin=1 - largest,
+        )
+
+    @torch.no_grad()
+    def clip_(self, steps: int, growth: float = 2.0) -> None:
+        """|w_i| ≤ growth^(1/steps), so that ∂h_n/∂h_{n−steps} is at most ``growth``: the paper's constraint.
+
+        In place, between steps of the optimizer; w_i keeps its sign. Raises ValueError for a growth that is not finite
+        and positive, or for a number of steps that is no integer ≥ 1.
+        """
+        _arguments.positive("growth", [growth])
+        bound = float(growth) ** (1.0 / _arguments.positive_integer("steps", steps))
+        self.w.clamp_(-bound, bound)
+
+
+class IndRNN(RecurrentNetwork):
+    """h_n = σ(V u_n + w ⊙ h_{n−1} + b).   Li, Li, Cook, Zhu & Gao 2018 (IndRNN), eq. (2)
+
+    input  u : (time, batch, input), or (time, input)      output  h of the last layer : (time, batch, hidden)
+    state  h : (layers · directions, batch, hidden), zero if not given
+
+    activation  σ, "relu" as in the paper, or "tanh"
+    bias        whether there is a b
+    generator   of the initial weights, see ``IndRNNLayer.reset_parameters``
+
+    The other arguments are those of ``RecurrentNetwork``. Neurons of a layer do not see each other: it is the layers
+    above that mix them. ∂h_{n,i}/∂h_{m,i} is w_i^{n−m} times slopes in [0, 1].
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        activation: Activation = "relu",
+        bias: bool = True,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
+    ) -> None:
+        super().__init__(input_size, hidden_size, num_layers, **manners)
+        self.layers = self.stacked(  # type: ignore[assignment]
+            lambda _, size: IndRNNLayer(size, hidden_size, activation=activation, bias=bias, device=device, dtype=dtype)
+        )
+        self.reset_parameters(generator)
+
+    def non_expansion(self) -> tuple[Certificate, ...]:
+        """``IndRNNLayer.non_expansion`` of every layer and direction, in the order of ``layers``."""
+        return tuple(layer.non_expansion() for layer in self.layers)
+
+    def clip_(self, steps: int, growth: float = 2.0) -> None:
+        """``IndRNNLayer.clip_`` of every layer and direction."""
+        for layer in self.layers:
+            layer.clip_(steps, growth)
+
+    def _options(self) -> list[str]:
+        first = self.layers[0]
+        return [f"activation={first.activation!r}", *([] if first.b is not None else ["bias=False"])]
+
+
+CELL = IndRNN
