@@ -159,7 +159,7 @@ def _growth(method: Method, constants: Constants, h: float, why: str, margin: fl
     """Not implied, with the factor 1 + hL Σ |b_i| ℓ_i, ℓ = (I − hL|A|)⁻¹ 1, by which two states at most move apart."""
     A, b = _moduli(method)
     with np.errstate(over="ignore", invalid="ignore"):
-        stages = _stage_growth(h * constants.lipschitz * A)
+        stages = stage_growth(h * constants.lipschitz * A)
         bound = None if stages is None else float((1.0 + h * constants.lipschitz * (b @ stages)) * (1 + ROUNDING))
     text, factor = why, None
     if bound is not None and math.isfinite(bound):
@@ -168,7 +168,7 @@ def _growth(method: Method, constants: Constants, h: float, why: str, margin: fl
     return Certificate("contraction", None, False, None, text, margin=margin, value=factor)
 
 
-def _stage_growth(matrix: Any) -> Any:
+def stage_growth(matrix: Any) -> Any:
     """An upper bound on ℓ = 1 + Mℓ for M ≥ 0, None where there is none: by substitution, or from above.
 
     From ℓ = 1/(1 − ‖M‖), which exceeds its own image, the iteration falls towards the solution and never below it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,10 @@ from odernn.cells._odernn_tableau import MatrixBurrageButcher, MatrixTableau
 from odernn.cells._recurrent import RecurrentLayer, StepFunction
 from odernn.cells._sequences import State
 from odernn.integrators.newton import Newton
+from odernn.tableau import ButcherTableau
+
+if TYPE_CHECKING:
+    from odernn.guarantees import Guarantees
 
 CoefficientKind: TypeAlias = Literal["scalar", "weighted", "matrix"]
 
@@ -30,7 +34,8 @@ class ODERNNLayer(RecurrentLayer):
     """y₊ = y + η Σ B_i k_i with the stages of a ``MatrixTableau``; the output is C y₊ + c, or the first block.
 
     K_i (p_i × components read), U_i (p_i × input), b_i (p_i): weights of stage i, as far as it has its own; a constant
-    K_i is a float64 buffer. ``coefficients``: A_ij and B_i, see ``_odernn_coefficients``.
+    K_i is a float64 buffer. ``coefficients``: A_ij and B_i, see ``_odernn_coefficients``. ``method``: the scalar one
+    that they were made from, if they were.
     """
 
     def __init__(
@@ -44,12 +49,13 @@ class ODERNNLayer(RecurrentLayer):
         learn_coefficients: bool,
         readout: bool,
         newton: Newton,
+        method: ButcherTableau | None = None,
         device: torch.device | str | None,
         dtype: torch.dtype | None,
     ) -> None:
         super().__init__(input_size, structure.hidden_size)
         self.state_names = structure.block_names
-        self.structure, self.newton = structure, newton
+        self.structure, self.newton, self.method = structure, newton, method
         factory: dict[str, Any] = {"device": device, "dtype": dtype}
         self.register_exact("eta", eta, functools.partial(_arguments.positive, "eta"), device=device)
         self.coefficients: Coefficients = (
@@ -155,3 +161,15 @@ class ODERNNLayer(RecurrentLayer):
     def burrage_butcher(self, G: Any = None) -> MatrixBurrageButcher:
         """The Burrage–Butcher matrix of the coefficients as they are now; see ``MatrixTableau.burrage_butcher``."""
         return self.tableau().burrage_butcher(G)
+
+    def guarantees(self) -> Guarantees:
+        """BN-stability in a weight G that is sought, solvability and invertibility, for the weights as they are now.
+
+        The theorem is about constant coefficients; see ``odernn.block_coefficients``. ``contraction.witness`` is G, and
+        the premise that fails where it is not implied is in ``contraction.because``.
+        """
+        from odernn.cells._odernn_guarantees import (
+            layer_guarantees,  # exact algebra, which a forward pass does not need
+        )
+
+        return layer_guarantees(self)

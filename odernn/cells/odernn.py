@@ -88,12 +88,14 @@ class ODERNN(RecurrentNetwork):
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
         kind = _arguments.one_of("coefficients", coefficients, ("scalar", "weighted", "matrix"))
+        method: ButcherTableau | None = None
         if isinstance(tableau, MatrixTableau):
             given = dict(zip(DEFAULTS, (blocks, coefficients, P, nonlinearity, share_stages, bias), strict=True))
             structure, kind = _checked_structure(tableau, hidden_size, given), "matrix"
         else:
+            method = _checked_method(tableau)
             structure = MatrixTableau.scalar(
-                _checked_method(tableau),
+                method,
                 hidden_size,
                 blocks=_arguments.positive_integer("blocks", blocks),
                 nonlinearity=nonlinearity,
@@ -115,6 +117,7 @@ class ODERNN(RecurrentNetwork):
                 learn_coefficients=learn_coefficients,
                 readout=readout,
                 newton=Newton() if newton is None else newton,
+                method=method,
                 device=device,
                 dtype=dtype,
             )
