@@ -1,38 +1,18 @@
 """The elementwise parts of ``dense``: one pass over (batch, hidden) a step, compiled where first used, cached on disk.
 
 Arrays are those of the whole sequence and ``n`` picks the step, so that a step is one call. Numbers come in the dtype
-of the arrays. tanh is that of ``_numba_recurrence``.
+of the arrays. tanh is that of ``_numba_tanh``.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numba
+from odernn.executions._numba_compile import CONTRACT, full_width, kernel
+from odernn.executions._numba_tanh import tanh_contracted as tanh
 
-from odernn.executions import _numba_recurrence
-from odernn.executions._numba_recurrence import full_width
-from odernn.executions._numba_recurrence import tanh_contracted as tanh
-
-TANH = "8477bca5255f4203"
-"""``tanh_now()`` of the tanh that these kernels were last compiled with."""
-
-
-def tanh_now() -> str:
-    """What tanh is now: a digest of the section of ``_numba_recurrence`` that defines it."""
-    text = Path(_numba_recurrence.__file__).read_text(encoding="utf-8")
-    section = text.partition("\n# --- tanh\n")[2].partition("\n# --- ")[0]
-    return hashlib.sha256(section.encode()).hexdigest()[:16]
-
-
-# numba renews a cache when this file changes, not when tanh does, which is compiled in. To write another TANH is to
-# change this file; until then nothing comes from the cache.
-_compiled: Callable[[Any], Any] = numba.njit(
-    nogil=True, cache=tanh_now() == TANH, fastmath={"contract", "arcp", "nsz"}, error_model="numpy"
-)
+_compiled: Callable[[Any], Any] = kernel(CONTRACT)
 
 
 @_compiled

@@ -1,0 +1,145 @@
+"""One call of the cpu execution: its columns in blocks, what they carry, its threads and its memory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from odernn.executions import _numba_lanes as lanes_of
+
+COLUMNS_A_THREAD = 1024
+"""With fewer columns a second thread costs more than it brings."""
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The columns of one call in blocks of at most ``lanes_of.WIDTH``, each within samples of one length.
+
+    places (5, blocks) as stated in ``kernels``. Row k of lanes has the columns k WIDTH .. (k+1) WIDTH − 1:
+    no more rows where there are more lengths, and so blocks.
+    """
+
+    shape: tuple[int, int]
+    columns: int
+    places: Array
+    dtype: torch.dtype
+
+    @staticmethod
+    def of(steps: int, shape: torch.Size | tuple[int, ...], dtype: torch.dtype, ends: Tensor | None) -> Job:
+        batch, hidden = shape
+        columns = batch * hidden
+        starts = np.arange(0, columns, lanes_of.WIDTH)
+        if ends is not None and columns:
+            own = ends.numpy()
+            starts = np.union1d(starts, (np.flatnonzero(np.diff(own)) + 1) * hidden)
+            last = own[starts // hidden]
+        else:
+            last = np.full(len(starts), steps)
+        stops = np.append(starts[1:], columns) if len(starts) else starts
+        places = np.stack([starts, stops, last, starts // lanes_of.WIDTH, starts % lanes_of.WIDTH])
+        return Job((batch, hidden), columns, np.ascontiguousarray(places, dtype=np.int64), dtype)
+
+    @property
+    def blocks(self) -> int:
+        return int(self.places.shape[1])
+
+    @property
+    def rows(self) -> int:
+        return -(-self.columns // lanes_of.WIDTH)
+
+    @property
+    def one(self) -> Any:
+        """1 in the dtype, as numba has to be told."""
+        return np.float32(1) if self.dtype == torch.float32 else np.float64(1)
+
+    def lanes(self, w: Tensor, h: Tensor, alpha: Tensor, y: Tensor, z: Tensor) -> Array:
+        found: Array = torch.zeros((self.rows, lanes_of.LANES * lanes_of.PITCH), dtype=self.dtype).numpy()  # aligned
+        given = ((lanes_of.W, w), (lanes_of.H, h), (lanes_of.A, alpha), (lanes_of.Y, y), (lanes_of.Z, z))
+        for lane, value in given:
+            self.pack(found, lane, value)
+        return found
+
+    def pack(self, lanes: Array, lane: int, value: Tensor) -> None:
+        flat = value.detach().expand(self.shape).contiguous().numpy().reshape(self.columns)
+        lanes_of.pack(lanes, lane, flat, self.places)
+
+    def unpacked(self, lanes: Array, lane: int, like: Tensor) -> Tensor:
+        found = torch.empty(self.shape, dtype=like.dtype)
+        lanes_of.unpack(lanes, lane, found.numpy().reshape(self.columns), self.places)
+        return found
+
+    def unpacked_sums(self, sums: Array, lane: int) -> Array:
+        found = np.empty(self.columns)
+        lanes_of.unpack(sums, lane, found, self.places)
+        return found.reshape(self.shape)
+
+    def run(self, kernel: Callable[..., None], arguments: tuple[Any, ...], tail: tuple[Any, ...] = ()) -> None:
+        """The kernel on all blocks, in as many threads as the columns warrant."""
+        threads = min(torch.get_num_threads(), self.columns // COLUMNS_A_THREAD, self.blocks)
+        if threads < 2:
+            kernel(*arguments, 0, self.blocks, *tail)
+            return
+        bounds = [self.blocks * k // threads for k in range(threads + 1)]
+        waiting = [_pool().submit(kernel, *arguments, *pair, *tail) for pair in pairwise(bounds[1:])]
+        kernel(*arguments, bounds[0], bounds[1], *tail)
+        for each in waiting:
+            each.result()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="odernn")
+
+
+if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def rows_of(rows: Tensor) -> Array:
+    """(time, batch, hidden) as (time, columns), without a copy if it is contiguous."""
+    found: Array = rows.detach().contiguous().numpy()
+    return found.reshape(found.shape[0], found.shape[1] * found.shape[2])
+
+
+# --- memory
+
+
+def fresh(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """An empty tensor; on Linux a large one asks for large pages, whose first use costs less."""
+    found = torch.empty(shape, dtype=like.dtype)
+    size = found.numel() * found.element_size()
+    if size >= _LARGE and (advise := _madvise()) is not None:
+        first = -(-found.data_ptr() // _PAGE) * _PAGE
+        advise(first, (found.data_ptr() + size - first) // _PAGE * _PAGE, _MADV_HUGEPAGE)
+    return found
+
+
+_LARGE, _PAGE, _MADV_HUGEPAGE = 1 << 23, 1 << 12, 14
+
+
+@cache
+def _madvise() -> Callable[[int, int, int], int] | None:
+    """The system's madvise(address, length, advice); advice can be ignored, and its result is."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        function = ctypes.CDLL(None).madvise
+    except (OSError, AttributeError):
+        return None
+    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    found: Callable[[int, int, int], int] = function
+    return found
