@@ -7,8 +7,10 @@ A claim file is a Python file in ``verification/claims`` (or in a folder given w
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import importlib.util
+import multiprocessing
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -150,6 +152,9 @@ class Registered:
     digest: str
 
 
+_CLAIMS = Path(__file__).parent / "claims"
+
+
 @dataclass(frozen=True)
 class RegisteredQuestion:
     """A question and where it came from; ``digest`` as of a claim."""
@@ -173,7 +178,7 @@ class Registry:
         self._questions: dict[str, RegisteredQuestion] = {}
         self._by_slug: dict[str, str] = {}
         self._systems = {UNICORNN.name: UNICORNN}
-        for folder in (Path(__file__).parent / "claims", *extra):
+        for folder in (_CLAIMS, *extra):
             if not folder.is_dir():
                 raise ClaimError(f'Claims folder "{folder}" does not exist. Give a folder of claim files to --claims.')
             files = sorted(folder.glob("*.py"))
@@ -250,6 +255,24 @@ class Registry:
         near = difflib.get_close_matches(slug(name), self._by_slug, n=1, cutoff=0.0)
         hint = f' Did you mean "{self._by_slug[near[0]]}"?' if near else ""
         raise ClaimError(f'Unknown claim "{name}".{hint} `odernn claims` lists all of them.')
+
+
+def registry_of(claims_dirs: tuple[str, ...]) -> Registry:
+    """The registry for a job. A worker process reads the claim files once, and again if one of them has changed.
+
+    That is a third of a second a job. A process that is nobody's worker reads them each time: it may have changed what
+    they import, as tests do.
+    """
+    folders = tuple(Path(folder) for folder in claims_dirs)
+    if multiprocessing.parent_process() is None:
+        return Registry(folders)
+    files = [path for folder in (_CLAIMS, *folders) for path in sorted(folder.glob("*.py"))]
+    return _kept(folders, tuple((path, (stat := path.stat()).st_mtime_ns, stat.st_size) for path in files))
+
+
+@functools.lru_cache(maxsize=1)
+def _kept(folders: tuple[Path, ...], _files: tuple[tuple[Path, int, int], ...]) -> Registry:
+    return Registry(folders)
 
 
 def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[Question, ...]]:

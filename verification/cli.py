@@ -1,7 +1,7 @@
 """The command ``odernn``: parse, call, print, exit code. Heavy modules are imported by the command that needs them.
 
-Exit codes: 0 done (a refutation is a result) · 1 a verdict differs from ``--expect`` · 2 usage · 3 a witness does not
-certify · 4 internal error · 130 interrupted · 143 terminated.
+Exit codes: 0 done (a refutation is a result) · 1 a verdict differs from ``--expect``, or a merge lacks shards ·
+2 usage · 3 a witness does not certify · 4 internal error · 130 interrupted · 143 terminated.
 """
 
 from __future__ import annotations
@@ -126,7 +126,21 @@ def verify(
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Where states are searched and measured: cpu, cuda or cuda:N.")
     ] = "cpu",
-    store: StoreOption = STORE,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help='Where jobs run: local, or dask://HOST:PORT (needs "odernn[cluster]").')
+    ] = "local",
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Only the I-th of N parts, into a store for `odernn merge`."),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="The file with all results.  [default: odernn.sqlite, or odernn-I-of-N.sqlite]",
+        ),
+    ] = None,
     claims_dirs: ClaimsOption = None,
     task: Annotated[str, typer.Option(metavar="NAME", help="Real input: digits or mnist.")] = "digits",
     data: DataOption = None,
@@ -150,13 +164,28 @@ def verify(
         from verification.commands import verify as command
 
         options = command.Options(
-            claims=tuple(claims or ()), budget=budget, seed=seed, jobs=terminal.cores() if jobs is None else jobs,
-            store=store, claims_dirs=tuple(claims_dirs or ()), task=task, data=data, download=download,
+            claims=tuple(claims or ()), budget=budget, seed=seed, jobs=jobs, engine=engine, shard=shard, store=store,
+            claims_dirs=tuple(claims_dirs or ()), task=task, data=data, download=download,
             format=format, full=full, json=json, expect=expect, witnesses=witnesses, device=device,
         )  # fmt: skip
         return command.run(options)
 
     return Action(run, resumes=True)
+
+
+@app.command("merge")
+def merge_stores(
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="The stores of the shards.")],
+    into: Annotated[Path, typer.Option("--into", metavar="FILE", help="The store that gets all their results.")],
+) -> Action:
+    """Put the stores of `odernn verify --shard` together, and say what is missing."""
+
+    def run() -> int:
+        from verification.commands import merge as command
+
+        return command.run(sources=tuple(stores), into=into)
+
+    return Action(run)
 
 
 @app.command()
@@ -232,6 +261,17 @@ def tableau(
     decimals: Annotated[
         int | None, typer.Option(metavar="D", help="Coefficients as decimals, correctly rounded to D places.")
     ] = None,
+    rounded: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="With NAME or --all: what holds exactly for the coefficients in float64, float32, bfloat16 or "
+            "float16; given: for the numbers as written.",
+        ),
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With NAME: draw its stability region and order star.")
+    ] = None,
     format: FormatOption = "text",
 ) -> Action:
     """Print a Runge–Kutta or symplectic method and everything that can be decided about it."""
@@ -245,11 +285,19 @@ def tableau(
             )
         from verification.commands import tableau as command
 
+        if svg is not None and (not name or rounded is not None):
+            raise terminal.UsageError("--svg goes with NAME or FILE, and without --rounded.")
+        if rounded is not None:
+            if list_ or compare is not None or decimals is not None:
+                raise terminal.UsageError("--rounded goes with NAME, FILE or --all, and without --decimals.")
+            if all:
+                return command.table_of_rounded(rounded=rounded, format=format)
+            return command.show_rounded(" ".join(name or ()), rounded=rounded, format=format)
         if compare is not None:
             return command.compare(*compare, format=format, places=decimals)
         if all or list_:
             return (command.table_of_all if all else command.names)(format=format)
-        return command.show(" ".join(name or ()), format=format, places=decimals)
+        return command.show(" ".join(name or ()), format=format, places=decimals, svg=svg)
 
     return Action(run)
 
@@ -362,7 +410,9 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "odernn") -> 
 def _explained(error: Exception, program: str) -> tuple[int, str]:
     """The exit code of an error, and its line."""
     from verification.claim import ClaimError
+    from verification.cluster import ClusterError
     from verification.report import FormatError
+    from verification.shards import ShardError
     from verification.store import StoreError
     from verification.tasks.images import DataError
 
@@ -370,7 +420,9 @@ def _explained(error: Exception, program: str) -> tuple[int, str]:
         message = error.format_message().rstrip(".")
         stop = "" if message.endswith("?") else "."
         return terminal.USAGE, f"{message}{stop} `{program} --help` shows what there is."
-    if isinstance(error, (terminal.UsageError, ClaimError, FormatError, StoreError, DataError)):
+    if isinstance(
+        error, (terminal.UsageError, ClaimError, ClusterError, FormatError, ShardError, StoreError, DataError)
+    ):
         return terminal.USAGE, str(error)
     if isinstance(error, terminal.NotCertifiedError):
         return terminal.NOT_CERTIFIED, str(error)

@@ -14,11 +14,11 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, TypeAlias
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 PATIENCE_S = 1.0
@@ -34,9 +34,14 @@ class Finished:
     wall_s: float
 
 
+Jobs: TypeAlias = Iterable[tuple[str, tuple[Any, ...]]]
+Engine: TypeAlias = Callable[[Callable[..., Any], Jobs], Iterator[Finished]]
+"""Yields the outcome of every job, (key, arguments) for an importable function, as it ends."""
+
+
 def run(
     function: Callable[..., Any],
-    jobs: list[tuple[str, tuple[Any, ...]]],
+    jobs: Jobs,
     *,
     workers: int,
     timeout_s: float | None = None,
@@ -83,7 +88,7 @@ def _hand_out(
         try:
             message = pickle.dumps((function, arguments))
         except Exception as error:
-            failed.append(Finished(key, None, f"the job cannot be sent: {_sentence(error)}", 0.0))
+            failed.append(Finished(key, None, f"the job cannot be sent: {sentence(error)}", 0.0))
             continue
         worker = _next_worker(idle)
         busy.append(worker)
@@ -127,7 +132,7 @@ class _Worker:
             code = self.kill()
             return Finished(self.key, None, f"the worker process died (exit code {code})", 0.0), False
         except Exception as problem:
-            return Finished(self.key, None, f"the result cannot be read: {_sentence(problem)}", 0.0), True
+            return Finished(self.key, None, f"the result cannot be read: {sentence(problem)}", 0.0), True
         return Finished(self.key, value, error, wall_s), True
 
     def kill(self) -> int | None:
@@ -187,12 +192,7 @@ def _serve(pipe: Connection) -> None:
             message = pipe.recv_bytes()
         except (EOFError, OSError):
             return
-        value, error, wall_s = _attempt(message)
-        try:
-            answer = pickle.dumps((value, error, wall_s))
-        except Exception as problem:
-            answer = pickle.dumps((None, f"the result cannot be sent: {_sentence(problem)}", wall_s))
-        pipe.send_bytes(answer)
+        pipe.send_bytes(answer(message))
 
 
 def _follow_parent() -> None:
@@ -207,6 +207,15 @@ def _follow_parent() -> None:
         threading.Thread(target=follow, daemon=True, name="follow-parent").start()
 
 
+def answer(message: bytes) -> bytes:
+    """In a worker: do the pickled (function, arguments); returns the pickled (value, error, wall_s)."""
+    value, error, wall_s = _attempt(message)
+    try:
+        return pickle.dumps((value, error, wall_s))
+    except Exception as problem:
+        return pickle.dumps((None, f"the result cannot be sent: {sentence(problem)}", wall_s))
+
+
 def _attempt(message: bytes) -> tuple[Any, str, float]:
     started = time.perf_counter()
     try:
@@ -214,7 +223,7 @@ def _attempt(message: bytes) -> tuple[Any, str, float]:
         started = time.perf_counter()  # the first job's imports are not its own time
         return function(*arguments), "", time.perf_counter() - started
     except BaseException as error:  # SystemExit from a job is the job's failure, not the worker's end
-        return None, _sentence(error), time.perf_counter() - started
+        return None, sentence(error), time.perf_counter() - started
 
 
 def _run_here(function: Callable[..., Any], key: str, arguments: tuple[Any, ...]) -> Finished:
@@ -222,9 +231,9 @@ def _run_here(function: Callable[..., Any], key: str, arguments: tuple[Any, ...]
     try:
         return Finished(key, function(*arguments), "", time.perf_counter() - started)
     except (Exception, SystemExit) as error:
-        return Finished(key, None, _sentence(error), time.perf_counter() - started)
+        return Finished(key, None, sentence(error), time.perf_counter() - started)
 
 
-def _sentence(error: BaseException) -> str:
+def sentence(error: BaseException) -> str:
     """The error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +17,7 @@ from odernn.published import row as published_row
 from verification import controls
 from verification.adversary import CPU, Found, beam, effective_steps, pontryagin, structured
 from verification.certify import second
-from verification.claim import QUANTITIES, Claim, Registry
+from verification.claim import QUANTITIES, Claim, registry_of
 from verification.domains import BUDGETS, Budget, SearchPoint, point_from_plain
 from verification.instance import Instance, to_plain
 from verification.measure import network
@@ -51,7 +50,7 @@ def perform(spec: dict[str, Any], seed: int, claims_dirs: tuple[str, ...], data_
     torch.set_num_threads(1)
     if spec["kind"] == "measure":
         return measure(spec, seed, data_folder)
-    registry = Registry(tuple(Path(folder) for folder in claims_dirs))
+    registry = registry_of(claims_dirs)
     system = registry.system(spec["system"])
     if spec["kind"] == "search":
         return search(spec, system)

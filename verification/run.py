@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 import odernn
 from verification import engine
-from verification.claim import Registered, RegisteredQuestion, Registry
+from verification.claim import Registered, RegisteredQuestion, Registry, registry_of
 from verification.controls import CONTROL_POINTS, deep_control_point
 from verification.domains import (
     BUDGETS,
@@ -32,8 +33,10 @@ from verification.domains import (
     printed_point,
     printed_rows,
 )
+from verification.engine import Engine
 from verification.question import Case
-from verification.store import Store
+from verification.shards import Share
+from verification.store import Extract, Results, Store, failed
 from verification.system import UNICORNN
 from verification.verdict import ERROR, Judgement
 
@@ -139,6 +142,16 @@ class Plan:
     measuring: tuple[Job, ...]
     judging: tuple[Job, ...]
 
+    @property
+    def name(self) -> str:
+        """The same for the same jobs: their keys are in it, those of measuring jobs by way of the judging jobs."""
+        return hashlib.sha256(json.dumps([job.key for job in self.judging]).encode()).hexdigest()
+
+    @property
+    def independent(self) -> tuple[Job, ...]:
+        """The jobs that need no other: measuring, and questions."""
+        return (*self.measuring, *(job for job in self.judging if job.kind == "question"))
+
 
 @cache
 def _source_digest(parts: tuple[str, ...], called: tuple[str, ...] = _CALLED) -> str:
@@ -157,17 +170,22 @@ def _files(path: Path) -> list[Path]:
 
 
 @cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """The packages whose arithmetic a result rests on."""
     return {
         name: importlib.metadata.version(name) for name in ("numpy", "torch", "python-flint", "mpmath", "scikit-learn")
     }
 
 
+def source_text() -> str:
+    """SHA-256 over the source text of all of odernn."""
+    return _source_digest((".",), (".",))
+
+
 def _key(spec: dict[str, Any], source: str) -> str:
     if "device" in spec:
         spec = spec | {"device": spec["device"].partition(":")[0]}
-    facts = {"spec": spec, "version": odernn.__version__, "source": source, "dtype": "float64", "with": _versions()}
+    facts = {"spec": spec, "version": odernn.__version__, "source": source, "dtype": "float64", "with": versions()}
     text = json.dumps(facts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -273,18 +291,18 @@ def work_on(job: Job, settings: Settings) -> Any:
     return jobs.perform(job.spec, job.seed, settings.claims_dirs, settings.data)
 
 
-def judge_one(job: Job, store_path: str, claims_dirs: tuple[str, ...]) -> list[dict[str, Any]]:
-    """In a worker: read what a judge job needs from the store, and judge."""
+def judge_one(job: Job, results: str | Extract, claims_dirs: tuple[str, ...]) -> list[dict[str, Any]]:
+    """In a worker: judge by what the job needs, from the store of that path or sent along."""
     from verification.judge import judge
     from verification.ratios import Evidence, trial_from_plain
 
     if job.kind == "question":
         return _answer_one(job, claims_dirs)
-    registry = Registry(tuple(Path(folder) for folder in claims_dirs))
+    registry = registry_of(claims_dirs)
     claim = registry.get(job.spec["claim"]).claim
     points = tuple(point_from_plain(plain) for plain in job.spec["points"])
     needs, layer = job.spec["needs"], job.spec["layer"]
-    with Store(Path(store_path), writable=False) as store:
+    with nullcontext(results) if isinstance(results, Extract) else Store(Path(results), writable=False) as store:
         failures = [data["error"] for key in job.needs if "error" in (data := store.data(key))]
         if failures:
             return _error_cells(job, failures[0], claims_dirs)
@@ -313,12 +331,12 @@ def _answer_one(job: Job, claims_dirs: tuple[str, ...]) -> list[dict[str, Any]]:
     from verification.answer import answer
 
     torch.set_num_threads(1)
-    question = Registry(tuple(Path(folder) for folder in claims_dirs)).get_question(job.spec["claim"]).question
+    question = registry_of(claims_dirs).get_question(job.spec["claim"]).question
     case = question.case(job.spec["domain"], job.spec["quantity"])
     return [answer(question, case, BUDGETS[job.spec["budget"]], job.seed).to_plain()]
 
 
-def _of_layer(store: Store, keys: list[str] | None, layer: int) -> dict[str, Any]:
+def _of_layer(store: Results, keys: list[str] | None, layer: int) -> dict[str, Any]:
     """{"<quantity>/<norm>": envelope} of one layer from a measure job."""
     if not keys:
         return {}
@@ -332,10 +350,10 @@ def _error_cells(job: Job, because: str, claims_dirs: tuple[str, ...]) -> list[d
     from verification.ratios import reading_of
 
     if job.kind == "question":
-        question = Registry(tuple(Path(folder) for folder in claims_dirs)).get_question(job.spec["claim"]).question
+        question = registry_of(claims_dirs).get_question(job.spec["claim"]).question
         blank = blank_of(question, question.case(job.spec["domain"], job.spec["quantity"]))
         return [replace(blank, because=because).to_plain()]
-    claim = Registry(tuple(Path(folder) for folder in claims_dirs)).get(job.spec["claim"]).claim
+    claim = registry_of(claims_dirs).get(job.spec["claim"]).claim
     domain = job.spec["domain"]
     cells = [
         Judgement(
@@ -349,39 +367,75 @@ def _error_cells(job: Job, because: str, claims_dirs: tuple[str, ...]) -> list[d
 
 
 def execute(
-    the_plan: Plan, store: Store, *, workers: int, progress: Callable[[str, int, int], None] = lambda *_: None
+    the_plan: Plan,
+    store: Store,
+    *,
+    workers: int = 0,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+    remote: Engine | None = None,
+    share: Share | None = None,
 ) -> list[Judgement]:
     """Do what the store lacks, then return the table's judgements. ``progress(kind, done, total)`` is called after
     every job.
 
-    The cells of a job that fails get the verdict ``error``, and a later run tries it again.
+    The cells of a job that fails get the verdict ``error``, and a later run tries it again. ``remote`` does the jobs
+    where the store's file is not; otherwise ``workers`` processes here do. Of a ``share`` only its own judgements
+    come back.
     """
     settings = the_plan.settings
-    name = hashlib.sha256(json.dumps([job.key for job in the_plan.judging]).encode()).hexdigest()
-    store.begin_run(name, settings.to_plain() | {"version": odernn.__version__}, [job.key for job in the_plan.judging])
-    measuring = [(job, (job, settings)) for job in the_plan.measuring]
-    _do(store, measuring, work_on, workers, progress, "searching", settings.claims_dirs)
-    judging = [(job, (job, str(store.path), settings.claims_dirs)) for job in the_plan.judging]
-    _do(store, judging, judge_one, workers, progress, "judging", settings.claims_dirs)
-    store.complete_run(name)
-    return judgements_of(store, [job.key for job in the_plan.judging])
+    perform = remote or partial(_here, workers)
+    keys = [job.key for job in the_plan.judging]
+    store.begin_run(the_plan.name, _record(the_plan, share), keys)
+    here = None if share is None else {job.key for job in share.of(the_plan.independent)}
+    measuring = [job for job in the_plan.measuring if here is None or job.key in here]
+    _do(store, measuring, work_on, lambda job: (job, settings), perform, progress, "searching", settings.claims_dirs)
+
+    def arguments(job: Job) -> tuple[Any, ...]:
+        return job, store.extract(job.needs) if remote else str(store.path), settings.claims_dirs
+
+    judging = the_plan.judging if share is None or here is None else _judged_by(share, here, the_plan, store)
+    _do(store, judging, judge_one, arguments, perform, progress, "judging", settings.claims_dirs)
+    if share is not None:
+        return judgements_of(store, [job.key for job in judging])
+    store.complete_run(the_plan.name)
+    return judgements_of(store, keys)
+
+
+def _here(workers: int, function: Callable[..., Any], jobs: engine.Jobs) -> Iterator[engine.Finished]:
+    return engine.run(function, list(jobs), workers=workers)
+
+
+def _record(the_plan: Plan, share: Share | None) -> dict[str, Any]:
+    """What the store keeps of a plan: enough to tell whether two stores belong together, and what they lack."""
+    return the_plan.settings.to_plain() | {
+        "version": odernn.__version__, "source": source_text(), "with": versions(),
+        "independent": [job.key for job in the_plan.independent],
+    } | ({} if share is None else {"shard": str(share)})  # fmt: skip
+
+
+def _judged_by(share: Share, here: set[str], the_plan: Plan, store: Store) -> list[Job]:
+    """The questions of a share, and its judgements that need nothing which the store lacks."""
+    judges = share.of([job for job in the_plan.judging if job.kind == "judge"])
+    ready = {job.key for job in judges if store.has(job.needs) == set(job.needs)}
+    return [job for job in the_plan.judging if job.key in here or job.key in ready]
 
 
 def _do(
     store: Store,
-    jobs: list[tuple[Job, tuple[Any, ...]]],
+    jobs: Sequence[Job],
     function: Callable[..., Any],
-    workers: int,
+    arguments: Callable[[Job], tuple[Any, ...]],
+    perform: Engine,
     progress: Callable[[str, int, int], None],
     label: str,
     claims_dirs: tuple[str, ...],
 ) -> None:
-    by_key = {job.key: (job, arguments) for job, arguments in jobs}
-    finished = {key for key in store.has(by_key) if not _failed(store.data(key))}
-    todo = [(key, arguments) for key, (_, arguments) in by_key.items() if key not in finished]
+    by_key = {job.key: job for job in jobs}
+    finished = {key for key in store.has(by_key) if not failed(store.data(key))}
+    todo = ((key, arguments(job)) for key, job in by_key.items() if key not in finished)
     progress(label, len(finished), len(by_key))
-    for number, outcome in enumerate(engine.run(function, todo, workers=workers), len(finished) + 1):
-        job = by_key[outcome.key][0]
+    for number, outcome in enumerate(perform(function, todo), len(finished) + 1):
+        job = by_key[outcome.key]
         data: Any = {"error": outcome.error}
         arrays: dict[str, np.ndarray] = {}
         if job.kind in ("judge", "question"):
@@ -390,13 +444,6 @@ def _do(
             data, arrays = outcome.value.data, outcome.value.arrays
         store.put(outcome.key, kind=job.kind, spec=job.spec, data=data, arrays=arrays, wall_s=outcome.wall_s)
         progress(label, number, len(by_key))
-
-
-def _failed(data: Any) -> bool:
-    """Whether a stored result is to be tried again: a failed measurement, or cells with the verdict ``error``."""
-    if isinstance(data, list):
-        return any(plain["verdict"] == ERROR for plain in data)
-    return "error" in data
 
 
 def judgements_of(store: Store, keys: list[str]) -> list[Judgement]:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from filelock import FileLock, Timeout
 from safetensors.numpy import load, save
+
+from verification.verdict import ERROR
 
 SCHEMA_VERSION = 1
 
@@ -36,6 +39,65 @@ _OWN_TABLES = {"jobs", "runs"}
 
 class StoreError(Exception):
     """The store cannot be used: one line that says which file, why, and what to do."""
+
+
+class Results(Protocol):
+    """What finished jobs left, by their keys."""
+
+    def data(self, key: str) -> Any: ...
+
+    def arrays(self, key: str) -> dict[str, np.ndarray]: ...
+
+
+@dataclass(frozen=True)
+class Extract:
+    """Some finished jobs, taken out of a store for a worker that cannot read the file."""
+
+    jobs: dict[str, tuple[Any, dict[str, np.ndarray]]]
+
+    def data(self, key: str) -> Any:
+        return self.jobs[key][0]
+
+    def arrays(self, key: str) -> dict[str, np.ndarray]:
+        return self.jobs[key][1]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A finished job as it lies in the file."""
+
+    key: str
+    kind: str
+    spec: str
+    data: str
+    arrays: bytes
+    wall_s: float
+    finished: str
+
+    @property
+    def failed(self) -> bool:
+        return failed(json.loads(self.data))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A plan: its settings and the keys of the judge jobs that make up its table, in order."""
+
+    name: str
+    settings: dict[str, Any]
+    keys: tuple[str, ...]
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        """The keys of the jobs that need no other, in the plan's order; empty in a store of before shards."""
+        return tuple(self.settings.get("independent", ()))
+
+
+def failed(data: Any) -> bool:
+    """Whether a stored result is to be tried again: a failed measurement, or cells with the verdict ``error``."""
+    if isinstance(data, list):
+        return any(plain["verdict"] == ERROR for plain in data)
+    return "error" in data
 
 
 class Store:
@@ -178,6 +240,38 @@ class Store:
             raise KeyError(key)
         return load(row[0])
 
+    def extract(self, keys: Iterable[str]) -> Extract:
+        """The finished jobs with these keys. KeyError if one is not there."""
+        return Extract({key: (self.data(key), self.arrays(key)) for key in keys})
+
+    def row(self, key: str) -> Row | None:
+        """A finished job as it lies in the file, None if there is none."""
+        found = self._first("SELECT key, kind, spec, data, arrays, wall_s, finished FROM jobs WHERE key = ?", key)
+        return None if found is None else Row(*found)
+
+    def freeze(self) -> None:
+        """From here on read the file as it is now, whatever its writer adds."""
+        self._first("BEGIN")
+        self._first("SELECT 1 FROM runs")
+
+    def absorb(self, rows: Iterable[Row], run: Run, *, complete: bool) -> None:
+        """Take over jobs as they lie in other files, and the run that they are of: all of it, or nothing."""
+        self._write("BEGIN IMMEDIATE", ())
+        try:
+            for row in rows:
+                self._write(
+                    "INSERT OR REPLACE INTO jobs (key, kind, spec, data, arrays, wall_s, finished) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (row.key, row.kind, row.spec, row.data, row.arrays, row.wall_s, row.finished),
+                )
+            self.begin_run(run.name, run.settings, list(run.keys))
+            if complete:
+                self.complete_run(run.name)
+            self._write("COMMIT", ())
+        except BaseException:
+            self._database.rollback()
+            raise
+
     def begin_run(self, name: str, settings: dict[str, Any], keys: list[str]) -> None:
         """Record a plan: the judge jobs that make up its table, in order. The same plan again is the same run."""
         self._write(
@@ -195,6 +289,16 @@ class Store:
         if row is None:
             raise StoreError(f'Store "{self.path}" holds no run yet. Run `odernn verify --store {self.path}`.')
         return json.loads(row[0]), json.loads(row[1]), row[2] is not None
+
+    def has_run(self) -> bool:
+        return self._first("SELECT 1 FROM runs") is not None
+
+    def run(self) -> Run:
+        """The run begun last. StoreError if there is none."""
+        settings, keys, _ = self.latest_run()
+        name = self._first("SELECT name FROM runs ORDER BY id DESC LIMIT 1")
+        assert name is not None  # latest_run found it
+        return Run(str(name[0]), settings, tuple(keys))
 
     def _first(self, query: str, *values: str) -> tuple[Any, ...] | None:
         try:

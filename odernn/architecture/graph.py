@@ -334,6 +334,9 @@ class RNNGraph:
         for node in self.outputs:
             if reached[self.index[node]]:
                 continue
+            if not self.inputs:
+                walk = Walk.along((), start=node)
+                return _failed("R", walk, f"condition (R) fails: there is no input that reaches the output {node}.")
             choice = towards(self.arcs, [self.index[node]])
             walks = [followed(self.arcs, choice, int(u)) for u in np.flatnonzero(choice >= STOP)[: 10 * _SHOWN]]
             walk = Walk.along((self.edges[e] for e in max(walks, key=len)), start=node)

@@ -25,6 +25,8 @@ Points = NDArray[np.float64]
 RADIUS: Final = 0.23
 """Of a node; neighbours in the picture are at least 1 apart."""
 
+_WIDEST: Final = 60
+"""The longest period whose times have a column each."""
 _BENDS: Final = tuple(sign * bend for bend in (0.0, 0.18, 0.32, 0.5, 0.75, 1.1) for sign in (1, -1))
 _LOOP_ANGLES: Final = (0, 180, 45, 135, -45, -135, 90, -90)
 _LOOP_REACH: Final = 0.95
@@ -65,13 +67,16 @@ def layers(graph: RNNGraph) -> dict[str, int]:
 def positions(graph: RNNGraph) -> dict[str, Point]:
     """Of the cyclic graph: y is the layer; x the time label, and beside each other what would share a place.
 
-    Within a layer the nodes of one time are in the order of the mean x of what they read.
+    Where the period is too long for that, x is the place of the label among those that occur. Within a layer the nodes
+    of one time are in the order of the mean x of what they read.
     """
     layer = layers(graph)
     level = {value: place for place, value in enumerate(sorted(set(layer.values())))}
     groups: dict[tuple[int, int], list[str]] = defaultdict(list)
+    labels = sorted(set(graph.nodes.values()))
+    column = {time: time if graph.period <= _WIDEST else place for place, time in enumerate(labels)}
     for node, time in graph.nodes.items():
-        groups[level[layer[node]], time].append(node)
+        groups[level[layer[node]], column[time]].append(node)
     width = max(len(group) for group in groups.values())
     spread = 1.0 if graph.period == 1 else 0.75
     step = max(1.3, 0.5 + width * spread)
@@ -79,8 +84,8 @@ def positions(graph: RNNGraph) -> dict[str, Point]:
     for edge in graph.edges:
         before[edge.head].append(edge.tail)
     found: dict[str, Point] = {}
-    for (y, time), group in sorted(groups.items()):
-        centre = time * step
+    for (y, x), group in sorted(groups.items()):
+        centre = x * step
 
         def wish(node: str, centre: float = centre) -> float:
             placed = [found[other][0] for other in before[node] if other in found]
@@ -220,9 +225,11 @@ def unfolded_curves(graph: RNNGraph, at: Grid, columns: int) -> Mapping[Edge, Cu
     """One curve from time(tail) on for each edge that fits into so many times; its other lifts are that one, moved."""
     edges = [edge for edge in graph.edges if abs(edge.sigma) < columns]
     near = min(max((abs(edge.sigma) for edge in edges), default=0) + graph.period, 24)
+    first, last = -near, near + graph.period
     nodes = [
-        at(t, node) for t in range(-near, near + graph.period + 1) for node, time in graph.nodes.items()
-        if (t - time) % graph.period == 0
-    ]  # fmt: skip
+        at(t, node)
+        for node, time in graph.nodes.items()
+        for t in range(first + (time - first) % graph.period, last + 1, graph.period)
+    ]
     ends = [(at(graph.nodes[e.tail], e.tail), at(graph.nodes[e.tail] + e.sigma, e.head)) for e in edges]
     return dict(zip(edges, curves(ends, nodes), strict=True))

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,9 @@ __all__ = ["GraphRNN", "GraphState"]
 
 GraphState: TypeAlias = dict[str, Tensor] | tuple[dict[str, Tensor], dict[str, Tensor]]
 """Past values by node, (window, batch, size), oldest first; a pair (h, c) for units with cells."""
+
+_LONGEST_PERIOD: Final = 10**6
+"""The layout of the output has an entry for each time of a period."""
 
 
 class GraphRNN(nn.Module):
@@ -161,6 +164,11 @@ class GraphRNN(nn.Module):
 
     def _output_layout(self) -> tuple[dict[str, slice], ...]:
         """For each residue of time modulo the period, the columns of the output that each output node has then."""
+        if self.graph.period > _LONGEST_PERIOD:
+            raise ValueError(
+                f"{self.graph} has the period {self.graph.period}; a network has at most {_LONGEST_PERIOD}. Take a "
+                "graph of a smaller period."
+            )
         found: list[dict[str, slice]] = [{} for _ in range(self.graph.period)]
         ends = [0] * self.graph.period
         for node in self.graph.outputs:

@@ -190,6 +190,12 @@ def test_outputs_of_different_times_share_columns_and_silent_rows_are_zero() -> 
     assert is_used.tolist() == [[k < count for k in range(3)] for count in columns]
 
 
+def test_a_period_that_fills_the_memory_is_refused() -> None:
+    graph = RNNGraph("slow", 10**12, {"in": 0, "h": 0}, (Edge("in", "h", 0), Edge("h", "h", 10**12)), ("in",), ("h",))
+    with pytest.raises(ValueError, match="has the period 1000000000000; a network has at most 1000000"):
+        GraphRNN(graph, 2)
+
+
 # A torch module.
 
 

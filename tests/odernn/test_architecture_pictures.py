@@ -260,6 +260,12 @@ def test_delays_beyond_every_window_take_no_time() -> None:
         assert all(abs(e.sigma) < columns(text) for e in drawn_steps(text))
 
 
+def test_a_long_period_takes_no_time() -> None:
+    far = 10**12
+    text = pictures.svg(RNNGraph("slow", far, {"u": 0, "v": far - 1}, (("u", "v", -1), ("v", "u", far + 1))))  # type: ignore[arg-type]
+    assert f"the cyclic graph, period {far}" in text and "would need more" in text
+
+
 def drawn_steps(text: str) -> list[Edge]:
     return [Edge(u, v, s - t) for (t, u), (s, v) in (unfolded(each.title) for each in edges_of(text, 2))]
 

@@ -113,6 +113,27 @@ def test_connections_that_depend_on_the_time_need_a_period() -> None:
     }  # fmt: skip
 
 
+class Silenced(nn.Module):
+    """A cell that the output does not read at one time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.RNNCell(2, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = x.new_zeros(x.shape[1], 2)
+        rows = []
+        for time, row in enumerate(x):
+            h = self.cell(row, h)
+            rows.append(torch.zeros_like(h) if time == 3 else h)
+        return torch.stack(rows)
+
+
+def test_a_reading_that_is_there_at_all_times_but_one_is_refused() -> None:
+    with pytest.raises(ProbeError, match=r"out reads cell of σ = 0 steps before at the times \[0, 1, 2, 4, 5\] only"):
+        graph_of(Silenced(), example=torch.zeros(6, 1, 2))
+
+
 class Deep(nn.Module):
     """One cell, called twice a step: recurrent depth 2."""
 
@@ -424,6 +445,9 @@ def test_a_network_without_a_cycle_is_no_recurrent_network() -> None:
         ({"nodes": "layer"}, "nodes is 'layer'. Did you mean 'layers'"),
         ({"at": "now"}, "at is 'now'"),
         ({"points": 1}, "points is 1"),
+        ({"points": 2.5}, "points is 2.5. It must be an integer of at least 2"),
+        ({"seed": "a"}, "seed is 'a'"),
+        ({"period": 0, "example": torch.zeros(4, 1, 2)}, "period is 0"),
         ({"period": 2}, r"period is 2.*Pass example="),
         ({"cells": ["h"]}, r"cells is \['h'\]"),
     ],
@@ -441,5 +465,9 @@ def test_a_step_is_checked() -> None:
         graph_of_step(step, {"h": 2}, input_size=2)
     with pytest.raises(ValueError, match='called "in"'):
         StepForm(step, 2, {"in": 2})
+    with pytest.raises(ValueError, match='the size of "h" is 0'):
+        StepForm(step, 2, {"h": 0})
+    with pytest.raises(ProbeError, match=r"the shape \(0, 1, 2\), with nothing in it"):
+        graph_of(Loop((1,)), example=torch.zeros(0, 1, 2))
     with pytest.raises(ValueError, match="delay is 0"):
         StepForm(step, 2, {"h": 2}, delay=0)

@@ -65,13 +65,21 @@ def test_every_condition_has_an_example_that_breaks_it() -> None:
         assert f"condition ({condition}) fails: " in text()
 
 
-def test_the_python_of_the_page_prints_what_stands_beside_it(tmp_path: Path) -> None:
-    block = re.findall(r"```python\n(from odernn\.architecture import RNNGraph.*?)```", text(), re.DOTALL)[0]
-    code = f"import sys\nsys.path.insert(0, {str(CHECKOUT)!r})\n{block}\nassert RNNGraph.read('mine.json') == graph\n"
+@pytest.mark.parametrize(
+    ("place", "prints", "more"),
+    [(0, 3, "assert RNNGraph.read('mine.json') == graph"), (1, 3, ""), (2, 2, "")],
+    ids=["graphs", "probe", "networks"],
+)
+def test_the_python_of_the_page_prints_what_stands_beside_it(
+    tmp_path: Path, place: int, prints: int, more: str
+) -> None:
+    """Beside it or, as a comment, on the next line."""
+    block = re.findall(r"```python\n(.*?)```", text(), re.DOTALL)[place]
+    code = f"import sys\nsys.path.insert(0, {str(CHECKOUT)!r})\n{block}\n{more}\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    said = [line.split("  # ", 1)[1] for line in block.splitlines() if line.startswith("print(")]
+    said = re.findall(r"^print\([^\n]*?\)(?: +|\n)# ([^\n]*)$", block, re.MULTILINE)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == said and len(said) == 3
+    assert done.stdout.splitlines() == said and len(said) == prints
 
 
 def test_what_the_page_says_differs_from_the_source_does() -> None:

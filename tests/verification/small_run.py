@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,9 @@ from pathlib import Path
 from odernn.published import row
 from verification import jobs, run
 from verification.claim import Registry
+from verification.cluster import Address, connected
 from verification.domains import BUDGETS, Budget, SearchPoint
+from verification.shards import Share, merge
 from verification.store import Store
 
 ROW = replace(row("psMNIST-128"), steps=40, hidden_size=8)
@@ -50,11 +53,15 @@ def kill_at(moment: float) -> None:
     Store.put = deadly_put
 
 
-def execute(plan: run.Plan, path: Path, workers: int) -> dict:
+def execute(plan: run.Plan, path: Path, options: argparse.Namespace) -> dict:
     done = []
-    with Store(path, writable=True) as store:
+    share = Share.parse(options.shard) if options.shard else None
+    cluster = connected(Address.parse(options.engine), plan.settings.claims_dirs) if options.engine else nullcontext()
+    with Store(path, writable=True) as store, cluster as remote:
         finished = len(store.has(job.key for job in (*plan.measuring, *plan.judging)))
-        judgements = run.execute(plan, store, workers=workers, progress=lambda *event: done.append(event))
+        judgements = run.execute(
+            plan, store, workers=options.workers, progress=lambda *event: done.append(event), remote=remote, share=share
+        )
     return {"judgements": [each.to_plain() for each in judgements], "finished": finished, "progress": done}
 
 
@@ -65,20 +72,34 @@ def main() -> None:
     parser.add_argument("--claims", default="icml-C.1,sam-D.1-b,thm-S-Q")
     parser.add_argument("--claims-dir", action="append", default=[])
     parser.add_argument("--kill-at", default="")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--shard", default="")
+    parser.add_argument("--shards", type=int, default=0, help="that many first, into STORE.1 …, merged into STORE")
+    parser.add_argument("--engine", default="")
     options = parser.parse_args()
     settings = run.Settings(
-        budget="tiny", claims=tuple(filter(None, options.claims.split(","))), claims_dirs=tuple(options.claims_dir)
+        budget="tiny",
+        seed=options.seed,
+        claims=tuple(filter(None, options.claims.split(","))),
+        claims_dirs=tuple(options.claims_dir),
     )
     plan = run.plan(settings, Registry(tuple(map(Path, options.claims_dir))))
+    parts = [options.store.with_name(f"{options.store.name}.{k}") for k in range(1, options.shards + 1)]
+    for number, part in enumerate(parts, 1):
+        options.shard = f"{number}/{options.shards}"
+        execute(plan, part, options)
+    if parts:
+        options.shard = ""
+        merge(parts, options.store)
     deaths = []
     for moment in map(float, filter(None, options.kill_at.split(","))):
         child = os.fork()
         if child == 0:
             kill_at(moment)
-            execute(plan, options.store, options.workers)
+            execute(plan, options.store, options)
             os._exit(0)
         deaths.append(-os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    json.dump(execute(plan, options.store, options.workers) | {"deaths": deaths}, sys.stdout)
+    json.dump(execute(plan, options.store, options) | {"deaths": deaths}, sys.stdout)
 
 
 if __name__ == "__main__":

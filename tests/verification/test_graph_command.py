@@ -281,6 +281,18 @@ def test_a_bad_file_is_one_line_with_file_condition_and_walk(
     assert line.startswith(f"odernn: {name}: ") and cause in line and "\x1b" not in line
 
 
+@pytest.mark.parametrize("options", [(), ("--steps", "1"), ("--format", "github"), ("--format", "latex")])
+def test_names_in_a_file_do_not_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    edges = '[["\\u001b[2J", "h\\u202e", 0], ["h\\u202e", "h\\u202e", 1]]'
+    nodes = '"nodes": {"\\u001b[2J": 0, "h\\u202e": 0}, "inputs": ["\\u001b[2J"], "outputs": ["h\\u202e"]'
+    (tmp_path / "good.json").write_text(f'{{{nodes}, "edges": {edges}}}', encoding="utf-8")
+    text = printed(capsys, "good.json", *options)
+    assert all(character.isprintable() for character in text.replace("\n", "")) and len(text.splitlines()) > 5
+    assert json.loads(printed(capsys, "good.json", "--format", "json"))
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

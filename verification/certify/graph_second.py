@@ -261,13 +261,20 @@ class Graph:
         """n₀."""
         return self.reach + (len(self.cycles) + 2) * self.modulus
 
+    @property
+    def decisive(self) -> int:
+        """n* + 2Q. Beyond n* every class modulo Q is one line, so that two graphs' D_i(n), of the same Q, are equal for
+        all n if they are up to here.
+        """
+        return self.modulus * (2 + self.size * (1 + 2 * self.settled + 2 * self.reach))
+
     def slopes(self, start: int, choose: Callable[..., int] = max, *, between: bool = False) -> dict[int, Fraction]:
         """residue modulo Q → the rate at which D_i(n) (or d_i(n), D*_i(n)) grows in that class; no paths, no entry."""
         key = (start, choose is max, between)
         if key not in self._slopes:
             period = self.modulus
-            last = period * self.size * (1 + 2 * self.settled + 2 * self.reach)
-            found = self.lengths(start, last + 2 * period, choose, between=between)
+            last = self.decisive - 2 * period
+            found = self.lengths(start, self.decisive, choose, between=between)
             self._slopes[key] = {
                 n % period: Fraction(found[n + period] - found[n], period)
                 for n in range(last + 1, last + period + 1)

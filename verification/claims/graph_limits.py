@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from odernn.tableau import Source
+from verification.adversary.graphs import Box
 from verification.certify.graph_second import Graph
 from verification.measure.graph_facts import Facts
 from verification.measure.graph_growth import (
@@ -84,17 +85,30 @@ def covered_limit(sense: Sense, *, strict: bool) -> Statement:
     return Statement(first, second, places, conditions=covering(sense, strict=strict))
 
 
+LOOSE_FAILS = Box(2, 2, -1, 3, 3)
+"""It has the loops of 2 and 3: the smallest graph for which the loose reading of A.1.1 is false."""
+
 QUESTIONS = (
     Question(
         id="cplx-T3.2",
         source=Source("complexity", "Thm 3.2 (1)"),
-        statement="d_r = lim_n D_i(n)/n = max over directed cycles of l/σ_s; without the mild assumption of A.1.1, "
-        "over the n for which D_i(n) is defined",
+        statement='d_r = lim_n D_i(n)/n = max over directed cycles of l/σ_s "under a mild assumption": that of A.1.1 '
+        "(a cycle of the largest ratio meets every time in one lift); and without it, over the n for which D_i(n) is "
+        "defined",
         semantics="comb",
-        cases=stated(
-            FORWARD,
-            ("the limit exists for every i", limit_exists(LONGEST)),
-            ("a limit that exists is max l/Σσ", limit_is_extreme(LONGEST)),
+        cases=(
+            *theorem(
+                "under A.1.1: lim D_i(n)/n = d_r",
+                covered_limit(LONGEST, strict=True),
+                covered_limit(LONGEST, strict=False),
+                "Limits",
+                box=LOOSE_FAILS,
+            ),
+            *stated(
+                FORWARD,
+                ("without A.1.1: the limit exists for every i", limit_exists(LONGEST)),
+                ("without A.1.1: a limit that exists is max l/Σσ", limit_is_extreme(LONGEST)),
+            ),
         ),
     ),
     Question(
@@ -117,6 +131,7 @@ QUESTIONS = (
                 covered_limit(LONGEST, strict=True),
                 covered_limit(LONGEST, strict=False),
                 "Limits",
+                box=LOOSE_FAILS,
             ),
             *stated(FORWARD, ("lim D_i(n)/n = d_r, loose", covered_limit(LONGEST, strict=False))),
         ),
@@ -124,15 +139,22 @@ QUESTIONS = (
     Question(
         id="cplx-T3.6/A.3",
         source=Source("complexity", "Thm 3.6 (2), A.3 text"),
-        statement="j = min over directed cycles of l/σ_s = lim d_i(n)/n; min_i liminf d_i(n)/n = min l/σ_s; without "
-        "the mild assumptions, over the n for which d_i(n) is defined",
+        statement="j = min over directed cycles of l/σ_s = lim d_i(n)/n under mild assumptions: that of A.3.1 (a cycle "
+        "of the smallest ratio meets every time in one lift); min_i liminf d_i(n)/n = min l/σ_s; and the limit without "
+        "the assumption, over the n for which d_i(n) is defined",
         semantics="comb",
         cases=(
             *theorem(LEAST_RATE, extreme_rate(SHORTEST), extreme_rate(SHORTEST, LONGEST), "Skip coefficient"),
+            *theorem(
+                "under A.3.1: lim d_i(n)/n = j",
+                covered_limit(SHORTEST, strict=True),
+                covered_limit(SHORTEST, strict=False),
+                "Limits",
+            ),
             *stated(
                 FORWARD,
-                ("the limit exists for every i", limit_exists(SHORTEST)),
-                ("a limit that exists is min l/Σσ", limit_is_extreme(SHORTEST)),
+                ("without A.3.1: the limit exists for every i", limit_exists(SHORTEST)),
+                ("without A.3.1: a limit that exists is min l/Σσ", limit_is_extreme(SHORTEST)),
             ),
         ),
     ),

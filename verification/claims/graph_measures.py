@@ -7,7 +7,7 @@ fails without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from odernn.architecture.graph import GraphError
@@ -106,23 +106,28 @@ def finite() -> Statement:
 
 
 def periodic(shift: int | None = None) -> Statement:
-    """D_{i+m}(n) = D_i(n) for all n up to 2|V| max |σ|; another shift than m is the planted falsehood."""
+    """D_{i+m}(n) = D_i(n) for every i and n; another shift than m is the planted falsehood.
 
-    def side(period: int, here: dict[int, int], later: dict[int, int]) -> Side:
-        step = period if shift is None else shift
-        apart = sorted(n for n in {*here, *later} if here.get(n) != later.get(n))
-        text = f"D_0(n) and D_{step}(n) differ at n = {apart[0]}" if apart else f"D_{step}(n) = D_0(n)"
-        return Side(len(apart), text)
+    The unfolding decides it for all n, by ``Graph.decisive``; the library is asked for n ≤ 2|V| max |σ|.
+    """
 
-    def first(facts: Facts, _: Parameters) -> Side:
-        m, n = facts.graph.period, 2 * facts.reach
-        return side(m, facts.paths(0, n), facts.paths(m if shift is None else shift, n))
+    def places(facts: Facts) -> Iterator[Parameters]:
+        return ({"i": str(i)} for i in range(facts.graph.period))
 
-    def second(graph: Graph, _: Parameters) -> Side:
-        n = 2 * graph.reach
-        return side(graph.period, graph.lengths(0, n), graph.lengths(graph.period if shift is None else shift, n))
+    def side(i: int, period: int, lengths: Callable[[int], dict[int, int]]) -> Side:
+        later = i + (period if shift is None else shift)
+        one, other = lengths(i), lengths(later)
+        apart = sorted(n for n in {*one, *other} if one.get(n) != other.get(n))
+        text = f"D_{i}(n) and D_{later}(n) differ at n = {apart[0]}" if apart else f"D_{later}(n) = D_{i}(n)"
+        return Side(int(bool(apart)), text)
 
-    return Statement(first, second)
+    def first(facts: Facts, parameters: Parameters) -> Side:
+        return side(int(parameters["i"]), facts.graph.period, lambda start: facts.paths(start, 2 * facts.reach))
+
+    def second(graph: Graph, parameters: Parameters) -> Side:
+        return side(int(parameters["i"]), graph.period, lambda start: graph.lengths(start, graph.decisive))
+
+    return Statement(first, second, places)
 
 
 # --- Section 3.3, Proposition 3.3.1, Theorems 3.4, A.2

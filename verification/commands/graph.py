@@ -11,10 +11,12 @@ from pathlib import Path
 from odernn.architecture import catalogue, graph_files, measures
 from odernn.architecture.catalogue import Entry
 from odernn.architecture.graph import GraphError, RNNGraph
-from verification.commands.terminal import DONE, UsageError, harmless, note, out
+from verification.commands.terminal import DONE, UsageError, harmless, harmless_lines, note, out
 from verification.report import graph_rows, renderer
 
 FILES = frozenset({".json", ".dot", ".gv"})
+FOR_PROGRAMS = frozenset({"csv", "json"})
+"""Formats in which names stay as they are: \\x1b is no escape there."""
 MOST_STEPS = 1000
 MOST_WORK = 10**8
 """Edges times steps of the table of paths: minutes."""
@@ -58,7 +60,8 @@ def show(name: str, *, steps: int | None, files: Files, format: str) -> int:
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f'"{path}" cannot be written: {(error.strerror or str(error)).lower()}.') from None
-    out(render(table))
+    text = render(table)
+    out(text if format in FOR_PROGRAMS else harmless_lines(text))
     for path in texts:
         note(f"wrote {harmless(str(path))}")
     return DONE

@@ -55,6 +55,11 @@ def harmless(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(text.splitlines()))
 
 
+def harmless_lines(text: str) -> str:
+    """The same line by line, for a table with names from a file."""
+    return "\n".join(map(harmless, text.split("\n")))
+
+
 def cores() -> int:
     """The cores that this process may use."""
     if sys.platform == "linux":

@@ -6,6 +6,7 @@ import difflib
 import os
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,19 +18,24 @@ from verification.commands.terminal import (
     DIFFERENCE,
     DONE,
     UsageError,
+    cores,
     harmless,
     note,
     out,
     progress,
 )
 from verification.domains import BUDGETS
+from verification.engine import Engine
 from verification.report import json as json_format
 from verification.report import renderer, rows
-from verification.run import Settings, execute, plan
-from verification.store import Store
+from verification.report.numbers import plural
+from verification.run import Plan, Settings, execute, plan
+from verification.shards import Share
+from verification.store import Store, failed
 from verification.verdict import Judgement
 
 TASKS = ("digits", "mnist")
+LOCAL = "local"
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,8 @@ class Options:
     claims: tuple[str, ...]
     budget: str
     seed: int
-    jobs: int
-    store: Path
+    jobs: int | None
+    store: Path | None
     claims_dirs: tuple[Path, ...]
     task: str
     data: Path | None
@@ -51,21 +57,30 @@ class Options:
     expect: Path | None
     witnesses: Path | None
     device: str = "cpu"
+    engine: str = LOCAL
+    shard: str | None = None
 
 
 def run(options: Options) -> int:
     render = renderer(options.format)
+    share = _share(options)
+    engine = _engine(options)
+    path = options.store or Path(f"odernn-{share.index}-of-{share.count}.sqlite" if share else "odernn.sqlite")
     expected = expectations.read(options.expect) if options.expect else None
     settings = _settings(options)
     the_plan = plan(settings, Registry(options.claims_dirs))
     _prepare_data(options)
     note(_header(settings))
     started = time.monotonic()
-    with Store(options.store, writable=True) as store:
-        with progress() as report:
-            execute(the_plan, store, workers=options.jobs, progress=report)
+    with Store(path, writable=True) as store:
+        with engine as remote, progress() as report:
+            workers = cores() if options.jobs is None else options.jobs
+            execute(the_plan, store, workers=workers, progress=report, remote=remote, share=share)
+        if share is not None:
+            out(_of_share(share, the_plan, store))
+            return DONE
         results = latest(store)
-    folder = options.witnesses or witnesses_beside(options.store)
+    folder = options.witnesses or witnesses_beside(path)
     _write_witnesses(results.judgements, folder)
     if options.json:
         names = rows.witness_names(results.judgements)
@@ -74,11 +89,34 @@ def run(options: Options) -> int:
     else:
         table = rows.table(results.judgements, results.facts, full=options.full)
         _print_results(results, folder, options, render(table))
-    note(f"done in {time.monotonic() - started:.0f} s; results are in {options.store}")
+    note(f"done in {time.monotonic() - started:.0f} s; results are in {path}")
     return DONE if expected is None else _compare(results.judgements, expected, options.expect)
 
 
 # --- before the run ---------------------------------------------------------------------------------------------
+
+
+def _share(options: Options) -> Share | None:
+    if options.shard is None:
+        return None
+    if options.json or options.full or options.expect or options.witnesses or options.format != "text":
+        raise UsageError(
+            "--shard: a part of a run has no table, so --format, --full, --json, --expect and --witnesses are for the "
+            "command after `odernn merge`. Leave them out."
+        )
+    return Share.parse(options.shard)
+
+
+def _engine(options: Options) -> AbstractContextManager[Engine | None]:
+    """Where the jobs run: None stands for processes here."""
+    if options.engine == LOCAL:
+        return nullcontext()
+    from verification import cluster
+
+    address = cluster.Address.parse(options.engine)
+    if options.jobs is not None:
+        raise UsageError("--jobs: is for processes here; a cluster has the workers that it has. Leave it out.")
+    return cluster.connected(address, tuple(map(str, options.claims_dirs)))
 
 
 def _settings(options: Options) -> Settings:
@@ -159,6 +197,17 @@ def _header(settings: Settings) -> str:
 
 
 # --- the run, and after it --------------------------------------------------------------------------------------
+
+
+def _of_share(share: Share, the_plan: Plan, store: Store) -> str:
+    mine = share.of(the_plan.independent)
+    judges = [job.key for job in the_plan.judging if job.kind == "judge"]
+    ended_badly = sum(failed(store.data(job.key)) for job in mine)
+    faults = f", {ended_badly} failed (the same command tries them again)" if ended_badly else ""
+    return (
+        f"shard {share}: {plural(len(mine), 'job')}{faults}, {len(store.has(judges))} of {len(judges)} judgements; "
+        f"results are in {store.path}. With the stores of all shards: odernn merge STORE... --into FILE\n"
+    )
 
 
 def _write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:

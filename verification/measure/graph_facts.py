@@ -24,6 +24,9 @@ from odernn.architecture.measures import (
 )
 from odernn.certificate import Certificate
 
+MOST_TRAILED = 6
+"""Edges of a graph whose closed walks without repeated edges are all listed: 6 loops have some 2,000."""
+
 
 class Facts:
     """A graph that satisfies (1), (2) and (3), with everything about it computed once."""
@@ -123,6 +126,23 @@ class Facts:
             ]
             found += list(itertools.product(*steps))
         return tuple(sorted(found))
+
+    @cached_property
+    def directed_cycles(self) -> tuple[tuple[Edge, ...], ...]:
+        """Closed walks without repeated edges, as the source defines a cycle: the simple ones, then, of a graph with at
+        most ``MOST_TRAILED`` edges, all others. Each begins with the first of its edges.
+        """
+        edges = tuple(sorted(self.graph.edges))
+        found: list[tuple[Edge, ...]] = []
+        waiting: list[tuple[Edge, ...]] = [(edge,) for edge in edges] if len(edges) <= MOST_TRAILED else []
+        while waiting:
+            walk = waiting.pop()
+            if walk[-1].head == walk[0].tail and len({edge.tail for edge in walk}) < len(walk):
+                found.append(walk)
+            waiting += [
+                (*walk, edge) for edge in edges if edge.tail == walk[-1].head and edge > walk[0] and edge not in walk
+            ]
+        return (*self.simple_cycles, *sorted(found))
 
     @cached_property
     def simple_paths(self) -> tuple[int, ...]:

@@ -167,8 +167,8 @@ def covering(sense: Sense, *, strict: bool) -> tuple[Condition, ...]:
 
 
 def cycles(facts: Facts) -> Iterator[Parameters]:
-    """The simple cycles of the graph, for the conditions to choose from."""
-    for cycle in facts.simple_cycles:
+    """The cycles of the graph, for the conditions to choose from."""
+    for cycle in facts.directed_cycles:
         yield {"cycle": json.dumps([list(edge) for edge in cycle])}
 
 

@@ -385,12 +385,18 @@ PROOFS = "docs/derivations/cyclic_graphs.md"
 
 
 def theorem(
-    quantity: str, statement: Statement, planted: Statement, section: str, *, widely: bool = True
+    quantity: str,
+    statement: Statement,
+    planted: Statement,
+    section: str,
+    *,
+    widely: bool = True,
+    box: Box | None = None,
 ) -> tuple[Case, ...]:
     """Under (U): on the whole domain and on a box; then, if ``widely``, on all graphs of Definition 2.1."""
     found = (
         free_case(FORWARD, quantity, statement, planted=planted, proof=f"{PROOFS}, {section}"),
-        box_case(FORWARD, quantity, statement),
+        box_case(FORWARD, quantity, statement, box),
     )
     return (*found, free_case(EVERY, quantity, statement, planted=planted)) if widely else found
 

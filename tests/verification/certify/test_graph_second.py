@@ -162,3 +162,10 @@ def test_texts_that_are_no_graph_are_refused(text):
 def test_a_lift_and_its_copies_are_told_apart():
     cycle = (("a", "a", 2),)
     assert graph_second.meets_every_time(cycle, 0, 1) and not graph_second.meets_every_time(cycle, 0, 2)
+
+
+def test_a_closed_walk_that_repeats_an_edge_is_no_cycle():
+    graph = parse('{"period": 1, "nodes": {"a": 0}, "edges": [["a", "a", 1], ["a", "a", 2]]}')
+    one, two = ("a", "a", 1), ("a", "a", 2)
+    assert graph_second.is_cycle(graph, (one, two)) and not graph_second.is_cycle(graph, (one, one))
+    assert not graph_second.is_cycle(graph, ()) and not graph_second.is_cycle(graph, (("a", "a", 3),))
