@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         tableau_files,
         tableaus,
     )
+    from odernn.absolute_monotonicity import radius_of_absolute_monotonicity
     from odernn.adjoints import adjoint, composition, symmetry, symplectic_conjugate, transpose
     from odernn.cells.antisymmetric import AntisymmetricRNN
     from odernn.cells.arnn_1_2 import ARNN12
@@ -116,6 +117,7 @@ __all__ = [
     "order",
     "principal_error",
     "quadrature_order",
+    "radius_of_absolute_monotonicity",
     "real_stability_interval",
     "recurrence",
     "reduction",
@@ -158,6 +160,7 @@ _NAMES = {
         "a_stability", "i_stability", "imaginary_stability_interval", "l_stability", "limit_at_infinity",
         "real_stability_interval", "stability_function",
     ),
+    "odernn.absolute_monotonicity": ("radius_of_absolute_monotonicity",),
     "odernn.nonlinear_stability": (
         "algebraic_stability", "an_stability", "b_stability", "bn_stability", "burrage_butcher",
     ),

@@ -17,6 +17,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from odernn import absolute_monotonicity
 from odernn.adjoints import symmetry
 from odernn.certificate import Certificate
 from odernn.coefficients import subscript
@@ -293,6 +294,7 @@ _QUESTIONS = (
     Question("L-stable", _of_table(l_stability), _one),
     Question("imaginary stability interval", _of_table(imaginary_stability_interval), _one),
     Question("real stability interval", _of_table(real_stability_interval), _one),
+    Question(absolute_monotonicity.PROPERTY, _of_table(absolute_monotonicity.radius_of_absolute_monotonicity), _one),
     Question(INERTIA, _inertia, _one),
     Question("algebraically stable", lambda subject: subject.algebraic, _one),
     Question("AN-stable", _of_table(an_stability), _one),

@@ -121,7 +121,7 @@ def test_json_is_strict_and_complete(capsys: pytest.CaptureFixture[str]) -> None
 
     document = json.loads(printed(capsys, "rk4", "--format", "json"), parse_constant=refuse)
     rows = {row["property"]: row for row in document["rows"]}
-    assert list(rows) == [name for name in questions() if name in rows] and len(rows) == 27
+    assert list(rows) == [name for name in questions() if name in rows] and len(rows) == 28
     assert rows["order"]["value"] == 4 and rows["algebraically stable"]["witness"] == ["1", "0", "0", "0"]
     assert rows["inertia of M"]["value"] == [1, 2, 1] and rows["A-stable"]["holds"] is False
     assert document["figures"][0]["b"] == ["1/6", "1/3", "1/3", "1/6"]
@@ -152,7 +152,7 @@ def test_a_comparison_marks_the_differences_and_nothing_else(capsys: pytest.Capt
     drawn = printed(capsys, "--compare", "gauss 2", "lobatto iiic 2")
     assert drawn.count("\n≠ ") == sum(row["differs"] for row in rows.values())
     assert "1/2 − √3/6 │        1/4  1/4 − √3/6     0 │ 1/2  −1/2" in drawn
-    assert printed(capsys, "--compare", "rk4", "rk4").startswith("rk4 and rk4: 0 differences in 27 properties")
+    assert printed(capsys, "--compare", "rk4", "rk4").startswith("rk4 and rk4: 0 differences in 28 properties")
 
 
 def test_the_companion_table_has_the_printed_rows_and_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
@@ -307,4 +307,4 @@ def test_the_python_in_the_document_runs_and_prints_what_it_says() -> None:
     done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=CHECKOUT)
     lines = done.stdout.splitlines()
     said = [line.removeprefix("# ") for line in block.splitlines() if line.startswith("# ")]
-    assert lines[: len(said)] == said and len(lines) == len(said) + 27, done.stderr
+    assert lines[: len(said)] == said and len(lines) == len(said) + 28, done.stderr

@@ -12,7 +12,7 @@ from odernn import families, tableau_files, tableaus
 from odernn.families import PolynomialPair
 from odernn.methods import Method, resolve
 from odernn.tableau import PartitionedTableau
-from verification.commands.terminal import DONE, UsageError, out, progress
+from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
 from verification.report import renderer, tableau_rows
 
 PAIR = "lobatto iiia-iiib"
@@ -41,11 +41,34 @@ HALVES = ("position", "momentum")
 FILES = frozenset({".json", ".toml"})
 
 
-def show(name: str, *, format: str, places: int | None) -> int:
-    """One method."""
+def show(name: str, *, format: str, places: int | None, svg: Path | None = None) -> int:
+    """One method, and with ``svg`` its stability region and order star in that file."""
     render = renderer(format)
-    out(render(tableau_rows.single(method_of(name), _checked(places))))
+    method = method_of(name)
+    picture = None if svg is None else _picture(method, svg)
+    text = render(tableau_rows.single(method, _checked(places)))
+    if svg is not None and picture is not None:
+        try:
+            svg.write_text(picture, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f'"{svg}" cannot be written: {(error.strerror or str(error)).lower()}.') from None
+    out(text)
+    if svg is not None:
+        note(f"wrote {harmless(str(svg))}")
     return DONE
+
+
+def _picture(method: Method, path: Path) -> str:
+    if path.suffix.casefold() != ".svg":
+        raise UsageError(f'--svg "{path}": the name of the file must end in .svg.')
+    if isinstance(resolve(method), PartitionedTableau | PolynomialPair):
+        raise UsageError(f'--svg: "{method.name}" is a pair, which has no stability function. Ask about its halves.')
+    from odernn import stability_pictures  # needs numpy and matplotlib
+
+    try:
+        return stability_pictures.svg(method)
+    except ImportError as error:
+        raise UsageError(f"--svg: {error}") from None
 
 
 def compare(first: str, second: str, *, format: str, places: int | None) -> int:
@@ -62,6 +85,41 @@ def table_of_all(*, format: str) -> int:
         table = tableau_rows.companion(list(_everything()), report)
     out(render(table))
     return DONE
+
+
+def show_rounded(name: str, *, rounded: str, format: str) -> int:
+    """One method in floating-point numbers: what is exactly true of them."""
+    from verification.report import rounded_rows  # imports numpy, which the other tables do without
+
+    render = renderer(format)
+    method = method_of(name)
+    try:
+        table = rounded_rows.single(method, _known(rounded))
+    except (TypeError, ValueError) as error:  # an overflow, or coefficients that are not written out
+        raise UsageError(str(error)) from None
+    out(render(table))
+    return DONE
+
+
+def table_of_rounded(*, rounded: str, format: str) -> int:
+    """What is left in the floating-point format of the methods that are algebraically stable or symplectic."""
+    from verification.report import rounded_rows
+
+    render = renderer(format)
+    if _known(rounded) == rounded_rows.GIVEN:
+        raise UsageError(f"--all --rounded {rounded}: give a format, one of {', '.join(rounded_rows.FORMATS)}.")
+    with progress() as report:
+        table = rounded_rows.companion(list(_everything()), rounded, report)
+    out(render(table))
+    return DONE
+
+
+def _known(rounded: str) -> str:
+    from verification.report.rounded_rows import FORMATS, GIVEN
+
+    if rounded not in FORMATS and rounded != GIVEN:
+        raise UsageError(f"--rounded {rounded}: give one of {', '.join(FORMATS)}, or {GIVEN}.")
+    return rounded
 
 
 def names(*, format: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from odernn import absolute_monotonicity
 from odernn.certificate import Certificate
 from odernn.fact_sheet import INERTIA, SINGLE, Skipped, decided, questions, skipped
 from odernn.methods import Method, in_stages, is_exact
@@ -18,12 +19,10 @@ from verification.report.numbers import NOT_AVAILABLE, plural
 from verification.report.table import Cell, Column, Entry, Table
 
 WORDS = {True: "yes", False: "no", None: "undecided"}
-NUMBERS = frozenset(
-    {"order", "order on separable systems", "stage order", "B(p)", "C(q)", "D(r)", "embedded order"}
-)
+NUMBERS = frozenset({"order", "order on separable systems", "stage order", "B(p)", "C(q)", "D(r)", "embedded order"})
 """Properties whose value says more than yes or no."""
 
-INTERVALS = frozenset({"imaginary stability interval", "real stability interval"})
+INTERVALS = frozenset({"imaginary stability interval", "real stability interval", absolute_monotonicity.PROPERTY})
 CONVENTIONS = (
     "Algebraically stable: bᵢ ≥ 0 and M = BA + AᵀB − bbᵀ ≥ 0 for the tableau as given; B- and BN-stable: after "
     "merging equal stages. Inertia: positive, negative, zero eigenvalues."
@@ -307,5 +306,3 @@ def kind(method: Method) -> str:
     if isinstance(method, PartitionedTableau):
         return "partitioned"
     return "explicit" if method.is_explicit else "diagonally implicit" if method.is_diagonally_implicit else "implicit"
-
-
