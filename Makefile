@@ -20,13 +20,14 @@ INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full bench mutation wheel-check clean
+.PHONY: help verify test test-full bench experiments mutation wheel-check clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print its table"
 	@echo "make test         install, then ruff, mypy and the fast tests"
 	@echo "make test-full    the same with every test that needs no GPU"
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
+	@echo "make experiments  train what the record of docs/architecture_experiments.md lacks (anew: half an hour), write it"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
 	@echo "make clean        remove the environment, caches and build products (results stay)"
@@ -47,6 +48,9 @@ test-full: $(VENV)/.installed-test
 bench: $(VENV)/.installed-bench
 	@set -e; for script in benchmarks/[!_]*.py; do echo "$$script"; $(BIN)/python "$$script"; done
 	$(BIN)/python benchmarks/_page.py
+
+experiments: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/architecture_experiments.py
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2

@@ -26,7 +26,7 @@ from odernn.algebraic import Algebraic, sign
 from odernn.certificate import Certificate
 from odernn.coefficients import subscript
 from odernn.definiteness import Matrix, semidefiniteness, written
-from odernn.linear_algebra import ZERO, dot, entrywise, identity, matrix_vector, product, transposed
+from odernn.linear_algebra import ZERO, dot, entrywise, identity, matrix_vector, outer, product, transposed
 from odernn.methods import AS_PRINTED, equals, in_stages, is_exact
 from odernn.stages import Rows, Vector
 from odernn.tableau import ButcherTableau
@@ -68,6 +68,8 @@ class BlockTableau:
     @classmethod
     def from_scalar(cls, method: Method, P: Any = None, *, size: int = 1) -> Self:
         """A_ij = a_ij P and B_i = b_i P for a method with a table of coefficients; P the identity of ``size`` rows.
+
+        P is taken for the numbers it is given as, floats too.
 
         Rounded coefficients of the method stay rounded: of a table printed to d digits entries may be off by a unit of
         the last one, which is more than ``unit_roundoff`` says. Raises ValueError for these, and for partitioned ones.
@@ -204,6 +206,8 @@ class SlopeRestricted:
     def __post_init__(self) -> None:
         if len(self.K) != len(self.slopes):
             raise ValueError(f"SlopeRestricted: K has {len(self.K)} rows but there are {len(self.slopes)} slopes.")
+        if any(slope is not None and sign(slope) <= 0 for slope in self.slopes):
+            raise ValueError("SlopeRestricted: a largest slope is not positive. Leave constant components out.")
 
 
 Fields: TypeAlias = Literal["weighted", "monotone"] | Sequence[SlopeRestricted]
@@ -216,35 +220,72 @@ def stage_monotonicity(blocks: BlockTableau, G: Any, i: int, stage: SlopeRestric
 
     i        the stage, from 0.   stage   ``None``: all fields with (u − v)ᵀ(f(u) − f(v)) ≤ 0
     All monotone fields: iff G B_i = β I, β ≥ 0. A stage: if each nonlinear component r has G B_i e_r = −λ_r k_r, λ_r ≥
-    0, with k_r the r-th row of K, or k_r = 0, and the linear ones together have G B_i K + (G B_i K)ᵀ ≤ 0; and only if,
-    as far as the slopes of components can be chosen one by one (theorem mc-3). ``value`` β, or the λ_r, 0 for linear
-    ones; ``margin`` the size of what would have to vanish; ``witness`` of a "no" a vector x with xᵀ(g_r k_rᵀ)x > 0.
+    0, with k_r the r-th row of K, or k_r = 0, and the linear ones together have G B_i K + (G B_i K)ᵀ ≤ 0; without
+    linear components that is also necessary, as far as the slopes of components can be chosen one by one (theorem
+    mc-3). ``None`` if linear components may make up for a nonlinear one. ``value`` β, or the λ_r, 0 for linear ones;
+    ``margin`` the size of what would have to vanish; ``witness`` of a "no" ΔY with ΔYᵀ G B_i Δf > 0, with Δf for all
+    monotone fields. Of rounded coefficients a "no" stands if it holds for all numbers that round to them, else it is
+    ``None``; a "yes" is about the numbers as given and not ``exact``.
     """
     scaled = product(blocks.weight(G), blocks.B[i])
     name = f"stage {i + 1} G-monotone with weight B{subscript(i + 1)}"
-    if stage is None:
-        return _all_monotone(scaled, name)
-    columns = transposed(scaled)
-    multipliers, linear = [], []
-    for r, (g, k, slope) in enumerate(zip(columns, stage.K, stage.slopes, strict=True)):
-        if slope is None:
-            linear.append(r)
-            multipliers.append(ZERO)
-            continue
-        multiplier = -dot(g, k) / dot(k, k) if any(k) else ZERO
-        rest = tuple(x + multiplier * y for x, y in zip(g, k, strict=True)) if any(k) else (ZERO,) * len(k)
-        if any(rest) or sign(multiplier) < 0:  # then neither g nor k is zero
-            x, value = _pushing(g, k)
-            text = f"component {r + 1}: G B e ≠ −λ k, x = {written(x)}: (xᵀG B e)(kᵀx) {equals(value)} > 0"
-            return Certificate(name, False, True, x, text, margin=_largest((rest, (min(multiplier, ZERO),))))
-        multipliers.append(multiplier)
+    found, slope = _all_monotone(scaled, name) if stage is None else _stage_monotone(scaled, stage, name)
+    if blocks.is_exact or found.holds is None:
+        return found
+    if found.holds:
+        return replace(found, exact=False, because=found.because + AS_PRINTED)
+    x, f = slope
+    sizes = product(entrywise(abs, blocks.weight(G)), entrywise(abs, blocks.B[i]))
+    slack = DOUBLE * dot(matrix_vector(transposed(sizes), tuple(map(abs, x))), tuple(map(abs, f)))
+    if sign(dot(matrix_vector(transposed(scaled), x), f) - slack) > 0:
+        return found
+    return replace(found, holds=None, exact=False, because=found.because + AS_PRINTED)
+
+
+def _stage_monotone(scaled: Rows, stage: SlopeRestricted, name: str) -> tuple[Certificate, Any]:
+    """The decision for X = G B_i, and of a "no" (ΔY, Δf) with ΔYᵀ X Δf > 0."""
+    columns, size = transposed(scaled), len(scaled)
+    linear = [r for r, slope in enumerate(stage.slopes) if slope is None]
+    # −(X K + (X K)ᵀ) over the linear components: whatever the others do, for their slopes may be 0
+    part = tuple(
+        tuple(-dot([columns[r][q] for r in linear], [stage.K[r][p] for r in linear]) for p in range(size))
+        for q in range(size)
+    )
+    dissipated = entrywise(lambda x, y: x + y, part, transposed(part))
     if linear:
-        rows = [[dot([g[q] for g in (columns[r] for r in linear)], [stage.K[r][p] for r in linear])
-                 for p in range(blocks.size)] for q in range(blocks.size)]  # fmt: skip
-        found = semidefiniteness(entrywise(lambda x, y: -x - y, rows, transposed(rows)), name="−GBK − (GBK)ᵀ")
+        found = semidefiniteness(dissipated, name="−GBK − (GBK)ᵀ")
         if not found:
-            return replace(found, property=name)
-    return Certificate(name, True, True, None, "G B = −KᵀΛ, Λ ≥ 0", margin=ZERO, value=tuple(multipliers))
+            x = found.witness
+            moved = (
+                ()
+                if x is None
+                else tuple(dot(k, x) if s is None else ZERO for k, s in zip(stage.K, stage.slopes, strict=True))
+            )
+            return replace(found, property=name), (x, moved)
+    multipliers = []
+    for r, (g, k, slope) in enumerate(zip(columns, stage.K, stage.slopes, strict=True)):
+        multiplier = -dot(g, k) / dot(k, k) if slope is not None and any(k) else ZERO
+        multipliers.append(multiplier)
+        rest = tuple(x + multiplier * y for x, y in zip(g, k, strict=True))
+        if slope is None or not any(k) or not (any(rest) or sign(multiplier) < 0):
+            continue
+        x, value = _pushing(g, k)  # neither g nor k is zero
+        text = f"component {r + 1}: G B e ≠ −λ k, x = {written(x)}: (xᵀG B e)(kᵀx) {equals(value)} > 0"
+        margin = _largest((rest, (min(multiplier, ZERO),)))
+        if linear:
+            pushed = entrywise(lambda d, a, b, s=slope: d - s * (a + b), dissipated, outer(g, k), outer(k, g))
+            worst = semidefiniteness(pushed)
+            if worst.holds is not False:
+                text += ", which the linear components may make up for"
+                return Certificate(name, None, False, x, text, margin=margin), None
+            x = worst.witness
+            text = f"component {r + 1} with its largest slope, and the linear ones: x = {written(x)} has xᵀG B Δf > 0"
+        moved = tuple(
+            dot(row, x) if s is None else (s * dot(row, x) if q == r else ZERO)
+            for q, (row, s) in enumerate(zip(stage.K, stage.slopes, strict=True))
+        )
+        return Certificate(name, False, True, x, text, margin=margin), (x, moved)
+    return Certificate(name, True, True, None, "G B = −KᵀΛ, Λ ≥ 0", margin=ZERO, value=tuple(multipliers)), None
 
 
 def contraction(blocks: BlockTableau, G: Any = None, fields: Fields = "weighted", step: Any = None) -> Certificate:
@@ -253,9 +294,11 @@ def contraction(blocks: BlockTableau, G: Any = None, fields: Fields = "weighted"
     step None: for every η > 0 (mc-2): G > 0, M ≥ 0, and each stage G-monotone with weight B_i. A number η > 0 with
     given stages (mc-4): instead of M ≥ 0, M + (2/η) diag(λ_r / slope_r) ≥ 0, which explicit steps can satisfy. Always:
     where the stage equations have a solution. ``value``: the premises, each a Certificate; ``None``: the theorems do
-    not imply it, which is not a violation.
+    not imply it, which is not a violation. Raises ValueError for a step that is not positive, as all signs turn there.
     """
-    weight = blocks.weight(G)
+    weight, factor = blocks.weight(G), positive_step(step)
+    if not isinstance(fields, str) and len(fields) != blocks.stages:
+        raise ValueError(f"contraction: {len(fields)} fields for {blocks.stages} stages. Give one for each stage.")
     premises = [weight_is_definite(weight)]
     multipliers: list[tuple[Any, ...]] = []
     if fields != "weighted":
@@ -264,10 +307,9 @@ def contraction(blocks: BlockTableau, G: Any = None, fields: Fields = "weighted"
             premises.append(found)
             multipliers.append(found.value if isinstance(found.value, tuple) else ())
     extra = None
-    if step is not None and not isinstance(fields, str) and all(premises):
-        extra = sector_term(multipliers, fields, coefficients.scalar(step, "η"))
+    if factor is not None and not isinstance(fields, str) and all(premises):
+        extra = sector_term(multipliers, fields, factor)
     premises.append(blocks.positivity(weight, extra=extra))
-    exact_stages = blocks.is_exact or fields == "weighted"
     asked = "contraction in ‖·‖_G"
     failed = next((premise for premise in premises if not premise), None)
     if failed is not None:
@@ -275,10 +317,10 @@ def contraction(blocks: BlockTableau, G: Any = None, fields: Fields = "weighted"
         text = f"the premise “{failed.property}” {words}: {failed.because}"
         return Certificate(asked, None, False, failed.witness, text, margin=failed.margin, value=tuple(premises))
     first, *fields_hold, last = premises
-    whys = ", ".join(dict.fromkeys(premise.because for premise in fields_hold))
+    whys = ", ".join(dict.fromkeys(premise.because.removesuffix(AS_PRINTED) for premise in fields_hold))
     text = f"{first.property} ({first.because}); " + (f"all stages G-monotone ({whys}); " if fields_hold else "")
     text += f"{last.property} ({last.because})"
-    is_certain = exact_stages and all(premise.exact for premise in premises)
+    is_certain = all(premise.exact for premise in premises)
     text += "" if is_certain or text.endswith(AS_PRINTED) else AS_PRINTED
     return Certificate(asked, True, is_certain, None, text, margin=premises[-1].margin, value=tuple(premises))
 
@@ -291,6 +333,16 @@ def weight_is_definite(G: Rows) -> Certificate:
     if found.value.zero == 0:
         return replace(found, property="G > 0")
     return Certificate("G > 0", False, True, None, f"G is singular, inertia {found.value}", margin=ZERO)
+
+
+def positive_step(step: Any) -> Any:
+    """η as an exact number, ``None`` if not given. Raises ValueError if it is not positive."""
+    if step is None:
+        return None
+    found = coefficients.scalar(step, "η")
+    if sign(found) <= 0:
+        raise ValueError(f"The step η is {step}, but the theorems are about η > 0. Give a positive step.")
+    return found
 
 
 def sector_term(multipliers: Sequence[Sequence[Any]], stages: Sequence[SlopeRestricted], step: Any) -> Rows:
@@ -309,18 +361,19 @@ def replace_blocks(blocks: BlockTableau, operation: Any) -> BlockTableau:
     return BlockTableau(A, [entrywise(operation, block) for block in blocks.B])
 
 
-def _all_monotone(scaled: Rows, name: str) -> Certificate:
+def _all_monotone(scaled: Rows, name: str) -> tuple[Certificate, Any]:
+    """The decision for X = G B_i, and of a "no" (ΔY, Δf) with ΔYᵀ X Δf > 0."""
     size = len(scaled)
     if len(scaled[0]) != size:
         text = f"the stage has {len(scaled[0])} components, the state {size}: a monotone field maps D to D components"
-        return Certificate(name, None, False, None, text)
+        return Certificate(name, None, False, None, text), None
     beta = scaled[0][0]
     rest = entrywise(lambda x, y: x - beta * y, scaled, identity(size))
     if any(x != 0 for row in rest for x in row) or sign(beta) < 0:
         x, f, value = _monotone_violation(scaled)
         text = f"G B ≠ β I: ΔY = {written(x)}, Δf = {written(f)} have ΔYᵀΔf ≤ 0 and ΔYᵀ G B Δf {equals(value)} > 0"
-        return Certificate(name, False, True, (x, f), text, margin=max(_largest(rest), -beta))
-    return Certificate(name, True, True, None, f"G B = {beta} I", margin=ZERO, value=beta)
+        return Certificate(name, False, True, (x, f), text, margin=max(_largest(rest), -beta)), (x, f)
+    return Certificate(name, True, True, None, f"G B = {beta} I", margin=ZERO, value=beta), None
 
 
 def _monotone_violation(X: Rows) -> tuple[Vector, Vector, Any]:
@@ -412,6 +465,6 @@ def _in_one_field(blocks: Sequence[Rows]) -> list[Rows]:
 
 
 __all__ = [
-    "BlockTableau", "Fields", "SlopeRestricted", "contraction", "sector_term", "stage_monotonicity",
-    "weight_is_definite",
+    "BlockTableau", "Fields", "SlopeRestricted", "contraction", "positive_step", "sector_term",
+    "stage_monotonicity", "weight_is_definite",
 ]  # fmt: skip

@@ -15,9 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from odernn import coefficients
 from odernn.algebraic import sign
-from odernn.block_coefficients import BlockTableau, Fields, SlopeRestricted, contraction
+from odernn.block_coefficients import BlockTableau, Fields, SlopeRestricted, contraction, positive_step
 from odernn.certificate import Certificate
 from odernn.definiteness import semidefiniteness
 from odernn.linear_algebra import ONE, ZERO, dot, entrywise, inverse, nullspace, outer, product, rank, transposed
@@ -25,7 +24,7 @@ from odernn.matrix_inequalities import Pencil, decide
 from odernn.methods import AS_PRINTED, equals
 from odernn.stages import Rows, Vector
 
-PROPERTY = "there is a contraction weight"
+PROPERTY = "a weight G satisfies the premises of contraction"
 LARGEST_SEARCH = 10
 """Up to this D all D(D + 1)/2 entries of G are sought. Above it only G that the equations determine."""
 LARGEST_TENSOR = 256
@@ -51,11 +50,11 @@ def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: 
     """Whether some G > 0 satisfies all premises of ``contraction(blocks, G, fields, step)``.
 
     yes    ``witness`` G, checked exactly; ``value`` the certificate of ``contraction``
-    no     proved: ``witness`` is a ``NegativeCoupling``, or Z of ``weight_pencil(…)``: Z ≥ 0, Z⁰ ≠ 0, orthogonal to all
+    no     proved, of the premises, which are sufficient for contraction: ``witness`` is a ``NegativeCoupling``, or Z of ``weight_pencil(…)``: Z ≥ 0, Z⁰ ≠ 0, orthogonal to all
     None   none was found, which does not show that there is none; or the coefficients are rounded, and what holds of
            the numbers as given may not hold of those that are meant
     """
-    factor = None if step is None else coefficients.scalar(step, "η")
+    factor = positive_step(step)
     if not isinstance(fields, str):
         _check_stages(blocks, fields)
         coupled = _negative_coupling(blocks, fields)

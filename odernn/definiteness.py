@@ -14,6 +14,7 @@ where the signs of the eigenvalues are certain. A matrix that may be singular is
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -61,6 +62,8 @@ def semidefiniteness(S: Matrix, radius: Matrix | None = None, *, name: str = "S"
     one.
     """
     asked = f"{name} {PROPERTY}"
+    if radius is not None and all(reach == 0 for row in radius for reach in row):
+        radius = None
     if all(entry == 0 for row in S for entry in row) and radius is None:
         return Certificate(asked, True, True, None, f"{name} = 0", margin=fmpq(0), value=Inertia(0, 0, len(S)))
     found = _violation(S, radius)
@@ -108,7 +111,8 @@ def certified_inertia(S: Matrix, radius: Matrix | None = None) -> tuple[Inertia,
         norms = (sum((abs(square[i, j]) for j in range(size)), arb(0)) for i in range(size))
         norm = max(float(value.upper().mid()) for value in norms)
     # the two conversions to a double and the division lose at most 2⁻⁵¹ of the quotient
-    return Inertia(signs.count(1), signs.count(-1), 0), min(distances) / norm * (1.0 - 2.0**-50)
+    margin = min(min(distances) / norm * (1.0 - 2.0**-50), sys.float_info.max)  # beyond the range of a double: inf
+    return Inertia(signs.count(1), signs.count(-1), 0), margin
 
 
 def written(x: Sequence[Any]) -> str:

@@ -63,8 +63,10 @@ def _contraction(layer: ODERNNLayer, tableau: MatrixTableau, growth: Growth, sol
     eta, note = exact_rational_of(layer.eta), ""
     fields = [stage for stage in stages if stage is not None]
     found = contraction_weight(BlockTableau.from_matrix_tableau(tableau, floats="exact"), fields, eta)
-    # roundings do not change the signs that a NegativeCoupling is about
-    meant = None if found or isinstance(found.witness, NegativeCoupling) else _meant(layer, tableau)
+    # roundings of multiples of the identity do not change the signs that a NegativeCoupling is about
+    weighted = isinstance(layer.coefficients, ScalarCoefficients) and layer.coefficients.is_weighted
+    signs = isinstance(found.witness, NegativeCoupling) and not weighted
+    meant = None if found or signs else _meant(layer, tableau)
     if meant is not None and layer.method is not None and (other := contraction_weight(meant, fields, eta)):
         found, note = other, f', for the exact coefficients of "{layer.method.name}", which those of the layer round'
     if found:

@@ -350,7 +350,45 @@ def test_a_tensor_of_many_rows_is_not_assembled_but_signs_are_looked_at():
 
 def test_stages_that_do_not_fit_are_refused():
     blocks = BlockTableau.from_scalar(tableaus.IMPLICIT_MIDPOINT, size=2)
+    with pytest.raises(ValueError, match="η > 0"):
+        contraction_weight(blocks, [tanh_stage(diagonal(-1, -1))], -2)
     with pytest.raises(ValueError, match="shapes"):
         contraction_weight(blocks, [tanh_stage(diagonal(1, 1, 1))])
     with pytest.raises(ValueError, match="shapes"):
         contraction_weight(blocks, [])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_slopes_of_the_stages_expand_a_step_that_is_certified(seed):
+    """Steps of y₊ = R y with any slopes in [0, L], chosen stage by stage: every certified one has ‖R‖_G ≤ 1."""
+    rng, certified = random.Random(seed), 0
+    for _ in range(20):
+        D, s = rng.randint(1, 3), rng.randint(1, 2)
+        W = rows([[rng.randint(-2, 2) for _ in range(D)] for _ in range(D)])
+        back = tuple(
+            tuple(x + (1 if i == j else 0) for j, x in enumerate(r)) for i, r in enumerate(product(W, transposed(W)))
+        )
+        K = [rows([[rng.randint(-3, 3) for _ in range(D)] for _ in range(2)]) for _ in range(s)]
+        B = [tuple(tuple(-x for x in row) for row in product(back, transposed(k))) for k in K]
+        part = lambda block, factor: tuple(tuple(factor * x for x in row) for row in block)  # noqa: E731
+        A = [[part(B[j], Q(rng.randint(2, 3), 4) if i == j else Q(int(j < i))) for j in range(s)] for i in range(s)]
+        eta = Q(rng.randint(1, 8), 4)
+        fields, step = [tanh_stage(k) for k in K], int(eta.p) / int(eta.q)
+        found = contraction_weight(BlockTableau(A, B), fields, eta)
+        if not found:
+            continue
+        certified += 1
+        root = np.linalg.cholesky(floating(found.witness)).T
+        stacked = np.block([[floating(block) for block in row] for row in A])
+        for _ in range(40):
+            pairs = [np.diag([rng.choice((0, 1, rng.random())) for _ in k]) @ floating(k) for k in K]
+            slopes = np.vstack([np.hstack([m if i == j else 0 * m for j in range(s)]) for i, m in enumerate(pairs)])
+            inner = np.linalg.solve(np.eye(s * D) - step * stacked @ slopes, np.vstack([np.eye(D)] * s))
+            R = np.eye(D) + step * np.hstack([floating(b) for b in B]) @ slopes @ inner
+            # stage equations with M ≥ 0 of entries below 1e3: conditions below 1e6, times 1e-16
+            assert np.linalg.norm(root @ R @ np.linalg.inv(root), 2) <= 1 + 1e-9
+    assert certified >= 5
+
+
+def floating(block) -> np.ndarray:
+    return np.array([[int(x.p) / int(x.q) for x in row] for row in block])

@@ -1,0 +1,75 @@
+"""scikit-learn's handwritten digits read pixel by pixel: 1797 sequences of 64 numbers, ten classes.
+
+A small sequential MNIST that needs no network: row by row, or with ``permuted`` in one fixed random order of pixels,
+drawn as for the permuted MNIST of Arjovsky et al. 2016 (numpy, seed 92916). The digits were written by 13 people;
+who wrote which is not in the file, so that the three splits have the same writers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.metadata import version
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verification.tasks import digits
+from verification.tasks.images import DataError
+from verification.tasks.task import SPLITS, Loaded, Root, Split, TaskSpec, at_least, checksum, split_index
+
+NAME = "sequential digits"
+PIXELS = 64
+CLASSES = 10
+COUNTS: dict[Split, int] = {"train": 1197, "validation": 300, "test": 300}
+PERMUTATION_SEED = 92916
+PIXELS_SHA256 = "8f26b2bd9d135c256808f68f14fdabddde6d9c7f869ae419704b051f0f14b3b3"
+LABELS_SHA256 = "8ba4f891220f5e4c9c819638d1602d74b83618f167043c6da52a2a247841ddf0"
+"""Of the raw pixels (0 … 16) and the labels as unsigned bytes, in the order of the file."""
+
+
+def load(split: str, root: Root = None, *, permuted: bool = False, seed: int = 0) -> Loaded:
+    """(64, count, 1) pixels in [0, 1], float32; (count,) digits, int64.
+
+    permuted   all images in the same random order of pixels
+    seed       of the assignment of images to splits; within a split they are in the order of the file
+    root       has no meaning here: the file is in scikit-learn's wheel
+    Raises DataError for an unknown split or if the file is not the one whose checksums are known.
+    """
+    place = split_index(NAME, split)
+    at_least(NAME, "seed", seed, 0)
+    images, labels = verified()
+    ends = np.cumsum([0, *COUNTS.values()])
+    shuffled = np.random.default_rng(seed).permutation(len(images))
+    chosen = np.sort(shuffled[ends[place] : ends[place + 1]])
+    order = permutation() if permuted else np.arange(PIXELS)
+    sequences = np.ascontiguousarray(images[chosen][:, order].T[..., None], dtype=np.float32)
+    targets = labels[chosen]
+    shares = np.bincount(targets, minlength=CLASSES) / len(targets)
+    spec = TaskSpec(
+        name="permuted " * permuted + NAME, split=SPLITS[place], loss="cross entropy", reads="last", steps=PIXELS,
+        count=len(targets), input_size=1, output_size=CLASSES, baseline=float(-(shares * np.log(shares)).sum()),
+        baseline_means="the shares of the classes in this split: their entropy",
+        origin=f"the wheel of scikit-learn {version('scikit-learn')}", sha256=checksum(sequences, targets),
+    )  # fmt: skip
+    return sequences, targets, spec
+
+
+def permutation() -> NDArray[np.int64]:
+    """Which pixel is read at each step, if permuted."""
+    return np.random.RandomState(PERMUTATION_SEED).permutation(PIXELS).astype(np.int64)
+
+
+def verified() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """All images, (1797, 64) in [0, 1], and digits in the order of the file; DataError if they are others."""
+    from sklearn.datasets import load_digits
+
+    source = digits.load()
+    labels = load_digits().target.astype(np.int64)
+    found = {"pixels": source.sha256, "labels": hashlib.sha256(labels.astype(np.uint8).data).hexdigest()}
+    for part, expected in (("pixels", PIXELS_SHA256), ("labels", LABELS_SHA256)):
+        if found[part] != expected:
+            raise DataError(
+                f"{NAME}: the {part} of {source.origin} have SHA-256 {found[part]}, expected {expected}. Install "
+                "scikit-learn again; if its digits were changed on purpose, results cannot be compared with older ones."
+            )
+    return source.images, labels
