@@ -50,7 +50,8 @@ def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: 
     """Whether some G > 0 satisfies all premises of ``contraction(blocks, G, fields, step)``.
 
     yes    ``witness`` G, checked exactly; ``value`` the certificate of ``contraction``
-    no     proved, of the premises, which are sufficient for contraction: ``witness`` is a ``NegativeCoupling``, or Z of ``weight_pencil(…)``: Z ≥ 0, Z⁰ ≠ 0, orthogonal to all
+    no     proved, of the premises, which are sufficient for contraction, not necessary: ``witness`` is a
+           ``NegativeCoupling``, or Z of ``weight_pencil(…)``: Z ≥ 0, Z⁰ ≠ 0, orthogonal to all
     None   none was found, which does not show that there is none; or the coefficients are rounded, and what holds of
            the numbers as given may not hold of those that are meant
     """

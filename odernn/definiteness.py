@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context
 from typing import Any, TypeAlias
 
 import flint
@@ -36,6 +37,8 @@ BITS = 192
 LARGEST_EXACT = 64
 """Up to so many rows an undecided case is decided exactly; more take minutes where entries are doubles."""
 WITNESS_BITS = 24
+DOWN = Context(prec=3, rounding=ROUND_FLOOR)
+"""How a lower bound is printed: never larger than it is."""
 
 
 def inertia(S: Matrix) -> Inertia:
@@ -79,7 +82,7 @@ def semidefiniteness(S: Matrix, radius: Matrix | None = None, *, name: str = "S"
     counted = None if known is not None and known.zero else certified_inertia(S, radius)
     if counted is not None and counted[0].is_semidefinite:
         count, lower = counted
-        text = f"inertia {count}, smallest eigenvalue ≥ {lower:.3g}"
+        text = f"inertia {count}, smallest eigenvalue ≥ {float(DOWN.create_decimal_from_float(lower)):.3g}"
         return Certificate(asked, True, True, None, text, margin=lower, value=count)
     if known is not None:
         return Certificate(asked, True, True, None, f"inertia {known}", margin=fmpq(0), value=known)

@@ -162,6 +162,26 @@ def test_solvability_invertibility_and_order():
     assert own.energy.holds is own.symplecticity.holds is own.reversibility.holds is None
 
 
+def test_bounds_of_one_neuron_by_hand():
+    """K = −1: η |A| L |K| = 1/2, the stage moves by 1/(1 − 1/2) at most, the increment by η |B| L |K| times that."""
+    net = network(tableaus.IMPLICIT_MIDPOINT, 1, 1.0, torch.tensor([[-1.0]], dtype=F64))
+    found = net.guarantees()[0]
+    assert found.solvability.margin == pytest.approx(0.5, rel=1e-9)  # the allowance for rounding is 2⁻⁴⁰ a factor
+    assert found.invertibility.margin == pytest.approx(-1.0, rel=1e-9) and found.invertibility.holds is None
+    growing = network(tableaus.IMPLICIT_MIDPOINT, 1, 1.0, torch.tensor([[1.0]], dtype=F64)).guarantees()[0]
+    assert growing.contraction.holds is None and growing.contraction.value == pytest.approx(3.0, rel=1e-9)
+
+
+@pytest.mark.parametrize(("function", "largest"), [("tanh", 2.0), ("relu", 2.0), ("sigmoid", 8.0)])
+def test_the_largest_step_is_two_over_the_largest_slope(function, largest):
+    """Explicit Euler, K = −1: −1 + 2/(ηL) ≥ 0."""
+    K = torch.tensor([[-1.0]], dtype=F64)
+    inside, outside = (
+        network(tableaus.EULER, 1, eta, K, nonlinearity=function).guarantees()[0] for eta in (largest, largest + 1e-12)
+    )
+    assert inside.contraction.holds is True and outside.contraction.holds is None
+
+
 def test_an_invertible_step_has_one_preimage():
     """Its increment is a contraction: fixed-point iteration finds the state it came from."""
     net = network(tableaus.RK4, 3, 0.1, -gradient_matrix(3))

@@ -285,6 +285,14 @@ def test_a_random_recurrent_matrix_has_no_weight_and_one_entry_shows_it():
     assert diagonal_seen >= 5 and pair_seen >= 5 and diagonal_seen + pair_seen == 20
 
 
+def test_one_zero_of_a_pair_shows_it_too():
+    found = contraction_weight(
+        BlockTableau.from_scalar(tableaus.IMPLICIT_MIDPOINT, size=2), [tanh_stage(rows([[-5, 1], [0, -5]]))]
+    )
+    assert found.holds is False and isinstance(found.witness, NegativeCoupling)
+    assert set(found.witness.entries) == {0, 1}
+
+
 def test_signs_alone_do_not_decide_a_circle_of_three_does():
     """K with the right signs, but K_12 K_23 K_31 ≠ K_21 K_32 K_13: no scaling of rows makes it symmetric."""
     K = rows([[-5, 1, 1], [1, -5, 1], [2, 1, -5]])

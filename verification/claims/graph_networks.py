@@ -218,7 +218,7 @@ def edges_case(graphs: Sequence[str] = GRAPHS, change: Callable[[GraphRNN], None
     def ask(budget: Budget, seed: int) -> Attempt:
         worst, tolerance, compared = 0.0, math.inf, 0
         for graph, number in itertools.product(map(catalogue.get, graphs), range(SEEDS[budget.name])):
-            generator = torch.Generator().manual_seed(seed * 10_007 + number)
+            generator = torch.Generator().manual_seed((seed * 10_007 + number) % 2**63)
             network = GraphRNN(graph, UNITS, INPUTS, dtype=torch.float64, generator=generator)
             _contract(network)
             x = 2 * torch.rand(STEPS, 1, INPUTS, dtype=torch.float64, generator=generator) - 1
