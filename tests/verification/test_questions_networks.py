@@ -74,7 +74,8 @@ def test_the_same_seed_gives_the_same_answer(name: str, number: int) -> None:
     first = case.ask(SMOKE, LARGEST_SEED)
     torch.rand(3)
     again = case.ask(SMOKE, LARGEST_SEED)
-    assert first == again != case.ask(SMOKE, LARGEST_SEED - 1)
+    assert first == again
+    assert any(case.ask(SMOKE, LARGEST_SEED - less) != first for less in range(1, 9))  # roundings are often equal
     torch.random.set_rng_state(state)
     case.ask(SMOKE, LARGEST_SEED)
     assert torch.equal(torch.random.get_rng_state(), state)
