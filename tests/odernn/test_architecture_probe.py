@@ -20,7 +20,6 @@ from odernn.architecture import (
     get,
     graph_of,
     graph_of_step,
-    measures_of,
     shortest_paths,
 )
 from odernn.architecture.catalogue import stack, stacked_lstm, unicornn
@@ -38,24 +37,9 @@ from odernn.cells.scornn import ScoRNN
 from odernn.cells.unicornn import UnICORNN
 from odernn.fields.antisymmetric import Antisymmetric
 from odernn.realisations import as_odernn
+from tests.odernn.probed import edges, same_as, values
 
 TORCH = (nn.RNN, nn.GRU, nn.LSTM)
-
-
-def edges(graph: RNNGraph) -> set[tuple[str, str, int]]:
-    return {tuple(edge) for edge in graph.edges}
-
-
-def values(network: Any, **probe: Any) -> tuple[Any, ...]:
-    found = measures_of(network, **probe)
-    return found.d_r, found.d_f, found.s
-
-
-def same_as(module: nn.Module, graph: RNNGraph, **probe: Any) -> None:
-    found = graph_of(module, **probe)
-    assert edges(found) == edges(graph)
-    assert (found.inputs, found.outputs, found.period) == (graph.inputs, graph.outputs, graph.period)
-    assert values(found) == values(graph)
 
 
 # torch's own networks.

@@ -24,23 +24,7 @@ from odernn.architecture._interventions import Probe
 from odernn.architecture.catalogue import dilated, skip, stack
 from odernn.architecture.probe import _described
 from odernn.cells.cornn import CoRNN
-
-
-def edges(graph: RNNGraph) -> set[tuple[str, str, int]]:
-    return {tuple(edge) for edge in graph.edges}
-
-
-def values(network: Any, **probe: Any) -> tuple[Any, ...]:
-    found = measures_of(network, **probe)
-    return found.d_r, found.d_f, found.s
-
-
-def same_as(module: nn.Module, graph: RNNGraph, **probe: Any) -> None:
-    found = graph_of(module, **probe)
-    assert edges(found) == edges(graph)
-    assert (found.inputs, found.outputs, found.period) == (graph.inputs, graph.outputs, graph.period)
-    assert values(found) == values(graph)
-
+from tests.odernn.probed import edges, same_as, values
 
 # Networks that call cells in a loop.
 

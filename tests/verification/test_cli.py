@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,8 +22,9 @@ from verification.commands import terminal
 from verification.commands import verify as verify_command
 from verification.domains import Budget
 from verification.store import SCHEMA_VERSION, Store
-from verification.tasks import mnist
 from verification.verdict import Judgement
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DONE, DIFFERENCE, USAGE, NOT_CERTIFIED, INTERNAL = 0, 1, 2, 3, 4
@@ -49,17 +49,6 @@ def make_store(path: Path, *, judged: int = 2) -> Path:
         if judged == 2:
             store.complete_run("by hand")
     return path
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Commands run in an empty folder; a signal handler that a command installs is taken back."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(mnist.ENVIRONMENT, raising=False)
-    monkeypatch.delenv(cli.TRACEBACK, raising=False)
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
 
 
 def environment() -> dict[str, str]:

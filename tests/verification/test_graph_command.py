@@ -7,10 +7,8 @@ import io
 import json
 import re
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -23,16 +21,9 @@ from verification.commands import graph as command
 from verification.commands.terminal import DONE, USAGE
 from verification.report import formats
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 CHECKOUT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Commands run in an empty folder; the signal handler that they install is taken back."""
-    monkeypatch.chdir(tmp_path)
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, remarks: str = "") -> str:

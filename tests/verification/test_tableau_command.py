@@ -7,11 +7,9 @@ import io
 import json
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,16 +21,9 @@ from verification.commands import tableau as command
 from verification.commands.terminal import DONE, USAGE
 from verification.report import formats
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 CHECKOUT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Commands run in an empty folder; the signal handler that they install is taken back."""
-    monkeypatch.chdir(tmp_path)
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

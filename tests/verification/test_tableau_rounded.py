@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +12,10 @@ from odernn import stability_pictures, tableaus
 from verification.cli import main
 from verification.commands.terminal import DONE, USAGE
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 DOCUMENT = (CHECKOUT / "docs" / "tableaus.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
