@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from odernn.executions import _numba_lanes as lanes_of
-from odernn.executions._cpu_job import Array, Job, fresh, rows_of
+from odernn.executions._cpu_job import Array, Job, rows_of
+from odernn.executions._cpu_memory import fresh
 from odernn.executions._numba_vector import REGISTER
 
 CHECKPOINT = 128
@@ -45,7 +46,7 @@ class Drive:
             self.length = -(-self.length // CHECKPOINT) * CHECKPOINT
         self.length = min(self.length, max(self.steps, 1))
         is_made_here = V is not None and not len(self.table)
-        self.buffer = u.new_empty((self.length * job.shape[0], hidden)) if is_made_here else None
+        self.buffer = fresh((self.length * job.shape[0], hidden), u) if is_made_here else None
         self.both: Tensor | None = None
         if is_made_here and b is not None and u.shape[2] <= _FEW:
             assert V is not None
@@ -100,7 +101,7 @@ class Pull:
         self.by_V = empty if drive.V is None else torch.zeros_like(drive.V, memory_format=torch.contiguous_format)
         self.by_u = fresh(tuple(drive.u.shape), drive.u) if drive.V is None or needs_u else empty
         self.needs_u = needs_u
-        self.buffer = None if drive.buffer is None else torch.empty_like(drive.buffer)
+        self.buffer = None if drive.buffer is None else fresh(tuple(drive.buffer.shape), drive.buffer)
         self.sums = np.zeros((drive.job.rows, max(len(drive.table) - 1, 0) * lanes_of.PITCH))
 
     def rows(self, n0: int, n1: int) -> Array:

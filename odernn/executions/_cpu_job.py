@@ -1,10 +1,8 @@
-"""One call of the cpu execution: its columns in blocks, what they carry, its threads and its memory."""
+"""One call of the cpu execution: its columns in blocks, what they carry, and its threads."""
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -113,33 +111,3 @@ def rows_of(rows: Tensor) -> Array:
     """(time, batch, hidden) as (time, columns), without a copy if it is contiguous."""
     found: Array = rows.detach().contiguous().numpy()
     return found.reshape(found.shape[0], found.shape[1] * found.shape[2])
-
-
-# --- memory
-
-
-def fresh(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """An empty tensor; on Linux a large one asks for large pages, whose first use costs less."""
-    found = torch.empty(shape, dtype=like.dtype)
-    size = found.numel() * found.element_size()
-    if size >= _LARGE and (advise := _madvise()) is not None:
-        first = -(-found.data_ptr() // _PAGE) * _PAGE
-        advise(first, (found.data_ptr() + size - first) // _PAGE * _PAGE, _MADV_HUGEPAGE)
-    return found
-
-
-_LARGE, _PAGE, _MADV_HUGEPAGE = 1 << 23, 1 << 12, 14
-
-
-@cache
-def _madvise() -> Callable[[int, int, int], int] | None:
-    """The system's madvise(address, length, advice); advice can be ignored, and its result is."""
-    if not sys.platform.startswith("linux"):
-        return None
-    try:
-        function = ctypes.CDLL(None).madvise
-    except (OSError, AttributeError):
-        return None
-    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    found: Callable[[int, int, int], int] = function
-    return found

@@ -43,8 +43,10 @@ from odernn.executions._numba_vector import (
     element,
     elements_1,
     elements_4,
+    elements_8,
     every_1,
     every_4,
+    every_8,
     first_1,
     first_4,
     load,
@@ -107,16 +109,21 @@ def _project(
 
 @compiled(CONTRACT)
 def _project_wide(X: Any, width: int, u: Any, n: int, column: int, table: Any, count: int) -> None:
-    """X[k] for ``width`` columns from that one on: at once if they are a vector of one sample."""
+    """X[k] for ``width`` columns from that one on: four registers at a time where these are of one sample."""
     inputs, hidden = table.shape[0] - 1, table.shape[1]
+    short, long = elements_1(X), elements_4(X)
     sample = column // hidden
     neuron = column - sample * hidden
-    if neuron + X.shape[1] <= hidden:
-        _project(X, 0, every_4(), u, n, sample * inputs, table, neuron, count)
-        return
-    for j in range(0, width, elements_1(X)):
-        _project(X, j, every_1(), u, n, sample * inputs, table, neuron, count)
-        neuron += elements_1(X)
+    j = 0
+    while j < width:
+        if neuron + long <= hidden and j + long <= X.shape[1]:
+            _project(X, j, every_4(), u, n, sample * inputs, table, neuron, count)
+            done = long
+        else:
+            _project(X, j, every_1(), u, n, sample * inputs, table, neuron, count)
+            done = short
+        j += done
+        neuron += done
         if neuron == hidden:
             neuron, sample = 0, sample + 1
 
@@ -125,11 +132,20 @@ def _project_wide(X: Any, width: int, u: Any, n: int, column: int, table: Any, c
 def _collect(G: Any, j: int, g: Any, u: Any, n: int, at: int, inputs: int, count: int) -> None:
     """Lane i of G takes Σ_k g[k] u[n+k, at+i], the part of the tile in dE/dV_i."""
     full_width()
-    for i in range(inputs):
-        total = load(G, i * PITCH + j, every_1())
+    pairs = inputs // 2 * 2
+    for i in range(0, pairs, 2):  # so that two inputs share the loads of g
+        first, second = load(G, i * PITCH + j, every_1()), load(G, (i + 1) * PITCH + j, every_1())
         for k in range(count):
-            total = total + load_row(g, k, 0, every_1()) * element(u, n + k, at + i)
-        store(G, i * PITCH + j, total, every_1())
+            row = load_row(g, k, 0, every_1())
+            first = first + row * element(u, n + k, at + i)
+            second = second + row * element(u, n + k, at + i + 1)
+        store(G, i * PITCH + j, first, every_1())
+        store(G, (i + 1) * PITCH + j, second, every_1())
+    if pairs < inputs:
+        total = load(G, pairs * PITCH + j, every_1())
+        for k in range(count):
+            total = total + load_row(g, k, 0, every_1()) * element(u, n + k, at + pairs)
+        store(G, pairs * PITCH + j, total, every_1())
 
 
 # --- forwards
@@ -200,22 +216,31 @@ def forward(
 def layer_forward(
     u: Any, table: Any, y: Any, lanes: Any, places: Any, first_block: int, last_block: int
 ) -> None:  # fmt: skip
-    """All steps of a layer, from what it sees: rows of y, zero beyond a block's end."""
+    """All steps of a layer, from what it sees: rows of y, zero beyond a block's end.
+
+    A step is a chain of some twenty operations, each of which waits for the one before. Eight registers are eight
+    chains, which fill the waiting; where rows of x are read, too, that is what is waited for, and four are enough.
+    """
     full_width()
-    size = elements_4(lanes)
-    X, none = _scratch(TILE, size, lanes), np.empty((0, 0), lanes.dtype)
+    long, size = elements_8(lanes), elements_4(lanes)
+    X, none = _scratch(TILE, long, lanes), np.empty((0, 0), lanes.dtype)
     for t in range(0, len(u), TILE):
         for k in range(first_block, last_block):
             L, lo, hi = block(lanes, places, k), places[START, k], places[STOP, k]
             stop = min(t + TILE, len(u))
             count = max(min(stop, places[END, k]) - t, 0)
-            for j in range(0, hi - lo if count != 0 else 0, size):
-                left = min(hi - lo - j, size)
-                _project_wide(X, left, u, t, lo + j, table, count)
-                if left == size:
+            j = 0
+            while j < hi - lo and count != 0:
+                left = hi - lo - j
+                done = long if left >= long else min(left, size)
+                _project_wide(X, done, u, t, lo + j, table, count)
+                if done == long:
+                    forward_tile(L, j, every_8(), X, 0, 0, y, none, t, lo + j, count)
+                elif done == size:
                     forward_tile(L, j, every_4(), X, 0, 0, y, none, t, lo + j, count)
                 else:
-                    forward_tile(L, j, first_4(left, L), X, 0, 0, y, none, t, lo + j, count)
+                    forward_tile(L, j, first_4(done, L), X, 0, 0, y, none, t, lo + j, count)
+                j += done
             _clear(y, t + count, stop, lo, hi)
 
 

@@ -26,10 +26,8 @@ Their number changes no bit of the recurrence.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, get_args
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
@@ -39,7 +37,6 @@ from odernn.recurrence import (
     UNIT_ROUNDOFF,
     Backward,
     Coefficients,
-    ReconstructionWarning,
     RecurrenceGradients,
     RecurrenceOutputs,
     RecurrenceResult,
@@ -49,16 +46,18 @@ from odernn.recurrence import (
 )
 
 try:
-    from odernn.executions import _numba_exact, _numba_rebuilt, _numba_recurrence
+    from odernn.executions import _numba_rebuilt, _numba_recurrence
 except ModuleNotFoundError as error:
     if error.name is None or error.name.split(".")[0] not in ("numba", "llvmlite"):
         raise
     raise ImportError('it needs numba, which is not installed: pip install "odernn[fast]"') from error
 
 from odernn.executions import _numba_lanes as lanes_of
+from odernn.executions._cpu_backward import Costates
 from odernn.executions._cpu_drive import CHECKPOINT, Drive, Pull
 from odernn.executions._cpu_exact import Grid
-from odernn.executions._cpu_job import Array, Job, fresh, rows_of
+from odernn.executions._cpu_job import Job, rows_of
+from odernn.executions._cpu_memory import fresh
 
 name = "cpu"
 
@@ -68,9 +67,6 @@ REBUILT_TOLERANCE = {dtype: u**0.5 for dtype, u in UNIT_ROUNDOFF.items()}
 Relative to sums of absolute values: a gradient that has lost half of its digits to cancellation may lose the others.
 An ordinary piece shows 1e-6 to 1e-5 in float32, so that half is also far from false alarms.
 """
-
-_LEAST = {dtype: 4 * u for dtype, u in UNIT_ROUNDOFF.items()}
-"""An error of the rebuilt states that no sum asks to be better than: four roundings of the first step of a piece."""
 
 
 def unavailable_because() -> str | None:
@@ -313,67 +309,25 @@ def _run_backward(
     needs_u: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """dE by u, V, b, w, h, α, y0, z0. y: its rows in the mode "stored", y_N (1, batch, hidden) in the others."""
-    steps, batch, hidden = len(u), *y0.shape
-    job = Job.of(steps, y0.shape, u.dtype, ends)
-    drive = Drive(u, V, b, hidden, mode, job, in_kernels=mode == "stored" and grad_z is None and not needs_u)
+    job = Job.of(len(u), y0.shape, u.dtype, ends)
+    is_in_kernels = mode == "stored" and grad_z is None and not needs_u
+    drive = Drive(u, V, b, y0.shape[1], mode, job, in_kernels=is_in_kernels)
     pull = Pull(drive, needs_u)
     lanes = job.lanes(w, h, alpha, y[-1] if len(y) else y0, z_last)
     for lane, given in ((lanes_of.P, grad_y_last), (lanes_of.Q, grad_z_last)):
         if given is not None:
             job.pack(lanes, lane, given)
-    sums = np.zeros((job.rows, lanes_of.SUM_LANES * lanes_of.PITCH))
-    found = np.zeros((job.blocks, 3))
     grid = Grid.restored(kept, job) if mode == "exact" else None
-    nothing = y0.new_zeros((1, batch, hidden))
-    one = job.one
-    flat_y, flat_y0 = rows_of(y), rows_of(y0.unsqueeze(0))[0]
-    for n0, n1 in reversed(list(drive.pieces())):
-        by_y = rows_of(nothing if grad_y is None else grad_y[n0:n1])
-        by_z = rows_of(y0.new_empty((0, batch, hidden)) if grad_z is None else grad_z[n0:n1])
-        if drive.is_in_kernels:
-            job.run(
-                _numba_recurrence.layer_backward,
-                (*drive.seen_by_kernels(), flat_y0, flat_y, by_y, lanes, sums, pull.sums, job.places),
-                (one,),
-            )
-            pull.take(n0, n1)
-            continue
-        x, grad_x = drive.x(n0, n1), pull.rows(n0, n1)
-        if mode == "stored":
-            job.run(
-                _numba_recurrence.stored_backward,
-                (x, flat_y0, flat_y, by_y, by_z, grad_x, n0, lanes, sums, job.places),
-                (one,),
-            )
-        elif mode == "reversible":
-            tolerance = one * REBUILT_TOLERANCE[u.dtype]
-            least = one * (_LEAST[u.dtype] / REBUILT_TOLERANCE[u.dtype])
-            flat = kept.numpy().reshape(len(kept), 2, job.columns)
-            job.run(
-                _numba_rebuilt.rebuilt_backward,
-                (x, flat, by_y, by_z, grad_x, CHECKPOINT, n0, lanes, sums, job.places, tolerance, least, found),
-                (one,),
-            )
-        else:
-            assert grid is not None
-            job.run(
-                _numba_exact.exact_backward, (x, by_y, by_z, grad_x, n0, lanes, grid.states, sums, job.places), (one,)
-            )
-        pull.take(n0, n1)
-    if mode == "reversible":
-        _warn_of(found, REBUILT_TOLERANCE[u.dtype])
+    costates = Costates(mode, job, drive, pull, lanes, y0, y, kept, grid, REBUILT_TOLERANCE[u.dtype])
+    costates.take_back(grad_y, grad_z)
     if grid is not None:
         grid.check_returned(y0, z0)
-    by = [
-        _sum_to(job.unpacked_sums(sums, lane), shape, u)
-        for lane, shape in (
-            (lanes_of.SUM_X, (hidden,)), (lanes_of.SUM_W, w.shape), (lanes_of.SUM_H, h.shape),
-            (lanes_of.SUM_A, alpha.shape),
-        )
-    ]  # fmt: skip
-    by_b = by[0] if b is not None else u.new_empty(0)
+    by_b = u.new_empty(0) if b is None else costates.summed(lanes_of.SUM_X, b.shape)
+    by_w = costates.summed(lanes_of.SUM_W, w.shape)
+    by_h = costates.summed(lanes_of.SUM_H, h.shape)
+    by_alpha = costates.summed(lanes_of.SUM_A, alpha.shape)
     starts = (job.unpacked(lanes, lanes_of.P, y0), job.unpacked(lanes, lanes_of.Q, y0))
-    return pull.by_u, pull.by_V, by_b, by[1], by[2], by[3], *starts
+    return pull.by_u, pull.by_V, by_b, by_w, by_h, by_alpha, *starts
 
 
 @torch.library.register_fake(_BACKWARD)
@@ -421,23 +375,3 @@ def _no_second_derivative(ctx: Any, *grads: Any) -> tuple[Any, ...]:
 
 torch.library.register_autograd(_FORWARD, _differentiate, setup_context=_remember)
 torch.library.register_autograd(_BACKWARD, _no_second_derivative)
-
-
-def _sum_to(values: Array, shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """values (batch, hidden) summed to a shape that broadcasts to it; by numpy, in an order that never changes."""
-    summed = values.sum(axis=tuple(range(2 - len(shape))))
-    axes = tuple(k for k, size in enumerate(shape) if size == 1 and summed.shape[k] != 1)
-    return torch.as_tensor(summed.sum(axis=axes, keepdims=True) if axes else summed).to(like.dtype).reshape(shape)
-
-
-def _warn_of(found: Array, tolerance: float) -> None:
-    pieces, again = int(found[:, 0].sum()), int(found[:, 1].sum())
-    if again:
-        warnings.warn(
-            f'backward="reversible": in {again} of {pieces} pieces of {CHECKPOINT} steps the rebuilt states were off '
-            f"by up to {found[:, 2].max():.1e} of themselves or of a gradient (tolerance {tolerance:.1e}); these were "
-            'computed again from their checkpoints. The gradient is right but took longer; backward="stored" does not '
-            "rebuild.",
-            ReconstructionWarning,
-            stacklevel=2,
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -114,6 +115,24 @@ def test_one_thread_and_two_give_the_same_bits(monkeypatch, mode: str, dtype: to
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         found.append(run(cpu, p, torch.tensor([40, 40, 3, 40, 17]), backward=mode))
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
+
+
+@pytest.mark.parametrize(
+    ("columns", "offered", "threads"),
+    [(1, 8, 1), (2047, 8, 1), (2048, 1, 1), (2048, 8, 2), (3071, 8, 2), (3072, 8, 3), (1 << 14, 4, 4)],
+)
+def test_threads_are_as_many_as_the_columns_warrant(monkeypatch, columns: int, offered: int, threads: int):
+    """1024 columns each, of the threads that torch was given; each block is taken once."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: offered)
+    seen: dict[tuple[int, int], int] = {}
+
+    def kernel(first: int, last: int) -> None:
+        seen[first, last] = threading.get_ident()
+
+    job = Job.of(10, (1, columns), torch.float32, None)
+    job.run(kernel, ())
+    assert len(seen) == threads and seen[0, min(seen)[1]] == threading.get_ident()
+    assert sorted(k for first, last in seen for k in range(first, last)) == list(range(job.blocks))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -23,8 +23,9 @@ from tests.odernn.cpu_problems import (
     problem,
 )
 
-LAYERS = [(1, 16, 3), (2, 48, 5), (6, 32, 8), (8, 128, 9), (3, 64, 1)]
-"""Inputs, neurons, samples: vectors of four registers within a sample, across two, and cut off at a block's end."""
+LAYERS = [(1, 16, 3), (2, 48, 5), (6, 32, 8), (8, 128, 9), (3, 64, 1), (2, 96, 5)]
+"""Inputs, neurons, samples: vectors of eight and four registers within a sample, across two, cut off at a block's end,
+and halves of eight that begin anywhere."""
 
 Case = tuple[tuple[int, int, int], int, torch.dtype, bool, bool]
 """Inputs, neurons, samples; steps; dtype; whether samples have lengths of their own; whether there is a bias."""

@@ -54,9 +54,9 @@ def test_tanh_of_float32_is_as_close_as_admitted_and_odd(function: Callable[...,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("function", "relative", "ulps"), [(by_vectors, 3.107, 2.606), (plainly, 2.463, 1.332)])
+@pytest.mark.parametrize(("function", "relative", "ulps"), [(by_vectors, 3.107, 2.608), (plainly, 2.463, 1.332)])
 def test_tanh_of_every_float32_is_as_close_as_stated(function: Callable[..., None], relative: float, ulps: float):
-    """The largest errors there are where products are fused, rounded up: at 0.064 and 0.062; at 0.601 and 0.631."""
+    """The largest errors there are where products are fused, rounded up: at 0.064 and 0.061; at 0.601 and 0.631."""
     found = float32_errors(function, 1)
     assert relative - 0.001 <= found[0] <= relative and ulps - 0.001 <= found[1] <= ulps and found[2] == 0.0
 

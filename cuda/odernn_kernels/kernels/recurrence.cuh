@@ -91,20 +91,25 @@ struct UnitRoundoff;
 template <>
 struct UnitRoundoff<float> {
   static constexpr float value = 0x1p-24f;
+  static constexpr float below = 0x1p-122f;  // 16 times the smallest normal number
 };
 template <>
 struct UnitRoundoff<double> {
   static constexpr double value = 0x1p-53;
+  static constexpr double below = 0x1p-1018;
 };
 
 // A z_n that was summed back from the last state, held within what y_n = y_{n-1} + h z_n and its roundings say of it.
 // With d = (y_n - y_{n-1}) / h it is off by at most 2u |y_n| / h + 4u |d|, also where the rows were rebuilt, rounded from
-// float64 or joined at the seams of a scan; twice that is left. On a long saddle, where z grows from 1e-7 to 1, a sum
-// alone keeps the rounding of the largest z, and dE/dh is lost. Nothing is done where h is 0 or a number is NaN.
+// float64 or joined at the seams of a scan; twice that is left, and m / |h| for what rows lose below the normal numbers,
+// the m of the cpu execution: where h z_n is no number, the rows stand still and say nothing of z_n. On a long saddle,
+// where z grows from 1e-7 to 1, a sum alone keeps the rounding of the largest z, and dE/dh is lost. Nothing is done
+// where h is 0 or a number is NaN.
 template <typename T>
 __device__ __forceinline__ T anchored(T per_h, T y_before, T y, T z) {
   const T d = times(plus(y, -y_before), per_h);
-  const T room = times(T(4) * UnitRoundoff<T>::value, fused(T(2), magnitude(d), magnitude(times(y, per_h))));
+  const T least = times(UnitRoundoff<T>::below, magnitude(per_h));
+  const T room = fused(T(4) * UnitRoundoff<T>::value, fused(T(2), magnitude(d), magnitude(times(y, per_h))), least);
   const T low = plus(d, -room), high = plus(d, room);
   return z < low ? low : z > high ? high : z;
 }
