@@ -342,6 +342,36 @@ def graph(
     return Action(run)
 
 
+@app.command()
+def task(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A task, as in: lorenz96. None: the list.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("--root", metavar="DIR", help="The folder of its files (else $ODERNN_DATA).")
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help='Fetch its files into that folder first (needs "odernn[data]").')
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="An option of the task, as in: forcing=0.9; may be repeated."),
+    ] = None,
+) -> Action:
+    """Load a task and say what it is: sequences of each split, baseline, origin, checksum."""
+
+    def run() -> int:
+        from verification.commands import task as command
+
+        if name is not None:
+            return command.show(name, root=root, download=download, settings=tuple(settings or ()))
+        if root is not None or download or settings:
+            raise terminal.UsageError(
+                "Give NAME: --root, --download and --set go with it. `odernn task` lists the names."
+            )
+        return command.names()
+
+    return Action(run)
+
+
 @witness_app.command("show")
 def witness_show(file: FileArgument) -> Action:
     """Say in words what a witness holds."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verification.tasks import digits
+from verification.tasks._permutations import DEFAULT, reading
 from verification.tasks.images import DataError
 from verification.tasks.task import SPLITS, Loaded, Root, Split, TaskSpec, at_least, checksum, split_index
 
@@ -21,19 +22,21 @@ NAME = "sequential digits"
 PIXELS = 64
 CLASSES = 10
 COUNTS: dict[Split, int] = {"train": 1197, "validation": 300, "test": 300}
-PERMUTATION_SEED = 92916
 PIXELS_SHA256 = "8f26b2bd9d135c256808f68f14fdabddde6d9c7f869ae419704b051f0f14b3b3"
 LABELS_SHA256 = "8ba4f891220f5e4c9c819638d1602d74b83618f167043c6da52a2a247841ddf0"
 """Of the raw pixels (0 … 16) and the labels as unsigned bytes, in the order of the file."""
 
 
-def load(split: str, root: Root = None, *, permuted: bool = False, seed: int = 0) -> Loaded:
+def load(
+    split: str, root: Root = None, *, permuted: bool = False, permutation: str | None = None, seed: int = 0
+) -> Loaded:
     """(64, count, 1) pixels in [0, 1], float32; (count,) digits, int64.
 
-    permuted   all images in the same random order of pixels
-    seed       of the assignment of images to splits; within a split they are in the order of the file
-    root       has no meaning here: the file is in scikit-learn's wheel
-    Raises DataError for an unknown split or if the file is not the one whose checksums are known.
+    permuted     all images in the same random order of pixels, that of ``permutation``: "urnn", the default, or
+                 "unicornn", as for the permuted MNIST
+    seed         of the assignment of images to splits; within a split they are in the order of the file
+    root         has no meaning here: the file is in scikit-learn's wheel
+    Raises DataError for an unknown split or permutation, or if the file is not the one whose checksums are known.
     """
     place = split_index(NAME, split)
     at_least(NAME, "seed", seed, 0)
@@ -41,22 +44,19 @@ def load(split: str, root: Root = None, *, permuted: bool = False, seed: int = 0
     ends = np.cumsum([0, *COUNTS.values()])
     shuffled = np.random.default_rng(seed).permutation(len(images))
     chosen = np.sort(shuffled[ends[place] : ends[place + 1]])
-    order = permutation() if permuted else np.arange(PIXELS)
+    order, order_name = reading(NAME, PIXELS, permuted=permuted, permutation=permutation)
     sequences = np.ascontiguousarray(images[chosen][:, order].T[..., None], dtype=np.float32)
     targets = labels[chosen]
     shares = np.bincount(targets, minlength=CLASSES) / len(targets)
+    name = f"permuted {NAME}" + f" ({order_name})" * (order_name != DEFAULT) if permuted else NAME
     spec = TaskSpec(
-        name="permuted " * permuted + NAME, split=SPLITS[place], loss="cross entropy", reads="last", steps=PIXELS,
+        name=name, split=SPLITS[place], loss="cross entropy", reads="last", steps=PIXELS,
         count=len(targets), input_size=1, output_size=CLASSES, baseline=float(-(shares * np.log(shares)).sum()),
         baseline_means="the shares of the classes in this split: their entropy",
         origin=f"the wheel of scikit-learn {version('scikit-learn')}", sha256=checksum(sequences, targets),
+        published_as="accuracy",
     )  # fmt: skip
     return sequences, targets, spec
-
-
-def permutation() -> NDArray[np.int64]:
-    """Which pixel is read at each step, if permuted."""
-    return np.random.RandomState(PERMUTATION_SEED).permutation(PIXELS).astype(np.int64)
 
 
 def verified() -> tuple[NDArray[np.float64], NDArray[np.int64]]:

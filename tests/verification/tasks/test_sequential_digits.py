@@ -17,7 +17,7 @@ import sklearn
 import sklearn.datasets
 from numpy.typing import NDArray
 
-from verification.tasks import sequential_digits
+from verification.tasks import _permutations, sequential_digits
 from verification.tasks.images import DataError
 
 SPLITS = {"train": 1197, "validation": 300, "test": 300}
@@ -70,9 +70,22 @@ def test_every_digit_is_in_every_split() -> None:
 
 
 def test_the_permutation_is_one_and_moves_nearly_all_pixels() -> None:
-    order = sequential_digits.permutation().tolist()
+    order = _permutations.order("urnn", 64).tolist()
     assert sorted(order) == list(range(64))
     assert sum(i == p for i, p in enumerate(order)) < 6  # of a random one, one on average
+
+
+def test_another_permutation_is_asked_for_by_its_name_and_named() -> None:
+    default, named, other = (
+        sequential_digits.load("test", permuted=True, permutation=name) for name in (None, "urnn", "unicornn")
+    )
+    assert default[2] == named[2] and default[2].name == "permuted sequential digits"
+    assert other[2].name == "permuted sequential digits (unicornn)" and other[2].sha256 != named[2].sha256
+    order = _permutations.order("unicornn", 64).tolist()
+    plain = sequential_digits.load("test")[0]
+    assert np.array_equal(other[0], plain[order])
+    with pytest.raises(ValueError, match="permutation is 'urnn', but nothing is permuted"):
+        sequential_digits.load("test", permutation="urnn")
 
 
 def test_the_baseline_is_the_entropy_of_the_classes() -> None:

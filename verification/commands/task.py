@@ -1,0 +1,81 @@
+"""``odernn task``: what a task loads: how many sequences of which shape, from where, baseline and checksum."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from verification import tasks
+from verification.commands.terminal import DONE, UsageError, harmless, note, out
+from verification.tasks import _files
+from verification.tasks.task import SPLITS
+
+FOR_TESTS = frozenset({"md5", "statistics"})
+"""Keywords of ``load`` that say what the files must be: not for the command line."""
+
+
+ARTICLES = {int: "a whole number", float: "a number", bool: "True or False", str: "a name"}
+
+
+def names() -> int:
+    """All tasks, each with its first line."""
+    width = max(map(len, tasks.names()))
+    out("".join(f"{name:<{width}}  {tasks.get(name).summary}\n" for name in tasks.names()))
+    return DONE
+
+
+def show(name: str, *, root: Path | None, download: bool, settings: Sequence[str]) -> int:
+    """A line for each split of the task; with ``download`` its files are fetched first."""
+    try:
+        task = tasks.get(name)
+    except KeyError as error:
+        raise UsageError(f"{error.args[0]} `odernn task` shows them.") from None
+    options = _options(task, settings)
+    if download:
+        fetch(task, root)
+    for split in SPLITS:
+        try:
+            _, _, spec = task.load(split, root, **options)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        out(harmless(spec.describe()) + "\n")
+    return DONE
+
+
+def fetch(task: tasks.Task, root: Path | None) -> None:
+    """The files of the task into ``root``, or ODERNN_DATA; UsageError if there is neither, or nothing to fetch."""
+    import os
+
+    if task.download is None:
+        raise UsageError(f"--download: {task.name} has no files to fetch. Leave --download out.")
+    folder = root or os.environ.get(_files.ENVIRONMENT)
+    if not folder:
+        raise UsageError(f"--download: say where to, with --root DIR or in {_files.ENVIRONMENT}.")
+    note(f"fetching {task.name} into {harmless(str(folder))}")
+    task.download(folder)
+
+
+def _options(task: tasks.Task, settings: Sequence[str]) -> dict[str, Any]:
+    """From "forcing=0.9" to {"forcing": 0.9}; UsageError for a name or a type that ``load`` does not have."""
+    known = {name: default for name, default in task.options.items() if name not in FOR_TESTS}
+    options: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or name not in known:
+            choices = ", ".join(f"{each}={default}" for each, default in known.items()) or "none"
+            raise UsageError(f"--set {setting}: {task.name} has these options, shown with their defaults: {choices}.")
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            value = text
+        default = known[name]
+        if isinstance(default, float) and type(value) is int:
+            value = float(value)
+        if default is not None and type(value) is not type(default):
+            raise UsageError(
+                f"--set {setting}: {name} is {value!r}; give {ARTICLES[type(default)]}, as in {name}={default}."
+            )
+        options[name] = value
+    return options

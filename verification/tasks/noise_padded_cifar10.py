@@ -1,0 +1,213 @@
+"""Noise padded CIFAR-10: an image row by row, then noise, 1000 steps of 96 numbers, ten classes (Chang et al. 2019).
+
+Step n ≤ 32 is row n of the image: its 32 reds, its 32 greens, its 32 blues, in [0, 1]. The other 968 steps are
+independent standard normal numbers. Two data sets go by that name:
+
+    "fresh"   every image has noise of its own, and in training new noise each time it is shown (``epoch``)
+    "fixed"   one block of noise for all images, in training and in test: what the published code of UnICORNN and
+              coRNN does. Whoever knows that block can subtract it, so results must say which it was
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verification.tasks import _files
+from verification.tasks.images import DataError
+from verification.tasks.task import (
+    SPLITS,
+    Batched,
+    Loaded,
+    Root,
+    TaskSpec,
+    at_least,
+    entropy,
+    split_index,
+)  # fmt: skip
+
+NAME = "noise_padded_cifar10"
+ROWS = 32
+WIDTH = 96
+CLASSES = 10
+PIXELS = ROWS * WIDTH
+NOISES = ("fresh", "fixed")
+VALIDATION_SHARE = 3000 / 50_000
+"""As published, where it is drawn at random; here it is the end of the training images, whose order is random."""
+
+TRAIN = tuple(f"data_batch_{number}" for number in range(1, 6))
+FILES = {"train": TRAIN, "test": ("test_batch",)}
+SUBFOLDERS = (
+    "cifar-10-batches-py",
+    "cifar-10-batches-bin",
+    "cifar10/cifar-10-batches-py",
+    "cifar10/cifar-10-batches-bin",
+)
+MD5: Mapping[str, str] = {
+    "data_batch_1": "c99cafc152244af753f735de768cd75f",
+    "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
+    "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
+    "data_batch_4": "634d18415352ddfa80567beed471001a",
+    "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
+    "test_batch": "40351d587109b95175f43aff81a1287e",
+}
+"""Of the files of the Python layout, as torchvision lists them; none is published for those of the binary layout."""
+
+ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+ARCHIVE_MD5 = "c58f30108f718f92721af3b95e74349a"
+
+
+def load(
+    split: str,
+    root: Root = None,
+    *,
+    noise: str = "fresh",
+    steps: int = 1000,
+    seed: int = 0,
+    md5: Mapping[str, str] | None = None,
+) -> Loaded:
+    """(steps, count, 96) rows and noise, float32, made when asked for; (count,) classes, int64.
+
+    root    holds cifar-10-batches-py (whose checksums are verified) or cifar-10-batches-bin, or is one of them.
+            Of the five training files as many as are there are read; ``spec.origin`` says which
+    noise   "fresh" or "fixed";  steps  ≥ 32;  seed  of the noise: the same gives the same
+    md5     of the files of the Python layout (other lists are for tests)
+    Raises DataError for an unknown split or noise, and for missing, damaged or other files.
+    """
+    place = split_index(NAME, split)
+    at_least(NAME, "steps", steps, ROWS)
+    at_least(NAME, "seed", seed, 0)
+    if noise not in NOISES:
+        raise DataError(f"{NAME} has no noise {noise!r}. Choose one of: {', '.join(NOISES)}.")
+    images, labels, found = read("test" if split == "test" else "train", root, MD5 if md5 is None else md5)
+    if split != "test":
+        kept = len(images) - round(VALIDATION_SHARE * len(images))
+        part = slice(None, kept) if split == "train" else slice(kept, None)
+        images, labels = images[part], labels[part]
+    spec = TaskSpec(
+        name=f"{NAME}, {'fresh noise' if noise == 'fresh' else 'one fixed block of noise'}", split=SPLITS[place],
+        loss="cross entropy", reads="last", steps=steps, count=len(labels), input_size=WIDTH, output_size=CLASSES,
+        baseline=entropy(labels, CLASSES), baseline_means="the shares of the classes in this split: their entropy",
+        origin=f"{found}, noise of seed {seed}", sha256=_checksum(images, labels, noise, steps, seed),
+        published_as="accuracy",
+    )  # fmt: skip
+    return padded(images, noise=noise, steps=steps, seed=seed, split=place), labels, spec
+
+
+def padded(images: NDArray[np.uint8], *, noise: str, steps: int, seed: int, split: int) -> Batched:
+    """Images (count, 32, 96) and then noise.
+
+    Fresh noise of image i in epoch e of a split is that of numpy's seed sequence (seed, index of the split, e, i), the
+    fixed block that of (seed,), of every split and epoch.
+    """
+    fixed = np.random.default_rng([seed]).standard_normal((steps - ROWS, WIDTH), dtype=np.float32)
+
+    def make(chosen: NDArray[np.intp], epoch: int) -> NDArray[np.float32]:
+        u = np.empty((steps, len(chosen), WIDTH), dtype=np.float32)
+        u[:ROWS] = images[chosen].transpose(1, 0, 2) / np.float32(255)
+        for column, i in enumerate(chosen.tolist()):
+            own = np.random.default_rng([seed, split, epoch, i]) if noise == "fresh" else None
+            u[ROWS:, column] = fixed if own is None else own.standard_normal(fixed.shape, dtype=np.float32)
+        return u
+
+    return Batched((steps, len(images), WIDTH), make)
+
+
+def _checksum(images: NDArray[np.uint8], labels: NDArray[np.int64], noise: str, steps: int, seed: int) -> str:
+    """Of all that decides the sequences: pixels, labels, and the recipe of the noise."""
+    found = hashlib.sha256(np.ascontiguousarray(images).data)
+    found.update(labels.astype("<i8").data)
+    found.update(f"{noise} {steps} {seed}".encode())
+    return found.hexdigest()
+
+
+# --- the official files -----------------------------------------------------------------------------------------
+
+
+def read(file: str, root: Root, md5: Mapping[str, str]) -> tuple[NDArray[np.uint8], NDArray[np.int64], str]:
+    """(count, 32, 96) rows, (count,) classes of the "train" or "test" files that are there, and which they are."""
+    folder = _files.folder_of(NAME, root)
+    places = _files.candidates(folder, SUBFOLDERS)
+    for place in places:
+        there = [name for name in FILES[file] if (place / name).is_file()]
+        if there:
+            parts = [_python(place / name, md5[name]) for name in there]
+            return _together(parts, f"{len(there)} of {len(FILES[file])} files ({', '.join(there)}), MD5 verified")
+        there = [name for name in FILES[file] if (place / f"{name}.bin").is_file()]
+        if there:
+            parts = [_binary(place / f"{name}.bin") for name in there]
+            return _together(parts, f"{len(there)} of {len(FILES[file])} binary files ({', '.join(there)})")
+    raise DataError(
+        f"{NAME}: none of the files {', '.join(FILES[file])} (nor with .bin) in {', '.join(map(str, places))}. "
+        f"{_files.fetch_advice(NAME, folder)}"
+    )
+
+
+Part = tuple[NDArray[np.uint8], NDArray[np.int64]]
+
+
+def _together(parts: list[Part], found: str) -> tuple[NDArray[np.uint8], NDArray[np.int64], str]:
+    planes = np.concatenate([planes for planes, _ in parts])  # (count, colour, row, column)
+    rows = np.ascontiguousarray(planes.transpose(0, 2, 1, 3)).reshape(len(planes), ROWS, WIDTH)
+    return rows, np.concatenate([labels for _, labels in parts]), found
+
+
+def _python(path: Path, md5: str) -> Part:
+    """A file of the Python layout: a pickled dictionary with the keys data, (count, 3072) bytes, and labels."""
+    content = _files.read(path, md5=md5)
+    try:
+        batch = _Arrays(io.BytesIO(content), encoding="bytes").load()
+        data, labels = np.asarray(batch[b"data"]), np.asarray(batch[b"labels"])
+    except (pickle.UnpicklingError, EOFError, KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+        raise DataError(f"{path}: is no batch of CIFAR-10 ({type(error).__name__}: {error}). {_files.AGAIN}") from error
+    return _checked(path, data, labels)
+
+
+class _Arrays(pickle.Unpickler):
+    """Unpickles dictionaries, lists, text and numpy's arrays; calls nothing else, whatever the file says."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name == "_reconstruct" and module.endswith("core.multiarray"):
+            from numpy._core.multiarray import _reconstruct  # where numpy 2 keeps it
+
+            return _reconstruct
+        if module == "numpy" and name in ("ndarray", "dtype"):
+            return getattr(np, name)
+        raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no batch of images needs")
+
+
+def _binary(path: Path) -> Part:
+    """A file of the binary layout: for each image a byte with its class, then 3072 bytes."""
+    content = np.frombuffer(_files.read(path), dtype=np.uint8)
+    if len(content) == 0 or len(content) % (PIXELS + 1):
+        raise DataError(
+            f"{path}: {len(content)} bytes are not a whole number of images of {PIXELS + 1} bytes. {_files.AGAIN}"
+        )
+    table = content.reshape(-1, PIXELS + 1)
+    return _checked(path, table[:, 1:], table[:, 0])
+
+
+def _checked(path: Path, data: NDArray[Any], labels: NDArray[Any]) -> Part:
+    if data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != PIXELS or labels.shape != (len(data),):
+        raise DataError(
+            f"{path}: {data.dtype} data of shape {data.shape} with labels of shape {labels.shape}; expected uint8 of "
+            f"shape (count, {PIXELS}) with a label each. {_files.AGAIN}"
+        )
+    if not np.isin(labels, np.arange(CLASSES)).all():
+        raise DataError(f"{path}: labels from {labels.min()} to {labels.max()}; they must be 0 to 9. {_files.AGAIN}")
+    return data.reshape(len(data), 3, ROWS, ROWS), labels.astype(np.int64)
+
+
+def download(folder: str | Path) -> Path:
+    """The official archive of the Python layout, unpacked; checksums of the archive and of each file are verified."""
+    archive = _files.fetch(NAME, ARCHIVE, folder, known=f"md5:{ARCHIVE_MD5}")
+    target = archive.parent / SUBFOLDERS[0]
+    _files.extract(archive, {name: target / name for name in MD5}, md5=MD5)
+    return target

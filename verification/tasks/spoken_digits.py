@@ -1,0 +1,179 @@
+"""Spoken digits as a sequence of spectra: from the log-magnitudes of every frame, those of the next one.
+
+The task of Wisdom et al. 2016 and Helfrich et al. 2018, Section 5.3, on recordings that everybody may have: the Free
+Spoken Digit Dataset in place of TIMIT, or any folder of .wav files. A frame is 256 samples (32 ms at 8 kHz) under the
+periodic Hann window, a frame begins every 128 samples, frames are whole (what is left at the end is dropped), and
+
+    u_n = ln max(|FFT(frame n)|, 10⁻⁵), 129 numbers, samples in [−1, 1)
+
+Recordings differ in length: shorter ones end in zeros, ``spec.lengths`` says where, and the loss is the mean over the
+real steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import wave
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verification.tasks import _files
+from verification.tasks.images import DataError
+from verification.tasks.task import (
+    SPLITS,
+    Loaded,
+    Root,
+    TaskSpec,
+    at_least,
+    checksum,
+    shares_of,
+    split_index,
+)  # fmt: skip
+
+NAME = "spoken_digits"
+RATE = 8000
+FRAME = 256
+HOP = 128
+FLOOR = 1e-5
+SUBFOLDERS = (
+    "recordings", "free-spoken-digit-dataset/recordings", "fsdd", "fsdd/recordings",
+    "fsdd/free-spoken-digit-dataset/recordings",
+)  # fmt: skip
+OFFICIAL_NAME = re.compile(r"(\d)_([a-z]+)_(\d+)\.wav")
+TEST_TAKES = 5
+VALIDATION_TAKES = 10
+SHARES = (0.80, 0.10, 0.10)
+SPEAKERS = ("george", "jackson", "lucas", "nicolas", "theo", "yweweler")
+TAKES = 50
+KNOWN_TAKES = 15
+KNOWN_SHA256 = "93fd3f6178f54f7c4d8e714f58b92d65b8bf634141ccff1ce38f4b84e37b8f85"
+"""Of the names and contents of takes 0 to 14."""
+
+ARCHIVE = "https://github.com/Jakobovski/free-spoken-digit-dataset/archive/refs/heads/master.zip"
+
+
+def load(split: str, root: Root = None, *, rate: int = RATE, frame: int = FRAME, hop: int = HOP) -> Loaded:
+    """(steps, count, frame/2 + 1) log-magnitudes, float32; (steps, count, frame/2 + 1) those of the next frame.
+
+    root   holds the .wav files, or recordings or free-spoken-digit-dataset/recordings inside it does
+    rate   that all files must have, samples a second: nothing is resampled
+    Files named digit_speaker_take.wav: takes 0 to 4 are the test split, as the data set says, 5 to 9 validation, the
+    rest train. Other folders are divided 80/10/10 % in the order of the SHA-256 of their names.
+    Recordings with fewer than two frames are left out. Raises DataError for an unknown split, and for missing or
+    damaged files, ValueError for an impossible frame.
+    """
+    place = split_index(NAME, split)
+    at_least(NAME, "hop", hop, 1)
+    if at_least(NAME, "frame", frame, 2) % 2:
+        raise ValueError(f"{NAME}: frame is {frame}; it must be an even number.")
+    paths, rule = listed(root)
+    mine = [path for path, of in zip(paths, split_of([path.name for path in paths]), strict=True) if of == place]
+    spectra = [log_magnitudes(read(path, rate), frame=frame, hop=hop) for path in mine]
+    spectra = [each for each in spectra if len(each) > 1]
+    if not spectra:
+        raise DataError(f"{NAME}: no recording of two frames in the {split} split of {paths[0].parent}, {rule}.")
+    lengths = [len(each) - 1 for each in spectra]
+    sequences = np.zeros((max(lengths), len(spectra), frame // 2 + 1), dtype=np.float32)
+    targets = np.zeros_like(sequences)
+    for column, each in enumerate(spectra):
+        sequences[: len(each) - 1, column], targets[: len(each) - 1, column] = each[:-1], each[1:]
+    real = np.concatenate([each[1:] for each in spectra])
+    spec = TaskSpec(
+        name=NAME, split=SPLITS[place], loss="squared error", reads="every", steps=max(lengths), count=len(spectra),
+        input_size=frame // 2 + 1, output_size=frame // 2 + 1, baseline=float(real.var(axis=0).mean()),
+        baseline_means="each column's mean over the split: the mean of their variances",
+        origin=f"{len(mine)} of {len(paths)} .wav files in {paths[0].parent.name}, {rule}",
+        sha256=checksum(sequences, targets), lengths=tuple(lengths),
+    )  # fmt: skip
+    return sequences, targets, spec
+
+
+def listed(root: Root) -> tuple[list[Path], str]:
+    """The .wav files, sorted by name, and in words how they are divided; DataError if there are none."""
+    folder = _files.folder_of(NAME, root)
+    places = _files.candidates(folder, SUBFOLDERS)
+    for place in places:
+        found = sorted(place.glob("*.wav"))
+        if found:
+            is_official = all(OFFICIAL_NAME.fullmatch(path.name) for path in found)
+            return found, "divided by take" if is_official else "divided by name"
+    raise DataError(f"{NAME}: no .wav file in {', '.join(map(str, places))}. {_files.fetch_advice(NAME, folder)}")
+
+
+def split_of(names: list[str]) -> list[int]:
+    """The index of the split of each file."""
+    matches = [OFFICIAL_NAME.fullmatch(name) for name in names]
+    if all(matches):
+        takes = [int(match[3]) for match in matches if match]
+        return [2 if take < TEST_TAKES else 1 if take < VALIDATION_TAKES else 0 for take in takes]
+    ends = shares_of(len(names), SHARES)
+    order = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+    rank = {name: i for i, name in enumerate(order)}
+    return [next(s for s in range(3) if rank[name] < ends[s + 1]) for name in names]
+
+
+def read(path: Path, rate: int) -> NDArray[np.float64]:
+    """The samples of a mono PCM file in [−1, 1); DataError if it is another kind of file, or damaged."""
+    try:
+        with wave.open(str(path), "rb") as file:
+            kind = file.getnchannels(), file.getsampwidth(), file.getframerate()
+            promised, content = file.getnframes(), file.readframes(file.getnframes())
+    except (wave.Error, EOFError) as error:
+        raise DataError(f"{path}: is no complete PCM .wav file ({error or 'it ends early'}). {_files.AGAIN}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
+    channels, width, found_rate = kind
+    if channels != 1 or found_rate != rate or width not in (1, 2, 4):
+        raise DataError(
+            f"{path}: {channels} channels of {8 * width} bits at {found_rate} Hz; needed is one of 8, 16 or 32 bits at "
+            f"{rate} Hz. Convert the file, or pass rate={found_rate} if all files have that."
+        )
+    if len(content) != promised * width:
+        raise DataError(
+            f"{path}: its header promises {promised} samples, but {len(content) // width} follow. {_files.AGAIN}"
+        )
+    if width == 1:  # 8 bits are unsigned in this format
+        return (np.frombuffer(content, dtype=np.uint8).astype(np.float64) - 128) / 128
+    return np.frombuffer(content, dtype=f"<i{width}") / 2.0 ** (8 * width - 1)
+
+
+def log_magnitudes(samples: NDArray[np.float64], *, frame: int = FRAME, hop: int = HOP) -> NDArray[np.float64]:
+    """(frames, frame/2 + 1): ln max(|FFT|, 10⁻⁵) of every whole frame under the periodic Hann window."""
+    if len(samples) < frame:
+        return np.empty((0, frame // 2 + 1))
+    frames = np.lib.stride_tricks.sliding_window_view(samples, frame)[::hop]
+    hann = np.sin(np.pi * np.arange(frame) / frame) ** 2
+    found: NDArray[np.float64] = np.log(np.maximum(np.abs(np.fft.rfft(frames * hann)), FLOOR))
+    return found
+
+
+def download(folder: str | Path) -> Path:
+    """The 3000 recordings out of the data set's official repository.
+
+    It publishes no checksum; takes 0 to 14, which never change as the data set grows, must be those known here.
+    """
+    archive = _files.fetch(NAME, ARCHIVE, folder, known=None)
+    target = archive.parent / SUBFOLDERS[1]
+    names = [f"{d}_{who}_{take}.wav" for d in range(10) for who in SPEAKERS for take in range(TAKES)]
+
+    def known(found: Mapping[str, Path]) -> None:
+        sums = digest([path for path in found.values() if int(path.stem.rpartition("_")[2]) < KNOWN_TAKES])
+        if sums != KNOWN_SHA256:
+            raise DataError(
+                f"{archive}: takes 0 to {KNOWN_TAKES - 1} have SHA-256 {sums}, expected {KNOWN_SHA256}. {_files.AGAIN}"
+            )
+
+    _files.extract(archive, {name: target / name for name in names}, check=known)
+    return target
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """SHA-256 of names and contents, in the order of the names."""
+    found = hashlib.sha256()
+    for path in sorted(paths, key=lambda path: path.name):
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
