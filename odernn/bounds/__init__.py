@@ -7,6 +7,10 @@
     layers            what each time step contributes, exactly; ``routes`` through the layers
     gradient          every gradient of a stack
     reconstruction    stepping back in floating point
+    orthogonal        scaled Cayley matrices: norm, condition and angles under bounded entries, and back
+    cayley_rounding   how orthogonal a computed matrix is: from its residual, its solver, its updates
+    hidden_gradient   gradients of hidden states through orthogonal matrices and modReLU
+    arnn              antisymmetric networks: powers of a step at constant slopes, and drives that make them grow
     network           all of it for one network: ``certify``
 
 Every bound is a pure function that returns a **natural logarithm**, written once over a number namespace

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from odernn import families, tableau_files, tableaus
+from odernn import families, nystrom_catalogue, tableau_files, tableaus
 from odernn.fact_sheet import questions
 from verification.cli import main
 from verification.commands import tableau as command
@@ -165,7 +165,39 @@ def test_the_list_has_every_name(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "--list", "--format", "csv")
     found = [row["name"] for row in csv.DictReader(io.StringIO(text))]
     assert found[: len(tableaus.names())] == list(tableaus.names())
-    assert found[len(tableaus.names()) :] == [f"{name} S" for name in (*families.FAMILIES, command.PAIR)]
+    rest = [*(f"{name} S" for name in (*families.FAMILIES, command.PAIR)), *nystrom_catalogue.names()]
+    assert found[len(tableaus.names()) :] == rest
+
+
+def test_a_nystrom_method_has_a_sheet_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """Typed by hand: the array of Nyström's method of order 4, and what is decided of it."""
+    text = printed(capsys, "RKN", "Nystroem", "4")
+    for line in ("    0 │", "  1/2 │ 1/8", "    1 │   0  1/2", "   y₁ │ 1/6  1/3    0", "   v₁ │ 1/6  2/3  1/6"):
+        assert line in text.splitlines()
+    assert re.search(r"^order +4 +Φ\(\[τ_y,τ_y,τ_y,τ_y\]_z\) − 1/5 = 1/120$", text, re.MULTILINE)
+    assert re.search(r"^symplectic +no ", text, re.MULTILINE) and "algebraically" not in text
+    wide = printed(capsys, "rkn mclachlan atela 5")
+    assert "ā₂₁ = 0.0405" in wide and "b̄₁ = 0.1193900292875672758" in wide
+    data = json.loads(printed(capsys, "rkn nystroem 4", "--format", "json"))["figures"][0]
+    assert (data["A_bar"][1], data["b_bar"], data["c"]) == (["1/8", "0", "0"], ["1/6", "1/3", "0"], ["0", "1/2", "1"])
+    assert "v_1 & \\frac{1}{6}" in printed(capsys, "rkn nystroem 4", "--format", "latex")
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [("--svg=x.svg", "has no R\\(z\\)"), ("--rounded=float32", "only Runge–Kutta")]
+)
+def test_what_has_no_meaning_for_a_nystrom_method_is_refused(
+    capsys: pytest.CaptureFixture[str], option: str, said: str
+) -> None:
+    assert main(["tableau", "rkn nystroem 4", option]) == USAGE
+    assert re.search(said, capsys.readouterr().err)
+    assert main(["tableau", "--compare", "rkn nystroem 4", "rk4"]) == USAGE
+    assert "Compare it with another." in capsys.readouterr().err
+    assert printed(capsys, "--compare", "rkn nystroem 4", "rkn nystroem 5").startswith(
+        "rkn nystroem 4 and rkn nystroem 5: 1"
+    )
+    assert main(["tableau", "rkn nystrom 4"]) == USAGE
+    assert 'Did you mean "rkn nystroem 4"?' in capsys.readouterr().err
 
 
 # --- bad input --------------------------------------------------------------------------------------------------
@@ -294,8 +326,9 @@ def test_the_companion_table_in_the_document_is_what_the_command_prints(capsys: 
 
 def test_the_python_in_the_document_runs_and_prints_what_it_says() -> None:
     text = (CHECKOUT / "docs" / "tableaus.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=CHECKOUT)
-    lines = done.stdout.splitlines()
-    said = [line.removeprefix("# ") for line in block.splitlines() if line.startswith("# ")]
-    assert lines[: len(said)] == said and len(lines) == len(said) + 28, done.stderr
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for block, facts in zip(blocks, (28, 0), strict=True):  # the first ends with a sheet of so many lines
+        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=CHECKOUT)
+        lines = done.stdout.splitlines()
+        said = [line.removeprefix("# ") for line in block.splitlines() if line.startswith("# ")]
+        assert lines[: len(said)] == said and len(lines) == len(said) + facts, done.stderr

@@ -1,0 +1,49 @@
+"""Whether a typed step pushes two solutions apart although the premises of a reading of Theorem 1 hold: both back-ends.
+
+Niu, Chuang, Horesh 2019, Definition 2 and Theorem 1; the readings are those of ``typed_step.Reading``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from verification.certify import typed_step_first as first
+from verification.certify import typed_step_second as second
+from verification.certify.typed_step import Reading, parsed
+from verification.question import Check, Hypothesis, Opinion, Parameters
+
+
+def check(parameters: Parameters, reading: Reading) -> Check:
+    """The statement of the reading at these numbers: every premise and the violation, by both back-ends."""
+    step = parsed(parameters)
+    ones, others = first.facts(step, reading), second.facts(step, reading)
+    growth = first.growth(step, reading)
+    premises = tuple(
+        Hypothesis(text, one.margin, one.holds and other.holds)
+        for text, one, other in zip(_premises(reading), ones, others, strict=True)
+    )
+    return Check(
+        opinions=(
+            Opinion("flint", *first.violation(step, reading)),
+            Opinion("fractions", *second.violation(step, reading)),
+        ),
+        premises=premises,
+        words=f"{_described(parameters)}: {first.violation(step, reading)[1]}",
+        log_measured=None if growth is None else math.log(growth),
+        log_claimed=None if growth is None else 0.0,
+    )
+
+
+def _premises(reading: Reading) -> list[str]:
+    tensors = {"transposed": "M ≥ 0", "printed": "xᵀMx ≥ 0, M without transposes", "any": ""}
+    weight = "ᵀG B_i" if reading.weighted else "ᵀ"
+    signs = {-1: f"(u−v){weight}(f_i(u)−f_i(v)) ≤ 0", 1: f"(u−v){weight}(f_i(u)−f_i(v)) ≥ 0", 0: ""}
+    found = [tensors[reading.tensor], "B_i = B_iᵀ ≥ 0", signs[reading.sign], "one solution of the stage equations"]
+    found += ["stages of equal abscissa share their field"] if reading.shared else []
+    found += ["G > 0"] if reading.norm == "weighted" else []
+    return [text for text in found if text]
+
+
+def _described(parameters: Parameters) -> str:
+    names = [name for name in ("a", "b", "P", "A", "B", "N", "G", "eta") if name in parameters]
+    return ", ".join(f"{name} = ({parameters[name]})" for name in names)

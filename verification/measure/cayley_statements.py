@@ -1,0 +1,89 @@
+"""A statement about orthogonal or unitary matrices as a case: decided in symbols, or broken at exact matrices.
+
+Asking tries ``decide`` first, which returns what was decided and over which matrices, or "". If it decides nothing the
+points are gone through in FLINT's rationals, and those where the statement is broken become candidates. Checking
+decides at one typed point, in FLINT and once more in plain fractions (``cayley_again``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from verification.domains import Budget
+from verification.measure import cayley_again as again
+from verification.measure import cayley_exact as exact
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
+
+Found: TypeAlias = tuple[bool, str]
+"""Whether the statement is certainly broken at a point, and both sides as text."""
+Premises: TypeAlias = Callable[[Parameters], tuple[Hypothesis, ...]]
+
+
+def unitary_premise(*names: str, real: bool = False) -> Premises:
+    """Matrices of these names are unitary (real: orthogonal), by both back-ends."""
+
+    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+        found = []
+        for name in names:
+            first = exact.typed(parameters, name) if name in parameters else exact.typed_complex(parameters, name)
+            holds = exact.is_orthogonal(first) and again.is_unitary(again.read(parameters, name))
+            is_real = name in parameters
+            words = "orthogonal" if is_real else "unitary"
+            found.append(Hypothesis(f"{name} is {words}, exactly", str(int(holds)), holds and (is_real or not real)))
+        return tuple(found)
+
+    return premises
+
+
+def no_premise(_: Parameters) -> tuple[Hypothesis, ...]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Statement:
+    """words   the two sides
+    decide  what was decided in symbols, and over what; "" if the statement is not true, or not decided
+    points  exact parameters, the plainest first
+    first, second   whether it is broken at a point: in FLINT, in plain fractions
+    """
+
+    words: str
+    decide: Callable[[], str]
+    points: Callable[[Budget, int], Iterable[Parameters]]
+    first: Callable[[Parameters], Found]
+    second: Callable[[Parameters], Found]
+    premises: Premises = no_premise
+    found: str = ""
+    claimed: str = ""
+
+    def case(self, domain: str, quantity: str) -> Case:
+        return Case(domain, quantity, self.ask, self.check)
+
+    def ask(self, budget: Budget, seed: int) -> Attempt:
+        points = list(self.points(budget, seed))
+        broken = list(itertools.islice((p for p in points if self.first(p)[0]), 3))
+        proof = self.decide()
+        if broken:
+            tried = f"{self.words}: {len(points)} exact points"
+            return Attempt(
+                tried, len(points), found=self.first(broken[0])[1], claimed=self.claimed, candidates=tuple(broken)
+            )
+        tried = f"{self.words}: {len(points)} exact points" + (f"; {proof}" if proof else "")
+        return Attempt(tried, len(points), found=self.found, claimed=self.claimed, proof=proof)
+
+    def check(self, parameters: Parameters) -> Check:
+        first, second = self.first(parameters), self.second(parameters)
+        given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+        return Check(
+            opinions=(Opinion("flint", *first), Opinion("fractions", *second)),
+            premises=self.premises(parameters),
+            words=f"{given}: {first[1]}",
+        )
+
+
+def listed(*facts: tuple[str, bool]) -> str:
+    """The texts of facts that were decided, joined; "" if one of them does not hold."""
+    return "; ".join(text for text, _ in facts) if all(holds for _, holds in facts) else ""

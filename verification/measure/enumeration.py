@@ -1,0 +1,110 @@
+"""Statements that are decided place by place, exactly, by two computations that share no code.
+
+A *place* is a set of exact parameters: the numbers of an instance, or the size of an identity in symbols. ``decided``
+makes a case of it: every place is decided by both, the statement is proved over the box if it holds at all of them, and
+a place where it fails is a candidate that anyone can type in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from verification.domains import Budget
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
+
+EXACT, AGAIN = "flint", "fractions"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Whether the statement certainly fails at a place, and what was found there."""
+
+    violated: bool
+    text: str
+
+
+Decision: TypeAlias = Callable[[Parameters], Found]
+Places: TypeAlias = Callable[[Budget, int], Iterable[Parameters]]
+Premises: TypeAlias = Callable[[Parameters], tuple[Hypothesis, ...]]
+
+
+def no_premises(_: Parameters) -> tuple[Hypothesis, ...]:
+    return ()
+
+
+def at(*places: Parameters) -> Places:
+    """The same places for every budget."""
+    return lambda _, __: places
+
+
+def premise(text: str, margin: Any, *, strict: bool = True) -> Hypothesis:
+    """A hypothesis by its margin, an exact number: positive, or not negative if not ``strict``."""
+    return Hypothesis(text, str(margin), bool(margin > 0 if strict else margin >= 0))
+
+
+def decided(
+    domain: str,
+    quantity: str,
+    places: Places,
+    first: Decision,
+    second: Decision,
+    *,
+    box: str,
+    claimed: str,
+    premises: Premises = no_premises,
+    names: tuple[str, str] = (EXACT, AGAIN),
+    limit: Callable[[Parameters], str] = lambda _: "",
+    is_box: bool = True,
+) -> Case:
+    """The case. ``box`` says in words what the places are; ``is_box`` is False where they are a sample of it only, so
+    that holding at all of them proves nothing. ``limit`` carries a violation at one place beyond it.
+
+    Raises ArithmeticError while asking if the two computations contradict each other at a place.
+    """
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        tried = [place for place in places(budget, seed) if all(each.holds for each in premises(place))]
+        failed: list[tuple[Parameters, str]] = []
+        last = ""
+        for place in tried:
+            one = first(place)
+            if one.violated:
+                failed.append((place, one.text))
+                continue
+            other, last = second(place), one.text
+            if other.violated:
+                raise ArithmeticError(f"{_shown(place)}: {names[0]} finds {one.text}, {names[1]} finds {other.text}")
+        if failed:
+            found = failed[0][1]
+            return Attempt(box, len(tried), found=found, claimed=claimed, candidates=tuple(p for p, _ in failed[:3]))
+        text = f"{box}: {len(tried)} {'case' if len(tried) == 1 else 'cases'}, each decided by {names[0]}, {names[1]}"
+        proof = f"{text}; {last}" if is_box and tried else ""
+        return Attempt(text, len(tried), found=last, claimed=claimed, proof=proof)
+
+    def check(parameters: Parameters) -> Check:
+        one, other = first(parameters), second(parameters)
+        return Check(
+            opinions=(Opinion(names[0], one.violated, one.text), Opinion(names[1], other.violated, other.text)),
+            premises=premises(parameters),
+            limit=limit(parameters),
+            words=f"{_shown(parameters)}: {one.text}",
+        )
+
+    return Case(domain, quantity, ask, check)
+
+
+def _shown(place: Parameters) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in place.items())
+
+
+def matrix_of(numbers: Sequence[Fraction], columns: int) -> list[list[Fraction]]:
+    """Numbers row by row as a matrix."""
+    return [list(numbers[start : start + columns]) for start in range(0, len(numbers), columns)]
+
+
+def text_of(matrix: Iterable[Iterable[Any]]) -> str:
+    """A matrix row by row as the text of a parameter."""
+    return " ".join(str(entry) for row in matrix for entry in row)

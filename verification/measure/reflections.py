@@ -1,0 +1,101 @@
+"""Products of reflections and of plane rotations: what the parametrisations of oRNN and EURNN reach.
+
+oRNN: W = H_n(u_n) … H_2(u_2) diag(1, .., 1, ±1), H_k a Householder reflection of the last k coordinates, u_k ≠ 0.
+EURNN: W = F⁽¹⁾ … F⁽ᴸ⁾ D, F⁽ˡ⁾ rotations of neighbouring pairs, (1,2), (3,4), .. for odd l and (2,3), (4,5), .. for
+even l, each with an angle and a phase, D diagonal unitary: n(n − 1) + n = n² parameters at L = n.
+"""
+
+from __future__ import annotations
+
+import random
+
+from flint import fmpq, fmpq_mat, nmod_mat
+
+from odernn.exact_cayley import identity
+from verification.measure.cayley_symbols import symbols
+from verification.measure.reflection_ranks import prime
+
+
+def reflects_onto_first(n: int, sign: int = 1) -> bool:
+    """|v|² w − 2 v (v·w) − |v|² e = (1 − |w|²) v, v = w − e, e the first unit vector: H(v) w = e if |w| = 1, v ≠ 0."""
+    w = list(symbols(*(f"w{i}" for i in range(n))))
+    v = [w[0] - sign, *w[1:]]
+    square, along = sum(x * x for x in v), sum(x * y for x, y in zip(v, w, strict=True))
+    norm = sum(x * x for x in w)
+    e = [sign, *[0] * (n - 1)]
+    return all(square * w[i] - 2 * v[i] * along - square * e[i] - (1 - norm) * v[i] == 0 for i in range(n))
+
+
+def householder_factors(W: fmpq_mat) -> tuple[list[list[fmpq]], int] | None:
+    """u_n, .., u_2 and the last sign with W = H_n(u_n) … H_2(u_2) diag(1, .., 1, ±1); None if W is no such product."""
+    n = W.nrows()
+    rest, vectors = fmpq_mat(W), []
+    for place in range(n - 1):
+        w = [rest[i, place] for i in range(place, n)]
+        v = [w[0] - 1, *w[1:]]
+        if all(x == 0 for x in v):
+            v = [fmpq(0)] * (n - place - 1) + [fmpq(1)]
+        vectors.append(v)
+        rest = _reflection(v, n) * rest
+    sign = int(rest[n - 1, n - 1].p) if rest[n - 1, n - 1].q == 1 else 0
+    product = identity(n)
+    product[n - 1, n - 1] = sign
+    for v in reversed(vectors):
+        product = _reflection(v, n) * product
+    return (vectors, sign) if product == W and sign in (1, -1) else None
+
+
+def _reflection(v: list[fmpq], n: int) -> fmpq_mat:
+    H, skip = identity(n), n - len(v)
+    square = sum((x * x for x in v), fmpq(0))
+    for i, x in enumerate(v):
+        for j, y in enumerate(v):
+            H[skip + i, skip + j] -= 2 * x * y / square
+    return H
+
+
+def rotation_rank(n: int, layers: int, seed: int, beyond: int = 10**6) -> tuple[int, int]:
+    """The rank of the differential of EURNN at a random integer point, modulo a prime, and the number of parameters.
+
+    Angles and phases enter as t: cos θ = (1 − t²)/(1 + t²), sin θ = 2t/(1 + t²), e^{iφ} = (1 + it)/(1 − it). A lower
+    bound on the rank of the point, as in ``reflection_ranks``.
+    """
+    p, i, _ = prime(n, beyond)
+    rng = random.Random(seed)
+
+    def unit(t: int) -> tuple[int, int]:
+        """e^{iφ}, and i e^{iφ} for its derivative by φ."""
+        e = (1 + i * t) * pow(1 - i * t, -1, p) % p
+        return e, i * e % p
+
+    def embedded(place: int, block: list[list[int]], one: int) -> nmod_mat:
+        rows = [[one * int(a == b) for b in range(n)] for a in range(n)]
+        for a, row in enumerate(block):
+            for b, value in enumerate(row):
+                rows[place + a][place + b] = value % p
+        return nmod_mat(n, n, [x for row in rows for x in row], p)
+
+    factors: list[nmod_mat] = []
+    moved: list[list[nmod_mat]] = []
+    for layer in range(layers):
+        for place in range(layer % 2, n - 1, 2):
+            t, (e, ie) = rng.randint(2, 999), unit(rng.randint(2, 999))
+            under = pow(1 + t * t, -1, p)
+            c, s = (1 - t * t) * under, 2 * t * under
+            factors.append(embedded(place, [[e * c, -e * s], [s, c]], 1))
+            moved.append(
+                [embedded(place, [[-e * s, -e * c], [c, -s]], 0), embedded(place, [[ie * c, -ie * s], [0, 0]], 0)]
+            )
+    phases = [unit(rng.randint(2, 999)) for _ in range(n)]
+    factors.append(nmod_mat(n, n, [phases[a][0] if a == b else 0 for a in range(n) for b in range(n)], p))
+    moved.append([embedded(k, [[phases[k][1]]], 0) for k in range(n)])
+    one = embedded(0, [[1]], 1)
+    columns = []
+    for place, choices in enumerate(moved):
+        left, right = one, one
+        for factor in factors[:place]:
+            left = left * factor
+        for factor in factors[place + 1 :]:
+            right = right * factor
+        columns += [[int(x) for x in (left * choice * right).entries()] for choice in choices]
+    return int(nmod_mat(len(columns), n * n, [x for column in columns for x in column], p).rank()), len(columns)
