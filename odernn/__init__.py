@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         families,
         fields,
         integrators,
+        nystrom_catalogue,
         recurrence,
         tableau_files,
         tableaus,
@@ -35,18 +36,25 @@ if TYPE_CHECKING:
     from odernn.cells.arnn_2_2 import ARNN22
     from odernn.cells.clockwork import ClockworkRNN
     from odernn.cells.cornn import CoRNN
+    from odernn.cells.exprnn import ExpRNN
     from odernn.cells.indrnn import IndRNN
     from odernn.cells.integrator import IntegratorRNN
     from odernn.cells.lem import LEM
+    from odernn.cells.linoss import LinOSS
+    from odernn.cells.lipschitz import LipschitzRNN
     from odernn.cells.odernn import ODERNN, MatrixTableau
     from odernn.cells.qunn import QUNN
     from odernn.cells.scornn import ScoRNN
     from odernn.cells.unicornn import UnICORNN
+    from odernn.cells.urnn import URNN
     from odernn.certificate import Certificate
+    from odernn.effective_order_conditions import effective_order
     from odernn.fact_sheet import facts
     from odernn.fields.oscillator import Oscillator
     from odernn.guarantees import Guarantees, guarantees_of
     from odernn.nonlinear_stability import algebraic_stability, an_stability, b_stability, bn_stability, burrage_butcher
+    from odernn.nystrom import NystromTableau, nystrom_method
+    from odernn.nystrom_conditions import nystrom_facts
     from odernn.order_conditions import embedded_order, first_same_as_last, order, principal_error, stiff_accuracy
     from odernn.orthogonal import ScaledCayley, scaled_cayley, scaled_cayley_inverse
     from odernn.realisations import as_odernn
@@ -63,6 +71,7 @@ if TYPE_CHECKING:
     )
     from odernn.symplectic_conditions import symplecticity
     from odernn.tableau import ButcherTableau, Composition, PartitionedTableau, Q, Source
+    from odernn.unitary import MultiplicativeCayley, SkewExponential
 
 __all__ = [
     "ARNN12",
@@ -70,21 +79,28 @@ __all__ = [
     "LEM",
     "ODERNN",
     "QUNN",
+    "URNN",
     "AntisymmetricRNN",
     "ButcherTableau",
     "Certificate",
     "ClockworkRNN",
     "CoRNN",
     "Composition",
+    "ExpRNN",
     "Guarantees",
     "IndRNN",
     "IntegratorRNN",
+    "LinOSS",
+    "LipschitzRNN",
     "MatrixTableau",
+    "MultiplicativeCayley",
+    "NystromTableau",
     "Oscillator",
     "PartitionedTableau",
     "Q",
     "ScaledCayley",
     "ScoRNN",
+    "SkewExponential",
     "Source",
     "UnICORNN",
     "__version__",
@@ -101,6 +117,7 @@ __all__ = [
     "cells",
     "composition",
     "dj_reduction",
+    "effective_order",
     "embedded_order",
     "executions",
     "facts",
@@ -114,6 +131,9 @@ __all__ = [
     "integrators",
     "l_stability",
     "limit_at_infinity",
+    "nystrom_catalogue",
+    "nystrom_facts",
+    "nystrom_method",
     "order",
     "principal_error",
     "quadrature_order",
@@ -146,15 +166,23 @@ _NAMES = {
     "odernn.cells.arnn_2_2": ("ARNN22",),
     "odernn.cells.clockwork": ("ClockworkRNN",),
     "odernn.cells.cornn": ("CoRNN",),
+    "odernn.cells.exprnn": ("ExpRNN",),
     "odernn.cells.indrnn": ("IndRNN",),
     "odernn.cells.integrator": ("IntegratorRNN",),
     "odernn.cells.lem": ("LEM",),
+    "odernn.cells.linoss": ("LinOSS",),
+    "odernn.cells.lipschitz": ("LipschitzRNN",),
     "odernn.cells.odernn": ("ODERNN", "MatrixTableau"),
     "odernn.cells.qunn": ("QUNN",),
     "odernn.cells.scornn": ("ScoRNN",),
     "odernn.cells.unicornn": ("UnICORNN",),
+    "odernn.cells.urnn": ("URNN",),
+    "odernn.unitary": ("MultiplicativeCayley", "SkewExponential"),
     "odernn.fact_sheet": ("facts",),
     "odernn.order_conditions": ("embedded_order", "first_same_as_last", "order", "principal_error", "stiff_accuracy"),
+    "odernn.effective_order_conditions": ("effective_order",),
+    "odernn.nystrom": ("NystromTableau", "nystrom_method"),
+    "odernn.nystrom_conditions": ("nystrom_facts",),
     "odernn.simplifying_assumptions": ("quadrature_order", "stage_order"),
     "odernn.stability": (
         "a_stability", "i_stability", "imaginary_stability_interval", "l_stability", "limit_at_infinity",
@@ -170,8 +198,8 @@ _NAMES = {
 }  # fmt: skip
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = (
-    "architecture", "cells", "executions", "families", "fields", "integrators", "recurrence", "tableau_files",
-    "tableaus",
+    "architecture", "cells", "executions", "families", "fields", "integrators", "nystrom_catalogue", "recurrence",
+    "tableau_files", "tableaus",
 )  # fmt: skip
 
 

@@ -232,6 +232,12 @@ def _iiic_star(modulus: fmpq_poly) -> StageForm:
     return _with_column(modulus, 1, lambda e: fmpq_poly([0]))
 
 
+def _iiif(modulus: fmpq_poly) -> StageForm:
+    """C(s − 1) and ∫₀¹ p A x^{s−1} = ∫₀¹ p xˢ/s for every p of degree below s: Gauss's A' on other abscissae."""
+    s = int(modulus.degree())
+    return interpolatory(modulus, [*_integrals(modulus, s - 1), X**s / s % gauss_nodes(s)])
+
+
 def _adjusted(form: Callable[[fmpq_poly], StageForm]) -> Callable[[fmpq_poly], StageForm]:
     """The symplectic conjugates of a family."""
     return lambda modulus: transposed(form(modulus))
@@ -274,6 +280,7 @@ def _check_stages(family: str, s: int, smallest: int) -> None:
 
 _BUTCHER = Source("butcher1964b", "Radau quadrature")
 _JAY = Source("jay2015", "Section 2")
+_FANGZONG = Source("fangzong2016", "pp. 6–10")
 
 _ALL = (
     _Family("gauss", gauss_nodes, collocation, lambda s: 2 * s, 1, Source("hairer1996", "(IV.5.1), C(s)")),
@@ -302,6 +309,9 @@ _ALL = (
     _Family(
         "lobatto iiie", lobatto_nodes, _mean(collocation, _adjusted(collocation)), lambda s: 2 * s - 2, 2, _JAY
     ),
+    # The order is what the source declares, and not the order: docs/derivations/collocation.md.
+    _Family("lobatto iiif", lobatto_nodes, _iiif, lambda s: 2 * s, 2, _FANGZONG),
+    _Family("lobatto iiig", lobatto_nodes, _mean(_iiif, _adjusted(_iiif)), lambda s: 2 * s, 2, _FANGZONG),
 )  # fmt: skip
 _PAIR = "lobatto iiia-iiib"
 FAMILIES = MappingProxyType({family.name: family for family in _ALL})
@@ -361,6 +371,16 @@ def lobatto_iiid(s: int) -> PolynomialTableau:
 def lobatto_iiie(s: int) -> PolynomialTableau:
     """Lobatto IIIE, s ≥ 2: the mean of IIIA and IIIB, symplectic. Order 2s − 2."""
     return FAMILIES["lobatto iiie"](s)
+
+
+def lobatto_iiif(s: int) -> PolynomialTableau:
+    """Lobatto IIIF of Wang and Liao, s ≥ 2: Gauss's A' and R(z) on Lobatto's abscissae. Order 2s − 2, declared 2s."""
+    return FAMILIES["lobatto iiif"](s)
+
+
+def lobatto_iiig(s: int) -> PolynomialTableau:
+    """Lobatto IIIG, s ≥ 2: the mean of IIIF and its symplectic conjugate, symplectic. Order 2s − 2, declared 2s."""
+    return FAMILIES["lobatto iiig"](s)
 
 
 def lobatto_pair(s: int) -> PolynomialPair:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["CELL", "ClockworkLayer", "ClockworkRNN"]
 
 SIGMA = 0.1
-"""Standard deviation of all initial weights in the paper, Sec. 4."""
+"""Standard deviation of all initial weights in the paper."""
 
 
 class ClockworkLayer(ClockedLayer):
@@ -115,7 +115,7 @@ class ClockworkLayer(ClockedLayer):
 
 
 class ClockworkRNN(ClockedNetwork):
-    """h of group i acts when T_i divides the time, and is held in between.   Koutník et al. 2014 (CW-RNN), Sec. 3
+    """h of group i acts when T_i divides the time, and is held in between.   Koutník et al. 2014 (CW-RNN)
 
         h_i(t) = tanh(Σ_{j ≥ i} W_ij h_j(t − 1) + V_i u(t) + b_i)     if T_i divides t
         h_i(t) = h_i(t − 1)                                           otherwise,         T_1 < T_2 < … < T_g

@@ -86,8 +86,9 @@ class IndRNNLayer(RecurrentLayer):
     def clip_(self, steps: int, growth: float = 2.0) -> None:
         """|w_i| ≤ growth^(1/steps), so that ∂h_n/∂h_{n−steps} is at most ``growth``: the paper's constraint.
 
-        In place, between steps of the optimizer; w_i keeps its sign. Raises ValueError for a growth that is not finite
-        and positive, or for a number of steps that is no integer ≥ 1.
+        In place, between steps of the optimizer; w_i keeps its sign. The bound is rounded to the dtype of w, which the
+        power amplifies: to a relative error of at most about 2 u steps. Raises ValueError for a growth that is not
+        finite and positive, or for a number of steps that is no integer ≥ 1.
         """
         _arguments.positive("growth", [growth])
         bound = float(growth) ** (1.0 / _arguments.positive_integer("steps", steps))
@@ -95,7 +96,7 @@ class IndRNNLayer(RecurrentLayer):
 
 
 class IndRNN(RecurrentNetwork):
-    """h_n = σ(V u_n + w ⊙ h_{n−1} + b).   Li, Li, Cook, Zhu & Gao 2018 (IndRNN), eq. (2)
+    """h_n = σ(V u_n + w ⊙ h_{n−1} + b).   Li, Li, Cook, Zhu & Gao 2018 (IndRNN)
 
     input  u : (time, batch, input), or (time, input)      output  h of the last layer : (time, batch, hidden)
     state  h : (layers · directions, batch, hidden), zero if not given

@@ -75,7 +75,7 @@ class LEMLayer(RecurrentLayer):
 
 
 class LEM(RecurrentNetwork):
-    """z' = σ̂(..) ⊙ (tanh(..) − z), y' = σ̂(..) ⊙ (tanh(..) − y).   Rusch, Mishra, Erichson & Mahoney 2022 (LEM), eq. (3)
+    """z' = σ̂(..) ⊙ (tanh(..) − z), y' = σ̂(..) ⊙ (tanh(..) − y).   Rusch, Mishra, Erichson & Mahoney 2022 (LEM)
 
         D_n  = dt σ̂(W_1 y_{n−1} + V_1 u_n + b_1),    z_n = (1 − D_n) ⊙ z_{n−1} + D_n ⊙ tanh(W_z y_{n−1} + V_z u_n + b_z)
         D'_n = dt σ̂(W_2 y_{n−1} + V_2 u_n + b_2),    y_n = (1 − D'_n) ⊙ y_{n−1} + D'_n ⊙ tanh(W_y z_n + V_y u_n + b_y)
@@ -87,7 +87,9 @@ class LEM(RecurrentNetwork):
     bias       whether there are b
     generator  of the initial weights, see ``LEMLayer.reset_parameters``
 
-    The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's.
+    The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's. The
+    authors' code counts the step sizes the other way round, D from its second block, and adds two biases where here
+    is one: the same networks.
 
     For dt ≤ 1 every component of y and of z stays in [−c, c], c = max(1, |initial value|): a step puts it between its
     old value and a tanh. For dt > 2 a state may oscillate and grow: 1 − D < −1 where σ̂ is close to 1.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from numbers import Rational
 from typing import Literal, TypeAlias, Unpack
 
 import torch
@@ -148,7 +149,8 @@ class QUNNLayer(ClockedLayer):
         bound above 1 implies nothing: then ``holds`` is None. No residual layer with β_i ≠ 0 has one below.
         """
         _arguments.positive("radius", [radius])
-        s = Fraction(1) if self.normalised else Fraction(radius) ** 2
+        exact = Fraction(radius) if isinstance(radius, Rational) else Fraction(_arguments.number("radius", radius))
+        s = Fraction(1) if self.normalised else exact**2
         betas = [Fraction(b) for b in self.beta.detach().tolist()]
         betas[self.reach :] = [Fraction(0)] * (self.depth - self.reach)
         alphas = [Fraction(1)] * self.depth if self.alpha is None else map(Fraction, self.alpha.detach().tolist())

@@ -9,7 +9,9 @@ CoupledOscillator      y' = z,                                   none           
 Antisymmetric          y' = tanh(A y + x),  A = W − Wᵀ − γ I     non-increasing          AntisymmetricRNN, 2019
 GatedAntisymmetric     y' = σ̂(A y + x_g) ⊙ tanh(A y + x)         none                    AntisymmetricRNN, 2019
 SkewLinear             y' = (W − Wᵀ) y + x                       conserved at x = 0      Cayley map, scoRNN 2018
+LinearOscillator       y' = z,  z' = x − A ⊙ y                   conserved               LinOSS, 2025
 Monotone               y' = −Kᵀ tanh(K y + x)                    non-increasing          gradient flow
+Semilinear             y' = A y + tanh(W y + x)                  none                    Lipschitz RNN, 2021
 SeparableHamiltonian   y' = Lᵀ tanh(L z),                        conserved               this library
                        z' = −Kᵀ tanh(K y + x)
 ====================== ========================================= ======================= ==========================
@@ -37,13 +39,15 @@ if TYPE_CHECKING:
     from odernn.fields.coupled_oscillator import CoupledOscillator
     from odernn.fields.field import Field
     from odernn.fields.hamiltonian import SeparableHamiltonian
+    from odernn.fields.linear_oscillator import LinearOscillator
     from odernn.fields.monotone import Monotone
     from odernn.fields.oscillator import Oscillator
+    from odernn.fields.semilinear import Semilinear
     from odernn.fields.skew_linear import SkewLinear
 
 __all__ = [
-    "Antisymmetric", "CoupledOscillator", "GatedAntisymmetric", "Monotone", "Oscillator", "SeparableHamiltonian",
-    "SkewLinear", "get", "names",
+    "Antisymmetric", "CoupledOscillator", "GatedAntisymmetric", "LinearOscillator", "Monotone", "Oscillator",
+    "Semilinear", "SeparableHamiltonian", "SkewLinear", "get", "names",
 ]  # fmt: skip
 
 _CONTRACT = "field"

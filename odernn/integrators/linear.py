@@ -88,8 +88,10 @@ def _costates(coefficients: Coefficients, field: Field, L: Tensor, step_size: Te
 
 
 def _solved(matrix: Tensor, right: Tensor, coefficients: Coefficients, field: Field) -> Tensor:
+    # torch takes right sides (n, n) beside n matrices (n, n, n) for n vectors, one a matrix: all units are written out.
+    units = torch.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     try:
-        solution: Tensor = torch.linalg.solve(matrix, right)
+        solution: Tensor = torch.linalg.solve(matrix, right.expand(*units, *right.shape[-2:]))
         return solution
     except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # its module does not list it
         raise ValueError(

@@ -175,6 +175,17 @@ BUTCHER_5 = ButcherTableau(
     b=[  Q(7,90),  0,        Q(32,90),  Q(12,90),  Q(32,90),  Q(7,90)],
     c=[  0,        Q(1,4),   Q(1,4),    Q(1,2),    Q(3,4),    1 ])
 
+# Of order 4, and of effective order 5: odernn.effective_order_conditions.
+BUTCHER_EFFECTIVE_5 = ButcherTableau(
+    name="butcher effective 5", source=Source("butcher2016", "Section 389"), order=4,
+    A=[[ 0,        0,        0,        0,        0 ],
+       [ Q(1,5),   0,        0,        0,        0 ],
+       [ 0,        Q(2,5),   0,        0,        0 ],
+       [ Q(3,16),  0,        Q(5,16),  0,        0 ],
+       [ Q(1,4),   0,       -Q(5,4),   2,        0 ]],
+    b=[  Q(1,6),   0,        0,        Q(2,3),   Q(1,6)],
+    c=[  0,        Q(1,5),   Q(2,5),   Q(1,2),   1 ])
+
 LAWSON_5 = ButcherTableau(
     name="lawson 5", source=Source("lawson1966", "pp. 593–597"), order=5,
     A=[[ 0,          0,         0,         0,        0,         0 ],

@@ -156,6 +156,12 @@ def test_rounded_coefficients_say_no_only_for_all_numbers_meant() -> None:
     doubtful = radius_of_absolute_monotonicity(midpoint("-0.1"))
     assert doubtful.holds is None and not doubtful.exact and "rounded" in doubtful.because
 
+    def path(a: str, digits: int) -> ButcherTableau:  # a₃₁ = 0, but a₃₂a₂₁ > 0 unless a₂₁ or a₃₂ may be 0
+        return ButcherTableau([[0, 0, 0], [a, 0, 0], [0, a, 0]], ["0.5", "0.25", "0.25"], digits=digits)
+
+    assert radius_of_absolute_monotonicity(path("0.10", 2)).holds is False
+    assert radius_of_absolute_monotonicity(path("0.1", 1)).holds is None
+
 
 def test_a_root_that_only_touches_zero_is_passed() -> None:
     """(1 − r)²(2 − r) is zero at 1 and negative only beyond 2; (1 − r)² never is."""

@@ -28,13 +28,17 @@ from odernn.cells.arnn_1_2 import ARNN12
 from odernn.cells.arnn_2_2 import ARNN22
 from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.cornn import CoRNN
+from odernn.cells.exprnn import ExpRNN
 from odernn.cells.indrnn import IndRNN
 from odernn.cells.integrator import IntegratorRNN
 from odernn.cells.lem import LEM
+from odernn.cells.linoss import LinOSS
+from odernn.cells.lipschitz import LipschitzRNN
 from odernn.cells.odernn import ODERNN
 from odernn.cells.qunn import QUNN
 from odernn.cells.scornn import ScoRNN
 from odernn.cells.unicornn import UnICORNN
+from odernn.cells.urnn import URNN
 from odernn.fields.antisymmetric import Antisymmetric
 from odernn.realisations import as_odernn
 from tests.odernn.probed import edges, same_as, values
@@ -98,6 +102,7 @@ def antisymmetric(size: int = 3) -> Antisymmetric:
 
 
 MIDPOINT = tableaus.get("implicit midpoint")
+LIPSCHITZ = {"dt": 0.1, "beta_a": 0.7, "gamma_a": 0.1, "beta_w": 0.7, "gamma_w": 0.1}
 
 STACKS: Mapping[str, nn.Module] = {
     "unicornn": UnICORNN(2, 3, 2, dt=0.1, alpha=1.0, multiscale=False, dropout=0.3),
@@ -109,11 +114,18 @@ STACKS: Mapping[str, nn.Module] = {
     "arnn_1_2": ARNN12(2, 3, 2, dt=0.1, batch_first=True),
     "arnn_2_2": ARNN22(2, 3, 2, dt=0.1, scheme="forward_euler"),
     "arnn_2_2 midpoint": ARNN22(2, 3, 2, dt=0.1, scheme="explicit_midpoint"),
+    "exprnn": ExpRNN(2, 3, 2, learn_initial_state=True),
     "indrnn": IndRNN(2, 3, 2),
     "integrator": IntegratorRNN(antisymmetric(), MIDPOINT, 0.1, input_size=2, num_layers=2),
     "lem": LEM(2, 3, 2),
+    "linoss": LinOSS(2, 3, 2, dt=0.5),
+    "linoss im, parallel": LinOSS(2, 3, 2, dt=0.5, scheme="im", execution="parallel"),
+    "lipschitz": LipschitzRNN(2, 3, 2, **LIPSCHITZ),
+    "lipschitz midpoint": LipschitzRNN(2, 3, 2, **LIPSCHITZ, method="midpoint"),
     "odernn": ODERNN(1, 2, 2, tableau=MIDPOINT, blocks=2),
     "odernn readout": ODERNN(2, 3, 2, tableau=tableaus.get("kutta 3/8"), readout=True, learn_coefficients=True),
+    "urnn": URNN(2, 3, 2, capacity="restricted"),
+    "urnn full": URNN(2, 3, 2, capacity="full", learn_initial_state=True),
     "as_odernn": as_odernn(nn.LSTM(2, 3, 2)),
     "as_odernn constant": as_odernn(nn.GRU(2, 3, 2), "constant"),
 }

@@ -17,16 +17,24 @@ HYPERPARAMETERS = {
     "arnn_2_2": {"dt": 0.1},
     "clockwork": {},
     "cornn": {"dt": 0.1, "gamma": 1.0, "epsilon": 1.0},
+    "exprnn": {},
     "indrnn": {},
     "lem": {"dt": 0.1},
+    "linoss": {"dt": 0.1},
+    "lipschitz": {"dt": 0.1, "beta_a": 0.7, "gamma_a": 0.1, "beta_w": 0.7, "gamma_w": 0.1},
     "odernn": {"eta": 0.1},
     "scornn": {},
     "unicornn": {"dt": 0.1, "alpha": 1.0},
+    "urnn": {},
 }
-OTHERS = {"odernn": {"tableau": tableaus.HEUN_2}, "scornn": {"rho": 0}, "clockwork": {"periods": (1, 2, 4)}}
+OTHERS = {
+    "odernn": {"tableau": tableaus.HEUN_2}, "scornn": {"rho": 0}, "clockwork": {"periods": (1, 2, 4)},
+    "urnn": {"capacity": "restricted"},
+}  # fmt: skip
 CHOICES = {
     "arnn_1_2": ["activation"], "arnn_2_2": ["activation", "scheme"], "cornn": ["damping"], "odernn": ["coefficients"],
-    "indrnn": ["activation"], "scornn": ["signs", "initial"], "unicornn": ["index"],
+    "indrnn": ["activation"], "scornn": ["signs", "initial"], "unicornn": ["index"], "exprnn": ["initial"],
+    "linoss": ["scheme", "guard", "execution"], "lipschitz": ["method"], "urnn": ["capacity", "product"],
 }  # fmt: skip
 
 

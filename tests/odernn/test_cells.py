@@ -25,8 +25,8 @@ ROUNDINGS = 32
 sums more. Where equations are solved the last Newton iteration leaves no more: it squares what the one before it left.
 The runs of ``test_layers_and_directions_are_those_of_the_book`` need 1.6 (integrator, cayley), all others less than 1.
 """
-NO_HYPERPARAMETERS = ("clockwork", "indrnn", "qunn", "scornn")
-"""Cells without a number that is kept in float64: periods are integers; the signs of scoRNN are ±1 in int8."""
+NO_HYPERPARAMETERS = ("clockwork", "exprnn", "indrnn", "qunn", "scornn", "urnn")
+"""Cells without a number that is kept in float64: periods and permutations are integers; signs are ±1 in int8."""
 BOOKS = {name: importlib.import_module(f"tests.odernn.books.{name}") for name in cells.names()}
 CASES = [(name, label) for name, book in BOOKS.items() for label in book.CASES]
 ONE_A_CELL = [(name, next(iter(book.CASES))) for name, book in BOOKS.items()]
@@ -139,8 +139,8 @@ def close(found, wanted, tolerance: float) -> None:
 
 def test_every_registered_cell_has_a_book_and_the_number_of_cells_is_known():
     assert sorted(BOOKS) == sorted(cells.names()) == [
-        "antisymmetric", "arnn_1_2", "arnn_2_2", "clockwork", "cornn", "indrnn", "integrator", "lem", "odernn", "qunn",
-        "scornn", "unicornn",
+        "antisymmetric", "arnn_1_2", "arnn_2_2", "clockwork", "cornn", "exprnn", "indrnn", "integrator", "lem",
+        "linoss", "lipschitz", "odernn", "qunn", "scornn", "unicornn", "urnn",
     ]  # fmt: skip
     assert all(isinstance(BOOKS[name].INVERTIBLE, bool | tuple) for name in BOOKS) and len(CASES) >= 2 * len(BOOKS)
 

@@ -11,7 +11,12 @@ from flint import fmpq
 from mpmath import mpf
 
 from odernn import families, tableaus
+from odernn.adjoints import symmetry
 from odernn.families import FAMILIES, PolynomialTableau, lobatto_pair, named
+from odernn.nonlinear_stability import algebraic_stability, b_stability
+from odernn.order_conditions import order
+from odernn.stability import a_stability, l_stability
+from odernn.symplectic_conditions import symplecticity
 from odernn.tableau import ButcherTableau
 
 Q = fmpq
@@ -86,6 +91,15 @@ def _d_matrix(c: list[mpf], b: list[mpf]) -> list[list[mpf]]:
     return [[columns[j][i] for j in range(s)] for i in range(s)]
 
 
+def _f_matrix(c: list[mpf]) -> list[list[mpf]]:
+    """C(s − 1), and A x^{s−1} = Σ_j α_j x^{j−1} with Σ_j α_j/(k + j − 1) = 1/(s (s + k)), k ≤ s, of the source."""
+    s = len(c)
+    hilbert = [[mpf(1) / (k + j - 1) for j in range(1, s + 1)] for k in range(1, s + 1)]
+    alpha = _solve(hilbert, [mpf(1) / (s * (s + k)) for k in range(1, s + 1)])
+    power = [y ** (s - 1) for y in c]
+    return _c_matrix(c, s - 1, lambda i: (power, sum(a * c[i] ** j for j, a in enumerate(alpha))))
+
+
 def oracle(name: str, s: int) -> Oracle:
     c = _nodes(name, s)
     b = _weights(c)
@@ -99,6 +113,11 @@ def oracle(name: str, s: int) -> Oracle:
         A = _c_matrix(c, s - 1, lambda i: (first, b[0]))
     elif name == "lobatto iiic*":
         A = _c_matrix(c, s - 1, lambda i: (last, mpf(0)))
+    elif name == "lobatto iiif":
+        A = _f_matrix(c)
+    elif name == "lobatto iiig":
+        A = oracle("lobatto iiif", s)[2]
+        A = [[(A[i][j] + b[j] - b[j] * A[j][i] / b[i]) / 2 for j in range(s)] for i in range(s)]
     else:
         halves = {"lobatto iiid": ("lobatto iiic", "lobatto iiic*"), "lobatto iiie": ("lobatto iiia", "lobatto iiib")}
         one, other = (oracle(half, s)[2] for half in halves[name])
@@ -122,7 +141,7 @@ def deviation(method: PolynomialTableau, expected: Oracle) -> mpf:
 
 
 def test_the_number_of_members_compared():
-    assert len(SIZES) == 5 * 8 + 6 * 7
+    assert len(SIZES) == 5 * 8 + 8 * 7
 
 
 @pytest.mark.parametrize(("name", "s"), SIZES)
@@ -133,7 +152,13 @@ def test_every_member_solves_its_defining_equations(name: str, s: int):
 
 @pytest.mark.parametrize(
     ("one", "other", "s"),
-    [("lobatto iiic", "lobatto iiia", 3), ("radau ia", "radau i", 2), ("lobatto iiid", "lobatto iiie", 4)],
+    [
+        ("lobatto iiic", "lobatto iiia", 3),
+        ("radau ia", "radau i", 2),
+        ("lobatto iiid", "lobatto iiie", 4),
+        ("lobatto iiif", "lobatto iiia", 3),
+        ("lobatto iiig", "lobatto iiie", 3),
+    ],
 )
 def test_the_oracle_tells_families_apart(one: str, other: str, s: int):
     with mpmath.workdps(PLACES + 30):
@@ -171,9 +196,9 @@ def test_conjugates_of_lobatto_methods(s: int):
     conjugate = families.transposed(families.lobatto_iiic(s).form)
     assert conjugate == families.lobatto_iiic_star(s).form != families.lobatto_iiic(s).form
     assert families.transposed(families.lobatto_iiib(s).form) == families.lobatto_iiia(s).form
-    for symplectic in (families.gauss, families.lobatto_iiid, families.lobatto_iiie):
+    for symplectic in (families.gauss, families.lobatto_iiid, families.lobatto_iiie, families.lobatto_iiig):
         assert families.transposed(symplectic(s).form) == symplectic(s).form
-    for other in (families.radau_iia, families.lobatto_iiia, families.lobatto_iiic):
+    for other in (families.radau_iia, families.lobatto_iiia, families.lobatto_iiic, families.lobatto_iiif):
         assert families.transposed(other(s).form) != other(s).form
 
 
@@ -236,3 +261,57 @@ def test_large_members_are_made_at_once():
 def test_the_row_sums_need_not_be_the_nodes():
     balls = families.lobatto_iiib(2).enclosures()
     assert [float(x) for x in balls.c] == [0.5, 0.5] and [float(x) for x in balls.nodes] == [0, 1]
+
+
+def test_lobatto_iiif_has_the_printed_coefficients():
+    """s = 2, 3, 4 as other programs print them; the two symplectic families as the mean of rows by hand."""
+    assert families.lobatto_iiif(2).butcher().A == ButcherTableau([["1/12", "-1/12"], ["7/12", "5/12"]], [0, 0]).A
+    third = [["1/30", "-1/15", "1/30"], ["5/24", "1/3", "-1/24"], ["2/15", "11/15", "2/15"]]
+    assert families.lobatto_iiif(3).butcher().A == ButcherTableau(third, [0, 0, 0]).A
+    fourth = families.lobatto_iiif(4).butcher().A
+    r = "sqrt(5)"
+    rows = [
+        ["1/56", f"-{r}/56", f"{r}/56", "-1/56"],
+        [f"37/420 + {r}/120", f"5/24 - {r}/210", f"5/24 - 47*{r}/420", f"-1/210 + {r}/120"],
+        [f"37/420 - {r}/120", f"5/24 + 47*{r}/420", f"5/24 + {r}/210", f"-1/210 - {r}/120"],
+        ["17/168", f"5/12 - {r}/56", f"5/12 + {r}/56", "11/168"],
+    ]
+    assert fourth == ButcherTableau(rows, [0, 0, 0, 0]).A
+    assert families.lobatto_iiig(2).butcher().A == ButcherTableau([["1/4", "-1/12"], ["7/12", "1/4"]], [0, 0]).A
+    assert families.lobatto_iiie(2).butcher().A == ButcherTableau([["1/4", 0], ["1/2", "1/4"]], [0, 0]).A
+    assert families.lobatto_iiid(2).butcher().A == ButcherTableau([["1/4", "-1/4"], ["3/4", "1/4"]], [0, 0]).A
+
+
+@pytest.mark.parametrize("s", range(2, 8))
+def test_lobatto_iiif_is_gauss_in_the_basis_of_polynomials(s: int):
+    """A' and w are the same, so R(z) is; the stagewise product is not, so order 2s is for linear equations only."""
+    found, gauss = families.lobatto_iiif(s).form, families.gauss(s).form
+    assert (found.operator, found.weights) == (gauss.operator, gauss.weights) and found.modulus != gauss.modulus
+
+
+@pytest.mark.parametrize("family", ["lobatto iiif", "lobatto iiig"])
+def test_no_method_with_lobattos_quadrature_has_order_2s(family: str):
+    """The title of the source says 2s; B(2s − 1) fails for s Lobatto abscissae, whatever A is, if A1 is c."""
+    for s in range(2, 8):
+        method, rival = FAMILIES[family](s), FAMILIES["lobatto iiia"](s)
+        assert method.order == 2 * s
+        found, other = order(method), order(rival)
+        assert (found.value, found.exact) == (2 * s - 2, True)
+        if s > 2 or family == "lobatto iiif":  # IIIG 2 has A1 = (1/6, 5/6)
+            assert found.witness == other.witness
+
+
+@pytest.mark.parametrize("s", range(2, 7))
+def test_what_lobatto_iiid_iiie_iiif_and_iiig_are(s: int):
+    """Order, A- and L-stable, algebraically and B-stable, symplectic, symmetric; Chan 1990, Jay 2015, and IIIF anew."""
+    table = {
+        "lobatto iiid": (True, True), "lobatto iiie": (True, True),
+        "lobatto iiif": (False, False), "lobatto iiig": (True, True),
+    }  # fmt: skip
+    for name, (monotone, symplectic) in table.items():
+        method = FAMILIES[name](s)
+        assert order(method).value == 2 * s - 2
+        assert (a_stability(method).holds, l_stability(method).holds) == (True, False)
+        assert (algebraic_stability(method).holds, b_stability(method).holds) == (monotone, monotone)
+        assert symplecticity(method).holds is symplectic and symmetry(method).holds is True
+        assert abs(l_stability(method).value) == 1  # of a symmetric method R(z) R(−z) = 1

@@ -21,8 +21,10 @@ HYPERPARAMETERS = {
     "antisymmetric": {"gamma": 0.3},
     "coupled_oscillator": {"gamma": 1.7, "epsilon": 0.6},
     "gated_antisymmetric": {"gamma": 0.3},
+    "linear_oscillator": {},
     "monotone": {},
     "oscillator": {"alpha": 0.9},
+    "semilinear": {},
     "separable_hamiltonian": {"kinetic_size": 2},
     "skew_linear": {},
 }
@@ -113,6 +115,8 @@ def field_argument_shift(field: Field, state: State, drive: Tensor) -> Tensor:
         return y @ field.K.mT
     if isinstance(field, fields.CoupledOscillator):
         return y @ field.W.mT + state[1] @ field.W_z.mT
+    if isinstance(field, fields.Semilinear):
+        return y @ field.W.mT
     return field.w * y if isinstance(field, fields.Oscillator) else torch.zeros_like(drive)
 
 
@@ -145,8 +149,8 @@ def test_no_state_violates_the_constants(name: str, hidden: int, seed: int):
         assert_constants(make(name, hidden=hidden, seed=seed))
 
 
-def test_that_was_asked_of_seven_fields():
-    assert len(fields.names()) == len(HYPERPARAMETERS) == 7
+def test_that_was_asked_of_nine_fields():
+    assert len(fields.names()) == len(HYPERPARAMETERS) == 9
 
 
 @pytest.mark.parametrize(
@@ -157,8 +161,10 @@ def test_that_was_asked_of_seven_fields():
         ("skew_linear", 1.0, None),
         ("monotone", 1.0, None),
         ("oscillator", 1.0, 1.0),
+        ("linear_oscillator", 1.0, 1.0),
         ("separable_hamiltonian", 1.0, 1.0),
         ("coupled_oscillator", 2.0, 1.5),
+        ("semilinear", 2.0, 1.5),
     ],
 )
 def test_with_two_neurons_the_adversary_gets_within_the_factor_stated(name, lipschitz, one_sided):
@@ -188,9 +194,27 @@ def with_constants(field: Field, **changed: float) -> Field:
 @ALL
 def test_a_lipschitz_constant_one_in_a_hundred_too_small_is_refuted(name: str):
     field = make(name, hidden=2)
-    factor = 0.49 if name == "coupled_oscillator" else 0.99
+    factor = 0.49 if name in ("coupled_oscillator", "semilinear") else 0.99
     with pytest.raises(AssertionError):
         assert_constants(with_constants(field, lipschitz=factor * field.constants().lipschitz))
+
+
+def test_a_damped_semilinear_field_is_cocoercive_and_a_larger_constant_is_refuted():
+    """Sharp for W = 0, A = −c I: ν = 1/c. In general it is −μ/L²."""
+    zero, one = torch.zeros(2, 2, dtype=torch.float64), torch.eye(2, dtype=torch.float64)
+    plain = fields.Semilinear(-3.0 * one, zero)
+    assert plain.constants().cocoercivity == pytest.approx(1 / 3, rel=1e-12)
+    for field in (plain, *(fields.Semilinear(0.3 * m.A - 3.0 * one, 0.3 * m.W) for m in map(semilinear, range(3)))):
+        assert field.constants().one_sided_lipschitz < 0.0
+        assert_constants(field)
+    with pytest.raises(AssertionError):
+        assert_constants(with_constants(plain, cocoercivity=1.01 / 3))
+
+
+def semilinear(seed: int) -> fields.Semilinear:
+    found = make("semilinear", hidden=2, seed=seed)
+    assert isinstance(found, fields.Semilinear)
+    return found
 
 
 @pytest.mark.parametrize("name", ["antisymmetric", "gated_antisymmetric", "oscillator", "separable_hamiltonian"])

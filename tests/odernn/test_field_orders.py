@@ -178,5 +178,5 @@ def test_the_gradient_is_that_through_a_converged_iteration_on_every_field(metho
 
 
 def test_every_field_of_the_library_was_asked():
-    assert len(fields.names()) == 7, "a new field is covered; count it here"
-    assert (len(ORDERS), len(GRADIENTS)) == (5 * 7 * 2, 5 * 7)
+    assert len(fields.names()) == 9, "a new field is covered; count it here"
+    assert (len(ORDERS), len(GRADIENTS)) == (5 * 9 * 2, 5 * 9)

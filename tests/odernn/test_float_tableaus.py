@@ -162,6 +162,14 @@ def test_the_verdict_agrees_with_the_sign_of_the_smallest_eigenvalue(name: str) 
         assert arb(low.lower) <= other.upper() and other.lower() <= arb(low.upper)
 
 
+def test_a_negative_weight_is_what_decides_where_m_is_semidefinite() -> None:
+    """b = (5/4, −1/4) with a_ii = b_i/2 and a₂₁ = b₁: M = 0, and no."""
+    found = judged(ButcherTableau([["5/8", 0], ["5/4", "-1/8"]], ["5/4", "-1/4"]))
+    assert found.smallest_weight == Q(-1, 4) and str(found.smallest_eigenvalue) == "0"
+    assert found.algebraic_stability is not None and found.algebraic_stability.holds is False
+    assert found.symplecticity.holds is True
+
+
 def test_residuals_are_those_of_sums_over_stages() -> None:
     """Σ b, Σ b c, Σ b c² and Σ b A c, written out."""
     table = rounded(tableaus.get("radau iia 3"), "float32")
@@ -213,6 +221,16 @@ def test_large_members_of_families_and_pairs_are_found() -> None:
     found = nearest_methods(rounded(families.gauss(7), "float32"), 2)
     assert found[0].name == "gauss 7" and 0 < float(found[0].distance.mid()) < 2.0**-25 < float(found[1].distance.mid())
     assert nearest_methods(rounded(tableaus.get("ruth 3"), "float64"))[0].name == "ruth 3"
+
+
+def test_weights_alone_tell_stages_apart_and_small_balls_are_no_zeros() -> None:
+    zeros = [[0, 0], [0, 0]]
+    one, other = ButcherTableau(zeros, ["1/3", "2/3"]), ButcherTableau(zeros, ["2/3", "1/3"])
+    found = distance(one, other)
+    assert tuple(found.renumbering) == (1, 0) and found.is_equal and found.distance == 0
+    near = distance(ButcherTableau(zeros, ["1/3", "3/4"]), other)
+    assert near.renumbering == (1, 0) and near.distance.overlaps(arb(fmpq(1, 12))) and not near.is_equal
+    assert not distance(families.gauss(7), families.gauss(7)).is_equal  # balls around 0: it cannot be told
 
 
 def test_methods_of_different_shape_have_no_distance() -> None:

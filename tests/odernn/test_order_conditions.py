@@ -159,8 +159,7 @@ DOPRI = (
     "9017/3168 -355/33 46732/5247 49/176 -5103/18656; 35/384 0 500/1113 125/192 -2187/6784 11/84"
 )
 CASH_KARP = (
-    "; 1/5; 3/40 9/40; 3/10 -9/10 6/5; -11/54 5/2 -70/27 35/27; "
-    "1631/55296 175/512 575/13824 44275/110592 253/4096"
+    "; 1/5; 3/40 9/40; 3/10 -9/10 6/5; -11/54 5/2 -70/27 35/27; 1631/55296 175/512 575/13824 44275/110592 253/4096"
 )
 R2, R3, ROOT = sqrt(2), sqrt(3), root_of([fmpq(-1, 6), fmpq(3, 2), -3, 1], 0.4358665215)
 G2, S2, S3 = R3 / 6, 1 - R2 / 2, R3 / 6 + fmpq(1, 2)
@@ -307,7 +306,7 @@ def test_the_companion_tables_failing_trees():
     assert order(ButcherTableau([[0]], [H])).because == "Φ(τ) − 1 = -1/2"
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"lobatto iiif", "lobatto iiig"}))  # test_families.py
 def test_families_have_the_order_of_the_literature_in_the_basis_of_polynomials(family: str):
     for s in range(2, 8):
         method = FAMILIES[family](s)

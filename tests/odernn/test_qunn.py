@@ -315,6 +315,15 @@ def test_a_residual_one_is_never_known_not_to_expand():
     assert network.non_expansion(1.0)[0].holds is True
 
 
+def test_a_radius_is_any_number_and_taken_exactly():
+    network = loud(2, block_length=4, scale=0.2)
+    (wanted,) = network.non_expansion(0.5)
+    for radius in (Fraction(1, 2), np.float32(0.5), np.array(0.5), torch.tensor(0.5)):
+        assert network.non_expansion(radius) == (wanted,)
+    third, rounded = (network.non_expansion(radius)[0].margin for radius in (Fraction(1, 3), 1 / 3))
+    assert third != rounded and float(third) == pytest.approx(float(rounded), rel=1e-15)
+
+
 @pytest.mark.parametrize("radius", [0.0, -1.0, float("inf")])
 def test_a_radius_is_finite_and_positive(radius):
     with pytest.raises(ValueError, match="radius is"):

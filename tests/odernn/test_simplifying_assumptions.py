@@ -20,6 +20,10 @@ LITERATURE = {
     "lobatto iiia": (lambda s: 2 * s - 2, lambda s: s, lambda s: s - 2),
     "lobatto iiib": (lambda s: 2 * s - 2, lambda s: s - 2, lambda s: s),
     "lobatto iiic": (lambda s: 2 * s - 2, lambda s: s - 1, lambda s: s - 1),
+    "lobatto iiid": (lambda s: 2 * s - 2, lambda s: s - 1, lambda s: s - 1),
+    "lobatto iiie": (lambda s: 2 * s - 2, lambda s: s - 2, lambda s: s - 2),
+    "lobatto iiif": (lambda s: 2 * s - 2, lambda s: s - 1, lambda s: s - 2),
+    "lobatto iiig": (lambda s: 2 * s - 2, lambda s: s - 2, lambda s: s - 2),
 }
 RK4 = ButcherTableau([[0, 0, 0, 0], ["1/2", 0, 0, 0], [0, "1/2", 0, 0], [0, 0, 1, 0]], ["1/6", "1/3", "1/3", "1/6"])
 EULER, IMPLICIT_EULER = ButcherTableau([[0]], [1]), ButcherTableau([[1]], [1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 from odernn import order, tableaus
 from odernn.stability import stability_function
-from odernn.stability_pictures import LARGEST, SMALLEST, modulus, star, svg, window
+from odernn.stability_pictures import LARGEST, POINTS, SMALLEST, modulus, star, svg, window
+from odernn.tableau import ButcherTableau
 
 pytest.importorskip("matplotlib", reason="pictures need the extra: plots")
 
@@ -47,6 +49,56 @@ def test_the_picture_is_well_formed_and_the_same_every_time(name: str) -> None:
     ElementTree.fromstring(text)
     assert name in text and "order star" in text and "<dc:date>" not in text
     assert len(text) < 200_000
+
+
+def drawn(text: str) -> list[list[tuple[float, float]]]:
+    """The corners of the boundary lines of each panel in the numbers of its axes: pixels scaled by the background."""
+    half = float(window_of(text))
+    panels = []
+    for axes in ("axes_1", "axes_2"):
+        (panel,) = (node for node in ElementTree.fromstring(text).iter() if node.get("id") == axes)
+        lines: list[tuple[float, float]] = []
+        square: list[tuple[float, float]] = []
+        for node in panel.iter("{http://www.w3.org/2000/svg}path"):
+            numbers = [float(x) for x in re.findall(r"-?\d+\.?\d*", node.get("d", ""))]
+            corners = list(zip(numbers[::2], numbers[1::2], strict=True))
+            style = node.get("style", "")
+            square = square or corners  # the first path of a panel is its background
+            if "stroke: #1f4e79" in style:
+                lines += corners
+        left, right = min(x for x, _ in square), max(x for x, _ in square)
+        top, bottom = min(y for _, y in square), max(y for _, y in square)
+        panels.append(
+            [
+                (half * (2 * (x - left) / (right - left) - 1), half * (2 * (bottom - y) / (bottom - top) - 1))
+                for x, y in lines
+            ]
+        )
+    return panels
+
+
+def window_of(text: str) -> str:
+    """The last label of the axis, for the methods here: the window of each ends at a label."""
+    return re.findall(r">(\d+)</text>", text)[-1]
+
+
+@pytest.mark.parametrize(("name", "sign"), [("euler", 1), ("implicit euler", -1)])
+def test_the_boundaries_that_are_drawn_are_where_the_sets_end(name: str, sign: int) -> None:
+    """|1 + z| = 1 and |1 − z| = 1; of the order star |R(z)| = |exp z| up to the slope times the width of the grid."""
+    region, fingers = drawn(svg(tableaus.get(name)))
+    step = 2 * SMALLEST / (POINTS - 1)
+    assert len(region) > 50 and len(fingers) > 50
+    assert max(abs(abs(complex(x, y) + sign) - 1) for x, y in region) < step
+    assert min(sign * x for x, _ in region) == pytest.approx(-2, abs=step) and max(y for _, y in region) > 1 - step
+    values = star(stability_function(tableaus.get(name)), np.array([complex(x, y) for x, y in fingers]))
+    inside = [abs(np.log(v)) for v, (x, y) in zip(values, fingers, strict=True) if abs(complex(x, y) + sign) > 0.5]
+    assert max(inside) < 4 * step  # |d log|R e^{-z}|| ≤ 1 + 1/|1 ± z| = 3 where this is 0.5 from the zero or pole
+
+
+def test_a_name_with_signs_of_markup_is_written_once_escaped() -> None:
+    text = svg(ButcherTableau([[0]], [1], name="a & b <c>"))
+    titles = [node.text for node in ElementTree.fromstring(text).iter("{http://purl.org/dc/elements/1.1/}title")]
+    assert titles[0] == "a & b <c>"
 
 
 def test_a_pair_has_no_stability_function() -> None:

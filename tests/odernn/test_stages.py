@@ -38,7 +38,7 @@ TREES = [(), ((),), ((), ()), (((),),), ((), (), ()), (((),), ()), (((), ()),), 
 
 
 def test_the_number_of_methods_compared():
-    assert len(MEMBERS) == 2 * 11 - 1
+    assert len(MEMBERS) == 2 * 13 - 1
 
 
 @pytest.mark.parametrize("method", MEMBERS, ids=lambda method: method.name)

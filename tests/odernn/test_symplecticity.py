@@ -138,7 +138,7 @@ def test_random_methods_are_not_symplectic_and_diagonally_symplectic_ones_are():
 @pytest.mark.parametrize("s", [2, 3, 4, 6, 9])
 def test_which_families_are_symplectic(s: int):
     symplectic = {name for name, family in FAMILIES.items() if symplecticity(family(s))}
-    always = {"gauss", "lobatto iiid", "lobatto iiie"}
+    always = {"gauss", "lobatto iiid", "lobatto iiie", "lobatto iiig"}
     assert symplectic == (always | {"lobatto iiib"} if s == 2 else always)  # Lobatto IIIB 2 is the midpoint rule
     assert symplecticity(gauss(s)).because == "defect = 0"
     refused = symplecticity(lobatto_iiia(s))

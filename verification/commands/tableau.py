@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 
-from odernn import families, tableau_files, tableaus
+from odernn import families, nystrom_catalogue, tableau_files, tableaus
 from odernn.families import PolynomialPair
 from odernn.methods import Method, resolve
+from odernn.nystrom import NystromTableau
 from odernn.tableau import PartitionedTableau
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
 from verification.report import renderer, tableau_rows
@@ -61,6 +62,8 @@ def show(name: str, *, format: str, places: int | None, svg: Path | None = None)
 def _picture(method: Method, path: Path) -> str:
     if path.suffix.casefold() != ".svg":
         raise UsageError(f'--svg "{path}": the name of the file must end in .svg.')
+    if isinstance(method, NystromTableau):
+        raise UsageError(f'--svg: "{method.name}" is for y″ = g(y) and has no R(z).')
     if isinstance(resolve(method), PartitionedTableau | PolynomialPair):
         raise UsageError(f'--svg: "{method.name}" is a pair, which has no stability function. Ask about its halves.')
     from odernn import stability_pictures  # needs numpy and matplotlib
@@ -74,7 +77,10 @@ def _picture(method: Method, path: Path) -> str:
 def compare(first: str, second: str, *, format: str, places: int | None) -> int:
     """Two methods side by side."""
     render = renderer(format)
-    out(render(tableau_rows.comparison(method_of(first), method_of(second), _checked(places))))
+    methods = method_of(first), method_of(second)
+    if len({isinstance(method, NystromTableau) for method in methods}) == 2:
+        raise UsageError("--compare: one of them is a Nyström method, for y″ = g(y) only. Compare it with another.")
+    out(render(tableau_rows.comparison(*methods, _checked(places))))
     return DONE
 
 
@@ -93,6 +99,8 @@ def show_rounded(name: str, *, rounded: str, format: str) -> int:
 
     render = renderer(format)
     method = method_of(name)
+    if isinstance(method, NystromTableau):
+        raise UsageError(f'--rounded: "{method.name}" is for y″ = g(y); only Runge–Kutta methods are rounded here.')
     try:
         table = rounded_rows.single(method, _known(rounded))
     except (TypeError, ValueError) as error:  # an overflow, or coefficients that are not written out
@@ -126,7 +134,8 @@ def names(*, format: str) -> int:
     """What there is."""
     render = renderer(format)
     smallest = {name: family.smallest for name, family in families.FAMILIES.items()} | {PAIR: 2}
-    out(render(tableau_rows.listing([tableaus.get(name) for name in tableaus.names()], smallest)))
+    nystrom = [nystrom_catalogue.get(name) for name in nystrom_catalogue.names()]
+    out(render(tableau_rows.listing([tableaus.get(name) for name in tableaus.names()], smallest, nystrom)))
     return DONE
 
 
@@ -170,6 +179,9 @@ def method_of(text: str) -> Method:
         raise UsageError(str(error)) from None
     except KeyError:
         pass
+    for nystrom in nystrom_catalogue.names():
+        if _letters(nystrom) == _letters(text):
+            return nystrom_catalogue.get(nystrom)
     if path.exists():
         return _read(path)
     if re.fullmatch(r"\.[A-Za-z]{2,5}", path.suffix):
@@ -245,5 +257,6 @@ def _advice(text: str) -> str:
     family = difflib.get_close_matches(stem, (*families.FAMILIES, PAIR), n=1, cutoff=0.75)
     if family:
         return f'Did you mean "{family[0]} {stages}"?'
-    near = difflib.get_close_matches(text.casefold(), tableaus.names(), n=1, cutoff=0.0)
+    names = (*tableaus.names(), *nystrom_catalogue.names())
+    near = difflib.get_close_matches(text.casefold(), names, n=1, cutoff=0.0)
     return f'Did you mean "{near[0]}"?'

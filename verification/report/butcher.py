@@ -22,6 +22,7 @@ from typing import Any
 from odernn.coefficients import subscript
 from odernn.families import Enclosures, PolynomialPair, PolynomialTableau
 from odernn.methods import Method, in_stages
+from odernn.nystrom import NystromTableau
 from odernn.tableau import ButcherTableau, Composition, PartitionedTableau
 from verification.report.formulas import Latex, Plain, Style, descending, latex_label, legend, named_fields
 from verification.report.table import Figure
@@ -45,6 +46,7 @@ class _Part:
     weights: tuple[tuple[str, tuple[Any, ...]], ...]
     style: Style
     remarks: tuple[str, ...] = ()
+    is_nystrom: bool = False
 
     @property
     def stages(self) -> int:
@@ -113,11 +115,12 @@ def _listing(part: _Part) -> list[str]:
     write = Plain(part.style)
     lines: list[str] = []
     for i, row in enumerate(part.A, 1):
-        entries = [f"a{subscript(i, j)} = {write(a)}" for j, a in enumerate(row, 1) if not _is_zero(a)]
+        a_letter = "ā" if part.is_nystrom else "a"
+        entries = [f"{a_letter}{subscript(i, j)} = {write(a)}" for j, a in enumerate(row, 1) if not _is_zero(a)]
         lines += _wrapped([f"c{subscript(i)} = {write(part.c[i - 1])}", *entries])
     lines.append("─" * (PAGE // 2))
     for label, weights in part.weights:
-        letter = "b̂" if label == "ŷ₁" else "b"
+        letter = "b̂" if label == "ŷ₁" else "b̄" if part.is_nystrom and label == "y₁" else "b"
         lines += _wrapped([f"{letter}{subscript(j)} = {write(w)}" for j, w in enumerate(weights, 1) if not _is_zero(w)])
     return lines
 
@@ -207,7 +210,7 @@ def _latex_array(part: _Part) -> str:
         " & ".join([write(c), *(write(row[j]) if j in part.shown(i) else "" for j in range(part.stages))])
         for i, (c, row) in enumerate(zip(part.c, part.A, strict=True))
     ]
-    labels = {"y₁": "y_1", "ŷ₁": r"\hat y_1", "": ""}
+    labels = {"y₁": "y_1", "ŷ₁": r"\hat y_1", "v₁": "v_1", "": ""}
     feet = [" & ".join([labels[label], *map(write, weights)]) for label, weights in part.weights]
     body = " \\\\\n".join([*rows, f"\\hline\n{feet[0]}", *feet[1:]])
     return f"\\begin{{array}}{{c|{'c' * part.stages}}}\n{body}\n\\end{{array}}"
@@ -217,9 +220,11 @@ def _latex_listing(part: _Part, title: str) -> str:
     """Row by row, in a paragraph that breaks between two coefficients."""
     write = Latex(part.style)
     rows = [
-        [f"c_{{{i}}}={write(part.c[i - 1])}", *_latex_entries("a", row, write, i)] for i, row in enumerate(part.A, 1)
+        [f"c_{{{i}}}={write(part.c[i - 1])}", *_latex_entries(r"\bar a" if part.is_nystrom else "a", row, write, i)]
+        for i, row in enumerate(part.A, 1)
     ]
-    rows += [_latex_entries(r"\hat b" if label == "ŷ₁" else "b", weights, write) for label, weights in part.weights]
+    letters = {"ŷ₁": r"\hat b", "y₁": r"\bar b" if part.is_nystrom else "b"}
+    rows += [_latex_entries(letters.get(label, "b"), weights, write) for label, weights in part.weights]
     body = "\n\n".join("\n\\quad ".join(f"${entry}$" for entry in entries) for entries in rows)
     return f"\\par\\begingroup\\raggedright {title}\n\n{body}\n\n\\endgroup\\medskip"
 
@@ -256,6 +261,9 @@ def data(method: Method, places: int | None = None) -> dict[str, Any]:
         gammas = list(map(str, method.gammas))
         return {"name": method.name, "gammas": gammas, "base": data(method.base, places)}
     table = in_stages(method)
+    if isinstance(table, NystromTableau):
+        vectors = {name: list(map(str, getattr(table, name))) for name in ("b_bar", "b", "c")}
+        return {"name": table.name, "A_bar": [list(map(str, row)) for row in table.A_bar], **vectors}
     if isinstance(table, PartitionedTableau | PolynomialPair):
         halves = {"position": data(table.position, places), "momentum": data(table.momentum, places)}
         return {"name": table.name, **halves}
@@ -287,24 +295,28 @@ def _each(method: Method, places: int | None) -> Iterator[_Part]:
         for kind in ("position", "momentum"):
             (part,) = _each(getattr(table, kind), places)
             yield _Part(f"{kind}", part.c, part.A, part.weights, part.style, part.remarks)
+    elif isinstance(table, NystromTableau):
+        both = (("y₁", table.b_bar), ("v₁", table.b))
+        yield _written(table, table.c, table.A_bar, both, table.entries, places)
     elif isinstance(table, ButcherTableau):
-        yield _exact(table, places)
+        weights = (("", table.b),) if table.b_hat is None else (("y₁", table.b), ("ŷ₁", table.b_hat))
+        yield _written(table, table.c, table.A, weights, (*table.entries, *(table.b_hat or ())), places)
     else:
         assert isinstance(table, PolynomialTableau)
         yield _enclosed(table, PLACES if places is None else places)
 
 
-def _exact(table: ButcherTableau, places: int | None) -> _Part:
-    entries = (*table.entries, *(table.b_hat or ()))
+def _written(
+    table: ButcherTableau | NystromTableau, c: Any, A: Any, weights: Any, entries: Sequence[Any], places: int | None
+) -> _Part:
     fields = {} if places is not None else named_fields(entries)
     style = Style(
         places, {field.label: name for name, field in fields.items()}, table.digits is not None, table.is_float
     )
-    weights = (("", table.b),) if table.b_hat is None else (("y₁", table.b), ("ŷ₁", table.b_hat))
     legends = [legend(name, field) for name, field in fields.items()]
     if table.digits is not None and places is None:
         legends.append(f"Decimals as the source prints them; {table.digits} places count.")
-    return _Part(table.name, table.c, table.A, weights, style, tuple(legends))
+    return _Part(table.name, c, A, weights, style, tuple(legends), isinstance(table, NystromTableau))
 
 
 def _ends(balls: Enclosures) -> Iterator[tuple[Any, Any]]:

@@ -11,6 +11,8 @@ from odernn import absolute_monotonicity
 from odernn.certificate import Certificate
 from odernn.fact_sheet import INERTIA, SINGLE, Skipped, decided, questions, skipped
 from odernn.methods import Method, in_stages, is_exact
+from odernn.nystrom import NystromTableau
+from odernn.nystrom_conditions import nystrom_facts
 from odernn.tableau import ButcherTableau, Composition, PartitionedTableau
 from verification.report import butcher
 from verification.report.formulas import named_fields as fields_without_a_radical
@@ -27,6 +29,8 @@ CONVENTIONS = (
     "Algebraically stable: bᵢ ≥ 0 and M = BA + AᵀB − bbᵀ ≥ 0 for the tableau as given; B- and BN-stable: after "
     "merging equal stages. Inertia: positive, negative, zero eigenvalues."
 )
+
+NYSTROM = "For y″ = g(y): Yᵢ = y₀ + cᵢ h v₀ + h² Σ āᵢⱼ g(Yⱼ). Root of a failing tree: z for v₁, y for y₁."
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Sheet:
 
 def sheet(method: Method, *properties: str) -> Sheet:
     """All facts, or those of the named properties."""
+    if isinstance(method, NystromTableau):
+        return Sheet(method, {found.property: found for found in nystrom_facts(method)}, {})
     left_out = {each.property: each for each in skipped(method, *properties)}
     asked = [name for name in properties or questions() if name not in left_out]
     return Sheet(method, dict(zip(asked, decided(method, *properties), strict=True)), left_out)
@@ -91,7 +97,7 @@ def single(method: Method, places: int | None = None) -> Table:
         title=title(method),
         columns=(Column("property"), Column("value"), Column("evidence", width=84)),
         rows=tuple((name, done.verdict(name), done.evidence(name)) for name in done.found),
-        caption=tuple([*_declared(done), *_left_out(done), CONVENTIONS]),
+        caption=(*_declared(done), *_left_out(done), NYSTROM if isinstance(method, NystromTableau) else CONVENTIONS),
         records=tuple(_record(name, certificate) for name, certificate in done.found.items()),
         figure=butcher.figure([method], places),
     )
@@ -282,15 +288,17 @@ def _companion_record(done: Sheet) -> dict[str, Any]:
     return record
 
 
-def listing(entries: Iterable[Method], families: Mapping[str, int]) -> Table:
+def listing(entries: Iterable[Method], families: Mapping[str, int], nystrom: Sequence[NystromTableau] = ()) -> Table:
     """The names that the command takes."""
     rows = [
         (entry.name, kind(entry), str(entry.stages), str(entry.order or NOT_AVAILABLE), str(entry.source or ""))
         for entry in entries
     ]
     rows += [(f"{name} S", "family", f"S ≥ {smallest}", NOT_AVAILABLE, "") for name, smallest in families.items()]
+    title = f"{len(rows) - len(families)} tableaus and {len(families)} families"
+    rows += [(each.name, "nystrom", str(each.stages), str(each.order), str(each.source)) for each in nystrom]
     return Table(
-        title=f"{len(rows) - len(families)} tableaus and {len(families)} families",
+        title=f"{title}, {plural(len(nystrom), 'Runge–Kutta–Nyström method')}" if nystrom else title,
         columns=(
             Column("name"), Column("kind"), Column("stages", "right"), Column("declared order", "right"),
             Column("source", width=60),
