@@ -397,6 +397,35 @@ def witness_verify(file: FileArgument, claims_dirs: ClaimsOption = None) -> Acti
 
 
 @app.command()
+def train(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What is learned: `odernn task` lists them.")],
+    cell: Annotated[str | None, typer.Option(metavar="NAME", help="A cell, or torch.lstm, torch.gru.")] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A TOML file, or the name of one that comes with odernn.")
+    ] = None,
+    folder: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where checkpoints and logs go.")] = Path("run"),
+    root: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the task's files.")] = None,
+    epochs: Annotated[int | None, typer.Option(metavar="N", help="In place of the configuration's.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="In place of the configuration's.")] = None,
+    execution: Annotated[str | None, typer.Option(metavar="NAME", help="torch, cpu, …, if the cell has it.")] = None,
+    device: Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")] = "cpu",
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard, too (needs it).")] = False,
+) -> Action:
+    """Train a cell on a task. A run that was killed goes on from its last checkpoint, with the same result."""
+
+    def run() -> int:
+        from verification.commands import train as command
+
+        options = command.Options(
+            task=task, cell=cell, config=config, run=folder, root=root, epochs=epochs, seed=seed,
+            execution=execution, device=device, tensorboard=tensorboard,
+        )  # fmt: skip
+        return command.run(options)
+
+    return Action(run, resumes=True)
+
+
+@app.command()
 def doctor(store: StoreOption = STORE, data: DataOption = None, format: FormatOption = "text") -> Action:
     """Say what is installed, what runs here, and why the rest does not."""
 
@@ -445,14 +474,14 @@ def _explained(error: Exception, program: str) -> tuple[int, str]:
     from verification.shards import ShardError
     from verification.store import StoreError
     from verification.tasks.images import DataError
+    from verification.training import TrainingError
 
     if isinstance(error, typer.TyperException):
         message = error.format_message().rstrip(".")
         stop = "" if message.endswith("?") else "."
         return terminal.USAGE, f"{message}{stop} `{program} --help` shows what there is."
-    if isinstance(
-        error, (terminal.UsageError, ClaimError, ClusterError, FormatError, ShardError, StoreError, DataError)
-    ):
+    usage = (terminal.UsageError, ClaimError, ClusterError, DataError, FormatError, ShardError, StoreError)
+    if isinstance(error, (*usage, TrainingError)):
         return terminal.USAGE, str(error)
     if isinstance(error, terminal.NotCertifiedError):
         return terminal.NOT_CERTIFIED, str(error)

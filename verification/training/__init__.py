@@ -1,0 +1,20 @@
+"""Training on the tasks: configurations, checkpoints, the loop. The bounds speak of trained networks: these train them.
+
+    configuration.py  a TOML file, checked key by key, errors with their line; configurations/ has the files
+    network.py        a cell and a linear readout
+    optimizers.py     parameter groups and learning rates
+    loop.py           the run: steps, evaluations, what is kept
+    checkpoints.py    safetensors, written atomically
+    logs.py           CSV and TensorBoard
+    processes.py      torchrun
+
+Nothing of a run depends on a generator whose state would have to be kept: the order of an epoch follows from (seed,
+epoch), the dropout masks of a step from (seed, step, process). So a run that was killed and continued is, on the CPU
+and with as many threads, bit for bit the run that was not. ``loop`` has the layout of a run's folder.
+"""
+
+from __future__ import annotations
+
+
+class TrainingError(Exception):
+    """What was asked for cannot be trained, or a file of a run is not what it must be: one line with the next step."""

@@ -1,0 +1,141 @@
+"""Checkpoints: one safetensors file each, with what a program must know beside the tensors as JSON in its header.
+
+A checkpoint appears under its name whole or not at all: it is written beside it, flushed to the disk, and renamed. The
+header has a SHA-256 of the tensors, so that a file that was damaged later is noticed. No pickles, no code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from verification.training import TrainingError
+
+FACTS = "odernn"
+DIGEST = "sha256"
+FORMAT = 1
+"""Version of the layout of ``FACTS``."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """tensors by name: ``model.…``, ``optimizer.NAME OF A PARAMETER.…``; facts: plain data."""
+
+    tensors: Mapping[str, Tensor]
+    facts: Mapping[str, Any]
+
+    def part(self, prefix: str) -> dict[str, Tensor]:
+        """The tensors under that prefix, by the rest of their names."""
+        return {name[len(prefix) :]: value for name, value in self.tensors.items() if name.startswith(prefix)}
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """The file has its old content or the new one, whatever happens. TrainingError if it cannot be written."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+        _flush_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise TrainingError(
+            f'"{path}" cannot be written: {(error.strerror or str(error)).lower()}. What was there is unchanged; '
+            "make room or name another folder, and run the same command again."
+        ) from None
+
+
+def _flush_folder(folder: Path) -> None:
+    """So that the new name survives a loss of power; not every system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    """Raises TrainingError if the file cannot be written; then the one that was there still is."""
+    from safetensors.torch import save
+
+    plain = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors.items()}
+    header = {FACTS: json.dumps({"format": FORMAT, **facts}), DIGEST: digest(plain)}
+    write_atomically(path, save(plain, metadata=header))
+
+
+def read(path: Path) -> Checkpoint:
+    """Raises TrainingError that says what is wrong with the file: missing, truncated, damaged, not of this library."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a handle, no mapping)
+    except FileNotFoundError:
+        raise TrainingError(f'Checkpoint "{path}" does not exist.') from None
+    except (SafetensorError, OSError, ValueError) as error:
+        raise TrainingError(
+            f'Checkpoint "{path}" cannot be read: {str(error).splitlines()[0]}. It is truncated, or '
+            "no safetensors file; use another one."
+        ) from None
+    if FACTS not in header or DIGEST not in header:
+        raise TrainingError(
+            f'Checkpoint "{path}" is a safetensors file, but its header has no "{FACTS}": it is none of `odernn train`.'
+        )
+    found = digest(tensors)
+    if found != header[DIGEST]:
+        raise TrainingError(
+            f'Checkpoint "{path}" is damaged: its tensors have SHA-256 {found[:16]}…, its header says '
+            f"{header[DIGEST][:16]}…. Use another one."
+        )
+    facts = json.loads(header[FACTS])
+    if facts.get("format") != FORMAT:
+        raise TrainingError(
+            f'Checkpoint "{path}" has the layout {facts.get("format")}, this odernn reads {FORMAT}. Read it with the '
+            f"version that wrote it ({facts.get('versions', {}).get('odernn', 'unknown')})."
+        )
+    return Checkpoint(tensors, facts)
+
+
+def digest(tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 over names, dtypes, shapes and bytes."""
+    found = hashlib.sha256()
+    for name, value in sorted(tensors.items()):
+        found.update(f"{name}\0{value.dtype}\0{tuple(value.shape)}\0".encode())
+        found.update(value.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
+
+
+# --- an optimizer's memory, by the names of its parameters ----------------------------------------------------------
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What the optimizer remembers of every parameter, as ``NAME OF THE PARAMETER.NAME OF THE STATE``."""
+    kept = {}
+    for name, parameter in named.items():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            if value is not None:
+                kept[f"{name}.{key}"] = value if isinstance(value, Tensor) else torch.tensor(value)
+    return kept
+
+
+def restore_optimizer(
+    optimizer: torch.optim.Optimizer, named: Mapping[str, Tensor], kept: Mapping[str, Tensor]
+) -> None:
+    """Undo ``optimizer_tensors``."""
+    for key, value in kept.items():
+        name, _, state = key.rpartition(".")
+        optimizer.state[named[name]][state] = value.clone()

@@ -1,0 +1,423 @@
+"""One training run: steps, evaluations, checkpoints; killed at any moment and continued, it ends with the same bits.
+
+run.json             what is trained: configuration, checksums of the data, sizes, versions
+latest.safetensors   where to continue: weights, the optimizer's memory, the history so far
+best.safetensors     the weights that were best on the validation split
+log.csv              a row an evaluation
+result.json          once it is done: those weights on the test split
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+import odernn
+from verification import tasks
+from verification.tasks.task import Root, Sequences, TaskSpec, for_epoch
+from verification.training import TrainingError, checkpoints, logs, network, optimizers
+from verification.training.configuration import Configuration
+from verification.training.processes import Processes, processes
+
+RUN, LATEST, BEST, LOG, RESULT = "run.json", "latest.safetensors", "best.safetensors", "log.csv", "result.json"
+MODEL, OPTIMIZER = "model.", "optimizer."
+
+
+class Report(Protocol):
+    """Called after every step: what to say, how many steps are done, how many there are."""
+
+    def __call__(self, kind: str, done: int, total: int) -> None: ...
+
+
+class Watcher(Protocol):
+    """Somebody who looks at the network after every step, such as a monitor."""
+
+    def __call__(self, model: nn.Module, step: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Data:
+    """One split: sequences (time, count, input) and targets as the task has them; batches become tensors."""
+
+    sequences: Sequences
+    targets: NDArray[Any]
+    spec: TaskSpec
+    dtype: torch.dtype
+    device: str
+
+    @property
+    def count(self) -> int:
+        return self.spec.count
+
+    def batch(self, chosen: NDArray[np.int64], epoch: int = 0) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The chosen sequences as that epoch shows them, their targets, and which steps are real, (time, count)."""
+        sequences = torch.from_numpy(np.ascontiguousarray(for_epoch(self.sequences, epoch)[:, chosen]))
+        picked = self.targets[chosen] if self.spec.reads == "last" else self.targets[:, chosen]
+        targets = torch.from_numpy(np.ascontiguousarray(picked))
+        if targets.is_floating_point():
+            targets = targets.to(self.dtype)
+        real = None
+        if self.spec.lengths is not None:
+            lengths = torch.tensor([self.spec.lengths[index] for index in chosen])
+            real = (torch.arange(self.spec.steps)[:, None] < lengths).to(self.device)
+        return sequences.to(self.device, self.dtype), targets.to(self.device), real
+
+
+@dataclass
+class Progress:
+    """Where a run is, in plain numbers for a checkpoint; ``loss`` is the sum over this epoch's sequences so far."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    loss: float = 0.0
+    seen: int = 0
+    seconds: float = 0.0
+    best: float = math.inf
+    best_epoch: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of it: ``test`` is that of the weights that were best on the validation split."""
+
+    test: Mapping[str, float | None]
+    best_epoch: int
+    progress: Progress
+    folder: Path
+
+
+def load(configuration: Configuration, split: str, root: Root, device: str = "cpu") -> Data:
+    """One split of the task. TrainingError for an option that the task does not take, DataError for its files."""
+    task = configuration.task
+    try:
+        known = tasks.get(task.name)
+        sequences, targets, spec = known.load(split, root, **task.options)
+    except KeyError as error:
+        raise TrainingError(f"[task] {error.args[0]}") from None
+    except (TypeError, ValueError) as error:
+        raise TrainingError(f"[task] {task.name}: {error}") from None
+    if spec.lengths is not None and spec.reads == "last":
+        raise TrainingError(f"[task] {task.name}: reads the last step of sequences of several lengths; not built.")
+    return Data(sequences, targets, spec, getattr(torch, configuration.training.dtype), device)
+
+
+def train(
+    configuration: Configuration,
+    folder: Path,
+    *,
+    root: Root = None,
+    device: str = "cpu",
+    report: Report | None = None,
+    watchers: Sequence[Watcher] = (),
+    tensorboard: bool = False,
+) -> Result:
+    """Train, or go on where the folder's last checkpoint was left.
+
+    Raises TrainingError where the folder has another run, a file of it is damaged or cannot be written, or the loss is
+    not finite; DataError for the task's files. What was there before stays.
+    """
+    with ExitStack() as stack:
+        own = stack.enter_context(processes(device))
+        stack.enter_context(_determinism(configuration.training.deterministic))
+        run = Run(configuration, folder, own, root=root, device=device)
+        board = None
+        if tensorboard and own.writes:
+            board = logs.TensorBoard(folder / "tensorboard", run.progress.step)
+            stack.callback(board.close)
+        return run.to_the_end(report, watchers, board)
+
+
+@contextmanager
+def _determinism(asked: bool) -> Iterator[None]:
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(asked or before)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
+class Run:
+    """A network, its optimizer and where they are: as the folder left them, or at the start."""
+
+    def __init__(
+        self, configuration: Configuration, folder: Path, own: Processes, *, root: Root = None, device: str = "cpu"
+    ) -> None:
+        self.configuration, self.folder, self.own, self.root, self.device = configuration, folder, own, root, device
+        plan = configuration.training
+        self.train_data = load(configuration, "train", root, device)
+        self.validation = load(configuration, "validation", root, device)
+        spec, dtype = self.train_data.spec, getattr(torch, plan.dtype)
+        self.model = network.build(configuration.network, spec, seed=plan.seed, dtype=dtype, device=device)
+        self.named = dict(self.model.named_parameters())
+        self.optimizer = optimizers.make(configuration.optimizer, list(self.named.items()))
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.progress = Progress()
+        self._begin()
+
+    # --- the folder -------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Continue what is there, or write down what is begun."""
+        facts = self.facts()
+        path = self.folder / RUN
+        if path.exists():
+            _check_same(path, facts)
+        elif self.own.writes:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise TrainingError(
+                    f'Folder "{self.folder}" cannot be made: {(error.strerror or "").lower()}.'
+                ) from None
+            checkpoints.write_atomically(path, _json(facts))
+        latest = self.folder / LATEST
+        if latest.exists():
+            self._continue(checkpoints.read(latest))
+        self.own.share(self.model)
+
+    def facts(self) -> dict[str, Any]:
+        """What fixes the run. The data by their checksums, wherever they lie."""
+        specs = (self.train_data.spec, self.validation.spec)
+        return {
+            "configuration": self.configuration.to_plain(),
+            "digest": self.configuration.digest(),
+            "data": {spec.split: {"count": spec.count, "sha256": spec.sha256, "origin": spec.origin} for spec in specs},
+            "parameters": network.parameter_count(self.model),
+            "processes": self.own.count,
+            "versions": versions(),
+        }
+
+    def _continue(self, found: checkpoints.Checkpoint) -> None:
+        try:
+            self.model.load_state_dict(found.part(MODEL))
+            checkpoints.restore_optimizer(self.optimizer, self.named, found.part(OPTIMIZER))
+            self.progress = Progress(**found.facts["progress"])
+        except (RuntimeError, KeyError, TypeError) as error:
+            raise TrainingError(
+                f'Checkpoint "{self.folder / LATEST}" does not fit its own configuration '
+                f"({str(error).splitlines()[0]}). Train into another folder."
+            ) from None
+
+    def _keep(self) -> None:
+        """A checkpoint to continue from."""
+        if self.own.writes:
+            memory = checkpoints.optimizer_tensors(self.optimizer, self.named)
+            tensors = _prefixed(MODEL, self.model.state_dict()) | _prefixed(OPTIMIZER, memory)
+            checkpoints.write(self.folder / LATEST, tensors, self.facts() | {"progress": vars(self.progress)})
+
+    def _keep_best(self, row: Mapping[str, Any]) -> None:
+        if self.own.writes:
+            tensors = _prefixed(MODEL, self.model.state_dict())
+            checkpoints.write(self.folder / BEST, tensors, self.facts() | {"row": dict(row)})
+
+    # --- steps ------------------------------------------------------------------------------------------------------
+
+    @property
+    def batches(self) -> int:
+        """Steps of an epoch; the last may have fewer sequences."""
+        return -(-self.train_data.count // self.configuration.training.batch_size)
+
+    def to_the_end(
+        self, report: Report | None, watchers: Sequence[Watcher] = (), board: logs.TensorBoard | None = None
+    ) -> Result:
+        """All epochs that are left, and the test."""
+        plan, here = self.configuration.training, self.progress
+        started, first = time.monotonic(), here.step
+        before = here.seconds
+        while here.epoch < plan.epochs and not self._stale():
+            order = self._order()
+            while here.batch < self.batches:
+                self.step(order)
+                here.seconds = before + time.monotonic() - started
+                for watcher in watchers:
+                    watcher(self.model, here.step)
+                if report is not None:
+                    report(
+                        self._words(time.monotonic() - started, here.step - first),
+                        here.step,
+                        plan.epochs * self.batches,
+                    )
+                if here.step % plan.checkpoint_every == 0:
+                    self._keep()
+            self._end_epoch(board)
+        return self._finish()
+
+    def _order(self) -> NDArray[np.int64]:
+        """The order of the sequences in this epoch."""
+        seed = self.configuration.training.seed
+        return np.random.default_rng([seed, self.progress.epoch]).permutation(self.train_data.count)
+
+    def step(self, order: NDArray[np.int64]) -> None:
+        """One step of the optimizer on the next batch. TrainingError if the loss is not finite: nothing is updated."""
+        plan, here = self.configuration.training, self.progress
+        chosen = order[here.batch * plan.batch_size : (here.batch + 1) * plan.batch_size]
+        share = self.own.of(chosen)
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * optimizers.factor(plan.milestones, here.epoch)
+        torch.manual_seed(mixed(plan.seed, here.step, self.own.rank))
+        self.model.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        total = 0.0
+        if len(share):
+            sequences, targets, real = self.train_data.batch(share, here.epoch)
+            loss = network.loss_sum(self.model(sequences), targets, self.train_data.spec, real)
+            (loss / len(chosen)).backward()
+            total = float(loss.detach())
+        (total,) = self.own.total([total])
+        if not math.isfinite(total):
+            raise TrainingError(
+                f"The loss is {total} in step {here.step + 1} (epoch {here.epoch + 1}). The checkpoints in "
+                f'"{self.folder}" are from before; lower lr, or set clip_norm, and train into another folder.'
+            )
+        self.own.add_gradients(self.model)
+        if plan.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), plan.clip_norm, foreach=False)
+        self.optimizer.step()
+        here.step, here.batch = here.step + 1, here.batch + 1
+        here.loss, here.seen = here.loss + total, here.seen + len(chosen)
+
+    def _end_epoch(self, board: logs.TensorBoard | None) -> None:
+        plan, here = self.configuration.training, self.progress
+        finished = here.epoch + 1
+        if finished % plan.evaluate_every == 0 or finished == plan.epochs:
+            found = self.evaluate(self.validation)
+            row = {
+                "epoch": finished, "step": here.step,
+                "learning_rate_factor": optimizers.factor(plan.milestones, here.epoch),
+                "train_loss": here.loss / here.seen, "validation_loss": found["loss"],
+                "validation_accuracy": found["accuracy"], "seconds": round(here.seconds, 3),
+                "sequences_per_second": round(here.step / self.batches * self.train_data.count / here.seconds, 1),
+            }  # fmt: skip
+            here.history.append(row)
+            score = found["loss"] if found["accuracy"] is None else -found["accuracy"]
+            if score < here.best:
+                here.best, here.best_epoch = score, finished
+                self._keep_best(row)
+            if self.own.writes:
+                logs.write_csv(self.folder / LOG, here.history)
+            if board is not None:
+                board.add(row)
+        here.epoch, here.batch, here.loss, here.seen = finished, 0, 0.0, 0
+        self._keep()
+
+    def _stale(self) -> bool:
+        plan, here = self.configuration.training, self.progress
+        since = sum(row["epoch"] > here.best_epoch for row in here.history)
+        return plan.patience is not None and since >= plan.patience
+
+    def evaluate(self, data: Data) -> dict[str, Any]:
+        """Mean loss over a split, and the share of right classes (None for numbers); dropout is off."""
+        self.model.eval()
+        sums = [0.0, 0.0, 0.0]
+        indices = self.own.of(np.arange(data.count))
+        size = self.configuration.training.evaluation_batch
+        with torch.no_grad():
+            for start in range(0, len(indices), size):
+                sequences, targets, real = data.batch(indices[start : start + size])
+                outputs = self.model(sequences)
+                sums[0] += float(network.loss_sum(outputs, targets, data.spec, real))
+                if data.spec.loss == "cross entropy":
+                    right, asked = network.correct(outputs, targets, real)
+                    sums[1], sums[2] = sums[1] + right, sums[2] + asked
+        loss, hits, out_of = self.own.total(sums)
+        return {"loss": loss / data.count, "accuracy": hits / out_of if out_of else None}
+
+    def _finish(self) -> Result:
+        """The test split, with the weights that were best on the validation split; without an epoch the first ones."""
+        best = self.folder / BEST
+        if best.exists():
+            self.model.load_state_dict(checkpoints.read(best).part(MODEL))
+        data = load(self.configuration, "test", self.root, self.device)
+        found, here = self.evaluate(data), self.progress
+        last = here.history[-1]["epoch"] if here.history else 0
+        outcome = {
+            "test": found, "baseline": data.spec.baseline, "baseline_means": data.spec.baseline_means,
+            "best_epoch": here.best_epoch, "epochs": last, "steps": here.step, "seconds": round(here.seconds, 3),
+        }  # fmt: skip
+        if self.own.writes:
+            checkpoints.write_atomically(self.folder / RESULT, _json(self.facts() | outcome))
+        return Result(found, here.best_epoch, here, self.folder)
+
+    def _words(self, seconds: float, steps: int) -> str:
+        """Loss, throughput and the time that is left, for a line of progress."""
+        plan, here = self.configuration.training, self.progress
+        left = (plan.epochs * self.batches - here.step) * seconds / max(steps, 1)
+        per_second = steps * self.train_data.count / self.batches / max(seconds, 1e-9)
+        loss = here.loss / max(here.seen, 1)
+        where = f"epoch {here.epoch + 1}/{plan.epochs}, loss {loss:.4g}"
+        return f"{where}, {per_second:.0f} sequences/s, {_clock(left)} left, step"
+
+
+# --- small things -----------------------------------------------------------------------------------------------
+
+
+def mixed(seed: int, step: int, rank: int) -> int:
+    """A seed of torch's generators for this step of this process."""
+    return int(np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)[0] % 2**63)
+
+
+def versions() -> dict[str, str]:
+    """What the bits of a run depend on beside its configuration."""
+    return {
+        "odernn": odernn.__version__, "torch": torch.__version__, "numpy": np.__version__,
+        "python": platform.python_version(), "threads": str(torch.get_num_threads()),
+    }  # fmt: skip
+
+
+def _check_same(path: Path, facts: Mapping[str, Any]) -> None:
+    """TrainingError that says what differs, unless the folder's run is this one."""
+    try:
+        there = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise TrainingError(f'"{path}" cannot be read ({error}). Train into another folder.') from None
+    if not isinstance(there, dict):
+        there = {}
+    facts = json.loads(_json(facts))  # lists, not tuples, as the file has them
+    old, new = there.get("configuration", {}), facts["configuration"]
+    differing = [
+        f"[{table}] {key}: {_get(old, table, key)!r} there, {_get(new, table, key)!r} here"
+        for table in new
+        for key in sorted({*old.get(table, {}), *new[table]})
+        if _get(old, table, key) != _get(new, table, key)
+    ]
+    for name in ("data", "processes"):
+        if not differing and there.get(name) != facts[name]:
+            differing.append(f"{name}: {there.get(name)} there, {facts[name]} here")
+    if differing:
+        raise TrainingError(
+            f'Folder "{path.parent}" has a run of another configuration: {"; ".join(differing)}. Name another folder, '
+            "or train with the configuration of that run."
+        )
+
+
+def _get(tables: Mapping[str, Any], table: str, key: str) -> Any:
+    return tables.get(table, {}).get(key)
+
+
+def _json(facts: Mapping[str, Any]) -> bytes:
+    return (json.dumps(facts, indent=1, ensure_ascii=False, default=list) + "\n").encode()
+
+
+def _prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {prefix + name: value for name, value in tensors.items()}
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
