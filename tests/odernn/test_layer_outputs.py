@@ -70,8 +70,9 @@ def names_compared(source: str) -> list[str]:
     return [each.value for each in constants if each.value in NAMES]
 
 
-REPRESENTATIONS = {"cornn.py": ["torch"], "scornn.py": ["torch"]}
-"""Whose ``extra_repr`` leaves the default out."""
+REPRESENTATIONS = {"cornn.py": ["torch"], "scornn.py": ["torch"], "linoss.py": ["torch", "torch"]}
+"""Whose ``extra_repr`` leaves the default out. The other one of LinOSS: its step is linear, so that its scan is its own
+and no execution of the contract; the comparison is between two ways of one cell."""
 
 
 @pytest.mark.parametrize("path", CELLS, ids=lambda path: path.name)
