@@ -44,6 +44,8 @@ def run(options: Options) -> int:
         found = loop.train(
             plan, options.run, root=options.root, device=options.device, report=report, tensorboard=options.tensorboard
         )
+    if not found.writes:
+        return DONE
     last = found.progress
     accuracy = found.test["accuracy"]
     said = "" if accuracy is None else f", {accuracy:.2%} correct"

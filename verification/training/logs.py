@@ -35,7 +35,7 @@ class TensorBoard:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
             raise TrainingError(
-                f'--tensorboard: needs tensorboard ({error}). Install it: pip install tensorboard.'
+                f"--tensorboard: needs tensorboard ({error}). Install it: pip install tensorboard."
             ) from None
         self._writer = SummaryWriter(str(folder), purge_step=step)
 

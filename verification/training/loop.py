@@ -92,12 +92,16 @@ class Progress:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of it: ``test`` is that of the weights that were best on the validation split."""
+    """What came of it: ``test`` is that of the weights that were best on the validation split.
+
+    writes  whether this is the process that writes the files, and speaks
+    """
 
     test: Mapping[str, float | None]
     best_epoch: int
     progress: Progress
     folder: Path
+    writes: bool
 
 
 def load(configuration: Configuration, split: str, root: Root, device: str = "cpu") -> Data:
@@ -340,8 +344,9 @@ class Run:
     def _finish(self) -> Result:
         """The test split, with the weights that were best on the validation split; without an epoch the first ones."""
         best = self.folder / BEST
-        if best.exists():
+        if self.own.writes and best.exists():
             self.model.load_state_dict(checkpoints.read(best).part(MODEL))
+        self.own.share(self.model)  # another process could still see the file from before
         data = load(self.configuration, "test", self.root, self.device)
         found, here = self.evaluate(data), self.progress
         last = here.history[-1]["epoch"] if here.history else 0
@@ -351,7 +356,7 @@ class Run:
         }  # fmt: skip
         if self.own.writes:
             checkpoints.write_atomically(self.folder / RESULT, _json(self.facts() | outcome))
-        return Result(found, here.best_epoch, here, self.folder)
+        return Result(found, here.best_epoch, here, self.folder, self.own.writes)
 
     def _words(self, seconds: float, steps: int) -> str:
         """Loss, throughput and the time that is left, for a line of progress."""

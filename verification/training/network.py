@@ -64,6 +64,12 @@ def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, devic
             raise TrainingError(f"[network] {plan.cell}: {error}") from None
         features = getattr(recurrent, "output_size", plan.hidden_size * (2 if options.get("bidirectional") else 1))
         readout = nn.Linear(features, spec.output_size, dtype=dtype)
+    unitary = getattr(recurrent, "unitary_parameters", list)
+    if unitary():
+        raise TrainingError(
+            f"[network] {plan.cell}: its unitary weights need odernn.unitary.MultiplicativeCayley, and one optimizer for all "
+            'all would take them off the unitary group. Set capacity = "restricted", or train it with a loop of your own.'
+        )
     if forget is not None:
         _set_forget_bias(recurrent, float(forget))
     return TaskNetwork(recurrent, readout, spec.reads).to(device)

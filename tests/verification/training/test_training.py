@@ -197,11 +197,24 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
         "-m", "verification", "train", "adding", "--config", "plan.toml", "--into", "two",
     ]  # fmt: skip
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True, timeout=120)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.count("test loss") == 1  # one of the two speaks
     one, two = tensors(tmp_path / "one"), tensors(tmp_path / "two")
     for name, value in one.items():
         torch.testing.assert_close(two[name], value, rtol=1e-9, atol=1e-11, msg=name)
     assert json.loads((tmp_path / "two" / loop.RUN).read_text())["processes"] == 2
+    single, double = (json.loads((tmp_path / name / loop.RESULT).read_text()) for name in ("one", "two"))
+    assert double["test"]["loss"] == pytest.approx(single["test"]["loss"], rel=1e-9)
+
+
+def test_unitary_weights_are_not_taken_off_their_group(tmp_path: Path) -> None:
+    made = configuration.Network(cell="urnn", hidden_size=4, options={"capacity": "full"})
+    with pytest.raises(TrainingError, match="MultiplicativeCayley"):
+        network.build(made, spec(), seed=0, dtype=torch.float64)
+    made = configuration.Network(cell="urnn", hidden_size=4, options={"capacity": "restricted"})
+    network.build(made, spec(), seed=0, dtype=torch.float64)
 
 
 def test_shares_are_disjoint_and_whole() -> None:
