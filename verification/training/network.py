@@ -67,8 +67,8 @@ def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, devic
     unitary = getattr(recurrent, "unitary_parameters", list)
     if unitary():
         raise TrainingError(
-            f"[network] {plan.cell}: its unitary weights need odernn.unitary.MultiplicativeCayley, and one optimizer for all "
-            'all would take them off the unitary group. Set capacity = "restricted", or train it with a loop of your own.'
+            f"[network] {plan.cell}: its unitary weights need odernn.unitary.MultiplicativeCayley; one for all "
+            'takes them off the unitary group. Set capacity = "restricted", or train it with a loop of your own.'
         )
     if forget is not None:
         _set_forget_bias(recurrent, float(forget))
