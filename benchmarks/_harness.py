@@ -22,35 +22,55 @@ import odernn
 RESULTS = Path(__file__).parent / "results"
 
 
+BLOCK_MS = 50.0
+"""A turn of a peer lasts at least so long: calls of a millisecond are not timed one by one."""
+
+
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of one peer over the counted rounds; ``ratio`` is the median of reference/peer, round by round."""
+    """Milliseconds a call of one peer, over its turns; ``ratio`` is the median of reference/peer, turn by turn.
+
+    ``first`` is the median of the first calls of its turns, with the caches full of what the others left there.
+    """
 
     name: str
     median: float
     smallest: float
     largest: float
     ratio: float
+    first: float
 
 
 def interleaved(peers: dict[str, Callable[[], Any]], *, rounds: int = 7, warmup: int = 1) -> list[Timing]:
-    """Time all peers in turn, ``rounds`` times after ``warmup`` uncounted ones. The first peer is the reference."""
+    """Time all peers in turn, ``rounds`` times after ``warmup`` uncounted ones. The first peer is the reference.
+
+    A turn is one call that counts only for ``first``, and then calls, one at least, until ``BLOCK_MS`` have passed:
+    their mean is the time of that turn, as in a loop of training. Without rounds to warm up there is but one call.
+    """
     samples: dict[str, list[float]] = {name: [] for name in peers}
+    firsts: dict[str, list[float]] = {name: [] for name in peers}
     for number in range(warmup + rounds):
         for name, call in peers.items():
-            started = time.perf_counter()
-            call()
-            elapsed = 1e3 * (time.perf_counter() - started)
-            if number >= warmup:
-                samples[name].append(elapsed)
+            first = _milliseconds(call, 1)
+            if number < warmup:
+                continue
+            firsts[name].append(first)
+            samples[name].append(_milliseconds(call, 1 + int(BLOCK_MS / first)) if warmup else first)
     reference = next(iter(samples.values()))
     return [
         Timing(
             name, statistics.median(values), min(values), max(values),
-            statistics.median(r / v for r, v in zip(reference, values, strict=True)),
+            statistics.median(r / v for r, v in zip(reference, values, strict=True)), statistics.median(firsts[name]),
         )
         for name, values in samples.items()
     ]  # fmt: skip
+
+
+def _milliseconds(call: Callable[[], Any], count: int) -> float:
+    started = time.perf_counter()
+    for _ in range(count):
+        call()
+    return 1e3 * (time.perf_counter() - started) / count
 
 
 def machine() -> dict[str, Any]:
@@ -92,4 +112,7 @@ def report(name: str, cases: dict[str, list[Timing]], checks: dict[str, float]) 
         out.write(f"{name}: {case}\n")
         for timing in timings:
             spread = f"{timing.smallest:8.1f} … {timing.largest:8.1f}"
-            out.write(f"  {timing.name:28s} {timing.median:9.1f} ms  ({spread})  reference/this {timing.ratio:6.2f}\n")
+            out.write(
+                f"  {timing.name:28s} {timing.median:9.2f} ms  ({spread})  first {timing.first:9.2f}  "
+                f"reference/this {timing.ratio:8.4f}\n"
+            )
