@@ -203,7 +203,9 @@ def rebuilt_backward(
                 for n in range(stop - 1, start - 1, -1):
                     for j in range(width):
                         L[Z + j] = momenta[n - start, j]
-                    stored_block(L, width, x, n, lo, state[0], scratch, n - start, 0, grad_y, grad_z, grad_x, 1, 0, one)
+                    stored_block(
+                        L, width, x, n, lo, state[0], scratch, n - start, 0, grad_y, grad_z, grad_x, 1, 0, 0, one
+                    )  # fmt: skip
             for j in range(width):  # what was kept is the truth for the piece before
                 L[Y + j] = state[0, lo + j]
                 L[Z + j] = state[1, lo + j]
