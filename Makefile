@@ -12,6 +12,9 @@ BUDGET ?= smoke
 STORE  ?= odernn.sqlite
 ARGS   ?=
 
+# Some containers forbid bytecode. The tests start hundreds of processes, and each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := $(VENV)/bin
 # Twice quiet: errors are shown, warnings and progress are not.
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check

@@ -297,8 +297,7 @@ def contraction(blocks: BlockTableau, G: Any = None, fields: Fields = "weighted"
     not imply it, which is not a violation. Raises ValueError for a step that is not positive, as all signs turn there.
     """
     weight, factor = blocks.weight(G), positive_step(step)
-    if not isinstance(fields, str) and len(fields) != blocks.stages:
-        raise ValueError(f"contraction: {len(fields)} fields for {blocks.stages} stages. Give one for each stage.")
+    check_fields(fields, blocks.stages)
     premises = [weight_is_definite(weight)]
     multipliers: list[tuple[Any, ...]] = []
     if fields != "weighted":
@@ -323,6 +322,15 @@ def contraction(blocks: BlockTableau, G: Any = None, fields: Fields = "weighted"
     is_certain = all(premise.exact for premise in premises)
     text += "" if is_certain or text.endswith(AS_PRINTED) else AS_PRINTED
     return Certificate(asked, True, is_certain, None, text, margin=premises[-1].margin, value=tuple(premises))
+
+
+def check_fields(fields: Fields, stages: int) -> None:
+    """Raises ValueError for an unknown class of fields, or for another number of them than of stages."""
+    if isinstance(fields, str):
+        if fields not in ("weighted", "monotone"):
+            raise ValueError(f'fields is "{fields}". Give "weighted", "monotone", or one SlopeRestricted a stage.')
+    elif len(fields) != stages:
+        raise ValueError(f"contraction: {len(fields)} fields for {stages} stages. Give one for each stage.")
 
 
 def weight_is_definite(G: Rows) -> Certificate:
@@ -465,6 +473,6 @@ def _in_one_field(blocks: Sequence[Rows]) -> list[Rows]:
 
 
 __all__ = [
-    "BlockTableau", "Fields", "SlopeRestricted", "contraction", "positive_step", "sector_term",
+    "BlockTableau", "Fields", "SlopeRestricted", "check_fields", "contraction", "positive_step", "sector_term",
     "stage_monotonicity", "weight_is_definite",
 ]  # fmt: skip

@@ -86,10 +86,9 @@ def flip_pair(A: Tensor, j: int, k: int) -> Tensor:
     pq = torch.outer(p, q)
     new = A - (pq - pq.T)  # p carries the 1/α: no product of two large entries can overflow
     row_j, row_k = -q / alpha, p
-    row_j[k] = -1 / alpha
     row_k[j] = 1 / alpha
     new[j], new[:, j] = row_j, -row_j
-    new[k], new[:, k] = row_k, -row_k
+    new[k], new[:, k] = row_k, -row_k  # a'_jk with it
     return new
 
 

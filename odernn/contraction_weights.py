@@ -16,7 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from odernn.algebraic import sign
-from odernn.block_coefficients import BlockTableau, Fields, SlopeRestricted, contraction, positive_step
+from odernn.block_coefficients import (
+    BlockTableau,
+    Fields,
+    SlopeRestricted,
+    check_fields,
+    contraction,
+    positive_step,
+)
 from odernn.certificate import Certificate
 from odernn.definiteness import semidefiniteness
 from odernn.linear_algebra import ONE, ZERO, dot, entrywise, inverse, nullspace, outer, product, rank, transposed
@@ -56,6 +63,7 @@ def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: 
            the numbers as given may not hold of those that are meant
     """
     factor = positive_step(step)
+    check_fields(fields, blocks.stages)
     if not isinstance(fields, str):
         _check_stages(blocks, fields)
         coupled = _negative_coupling(blocks, fields)
@@ -85,8 +93,16 @@ def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: 
             return Certificate(PROPERTY, True, certificate.exact, G, text, margin=certificate.margin, value=certificate)
         return Certificate(PROPERTY, None, False, G, certificate.because, certificate.margin, certificate)
     if found.holds is False:
-        return _about_given(blocks, replace(found, property=PROPERTY))
+        because = found.because if len(basis) > 1 else _why_not(blocks, basis[0], fields, step)
+        return _about_given(blocks, replace(found, property=PROPERTY, because=because))
     return Certificate(PROPERTY, None, False, None, f"{found.because}; {NO_PROOF}", margin=found.margin)
+
+
+def _why_not(blocks: BlockTableau, G: Rows, fields: Fields, step: Any) -> str:
+    """The premise that fails for the G which the equations determine but for a factor, of the sign with trace G ≥ 0."""
+    if sum((G[i][i] for i in range(len(G))), ZERO) < 0:
+        G = tuple(tuple(-x for x in row) for row in G)
+    return f"the equations determine G but for a factor, and {contraction(blocks, G, fields, step).because}"
 
 
 def weight_basis(blocks: BlockTableau, fields: Fields) -> tuple[Rows, ...] | None:

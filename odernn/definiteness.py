@@ -75,7 +75,8 @@ def semidefiniteness(S: Matrix, radius: Matrix | None = None, *, name: str = "S"
         found = diagonalise(S).violation
     if found is not None:
         x, value = found
-        text = f"x = {written(x)}: xᵀ{name}x {equals(value)}"
+        form = f"({name})" if " " in name else name
+        text = f"x = {written(x)}: xᵀ{form}x {equals(value)}"
         if radius is not None:
             text += ", for all numbers that round to the coefficients"
         return Certificate(asked, False, True, x, text, margin=value / dot(x, x), value=known)

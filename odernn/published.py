@@ -314,3 +314,13 @@ def agrees(count: int, printed: str) -> bool:
     unit = Fraction(1000, 10 ** len(digits.partition(".")[2]))
     value = Fraction(digits) * 1000
     return value - unit / 2 <= count < value + unit
+
+
+def agrees_to_tens(count: int, printed: str) -> bool:
+    """Whether the last 0 of "270k" only holds its place: a count agrees if it reads so to tens of thousands, rounded or
+    cut off, as 267,786 and 276,000 do. False for a printed number without such a 0, "137k" or "5.0k".
+    """
+    digits = printed.removesuffix("k").replace(",", "")
+    if not printed.endswith("0k") or "." in digits:
+        return False
+    return Fraction(digits) * 1000 - 5000 <= count < Fraction(digits) * 1000 + 10000

@@ -20,7 +20,8 @@ from safetensors.numpy import load, save
 
 from verification.verdict import ERROR
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2 added ``measurements``; a file of version 1 is read as it is, and gets the table when it is written."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -31,10 +32,17 @@ CREATE TABLE IF NOT EXISTS runs (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, settings TEXT NOT NULL, keys TEXT NOT NULL,
     started TEXT NOT NULL DEFAULT (datetime('now')), completed TEXT
 );
+CREATE TABLE IF NOT EXISTS measurements (
+    run TEXT NOT NULL, step INTEGER NOT NULL, layer TEXT NOT NULL, quantity TEXT NOT NULL, bound TEXT NOT NULL,
+    value REAL, n INTEGER, sample INTEGER, neuron INTEGER, log_bound REAL, holds INTEGER, axis TEXT NOT NULL,
+    series BLOB,
+    PRIMARY KEY (run, step, layer, quantity, bound)
+);
 """
 
 
-_OWN_TABLES = {"jobs", "runs"}
+_OWN_TABLES = {"jobs", "runs", "measurements"}
+_MEASURED = "run, step, layer, quantity, bound, value, n, sample, neuron, log_bound, holds, axis, series"
 
 
 class StoreError(Exception):
@@ -290,6 +298,31 @@ class Store:
             raise StoreError(f'Store "{self.path}" holds no run yet. Run `odernn verify --store {self.path}`.')
         return json.loads(row[0]), json.loads(row[1]), row[2] is not None
 
+    def put_measurements(self, run: str, step: int, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Keep what a monitor saw at one step, all of it or nothing, in place of what was there of that step.
+
+        A row is (layer, quantity, bound, value, n, sample, neuron, log_bound, holds, axis, series as bytes).
+        """
+        self._write("BEGIN IMMEDIATE", ())
+        try:
+            self._write("DELETE FROM measurements WHERE run = ? AND step = ?", (run, step))
+            for row in rows:
+                self._write(f"INSERT INTO measurements ({_MEASURED}) VALUES ({', '.join('?' * 13)})", (run, step, *row))
+            self._write("COMMIT", ())
+        except BaseException:
+            self._database.rollback()
+            raise
+
+    def measurements(self, run: str | None = None) -> list[tuple[Any, ...]]:
+        """Rows (run, step, layer, …) as ``put_measurements`` took them, in order of step; of all runs if None."""
+        if self._first("SELECT 1 FROM sqlite_master WHERE name = 'measurements'") is None:
+            return []  # a file of version 1
+        query = f"SELECT {_MEASURED} FROM measurements"
+        values: tuple[Any, ...] = ()
+        if run is not None:
+            query, values = f"{query} WHERE run = ?", (run,)
+        return self._all(f"{query} ORDER BY run, step, layer, quantity, bound", values)
+
     def has_run(self) -> bool:
         return self._first("SELECT 1 FROM runs") is not None
 
@@ -301,13 +334,18 @@ class Store:
         return Run(str(name[0]), settings, tuple(keys))
 
     def _first(self, query: str, *values: str) -> tuple[Any, ...] | None:
+        found = self._all(query, values, limit=1)
+        return found[0] if found else None
+
+    def _all(self, query: str, values: tuple[Any, ...], limit: int | None = None) -> list[tuple[Any, ...]]:
         try:
-            row: tuple[Any, ...] | None = self._database.execute(query, values).fetchone()
+            cursor = self._database.execute(query, values)
+            rows: list[tuple[Any, ...]] = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
         except sqlite3.Error as error:
             raise StoreError(
                 f'Store "{self.path}" cannot be read: {error}. The file is damaged: move it away and run again.'
             ) from None
-        return row
+        return rows
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
         try:

@@ -67,8 +67,8 @@ def log_accumulated_score(*, start: Any, errors: Any, numbers: Numbers = FLOATS)
 def log_expected_score(n: int, *, eps: Any, condition: Any, numbers: Numbers = FLOATS) -> Any:
     """log of 5 √n eps κ(I + A), eps = 2u: what scaled Cayley matrices keep below in practice, while eps κ < 1, n ≤ 512.
 
-    Not proved: partial pivoting has no better proof than ``log_score_from_backward_error`` with η = O(n u) times the
-    growth of pivots. Use a solver that works in the dtype of W.
+    Not proved: partial pivoting has no better proof than ``log_score_from_backward_error`` with an η that is u times a
+    power of n and the growth of pivots. Use a solver that works in the dtype of W.
     """
     positive_integer("n", n)
     return numbers.log(TYPICAL * eps * condition) + numbers.log(numbers.exact(n)) / 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any, SupportsFloat, TypeVar
 
 import numpy as np
@@ -37,8 +38,7 @@ def per_layer(name: str, value: float | Sequence[float], num_layers: int) -> lis
         values = [number(name, value)] * num_layers
     if len(values) != num_layers:
         raise ValueError(
-            f"{name} has {len(values)} entries but num_layers is {num_layers}. "
-            "Give one number, or one for each layer."
+            f"{name} has {len(values)} entries but num_layers is {num_layers}. Give one number, or one for each layer."
         )
     for layer, found in enumerate(values, 1):
         if not math.isfinite(found):
@@ -74,6 +74,18 @@ def not_negative(name: str, values: Sequence[float]) -> None:
             raise ValueError(f"{name} is {value}, but it must be finite and not negative.")
 
 
+def exact(name: str, values: Tensor) -> list[Fraction]:
+    """The entries of a vector as the rational numbers that they are. Raises ValueError for one that is not finite."""
+    numbers: list[float] = values.detach().tolist()
+    wrong = next((k for k, x in enumerate(numbers) if not math.isfinite(x)), None)
+    if wrong is not None:
+        raise ValueError(
+            f"{name} has the entry {numbers[wrong]} at {wrong}, about which nothing can be decided. Look for the "
+            "training step after which it appeared."
+        )
+    return [Fraction(x) for x in numbers]
+
+
 def computing(parameter: Tensor) -> Tensor:
     """``parameter`` if recurrences can be computed in its dtype: float32 or float64."""
     if parameter.dtype not in (torch.float32, torch.float64):
@@ -87,10 +99,6 @@ def computing(parameter: Tensor) -> Tensor:
 def check_alike(name: str, value: Tensor, like: Tensor) -> None:
     """The dtype and the device of the parameters, or an error."""
     if value.dtype != like.dtype:
-        raise TypeError(
-            f"{name} has dtype {value.dtype} but the parameters have {like.dtype}. Convert one of them."
-        )
+        raise TypeError(f"{name} has dtype {value.dtype} but the parameters have {like.dtype}. Convert one of them.")
     if value.device != like.device:
-        raise ValueError(
-            f"{name} is on {value.device} but the parameters are on {like.device}. Move one of them."
-        )
+        raise ValueError(f"{name} is on {value.device} but the parameters are on {like.device}. Move one of them.")

@@ -5,6 +5,7 @@ See ``odernn.block_coefficients`` for the theorem and ``odernn.contraction_weigh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from flint import fmpq
 from torch import Tensor
 
 from odernn.algebraic import exact_rational, nearest_float
-from odernn.block_coefficients import BlockTableau, SlopeRestricted
+from odernn.block_coefficients import BlockTableau, SlopeRestricted, contraction
 from odernn.cells._odernn_coefficients import ScalarCoefficients
 from odernn.cells._odernn_parts import Stage, dense
 from odernn.cells._odernn_tableau import MatrixTableau
@@ -71,13 +72,24 @@ def _contraction(layer: ODERNNLayer, tableau: MatrixTableau, growth: Growth, sol
         found, note = other, f', for the exact coefficients of "{layer.method.name}", which those of the layer round'
     if found:
         condition = "" if solvable else f", {SOLVABLE}"
-        text = f"in ‖x‖² = xᵀGx: {found.because}{note}{condition}"
+        stable = _bn_stable(layer, tableau, fields, found.witness)
+        text = f"in ‖x‖² = xᵀGx: {found.because}{note}{stable}{condition}"
         return Certificate(name, True, found.exact, found.witness, text, margin=found.margin)
     words = "no weight G satisfies the premises: " if found.holds is False else ""
     text = f"{words}{found.because}"
     if factor is not None:
         text += f"; two states move apart by at most a factor {factor:.3g} a step"
     return Certificate(name, None, False, found.witness, text, margin=found.margin, value=factor)
+
+
+def _bn_stable(layer: ODERNNLayer, tableau: MatrixTableau, fields: Sequence[SlopeRestricted], G: Rows) -> str:
+    """Whether the same G does for every η > 0 (mc-2: M ≥ 0 itself), for the coefficients held or those they round."""
+    if contraction(BlockTableau.from_matrix_tableau(tableau, floats="exact"), G, fields):
+        return "; M itself is positive semi-definite: BN-stable, whatever η > 0 is"
+    meant = _meant(layer, tableau)
+    if meant is not None and layer.method is not None and contraction(meant, G, fields):
+        return f'; BN-stable, whatever η > 0 is, with the exact coefficients of "{layer.method.name}"'
+    return "; for this η and smaller ones, M itself is not known to be positive semi-definite"
 
 
 def _meant(layer: ODERNNLayer, tableau: MatrixTableau) -> BlockTableau | None:

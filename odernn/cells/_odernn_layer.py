@@ -163,10 +163,12 @@ class ODERNNLayer(RecurrentLayer):
         return self.tableau().burrage_butcher(G)
 
     def guarantees(self) -> Guarantees:
-        """BN-stability in a weight G that is sought, solvability and invertibility, for the weights as they are now.
+        """Contraction in a weight G that is sought, solvability and invertibility, for the weights as they are now.
 
-        The theorem is about constant coefficients; see ``odernn.block_coefficients``. ``contraction.witness`` is G, and
-        the premise that fails where it is not implied is in ``contraction.because``.
+        Contraction is for the η of the layer and smaller ones (mc-4 of docs/derivations/matrix_coefficients.md);
+        ``contraction.because`` says whether the same G does for every η > 0, that is, whether the layer is BN-stable
+        (mc-2). The theorems are about constant coefficients; see ``odernn.block_coefficients``.
+        ``contraction.witness`` is G, and the premise that fails where it is not implied is in ``contraction.because``.
         """
         from odernn.cells._odernn_guarantees import (
             layer_guarantees,  # exact algebra, which a forward pass does not need

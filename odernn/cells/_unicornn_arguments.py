@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
@@ -13,6 +14,9 @@ from odernn.recurrence import Backward, checked_backward
 
 Index: TypeAlias = Literal["icml", "sam"]
 Scheme: TypeAlias = Literal["exact", "sam7"]
+
+INITIAL_C = (-0.1, 0.1)
+"""Between what c is drawn, in both versions of the paper."""
 
 
 def check_dt(values: Sequence[float]) -> None:
@@ -27,6 +31,16 @@ def check_alpha(values: Sequence[float]) -> None:
     for layer, value in enumerate(_arguments.per_layer("alpha", values, len(values)), 1):
         if value < 0.0:
             raise ValueError(f"alpha of layer {layer} is {value}, but the restoring force needs alpha ≥ 0.")
+
+
+def checked_initial_c(given: Sequence[float]) -> tuple[float, float]:
+    """(low, high), or an error unless low ≤ high are two finite numbers."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence) or len(given) != 2:
+        raise ValueError(f"initial_c is {given!r}, but c is drawn from U(low, high): give the two numbers.")
+    low, high = (_arguments.number(f"initial_c[{index}]", entry) for index, entry in enumerate(given))
+    if not -math.inf < low <= high < math.inf:
+        raise ValueError(f"initial_c is {given!r}, but U(low, high) needs finite numbers low ≤ high.")
+    return low, high
 
 
 def checked_skip(residual_skip: int | None) -> int | None:

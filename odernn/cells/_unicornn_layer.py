@@ -8,6 +8,8 @@ from typing import Any, TypedDict
 import torch
 from torch import Tensor, nn
 
+from odernn.cells._unicornn_arguments import INITIAL_C
+
 KAIMING_SLOPE = 8.0
 """Slope of the leaky ReLU in the Kaiming uniform initialisation of V, as in the published code."""
 
@@ -36,9 +38,11 @@ class UnICORNNLayer(nn.Module):
         *,
         bias: bool,
         multiscale: bool = True,
+        initial_c: tuple[float, float] = INITIAL_C,
         **factory: Any,
     ) -> None:
         super().__init__()
+        self.initial_c = initial_c
         self.input_size, self.hidden_size = below_size, hidden_size
         self.w = nn.Parameter(torch.empty(hidden_size, **factory))
         self.c = nn.Parameter(torch.empty(hidden_size, **factory)) if multiscale else None
@@ -57,10 +61,10 @@ class UnICORNNLayer(nn.Module):
         return self.w
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """w ~ U(0, 1), c ~ U(−0.1, 0.1), b = 0, V and Λ ~ U(−r, r) with r = √(6 / ((1 + 8²) fan_in))."""
+        """w ~ U(0, 1), c ~ U(``initial_c``), b = 0, V and Λ ~ U(−r, r) with r = √(6 / ((1 + 8²) fan_in))."""
         nn.init.uniform_(self.w, 0.0, 1.0, generator=generator)
         if self.c is not None:
-            nn.init.uniform_(self.c, -0.1, 0.1, generator=generator)
+            nn.init.uniform_(self.c, *self.initial_c, generator=generator)
         for matrix in (self.V, self.Lambda):
             if matrix is not None:
                 r = math.sqrt(6.0 / ((1.0 + KAIMING_SLOPE**2) * matrix.shape[1]))

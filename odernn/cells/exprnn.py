@@ -9,12 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells import _arguments
-from odernn.cells._initial_state import LearnedInitialStates
-from odernn.cells._recurrent import Manners, RecurrentLayer, StepFunction
-from odernn.cells._sequences import State
-from odernn.cells.scornn import HiddenJacobian
+from odernn.cells._orthogonal import OrthogonalLayer, OrthogonalNetwork
+from odernn.cells._recurrent import Manners
 from odernn.fields.skew_linear import SkewLinear
-from odernn.orthogonal import in_float64, modrelu, skew
+from odernn.orthogonal import skew
 from odernn.unitary import SkewExponential
 
 __all__ = ["CELL", "ExpRNN", "ExpRNNLayer"]
@@ -25,7 +23,7 @@ BIAS = 0.01
 """Half the width of the uniform distribution of initial biases, and of trained initial states."""
 
 
-class ExpRNNLayer(RecurrentLayer):
+class ExpRNNLayer(OrthogonalLayer):
     """free (n(n−1)/2,), V (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
 
     free  the strict upper triangle of A row by row, as ``odernn.orthogonal.skew`` takes it
@@ -86,24 +84,6 @@ class ExpRNNLayer(RecurrentLayer):
         """V u."""
         return nn.functional.linear(below, self.V)
 
-    def stepper(self) -> StepFunction:
-        W_T, b = self.recurrent_matrix().T, self.b
-
-        def step(state: State, x: Tensor) -> State:
-            (h,) = state
-            z = torch.addmm(x, h, W_T)
-            return (z if b is None else modrelu(z, b),)
-
-        return step
-
-    def hidden_jacobian(self) -> HiddenJacobian:
-        """Bounds on ∂h_t/∂h_{t−1} for the weights as they are now, see ``scornn.HiddenJacobian``."""
-        with torch.no_grad():
-            W = in_float64(self.recurrent_matrix())
-        defect = float(torch.linalg.matrix_norm(W.T @ W - torch.eye(self.hidden_size, dtype=W.dtype), 2))
-        b = torch.zeros(1) if self.b is None else self.b.detach()
-        return HiddenJacobian(defect, float(b.min()), float(b.max()))
-
     def field(self, dt: float = 1.0) -> SkewLinear:
         """y' = S y, S = A/dt, whose exact flow over a time dt is y ↦ exp(A) y: this recurrence without inputs where
         b = 0. Raises ValueError for a dt that is not positive.
@@ -112,7 +92,7 @@ class ExpRNNLayer(RecurrentLayer):
         return SkewLinear(skew(self.free, self.hidden_size).triu(1) / dt)
 
 
-class ExpRNN(LearnedInitialStates):
+class ExpRNN(OrthogonalNetwork):
     """h_n = modReLU(exp(A) h_{n−1} + V u_n; b), Aᵀ = −A trained.   Lezcano-Casado, Martínez-Rubio 2019 (expRNN)
 
         modReLU(z; b)_i = sign(z_i) max(|z_i| + b_i, 0),   0 at z_i = 0, with derivative 0 there
@@ -171,14 +151,6 @@ class ExpRNN(LearnedInitialStates):
         """n(n−1)/2 + nm + n + pn + p: one layer with b, without h0, and a read-out of p numbers; as scoRNN."""
         n = hidden_size
         return n * (n - 1) // 2 + n * input_size + n + output_size * n + output_size
-
-    def recurrent_matrices(self) -> tuple[Tensor, ...]:
-        """W of every layer and direction, in the order of ``layers``."""
-        return tuple(layer.recurrent_matrix() for layer in self.layers)
-
-    def hidden_jacobians(self) -> tuple[HiddenJacobian, ...]:
-        """Bounds on ∂h_t/∂h_{t−1} of every layer and direction, in the order of ``layers``."""
-        return tuple(layer.hidden_jacobian() for layer in self.layers)
 
     def _options(self) -> list[str]:
         first = self.layers[0]

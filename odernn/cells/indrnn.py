@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Unpack
 
 import torch
@@ -69,9 +68,9 @@ class IndRNNLayer(RecurrentLayer):
 
         It is so iff all |w_i| ≤ 1. *Proof.* |σ(a) − σ(b)| ≤ |a − b|; and at a drive where σ' = 1, as it is at and above
         0 of ReLU and at 0 of tanh, the step has the derivative w_i. ∎ Exact for the given floats. ``margin`` is
-        1 − max |w_i|, ``witness`` the i of it, from 1.
+        1 − max |w_i|, ``witness`` the i of it, from 1. Raises ValueError where a w_i is not finite.
         """
-        sizes = [abs(Fraction(w)) for w in self.w.detach().tolist()]
+        sizes = [abs(w) for w in _arguments.exact("w", self.w)]
         largest = max(sizes)
         return Certificate(
             "every neuron is non-expansive",

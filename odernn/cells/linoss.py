@@ -86,7 +86,7 @@ class LinOSSLayer(RecurrentLayer):
         elif not is_stable.is_meta and not bool(is_stable):
             worst = float((self.dt**2 * A.detach().double()).max())
             raise ValueError(
-                f"dt² A reaches {worst:.6g}, but the IMEX step is stable up to 4. Give a smaller dt, "
+                f"dt² A reaches {worst:.17g}, but the IMEX step is stable up to 4. Give a smaller dt, "
                 'guard="clamp" to cut A, or scheme="im".'
             )
         return A
@@ -186,7 +186,7 @@ class LinOSSLayer(RecurrentLayer):
         "imex", of 4 − dt² A_i; ``witness`` its i, from 1.
         """
         with torch.no_grad():
-            squares = [Fraction(float(self.dt)) ** 2 * Fraction(a) for a in self.frequencies().tolist()]
+            squares = [Fraction(float(self.dt)) ** 2 * a for a in _arguments.exact("A", self.frequencies())]
         margins = [min(s, 4 - s) if self.scheme == "imex" else s for s in squares]
         margin = min(margins)
         condition = "0 < dt² A < 4" if self.scheme == "imex" else "A > 0"

@@ -159,6 +159,8 @@ CELL = ODERNN
 
 def _checked_method(tableau: Method) -> ButcherTableau:
     """A scalar method in stages."""
+    if isinstance(tableau, str):
+        raise TypeError(f'tableau is the name "{tableau}". Give the method itself: odernn.tableaus.get("{tableau}").')
     method = in_stages(tableau)
     if not isinstance(method, ButcherTableau):
         raise ValueError(

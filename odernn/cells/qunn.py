@@ -151,9 +151,9 @@ class QUNNLayer(ClockedLayer):
         _arguments.positive("radius", [radius])
         exact = Fraction(radius) if isinstance(radius, Rational) else Fraction(_arguments.number("radius", radius))
         s = Fraction(1) if self.normalised else exact**2
-        betas = [Fraction(b) for b in self.beta.detach().tolist()]
+        betas = _arguments.exact("beta", self.beta)
         betas[self.reach :] = [Fraction(0)] * (self.depth - self.reach)
-        alphas = [Fraction(1)] * self.depth if self.alpha is None else map(Fraction, self.alpha.detach().tolist())
+        alphas = [Fraction(1)] * self.depth if self.alpha is None else _arguments.exact("alpha", self.alpha)
         margins = [
             1 - (a * a + 4 * (b * s) ** 2) if self.skew else 1 - (abs(a) + abs(b) * s)
             for a, b in zip(alphas, betas, strict=True)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, Self, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence
 
 from odernn import published, resigning
 from odernn.cells import _arguments
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import Sequences, State
+from odernn.cells._orthogonal import HiddenJacobian, OrthogonalLayer, OrthogonalNetwork
+from odernn.cells._recurrent import Manners
+from odernn.cells._sequences import State
 from odernn.executions import dense
 from odernn.fields.skew_linear import SkewLinear
-from odernn.orthogonal import Placement, ScaledCayley, in_float64, modrelu, signs_of, skew
+from odernn.orthogonal import Placement, ScaledCayley, signs_of, skew
 from odernn.resigning import Moments
 
 __all__ = ["CELL", "HiddenJacobian", "ScoRNN", "ScoRNNLayer"]
@@ -30,55 +27,7 @@ SMALL = 0.01
 """Half the width of the uniform distributions of the published code."""
 
 
-@dataclass(frozen=True)
-class HiddenJacobian:
-    """What the weights say of J = ∂h_t/∂h_{t−1} = D_t W, D_t = diag(1 where unit i is active, else 0).
-
-    A unit is active where |z_i| + b_i > 0 and z_i ≠ 0. For every t and all inputs
-
-        ‖J‖₂ ≤ ‖W‖₂ ≤ √(1 + defect)              so gradients of hidden states grow only by the defect
-        σ_min(J) ≥ √(1 − defect)                 if all b_i ≥ 0 and no z_i = 0: then J is W
-        ‖h_t − h'_t‖ ≤ √(1 + defect) ‖h_{t−1} − h'_{t−1}‖    for the same inputs, if all b_i ≤ 0
-
-    *Proof.* ‖W x‖² = |x|² + xᵀ(WᵀW − I)x; ‖D_t‖₂ ≤ 1, and D_t = I if all units are active. z ↦ modReLU(z; b) is
-    non-expansive for b ≤ 0, where it is soft thresholding by −b; for b_i > 0 it jumps by 2 b_i at z_i = 0, so that
-    states can move apart although J is orthogonal wherever it exists. ∎
-
-    defect         ‖WᵀW − I‖₂ of W as the layer uses it, computed in float64; rounding of the steps is not counted
-    smallest_bias  and largest_bias: over the units, 0 without b, where the activation is the identity
-    """
-
-    defect: float
-    smallest_bias: float
-    largest_bias: float
-
-    @property
-    def largest(self) -> float:
-        """√(1 + defect), a bound on ‖J‖₂."""
-        return math.sqrt(1.0 + self.defect)
-
-    @property
-    def smallest(self) -> float:
-        """√(1 − defect), a bound from below on all singular values of J off z_i = 0; 0 where a b_i < 0."""
-        return math.sqrt(max(1.0 - self.defect, 0.0)) if self.keeps_all_units else 0.0
-
-    @property
-    def keeps_all_units(self) -> bool:
-        """All b_i ≥ 0: no unit is ever inactive off z_i = 0."""
-        return self.smallest_bias >= 0.0
-
-    @property
-    def is_lipschitz(self) -> bool:
-        """All b_i ≤ 0: ``largest`` bounds the distance of two states, too, not only their derivatives."""
-        return self.largest_bias <= 0.0
-
-    def __str__(self) -> str:
-        low = f"≥ {self.smallest:.6g}" if self.keeps_all_units else "from 0, as units with b < 0 can fall silent"
-        jumps = "" if self.is_lipschitz else f"; states jump by up to {2 * self.largest_bias:.3g} a unit where z = 0"
-        return f"singular values of ∂h_t/∂h_(t−1) ≤ {self.largest:.6g}, {low} (defect of W {self.defect:.2g}){jumps}"
-
-
-class ScoRNNLayer(dense.FusedLayer, RecurrentLayer):
+class ScoRNNLayer(dense.FusedLayer, OrthogonalLayer):
     """free (n(n−1)/2,), U (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
 
     free  the strict upper triangle of A row by row, as ``odernn.orthogonal.skew`` takes it; ``cayley.signs`` is the
@@ -143,16 +92,6 @@ class ScoRNNLayer(dense.FusedLayer, RecurrentLayer):
         """U u."""
         return nn.functional.linear(below, self.U)
 
-    def stepper(self) -> StepFunction:
-        W_T, b = self.recurrent_matrix().T, self.b
-
-        def step(state: State, x: Tensor) -> State:
-            (h,) = state
-            z = torch.addmm(x, h, W_T)
-            return (z if b is None else modrelu(z, b),)
-
-        return step
-
     def fused(self, drives: Tensor, state: State) -> State | None:
         if not self.is_fused():
             return None
@@ -168,14 +107,6 @@ class ScoRNNLayer(dense.FusedLayer, RecurrentLayer):
     ) -> int:
         """``odernn.resigning.re_sign`` of this layer: max |a_ij| ≤ tau by other signs, the same W."""
         return resigning.re_sign(self.cayley, self.free, optimizer, moments=moments, tau=tau)
-
-    def hidden_jacobian(self) -> HiddenJacobian:
-        """Bounds on ∂h_t/∂h_{t−1} for the weights as they are now, see ``HiddenJacobian``."""
-        with torch.no_grad():
-            W = in_float64(self.recurrent_matrix())
-        defect = float(torch.linalg.matrix_norm(W.T @ W - torch.eye(self.hidden_size, dtype=W.dtype), 2))
-        b = torch.zeros(1) if self.b is None else self.b.detach()
-        return HiddenJacobian(defect, float(b.min()), float(b.max()))
 
     def field(self, dt: float = 1.0) -> SkewLinear:
         """y' = S y, S = −2A/dt, whose implicit midpoint step of size dt is y ↦ C(A) y: this recurrence without inputs
@@ -203,7 +134,7 @@ def _checked_rho(rho: int, n: int, signs: Placement) -> int:
     return rho
 
 
-class ScoRNN(dense.FusedNetwork, RecurrentNetwork):
+class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
     """h_n = modReLU(U u_n + W h_{n-1}; b) with an orthogonal W.   Helfrich, Willmott & Ye 2018 (scoRNN), Secs. 3, 4
 
         W = (I + A)⁻¹(I − A) D,   Aᵀ = −A trained,   D = diag(±1)
@@ -283,14 +214,6 @@ class ScoRNN(dense.FusedNetwork, RecurrentNetwork):
             given["rho"] = math.floor(printed + Fraction(1, 2))
         return cls(**{"signs": "prefix", **given})
 
-    def recurrent_matrices(self) -> tuple[Tensor, ...]:
-        """W of every layer and direction, in the order of ``layers``."""
-        return tuple(layer.recurrent_matrix() for layer in self.layers)
-
-    def hidden_jacobians(self) -> tuple[HiddenJacobian, ...]:
-        """Bounds on ∂h_t/∂h_{t−1} of every layer and direction, in the order of ``layers``."""
-        return tuple(layer.hidden_jacobian() for layer in self.layers)
-
     def re_sign(
         self,
         optimizer: torch.optim.Optimizer | None = None,
@@ -304,16 +227,6 @@ class ScoRNN(dense.FusedNetwork, RecurrentNetwork):
         ``odernn.resigning.re_sign`` for the arguments and errors; an error leaves its layer and later ones unchanged.
         """
         return sum(layer.re_sign(optimizer, moments=moments, tau=tau) for layer in self.layers)
-
-    def _sequences(
-        self, input: Tensor | PackedSequence, state: Any, lengths: Tensor | Sequence[int] | None
-    ) -> Sequences:
-        found = super()._sequences(input, state, lengths)
-        starts = [layer.h0 for layer in self.layers]
-        if state is not None or starts[0] is None:
-            return found
-        h = torch.stack(starts).unsqueeze(1).expand(-1, found.u.shape[1], -1)
-        return dataclasses.replace(found, state=(h,))
 
     def _options(self) -> list[str]:
         first = self.layers[0]

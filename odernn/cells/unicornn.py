@@ -17,11 +17,13 @@ from odernn.cells._hyperparameters import brief
 from odernn.cells._recurrent import Manners, RecurrentNetwork
 from odernn.cells._sequences import Sequences, State
 from odernn.cells._unicornn_arguments import (
+    INITIAL_C,
     Index,
     Scheme,
     check_alpha,
     check_dt,
     checked_index,
+    checked_initial_c,
     checked_mode,
     checked_previous,
     checked_scheme,
@@ -49,6 +51,8 @@ class UnICORNN(RecurrentNetwork):
 
     dt, alpha      one number, or one a layer; 0 < dt < 1, alpha ≥ 0. Float64 buffers, also in ``state_dict``
     multiscale     False: no c, every neuron steps with h = dt; the ablation of the paper
+    initial_c      (low, high): c is drawn from U(low, high), in the paper U(−0.1, 0.1), where all neurons begin with
+                   nearly the same h; U(−4, 0) spreads it over 0.02 dt to 0.5 dt
     residual_skip  S ≥ 2: the layer l > S also sees level l−S−1 through Λ^l
     skip_input     whether layer S+1 has its edge, whose source is the input itself
     index          "icml": x^l_n sees y^{l-1}_n;  "sam": it sees y^{l-1}_{n-1}, hence u_0, ``previous_input``
@@ -77,6 +81,7 @@ class UnICORNN(RecurrentNetwork):
         dt: float | Sequence[float],
         alpha: float | Sequence[float],
         multiscale: bool = True,
+        initial_c: Sequence[float] = INITIAL_C,
         residual_skip: int | None = None,
         skip_input: bool = True,
         index: Index = "icml",
@@ -97,6 +102,7 @@ class UnICORNN(RecurrentNetwork):
         self.backward: Backward = checked_mode(backward, execution)
         self.register_exact("dt", _arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
         self.register_exact("alpha", _arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
+        drawn = checked_initial_c(initial_c)
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             UnICORNNLayer(
                 self._level_size(below),
@@ -104,6 +110,7 @@ class UnICORNN(RecurrentNetwork):
                 None if skip is None else self._level_size(skip),
                 bias=bias,
                 multiscale=multiscale,
+                initial_c=drawn,
                 device=device,
                 dtype=dtype,
             )
@@ -354,6 +361,8 @@ class UnICORNN(RecurrentNetwork):
         parts = [f"dt={brief(self.dt)}", f"alpha={brief(self.alpha)}"]
         if not self.multiscale:
             parts.append("multiscale=False")
+        elif self.layers[0].initial_c != INITIAL_C:
+            parts.append(f"initial_c={self.layers[0].initial_c}")
         if self.residual_skip is not None:
             parts.append(f"residual_skip={self.residual_skip}, skip_input={self.skip_input}")
         if self.layers[0].b is None:

@@ -370,7 +370,9 @@ def formula_lambdas(tree: ast.Module) -> Iterator[tuple[str, Path, ast.Lambda]]:
                 if isinstance(each, ast.Lambda):
                     yield f"{_owner(tree, path)}.<{('balls', 'intervals')[i]}>", (*path, ("args", i)), each
         for i, keyword in enumerate(node.keywords):
-            if keyword.arg in ("bound", "second_bound") and isinstance(keyword.value, ast.Lambda):
+            is_side = keyword.arg in ("balls", "intervals") and _name(node.func) == "Inequality"
+            is_side = is_side or keyword.arg in ("bound", "second_bound")
+            if is_side and isinstance(keyword.value, ast.Lambda):
                 where = (*path, ("keywords", i), ("value", None))
                 yield f"{_owner(tree, path)}.<{keyword.arg}>", where, keyword.value
 

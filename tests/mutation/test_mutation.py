@@ -219,13 +219,13 @@ def test_only_files_tried_in_full_and_explained_are_settled(monkeypatch: pytest.
 def test_every_explanation_names_a_mutant_that_there_is(monkeypatch: pytest.MonkeyPatch):
     """An entry of survivors.toml whose formula has changed, or that has a slip in it, explains nothing."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    mutate = _load("mutate")
-    entries = mutate.explanations(mutate.SURVIVORS.read_text())
+    mutate, results = _load("mutate"), _load("results")
+    entries = results.explanations(results.SURVIVORS.read_text())
     every = [mutant for group in mutate.GROUPS for mutant in mutate.mutants_of(group)]
-    idle = [entry for entry in entries if not any(mutate.explain(mutant, [entry]) for mutant in every)]
+    idle = [entry for entry in entries if not any(results.explain(mutant, [entry]) for mutant in every)]
     assert not idle and len(entries) > 40
     planted = (entries[0][0] | {"before": "no such formula"}, entries[0][1])
-    assert not any(mutate.explain(mutant, [planted]) for mutant in every)
+    assert not any(results.explain(mutant, [planted]) for mutant in every)
 
 
 def test_a_part_is_chosen_by_the_name_of_its_function(

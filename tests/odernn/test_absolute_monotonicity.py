@@ -40,6 +40,15 @@ def test_published_radii_are_found_exactly(name: str) -> None:
     assert found.holds is True and found.exact and found.value == PUBLISHED[name]
 
 
+@pytest.mark.parametrize(("name", "place"), [("heun 2", (3, 1)), ("lobatto iiia 2", (2,)), ("ssp (10,4)", (3, 1))])
+def test_of_several_entries_that_turn_at_once_the_first_is_named(name: str, place: tuple[int, ...]) -> None:
+    """And it is negative beyond R: the definition, asked there, names the same one first."""
+    found = radius_of_absolute_monotonicity(tableaus.get(name))
+    assert found.witness == place
+    beyond = absolutely_monotonic(tableaus.get(name), Q(found.value) + Q(1, 100))
+    assert beyond.holds is False and beyond.witness == place and beyond.margin < 0
+
+
 def test_the_printed_digits_of_ssp_5_4_do_not_give_all_digits_of_its_radius() -> None:
     """1.508 is published. Entry (5, 1) of P has a triple root there: an error of 10⁻¹⁵ moves it by 10⁻⁵."""
     found = radius_of_absolute_monotonicity(tableaus.SSP_5_4)

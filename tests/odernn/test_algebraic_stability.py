@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import resource
 import subprocess
 import sys
 import time
@@ -255,6 +256,12 @@ def test_the_monotone_data_are_not_accepted_with_a_planted_fault():
         problem.radius_squared, problem.growth,
     )  # fmt: skip
     assert not swapped.is_monotone()
+    zeros = tuple((Q(0),) * len(row) for row in problem.slopes)
+    still = MonotoneData(
+        problem.positions, zeros, tuple((Q(0),) * 2 for _ in problem.rates), problem.stages,
+        problem.radius_squared, problem.growth,
+    )  # fmt: skip
+    assert not still.is_monotone(), "(f − f')ᵀ(p − p') = 0 is not strict, and no extension follows from it"
 
 
 @pytest.mark.parametrize("family", UNSTABLE)
@@ -305,9 +312,9 @@ def test_large_methods_are_decided_at_once():
     for family, s in (("gauss", 12), ("radau iia", 10), ("lobatto iiic", 10)):
         times_ = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             certificate = algebraic_stability(FAMILIES[family](s))
-            times_.append(time.perf_counter() - start)
+            times_.append(time.process_time() - start)
         assert certificate.holds and min(times_) < 0.2
 
 
@@ -317,10 +324,11 @@ def test_a_fresh_process_decides_quickly_and_imports_nothing_heavy():
         "from odernn.nonlinear_stability import algebraic_stability\n"
         "assert algebraic_stability(radau_iia(3)); print(*{'torch', 'sympy', 'scipy', 'numpy'} & set(sys.modules))"
     )
-    times_ = []
+    spent = []
     for _ in range(3):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        times_.append(time.perf_counter() - start)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
         assert result.stdout.strip() == ""
-    assert min(times_) < 0.5
+    assert min(spent) < 0.5, "seconds of processor time, which other processes do not take"

@@ -303,7 +303,11 @@ def test_under_autocast_states_keep_their_digits(case: str) -> None:
     assert largest(rounded - wanted) < 1e-3 * largest(output - wanted)
 
 
-@every_case
+MIXED = ("two ways", "clockwork", "lstm ahead")
+"""Cases that have between them every unit, graph and option of all of them."""
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in MIXED else pytest.mark.slow) for c in CASES])
 def test_the_module_compiles_with_its_gradients(case: str) -> None:
     network = build(case)
     x, state = normal(4, 2, 3).requires_grad_(), start(network, 2)

@@ -67,6 +67,38 @@ def test_a_gradient_network_contracts_in_the_weight_that_it_names(name, eta, siz
     assert largest_ratio(net, G) <= 1.0 + 1e-9
 
 
+@pytest.mark.parametrize(
+    ("name", "eta", "words"),
+    [
+        ("implicit midpoint", 0.8, "; M itself is positive semi-definite: BN-stable, whatever η > 0 is"),
+        ("radau iia 2", 0.8, "; M itself is positive semi-definite: BN-stable, whatever η > 0 is"),
+        ("gauss 3", 0.8, '; BN-stable, whatever η > 0 is, with the exact coefficients of "gauss 3"'),
+        ("euler", 0.2, "; for this η and smaller ones, M itself is not known to be positive semi-definite"),
+        ("lobatto iiif 2", 0.2, "; for this η and smaller ones, M itself is not known to be positive semi-definite"),
+    ],
+)
+def test_whether_it_is_bn_stable_is_said(name, eta, words):
+    """BN-stable is for every η: the same weights with a step 1000 times larger still contract in the same G."""
+    S = gradient_matrix(3)
+    found = network(tableaus.get(name), 3, eta, -S).guarantees()[0].contraction
+    assert found.holds is True and words in found.because
+    large = network(tableaus.get(name), 3, 1000 * eta, -S).guarantees()[0].contraction
+    assert (large.holds is True) is ("BN-stable" in words)
+
+
+def test_a_weight_that_is_determined_fails_at_a_named_premise():
+    """Where the equations leave one G, the premise that it violates is named, with an x."""
+    found = network(tableaus.EULER, 3, 8.0, -gradient_matrix(3)).guarantees()[0].contraction
+    assert "the equations determine G but for a factor" in found.because
+    assert "“M + 2Λ/(ηL) positive semi-definite” is not satisfied: x = " in found.because
+    assert "xᵀ(M + 2Λ/(ηL))x" in found.because
+
+
+def test_a_name_is_no_tableau():
+    with pytest.raises(TypeError, match=r'is the name "gauss 2".*tableaus.get\("gauss 2"\)'):
+        ODERNN(2, 3, tableau="gauss 2")
+
+
 def test_beyond_the_largest_step_nothing_is_implied_and_the_linear_part_expands():
     S = gradient_matrix(4)
     limit = 2.0 / float(torch.linalg.eigvalsh(S)[-1])

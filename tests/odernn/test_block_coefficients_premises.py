@@ -9,6 +9,7 @@ from flint import fmpq
 
 from odernn import tableaus
 from odernn.block_coefficients import BlockTableau, SlopeRestricted, contraction, stage_monotonicity
+from odernn.contraction_weights import contraction_weight
 from odernn.definiteness import semidefiniteness
 
 Q = fmpq
@@ -59,6 +60,12 @@ def test_a_step_that_is_not_positive_is_refused():
     for slope in (Q(0), Q(-1)):
         with pytest.raises(ValueError, match="not positive"):
             SlopeRestricted(((Q(1),),), (slope,))
+
+
+@pytest.mark.parametrize("asks", [contraction, contraction_weight])
+def test_a_class_of_fields_that_does_not_exist_is_refused(asks):
+    with pytest.raises(ValueError, match=r'fields is "monotoe".*one SlopeRestricted a stage'):
+        asks(BlockTableau([[[["1/2"]]]], [[[1]]]), fields="monotoe")
 
 
 def test_margins_beyond_the_range_of_a_double_and_zeros_that_are_meant():

@@ -285,6 +285,14 @@ def test_a_random_recurrent_matrix_has_no_weight_and_one_entry_shows_it():
     assert diagonal_seen >= 5 and pair_seen >= 5 and diagonal_seen + pair_seen == 20
 
 
+def test_a_zero_on_the_diagonal_shows_it_in_any_dimension():
+    """K skew, C_rr = 0 (mc-6): above the size that is searched nothing else would say no."""
+    size = 12
+    K = rows([[(j > i) - (j < i) for j in range(size)] for i in range(size)])
+    found = contraction_weight(BlockTableau.from_scalar(tableaus.IMPLICIT_MIDPOINT, size=size), [tanh_stage(K)])
+    assert found.holds is False and found.witness == NegativeCoupling(0, 0, 0, (Q(0), Q(0)))
+
+
 def test_one_zero_of_a_pair_shows_it_too():
     found = contraction_weight(
         BlockTableau.from_scalar(tableaus.IMPLICIT_MIDPOINT, size=2), [tanh_stage(rows([[-5, 1], [0, -5]]))]
@@ -362,7 +370,7 @@ def test_stages_that_do_not_fit_are_refused():
         contraction_weight(blocks, [tanh_stage(diagonal(-1, -1))], -2)
     with pytest.raises(ValueError, match="shapes"):
         contraction_weight(blocks, [tanh_stage(diagonal(1, 1, 1))])
-    with pytest.raises(ValueError, match="shapes"):
+    with pytest.raises(ValueError, match="0 fields for 1 stages"):
         contraction_weight(blocks, [])
 
 

@@ -129,6 +129,21 @@ def test_a_layer_is_decided_exactly():
         assert (found.margin > 0) == holds
 
 
+@pytest.mark.parametrize(("size", "dt"), [(2, 0.5), (3, 0.25)])
+def test_the_margin_is_the_smallest_pivot(size, dt):
+    """S diagonal: the pivots are 4 − dt² S_ii², by hand."""
+    layer = ARNN12(1, size, dt=dt, dtype=torch.float64).layers[0]
+    entries = [1.0, -3.0, 2.0][:size]
+    with torch.no_grad():
+        layer.free.copy_(torch.diag(torch.tensor(entries, dtype=torch.float64))[tuple(torch.triu_indices(size, size))])
+    found = arnn.frozen_slopes(layer)
+    assert found.holds and found.margin == 4 - F(dt) ** 2 * 9
+    layer = ARNN22(1, 2, dt=dt, dtype=torch.float64).layers[0]
+    with torch.no_grad():
+        layer.free.fill_(1.5)
+    assert arnn.frozen_slopes(layer).margin == 1 - F(dt) ** 2 * F(9, 4)
+
+
 def test_random_layers_agree_with_the_spectral_radius():
     for seed in range(12):
         generator = torch.Generator().manual_seed(seed)

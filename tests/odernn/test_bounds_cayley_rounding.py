@@ -72,25 +72,45 @@ def test_backward_errors_bound_the_distance() -> None:
         assert math.log(np.linalg.norm(W.T @ W - np.eye(n))) <= bound
 
 
+@pytest.mark.parametrize("n", [1, 4, 9])
+@pytest.mark.parametrize("eta", [1e-4, 0.1])
+def test_the_distance_of_the_backward_error_bound_is_attained(n: int, eta: float) -> None:
+    """A = 0, E_c = −η e_c e_cᵀ: W = I/(1 − η) is η √n/(1 − η) away from I, the δ of the bound with κ = 1."""
+    W, tolerance = np.eye(n) / (1 - eta), 8 * 2.0**-53 / eta  # W − I cancels: u/η of what is left
+    bound = cayley_rounding.log_score_from_backward_error(n, backward_error=eta, condition=1.0)
+    attained = cayley_rounding.log_score_from_distance(float(np.linalg.norm(W - np.eye(n))))
+    assert bound == pytest.approx(attained, abs=tolerance)
+    score = math.log(np.linalg.norm(W.T @ W - np.eye(n)))
+    assert score <= bound + tolerance  # with equality at n = 1, else to first order in η
+    twice = cayley_rounding.log_score_from_backward_error(n, backward_error=eta / 2, condition=2.0)
+    assert twice == pytest.approx(bound, abs=1e-12)
+
+
+def test_the_expected_score_is_the_printed_formula() -> None:
+    """5 √n eps κ: 5 · 8 · 2^-23 · 3 at n = 64."""
+    found = cayley_rounding.log_expected_score(64, eps=2.0**-23, condition=3.0)
+    assert math.exp(found) == pytest.approx(120 * 2.0**-23, rel=1e-13)
+
+
 def test_a_singular_problem_has_no_bound() -> None:
     with pytest.raises(ValueError, match="re_sign"):
         cayley_rounding.log_score_from_backward_error(3, backward_error=1e-7, condition=1e7)
 
 
-@pytest.mark.parametrize("n", [16, 64, 512])
+@pytest.mark.parametrize("n", [2, 16, 64, 512])
 def test_scores_of_float32_are_below_five_root_n_eps_kappa(n: int) -> None:
-    """Pinned: block angles, uniform entries in [−1, 1], and the same times 100."""
+    """Pinned: block angles, uniform entries in [−1, 1], the same times 100, and sign(j − i), of the largest norm."""
     generator = torch.Generator().manual_seed(n)
     uniform = (2 * torch.rand(n, n, generator=generator, dtype=torch.float64) - 1).triu(1)
     eps = 2.0**-23
-    skew = uniform - uniform.T
-    for A in (block_angles(n, generator=generator, dtype=torch.float64), skew, 100 * skew):
+    skew, upper = uniform - uniform.T, torch.ones(n, n, dtype=torch.float64).triu(1)
+    for A in (block_angles(n, generator=generator, dtype=torch.float64), skew, 100 * skew, upper - upper.T):
         computed = A.to(torch.float32)
         singular = torch.linalg.svdvals(torch.eye(n, dtype=torch.float64) + computed.to(torch.float64))
         condition = float(singular[0] / singular[-1])
         assert eps * condition < 1
-        score = unitarity_score(scaled_cayley(computed, signs_of(n, n // 2)))
-        assert math.log(score) <= cayley_rounding.log_expected_score(n, eps=eps, condition=condition)
+        score = unitarity_score(scaled_cayley(computed, signs_of(n, n // 2, "prefix")))
+        assert score <= math.exp(cayley_rounding.log_expected_score(n, eps=eps, condition=condition))
 
 
 def test_the_drift_of_the_pinned_run() -> None:

@@ -23,7 +23,7 @@ F64 = torch.float64
 ROUNDINGS = 32
 """Errors of size ε in a component of one step, of both evaluations: sums of at most 12 products each, a tanh and a few
 sums more. Where equations are solved the last Newton iteration leaves no more: it squares what the one before it left.
-The runs of ``test_layers_and_directions_are_those_of_the_book`` need 1.6 (integrator, cayley), all others less than 1.
+The runs of ``test_layers_and_directions_are_those_of_the_book`` need up to 1.6 (integrator, cayley), others below 1.
 """
 NO_HYPERPARAMETERS = ("clockwork", "exprnn", "indrnn", "qunn", "scornn", "urnn")
 """Cells without a number that is kept in float64: periods and permutations are integers; signs are ±1 in int8."""
@@ -164,19 +164,20 @@ def test_a_step_is_the_formula_of_the_book(name: str, label: str):
 
 @every_case
 @pytest.mark.parametrize(("layers", "bidirectional"), MANNERS)
-@pytest.mark.parametrize("steps", [0, 1, 3, LONG])
-def test_layers_and_directions_are_those_of_the_book(name, label, layers, bidirectional, steps):
+def test_layers_and_directions_are_those_of_the_book(name, label, layers, bidirectional):
     network = build(name, label, num_layers=layers, bidirectional=bidirectional)
-    u, state = normal(steps, 2, width(network)), start(network, 2)
-    with torch.no_grad():
-        output, end = network(u, state)
-    assert output.shape == (steps, 2, network.output_size)
-    tolerance = admitted(forward(network, state), u, *blocks_of(state))
-    for b in range(2):
-        wanted, ends = by_the_book(name, network, u[:, b].numpy(), [s[:, b].numpy() for s in blocks_of(state)])
-        np.testing.assert_allclose(output[:, b].numpy(), wanted, rtol=0, atol=tolerance)
-        for block, known in zip(blocks_of(end), ends, strict=True):
-            np.testing.assert_allclose(block[:, b].numpy(), known, rtol=0, atol=tolerance)
+    has_every_layer = layers == 2 and (bidirectional or label in getattr(BOOKS[name], "ONE_DIRECTION", ()))
+    for steps in (0, 3, LONG) if has_every_layer else (1, 3):
+        u, state = normal(steps, 2, width(network)), start(network, 2)
+        with torch.no_grad():
+            output, end = network(u, state)
+        assert output.shape == (steps, 2, network.output_size)
+        tolerance = admitted(forward(network, state), u, *blocks_of(state))
+        for b in range(2):
+            wanted, ends = by_the_book(name, network, u[:, b].numpy(), [s[:, b].numpy() for s in blocks_of(state)])
+            np.testing.assert_allclose(output[:, b].numpy(), wanted, rtol=0, atol=tolerance)
+            for block, known in zip(blocks_of(end), ends, strict=True):
+                np.testing.assert_allclose(block[:, b].numpy(), known, rtol=0, atol=tolerance)
 
 
 @every_case
@@ -487,6 +488,7 @@ def no_graph(name: str, label: str) -> bool:
     return label in getattr(BOOKS[name], "SOLVES", ())
 
 
+@pytest.mark.slow  # of every cell, one case compiles with its gradients below
 @pytest.mark.parametrize(("name", "label"), [case for case in CASES if not no_graph(*case)])
 def test_the_module_compiles(name, label):
     network = build(name, label, num_layers=2 if (name, label) in ONE_A_CELL else 1)
@@ -501,10 +503,13 @@ def test_its_gradients_compile(name, label):
     network = build(name, label)
     u, state = normal(2, 2, width(network)).requires_grad_(), start(network, 2)
     tolerance = admitted(forward(network, state), u, *blocks_of(state))
-    (gradient,) = torch.autograd.grad(network(u, state)[0].sum(), u)
+    wanted = network(u, state)
+    (gradient,) = torch.autograd.grad(wanted[0].sum(), u)
     torch._dynamo.reset()
     compiled = torch.compile(network, backend="aot_eager", fullgraph=True)
-    (found,) = torch.autograd.grad(compiled(u, state)[0].sum(), u)
+    output, end = compiled(u, state)
+    close((output, end), wanted, tolerance)
+    (found,) = torch.autograd.grad(output.sum(), u)
     # The transposed steps: as many products, and they grow at most by what the steps grow by.
     close(found, gradient, tolerance * (1 + largest(gradient)))
 

@@ -11,6 +11,7 @@ from flint import fmpq_mat
 
 from odernn import families, tableaus
 from odernn.adjoints import adjoint
+from odernn.algebraic import nearest_float
 from odernn.effective_order_conditions import (
     _operator,
     conditions,
@@ -119,6 +120,34 @@ def test_subtrees_of_a_small_tree() -> None:
     found = {(str(s), tuple(map(str, forest))): n for (s, forest), n in subtrees(Tree([TAU, TAU])).items()}
     assert found == {("τ", ("τ", "τ")): 1, ("[τ]", ("τ",)): 2, ("[τ,τ]", ()): 1}
     assert sum(subtrees(Tree([TAU, Tree([TAU])])).values()) == 6
+
+
+# --- closed orbits: a starting method does nothing there -----------------------------------------------------------
+
+
+def error_after_a_period(method: ButcherTableau, steps: int) -> float:
+    """w(2π) − w(0) for t' = 1, x' = sin t + sin 2t, w' = (cos t − 2 cos 2t) x, of which every solution is periodic."""
+    A, b = ([[nearest_float(x) for x in row] for row in rows] for rows in (method.A, [method.b]))
+    h, x, w = 2 * math.pi / steps, 0.3, 0.0
+    for n in range(steps):
+        times = [(n + sum(row)) * h for row in A]
+        slopes = [math.sin(t) + math.sin(2 * t) for t in times]
+        stages = [x + h * sum(a * k for a, k in zip(row, slopes, strict=True)) for row in A]
+        w += h * sum(
+            weight * (math.cos(t) - 2 * math.cos(2 * t)) * X for weight, t, X in zip(b[0], times, stages, strict=True)
+        )
+        x += h * sum(weight * k for weight, k in zip(b[0], slopes, strict=True))
+    return w
+
+
+@pytest.mark.parametrize("s", [2, 3])
+@pytest.mark.parametrize(("family", "gain"), [("iiia", 0), ("iiib", 0), ("iiic", 0), ("iiie", 0), ("iiif", 2)])
+def test_the_error_on_closed_orbits_has_the_effective_order(family: str, gain: int, s: int) -> None:
+    """y ↦ y + h^{p} S(y) cancels after a period. The exponents are even, so that 1/4 tells them apart."""
+    method = getattr(families, f"lobatto_{family}")(s).butcher()
+    coarse, fine = (error_after_a_period(method, steps) for steps in (64, 128))
+    assert abs(math.log2(abs(coarse / fine)) - (2 * s - 2 + gain)) < 0.25
+    assert effective_order(method).value == 2 * s - 2 + gain and order(method).value == 2 * s - 2
 
 
 # --- the conditions ---------------------------------------------------------------------------------------------

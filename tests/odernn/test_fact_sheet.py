@@ -105,7 +105,7 @@ def test_a_table_of_coefficients_decides_as_its_family_does() -> None:
 
 
 def test_zeros_above_the_diagonal_are_excluded_where_no_coefficients_are_written_out() -> None:
-    found = by_name(families.gauss(7))
+    found = by_name(families.gauss(5))
     assert found["explicit"].holds is found["diagonally implicit"].holds is False
     assert found["explicit"].witness == (1, 1) and found["diagonally implicit"].witness == (1, 2)
 

@@ -23,7 +23,7 @@ SPAN = 6.0  # the end time times the Lipschitz constant of the field, so that eq
 SLACK = 0.25
 REFERENCE = 1e-13  # relative tolerance of the reference solutions
 FLOOR = 50 * REFERENCE  # every error that a slope is taken of must be above
-STEPS = {2: (14, 19, 26), 3: (16, 22, 30), 4: (12, 16, 22), 5: (12, 16, 21), 6: (10, 13, 17)}
+STEPS = {2: (14, 22), 3: (16, 26), 4: (12, 18), 5: (12, 18), 6: (10, 15)}
 """By order: so many steps that the order shows, and so few that the errors stay above the floor."""
 METHODS = ("gauss 1", "gauss 2", "gauss 3", "radau iia 2", "radau iia 3")
 CLOCKS = ("moving drive", "constant drive")

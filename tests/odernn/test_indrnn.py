@@ -67,6 +67,15 @@ def test_it_is_non_expansive_iff_no_weight_is_above_one(activation):
     assert float((after[1] - after[0]).detach()) > 1.2e-3
 
 
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_nothing_is_decided_about_a_weight_that_is_not_finite(value):
+    network = IndRNN(1, 3, dtype=F64)
+    with torch.no_grad():
+        network.layers[0].w[2] = value
+    with pytest.raises(ValueError, match=f"w has the entry {value} at 2"):
+        network.non_expansion()
+
+
 @pytest.mark.parametrize("growth", [2.0, 0.5])
 def test_clipping_keeps_the_growth_over_a_sequence(growth):
     network = IndRNN(2, 4, 2, dtype=F64)

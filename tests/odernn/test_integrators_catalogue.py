@@ -22,7 +22,7 @@ from odernn.tableau import ButcherTableau, Composition
 SLACK = 0.2
 REFERENCE = 1e-13  # relative tolerance of the reference solutions
 FLOOR = 100 * REFERENCE  # below it, a measured error is that of the reference
-FEWEST, MOST, MOST_IN_TORCH = 4, 1024, 64
+FEWEST, MOST, MOST_IN_TORCH = 4, 128, 64
 
 EXPLICIT = [
     name

@@ -421,6 +421,16 @@ def test_rounded_coefficients_say_no_only_for_all_numbers_meant() -> None:
     assert floats.is_float and nystrom_order(floats).value == 4 and nystrom_order(floats).holds is None
 
 
+def test_rounded_stages_that_may_be_equal_are_not_held_against_a_method() -> None:
+    """The drift, kick, drift step with its kick in two stages: each violates b̄ = b(1 − c), and both together do not."""
+    split = (["1/5", "3/10"], ["3/10", "7/10"], ["1/2", "1/2"])
+    assert nystrom_symplecticity(NystromTableau([[0, 0], [0, 0]], *split)).holds is True
+    floats = NystromTableau([[0, 0], [0, 0]], [0.2, 0.3], [0.3, 0.7], [0.5, 0.5])
+    assert not floats.is_exact and nystrom_symplecticity(floats).holds is None
+    apart = NystromTableau([[0, 0], [0, 0]], [0.2, 0.3], [0.3, 0.7], [0.25, 0.5])
+    assert nystrom_symplecticity(apart).holds is False
+
+
 def test_the_table_in_the_document_is_current() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "tableaus.md").read_text(encoding="utf-8")
     section = text.partition("## Second-order equations\n")[2].partition("\n## ")[0]

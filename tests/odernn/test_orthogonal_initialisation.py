@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from scipy.stats import kstest, uniform
 
 from odernn.bounds.numbers import BALLS
 from odernn.orthogonal import block_angles, scaled_cayley, signs_of
@@ -96,6 +97,25 @@ def test_the_law_is_the_one_that_is_drawn() -> None:
         assert right == pytest.approx(float(law.right), abs=1e-12)
         assert law.right + law.left + law.at_one + law.at_minus_one == 1
         assert kolmogorov_distance(angles) == pytest.approx(float(law.distance), abs=0.03)  # 1.36/√4000
+
+
+@pytest.mark.parametrize("reach", [math.pi, math.pi / 2])
+def test_the_distance_of_a_sample_is_that_of_kolmogorov_and_smirnov(reach: float) -> None:
+    """scipy's two-sided statistic, for samples that lie too far to the left, too far to the right, and neither."""
+    generator = np.random.default_rng(3)
+    for low, high in ((-1.0, 0.2), (-0.2, 1.0), (-1.0, 1.0)):
+        angles = reach * generator.uniform(low, high, 57)
+        expected = kstest(angles, uniform(-reach, 2 * reach).cdf).statistic
+        assert kolmogorov_distance(angles, -reach, reach) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("signs", "distance"),
+    [([1], "1/2"), ([-1], "1"), ([1, -1], "1/2"), ([1, 1], "1/4"), ([1, 1, 1], "1/4"), ([-1, -1, 1], "1/6")],
+)
+def test_distances_of_laws_by_hand(signs: list[int], distance: str) -> None:
+    """[−1, −1, 1]: F is 1/3 from −π/2 to 0 and 2/3 from there to π/2, where the uniform law passes 1/2."""
+    assert spectral_law(Blocks.of(signs)).distance == Fraction(distance)
 
 
 def test_only_whole_blocks_are_uniform() -> None:

@@ -21,6 +21,7 @@ from odernn.published import (
     PublishedNetwork,
     PublishedRow,
     agrees,
+    agrees_to_tens,
     arguments,
     network,
     networks,
@@ -195,6 +196,18 @@ def test_networks_are_frozen_with_their_hyperparameters() -> None:
 )  # fmt: skip
 def test_a_count_agrees_if_rounding_or_cutting_gives_the_printed_digits(count: int, printed: str, wanted: bool) -> None:
     assert agrees(count, printed) is wanted
+
+
+@pytest.mark.parametrize(
+    ("count", "printed", "wanted"),
+    [
+        (264_999, "270k", False), (265_000, "270k", True), (267_786, "270k", True), (279_999, "270k", True),
+        (280_000, "270k", False), (137_000, "137k", False), (5_000, "5.0k", False), (1_055_000, "1,060k", True),
+        (270_000, "270", False),
+    ],
+)  # fmt: skip
+def test_a_last_zero_may_only_hold_its_place(count: int, printed: str, wanted: bool) -> None:
+    assert agrees_to_tens(count, printed) is wanted
 
 
 def formula(each: PublishedNetwork | PublishedRow, cell: str, biases: int) -> int:

@@ -315,6 +315,15 @@ def test_a_residual_one_is_never_known_not_to_expand():
     assert network.non_expansion(1.0)[0].holds is True
 
 
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_nothing_is_decided_about_a_number_that_is_not_finite(name):
+    network = QUNN(2, block_length=3, depth=2)
+    with torch.no_grad():
+        getattr(network.layers[0], name)[1] = float("inf")
+    with pytest.raises(ValueError, match=f"{name} has the entry inf at 1"):
+        network.non_expansion(1.0)
+
+
 def test_a_radius_is_any_number_and_taken_exactly():
     network = loud(2, block_length=4, scale=0.2)
     (wanted,) = network.non_expansion(0.5)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.odernn import ODERNN
-from odernn.realisations import as_odernn, gru, lstm, simple
+from odernn.realisations import as_odernn, clockwork, gru, lstm, simple
 
 F64 = torch.float64
 KINDS = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn": torch.nn.RNN}
@@ -256,3 +258,26 @@ def test_projections_and_unknown_forms_are_refused():
 
 def test_all_kinds_forms_and_stacks_were_tried():
     assert len(list(itertools.product(KINDS, FORMS, STACKS))) == 24
+
+
+@pytest.mark.parametrize(("periods", "sizes"), [((1, 2), (2, 3)), ((2, 3), (1, 2)), ((1, 2, 4), (2, 1, 2))])
+def test_a_clockwork_network_steps_with_the_table_of_its_time(periods, sizes):
+    """Claim 4: at every time of two periods the network whose coefficients are those of that time, and no other."""
+    n = sum(sizes)
+    network = ClockworkRNN(3, n, periods=periods, sizes=sizes, dtype=F64, generator=torch.Generator().manual_seed(2))
+    (layer,) = network.layers
+    u, h = normal(2 * math.lcm(*periods), 4, 3), normal(1, 4, n, seed=3)
+    outputs = network(u, h)[0].detach()
+    for time, wanted in enumerate(outputs):
+        cell = ODERNN(3, n, tableau=clockwork(periods, sizes, time), dtype=F64)
+        assert (cell.n, cell.t) == (1, 1)
+        with torch.no_grad():
+            for name, value in (("K_1", layer.recurrent_matrix()), ("U_1", layer.V), ("b_1", layer.b)):
+                cell.layers[0].get_parameter(name).copy_(value)
+            h = cell(u[time : time + 1], h)[1]
+        torch.testing.assert_close(h[0], wanted, rtol=0, atol=1e-14)  # numbers below 4, some u = 1.1e-16 a step
+
+
+def test_a_clockwork_table_needs_a_size_for_every_period():
+    with pytest.raises(ValueError, match="periods has 2 groups and sizes 1"):
+        clockwork((1, 2), (3,), 0)

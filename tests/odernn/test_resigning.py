@@ -174,8 +174,8 @@ OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {
     "SGD momentum": lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9),
     "SGD Nesterov": lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9, nesterov=True, weight_decay=1e-3),
     "RMSprop": lambda p: torch.optim.RMSprop(p, lr=1e-3),
-    "RMSprop centred momentum": lambda p: torch.optim.RMSprop(p, lr=1e-3, momentum=0.9, centered=True),
-    "RMSprop momentum": lambda p: torch.optim.RMSprop(p, lr=1e-3, momentum=0.9),
+    "RMSprop centred momentum": lambda p: torch.optim.RMSprop(p, lr=1e-3, momentum=0.9, centered=True, eps=0.1),
+    "RMSprop momentum": lambda p: torch.optim.RMSprop(p, lr=1e-3, momentum=0.9, eps=0.1),  # an eps that shows
     "Adam": lambda p: torch.optim.Adam(p, lr=1e-3),
     "Adam amsgrad": lambda p: torch.optim.Adam(p, lr=1e-3, amsgrad=True),
     "AdamW": lambda p: torch.optim.AdamW(p, lr=1e-3),
@@ -437,8 +437,9 @@ def test_training_towards_the_eigenvalue_minus_1_arrives_with_re_signing_only(ma
     final, largest, count = towards_minus_1(make, moments, tau)
     assert count >= 1 and largest <= tau
     assert final < 1e-3
-    final, largest, _ = towards_minus_1(make, None)  # with D fixed, A has to grow
-    assert final > 1 and largest > 2
+    if moments == "transform":  # and once more with D fixed: A has to grow
+        final, largest, _ = towards_minus_1(make, None)
+        assert final > 1 and largest > 2
 
 
 def test_momentum_whose_steps_jump_over_the_bound_runs_away_when_transformed_and_not_when_reset():

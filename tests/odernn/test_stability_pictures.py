@@ -95,6 +95,23 @@ def test_the_boundaries_that_are_drawn_are_where_the_sets_end(name: str, sign: i
     assert max(inside) < 4 * step  # |d log|R e^{-z}|| ≤ 1 + 1/|1 ± z| = 3 where this is 0.5 from the zero or pole
 
 
+def test_the_shaded_side_is_the_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zeros of R lie in the stability region and not in the order star, poles the other way round."""
+    from matplotlib.axes import Axes
+
+    shaded = []
+    drawn = Axes.contourf
+
+    def recorded(self, x, y, values, *rest, levels, **options):  # type: ignore[no-untyped-def]
+        shaded.append((x, y, (values >= levels[0]) & (values <= levels[1])))
+        return drawn(self, x, y, values, *rest, levels=levels, **options)
+
+    monkeypatch.setattr(Axes, "contourf", recorded)
+    svg(tableaus.get("gauss 2"))  # poles 3 ± √3i, zeros −3 ± √3i
+    at = [[bool(inside[abs(y - 3**0.5).argmin(), abs(x - re).argmin()]) for re in (-3, 3)] for x, y, inside in shaded]
+    assert at == [[True, False], [False, True]]
+
+
 def test_a_name_with_signs_of_markup_is_written_once_escaped() -> None:
     text = svg(ButcherTableau([[0]], [1], name="a & b <c>"))
     titles = [node.text for node in ElementTree.fromstring(text).iter("{http://purl.org/dc/elements/1.1/}title")]

@@ -135,7 +135,12 @@ def test_dropout_multiplies_what_a_layer_passes_upwards(variant, dropout_mask):
 TRACED = [*VARIANTS[:4], {"residual_skip": 2, "num_layers": 4}]
 
 
-@pytest.mark.parametrize("options", TRACED, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    # two directions compile below, with lengths; the other variants are the same graph with other numbers
+    [pytest.param(each, marks=() if each in TRACED[:1] + TRACED[-1:] else pytest.mark.slow) for each in TRACED],
+    ids=str,
+)
 def test_torch_compile_makes_one_graph_with_the_same_answer_and_gradients(options):
     options = {"num_layers": 2} | options
     model = network(options.pop("num_layers"), **options)
@@ -316,3 +321,24 @@ def test_the_stability_report_has_a_record_for_each_direction_and_without_multis
     assert [(r.min_step, r.max_step) for r in records] == [(0.5, 0.5)] * 2 + [(0.25, 0.25)] * 2
     assert records[2].max_h2_alpha == 0.0625
     assert str(model.stability_report()).splitlines()[1].startswith("layer 1, reverse: h in [0.5, 0.5]")
+
+
+def test_c_is_drawn_from_what_is_given_and_everything_else_as_ever():
+    spread, plain = (
+        UnICORNN(2, 500, 2, dt=0.2, alpha=1.0, generator=torch.Generator().manual_seed(3), **options)
+        for options in ({"initial_c": [-3.5, -0.5]}, {})
+    )
+    for layer, other in zip(spread.layers, plain.layers, strict=True):
+        # the same draws of U(0, 1), stretched; float32
+        expected = -3.5 + 3.0 * (other.c + 0.1) / 0.2
+        assert (layer.c - expected).abs().max() <= 1e-5
+        assert layer.c.min() < -3.4 and layer.c.max() > -0.6
+        for name in ("w", "V", "b"):
+            assert torch.equal(getattr(layer, name), getattr(other, name))
+    assert "initial_c=(-3.5, -0.5)" in repr(spread) and "initial_c" not in repr(plain)
+
+
+@pytest.mark.parametrize("given", [(0.1,), (1.0, 0.0), (float("nan"), 1.0), (0.0, float("inf")), "ab", 3.0])
+def test_c_is_drawn_between_two_finite_numbers(given):
+    with pytest.raises((ValueError, TypeError), match="initial_c"):
+        UnICORNN(2, 3, dt=0.2, alpha=1.0, initial_c=given)

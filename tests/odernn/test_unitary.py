@@ -337,6 +337,7 @@ def test_a_last_bit_is_seen_and_what_is_exactly_unitary_has_score_zero():
     assert unitarity_score(W) == 0.0 and unitarity_score(W.to(C128) * 1j) == 0.0
     W[W == 1.0] = torch.cat((torch.tensor([1 - 2.0**-53], dtype=F64), torch.ones(299, dtype=F64)))
     assert unitarity_score(W) == pytest.approx(2.0**-52, rel=1e-12)
+    assert unitarity_score(torch.zeros(3, 3, dtype=F64)) == math.sqrt(3)
     tiny = torch.eye(3, dtype=F64)
     tiny[0, 1] = 1e-20  # columns 1 and 2 of product 1e-20; a float64 sum of squares sees the same here
     assert unitarity_score(tiny) == pytest.approx(math.sqrt(2) * 1e-20, rel=1e-3)

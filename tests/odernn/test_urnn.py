@@ -100,6 +100,21 @@ def test_singular_values_of_the_jacobian_keep_their_bounds_and_reach_them(capaci
             torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)  # what ComplexJacobian says of E_t, W unitary
 
 
+@pytest.mark.parametrize("scale", [0.9, 1.1])
+def test_a_matrix_that_has_left_the_group_widens_the_bounds(scale):
+    """W = c U: W*W − I = (c² − 1) I, so the singular values reach c, and 1 itself would be no bound on one side."""
+    network = with_bias(urnn(2, 3, capacity="full"), 0.0, 0.0, 0.0)
+    with torch.no_grad():
+        network.layers[0].W.mul_(scale)
+    (bounds,) = network.hidden_jacobians()
+    assert bounds.defect == pytest.approx(abs(scale**2 - 1) * 3**0.5, rel=1e-12)
+    J, _ = jacobian_and_moduli(network, normal(1, 6), normal(1, 2, seed=2))
+    found = torch.linalg.svdvals(J)
+    assert bounds.smallest <= float(found[-1]) and float(found[0]) <= bounds.largest()
+    assert bounds.smallest < 1 < bounds.largest()
+    torch.testing.assert_close(found, torch.full_like(found, scale), rtol=0, atol=1e-12)  # some u = 1.1e-16
+
+
 def test_for_a_positive_bias_no_number_bounds_the_jacobian_and_states_part():
     """z = 1e-6 and b = 1: across z the derivative is 1e6. The real modReLU of scoRNN has none above 1."""
     network = with_bias(urnn(1, 1, capacity="full"), 1.0)

@@ -35,6 +35,7 @@ def heavy_after(code: str) -> list[str]:
         "import cuda.odernn_kernels",
         "import verification",
         "import verification.cli",
+        "from verification.cli import main\nassert main(['--help']) == 0\nprint()",
         "import odernn.published",
         "from odernn import facts, tableaus\nfacts(tableaus.get('gauss 12'))",
         "from verification.cli import main\nassert main(['tableau', 'radau iia 5']) == 0\nprint()",

@@ -75,8 +75,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--shard", default="")
     parser.add_argument("--shards", type=int, default=0, help="that many first, into STORE.1 …, merged into STORE")
+    parser.add_argument("--rungs", type=int, default=len(LADDERS), help="of the budget's ladder, so many")
     parser.add_argument("--engine", default="")
     options = parser.parse_args()
+    BUDGETS["tiny"] = replace(BUDGETS["tiny"], ladders=LADDERS[: options.rungs])
     settings = run.Settings(
         budget="tiny",
         seed=options.seed,

@@ -143,7 +143,7 @@ def test_what_the_beam_reports_is_what_its_instance_does(layer: int):
 def test_searches_are_deterministic_for_any_number_of_threads(search):
     for layer in (1, 2):
         results = []
-        for threads in (1, 1, 2, 1):
+        for threads in (1, 2):
             torch.set_num_threads(threads)
             beam.search.cache_clear(), structured.search.cache_clear()
             results.append(search(UNICORNN, point("3", "1/10", 150), layer, BUDGET))

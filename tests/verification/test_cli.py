@@ -156,6 +156,24 @@ def test_no_command_prints_the_help_as_an_error(capsys: pytest.CaptureFixture[st
         assert captured.out == "" and "Commands:" in captured.err
 
 
+def test_the_list_of_commands_is_the_folder_of_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    files = (CHECKOUT / "verification" / "commands").glob("*.py")
+    with_command = {
+        file.stem for file in files if re.search(r"^(def )?command\b", file.read_text(encoding="utf-8"), re.M)
+    }
+    assert set(cli.COMMANDS) == with_command and len(cli.COMMANDS) == len(with_command) >= 12
+    assert main(["--help"]) == DONE
+    listed = re.findall(r"^  (\w+)  +\S", capsys.readouterr().out.partition("Commands:")[2], re.M)
+    assert tuple(listed) == cli.COMMANDS
+
+
+def test_a_command_does_not_import_the_others() -> None:
+    code = "import sys; from verification.cli import main; main(['doctor']); print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=120)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "verification.commands.doctor" in loaded and "verification.commands.verify" not in loaded
+
+
 def test_help_and_version_go_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == DONE
     assert capsys.readouterr().out == f"odernn {odernn.__version__}\n"
@@ -415,15 +433,15 @@ HEARING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_end_a_run_with_the_line_that_resumes_it(number: signal.Signals, code: int) -> None:
-    hearing = [sys.executable, "-c", HEARING, *command("verify", "--jobs", "1")]
+@pytest.mark.parametrize(("number", "code", "jobs"), [(signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 0)])
+def test_signals_end_a_run_with_the_line_that_resumes_it(number: signal.Signals, code: int, jobs: int) -> None:
+    hearing = [sys.executable, "-c", HEARING, *command("verify", "--jobs", str(jobs))]
     process = subprocess.Popen(hearing, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     assert process.stderr is not None and process.stderr.readline().startswith("odernn ")  # the header: it runs
     process.send_signal(number)
     out, error = process.communicate(timeout=60)
     assert (process.returncode, out) == (code, "")
-    assert error.endswith("to resume: python -m verification verify --jobs 1\n") and "Traceback" not in error
+    assert error.endswith(f"to resume: python -m verification verify --jobs {jobs}\n") and "Traceback" not in error
 
 
 def test_progress_of_a_run_without_a_terminal_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:

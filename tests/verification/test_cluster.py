@@ -202,6 +202,20 @@ def test_jobs_on_two_workers_are_answered_under_their_keys_and_failures_cost_onl
     assert processes == {worker.pid for worker in two.workers}
 
 
+@needs_kill
+def test_a_job_whose_worker_dies_is_done_by_the_other(running, tmp_path):
+    two, mark = running.with_workers(2), tmp_path / "alive"
+    mark.touch()
+    once = f"__import__('pathlib').Path({str(mark)!r}).unlink() or __import__('os').kill(__import__('os').getpid(), 9)"
+    again = f"6 * 7 if not __import__('pathlib').Path({str(mark)!r}).exists() else ({once})"
+    with connected(two.address, ()) as engine:
+        jobs = [("dies", (again,)), *((str(k), (f"{k}",)) for k in range(6))]
+        found = {each.key: each for each in engine(eval, jobs)}
+    assert not mark.exists() and sum(worker.poll() is None for worker in two.workers) == 1
+    assert [each.error for each in found.values()] == [""] * 7
+    assert found["dies"].value == 42 and [found[str(k)].value for k in range(6)] == list(range(6))
+
+
 def test_jobs_are_taken_as_there_is_room_and_closing_early_drops_the_rest(two):
     taken = []
 
@@ -353,6 +367,7 @@ def test_the_command_prints_on_a_cluster_what_it_prints_alone(two, capsys, tmp_p
 
 
 @needs_kill
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_a_job_changes_nothing(running, alone, tmp_path):
     judgements, stored, claims = alone
     two = running.with_workers(2)

@@ -62,29 +62,33 @@ here = Path.cwd()
 assert {Path(each.__file__).parent.parent for each in (odernn, verification)} == {here}
 caches = [each for each in vars(run).values() if hasattr(each, "cache_clear")]
 
-def jobs():
+def registry():
+    return Registry((Path("claims"),))
+
+def jobs(registry):
     for cache in caches:
         cache.cache_clear()
-    plan = run.plan(run.Settings(claims_dirs=("claims",)), Registry((Path("claims"),)))
+    plan = run.plan(run.Settings(claims_dirs=("claims",)), registry)
     return {
         json.dumps([{name: value for name, value in job.spec.items() if name != "needs"}, number]): job.key
         for number, job in enumerate((*plan.measuring, *plan.judging))
     }
 
-found = {"": jobs()}
+known = registry()
+found = {"": jobs(known)}
 for name in sys.argv[1:]:
     text = Path(name).read_bytes()
     Path(name).write_bytes(text + b"\\n# edited\\n")
-    found[name] = jobs()
+    found[name] = jobs(registry() if "claims/" in name else known)  # a registry holds the text of claim files alone
     Path(name).write_bytes(text)
-found["restored"] = jobs()
+found["restored"] = jobs(registry())
 json.dump(found, sys.stdout)
 """
 
 
 def keys_after_edits(folder: Path, *names: str) -> dict[str, dict[str, str]]:
     """{edited file: {job: key}} of a process of its own, "" for the files as they are."""
-    environment = os.environ | {"PYTHONPATH": "", "PYTHONHASHSEED": "random", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"PYTHONPATH": "", "PYTHONHASHSEED": "random"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *names], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
+from flint import fmpq
 
 from odernn import ARNN12, ARNN22
-from odernn.bounds.arnn import resonant_word
-from tests.verification import odernn_rows as rows
+from odernn.bounds.arnn import resonant_word, step_matrix
+from tests.verification import question_rows as rows
 from verification.answer import doubt_about
 from verification.claims import arnn_reversibility, arnn_stability
 from verification.measure import arnn_again, frozen_slopes, reversals
@@ -103,6 +106,15 @@ def test_random_networks_beyond_the_threshold_are_found(monkeypatch):
     assert rows.verdict_of(arnn_stability.networks_case("leapfrog")).verdict == REFUTED
 
 
+@pytest.mark.parametrize(
+    "point", [{"a": "1/2", "q": "-1", "p": "0"}, {"a": "1/2", "q": "1", "p": "1"}, {"a": "1/2", "q": "0", "p": "0"}]
+)
+def test_relu_without_a_fall_is_no_witness(point):
+    """At rest, moving back first, and nothing at all: neither typing sees growth."""
+    case = arnn_stability.relu_case()
+    assert not any(opinion.violated for opinion in case.check(point).opinions)
+
+
 def chosen(arguments, slope):
     """A drive, the same for all runs, that puts the arguments above or below the kink of ReLU."""
     return 1 - min(arguments) if slope else -1 - max(arguments)
@@ -179,9 +191,95 @@ def test_a_wrong_inverse_is_refuted(monkeypatch):
     assert rows.verdict_of(case).verdict == REFUTED
 
 
+def test_both_typings_find_the_same_distance_of_a_reversal():
+    """Not only both not 0: with the second wrong every reversal would seem broken to it. At 40 points each."""
+    tried = 0
+    for case in arnn_reversibility.REVERSALS:
+        reversal = case.ask.__self__
+        if reversal.scheme == "implicit_midpoint":  # there y₊ is free in one typing and computed in the other
+            continue
+        sigma = reversals.softsign if reversal.setting.odd else reversals.relu
+        for point in reversal._points(random.Random(7)):
+            point["eta"] = "1/3"  # where nothing cancels: 2η is not 1
+            data = reversal.setting.typed(point, Fraction)
+            found = max(map(abs, reversals.residual(reversal.scheme, reversal.kind, data, sigma)))
+            assert found == arnn_again.distance(reversal.scheme, reversal.kind, point, odd=reversal.setting.odd)
+            tried += found != 0
+    assert tried > 120  # of 240 points of the six statements that are false
+
+
+@pytest.mark.parametrize("scheme", ["symplectic_euler", "leapfrog", "forward_euler", "explicit_midpoint"])
+def test_both_typings_have_the_same_step_of_a_mode(scheme):
+    for a in (Fraction(1, 3), Fraction(5, 2)):
+        assert frozen_slopes.mode(scheme, a) == [list(row) for row in step_matrix(scheme, a)]
+    with pytest.raises(ValueError, match="no step is typed"):
+        frozen_slopes.mode("heun", ONE)
+
+
+@pytest.mark.parametrize("scheme", ["symplectic_euler", "leapfrog"])
+def test_both_typings_have_the_same_step_of_a_network_and_the_form_is_that_of_its_weight(scheme):
+    rng = random.Random(5)
+    for size in (1, 2, 3, 3):
+        point = frozen_slopes.random_network(scheme, size, rng)
+        mine, theirs = frozen_slopes.network(scheme, point), frozen_slopes.network_again(scheme, point)
+        assert [[Fraction(int(x.p), int(x.q)) for x in row] for row in mine] == theirs
+        W = np.array([float(Fraction(x)) for x in point["weight"].split()]).reshape(size, size)
+        form = np.array(frozen_slopes.threshold_form(scheme, point, Fraction(4)), dtype=float)
+        np.testing.assert_allclose(form, 4 * np.eye(size) - float(Fraction(point["eta"])) ** 2 * W.T @ W, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "word"),
+    [("symplectic_euler", "1 1 0 1 1/2 0 1/3 1"), ("leapfrog", "1 0 1/2 1 1")],
+)
+def test_a_word_is_the_product_of_its_steps(scheme, word):
+    """By numpy, each step from its own equations."""
+    a, slopes, product = 0.75, [float(Fraction(x)) for x in word.split()], np.eye(2)
+    if scheme == "symplectic_euler":
+        for kick, drift in zip(slopes[::2], slopes[1::2], strict=True):
+            product = np.array([[1, 0], [a * drift, 1]]) @ np.array([[1, -a * kick], [0, 1]]) @ product
+    else:
+        for slope in slopes:
+            product = np.array([[2 * a * slope, -1], [1, 0]]) @ product
+    found = frozen_slopes.word(scheme, Fraction(3, 4), [Fraction(x) for x in word.split()])
+    np.testing.assert_allclose(np.array([[int(x.p) / int(x.q) for x in row] for row in found]), product, atol=1e-12)
+
+
+@pytest.mark.parametrize("least", [Fraction(0), HALF])
+def test_runs_with_the_same_biases_differ_by_the_word(least):
+    """Exactly: so every bias put the pre-activations of all runs on the side that it was to put them on."""
+    a, rng = Fraction(3, 4), random.Random(2)
+    slopes = [rng.choice((least, ONE)) for _ in range(8)]
+    word = [[Fraction(int(x.p), int(x.q)) for x in row] for row in frozen_slopes.word("symplectic_euler", a, slopes)]
+    assert frozen_slopes.driven_matrix("symplectic_euler", a, slopes, least) == word
+    product = np.eye(4, dtype=object)
+    for slope in slopes:
+        step = np.zeros((4, 4), dtype=object)  # (y_l, y_{l−1}) to (y_{l+1}, y_l), W = [[0, −1], [1, 0]]
+        step[0, 1], step[1, 0] = -2 * a * slope, 2 * a * slope
+        step[0, 2] = step[1, 3] = step[2, 0] = step[3, 1] = 1
+        product = step @ product
+    assert frozen_slopes.driven_matrix("leapfrog", a, slopes, least) == product.tolist()
+
+
 def test_exact_arithmetic_returns_what_floats_miss():
     """The replay without rounding gives every state back: the distance is rounding and nothing else."""
     state = [Fraction(1, 3), Fraction(-2, 7), Fraction(5, 11), Fraction(1, 13)]
     for scheme, size in (("symplectic_euler", 2), ("leapfrog", 4)):
         back = arnn_again.replayed(scheme, state[:size], Fraction(1, 8), lambda x: x, lambda x: x / (1 + abs(x)))
         assert back == state[:size]
+
+
+@pytest.mark.parametrize(("theta", "verdict"), [("1/2", PROVED), ("1", REFUTED), ("1/3", REFUTED)])
+def test_only_the_rule_of_the_middle_is_its_own_reverse(monkeypatch, theta, verdict):
+    """Implicit Euler and another θ in both typings; in the first alone there is no proof, and no refutation either."""
+    share = Fraction(theta)
+    right, right_again = reversals.residual, arnn_again._missed_midpoint
+
+    def planted(scheme, kind, data, sigma):
+        return right(scheme, kind, {**data, "theta": fmpq(*share.as_integer_ratio())}, sigma)
+
+    case = arnn_reversibility.Reversal("implicit_midpoint", "symmetric", Setting("antisymmetric")).case("planted", "θ")
+    monkeypatch.setattr(reversals, "residual", planted)
+    assert rows.verdict_of(case).verdict == (PROVED if verdict == PROVED else rows.SUSPECT)
+    monkeypatch.setattr(arnn_again, "_missed_midpoint", lambda *given: right_again(*given, theta=share))
+    assert rows.verdict_of(case).verdict == verdict

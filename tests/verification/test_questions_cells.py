@@ -11,19 +11,19 @@ from odernn import clock_hamiltonian as clock
 from odernn import realisations
 from odernn.cells.odernn import Coefficient
 from odernn.linear_attention import linear_outputs
-from tests.verification import odernn_rows as rows
+from tests.verification import question_rows as rows
 from verification.certify import clock as certificates
 from verification.claims import cell_realisations, clock_hamiltonian, cross_links, qunn
-from verification.measure import cell_formulas, clock_again, qunn_clock, tableau_algebra
+from verification.measure import cell_formulas, clock_again, gated_nesting, qunn_clock, tableau_algebra
 
 REFUTED, PROVED = rows.REFUTED, rows.PROVED
 
 FAMILIES = (cell_realisations, qunn, clock_hamiltonian, cross_links)
 ROWS = rows.rows_of(FAMILIES)
 EXPECTED = {
-    "ode-C1": [PROVED, PROVED, REFUTED, REFUTED],
+    "ode-C1": [PROVED, PROVED, REFUTED, REFUTED, PROVED, REFUTED],
     "ode-C1-lab": [REFUTED, REFUTED, PROVED],
-    "ode-C2": [PROVED, PROVED, REFUTED],
+    "ode-C2": [PROVED, PROVED, REFUTED, REFUTED],
     "ode-C3": [PROVED],
     "ode-C4": [PROVED, REFUTED, REFUTED, REFUTED],
     "ode-C*": [PROVED, REFUTED],
@@ -152,6 +152,111 @@ def test_depth_of_one_layer_is_n_of_the_table():
         assert [tableau_algebra.depth(tableau, layers) for layers in (1, 2, 3)] == [tableau.n * k for k in (1, 2, 3)]
 
 
+# --- n = L with gates
+
+
+def test_a_table_that_carries_all_by_gates_is_the_lstm_of_torch():
+    """The relayed table as a network in float64, with 1 for the bias of its constant stage, against torch.nn.LSTM."""
+    from odernn import ODERNN
+
+    torch.manual_seed(5)
+    lstm = torch.nn.LSTM(3, 2, dtype=torch.float64)
+    cell = ODERNN(3, 2, tableau=gated_nesting.relayed_lstm(2), dtype=torch.float64)
+    with torch.no_grad():
+        cell.layers[0].K_1.copy_(lstm.weight_hh_l0)
+        cell.layers[0].U_1.copy_(lstm.weight_ih_l0)
+        cell.layers[0].b_1.copy_(lstm.bias_ih_l0 + lstm.bias_hh_l0)
+        cell.layers[0].b_3.fill_(1.0)
+        x = torch.randn(6, 4, 3, dtype=torch.float64)
+        torch.testing.assert_close(cell(x)[0], lstm(x)[0], rtol=0.0, atol=1e-14)  # 6 steps of |c| ≤ 6, u = 1.1e-16
+
+
+def test_n_of_the_relayed_table_depends_on_what_is_counted():
+    table = gated_nesting.relayed_lstm(1)
+    assert (table.n, table.t) == (2, 2)
+    assert [gated_nesting.chain_along_A(table, L) for L in (1, 2, 3)] == [1, 2, 2]
+    assert [gated_nesting.chain_again(L) for L in (1, 2, 3)] == [1, 2, 2]
+    through = {**gated_nesting.EDGES, 4: (0, 1, 3)}
+    assert gated_nesting.chain_again(1, through) == 2, "an entry A_41 is a chain k_1, k_4, k_2"
+    for form, n in (("gated", 2), ("constant", 4)):
+        assert gated_nesting.chain_along_A(realisations.lstm(1, form=form), 1) == n
+
+
+def test_a_relay_with_another_gate_is_no_lstm(monkeypatch):
+    """By the table alone a suspicion, with the formulas broken as well a refutation."""
+    right = gated_nesting.relayed_lstm
+    monkeypatch.setattr(gated_nesting, "relayed_lstm", lambda d: with_another(right(d), 4, -1.0))
+    assert rows.verdict_of(cell_realisations.relayed_case()).verdict == rows.SUSPECT
+    monkeypatch.setattr(cell_formulas, "_lstm", lambda *_: (["one"], ["other"]))
+    assert rows.verdict_of(cell_realisations.relayed_case()).verdict == REFUTED
+
+
+def test_a_chain_along_A_that_is_too_long_is_found(monkeypatch):
+    """The gated table of the library is an LSTM, too, but its k_1 feeds k_2 through A."""
+    monkeypatch.setattr(gated_nesting, "relayed_lstm", realisations.lstm)
+    assert rows.verdict_of(cell_realisations.relayed_case()).verdict == rows.SUSPECT
+    monkeypatch.setattr(gated_nesting, "chain_again", lambda layers: 2 * layers)
+    assert rows.verdict_of(cell_realisations.relayed_case()).verdict == REFUTED
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_a_unit_of_torch_has_tanh_of_the_logistic_function_in_it(kind):
+    """The weights that the case speaks of: h₊ = tanh(σ̂(z))/2 as a function of the input z."""
+    z = torch.linspace(-5, 5, 11, dtype=torch.float64).unsqueeze(1)
+    zero = torch.zeros(11, 1, dtype=torch.float64)
+    if kind == "lstm":
+        unit = torch.nn.LSTMCell(1, 1, dtype=torch.float64)  # i, f, g, o
+        rows_, state = {"weight_ih": (1, 1.0)}, (zero, zero + 1)
+    else:
+        unit = torch.nn.GRUCell(1, 1, dtype=torch.float64)  # r, z, n
+        rows_, state = {"weight_ih": (0, 1.0), "bias_hh": (2, 1.0)}, zero
+    with torch.no_grad():
+        for name, parameter in unit.named_parameters():
+            parameter.zero_()
+            if name in rows_:
+                place, value = rows_[name]
+                parameter[place] = value
+        found = unit(z, state)
+    after = found[0] if kind == "lstm" else found
+    torch.testing.assert_close(after, torch.tanh(torch.sigmoid(z)) / 2, rtol=0, atol=1e-15)  # 4 u of numbers below 1/2
+
+
+def test_without_an_inner_function_no_poles_come_together():
+    assert rows.verdict_of(cell_realisations.poles_case(inner="identity")).verdict == rows.NOT_REFUTED
+    for k in (1, 7, 1000):
+        assert not gated_nesting.pole_near(k, "identity").violated
+        assert not gated_nesting.pole_near_again(k, "identity").violated
+
+
+@pytest.mark.parametrize("k", [1, 3, 20])
+def test_the_poles_are_where_the_closed_form_has_them(k):
+    """A third way: mpmath's secant method, from outside, against −log(1 + it)."""
+    import mpmath
+
+    with mpmath.workprec(120):
+        delta = -mpmath.log(1 + 1j / (mpmath.pi * (k + mpmath.mpf(1) / 2)))
+        start = mpmath.pi * 1j + delta * (1 + mpmath.mpf(1) / 1000)
+        found = mpmath.findroot(lambda z: mpmath.cosh(1 / (1 + mpmath.exp(-z))), start)
+        assert abs(found - mpmath.pi * 1j - delta) < mpmath.mpf(2) ** -100
+        assert f"{mpmath.nstr(abs(delta), 5)}"[:5] in gated_nesting.pole_near(k, "logistic").text
+
+
+@pytest.mark.parametrize("signs", ["1 1", "-1 -1", "1 1 1", "-1 1 -1"])
+def test_an_even_number_of_signs_has_no_other_determinant(signs):
+    """The determinant of C(A) D tells it from a step only where D has an odd number of −1."""
+    case = cross_links.scaled_case()
+    assert not any(opinion.violated for opinion in case.check({"D": signs}).opinions)
+    assert all(opinion.violated for opinion in case.check({"D": "1 1 -1"}).opinions)
+
+
+def test_a_clockwork_of_one_period_is_autonomous():
+    """Without a group that rests there is nothing to refute."""
+    case = cell_realisations.autonomous_case()
+    assert all(opinion.violated for opinion in case.check({"periods": "1 2", "x": "1"}).opinions)
+    for periods, x in (("1 1", "1"), ("2 1", "1"), ("1 2", "0")):
+        assert not any(opinion.violated for opinion in case.check({"periods": periods, "x": x}).opinions)
+
+
 # --- QUNN
 
 
@@ -184,6 +289,12 @@ def test_the_definition_of_the_suite_is_the_cell():
     torch.testing.assert_close(
         torch.tensor(found, dtype=torch.float64), cell(x)[0][:, 0].detach(), rtol=1e-13, atol=1e-14
     )
+
+
+@pytest.mark.parametrize(("h", "d"), [(1, 1), (8, 1), (3, 5)])
+def test_the_counts_of_an_lstm_are_those_of_torch(h, d):
+    count = sum(parameter.numel() for parameter in torch.nn.LSTM(d, h, device="meta").parameters())
+    assert qunn._lstm_count(h, d) == qunn._entries(h, d) == count
 
 
 def test_a_longer_reach_is_refuted_at_the_last_layer_only():

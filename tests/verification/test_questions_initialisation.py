@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import json
 from fractions import Fraction as Q
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from odernn.orthogonal_initialisation import Blocks, spectral_law
 from odernn.published import networks
-from verification.answer import answer, doubt_about
+from tests.verification import question_rows as rows
+from verification.answer import doubt_about
 from verification.certify import block_spectra
+from verification.claim import ClaimError
 from verification.claims import orthogonal_initialisation as start
 from verification.claims import reflected_spectrum as reflected
-from verification.domains import BUDGETS
-from verification.question import Case, Question
+from verification.question import Case
 
-SMOKE = BUDGETS["smoke"]
 QUESTIONS = {each.id: each for each in (*start.QUESTIONS, *reflected.QUESTIONS)}
 ODD = {"MNIST-170", "psMNIST-170", "MNIST-512", "copying", "adding-200", "adding-400", "adding-750"}
 """The printed networks with an even n and an odd ρ."""
@@ -28,26 +28,23 @@ EXPECTED = {
         "proved", "refuted", *("refuted" if each.name in ODD else "proved" for each in networks("scornn")), "proved",
     ],
     "sco-4.2c": ["refuted", "proved", "proved", "refuted", "refuted", "refuted", "not-refuted"],
-    "thm-init": ["proved", "proved"],
+    "thm-init": ["proved", "proved", "proved"],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_case_is_answered(name: str) -> None:
-    question, found = QUESTIONS[name], []
-    for case in question.cases:
-        judgement = answer(question, case, SMOKE, seed=1)
-        found.append(judgement.verdict)
-        if judgement.verdict == "refuted":
-            parameters = json.loads(judgement.witness)["parameters"]
-            assert case.check is not None and not doubt_about(case.check(parameters), case)
-    assert found == EXPECTED[name]
+    assert rows.verdicts_of(QUESTIONS[name]) == EXPECTED[name]
     assert set(EXPECTED) == set(QUESTIONS)
 
 
-def verdict_of(case: Case, name: str) -> str:
-    question = Question(name, QUESTIONS[name].source, "variant", "real", (case,))
-    return answer(question, case, SMOKE, seed=1).verdict
+@pytest.mark.parametrize("family", (start, reflected))
+def test_a_claim_file_names_no_verdict(family: ModuleType) -> None:
+    rows.assert_names_no_verdict(family)
+
+
+def verdict_of(case: Case) -> str:
+    return str(rows.verdict_of(case).verdict)
 
 
 # Exact polynomials.
@@ -95,22 +92,31 @@ def test_long_and_short_comparisons_agree(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("off", [1, -1])
 def test_one_eigenvalue_more_or_less_on_the_left_is_refuted(off: int) -> None:
-    assert verdict_of(reflected.left_half_case((2, 3), off), "sco-4.2b") == "refuted"
+    assert verdict_of(reflected.left_half_case((2, 3), off)) == "refuted"
 
 
 def test_another_power_of_s_has_other_eigenvalues() -> None:
-    assert verdict_of(start.conjugate_case(power=1), "sco-4.2a") == "refuted"
+    assert verdict_of(start.conjugate_case(power=1)) == "refuted"
     assert start.rotation_identity() and not start.rotation_identity(power=1)
+    assert verdict_of(start.blocks_case(power=1)) == "refuted"
+
+
+@pytest.mark.parametrize("change", [{"s": "2"}, {"D": "1 2"}, {"D": "1 -1"}])
+def test_a_block_outside_the_premises_or_without_violation_does_not_count(change: dict[str, str]) -> None:
+    """With t from s (1 + cos t) = 1 − cos t: beyond π/2, no sign, and a mixed block, which does not depend on t."""
+    case, witness = start.blocks_case(power=1), {"s": "1/2", "D": "1 1"}
+    assert case.check is not None and not doubt_about(case.check(witness), case)
+    assert doubt_about(case.check({**witness, **change}), case)
 
 
 def test_laws_that_are_not_uniform_are_refuted_and_uniform_ones_proved() -> None:
     def law(D: list[int]) -> Case:
         return start.law_case("variant", "law", D, lambda law: law.is_uniform, "uniform")
 
-    assert verdict_of(law([1, 1, -1, -1]), "sco-4.2c") == "proved"
-    assert verdict_of(law([1, -1, 1, -1]), "sco-4.2c") == "refuted"
-    assert verdict_of(law([1, 1, 1, -1, -1, -1]), "sco-4.2c") == "refuted"
-    assert verdict_of(law([1, 1, 1, 1]), "sco-4.2c") == "refuted"
+    assert verdict_of(law([1, 1, -1, -1])) == "proved"
+    assert verdict_of(law([1, -1, 1, -1])) == "refuted"
+    assert verdict_of(law([1, 1, 1, -1, -1, -1])) == "refuted"
+    assert verdict_of(law([1, 1, 1, 1])) == "refuted"
 
 
 def test_the_law_by_roots_is_the_law_by_blocks() -> None:
@@ -130,7 +136,7 @@ def test_the_law_of_a_random_D_is_the_mean_over_all() -> None:
 
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_wider_arc_is_told_from_the_drawn_one(groups: int) -> None:
-    assert verdict_of(start.drawn_case(groups, widened=2.0), "sco-4.2a") == "suspect"
+    assert verdict_of(start.drawn_case(groups, widened=2.0)) == "suspect"
 
 
 @pytest.mark.parametrize("change", [{"D": "1 1"}, {"s": "2"}, {"D": "1 2"}])
@@ -144,6 +150,13 @@ def test_a_witness_that_does_not_fit_does_not_count(change: dict[str, str]) -> N
 def test_a_mixed_block_is_no_witness_against_a_printed_row() -> None:
     case = next(each for each in QUESTIONS["sco-4.2b"].cases if each.domain == "printed psMNIST-360")
     assert case.check is not None and "premise" in doubt_about(case.check({"D": "1 -1", "s": "1/2"}), case)
+
+
+def test_more_placements_than_can_be_tried_are_turned_away() -> None:
+    case = start.random_case(6)
+    assert case.check is not None and not doubt_about(case.check({"n": "6"}), case)
+    with pytest.raises(ClaimError, match="from 2 to 12"):
+        case.check({"n": "40"})
 
 
 def test_the_polynomials_of_blocks_hold_for_every_angle() -> None:

@@ -38,8 +38,15 @@ def small_run(store, *options, timeout=300):
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
-    return small_run(tmp_path_factory.mktemp("run") / "store.sqlite")["judgements"]
+def undisturbed(tmp_path_factory):
+    """The store of a run and what it printed."""
+    store = tmp_path_factory.mktemp("run") / "store.sqlite"
+    return store, small_run(store)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(undisturbed):
+    return undisturbed[1]["judgements"]
 
 
 # --- kill and resume --------------------------------------------------------------------------------------------
@@ -93,10 +100,9 @@ def test_one_worker_gives_the_judgements_of_none(tmp_path, uninterrupted):
     assert small_run(tmp_path / "store.sqlite", "--workers", 1)["judgements"] == uninterrupted
 
 
-def test_a_second_run_on_the_same_store_does_nothing_and_says_the_same(tmp_path):
-    options = ("--claims", "sam-D.1-b")
-    first = small_run(tmp_path / "store.sqlite", *options)
-    second = small_run(tmp_path / "store.sqlite", *options)
+def test_a_second_run_on_the_same_store_does_nothing_and_says_the_same(undisturbed):
+    store, first = undisturbed
+    second = small_run(store)
     assert second["judgements"] == first["judgements"]
     assert first["finished"] == 0
     assert len(second["progress"]) == 2  # "all are done", once for the searches and once for the judgements
@@ -158,7 +164,8 @@ def test_a_job_that_fails_is_an_error_in_its_own_cells_and_is_tried_again(tmp_pa
     (tmp_path / "claims").mkdir()
     (tmp_path / "claims" / "planted.py").write_text(PLANTED)
     options = (
-        "--claims", "faulty bound,sam-D.1-b,faulty step", "--claims-dir", tmp_path / "claims", "--workers", workers
+        "--claims", "faulty bound,sam-D.1-b,faulty step", "--claims-dir", tmp_path / "claims", "--workers", workers,
+        "--rungs", 1,
     )  # fmt: skip
     flag = tmp_path / "claims" / "faulty"
     flag.write_text(how)

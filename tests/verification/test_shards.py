@@ -57,7 +57,7 @@ def test_a_shard_has_no_table(capsys, option):
 
 def small_run(store, *options):
     done = subprocess.run(
-        [sys.executable, str(SMALL_RUN), str(store), "--claims", ",".join(CLAIMS), *map(str, options)],
+        [sys.executable, str(SMALL_RUN), str(store), "--claims", ",".join(CLAIMS), "--rungs", "1", *map(str, options)],
         env=os.environ | {"PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,

@@ -252,8 +252,7 @@ def recorded_span(text):
 def test_one_changed_digit_certifies_a_true_violation_or_nothing(text, registry):
     positions = digit_positions(text)
     assert len(positions) >= 300
-    if '"momentum"' in text:
-        positions = positions[::4]
+    positions = positions[2 if '"momentum"' in text else 0 :: 4]  # every one of them, three times, with the slow tests
     certified = [k for k in positions if verdict(with_digit(text, k, 1 + k % 9), registry)]
     assert not set(certified) & recorded_span(text)
     # digits below the tenth of the result: what they change is not recorded, and the violation stands

@@ -163,25 +163,25 @@ def as_an_attacker_would(plain: dict[str, Any], registry: Registry) -> witness.C
     return done
 
 
+@pytest.mark.parametrize("by", [Fraction(1, 64), pytest.param(Fraction(-1, 64), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("quantity", ["position", pytest.param("momentum", marks=pytest.mark.slow)])
-def test_each_field_changed_so_that_the_claim_no_longer_fails_is_refused(quantity):
+def test_each_field_changed_so_that_the_claim_no_longer_fails_is_refused(quantity, by):
     """Of the two directions one lowers the state below the bound: refused. The other raises it: a true violation."""
     norm = "euclidean" if quantity == "position" else "max"
     claim, found = made(network(seed=3), quantity, norm)
     assert witness.is_large(claim, found.instance, layer=3, step=200)
     registry, bound = registry_of(claim), in_floats(found.instance, quantity, norm) * (1 - 1e-9)
     refused = tried = 0
-    for by in (Fraction(1, 64), Fraction(-1, 64)):
-        for name, change in changes(3, by).items():
-            plain = json.loads(to_json(found))
-            change(plain["instance"])
-            state = in_floats(from_json(json.dumps(plain)).instance, quantity, norm)
-            if state == pytest.approx(bound, rel=1e-11):
-                continue  # a neuron that the largest one does not feel
-            done = as_an_attacker_would(plain, registry)
-            assert done.certified == (state > bound and (name != "dt" or by < 0)), (name, by, done.lines)
-            tried, refused = tried + 1, refused + (not done.certified)
-    assert tried >= 18 and 8 <= refused < tried
+    for name, change in changes(3, by).items():
+        plain = json.loads(to_json(found))
+        change(plain["instance"])
+        state = in_floats(from_json(json.dumps(plain)).instance, quantity, norm)
+        if state == pytest.approx(bound, rel=1e-11):
+            continue  # a neuron that the largest one does not feel
+        done = as_an_attacker_would(plain, registry)
+        assert done.certified == (state > bound and (name != "dt" or by < 0)), (name, by, done.lines)
+        tried, refused = tried + 1, refused + (not done.certified)
+    assert tried >= 9 and 3 <= refused < tried
 
 
 def test_a_changed_record_is_named_and_refused(whole):

@@ -4,8 +4,10 @@
 closed form 2 − 2 cos(π/(2(T+1))) is the smallest but 0 iff its minimal polynomial is a factor and no other root lies
 between: that is told by balls around all roots.
 
-``kernel_again`` uses no FLINT: H v = 0 entry by entry, and elimination modulo a prime. A minor that is not 0 modulo a
-prime is not 0, so the rank modulo the prime is a lower bound of the rank, and a kernel vector an upper one.
+``kernel_again`` uses neither FLINT nor the matrices and the kernel vector of the library, but those that
+``verification.measure.clock_again`` types once more: H v = 0 entry by entry, and elimination modulo a prime. A minor
+that is not 0 modulo a prime is not 0, so the rank modulo the prime is a lower bound of the rank, and a kernel vector an
+upper one.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import flint
 from flint import arb, fmpz_mat, fmpz_poly
 
 from odernn.bounds.numbers import BALLS
-from odernn.clock_hamiltonian import Circuit, gap, hamiltonian, kernel, terms
+from odernn.clock_hamiltonian import Circuit, gap, hamiltonian
+from verification.measure import clock_again
 
 PRIME = 2_147_483_647
 BITS = 256
@@ -67,14 +70,15 @@ def _polynomial_of_gap(steps: int) -> fmpz_poly:
 @lru_cache(maxsize=1024)
 def kernel_again(circuit: Circuit, word: int, with_input: bool = True) -> tuple[bool, int]:
     """(whether H v = 0 for the closed form v, an upper bound of the dimension of the kernel), in integers."""
-    vector = kernel(circuit, word)
-    image = [0] * circuit.size
-    rows: list[dict[int, int]] = [{} for _ in range(circuit.size)]
-    for term in terms(circuit, word, with_input=with_input):
-        for (row, column), value in term.entries.items():
-            image[row] += value * vector[column]
-            rows[row][column] = rows[row].get(column, 0) + value
-    return not any(image), circuit.size - _rank_modulo_prime(rows)
+    words = 2**circuit.bits
+    history = {l * words + place for l, place in enumerate(clock_again.kernel_places(circuit, word))}
+    size = (len(circuit.gates) + 1) * words
+    image = [0] * size
+    rows: list[dict[int, int]] = [{} for _ in range(size)]
+    for (row, column), value in clock_again.entries(circuit, word, with_input).items():
+        image[row] += value * (column in history)
+        rows[row][column] = value
+    return not any(image), size - _rank_modulo_prime(rows)
 
 
 def _rank_modulo_prime(rows: Sequence[dict[int, int]]) -> int:

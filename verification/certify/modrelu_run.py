@@ -12,11 +12,15 @@ Helfrich, Willmott, Ye 2018, Sec. 4.1, and of automatic differentiation). ``modr
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from flint import fmpq, fmpq_mat
 
+from odernn import exact_cayley
+from odernn.exact_cayley import identity
 from verification.question import Parameters, numbers
 
 
@@ -39,24 +43,13 @@ def exact(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
 
-def cayley(free: list[fmpq], signs: list[fmpq]) -> fmpq_mat:
+def scaled_cayley(free: list[fmpq], signs: list[Any]) -> fmpq_mat:
     """(I + A)⁻¹ (I − A) D."""
     n = len(signs)
     A = fmpq_mat(n, n)
-    entries = iter(free)
-    for i in range(n):
-        for j in range(i + 1, n):
-            A[i, j] = next(entries)
-            A[j, i] = -A[i, j]
-    one = identity(n)
-    D = fmpq_mat(n, n)
-    for i, sign in enumerate(signs):
-        D[i, i] = sign
-    return (one + A).solve(one - A) * D
-
-
-def identity(n: int) -> fmpq_mat:
-    return fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+    for entry, (i, j) in zip(free, itertools.combinations(range(n), 2), strict=True):
+        A[i, j], A[j, i] = entry, -entry
+    return exact_cayley.cayley(A) * exact_cayley.diagonal(signs)
 
 
 def run(parameters: Parameters) -> Run:
@@ -67,7 +60,7 @@ def run(parameters: Parameters) -> Run:
     n = len(signs)
     if not (len(b) == len(h) == n and len(free) == n * (n - 1) // 2 and drive and len(drive) % n == 0):
         raise ValueError(f"n = {n} signs do not fit {len(free)} entries of A, {len(b)} biases, {len(h)} states")
-    W = cayley(free, signs)
+    W = scaled_cayley(free, signs)
     J, rows, diagonals = identity(n), [], []
     state = fmpq_mat(n, 1, h)
     for start in range(0, len(drive), n):
@@ -104,10 +97,6 @@ def squared_gradients(found: Run, v: list[Fraction], every: bool) -> list[fmpq]:
 
 def _square(g: list[fmpq]) -> fmpq:
     return sum((entry * entry for entry in g), fmpq(0))
-
-
-def is_orthogonal(W: fmpq_mat) -> bool:
-    return bool(W.transpose() * W == identity(W.nrows()))
 
 
 def rational(value: fmpq) -> Fraction:

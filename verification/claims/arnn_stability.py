@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -148,21 +148,17 @@ def networks_case(scheme: Scheme) -> Case:
 def relu_case() -> Case:
     """σ = ReLU is monotone with sup σ' = 1. From q = 1, p = 0 every step adds the same to p, for ever."""
 
-    def decide(kind: Callable[[Fraction], Any]) -> Callable[[Parameters], Found]:
-        def decision(parameters: Parameters) -> Found:
-            a, q, p = (kind(number(parameters, name)) for name in ("a", "q", "p"))
-            after_p = p - a * max(q, 0 * q)
-            after_q = q + a * max(after_p, 0 * a)
-            # p ≤ 0 stays so and q does not move: the same step again, by induction
-            forever = p <= 0 and after_p < p and after_q == q
-            return Found(forever, f"q_n = {q}, p_n = {p} − {a * q} n for all n")
-
-        return decision
+    def first(parameters: Parameters) -> Found:
+        a, q, p = (fmpq(*number(parameters, name).as_integer_ratio()) for name in ("a", "q", "p"))
+        after_p = p - a * max(q, 0 * q)
+        after_q = q + a * max(after_p, 0 * a)
+        # p ≤ 0 stays so and q does not move: the same step again, by induction
+        forever = bool(p <= 0 and after_p < p and after_q == q)
+        return Found(forever, f"q_n = {q}, p_n = {p} − {a * q} n for all n")
 
     return decided(
         "symplectic Euler, ReLU, no inputs", "states bounded for η L_s max|λ| < 2",
-        at({"a": "1/2", "q": "1", "p": "0"}),
-        decide(lambda x: fmpq(*x.as_integer_ratio())), decide(lambda x: x),
+        at({"a": "1/2", "q": "1", "p": "0"}), first, frozen.falls_for_ever,
         box="one neuron, S = 1", is_box=False, claimed="bounded states",
         premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "a"), 2 - number(p, "a"))),),
     )  # fmt: skip
@@ -299,7 +295,7 @@ def damped_case() -> Case:
 
 
 def damped_step_case() -> Case:
-    """Stable with γ > 0 whatever η is, as the conclusion would have it if Theorem 2 had no condition."""
+    """The condition of Theorem 2, which does not know γ, for the damped weight and its forward Euler step."""
 
     def matrix(p: Parameters) -> list[list[Fraction]]:
         eta, gamma, frequency = (number(p, name) for name in ("eta", "gamma", "lambda"))

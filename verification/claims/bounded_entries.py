@@ -194,7 +194,7 @@ def complex_bijection_case() -> Case:
 def complex_gradient_case(factor: Fraction = Fraction(1, 2)) -> Case:
     """dL = ½ Re tr((V* − V)* dA), V = (I + A)⁻*(∂L/∂W)(D* + W*), dL = Re tr((∂L/∂W)* dW): Theorem 3.2 with * for T."""
 
-    def ask(_: Budget, __: int) -> Attempt:
+    def halved() -> bool:
         good = True
         for n in (1, 2, 3):
             V, Y = symbolic.complex_general(n, "v", "y")
@@ -203,13 +203,26 @@ def complex_gradient_case(factor: Fraction = Fraction(1, 2)) -> Case:
             formula = symbolic.difference(symbolic.adjoint(V), V)
             along = symbolic.real_trace(symbolic.complex_product(symbolic.adjoint(formula), dA))
             good = good and slope - fmpq(*factor.as_integer_ratio()) * along == 0
-        text = (
-            "(I + A) dW = −dA (D + W) gives dL = −Re tr(V* dA); that is ½ Re tr((V* − V)* dA) for skew-Hermitian dA, "
-        )
-        text += "as polynomials in V and dA, n ≤ 3"
-        return Attempt(text, 3, found="equal", claimed="equal", proof=text if good else "")
+        return good
+
+    def ask(_: Budget, __: int) -> Attempt:
+        proof = listed(
+            ("(I + A) dW = −dA (D + W), so dL = −Re tr(V* dA): Re tr(G* R dA S) = Re tr((R* G S*)* dA) for free R, "
+             "here (I + A)⁻¹, free S, here D + W, and every G, as polynomials, n ≤ 2", all(map(moved, (1, 2)))),
+            ("that is ½ Re tr((V* − V)* dA) for skew-Hermitian dA, as polynomials in V and dA, n ≤ 3", halved()),
+        )  # fmt: skip
+        return Attempt(proof or "polynomials", 5, found="equal", claimed="equal", proof=proof)
 
     return Case("skew-Hermitian A, n ≤ 3", "Theorem 3.2 with * for T", ask)
+
+
+def moved(n: int, starred: bool = True) -> bool:
+    """Re tr(G* R dA S) = Re tr(V* dA), V = R* G S*; with ``starred`` = False V = R G S*."""
+    G, R, dA, S = symbolic.complex_general(n, "g", "r", "a", "s")
+    times, star = symbolic.complex_product, symbolic.adjoint
+    V = times(times(star(R) if starred else R, G), star(S))
+    left = symbolic.real_trace(times(times(times(star(G), R), dA), S))
+    return bool(left - symbolic.real_trace(times(star(V), dA)) == 0)
 
 
 # --- 3.1: eigenvalues near −1
@@ -338,7 +351,8 @@ QUESTIONS = (
         source=Source("scornn", "Sec. 3.1"),
         statement='Theorem 3.1 is attributed to "results from Kahan (2006)": its theorem (W unitary, D diagonal '
         "unitary, S = C(W D) with zero diagonal and |s_jk| ≤ 1) has Theorem 3.1 as its special case of real W, so "
-        "every D that it provides there is ±1. (The reference credits the case of real W and D = ±1 to O'Dorney 2014.)",
+        "every D that it provides there is ±1. (The reference's version of 2015 credits the case of real W and D = ±1 "
+        "to O'Dorney 2014.)",
         semantics="reading",
         cases=(attribution_case(),),
     ),

@@ -21,6 +21,7 @@ from odernn import realisations
 from odernn.cells.odernn import MatrixTableau
 from odernn.tableau import Source
 from verification.measure import cell_formulas as formulas
+from verification.measure import gated_nesting as nesting
 from verification.measure import tableau_algebra as algebra
 from verification.measure.enumeration import Found, at, decided, premise
 from verification.question import Case, Parameters, Question, number, numbers
@@ -46,7 +47,7 @@ def cell_case(kind: str, form: realisations.Form) -> Case:
         make = realisations.lstm if kind == "lstm" else realisations.gru
         tableau = make(d, form=form)
         n = algebra.depth(tableau, L)
-        differ = _lstm_differs(tableau, L, d) if kind == "lstm" else _gru_differs(tableau, L, d)
+        differ = algebra.lstm_differs(tableau, L, d) if kind == "lstm" else algebra.gru_differs(tableau, L, d)
         wrong = differ or (n, tableau.t) != (nested * L, blocks)
         return Found(wrong, f"{'different' if differ else 'equal'} outputs, (n, t) = ({n}, {tableau.t}) at L = {L}")
 
@@ -62,50 +63,6 @@ def cell_case(kind: str, form: realisations.Form) -> Case:
         "polynomials",
         claimed="equal", names=("polynomials", "formulas in fractions"),
     )  # fmt: skip
-
-
-def _lstm_differs(tableau: MatrixTableau, layers: int, d: int) -> bool:
-    names = list(algebra.vector_names("u", d))
-    for l in range(layers):
-        names += [*algebra.matrix_names(f"W{l}", 4 * d, d), *algebra.matrix_names(f"U{l}", 4 * d, d)]
-        names += [*algebra.vector_names(f"b{l}", 4 * d), *algebra.vector_names(f"y{l}", 2 * d)]
-    symbols = algebra.Symbols(names, 8 * d * layers)
-    u = above = symbols.vector("u", d)
-    for l in range(layers):
-        W, U = symbols.matrix(f"W{l}", 4 * d, d), symbols.matrix(f"U{l}", 4 * d, d)
-        b, y = symbols.vector(f"b{l}", 4 * d), symbols.vector(f"y{l}", 2 * d)
-        weights = (W, U, b)
-        after = algebra.step(tableau, lambda _, w=weights: w, y, u, symbols.functions)  # type: ignore[misc]
-        h, c = algebra.lstm(W, U, b, y[:d], y[d:], above, symbols.functions)
-        if after != [*h, *c]:
-            return True
-        u, above = after[:d], h
-    return False
-
-
-def _gru_differs(tableau: MatrixTableau, layers: int, d: int) -> bool:
-    linear = max(i for i, stage in tableau.stages.items() if stage.is_linear)
-    candidate = next(i for i, stage in tableau.stages.items() if stage.segments == (("tanh", d),))
-    names = list(algebra.vector_names("u", d))
-    for l in range(layers):
-        names += [*algebra.matrix_names(f"W{l}", 2 * d, d), *algebra.matrix_names(f"U{l}", 2 * d, d)]
-        names += [*algebra.matrix_names(f"R{l}", d, d), *algebra.matrix_names(f"V{l}", d, d)]
-        names += [*algebra.vector_names(f"b{l}", 2 * d), *algebra.vector_names(f"y{l}", d)]
-        names += [*algebra.vector_names(f"s{l}", d), *algebra.vector_names(f"t{l}", d)]
-    symbols = algebra.Symbols(names, 8 * d * layers)
-    u = above = symbols.vector("u", d)
-    for l in range(layers):
-        W, U = symbols.matrix(f"W{l}", 2 * d, d), symbols.matrix(f"U{l}", 2 * d, d)
-        R, V = symbols.matrix(f"R{l}", d, d), symbols.matrix(f"V{l}", d, d)
-        b, y, s, t = (symbols.vector(f"{name}{l}", size) for name, size in (("b", 2 * d), ("y", d), ("s", d), ("t", d)))
-        typed = {linear: (R, [], s), candidate: ([], V, t)}
-        rest = (W, U, b)
-        after = algebra.step(tableau, lambda i, m=typed, r=rest: m.get(i, r), y, u, symbols.functions)  # type: ignore[misc]
-        h = algebra.gru(W, U, b, R, s, V, t, y, above, symbols.functions)
-        if after != h:
-            return True
-        u, above = after, h
-    return False
 
 
 def bounded_slopes_case(kind: str) -> Case:
@@ -177,6 +134,53 @@ def one_stage_case() -> Case:
         at(*({"N": str(N)} for N in (6, 5, 4, 3, 2, 1))), first, second, box="N = 1 … 6 linear forms", is_box=False,
         claimed="equal",
         names=("polynomials", "fractions"),
+    )  # fmt: skip
+
+
+def relayed_case() -> Case:
+    """n counted along the A_ij alone: what gates carry is not counted, and n ≤ L (idle stages make it n = L)."""
+
+    def first(parameters: Parameters) -> Found:
+        L, d = (int(number(parameters, name)) for name in ("L", "d"))
+        tableau = nesting.relayed_lstm(d)
+        n, differ = nesting.chain_along_A(tableau, L), algebra.lstm_differs(tableau, L, d, one=nesting.ONE)
+        words = f"{'different' if differ else 'equal'} outputs, (n, t) = ({n}, {tableau.t}) at L = {L}"
+        return Found(differ or n > L or tableau.t != 2, f"{words}; n = {algebra.depth(tableau, L)} with gates counted")
+
+    def second(parameters: Parameters) -> Found:
+        L, d = (int(number(parameters, name)) for name in ("L", "d"))
+        differ = formulas.differs("lstm", "relayed", L, d, random.Random(19 * L + d))
+        n = nesting.chain_again(L)
+        return Found(differ or n > L, f"the formulas {'differ' if differ else 'agree'}, the longest chain has {n}")
+
+    return decided(
+        "gated coefficients, n along the A_ij alone", "an ODERNN with the same outputs, n ≤ L, t = 2",
+        at(*({"L": str(L), "d": str(d)} for L in LAYERS for d in WIDTHS)), first, second,
+        box="L ≤ 2, d ≤ 2, all weights, states and inputs, any functions in place of tanh and the logistic one: "
+        "polynomials",
+        claimed="equal", names=("polynomials", "formulas in fractions"),
+    )  # fmt: skip
+
+
+def poles_case(kind: str = "LSTM", inner: str = "logistic") -> Case:
+    """Gates counted, L = n = 1: the states are meromorphic in ℂ, so a bounded set holds finitely many poles.
+
+    An LSTM unit with i g = 0, c = 1, o = 1/2 and the forget gate σ̂(z), z its input, has h₊ = tanh(σ̂(z))/2; so has a GRU
+    unit with h = 0, update gate 1/2, q = 1 and the reset gate σ̂(z). It has a pole nearer to iπ than 1/k for every k.
+    ``inner`` "identity" is the planted falsehood: tanh(z).
+    """
+
+    def distance(parameters: Parameters) -> int:
+        return int(number(parameters, "k"))
+
+    return decided(
+        "gated coefficients, gates counted in n, tanh, logistic, relu, square and linear stages",
+        f"an ODERNN with the states of {'an' if kind == 'LSTM' else 'a'} {kind}, L = n = 1",
+        at(*({"k": str(2**j)} for j in (10, 5, 0))), lambda p: nesting.pole_near(distance(p), inner),
+        lambda p: nesting.pole_near_again(distance(p), inner), box="poles of tanh(σ̂(z)) nearer to iπ than 1/k",
+        is_box=False, claimed="finitely many",
+        limit=lambda _: "for every k: 0 < |δ_k| ≤ t/(1 − t) < 1/k, t = 1/(π(k + ½)): iπ is a limit of poles",
+        names=("balls", "fractions"),
     )  # fmt: skip
 
 
@@ -303,22 +307,35 @@ def clocks_case(label: str) -> Case:
 
 
 def autonomous_case() -> Case:
-    """Constant coefficients: equal states and inputs give equal new states. A clockwork network does not."""
+    """Constant coefficients: equal states and inputs give equal new states. A clockwork network does not.
+
+    The last group of the network at h = 0, V u + b = x: it becomes tanh x when its period divides l, and else stays 0.
+    """
 
     def first(parameters: Parameters) -> Found:
+        periods = [int(value) for value in numbers(parameters, "periods")]
+        g, argument = len(periods), fmpq(*number(parameters, "x").as_integer_ratio())
         with flint.ctx.workprec(BITS):
-            value = arb(fmpq(*number(parameters, "x").as_integer_ratio())).tanh()
-            return Found(bool(value != 0), f"h = 0 becomes {value.str(6, radius=False)} at l = 0 and stays 0 at l = 1")
+            values = [arb(0), arb(argument).tanh()]
+            after = []
+            for l in range(math.lcm(*periods)):
+                B = algebra.in_full(realisations.clockwork(periods, [1] * g, l).B[1].matrix, g, g)
+                after.append(values[int(B[g - 1][g - 1] != 0)])
+            moved = [abs(one - after[0]) for one in after]
+            shown = ", ".join(value.str(6, radius=False) for value in after)
+            return Found(any(bool(change > 0) for change in moved), f"h = 0 becomes {shown} at l = 0, 1, …")
 
     def second(parameters: Parameters) -> Found:
         mpmath.iv.prec = BITS
-        x = number(parameters, "x")
+        x, *_, last = number(parameters, "x"), *numbers(parameters, "periods")
+        periods = [int(value) for value in numbers(parameters, "periods")]
         e = mpmath.iv.exp(2 * mpmath.iv.mpf(x.numerator) / x.denominator)
-        return Found(0 not in (e - 1) / (e + 1), "tanh x ≠ 0")
+        rests = {l % int(last) == 0 for l in range(math.lcm(*periods))}
+        return Found(0 not in (e - 1) / (e + 1) and len(rests) == 2, "tanh x ≠ 0, and the group acts now and then")
 
     return decided(
         "constant coefficients", "an ODERNN with the same states", at({"periods": "1 2", "x": "1"}), first, second,
-        box="the second group, V u + b = x, at two times", is_box=False, claimed="equal", names=("balls", "mpmath"),
+        box="the last group, V u + b = x, at two times", is_box=False, claimed="equal", names=("balls", "mpmath"),
     )  # fmt: skip
 
 
@@ -384,6 +401,7 @@ QUESTIONS = (
         dominated_by="thm-cells",
         cases=(
             cell_case("lstm", "gated"), cell_case("lstm", "constant"), one_stage_case(), bounded_slopes_case("LSTM"),
+            relayed_case(), poles_case(),
         ),
     ),
     Question(
@@ -404,7 +422,9 @@ QUESTIONS = (
         "transformation of the hidden variables",
         semantics="alg",
         dominated_by="thm-cells",
-        cases=(cell_case("gru", "gated"), cell_case("gru", "constant"), bounded_slopes_case("GRU")),
+        cases=(
+            cell_case("gru", "gated"), cell_case("gru", "constant"), bounded_slopes_case("GRU"), poles_case("GRU"),
+        ),
     ),
     Question(
         id="ode-C3",

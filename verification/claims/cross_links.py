@@ -146,6 +146,15 @@ def _minus(one: Rows, other: Rows) -> Rows:
     return [[x - y for x, y in zip(*rows, strict=True)] for rows in zip(one, other, strict=True)]
 
 
+def _volume(vectors: Sequence[Sequence[Fraction]]) -> Fraction:
+    """The determinant of two or three vectors, by the rule of Sarrus."""
+    if len(vectors) == 2:
+        (a, b), (c, d) = vectors
+        return a * d - b * c
+    (a, b, c), (d, e, f), (g, h, i) = vectors
+    return a * e * i + b * f * g + c * d * h - c * e * g - b * d * i - a * f * h
+
+
 def scaled_case() -> Case:
     """W = C(A) D with D ≠ I: det C = 1 for every A, so with det D = −1 no step of a skew field."""
 
@@ -158,14 +167,12 @@ def scaled_case() -> Case:
         return Found(bool(always_one and sign != 1), f"det C(A) = 1 for every A, det C(A)D = {sign}")
 
     def second(parameters: Parameters) -> Found:
-        """The step of a skew field is never −1 on a vector: y₊ = −y would need 2y = 0."""
+        """A step of a skew field at random rationals, and its determinant by another rule."""
         signs = numbers(parameters, "D")
-        C = [
-            _midpoint_step(_skew_numbers(len(signs)), [Fraction(i == j) for i in range(len(signs))])
-            for j in range(len(signs))
-        ]
-        determinant = _determinant([list(row) for row in zip(*C, strict=True)])
-        return Found(determinant == 1 and math.prod(signs) == -1, "steps of determinant 1, here −1")
+        size, W = len(signs), _skew_numbers(len(signs))
+        steps = [_midpoint_step(W, [Fraction(i == j) for i in range(size)]) for j in range(size)]
+        odd = sum(sign < 0 for sign in signs) % 2 == 1
+        return Found(_volume(steps) == 1 and odd, "a step of determinant 1, here an odd number of −1")
 
     return decided(
         "D with an odd number of −1", "the scaled transform C(A) D is one step of the implicit midpoint rule, Wᵀ = −W",

@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
@@ -45,92 +45,17 @@ from verification.claims.proof_steps import sam_output_case, sam_partial_case
 from verification.claims.step_norms import exponential_case, partial_case
 from verification.claims.vanishing import decay_case, growth_case
 from verification.domains import Budget, printed_name
-from verification.measure.published_forms import (
-    ICML_12,
-    ICML_S7,
-    ICML_S15,
-    ICML_S39,
-    SAM_14,
-    SAM_32,
-    SAM_42,
-    SAM_66,
-    SAM_67,
-    Delta,
-    Root,
+from verification.measure.gradient_forms import (
+    ICML_14,
+    ICML_42,
+    ICML_MAIN,
+    SAM_13,
+    SAM_41,
+    SAM_69,
+    Form,
 )
+from verification.measure.published_forms import SAM_32, SAM_42
 from verification.question import Attempt, Case, Check, Hypothesis, Parameters, Question, numbers, rational, rationals
-
-
-@dataclass(frozen=True)
-class Form:
-    """(prefactor) g(T) V̄ (Ȳ + F) Δ, F = root/√α, for one neuron a layer, or p.m of them.
-
-    growth      "exponential": e^{w̄T}; "linear": 1 + 2γT; "one": e^{w̄}, and T = 1 in F and Δ: sam (13), (14);
-                "none": 1, no bound of the papers
-    of_one_step the summands (69), S(42): prefactor dt^{L−l+1}; else ((1 − dt^L)/(1 − dt)) T, without T if "one"
-    factor      of the whole
-    """
-
-    delta: Delta
-    root: Root
-    growth: str
-    of_one_step: bool = False
-    factor: Fraction = Fraction(1)
-    power: int = 0
-
-    def ball(self, p: Any) -> Any:
-        depth, layer = len(p.w), round(float(p.layer))
-        T = p.dt * round(float(p.N))
-        K = (abs(p.w[-1]) + p.alpha).max(2)
-        if self.growth == "linear":
-            grown = 1 + (2 * K + K * K) * T
-        else:
-            grown = {"exponential": K * T, "one": K, "none": 0 * K}[self.growth].exp()
-        if self.of_one_step:
-            sums = p.dt ** (depth - layer + 1 - self.power)
-        else:
-            sums = sum((p.dt**j for j in range(depth)), flint.arb(0)) * (1 if self.growth == "one" else T)
-        q = SimpleNamespace(
-            alpha=p.alpha, dt=p.dt, T=flint.arb(1) if self.growth == "one" else T, m=getattr(p, "m", flint.arb(1))
-        )
-        right = sums * grown * self.delta.ball(q) * coefficient(self.factor)
-        for V in p.V:
-            right = right * abs(V).max(1)
-        largest = flint.arb(0)
-        for target in p.target:
-            largest = largest.max(abs(target))
-        return right * (largest + self.root.ball(q) / p.alpha.sqrt())
-
-    def interval(self, p: Any) -> Any:
-        iv = second.iv
-        L, N = len(p.texts["w"].split()), int(p.texts["N"])
-        time = N * p.dt
-        size = p.alpha + abs(p.w[L - 1])
-        bar = iv.mpf([max(size.a, 2), max(size.b, 2)])
-        found = (p.alpha * 0) + 1
-        if self.growth in ("exponential", "one"):
-            found = iv.exp(bar if self.growth == "one" else time * bar)
-        elif self.growth == "linear":
-            found = time * bar * (bar + 2) + 1
-        if self.of_one_step:
-            found = found * p.dt ** (L + 1 - int(p.texts["layer"]) - self.power)
-        else:
-            found = found * (1 - p.dt**L) / (1 - p.dt) * (iv.mpf(1) if self.growth == "one" else time)
-        for V in p.V:
-            found = found * iv.mpf([max(abs(V).a, 1), max(abs(V).b, 1)])
-        T = iv.mpf(1) if self.growth == "one" else time
-        at = SimpleNamespace(alpha=p.alpha, dt=p.dt, T=T, m=getattr(p, "m", iv.mpf(1)))
-        target = iv.mpf(max(abs(each).b for each in p.target))
-        states = self.root.interval(at) / iv.sqrt(p.alpha) + target
-        return found * states * self.delta.interval(at) * self.factor.numerator / self.factor.denominator
-
-
-SAM_13 = Form(SAM_14, Root(growth=Fraction(1)), "one")
-SAM_41 = Form(SAM_42, SAM_32, "exponential")
-ICML_MAIN = Form(ICML_12, ICML_S7, "linear")
-ICML_14 = Form(ICML_S15, ICML_S7, "linear")
-SAM_69 = Form(SAM_66, SAM_67, "exponential", of_one_step=True)
-ICML_42 = Form(ICML_S39, ICML_S7, "linear", of_one_step=True)
 
 _PREMISES = (
     Condition("α > 0", lambda p: p.alpha),

@@ -20,6 +20,7 @@ from odernn.tableau import Source
 from verification.certify import modrelu_run, modrelu_run_second
 from verification.certify.modrelu_run import Run
 from verification.domains import Budget
+from verification.measure.cayley_exact import is_orthogonal
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, rationals
 
 # --- gradients through modReLU
@@ -65,7 +66,7 @@ def _ratio_text(run: Run, parameters: Parameters, every: bool) -> str:
 
 def _keeps(run: Run, parameters: Parameters) -> bool:
     """JᵀJ = I."""
-    return modrelu_run.is_orthogonal(run.J)
+    return is_orthogonal(run.J)
 
 
 def _keeps_again(parameters: Parameters) -> bool:
@@ -215,7 +216,7 @@ def gradient_case(
 
 
 def _is_scaled_cayley(run: Run, parameters: Parameters) -> bool:
-    return modrelu_run.is_orthogonal(run.W) and set(parameters["D"].split()) <= {"1", "-1"}
+    return is_orthogonal(run.W) and set(parameters["D"].split()) <= {"1", "-1"}
 
 
 def _shortened(

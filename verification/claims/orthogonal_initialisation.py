@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from flint import fmpq
@@ -22,12 +23,22 @@ from odernn.orthogonal_initialisation import (
 )
 from odernn.published import PublishedNetwork, networks
 from odernn.tableau import Source
-from verification.certify.block_spectra import block_again, block_identity, computed_block, cosine, fraction
+from verification.certify.block_spectra import (
+    as_poly,
+    block_again,
+    block_identity,
+    computed_block,
+    cosine,
+    fraction,
+)
+from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 HALVES = (Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(1, 4))
 """s = tan(t/2) of angles in (0, π/2); cos t = 3/5, 4/5, 5/13, 15/17."""
+MOST_PLACED = 12
+"""Up to here all placements of n/2 signs −1 are tried."""
 
 # --- e^{±it}, or ±e^{it}
 
@@ -85,6 +96,47 @@ def _trace_check(parameters: Parameters, claimed: Callable[[Fraction], Fraction]
         words=f"s = {s}, cos t = {cosine(s)}: the trace of the block is {trace}, the sum of the eigenvalues claimed "
         f"{wanted}",
     )
+
+
+SIGNS = ((1, 1), (-1, -1), (1, -1), (-1, 1))
+"""The diagonal of D on a block: kept, reflected, and mixed in either order."""
+
+
+def blocks_case(power: int = 2) -> Case:
+    """A block with the signs d, e has x² − (d + e) cos t x + d e: e^{±it}, −e^{±it}, or 1 and −1 whatever t is."""
+
+    def claimed(s: Fraction, d: int, e: int) -> list[Fraction]:
+        cosine_of_t = (1 - s**power) / (1 + s**power)
+        return [Fraction(d * e), -cosine_of_t * (d + e), Fraction(1)]
+
+    def ask(_: Budget, __: int) -> Attempt:
+        good = all(block_identity(d, e, power) for d, e in SIGNS)
+        text = "det(xI − C(B_j) diag(d, e)) = x² − (d + e) x cos t_j + d e as polynomials in x, s_j, cos t_j, four d, e"
+        wrong = [pair for pair in SIGNS if as_poly(claimed(HALVES[0], *pair)) != computed_block(HALVES[0], *pair)]
+        return Attempt(
+            text, len(SIGNS), found="as claimed" if good else f"{len(wrong)} exceptions", claimed="as claimed",
+            proof=text if good else "",
+            candidates=tuple({"s": str(HALVES[0]), "D": f"{d} {e}"} for d, e in wrong),
+        )  # fmt: skip
+
+    def check(parameters: Parameters) -> Check:
+        s, D = number(parameters, "s"), [int(value) for value in numbers(parameters, "D")]
+        if len(D) != 2:
+            raise ClaimError(f"D has {len(D)} entries, but a block has two signs.")
+        wanted, first, again = claimed(s, *D), computed_block(s, *D), block_again(s, *D)
+        return Check(
+            opinions=(
+                Opinion("flint", first != as_poly(wanted), f"{first}"),
+                Opinion("fractions", again != wanted, f"{[str(c) for c in again]} of 1, x, x²"),
+            ),
+            premises=(
+                Hypothesis("0 ≤ s ≤ 1, t in [0, π/2]", str(s), 0 <= s <= 1),
+                Hypothesis("two signs", parameters["D"], set(D) <= {1, -1}),
+            ),
+            words=f"s = {s}, D = diag({D[0]}, {D[1]}): {first}, not x² − ({D[0]} + {D[1]}) x cos t + {D[0] * D[1]}",
+        )
+
+    return Case("every t_j, D = ±1", "eigenvalues of a block of W", ask, check)
 
 
 # --- laws, exactly
@@ -190,9 +242,9 @@ def random_case(n: int) -> Case:
         )  # fmt: skip
 
     def check(parameters: Parameters) -> Check:
-        from itertools import combinations
-
         size = int(number(parameters, "n"))
+        if not 2 <= size <= MOST_PLACED:
+            raise ClaimError(f"n is {size}; all placements are tried for n from 2 to {MOST_PLACED}.")
         law = random_law(size)
         chosen = list(combinations(range(size), size // 2))
         atoms = [law_again([-1 if place in each else 1 for place in range(size)]).at_one for each in chosen]
@@ -291,6 +343,7 @@ QUESTIONS = (
         origin="library",
         cases=(
             conjugate_case(),
+            blocks_case(),
             law_case("n = 512, ρ = 256", "law of the eigenvalues of W", signs_last(512, 256), _uniform, "uniform"),
         ),
     ),

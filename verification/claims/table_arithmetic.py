@@ -18,7 +18,7 @@ from torch import nn
 
 from odernn.cells.cornn import CoRNN
 from odernn.cells.unicornn import UnICORNN
-from odernn.published import ROWS, PublishedNetwork, PublishedRow, agrees, network
+from odernn.published import ROWS, PublishedNetwork, PublishedRow, agrees, agrees_to_tens, network
 from odernn.tableau import Source
 from verification.domains import Budget, printed_name
 from verification.question import (
@@ -104,13 +104,10 @@ def agreeing(counts: dict[str, int], printed: str) -> list[str]:
     only holds the place: 267,786 is "270k".
     """
     strict = [f"{count:,} ({name})" for name, count in counts.items() if agrees(count, printed)]
-    if strict or not printed.endswith("0k") or "." in printed:
-        return strict
-    value = _value(printed)
-    return [
+    return strict or [
         f"{count:,} ({name}, the 0 of {printed} holding the place)"
         for name, count in counts.items()
-        if value - 5000 <= count < value + 10000
+        if agrees_to_tens(count, printed)
     ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from odernn.references import PAPERS
 from odernn.tableau import Source
 from verification.claim import Claim, Registered, RegisteredQuestion, Registry
+from verification.commands.options import Action, ClaimsOption, FormatOption
 from verification.commands.terminal import DONE, out
 from verification.question import Question
 from verification.report import renderer
@@ -21,6 +22,11 @@ COLUMNS = (
     Column("dominated by"),
     Column("statement", width=60),
 )
+
+
+def command(claims_dirs: ClaimsOption = None, format: FormatOption = "text") -> Action:
+    """List the claims: statement, premises, source."""
+    return Action(lambda: run(claims_dirs=tuple(claims_dirs or ()), format=format))
 
 
 def run(*, claims_dirs: tuple[Path, ...], format: str) -> int:

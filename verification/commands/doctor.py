@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import odernn
+from verification.commands.options import STORE, Action, DataOption, FormatOption, StoreOption
 from verification.commands.terminal import DONE, INTERNAL, cores, harmless, out
 from verification.report import renderer
 from verification.report.numbers import plural
@@ -41,6 +42,11 @@ class Finding:
     found: str
     state: str = OK
     remark: str = ""
+
+
+def command(store: StoreOption = STORE, data: DataOption = None, format: FormatOption = "text") -> Action:
+    """Say what is installed, what runs here, and why the rest does not."""
+    return Action(lambda: run(store=store, data=data, format=format))
 
 
 def run(*, store: Path, data: Path | None, format: str) -> int:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from verification.commands.options import STORE, Action, ClaimOption, StoreOption
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, UsageError, harmless, out
 from verification.report import rows
@@ -13,6 +14,11 @@ from verification.store import Store
 from verification.verdict import PRECEDENCE
 
 FORM = 'expected {"<claim> | <domain> | layer <k> | <quantity>": "<verdict>" or {"verdict": …, "witness": …}}'
+
+
+def command(store: StoreOption = STORE, claim: ClaimOption = None) -> Action:
+    """Print the latest run as a file for --expect: every verdict, and the witness of every refutation."""
+    return Action(lambda: run(store=store, claims=tuple(claim or ())))
 
 
 def run(*, store: Path, claims: tuple[str, ...]) -> int:

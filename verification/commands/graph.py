@@ -7,10 +7,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from odernn.architecture import catalogue, graph_files, measures
 from odernn.architecture.catalogue import Entry
 from odernn.architecture.graph import GraphError, RNNGraph
+from verification.commands.options import Action, FormatOption
 from verification.commands.terminal import DONE, UsageError, harmless, harmless_lines, note, out
 from verification.report import graph_rows, renderer
 
@@ -32,6 +36,42 @@ class Files:
     svg: Path | None = None
     dot: Path | None = None
     json: Path | None = None
+
+
+def command(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME|FILE", help="A name, as in: skip-21; or a .json, .dot or .gv. None: the list."),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="The architectures of the catalogue with their measures.")
+    ] = False,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Instead of the measures the longest and shortest paths, D_i(n) and d_i(n), n ≤ N."
+        ),
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help='Draw the graph and its unfolding (needs "odernn[plots]").')
+    ] = None,
+    dot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the graph in DOT.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the graph in JSON.")] = None,
+    format: FormatOption = "text",
+) -> Action:
+    """Print how deep a recurrent architecture is: exact measures, and the cycles and paths that decide them."""
+
+    def run() -> int:
+        if name and not list_:
+            return show(" ".join(name), steps=steps, files=Files(svg=svg, dot=dot, json=json), format=format)
+        if name or steps is not None or svg or dot or json:
+            raise UsageError(
+                "Give NAME or FILE, or --list, and --steps, --svg, --dot and --json only with NAME or FILE. "
+                "For example: odernn graph skip-21 --svg skip-21.svg"
+            )
+        return names(format=format)
+
+    return Action(run)
 
 
 def names(*, format: str) -> int:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from verification.claim import Registry
+from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, StoreOption
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, note, out
 from verification.report import ledger
 from verification.store import Store
+
+
+def command(store: StoreOption = STORE, claim: ClaimOption = None, claims_dirs: ClaimsOption = None) -> Action:
+    """Print the latest run as a page: every statement with its verdicts and the evidence."""
+    return Action(lambda: run(store=store, claims=tuple(claim or ()), claims_dirs=tuple(claims_dirs or ())))
 
 
 def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...]) -> int:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from verification.commands.options import Action
 from verification.commands.terminal import DIFFERENCE, DONE, harmless, out
 from verification.report.numbers import plural
 from verification.shards import Merged, merge
+
+
+def command(
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="The stores of the shards.")],
+    into: Annotated[Path, typer.Option("--into", metavar="FILE", help="The store that gets all their results.")],
+) -> Action:
+    """Put the stores of `odernn verify --shard` together, and say what is missing."""
+    return Action(lambda: run(sources=tuple(stores), into=into))
 
 
 def run(*, sources: tuple[Path, ...], into: Path) -> int:

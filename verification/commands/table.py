@@ -1,13 +1,49 @@
-"""``odernn table``: the table of the run begun last, from the store alone."""
+"""``odernn table``: the table of the run begun last, from the store alone; with ``--task`` that of training runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from verification.commands.options import STORE, Action, ClaimOption, FormatOption, FullOption, RunsOption, StoreOption
 from verification.commands.results import chosen, latest
-from verification.commands.terminal import DONE, note, out
+from verification.commands.terminal import DONE, UsageError, note, out
 from verification.report import renderer, rows
 from verification.store import Store
+
+
+def command(
+    store: StoreOption = STORE,
+    format: FormatOption = "text",
+    full: FullOption = False,
+    claim: ClaimOption = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead: what `odernn train` reached on this task.")
+    ] = None,
+    runs: RunsOption = None,
+    by_epoch: Annotated[bool, typer.Option("--by-epoch", help="With --task: a row for every evaluation.")] = False,
+) -> Action:
+    """Print the table of the latest run in the store; with --task training runs beside what the papers print.
+
+    With --task, --full adds every number that is printed for the task.
+    """
+
+    def of_runs() -> int:
+        if task is None or not runs:
+            raise UsageError(
+                "--task and --runs go together, and --by-epoch with them: odernn table --task adding --runs run"
+            )
+        if claim:
+            raise UsageError("--claim is about the claims in a store; leave it out where there is --task.")
+        from verification.commands import run_table
+
+        return run_table.run(task=task, folders=tuple(runs), format=format, full=full, by_epoch=by_epoch)
+
+    if task is not None or runs or by_epoch:
+        return Action(of_runs)
+    return Action(lambda: run(store=store, format=format, full=full, claims=tuple(claim or ())))
 
 
 def run(*, store: Path, format: str, full: bool, claims: tuple[str, ...]) -> int:

@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
+
+import typer
 
 from odernn import families, nystrom_catalogue, tableau_files, tableaus
 from odernn.families import PolynomialPair
 from odernn.methods import Method, resolve
 from odernn.nystrom import NystromTableau
 from odernn.tableau import PartitionedTableau
+from verification.commands.options import Action, FormatOption
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
 from verification.report import renderer, tableau_rows
 
@@ -40,6 +44,57 @@ OTHER_NAMES = MappingProxyType(
 
 HALVES = ("position", "momentum")
 FILES = frozenset({".json", ".toml"})
+
+
+def command(
+    name: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME|FILE", help="A name, as in: radau iia 5; or a .json or .toml.")
+    ] = None,
+    compared: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--compare", metavar="A B", help="Two methods side by side, differences marked."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="One row for every method of the catalogue.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="The names.")] = False,
+    decimals: Annotated[
+        int | None, typer.Option(metavar="D", help="Coefficients as decimals, correctly rounded to D places.")
+    ] = None,
+    rounded: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="With NAME or --all: what holds exactly for the coefficients in float64, float32, bfloat16 or "
+            "float16; given: for the numbers as written.",
+        ),
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With NAME: draw its stability region and order star.")
+    ] = None,
+    format: FormatOption = "text",
+) -> Action:
+    """Print a Runge–Kutta or symplectic method and everything that can be decided about it."""
+
+    def run() -> int:
+        if sum([bool(name), compared is not None, everything, list_]) != 1:
+            raise UsageError(
+                "Give one of: NAME or FILE, --compare A B (names with spaces in quotes), --all, --list. "
+                "For example: odernn tableau gauss 2"
+            )
+        if svg is not None and (not name or rounded is not None):
+            raise UsageError("--svg goes with NAME or FILE, and without --rounded.")
+        if rounded is not None:
+            if list_ or compared is not None or decimals is not None:
+                raise UsageError("--rounded goes with NAME, FILE or --all, and without --decimals.")
+            if everything:
+                return table_of_rounded(rounded=rounded, format=format)
+            return show_rounded(" ".join(name or ()), rounded=rounded, format=format)
+        if compared is not None:
+            return compare(*compared, format=format, places=decimals)
+        if everything or list_:
+            return (table_of_all if everything else names)(format=format)
+        return show(" ".join(name or ()), format=format, places=decimals, svg=svg)
+
+    return Action(run)
 
 
 def show(name: str, *, format: str, places: int | None, svg: Path | None = None) -> int:

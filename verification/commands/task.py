@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from verification import tasks
+from verification.commands.options import Action
 from verification.commands.terminal import DONE, UsageError, harmless, note, out
 from verification.tasks import _files
 from verification.tasks.task import SPLITS
@@ -17,6 +20,31 @@ FOR_TESTS = frozenset({"md5", "statistics"})
 
 
 ARTICLES = {int: "a whole number", float: "a number", bool: "True or False", str: "a name"}
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A task, as in: lorenz96. None: the list.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("--root", metavar="DIR", help="The folder of its files (else $ODERNN_DATA).")
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help='Fetch its files into that folder first (needs "odernn[data]").')
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="An option of the task, as in: forcing=0.9; may be repeated."),
+    ] = None,
+) -> Action:
+    """Load a task and say what it is: sequences of each split, baseline, origin, checksum."""
+
+    def run() -> int:
+        if name is not None:
+            return show(name, root=root, download=download, settings=tuple(settings or ()))
+        if root is not None or download or settings:
+            raise UsageError("Give NAME: --root, --download and --set go with it. `odernn task` lists the names.")
+        return names()
+
+    return Action(run)
 
 
 def names() -> int:
@@ -32,7 +60,7 @@ def show(name: str, *, root: Path | None, download: bool, settings: Sequence[str
         task = tasks.get(name)
     except KeyError as error:
         raise UsageError(f"{error.args[0]} `odernn task` shows them.") from None
-    options = _options(task, settings)
+    options = settings_of(task, settings)
     if download:
         fetch(task, root)
     for split in SPLITS:
@@ -57,7 +85,7 @@ def fetch(task: tasks.Task, root: Path | None) -> None:
     task.download(folder)
 
 
-def _options(task: tasks.Task, settings: Sequence[str]) -> dict[str, Any]:
+def settings_of(task: tasks.Task, settings: Sequence[str]) -> dict[str, Any]:
     """From "forcing=0.9" to {"forcing": 0.9}; UsageError for a name or a type that ``load`` does not have."""
     known = {name: default for name, default in task.options.items() if name not in FOR_TESTS}
     options: dict[str, Any] = {}

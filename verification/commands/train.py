@@ -4,18 +4,57 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from verification.commands.options import Action
 from verification.commands.terminal import DONE, UsageError, note, out, progress
 from verification.training import TrainingError
+
+
+def command(
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="[TASK]", help="What is learned: `odernn task` lists them.", show_default=False),
+    ] = None,
+    cell: Annotated[str | None, typer.Option(metavar="NAME", help="A cell, or torch.lstm, torch.gru.")] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A TOML file, or the name of one that comes with odernn.")
+    ] = None,
+    row: Annotated[str | None, typer.Option(metavar="NAME", help="The row of a file that has several.")] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List what comes with odernn, of TASK or all of it, and train nothing.")
+    ] = False,
+    folder: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where checkpoints and logs go.")] = Path("run"),
+    root: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the task's files.")] = None,
+    epochs: Annotated[int | None, typer.Option(metavar="N", help="In place of the configuration's.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="In place of the configuration's.")] = None,
+    execution: Annotated[str | None, typer.Option(metavar="NAME", help="torch, cpu, …, if the cell has it.")] = None,
+    device: Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")] = "cpu",
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard, too (needs it).")] = False,
+    monitor: Annotated[
+        int | None, typer.Option(metavar="EVERY", min=1, help="Measure bounds every so many steps: monitor.sqlite.")
+    ] = None,
+) -> Action:
+    """Train a cell on a task. A run that was killed goes on from its last checkpoint, with the same result."""
+    if listed:
+        return Action(lambda: show(task))
+    options = Options(
+        task=task, cell=cell, config=config, row=row, run=folder, root=root, epochs=epochs, seed=seed,
+        execution=execution, device=device, tensorboard=tensorboard, monitor=monitor,
+    )  # fmt: skip
+    return Action(lambda: run(options), resumes=True)
 
 
 @dataclass(frozen=True)
 class Options:
     """What the command line says."""
 
-    task: str
+    task: str | None
     cell: str | None
     config: str | None
+    row: str | None
     run: Path
     root: Path | None
     epochs: int | None
@@ -23,27 +62,41 @@ class Options:
     execution: str | None
     device: str
     tensorboard: bool
+    monitor: int | None = None
+
+
+def show(task: str | None) -> int:
+    """The configurations that come with the library."""
+    from verification.training import listing
+
+    name = None if task is None else _known(task)
+    if name is not None and not listing.rows(name):
+        raise UsageError(f'--list: no configuration trains on "{name}". `odernn train --list` shows all.')
+    out(listing.text(name) + "\n")
+    return DONE
 
 
 def run(options: Options) -> int:
     """Train, and print what the test split says."""
+    from verification.monitors.monitor import watching
     from verification.training import configuration as files
     from verification.training import loop, network
 
-    task = options.task.strip().casefold().replace(" ", "_").replace("-", "_")
-    plan = files.read(_configuration(options, task, files.names()))
-    if plan.task.name != task:
-        raise UsageError(f'--config: trains on "{plan.task.name}", not on "{task}".')
+    plan = files.read(_configuration(options, files.names()), options.row)
+    task = plan.task.name
+    if options.task is not None and task != _known(options.task):
+        raise UsageError(f'--config: trains on "{task}", not on "{options.task}".')
     if options.cell is not None and options.cell != plan.network.cell:
         raise UsageError(f'--config: trains the cell "{plan.network.cell}", not "{options.cell}".')
     if options.execution is not None:
         plan = replace(plan, network=network.with_option(plan.network, "execution", options.execution))
     changed = {"epochs": options.epochs, "seed": options.seed}
     plan = plan.replaced(**{name: value for name, value in changed.items() if value is not None})
-    with progress() as report:
+    with progress() as report, watching(options.run / "monitor.sqlite", options.monitor) as watchers:
         found = loop.train(
-            plan, options.run, root=options.root, device=options.device, report=report, tensorboard=options.tensorboard
-        )
+            plan, options.run, root=options.root, device=options.device, report=report, watchers=watchers,
+            tensorboard=options.tensorboard,
+        )  # fmt: skip
     if not found.writes:
         return DONE
     last = found.progress
@@ -53,20 +106,36 @@ def run(options: Options) -> int:
         f"{task}, {plan.network.cell}: test loss {found.test['loss']:.6g}{said}; "
         f"weights of epoch {found.best_epoch} of {last.epoch}, {last.step} steps in {last.seconds:.0f} s\n"
     )
+    if plan.published is not None and plan.published.result:
+        printed = plan.published
+        out(f"printed in {printed.table}, {printed.row}: {printed.result}\n")
     note(f"wrote {found.folder}")
     return DONE
 
 
-def _configuration(options: Options, task: str, names: tuple[str, ...]) -> str:
+def _known(task: str) -> str:
+    """The name of that task; UsageError with the nearest one."""
+    from verification import tasks
+
+    try:
+        return tasks.get(task).name
+    except KeyError as error:
+        raise UsageError(f"{error.args[0]} `odernn task` shows them.") from None
+
+
+def _configuration(options: Options, names: tuple[str, ...]) -> str:
     """What was named, else the library's own for that task and cell."""
     if options.config is not None:
         return options.config
+    if options.task is None:
+        raise UsageError("Name a task, or a configuration with --config FILE. `odernn train --list` shows them.")
+    task = _known(options.task)
     wanted = f"{task}_{options.cell or ''}"
     own = [name for name in names if name == wanted or (not options.cell and name.startswith(wanted))]
     if len(own) != 1:
         which = f" for the cell {options.cell}" if options.cell else ""
         raise TrainingError(
-            f'"{task}" has {len(own) or "no"} configurations here{which}. Give --config FILE, or one of: '
-            f"{', '.join(names)}."
+            f'"{task}" has {len(own) or "no"} configurations by its name{which}. Give --config FILE; '
+            f"`odernn train {task} --list` shows what comes with odernn."
         )
     return own[0]

@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 import odernn
 from verification.claim import Registry
 from verification.commands import expectations
+from verification.commands.options import STORE, Action, ClaimsOption, DataOption, FormatOption, FullOption
 from verification.commands.results import Results, latest, witnesses_beside
 from verification.commands.terminal import (
     DIFFERENCE,
@@ -34,8 +38,117 @@ from verification.shards import Share
 from verification.store import Store, failed
 from verification.verdict import Judgement
 
-TASKS = ("digits", "mnist")
+DIGITS = "digits"
+TASKS = (DIGITS, "mnist")
 LOCAL = "local"
+SEQUENCES = 8
+OF_CLAIMS = (
+    "claims", "budget", "seed", "jobs", "device", "engine", "shard", "data", "download", "full", "expect",
+)  # fmt: skip
+OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences")
+"""Arguments that go with one kind of run only."""
+
+
+def command(
+    context: typer.Context,
+    claims: Annotated[
+        list[str] | None, typer.Argument(metavar="CLAIM", help="Ids of claims; all if none is named.")
+    ] = None,
+    budget: Annotated[str, typer.Option(metavar="NAME", help="smoke, standard or deep.")] = "smoke",
+    seed: Annotated[int, typer.Option(metavar="N", help="Where all randomness comes from.")] = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Worker processes; 0 works in this one.  [default: one a core]",
+        ),
+    ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="Where states are searched and measured: cpu, cuda or cuda:N.")
+    ] = "cpu",
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help='Where jobs run: local, or dask://HOST:PORT (needs "odernn[cluster]").')
+    ] = LOCAL,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Only the I-th of N parts, into a store for `odernn merge`."),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="The file with all results.  [default: odernn.sqlite, or odernn-I-of-N.sqlite]",
+        ),
+    ] = None,
+    claims_dirs: ClaimsOption = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="Real input: digits or mnist; with --checkpoint any task.  [default: digits, or the checkpoint's]",
+        ),
+    ] = None,
+    data: DataOption = None,
+    download: Annotated[bool, typer.Option("--download", help="Fetch MNIST's files into that folder first.")] = False,
+    format: FormatOption = "text",
+    full: FullOption = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="JSON lines on stdout, one judgement a line, instead of the table.")
+    ] = False,
+    expect: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Verdicts to compare with; exit code 1 if one differs.")
+    ] = None,
+    witnesses: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where witnesses go.  [default: witnesses, beside the store]"),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of the claims, what holds for this trained network: a folder of "
+            "`odernn train`, a .safetensors, or a .pt with tensors only.",
+        ),
+    ] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="With --checkpoint: a TOML file whose [network] describes it."),
+    ] = None,
+    row: Annotated[str | None, typer.Option(metavar="NAME", help="With --config: the row of a file with rows.")] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --checkpoint: the folder of the task's files (else $ODERNN_DATA)."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="With --checkpoint: an option of the task; may be repeated."),
+    ] = None,
+    sequences: Annotated[
+        int, typer.Option(metavar="K", min=1, help="With --checkpoint: so many of the test split.")
+    ] = SEQUENCES,
+) -> Action:
+    """Try the claims and print what came of it. What the store already has is not done again."""
+    if checkpoint is not None:
+        from verification.commands import checkpoint as checkpoint_command  # which imports torch
+
+        _check_given(context, not_with=OF_CLAIMS, reason="is about the claims. Leave it out, or --checkpoint")
+        chosen = checkpoint_command.Options(
+            checkpoint=checkpoint, config=config, row=row, task=task, root=root, settings=tuple(settings or ()),
+            sequences=sequences, store=store or STORE, claims_dirs=tuple(claims_dirs or ()), format=format, json=json,
+            witnesses=witnesses,
+        )  # fmt: skip
+        return Action(lambda: checkpoint_command.run(chosen))
+    _check_given(context, not_with=OF_CHECKPOINTS, reason="describes a trained network. Give --checkpoint, too")
+    options = Options(
+        claims=tuple(claims or ()), budget=budget, seed=seed, jobs=jobs, engine=engine, shard=shard, store=store,
+        claims_dirs=tuple(claims_dirs or ()), task=task or DIGITS, data=data, download=download,
+        format=format, full=full, json=json, expect=expect, witnesses=witnesses, device=device,
+    )  # fmt: skip
+    return Action(lambda: run(options), resumes=True)
 
 
 @dataclass(frozen=True)
@@ -81,7 +194,7 @@ def run(options: Options) -> int:
             return DONE
         results = latest(store)
     folder = options.witnesses or witnesses_beside(path)
-    _write_witnesses(results.judgements, folder)
+    write_witnesses(results.judgements, folder)
     if options.json:
         names = rows.witness_names(results.judgements)
         records = (rows.record(judgement, results.facts, names) for judgement in results.judgements)
@@ -91,6 +204,15 @@ def run(options: Options) -> int:
         _print_results(results, folder, options, render(table))
     note(f"done in {time.monotonic() - started:.0f} s; results are in {path}")
     return DONE if expected is None else _compare(results.judgements, expected, options.expect)
+
+
+def _check_given(context: typer.Context, *, not_with: Sequence[str], reason: str) -> None:
+    """UsageError for an argument that was typed and means nothing in this kind of run."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in not_with and source is not None and source.name == "COMMANDLINE":
+            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "CLAIM"
+            raise UsageError(f"{name}: {reason}.")
 
 
 # --- before the run ---------------------------------------------------------------------------------------------
@@ -210,7 +332,7 @@ def _of_share(share: Share, the_plan: Plan, store: Store) -> str:
     )
 
 
-def _write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
+def write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
     from verification import counterexample, witness
 
     names = rows.witness_names(judgements)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+import typer
+
+from verification.commands.options import Action, ClaimsOption, help_unless_called
 from verification.commands.terminal import DONE, NOT_CERTIFIED, NotCertifiedError, UsageError, harmless, out
 from verification.report.numbers import minus, plural, size
 
@@ -19,6 +22,30 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 8
 MOST_DIGITS = 24
+
+command = typer.Typer(
+    help="Witnesses of refutations: files from which anyone can replay them.",
+    no_args_is_help=False,
+    rich_markup_mode=None,
+)
+FileArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The witness.")]
+
+
+@command.callback(invoke_without_command=True)
+def _alone(context: typer.Context) -> Action | None:
+    return help_unless_called(context)
+
+
+@command.command("show")
+def _show(file: FileArgument) -> Action:
+    """Say in words what a witness holds."""
+    return Action(lambda: show(file))
+
+
+@command.command("verify")
+def _verify(file: FileArgument, claims_dirs: ClaimsOption = None) -> Action:
+    """Recompute a witness with zero tolerance; exit code 3 unless it certifies."""
+    return Action(lambda: verify(file, claims_dirs=tuple(claims_dirs or ())))
 
 
 def show(path: Path) -> int:

@@ -35,10 +35,27 @@ def distance(scheme: str, kind: str, parameters: Parameters, *, odd: bool) -> Fr
         p, q = _reversed_euler(kind, eta, weight[0], first[0], second[0], x[0], y[0], sigma)
         return max(abs(p - x[0]), abs(q - y[0]))
     if scheme == "implicit_midpoint":
-        return F(0)  # the equation between y and y₊ is the same read backwards: nothing to compute
+        return _missed_midpoint(eta, weight, first, x, sigma)
     w = -weight[1]
     old, new = _reversed_leapfrog(kind, eta, w, first, tuple(x), tuple(y), sigma)
     return max(abs(u - v) for u, v in zip((*old, *new), (*x, *y), strict=True))
+
+
+def _missed_midpoint(
+    eta: Fraction, weight: Sequence[Fraction], b: Sequence[Fraction], m: Sequence[Fraction],
+    sigma: Callable[[Fraction], Fraction], theta: Fraction = F(1, 2),
+) -> Fraction:  # fmt: skip
+    """The step from y to y₊ with the force at m = (1 − θ) y + θ y₊: how far y is from the same rule with −η from y₊."""
+
+    def force(u: Sequence[Fraction]) -> list[Fraction]:
+        size = len(u)
+        return [sigma(sum((weight[i * size + j] * u[j] for j in range(size)), b[i])) for i in range(size)]
+
+    pushed = force(m)
+    y = [u - theta * eta * f for u, f in zip(m, pushed, strict=True)]
+    after = [u + (1 - theta) * eta * f for u, f in zip(m, pushed, strict=True)]
+    pulled = force([(1 - theta) * v + theta * u for u, v in zip(y, after, strict=True)])
+    return max(abs(u - (v - eta * f)) for u, v, f in zip(y, after, pulled, strict=True))
 
 
 def _reversed_euler(

@@ -65,6 +65,11 @@ def _lstm(form: str, a: list[Vector], h: Vector, c: Vector) -> tuple[Vector, Vec
         # k_1 = (i, f, g, o) with gates (0, c, i, 0);  k_0 = y is taken away
         y_c = [c[k] - c[k] + c[k] * f[k] + i[k] * g[k] for k in places]
         y_h = [h[k] - h[k] + o[k] * _tanh(y_c[k]) for k in places]
+    elif form == "relayed":
+        # k_3 = 1, k_4 = g k_3;  k_0 = y has the gates (−1, f − 1), k_4 the gate i
+        relay = [c[k] - c[k] + g[k] * 1 for k in places]
+        y_c = [c[k] + (f[k] - 1) * c[k] + i[k] * relay[k] for k in places]
+        y_h = [h[k] + (-1) * h[k] + o[k] * _tanh(y_c[k]) for k in places]
     else:
         y_c = [_product(f[k], c[k]) + _product(i[k], g[k]) for k in places]
         y_h = [_product(o[k], _tanh(y_c[k])) for k in places]

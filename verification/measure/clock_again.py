@@ -11,14 +11,16 @@ from odernn.clock_hamiltonian import Circuit
 from verification.measure.enumeration import Found
 
 
-def entries(circuit: Circuit, word: int) -> dict[tuple[int, int], int]:
-    """The nonzero entries of 2H, gathered row by row: the path of the clock, the gates, the price of wrong bits."""
+def entries(circuit: Circuit, word: int, with_input: bool = True) -> dict[tuple[int, int], int]:
+    """The nonzero entries of 2H, or of 2H_prop, gathered row by row: the path of the clock, the gates, the price of
+    wrong bits.
+    """
     words, T = 2**circuit.bits, circuit.steps
     found: dict[tuple[int, int], int] = {}
     for l in range(T + 1):
         for x in range(words):
             here = l * words + x
-            wrong = bin(x ^ word).count("1") if l == 0 else 0
+            wrong = bin(x ^ word).count("1") if l == 0 and with_input else 0
             found[here, here] = (1 if l in (0, T) else 2) + 2 * wrong
             if l < T:
                 there = (l + 1) * words + circuit.gates[l][x]

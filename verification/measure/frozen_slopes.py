@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly_ctx
@@ -149,6 +150,27 @@ def _fmpq(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
 
+# --- one neuron with ReLU and without inputs
+
+
+def falls_for_ever(parameters: Parameters) -> Found:
+    """p of one neuron, S = 1, along 32 steps, each branch of ReLU by its sign: it falls by the same in each, q stays.
+
+    Then it does so for ever: the slopes depend on the signs of q and p, and neither changes while p ≤ 0 falls.
+    """
+    a, q, p = (number(parameters, name) for name in ("a", "q", "p"))
+    orbit = [(p, q)]
+    for _ in range(32):
+        if q > 0:
+            p -= a * q
+        if p > 0:
+            q += a * p
+        orbit.append((p, q))
+    falls = {before - after for (before, _), (after, _) in pairwise(orbit)}
+    repeated = len(falls) == 1 and min(falls) > 0 and all(p <= 0 and each == q for p, each in orbit)
+    return Found(repeated, f"32 steps: p from {orbit[0][0]} to {p}, q = {q}")
+
+
 # --- words of slopes that change with time
 
 
@@ -179,7 +201,14 @@ def word_trace(a: Any, slopes: Sequence[Any]) -> Any:
 
 
 def driven_runs(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least: Fraction) -> Found:
-    """The word once more, from runs of the network: σ(x) = max(x, least·x), all runs with the same biases.
+    """Whether the word grows, once more, from runs of the network."""
+    matrix = driven_matrix(scheme, a, slopes, least)
+    found = grows(matrix)
+    return Found(found.violated, f"differences of {len(matrix) + 1} runs of {len(slopes)} slopes: {found.text}")
+
+
+def driven_matrix(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least: Fraction) -> list[Vector]:
+    """The matrix of the word from runs of the network: σ(x) = max(x, least·x), all runs with the same biases.
 
     One run starts at 0 and one at each unit vector. Before each half step a bias is chosen, the same for all, that puts
     the pre-activations of all of them above 0 where the slope is to be 1 and below where it is to be ``least``. Their
@@ -206,8 +235,7 @@ def driven_runs(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least: 
                 for run, u, v in zip(runs, first, second, strict=True)
             ]
     differences = [[x - y for x, y in zip(run, runs[0], strict=True)] for run in runs[1:]]
-    found = grows([list(row) for row in zip(*differences, strict=True)])
-    return Found(found.violated, f"differences of {len(runs)} runs of {len(slopes)} slopes: {found.text}")
+    return [list(row) for row in zip(*differences, strict=True)]
 
 
 # --- W − Wᵀ − γ I

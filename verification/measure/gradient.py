@@ -15,7 +15,7 @@ from 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -167,10 +167,18 @@ def kernels(trajectory: Trajectory, n: int) -> Tensor:
     return torch.stack(found, dim=2)
 
 
-def log_norms_of_products(kappa: Tensor, step_size: Tensor) -> Tensor:
-    """log of the spectral norm of B(κ_n) ⋯ B(κ_1) for n = 1..N; kappa (time, ...), rescaled at every step.
+def _spectral_norm(matrices: Tensor) -> Tensor:
+    norm: Tensor = torch.linalg.matrix_norm(matrices, ord=2)
+    return norm
 
-    Nothing overflows: the product is kept with largest entry 1, and its size in a logarithm.
+
+def log_norms_of_products(
+    kappa: Tensor, step_size: Tensor, norm: Callable[[Tensor], Tensor] = _spectral_norm
+) -> Tensor:
+    """log of a norm, spectral unless given, of B(κ_n) ⋯ B(κ_1) for n = 1..N; kappa (time, ...), rescaled every step.
+
+    Nothing overflows: the product is kept with largest entry 1, and its size in a logarithm. ``norm`` takes matrices
+    (..., 2, 2) and is homogeneous.
     """
     one, zero = torch.ones_like(kappa[0]), torch.zeros_like(kappa[0])
     entries = [one, zero, zero, one]
@@ -184,5 +192,5 @@ def log_norms_of_products(kappa: Tensor, step_size: Tensor) -> Tensor:
         entries = [value / scale for value in new]
         size = size + scale.log()
         matrix = torch.stack(entries, dim=-1).reshape(*kappa.shape[1:], 2, 2)
-        found.append(size + torch.linalg.matrix_norm(matrix, ord=2).log())
+        found.append(size + norm(matrix).log())
     return torch.stack(found)

@@ -15,9 +15,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
-from fractions import Fraction
 
-from odernn.published import agrees
+from odernn.published import agrees, agrees_to_tens
 
 MODELS = ("scoRNN", "RNN", "LSTM", "restricted uRNN", "full uRNN")
 OPTIONAL = ("hidden bias", "readout bias", "initial state")
@@ -81,8 +80,4 @@ def reads_as(count: int, printed: str) -> str:
     """How a count reads as printed: "rounded", "the last 0 holding its place", or "" if it does not."""
     if agrees(count, printed):
         return "rounded or cut off"
-    if printed.endswith("0k") and "." not in printed:
-        value = Fraction(printed.removesuffix("k").replace(",", "")) * 1000
-        if value - 5000 <= count < value + 10000:
-            return f"the last 0 of {printed} holding its place"
-    return ""
+    return f"the last 0 of {printed} holding its place" if agrees_to_tens(count, printed) else ""

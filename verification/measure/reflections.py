@@ -57,23 +57,33 @@ def _reflection(v: list[fmpq], n: int) -> fmpq_mat:
 def rotation_rank(n: int, layers: int, seed: int, beyond: int = 10**6) -> tuple[int, int]:
     """The rank of the differential of EURNN at a random integer point, modulo a prime, and the number of parameters.
 
-    Angles and phases enter as t: cos θ = (1 − t²)/(1 + t²), sin θ = 2t/(1 + t²), e^{iφ} = (1 + it)/(1 − it). A lower
-    bound on the rank of the point, as in ``reflection_ranks``.
+    A lower bound on the rank of the point, as in ``reflection_ranks``.
     """
     p, i, _ = prime(n, beyond)
+    factors, moved = rotations(n, layers, seed, p, i)
+    columns = []
+    for place, choices in enumerate(moved):
+        left = right = _embedded(n, p, 0, [[1]], 1)
+        for factor in factors[:place]:
+            left = left * factor
+        for factor in factors[place + 1 :]:
+            right = right * factor
+        columns += [[int(x) for x in (left * choice * right).entries()] for choice in choices]
+    return int(nmod_mat(len(columns), n * n, [x for column in columns for x in column], p).rank()), len(columns)
+
+
+def rotations(n: int, layers: int, seed: int, p: int, i: int) -> tuple[list[nmod_mat], list[list[nmod_mat]]]:
+    """The factors F⁽¹⁾ … F⁽ᴸ⁾ D, one for each rotation, modulo p, and the derivatives of each by its parameters.
+
+    Angles and phases enter as t: cos θ = (1 − t²)/(1 + t²), sin θ = 2t/(1 + t²), e^{iφ} = (1 + it)/(1 − it); i² = −1.
+    With −i in place of i every factor is its conjugate.
+    """
     rng = random.Random(seed)
 
     def unit(t: int) -> tuple[int, int]:
         """e^{iφ}, and i e^{iφ} for its derivative by φ."""
         e = (1 + i * t) * pow(1 - i * t, -1, p) % p
         return e, i * e % p
-
-    def embedded(place: int, block: list[list[int]], one: int) -> nmod_mat:
-        rows = [[one * int(a == b) for b in range(n)] for a in range(n)]
-        for a, row in enumerate(block):
-            for b, value in enumerate(row):
-                rows[place + a][place + b] = value % p
-        return nmod_mat(n, n, [x for row in rows for x in row], p)
 
     factors: list[nmod_mat] = []
     moved: list[list[nmod_mat]] = []
@@ -82,20 +92,19 @@ def rotation_rank(n: int, layers: int, seed: int, beyond: int = 10**6) -> tuple[
             t, (e, ie) = rng.randint(2, 999), unit(rng.randint(2, 999))
             under = pow(1 + t * t, -1, p)
             c, s = (1 - t * t) * under, 2 * t * under
-            factors.append(embedded(place, [[e * c, -e * s], [s, c]], 1))
-            moved.append(
-                [embedded(place, [[-e * s, -e * c], [c, -s]], 0), embedded(place, [[ie * c, -ie * s], [0, 0]], 0)]
-            )
+            factors.append(_embedded(n, p, place, [[e * c, -e * s], [s, c]], 1))
+            blocks = ([[-e * s, -e * c], [c, -s]], [[ie * c, -ie * s], [0, 0]])
+            moved.append([_embedded(n, p, place, block, 0) for block in blocks])
     phases = [unit(rng.randint(2, 999)) for _ in range(n)]
     factors.append(nmod_mat(n, n, [phases[a][0] if a == b else 0 for a in range(n) for b in range(n)], p))
-    moved.append([embedded(k, [[phases[k][1]]], 0) for k in range(n)])
-    one = embedded(0, [[1]], 1)
-    columns = []
-    for place, choices in enumerate(moved):
-        left, right = one, one
-        for factor in factors[:place]:
-            left = left * factor
-        for factor in factors[place + 1 :]:
-            right = right * factor
-        columns += [[int(x) for x in (left * choice * right).entries()] for choice in choices]
-    return int(nmod_mat(len(columns), n * n, [x for column in columns for x in column], p).rank()), len(columns)
+    moved.append([_embedded(n, p, k, [[phases[k][1]]], 0) for k in range(n)])
+    return factors, moved
+
+
+def _embedded(n: int, p: int, place: int, block: list[list[int]], one: int) -> nmod_mat:
+    """The block on the diagonal of ``one`` times the identity."""
+    rows = [[one * int(a == b) for b in range(n)] for a in range(n)]
+    for a, row in enumerate(block):
+        for b, value in enumerate(row):
+            rows[place + a][place + b] = value % p
+    return nmod_mat(n, n, [x for row in rows for x in row], p)

@@ -26,6 +26,7 @@ from verification.question import Parameters, number, numbers
 Data: TypeAlias = Mapping[str, Any]
 """eta, half of it is not needed; weight (rows), first and second (biases), x and y (the two blocks of the state)."""
 Sigma: TypeAlias = Callable[[Any], Any]
+HALF = fmpq(1, 2)
 
 
 class OddOpaque:
@@ -68,14 +69,20 @@ def _leapfrog(data: Data, eta: Any, x: Sequence[Any], y: Sequence[Any], sigma: S
     return list(y), _plus(x, 2 * eta, _pushed(data["weight"], y, data["first"], sigma))
 
 
+def _implicit(data: Data, eta: Any, y: Sequence[Any], after: Sequence[Any], sigma: Sigma) -> list[Any]:
+    """y₊ − y − η σ(W ((1 − θ) y + θ y₊) + b), θ = 1/2 unless ``data`` has another "theta"."""
+    theta = data.get("theta", HALF)
+    place = [(1 - theta) * u + theta * v for u, v in zip(y, after, strict=True)]
+    force = _pushed(data["weight"], place, data["first"], sigma)
+    return [v - u - eta * f for u, v, f in zip(y, after, force, strict=True)]
+
+
 def residual(scheme: str, kind: str, data: Data, sigma: Sigma) -> list[Any]:
     """What vanishes iff the statement holds at ``data``. Raises ValueError for a pair that is not listed above."""
     eta, x, y = data["eta"], data["x"], data["y"]
     if scheme == "implicit_midpoint" and kind == "symmetric":
-        middle = [(u + v) / 2 for u, v in zip(x, y, strict=True)]
-        force = _pushed(data["weight"], middle, data["first"], sigma)
-        there = [after - before - eta * f for before, after, f in zip(x, y, force, strict=True)]
-        back = [after - before + eta * f for before, after, f in zip(y, x, force, strict=True)]
+        # y₊ is any vector: what the equation lacks for (y, y₊, η), it lacks for (y₊, y, −η) with the opposite sign.
+        there, back = _implicit(data, eta, x, y, sigma), _implicit(data, -eta, y, x, sigma)
         return _plus(there, 1, back)
     step = {"symplectic_euler": _euler, "leapfrog": _leapfrog}[scheme]
     one, other = step(data, eta, x, y, sigma)

@@ -28,9 +28,21 @@ def start(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def largest_defect(name: str, n: int, steps: int, seed: int, dtype: str = "float32", sign: int = -1) -> float:
-    """max |A + Aᵀ| over all entries and steps; the gradient is Vᵀ + sign V (published: sign = −1). By torch.
+    """max |A + Aᵀ| over all entries and steps, see ``updated``."""
+    return updated(name, n, steps, seed, dtype, sign)[1]
 
-    A is a full matrix, of which no entry is tied to another.
+
+def largest_defect_again(name: str, n: int, steps: int, seed: int, dtype: str = "float32", sign: int = -1) -> float:
+    """The same of ``updated_again``."""
+    return updated_again(name, n, steps, seed, dtype, sign)[1]
+
+
+def updated(
+    name: str, n: int, steps: int, seed: int, dtype: str = "float32", sign: int = -1
+) -> tuple[np.ndarray, float]:
+    """A after the steps, and the largest |A + Aᵀ| on the way; the gradient is Vᵀ + sign V (published: sign = −1).
+
+    By torch. A is a full matrix, of which no entry is tied to another.
     """
     kind = DTYPES[dtype][0]
     first, signs, target = (torch.from_numpy(x).to(kind) for x in start(n, seed))
@@ -43,10 +55,12 @@ def largest_defect(name: str, n: int, steps: int, seed: int, dtype: str = "float
             A.grad = (V.T + sign * V).contiguous()
         optimizer.step()
         worst = max(worst, float((A + A.T).detach().abs().max()))
-    return worst
+    return A.detach().numpy(), worst
 
 
-def largest_defect_again(name: str, n: int, steps: int, seed: int, dtype: str = "float32", sign: int = -1) -> float:
+def updated_again(
+    name: str, n: int, steps: int, seed: int, dtype: str = "float32", sign: int = -1
+) -> tuple[np.ndarray, float]:
     """The same in numpy, the optimizers by their formulas."""
     kind = DTYPES[dtype][1]
     A, signs, target = (x.astype(kind) for x in start(n, seed))
@@ -56,7 +70,7 @@ def largest_defect_again(name: str, n: int, steps: int, seed: int, dtype: str = 
         V = np.linalg.solve((one + A).T, 2 * (W - target) @ (np.diag(signs) + W.T))
         A = A - state.step(V.T + sign * V)
         worst = max(worst, float(np.abs(A + A.T).max()))
-    return worst
+    return A, worst
 
 
 class _State:

@@ -180,3 +180,56 @@ def gru(
 def simple(W: Rows, U: Rows, b: Vector, h: Vector, u: Vector, sigma: Callable[[Any], Any]) -> Vector:
     """σ(W h + U u + b)."""
     return [sigma(x) for x in _affine(W, h, U, u, b)]
+
+
+# --- a table against a cell
+
+
+def lstm_differs(tableau: MatrixTableau, layers: int, d: int, one: int | None = None) -> bool:
+    """Whether the states of that many layers differ from those of the LSTM, all numbers unknown.
+
+    one   the label of a stage that is meant to be constant, of bias 1
+    """
+    names = list(vector_names("u", d))
+    for l in range(layers):
+        names += [*matrix_names(f"W{l}", 4 * d, d), *matrix_names(f"U{l}", 4 * d, d)]
+        names += [*vector_names(f"b{l}", 4 * d), *vector_names(f"y{l}", 2 * d)]
+    symbols = Symbols(names, 8 * d * layers)
+    u = above = symbols.vector("u", d)
+    for l in range(layers):
+        W, U = symbols.matrix(f"W{l}", 4 * d, d), symbols.matrix(f"U{l}", 4 * d, d)
+        b, y = symbols.vector(f"b{l}", 4 * d), symbols.vector(f"y{l}", 2 * d)
+        weights: tuple[Rows, Rows, Vector] = (W, U, b)
+        ones: tuple[Rows, Rows, Vector] = ([], [], [0 * x + 1 for x in b[:d]])
+        after = step(tableau, lambda i, w=weights, o=ones: o if i == one else w, y, u, symbols.functions)  # type: ignore[misc]
+        h, c = lstm(W, U, b, y[:d], y[d:], above, symbols.functions)
+        if after != [*h, *c]:
+            return True
+        u, above = after[:d], h
+    return False
+
+
+def gru_differs(tableau: MatrixTableau, layers: int, d: int) -> bool:
+    """Whether the states of that many layers differ from those of the GRU, all numbers unknown."""
+    linear = max(i for i, stage in tableau.stages.items() if stage.is_linear)
+    candidate = next(i for i, stage in tableau.stages.items() if stage.segments == (("tanh", d),))
+    names = list(vector_names("u", d))
+    for l in range(layers):
+        names += [*matrix_names(f"W{l}", 2 * d, d), *matrix_names(f"U{l}", 2 * d, d)]
+        names += [*matrix_names(f"R{l}", d, d), *matrix_names(f"V{l}", d, d)]
+        names += [*vector_names(f"b{l}", 2 * d), *vector_names(f"y{l}", d)]
+        names += [*vector_names(f"s{l}", d), *vector_names(f"t{l}", d)]
+    symbols = Symbols(names, 8 * d * layers)
+    u = above = symbols.vector("u", d)
+    for l in range(layers):
+        W, U = symbols.matrix(f"W{l}", 2 * d, d), symbols.matrix(f"U{l}", 2 * d, d)
+        R, V = symbols.matrix(f"R{l}", d, d), symbols.matrix(f"V{l}", d, d)
+        b, y, s, t = (symbols.vector(f"{name}{l}", size) for name, size in (("b", 2 * d), ("y", d), ("s", d), ("t", d)))
+        typed = {linear: (R, [], s), candidate: ([], V, t)}
+        rest = (W, U, b)
+        after = step(tableau, lambda i, m=typed, r=rest: m.get(i, r), y, u, symbols.functions)  # type: ignore[misc]
+        h = gru(W, U, b, R, s, V, t, y, above, symbols.functions)
+        if after != h:
+            return True
+        u, above = after, h
+    return False

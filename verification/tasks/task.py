@@ -139,14 +139,9 @@ class TaskSpec:
         "normalised root"        √(loss/baseline): 1 for the best constant
         "bits"                   loss/ln 2, bits a step
         """
-        if self.published_as == "accuracy":
-            if accuracy is None:
-                raise ValueError(f"{self.name}: the papers print the accuracy; give it beside the loss.")
-            return accuracy
-        scale = {"loss": loss, "bits": loss / math.log(2), "root": math.sqrt(max(loss, 0.0))}
-        if self.published_as in scale:
-            return scale[self.published_as]
-        return math.sqrt(max(loss, 0.0) / self.baseline)
+        if self.published_as == "accuracy" and accuracy is None:
+            raise ValueError(f"{self.name}: the papers print the accuracy; give it beside the loss.")
+        return figure(self.published_as, loss, accuracy, self.baseline)
 
     def describe(self) -> str:
         """What, how many, from where, the baseline, and the checksum."""
@@ -156,6 +151,18 @@ class TaskSpec:
             f"from {self.origin}; {self.loss} {self.baseline:.6g} without input "
             f"({self.baseline_means}); sha256 {self.sha256}"
         )
+
+
+def figure(kind: Figure, loss: float, accuracy: float | None, baseline: float) -> float:
+    """The figure of that kind, as in ``TaskSpec.published``. ValueError for an accuracy that there is none of."""
+    if kind == "accuracy":
+        if accuracy is None:
+            raise ValueError("there is no accuracy: the task has no classes.")
+        return accuracy
+    scale = {"loss": loss, "bits": loss / math.log(2), "root": math.sqrt(max(loss, 0.0))}
+    if kind in scale:
+        return scale[kind]
+    return math.sqrt(max(loss, 0.0) / baseline)
 
 
 def split_index(task: str, split: str) -> int:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from verification.training import TrainingError
+from verification.training.optimizers import Parts
 
 FACTS = "odernn"
 DIGEST = "sha256"
@@ -122,20 +123,22 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
 # --- an optimizer's memory, by the names of its parameters ----------------------------------------------------------
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What the optimizer remembers of every parameter, as ``NAME OF THE PARAMETER.NAME OF THE STATE``."""
+def optimizer_tensors(optimizer: Parts, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What the optimizers remember of every parameter, as ``NAME OF THE PARAMETER.NAME OF THE STATE``."""
     kept = {}
     for name, parameter in named.items():
-        for key, value in optimizer.state.get(parameter, {}).items():
+        for key, value in optimizer.of(parameter).state.get(parameter, {}).items():
             if value is not None:
                 kept[f"{name}.{key}"] = value if isinstance(value, Tensor) else torch.tensor(value)
     return kept
 
 
-def restore_optimizer(
-    optimizer: torch.optim.Optimizer, named: Mapping[str, Tensor], kept: Mapping[str, Tensor]
-) -> None:
-    """Undo ``optimizer_tensors``."""
+def restore_optimizer(optimizer: Parts, named: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
+    """Undo ``optimizer_tensors``: moments go where their parameter is, counters of steps stay on the CPU, as torch
+    has them.
+    """
     for key, value in kept.items():
         name, _, state = key.rpartition(".")
-        optimizer.state[named[name]][state] = value.clone()
+        parameter = named[name]
+        moved = value.clone() if value.dim() == 0 else value.to(parameter.device, copy=True)
+        optimizer.of(parameter).state[parameter][state] = moved

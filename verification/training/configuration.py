@@ -1,10 +1,14 @@
 """What is trained, how, on what: one TOML file, or the same tables as a mapping.
 
-    [task]       name; every other key is an option of the task's ``load``
-    [network]    cell, hidden_size, num_layers; every other key is an argument of the cell's constructor
-    [optimizer]  name (adam, adamw, rmsprop, sgd), lr; other keys are arguments of torch's optimizer
-    [[optimizer.groups]]   parameters = ["*.V", …] patterns of names, and what these get instead: lr, weight_decay, …
+    [task]       name, standardise; every other key is an option of the task's ``load``
+    [network]    cell, hidden_size, num_layers, readout_dropout; other keys are arguments of the cell's constructor
+    [optimizer]  name (adam, adamw, rmsprop, sgd, multiplicative_cayley), lr; other keys are arguments of that optimizer
+    [[optimizer.groups]]   parameters = ["*.V", …] patterns of names, and what these get instead: lr, weight_decay, …,
+                 or with a name another optimizer, of which the options of [optimizer] are not
     [training]   epochs, batch_size, clip_norm, milestones = [[epoch, factor], …], seed, …: the fields of ``Training``
+    [published]  table, row, parameters, result: what a paper prints of it. Nothing depends on it
+    [rows.NAME]  the same tables once more, by dotted keys (``network.hidden_size = 170``): what that row of a printed
+                 table has instead. A file with rows is several configurations, and the row must be named
 
 Every key is known or refused with its line and the nearest known one.
 """
@@ -16,43 +20,57 @@ import difflib
 import hashlib
 import itertools
 import json
-import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from verification.training import TrainingError
+from verification.training.places import ROWS, Place, Places
 
 FOLDER = Path(__file__).parent / "configurations"
-OPTIMIZERS = ("adam", "adamw", "rmsprop", "sgd")
+UNITARY = "multiplicative_cayley"
+OPTIMIZERS = ("adam", "adamw", "rmsprop", "sgd", UNITARY)
+TABLES = ("task", "network", "optimizer", "training", "published")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task by name and the options of its ``load``."""
+    """A task by name and the options of its ``load``.
+
+    standardise  whether the network sees each input with mean 0 and deviation 1 on the training split
+    """
 
     name: str
+    standardise: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A cell by name, its sizes, and further arguments of its constructor."""
+    """A cell by name, its sizes, and further arguments of its constructor.
+
+    readout_dropout  probability, in training, on what the readout sees of the last layer: one mask a sequence
+    """
 
     cell: str
     hidden_size: int
     num_layers: int = 1
+    readout_dropout: float = 0.0
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """What the parameters whose names match a pattern get instead of the optimizer's own options."""
+    """What the parameters whose names match a pattern get instead of the optimizer's own options.
+
+    name  of another optimizer; None: that of all
+    """
 
     parameters: tuple[str, ...]
     options: Mapping[str, Any]
+    name: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +92,9 @@ class Training:
     evaluate_every    epochs between evaluations on the validation split
     checkpoint_every  steps between checkpoints; there is one after every evaluation, too
     patience          stop when so many evaluations have brought nothing better; None: never
+    re_sign_every     epochs between changes of the signs of a scaled Cayley weight (``odernn.resigning``); None: never
+    re_sign_tau       then max |a_ij| is brought to this; None: the cell's own bound, 1 and roundings
+    re_sign_moments   what happens to the optimizer's memory: "transform", which it is unless given, or "reset"
     seed              of the initial weights, the order of the sequences and the dropout
     dtype             "float32" or "float64"
     deterministic     only algorithms of torch that give the same bits each time
@@ -87,30 +108,59 @@ class Training:
     evaluate_every: int = 1
     checkpoint_every: int = 100
     patience: int | None = None
+    re_sign_every: int | None = None
+    re_sign_tau: float | None = None
+    re_sign_moments: str | None = None
     seed: int = 0
     dtype: str = "float32"
     deterministic: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
+class Published:
+    """What is printed, as text.
+
+    table       key of ``odernn.references`` and place, such as "scornn Table 1"
+    row         of that table
+    parameters  "16k"
+    result      with its unit, "accuracy 0.943"; "" where none is printed
+    """
+
+    table: str
+    row: str
+    parameters: str = ""
+    result: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Configuration:
+    """``published`` is no part of what is trained: neither the digest nor a run's configuration has it."""
+
     task: Task
     network: Network
     optimizer: Optimizer
     training: Training
+    published: Published | None = None
 
     def to_plain(self) -> dict[str, Any]:
         """The same tables as the file's, every field spelled out: ``from_mapping`` reads them back."""
-        training = dataclasses.asdict(self.training)
+        training, drop = dataclasses.asdict(self.training), self.network.readout_dropout
         return {
-            "task": {"name": self.task.name, **self.task.options},
+            "task": {
+                "name": self.task.name, **({"standardise": True} if self.task.standardise else {}), **self.task.options
+            },
             "network": {
                 "cell": self.network.cell, "hidden_size": self.network.hidden_size,
-                "num_layers": self.network.num_layers, **self.network.options,
+                "num_layers": self.network.num_layers, **({"readout_dropout": drop} if drop else {}),
+                **self.network.options,
             },
             "optimizer": {
                 "name": self.optimizer.name, **self.optimizer.options,
-                "groups": [{"parameters": list(g.parameters), **g.options} for g in self.optimizer.groups],
+                "groups": [
+                    {"parameters": list(group.parameters), **({"name": group.name} if group.name else {})}
+                    | dict(group.options)
+                    for group in self.optimizer.groups
+                ],
             },
             "training": {name: value for name, value in training.items() if value is not None},
         }  # fmt: skip
@@ -123,7 +173,8 @@ class Configuration:
     def replaced(self, **training: Any) -> Configuration:
         """The same with other fields of ``training``, checked again."""
         plain = self.to_plain()
-        return from_mapping({**plain, "training": {**plain["training"], **training}})
+        made = from_mapping({**plain, "training": {**plain["training"], **training}})
+        return dataclasses.replace(made, published=self.published)
 
 
 # --- from a file ------------------------------------------------------------------------------------------------
@@ -134,11 +185,51 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
-def read(file: str | Path) -> Configuration:
-    """The configuration of that file, or of that name in the library's folder.
+def rows(file: str | Path) -> tuple[str, ...]:
+    """The rows of that file, in its order; () for a file that is one configuration. Raises as ``read``."""
+    found = _parsed(file)[0].get(ROWS, {})
+    return tuple(found) if isinstance(found, Mapping) else ()
+
+
+def everything() -> Iterator[tuple[str, str | None, Configuration]]:
+    """Every configuration that comes with the library: file, row (None where there are none), and what is read."""
+    for name in names():
+        tables, text = _parsed(name)
+        for row in tables.get(ROWS) or (None,):
+            yield name, row, _chosen(name, row, dict(tables), text)
+
+
+def read(file: str | Path, row: str | None = None) -> Configuration:
+    """The configuration of that file, or of that name in the library's folder; of the row, if the file has rows.
 
     Raises TrainingError with the file, the line, and what would be right.
     """
+    return _chosen(file, row, *_parsed(file))
+
+
+def _chosen(file: str | Path, row: str | None, tables: dict[str, Any], text: str) -> Configuration:
+    """The tables of a file, with what its row has instead."""
+    place = Places(str(file), text, row)
+    listed = tables.pop(ROWS, {})
+    if not isinstance(listed, Mapping) or not all(isinstance(each, Mapping) for each in listed.values()):
+        raise TrainingError(f"{place(ROWS)}: write each row under its own [{ROWS}.NAME].")
+    if row is None and listed:
+        raise TrainingError(f'Configuration "{file}" has {len(listed)} rows. Name one with --row: {", ".join(listed)}.')
+    if row is not None and row not in listed:
+        near = difflib.get_close_matches(row, listed, n=1)
+        advice = f'Did you mean "{near[0]}"?' if near else f"It has: {', '.join(listed) or 'none; leave --row out'}."
+        raise TrainingError(f'Configuration "{file}" has no row "{row}". {advice}')
+    for name, value in (listed[row] if row is not None else {}).items():
+        where = place(f"{ROWS}.{row}", name)
+        _known(where, name, TABLES)
+        if not isinstance(value, Mapping):
+            raise TrainingError(f"{where}: is {value!r}; it must be a table, as in {name}.KEY = ….")
+        tables[name] = {**tables.get(name, {}), **value}
+    return from_mapping(tables, where=place)
+
+
+def _parsed(file: str | Path) -> tuple[dict[str, Any], str]:
+    """The tables of a file, and its text."""
     path = FOLDER / f"{file}.toml" if str(file) in names() else Path(file)
     try:
         text = path.read_text(encoding="utf-8")
@@ -149,66 +240,40 @@ def read(file: str | Path) -> Configuration:
             f"{', '.join(names())}."
         ) from None
     try:
-        tables = tomllib.loads(text)
+        return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
         raise TrainingError(f'Configuration "{file}" is no TOML: {error}.') from None
-    return from_mapping(tables, where=_Places(str(file), text))
 
 
-class _Places:
-    """Where a key stands in the text of a file: for messages."""
-
-    def __init__(self, name: str = "", text: str = "") -> None:
-        self._name, self._lines = name, text.splitlines()
-
-    def __call__(self, table: str, key: str | None = None, index: int | None = None) -> str:
-        """``"file.toml", line 7`` for the table or its key, as exactly as the text is followed."""
-        if not self._name:
-            return f"[{table}]" + (f" {key}" if key else "")
-        line = self._line(table, key, index)
-        return f'"{self._name}"' + (f", line {line}" if line else "") + (f", {key}" if key else "")
-
-    def _line(self, table: str, key: str | None, index: int | None) -> int:
-        current, count, found = "", -1, 0
-        for number, text in enumerate(self._lines, 1):
-            if header := re.match(r"\s*(\[\[?)\s*([\w.\-\"' ]+?)\s*\]", text):
-                current = header[2].replace('"', "").replace(" ", "")
-                count += header[1] == "[[" and current == table
-                if current == table and (index is None or count == index):
-                    found = found or number
-            elif (
-                key
-                and current == table
-                and (index is None or count == index)
-                and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[.=]", text)
-            ):
-                return number
-        return found
-
-
-def from_mapping(tables: Mapping[str, Any], *, where: _Places | None = None) -> Configuration:
+def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> Configuration:
     """The configuration of these tables. Raises TrainingError for the first that is missing, unknown or impossible."""
-    place = where or _Places()
+    place = where or Places()
     for table in tables:
-        _known(place(table), table, ("task", "network", "optimizer", "training"))
+        _known(place(table), table, TABLES)
     task = dict(_table(tables, "task", place))
     network = dict(_table(tables, "network", place))
     optimizer = dict(_table(tables, "optimizer", place))
     training = dict(_table(tables, "training", place))
     return Configuration(
-        task=Task(name=_taken(task, "task", "name", _text, place), options=task),
+        task=Task(
+            name=_taken(task, "task", "name", _text, place),
+            standardise=_taken(task, "task", "standardise", _truth, place, default=False),
+            options=task,
+        ),
         network=Network(
             cell=_taken(network, "network", "cell", _text, place),
             hidden_size=_taken(network, "network", "hidden_size", _count, place),
             num_layers=_taken(network, "network", "num_layers", _count, place, default=1),
+            readout_dropout=float(_taken(network, "network", "readout_dropout", _probability, place, default=0.0)),
             options=network,
         ),
         optimizer=_optimizer(optimizer, place),
         training=_training(training, place),
+        published=_published(dict(_table(tables, "published", place)), place) if "published" in tables else None,
     )
 
 
-def _table(tables: Mapping[str, Any], name: str, place: _Places) -> Mapping[str, Any]:
+def _table(tables: Mapping[str, Any], name: str, place: Places) -> Mapping[str, Any]:
     found = tables.get(name)
     if not isinstance(found, Mapping):
         raise TrainingError(
@@ -221,7 +286,7 @@ _REQUIRED = object()
 
 
 def _taken(
-    table: dict[str, Any], name: str, key: str, check: Callable[[Any], str], place: _Places, default: Any = _REQUIRED
+    table: dict[str, Any], name: str, key: str, check: Callable[[Any], str], place: Places, default: Any = _REQUIRED
 ) -> Any:
     """The value of a key, which leaves the table; ``check`` says what is wrong with it, "" if nothing."""
     if key not in table:
@@ -234,28 +299,19 @@ def _taken(
     return value
 
 
-def _known(where: str, key: str, known: Sequence[str]) -> None:
+def _known(where: Place, key: str, known: Sequence[str]) -> None:
     if key not in known:
         near = difflib.get_close_matches(key, known, n=1)
         advice = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(known)}."
         raise TrainingError(f'{where}: "{key}" means nothing here. {advice}')
 
 
-def _optimizer(table: dict[str, Any], place: _Places) -> Optimizer:
+def _optimizer(table: dict[str, Any], place: Places) -> Optimizer:
     name = _taken(table, "optimizer", "name", _one_of(*OPTIMIZERS), place)
     listed = table.pop("groups", [])
     if not isinstance(listed, list) or not all(isinstance(each, Mapping) for each in listed):
         raise TrainingError(f"{place('optimizer', 'groups')}: write each group under its own [[optimizer.groups]].")
-    groups = []
-    for index, each in enumerate(listed):
-        group = dict(each)
-        patterns = group.pop("parameters", None)
-        if not isinstance(patterns, list) or not patterns or not all(isinstance(p, str) for p in patterns):
-            where = place("optimizer.groups", "parameters" if patterns is not None else None, index)
-            raise TrainingError(f'{where}: parameters must be patterns of names, such as ["readout.*"].')
-        for key, value in group.items():
-            _option(place("optimizer.groups", key, index), name, key, value)
-        groups.append(Group(parameters=tuple(patterns), options=group))
+    groups = [_group(dict(each), index, name, place) for index, each in enumerate(listed)]
     for key, value in table.items():
         _option(place("optimizer", key), name, key, value)
     if "lr" not in table:
@@ -263,7 +319,21 @@ def _optimizer(table: dict[str, Any], place: _Places) -> Optimizer:
     return Optimizer(name=name, options=table, groups=tuple(groups))
 
 
-def _option(where: str, optimizer: str, key: str, value: Any) -> None:
+def _group(group: dict[str, Any], index: int, optimizer: str, place: Places) -> Group:
+    patterns, own = group.pop("parameters", None), group.pop("name", None)
+    if not isinstance(patterns, list) or not patterns or not all(isinstance(p, str) for p in patterns):
+        where = place("optimizer.groups", "parameters" if patterns is not None else None, index)
+        raise TrainingError(f'{where}: parameters must be patterns of names, such as ["readout.*"].')
+    if own is not None and (wrong := _one_of(*OPTIMIZERS)(own)):
+        raise TrainingError(f"{place('optimizer.groups', 'name', index)}: is {own!r}; it must be {wrong}.")
+    for key, value in group.items():
+        _option(place("optimizer.groups", key, index), own or optimizer, key, value)
+    if own is not None and "lr" not in group:
+        raise TrainingError(f"{place('optimizer.groups', None, index)}: lr is missing; {own} has none of [optimizer].")
+    return Group(parameters=tuple(patterns), options=group, name=own)
+
+
+def _option(where: Place, optimizer: str, key: str, value: Any) -> None:
     """The values themselves are checked by torch, when the optimizer is made."""
     from verification.training.optimizers import arguments
 
@@ -273,11 +343,12 @@ def _option(where: str, optimizer: str, key: str, value: Any) -> None:
         raise TrainingError(f"{where}: is {value!r}; it must be a number, true or false.")
 
 
-def _training(table: dict[str, Any], place: _Places) -> Training:
+def _training(table: dict[str, Any], place: Places) -> Training:
     checks: dict[str, Callable[[Any], str]] = {
         "epochs": _whole, "batch_size": _count, "evaluation_batch": _count, "clip_norm": _positive,
         "milestones": _milestones, "evaluate_every": _count, "checkpoint_every": _count, "patience": _count,
-        "seed": _whole, "dtype": _one_of("float32", "float64"), "deterministic": _truth,
+        "seed": _whole, "dtype": _one_of("float32", "float64"), "deterministic": _truth, "re_sign_every": _count,
+        "re_sign_tau": _at_least_one, "re_sign_moments": _one_of("transform", "reset"),
     }  # fmt: skip
     for key in table:
         _known(place("training", key), key, tuple(checks))
@@ -288,9 +359,22 @@ def _training(table: dict[str, Any], place: _Places) -> Training:
     }
     if "milestones" in values:
         values["milestones"] = tuple((int(epoch), float(factor)) for epoch, factor in values["milestones"])
-    if values.get("clip_norm") is not None:
-        values["clip_norm"] = float(values["clip_norm"])
+    for key in ("clip_norm", "re_sign_tau"):
+        if values.get(key) is not None:
+            values[key] = float(values[key])
+    for key in ("re_sign_tau", "re_sign_moments"):
+        if key in values and "re_sign_every" not in values:
+            raise TrainingError(f"{place('training', key)}: means nothing without re_sign_every. Set that, too.")
     return Training(**values)
+
+
+def _published(table: dict[str, Any], place: Places) -> Published:
+    fields = tuple(each.name for each in dataclasses.fields(Published))
+    for key in table:
+        _known(place("published", key), key, fields)
+    return Published(
+        **{key: _taken(table, "published", key, _text, place) for key in fields if key in table or key in fields[:2]}
+    )
 
 
 def _is(value: Any, *kinds: type) -> bool:
@@ -311,6 +395,14 @@ def _whole(value: Any) -> str:
 
 def _positive(value: Any) -> str:
     return "" if _is(value, int, float) and 0 < value < float("inf") else "a positive number"
+
+
+def _at_least_one(value: Any) -> str:
+    return "" if _is(value, int, float) and 1 <= value < float("inf") else "a number from 1 on"
+
+
+def _probability(value: Any) -> str:
+    return "" if _is(value, int, float) and 0 <= value < 1 else "a probability below 1"
 
 
 def _truth(value: Any) -> str:

@@ -6,10 +6,13 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verification.training import TrainingError
 from verification.training.checkpoints import write_atomically
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 COLUMNS = (
     "epoch", "step", "learning_rate_factor", "train_loss", "validation_loss", "validation_accuracy", "seconds",
@@ -27,17 +30,22 @@ def write_csv(path: Path, history: Sequence[Mapping[str, Any]]) -> None:
     write_atomically(path, text.getvalue().encode())
 
 
+def summary_writer() -> type[SummaryWriter]:
+    """torch's writer of TensorBoard's files. TrainingError, with what to install, where it is not."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise TrainingError(
+            f'--tensorboard: needs tensorboard ({error}). Install it: pip install "odernn[tensorboard]".'
+        ) from None
+    return SummaryWriter
+
+
 class TensorBoard:
     """The same numbers for TensorBoard, in ``folder``; what an earlier process wrote after ``step`` is dropped."""
 
-    def __init__(self, folder: Path, step: int) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError as error:
-            raise TrainingError(
-                f"--tensorboard: needs tensorboard ({error}). Install it: pip install tensorboard."
-            ) from None
-        self._writer = SummaryWriter(str(folder), purge_step=step)
+    def __init__(self, writer: type[SummaryWriter], folder: Path, step: int) -> None:
+        self._writer = writer(str(folder), purge_step=step)
 
     def add(self, row: Mapping[str, Any]) -> None:
         for name, value in row.items():

@@ -15,7 +15,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,11 +27,12 @@ from torch import Tensor, nn
 import odernn
 from verification import tasks
 from verification.tasks.task import Root, Sequences, TaskSpec, for_epoch
-from verification.training import TrainingError, checkpoints, logs, network, optimizers
+from verification.training import TrainingError, checkpoints, logs, network, optimizers, re_signing
 from verification.training.configuration import Configuration
+from verification.training.folder import BEST, LATEST, LOG, RESULT, RUN
 from verification.training.processes import Processes, processes
+from verification.training.standardisation import Standardisation
 
-RUN, LATEST, BEST, LOG, RESULT = "run.json", "latest.safetensors", "best.safetensors", "log.csv", "result.json"
 MODEL, OPTIMIZER = "model.", "optimizer."
 
 
@@ -56,6 +57,7 @@ class Data:
     spec: TaskSpec
     dtype: torch.dtype
     device: str
+    standardisation: Standardisation | None = None
 
     @property
     def count(self) -> int:
@@ -63,7 +65,10 @@ class Data:
 
     def batch(self, chosen: NDArray[np.int64], epoch: int = 0) -> tuple[Tensor, Tensor, Tensor | None]:
         """The chosen sequences as that epoch shows them, their targets, and which steps are real, (time, count)."""
-        sequences = torch.from_numpy(np.ascontiguousarray(for_epoch(self.sequences, epoch)[:, chosen]))
+        shown = torch.from_numpy(np.ascontiguousarray(for_epoch(self.sequences, epoch)[:, chosen]))
+        sequences = shown.to(self.device, self.dtype)
+        if self.standardisation is not None:
+            sequences = self.standardisation(sequences)
         picked = self.targets[chosen] if self.spec.reads == "last" else self.targets[:, chosen]
         targets = torch.from_numpy(np.ascontiguousarray(picked))
         if targets.is_floating_point():
@@ -72,12 +77,16 @@ class Data:
         if self.spec.lengths is not None:
             lengths = torch.tensor([self.spec.lengths[index] for index in chosen])
             real = (torch.arange(self.spec.steps)[:, None] < lengths).to(self.device)
-        return sequences.to(self.device, self.dtype), targets.to(self.device), real
+        return sequences, targets.to(self.device), real
 
 
 @dataclass
 class Progress:
-    """Where a run is, in plain numbers for a checkpoint; ``loss`` is the sum over this epoch's sequences so far."""
+    """Where a run is, in plain numbers for a checkpoint.
+
+    loss       the sum over this epoch's sequences so far, of which there were ``seen``
+    exchanges  of pairs of signs, see ``re_signing``
+    """
 
     step: int = 0
     epoch: int = 0
@@ -87,6 +96,7 @@ class Progress:
     seconds: float = 0.0
     best: float = math.inf
     best_epoch: int = 0
+    exchanges: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -105,7 +115,18 @@ class Result:
 
 
 def load(configuration: Configuration, split: str, root: Root, device: str = "cpu") -> Data:
-    """One split of the task. TrainingError for an option that the task does not take, DataError for its files."""
+    """One split of the task, as the network is to see it.
+
+    TrainingError for an option that the task does not take, DataError for its files.
+    """
+    data = _as_it_is(configuration, split, root, device)
+    if not configuration.task.standardise:
+        return data
+    train = data if split == "train" else _as_it_is(configuration, "train", root, device)
+    return replace(data, standardisation=Standardisation.of(train.sequences, train.spec))
+
+
+def _as_it_is(configuration: Configuration, split: str, root: Root, device: str) -> Data:
     task = configuration.task
     try:
         known = tasks.get(task.name)
@@ -134,15 +155,25 @@ def train(
     Raises TrainingError where the folder has another run, a file of it is damaged or cannot be written, or the loss is
     not finite; DataError for the task's files. What was there before stays.
     """
+    _check_device(device)
+    writer = logs.summary_writer() if tensorboard else None
     with ExitStack() as stack:
         own = stack.enter_context(processes(device))
         stack.enter_context(_determinism(configuration.training.deterministic))
         run = Run(configuration, folder, own, root=root, device=device)
         board = None
-        if tensorboard and own.writes:
-            board = logs.TensorBoard(folder / "tensorboard", run.progress.step)
+        if writer is not None and own.writes:
+            board = logs.TensorBoard(writer, folder / "tensorboard", run.progress.step)
             stack.callback(board.close)
         return run.to_the_end(report, watchers, board)
+
+
+def _check_device(name: str) -> None:
+    try:
+        torch.empty(1, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise TrainingError(f'--device {name}: cannot be used here: {reason}. Leave it out for "cpu".') from None
 
 
 @contextmanager
@@ -168,7 +199,8 @@ class Run:
         spec, dtype = self.train_data.spec, getattr(torch, plan.dtype)
         self.model = network.build(configuration.network, spec, seed=plan.seed, dtype=dtype, device=device)
         self.named = dict(self.model.named_parameters())
-        self.optimizer = optimizers.make(configuration.optimizer, list(self.named.items()))
+        self.optimizer = optimizers.make(configuration.optimizer, list(self.named.items()), self.model.unitary_names())
+        self.re_signed = re_signing.layers(self.model, plan)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.progress = Progress()
         self._begin()
@@ -191,7 +223,7 @@ class Run:
             checkpoints.write_atomically(path, _json(facts))
         latest = self.folder / LATEST
         if latest.exists():
-            self._continue(checkpoints.read(latest))
+            self._continue(self._read(LATEST))
         self.own.share(self.model)
 
     def facts(self) -> dict[str, Any]:
@@ -206,7 +238,23 @@ class Run:
             "versions": versions(),
         }
 
+    def _read(self, name: str) -> checkpoints.Checkpoint:
+        """A checkpoint of this run: TrainingError for one of another configuration."""
+        path = self.folder / name
+        found = checkpoints.read(path)
+        if found.facts.get("digest") != self.configuration.digest():
+            raise TrainingError(
+                f'Checkpoint "{path}" is of a run with another configuration than {RUN} beside it: put the right file '
+                "back, or train into another folder."
+            )
+        return found
+
     def _continue(self, found: checkpoints.Checkpoint) -> None:
+        if "progress" not in found.facts:
+            raise TrainingError(
+                f'Checkpoint "{self.folder / LATEST}" has weights only, as {BEST} has: nothing to continue from. '
+                "Put the right file back, or train into another folder."
+            )
         try:
             self.model.load_state_dict(found.part(MODEL))
             checkpoints.restore_optimizer(self.optimizer, self.named, found.part(OPTIMIZER))
@@ -275,7 +323,7 @@ class Run:
             group["lr"] = rate * optimizers.factor(plan.milestones, here.epoch)
         torch.manual_seed(mixed(plan.seed, here.step, self.own.rank))
         self.model.train()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         total = 0.0
         if len(share):
             sequences, targets, real = self.train_data.batch(share, here.epoch)
@@ -316,6 +364,8 @@ class Run:
                 logs.write_csv(self.folder / LOG, here.history)
             if board is not None:
                 board.add(row)
+        if plan.re_sign_every is not None and finished % plan.re_sign_every == 0:
+            here.exchanges += re_signing.re_sign(self.re_signed, self.optimizer, plan)
         here.epoch, here.batch, here.loss, here.seen = finished, 0, 0.0, 0
         self._keep()
 
@@ -343,9 +393,14 @@ class Run:
 
     def _finish(self) -> Result:
         """The test split, with the weights that were best on the validation split; without an epoch the first ones."""
-        best = self.folder / BEST
-        if self.own.writes and best.exists():
-            self.model.load_state_dict(checkpoints.read(best).part(MODEL))
+        if self.own.writes and self.progress.best_epoch:
+            best = self._read(BEST)
+            if best.facts["row"]["epoch"] != self.progress.best_epoch:
+                raise TrainingError(
+                    f'Checkpoint "{self.folder / BEST}" is of epoch {best.facts["row"]["epoch"]}, but epoch '
+                    f"{self.progress.best_epoch} of this run was the best. Train into another folder."
+                )
+            self.model.load_state_dict(best.part(MODEL))
         self.own.share(self.model)  # another process could still see the file from before
         data = load(self.configuration, "test", self.root, self.device)
         found, here = self.evaluate(data), self.progress
@@ -354,6 +409,10 @@ class Run:
             "test": found, "baseline": data.spec.baseline, "baseline_means": data.spec.baseline_means,
             "best_epoch": here.best_epoch, "epochs": last, "steps": here.step, "seconds": round(here.seconds, 3),
         }  # fmt: skip
+        if self.re_signed:
+            outcome["exchanges"] = here.exchanges
+        if self.configuration.published is not None:
+            outcome["published"] = vars(self.configuration.published)
         if self.own.writes:
             checkpoints.write_atomically(self.folder / RESULT, _json(self.facts() | outcome))
         return Result(found, here.best_epoch, here, self.folder, self.own.writes)

@@ -12,6 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from odernn import cells
+from odernn.architecture import GraphRNN
+from odernn.architecture import get as graph_of
+from odernn.executions import ExecutionUnavailable
 from verification.training import TrainingError
 from verification.training.configuration import Network
 
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 TORCH: Mapping[str, Callable[..., nn.Module]] = {"torch.lstm": nn.LSTM, "torch.gru": nn.GRU, "torch.rnn": nn.RNN}
 """The networks that the papers compare with."""
 
+GRAPH = "graph"
+"""``odernn.architecture.GraphRNN`` of the catalogue's graph that the option of the same name names."""
+
 FORGET_BIAS = "forget_bias"
 """Option of ``torch.lstm``: the sum of its two biases of the forget gate at the start."""
 
@@ -29,21 +35,32 @@ class TaskNetwork(nn.Module):
     """outputs = readout(rows of the last layer):  o_N = C y_N + c, or o_n = C y_n + c for every n.
 
     sequences (time, count, input) → (count, output) where the task reads the "last" row, else (time, count, output)
+    dropout   probability, in training, on these rows: one mask a sequence, the same at all times
     """
 
-    def __init__(self, recurrent: nn.Module, readout: nn.Linear, reads: str) -> None:
+    def __init__(self, recurrent: nn.Module, readout: nn.Linear, reads: str, dropout: float = 0.0) -> None:
         super().__init__()
-        self.recurrent, self.readout, self.reads = recurrent, readout, reads
+        self.recurrent, self.readout, self.reads, self.dropout = recurrent, readout, reads, dropout
 
     def forward(self, sequences: Tensor) -> Tensor:
         rows = self.recurrent(sequences)[0]
-        read: Tensor = self.readout(rows[-1] if self.reads == "last" else rows)
+        if self.reads == "last":
+            rows = rows[-1]
+        if self.training and self.dropout > 0.0:
+            rows = rows * nn.functional.dropout(torch.ones_like(rows[-1] if rows.dim() == 3 else rows), self.dropout)
+        read: Tensor = self.readout(rows)
         return read
+
+    def unitary_names(self) -> tuple[str, ...]:
+        """The parameters that are unitary matrices and must stay so: of ``odernn.unitary.MultiplicativeCayley``."""
+        given = getattr(self.recurrent, "unitary_parameters", tuple)
+        unitary = {id(parameter) for parameter in given()}
+        return tuple(name for name, parameter in self.named_parameters() if id(parameter) in unitary)
 
 
 def cell_names() -> tuple[str, ...]:
     """What ``cell`` may be."""
-    return (*cells.names(), *TORCH)
+    return (*cells.names(), GRAPH, *TORCH)
 
 
 def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, device: str = "cpu") -> TaskNetwork:
@@ -60,19 +77,21 @@ def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, devic
         torch.manual_seed(seed)
         try:
             recurrent = kind(spec.input_size, plan.hidden_size, plan.num_layers, dtype=dtype, **options)
-        except (TypeError, ValueError, NotImplementedError, LookupError) as error:
-            raise TrainingError(f"[network] {plan.cell}: {error}") from None
-        features = getattr(recurrent, "output_size", plan.hidden_size * (2 if options.get("bidirectional") else 1))
-        readout = nn.Linear(features, spec.output_size, dtype=dtype)
-    unitary = getattr(recurrent, "unitary_parameters", list)
-    if unitary():
-        raise TrainingError(
-            f"[network] {plan.cell}: its unitary weights need odernn.unitary.MultiplicativeCayley; one for all "
-            'takes them off the unitary group. Set capacity = "restricted", or train it with a loop of your own.'
-        )
+        except (TypeError, ValueError, NotImplementedError, LookupError, ExecutionUnavailable) as error:
+            reason = error.args[0] if isinstance(error, LookupError) and error.args else error
+            raise TrainingError(f"[network] {plan.cell}: {reason}") from None
+        readout = nn.Linear(_features(recurrent, plan), spec.output_size, dtype=dtype)
     if forget is not None:
         _set_forget_bias(recurrent, float(forget))
-    return TaskNetwork(recurrent, readout, spec.reads).to(device)
+    return TaskNetwork(recurrent, readout, spec.reads, plan.readout_dropout).to(device)
+
+
+def _features(recurrent: nn.Module, plan: Network) -> int:
+    """Columns of the rows that the readout sees."""
+    if isinstance(recurrent, GraphRNN):
+        return recurrent.output_width
+    width = plan.hidden_size * (2 if plan.options.get("bidirectional") else 1)
+    return int(getattr(recurrent, "output_size", width))
 
 
 def with_option(plan: Network, key: str, value: Any) -> Network:
@@ -113,7 +132,18 @@ def correct(outputs: Tensor, targets: Tensor, real: Tensor | None = None) -> tup
     return int((hits & kept).sum()), int(kept.sum())
 
 
+def _graph(input_size: int, hidden_size: int, num_layers: int, *, graph: str, **options: Any) -> nn.Module:
+    """A network of an architecture of the catalogue, whose layers are its nodes."""
+    if num_layers != 1:
+        raise ValueError(f"num_layers is {num_layers}; the layers are the nodes of the graph. Leave it out.")
+    if not isinstance(graph, str):
+        raise TypeError(f'graph is {graph!r}; it is a name in quotes, such as "skip-21".')
+    return GraphRNN(graph_of(graph), hidden_size, input_size, **options)
+
+
 def _class(name: str) -> Callable[..., nn.Module]:
+    if name == GRAPH:
+        return _graph
     if name in TORCH:
         return TORCH[name]
     try:
@@ -124,26 +154,25 @@ def _class(name: str) -> Callable[..., nn.Module]:
         raise TrainingError(f'[network] cell: there is none called "{name}". {advice}') from None
 
 
+NOT_FOR_FILES = frozenset(
+    {
+        "self", "input_size", "hidden_size", "num_layers", "output_size", "batch_first", "generator", "device", "dtype",
+        "manners",
+    }
+)  # fmt: skip
+"""Arguments of the constructors that the task, or this module, gives."""
+
+
 def _check_option(cell: str, kind: Callable[..., nn.Module], key: str) -> None:
     from odernn.cells._recurrent import Manners
 
-    known = {"bias", "dropout", "bidirectional"}
-    if cell not in TORCH:
-        taken = inspect.signature(kind.__init__).parameters
-        known = set(taken) | set(Manners.__annotations__)
-    known -= {
-        "self",
-        "input_size",
-        "hidden_size",
-        "num_layers",
-        "batch_first",
-        "generator",
-        "device",
-        "dtype",
-        "manners",
-    }
-    if cell == "torch.lstm":
-        known.add(FORGET_BIAS)
+    if cell == GRAPH:
+        known = {GRAPH, *inspect.signature(GraphRNN.__init__).parameters}
+    elif cell in TORCH:
+        known = {"bias", "dropout", "bidirectional", *([FORGET_BIAS] if cell == "torch.lstm" else [])}
+    else:
+        known = {*inspect.signature(kind.__init__).parameters, *Manners.__annotations__}
+    known -= NOT_FOR_FILES
     if key not in known:
         near = difflib.get_close_matches(key, sorted(known), n=1)
         advice = f'Did you mean "{near[0]}"?' if near else f"It takes: {', '.join(sorted(known))}."

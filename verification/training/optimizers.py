@@ -4,33 +4,72 @@ from __future__ import annotations
 
 import fnmatch
 import inspect
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 from verification.training import TrainingError
-from verification.training.configuration import Group, Optimizer
+from verification.training.configuration import UNITARY, Group, Optimizer
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 CLASSES = {"adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop", "sgd": "SGD"}
 INTERNAL = frozenset({"params", "foreach", "fused", "maximize", "capturable", "differentiable"})
 """Arguments of torch's optimizers that are about how, not what."""
 
 
+class Parts:
+    """One optimizer or several as one: every parameter is in one part, and all parts step together."""
+
+    def __init__(self, parts: Sequence[torch.optim.Optimizer]) -> None:
+        self.parts = tuple(parts)
+        self._of = {
+            id(parameter): part for part in self.parts for group in part.param_groups for parameter in group["params"]
+        }
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        """The groups of all parts: the dictionaries themselves, so that an ``lr`` may be set."""
+        return [group for part in self.parts for group in part.param_groups]
+
+    def of(self, parameter: Tensor) -> torch.optim.Optimizer:
+        """The part that has the parameter. KeyError if none does."""
+        return self._of[id(parameter)]
+
+    def zero_grad(self) -> None:
+        for part in self.parts:
+            part.zero_grad(set_to_none=True)
+
+    def step(self) -> None:
+        for part in self.parts:
+            part.step()
+
+
+def _class(name: str) -> Callable[..., torch.optim.Optimizer]:
+    if name == UNITARY:
+        from odernn.unitary import MultiplicativeCayley
+
+        return MultiplicativeCayley
+    import torch
+
+    found: Callable[..., torch.optim.Optimizer] = getattr(torch.optim, CLASSES[name])
+    return found
+
+
 def arguments(name: str) -> tuple[str, ...]:
     """The options that the optimizer of that name takes."""
-    import torch
-
-    found = inspect.signature(getattr(torch.optim, CLASSES[name])).parameters
-    return tuple(key for key in found if key not in INTERNAL and key != "self")
+    return tuple(key for key in inspect.signature(_class(name)).parameters if key not in INTERNAL and key != "self")
 
 
-def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]]) -> Any:
-    """torch's optimizer over the named parameters.
+def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]], unitary: Collection[str] = ()) -> Parts:
+    """The optimizers of the named parameters, one for each name in the plan.
+
+    unitary  names of those that are unitary matrices: they need ``multiplicative_cayley``, and no others may have it
 
     Every pattern of a group must match a parameter, and no parameter may be in two groups: TrainingError otherwise,
-    and for options that torch refuses.
+    and for options that the optimizers refuse.
     """
-    import torch
-
     names = [name for name, _ in parameters]
     chosen: dict[str, int] = {}
     for index, group in enumerate(plan.groups):
@@ -41,15 +80,37 @@ def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]]) -> Any:
                     "narrower."
                 )
             chosen[name] = index
-    rest = [value for name, value in parameters if name not in chosen]
-    groups: list[dict[str, Any]] = [{"params": rest}] if rest else []
-    for index, group in enumerate(plan.groups):
-        own = [value for name, value in parameters if chosen.get(name) == index]
-        groups.append({"params": own, **_pairs(group.options)})
+    by_optimizer: dict[str, list[dict[str, Any]]] = {}
+    for index, named in enumerate((None, *plan.groups), -1):
+        own = [(name, value) for name, value in parameters if chosen.get(name, -1) == index]
+        optimizer = plan.name if named is None or named.name is None else named.name
+        _check_unitary(optimizer, [name for name, _ in own], unitary)
+        if own:
+            options = {} if named is None else _pairs(named.options)
+            by_optimizer.setdefault(optimizer, []).append({"params": [value for _, value in own], **options})
+    return Parts([_made(plan, name, groups) for name, groups in by_optimizer.items()])
+
+
+def _made(plan: Optimizer, name: str, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+    """The optimizer of that name. Options of [optimizer] are those of its own kind; another has what its groups say."""
+    options = _pairs(plan.options) if name == plan.name else {"lr": groups[0]["lr"]}
+    internal = {} if name == UNITARY else {"foreach": False}
     try:
-        return getattr(torch.optim, CLASSES[plan.name])(groups, **_pairs(plan.options), foreach=False)
+        return _class(name)(groups, **options, **internal)
     except (TypeError, ValueError) as error:
-        raise TrainingError(f"[optimizer] {plan.name}: {error}.") from None
+        raise TrainingError(f"[optimizer] {name}: {error}.") from None
+
+
+def _check_unitary(optimizer: str, names: Sequence[str], unitary: Collection[str]) -> None:
+    wrong = [name for name in names if (name in unitary) != (optimizer == UNITARY)]
+    if wrong and optimizer != UNITARY:
+        raise TrainingError(
+            f"[optimizer] {optimizer} takes the unitary weight {wrong[0]} off the unitary group. Give it its own "
+            f'[[optimizer.groups]] with parameters = ["{wrong[0]}"], name = "{UNITARY}" and an lr.'
+        )
+    if wrong:
+        advice = f"It is for: {', '.join(sorted(unitary))}." if unitary else "This network has none."
+        raise TrainingError(f"[optimizer] {UNITARY}: {wrong[0]} is no unitary weight. {advice}")
 
 
 def _matching(group: Group, index: int, names: Sequence[str]) -> list[str]:

@@ -18,6 +18,8 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from verification.training import TrainingError
+
 PATIENCE = timedelta(minutes=10)
 
 
@@ -66,12 +68,19 @@ class Processes:
 
 @contextmanager
 def processes(device: str = "cpu") -> Iterator[Processes]:
-    """What ``torchrun`` says in the environment; one process where it says nothing."""
+    """What ``torchrun`` says in the environment; one process where it says nothing.
+
+    TrainingError for several on another device than the CPU: that is not built.
+    """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         yield Processes()
         return
-    dist.init_process_group("gloo" if device == "cpu" else "nccl", timeout=PATIENCE)
+    if torch.device(device).type != "cpu":
+        raise TrainingError(
+            f"--device {device}: {count} processes train on the CPU only. Start one process there: odernn train …"
+        )
+    dist.init_process_group("gloo", timeout=PATIENCE)
     try:
         yield Processes(dist.get_rank(), dist.get_world_size())
     finally:

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import cmath
+from functools import partial
 
 import numpy as np
-import torch
 
 from odernn.cells.urnn import URNN
+from tests.odernn import orthogonal_book as book
 
 INVERTIBLE = False
 
 
-def _case(hidden, *, b=(0.05, 0.4), **options):
-    """b within an interval: where it is positive all units stay active, and gradients exist off z = 0."""
-
-    def build(*, num_layers=1, **manners):
-        generator = torch.Generator().manual_seed(3)
-        network = URNN(2, hidden, num_layers, **options, generator=generator, dtype=torch.float64, **manners)
-        with torch.no_grad():
-            for layer in network.layers:
-                layer.V.normal_(0.0, 0.8, generator=generator)
-                if layer.b is not None:
-                    layer.b.uniform_(*b, generator=generator)
-                if layer.h0 is not None:
-                    layer.h0.normal_(0.0, 0.5, generator=generator)
-        return network
-
-    return build
-
+_case = partial(book.case, URNN, drive="V")
 
 CASES = {
     "restricted": _case(4, capacity="restricted"),

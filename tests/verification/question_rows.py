@@ -1,12 +1,15 @@
-"""What the tests of the questions about ODERNN, ARNN, QUNN and the clock share."""
+"""What the tests of questions share: judgements at the budget "smoke", witnesses, and what no claim file may do."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
+from odernn.tableau import Source
 from verification.answer import answer, doubt_about
 from verification.domains import BUDGETS
+from verification.question import Question
 
 SMOKE = BUDGETS["smoke"]
 REFUTED, PROVED, NOT_REFUTED, SUSPECT, ERROR = "refuted", "proved", "not-refuted", "suspect", "error"
@@ -29,11 +32,24 @@ def judged(question, case):
 
 def verdict_of(case):
     """Of a case that belongs to no question of the ledger: a planted one."""
-    from odernn.tableau import Source
-    from verification.question import Question
-
     question = Question("planted", Source("library", "a test"), "planted", "real", (case,))
     return judged(question, case)
+
+
+def witness_of(question, domain, quantity):
+    """The parameters that refute that case."""
+    return json.loads(judged(question, question.case(domain, quantity)).witness)["parameters"]
+
+
+def verdicts_of(question):
+    """Of all its cases, in their order; every witness is checked once more from its text."""
+    found = []
+    for case in question.cases:
+        judgement = judged(question, case)
+        found.append(judgement.verdict)
+        if judgement.verdict == REFUTED:
+            assert doubt_about(case.check(json.loads(judgement.witness)["parameters"]), case) == ""
+    return found
 
 
 def assert_every_candidate_certifies(case):

@@ -1,0 +1,46 @@
+"""Both sides of the inequalities about gates and baselines of graphs, where differences have either sign."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from odernn.bounds.numbers import BALLS
+from verification.certify.inequality import Inequality
+from verification.certify.second import iv, number
+from verification.claims import graph_lstm, graph_tables
+from verification.question import Case
+
+GATES = [
+    (graph_lstm.reads_case(False), {"W_x": "1", "W_h": "1", "h": "1", "x": "0", "x_2": "1"}, ("x", "x_2")),
+    (graph_lstm.parallel_case(), {"W": "1", "h(t-1)": "0", "h(t-2)": "1"}, ("h(t-1)", "h(t-2)")),
+    (graph_lstm.same_gate_case(graph_lstm.PRINTED, graph_lstm.EVERY), {"W": "1 -1/2", "h": "2 -3"}, ("W", "W")),
+    (graph_lstm.same_gate_case(graph_lstm.EVERY, graph_lstm.PRINTED), {"W": "1 -1/2", "h": "2 -3"}, ("W", "W")),
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "point", "pair"), GATES, ids=["reads", "parallel", "printed, every", "every, printed"]
+)
+def test_a_distance_of_gates_is_seen_whichever_is_larger(
+    case: Case, point: dict[str, str], pair: tuple[str, str]
+) -> None:
+    assert case.check is not None
+    one, other = pair
+    for parameters in (point, point | {one: point[other], other: point[one]}):
+        assert [opinion.violated for opinion in case.check(parameters).opinions] == [True, True]
+
+
+@pytest.mark.parametrize("metric", graph_tables.METRICS, ids=lambda metric: metric.text)
+def test_both_typings_of_the_baseline_are_the_same_number(metric: graph_tables.Metric) -> None:
+    """share · log 8, in nats or bits."""
+    row = graph_tables.printed.COPYING[0]
+    check: Any = graph_tables.baseline_case(row, next(iter(row.numbers)), metric).check
+    inequality: Inequality = check.__self__
+    _, ball = inequality.balls(SimpleNamespace(low=BALLS.exact(0), share=BALLS.exact(3) / 5))
+    _, again = inequality.intervals(SimpleNamespace(low=number("0"), share=number("3/5")))
+    wanted = 0.6 * (2.0794415416798357 if metric.unit == "nats" else 3.0)
+    assert float(ball.mid()) == pytest.approx(wanted, rel=1e-14)
+    assert float(iv.mpf(again).mid) == pytest.approx(wanted, rel=1e-14)

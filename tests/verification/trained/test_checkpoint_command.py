@@ -1,0 +1,221 @@
+"""``odernn verify --checkpoint``: from files to rows, formats, the store, and errors of one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from tests.verification.trained.networks import SCORNN, UNICORNN, read, sample, saved
+from verification.claim import Registry
+from verification.cli import main
+from verification.report import checkpoint_rows, renderer
+from verification.store import Store
+from verification.trained import trial
+from verification.training import configuration, loop
+
+TRAINING = """
+[optimizer]
+name = "adam"
+lr = 0.01
+
+[training]
+epochs = 1
+batch_size = 20
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(elsewhere: None) -> None:
+    """Every test in a folder of its own."""
+
+
+def lines_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, object]]:
+    assert main(["verify", "--checkpoint", *arguments, "--sequences", "2", "--json"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def fails(capsys: pytest.CaptureFixture[str], arguments: Sequence[str]) -> str:
+    assert main(["verify", *arguments]) == 2
+    captured = capsys.readouterr()
+    errors = [line for line in captured.err.splitlines() if line.startswith("odernn: ")]
+    assert captured.out == "" and len(errors) == 1 and "Traceback" not in captured.err
+    return errors[0]
+
+
+def test_a_trained_run_is_tried_printed_and_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """Train for an epoch, try the best weights, and find the same rows in the store."""
+    Path("plan.toml").write_text(UNICORNN + TRAINING)
+    loop.train(configuration.read("plan.toml"), Path("run"))
+    assert main(["verify", "--checkpoint", "run", "--sequences", "2"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("bounds     64 rows: ") and "What holds for run" in captured.out
+    assert "margins    6 of 6 do not fail" in captured.out and "nearest    " in captured.out
+    assert "2 of 40 sequences of the test split of adding" in captured.out and "(odernn train)" in captured.out
+    assert "unicornn, 2 × 4, float32" in captured.err
+    statements = set(re.findall(r"\b(?:icml|sam|both|thm)-[\w.()-]+", captured.out))
+    assert {
+        "icml-C.1",
+        "sam-D.1-a",
+        "thm-S",
+        "icml-3.1",
+        "sam-D.2",
+        "thm-G",
+        "icml-(27)",
+        "thm-J",
+        "thm-F",
+    } <= statements
+    assert main(["table"]) == 0
+    table = capsys.readouterr().out
+    assert "trained run, layer 2" in table and "icml-C.1" in table and "untrained" not in table
+    with Store(Path("odernn.sqlite"), writable=False) as store:
+        settings, keys, completed = store.latest_run()
+        kept = {(row[2], row[3]): row[5] for row in store.measurements()}
+        assert completed and settings["sequences"] == 2 and len(keys) == 64
+    again = lines_of(capsys, "run")
+    assert {(f"layers.{int(str(r['layer'])) - 1}" if r["layer"] else "", r["quantity"]): r["value"]
+            for r in again if r["kind"] != "bound"} == kept  # fmt: skip
+    with Store(Path("odernn.sqlite"), writable=False) as store:
+        assert store.latest_run()[1] == keys and all(row["checkpoint"] == "run" for row in again)
+
+
+def test_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+    path = saved(Path.cwd())
+    trained, found = read(path), sample(count=1)
+    ledger = trial.try_network(trained, found, Registry())
+    table = checkpoint_rows.table(ledger.rows, title="A network", caption=("what it is",))
+    texts = {name: renderer(name)(table) for name in ("text", "github", "latex", "csv", "json")}
+    assert all("icml-C.1" in text and len(text) > 2000 for text in texts.values())
+    rows = list(csv.DictReader(io.StringIO(texts["csv"])))
+    assert float(rows[0]["value"]) > 0 and rows[0]["shown"] == "holds" and len(rows) == len(ledger.rows)
+    first = next(row for row in json.loads(texts["json"])["rows"] if row["statement"] == "icml-C.1")
+    assert first["slack"] > 0 and first["source"] == "icml, S(7)" and first["verdict"] == "proved"
+    assert (first["premises"], first["premise_margins"], first["premises_hold"]) == (["α > 0"], [1.0], [True])
+    assert main(["verify", "--checkpoint", str(path), "--config", "network.toml", "--format", "csv"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("kind,layer,quantity") and "bounds     64 rows" in captured.err
+
+
+def test_weights_decide_and_not_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same file with other weights: margins, slacks and verdicts change, and nothing else."""
+    path = saved(Path.cwd())
+    before = lines_of(capsys, str(path), "--config", "network.toml")
+    w = torch.tensor([-3.0, 0.5, 0.5, 0.5])
+    saved(Path.cwd(), change={"recurrent.layers.0.w": w, "recurrent.layers.0.c": torch.full((4,), 5.0)})
+    after = lines_of(capsys, str(path), "--config", "network.toml")
+    changed = {(b["quantity"], b["layer"]) for b, a in zip(before, after, strict=True) if b["verdict"] != a["verdict"]}
+    assert ("w + α", 1) in changed and ("w + α", 2) not in changed
+    slacks = [(b["slack"], a["slack"]) for b, a in zip(before, after, strict=True) if b["slack"] is not None]
+    assert len(slacks) > 50 and sum(old != new for old, new in slacks) > 0.8 * len(slacks)
+
+
+def test_a_refutation_of_a_claim_of_one_s_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """A false claim in a folder is refuted by the checkpoint, with a witness that the other command replays."""
+    from tests.verification.trained.test_rows import FALSE_CLAIM
+
+    Path("claims").mkdir()
+    Path("claims/false.py").write_text(FALSE_CLAIM, encoding="utf-8")
+    path = saved(Path.cwd())
+    options = ["--config", "network.toml", "--claims", "claims", "--sequences", "1"]
+    assert main(["verify", "--checkpoint", str(path), *options]) == 0
+    out = capsys.readouterr().out
+    assert "refuted    my.False, layer 1, max abs(zₙ): measured" in out
+    replays = re.findall(r"replay: odernn witness verify (\S+) --claims claims", out)
+    assert len(replays) == 2
+    assert main(["witness", "verify", replays[0], "--claims", "claims"]) == 0
+    assert "\ncertified: my.False" in capsys.readouterr().out
+
+
+def test_networks_without_bounds_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    lstm = UNICORNN.replace('"unicornn"', '"torch.lstm"').replace("dt = 0.2\nalpha = 1.0", "")
+    path = saved(Path.cwd(), lstm)
+    assert main(["verify", "--checkpoint", str(path), "--config", "network.toml", "--format", "github"]) == 0
+    captured = capsys.readouterr()
+    assert "No bound on the states or gradients of this cell is known to the library" in captured.out
+    assert "max abs(output)" in captured.out and "not-refuted" not in captured.out.split("slack:")[0]
+    path = saved(Path.cwd(), SCORNN)
+    rows = lines_of(capsys, str(path), "--config", "network.toml")
+    assert {"thm-O-float (a)", "thm-SC-norm", "thm-H-grad", "sco-5.5.1-A"} <= {str(row["statement"]) for row in rows}
+
+
+def test_cells_that_are_a_field_times_a_method_have_their_guarantees(capsys: pytest.CaptureFixture[str]) -> None:
+    text = UNICORNN.replace('"unicornn"', '"antisymmetric"').replace("dt = 0.2\nalpha = 1.0", "dt = 0.1\ngamma = 0.01")
+    rows = lines_of(capsys, str(saved(Path.cwd(), text)), "--config", "network.toml")
+    found = {
+        row["quantity"]: row for row in rows if row["source"] == "library: odernn.guarantees" and row["layer"] == 1
+    }
+    assert {"contraction", "invertibility", "symplecticity"} <= set(found)
+    assert found["symplecticity"]["verdict"] == "not implied" and found["contraction"]["because"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "quantity", "change", "word"),
+    [
+        ("cornn", "dt = 0.1\ngamma = 1.0\nepsilon = 1.0", "4 − (dt²γ ± 2dtε)", None, "holds"),
+        ("indrnn", "", "every neuron is non-expansive", None, "holds"),
+        ("indrnn", "", "every neuron is non-expansive", {"recurrent.layers.0.w": torch.full((4,), 1.5)}, "fails"),
+        ("linoss", "dt = 0.1", "the step is power bounded", None, "holds"),
+    ],
+)
+def test_what_other_cells_decide(
+    capsys: pytest.CaptureFixture[str], cell: str, options: str, quantity: str,
+    change: dict[str, torch.Tensor] | None, word: str,
+) -> None:  # fmt: skip
+    text = UNICORNN.replace('"unicornn"', f'"{cell}"').replace("dt = 0.2\nalpha = 1.0", options)
+    rows = lines_of(capsys, str(saved(Path.cwd(), text, change=change)), "--config", "network.toml")
+    (row,) = [each for each in rows if each["quantity"] == quantity and each["layer"] == 1]
+    assert row["verdict"] == word and isinstance(row["value"], float) and (row["value"] > 0) == (word == "holds")
+    rebuilt = [each for each in rows if str(each["quantity"]).startswith("max abs(rebuilt state)")]
+    assert len(rebuilt) == (2 if cell == "linoss" else 0)
+    if rebuilt:
+        single, double = (float(str(each["value"])) for each in rebuilt)
+        assert single > 1e3 * double
+
+
+def test_a_bidirectional_network_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    text = UNICORNN.replace("alpha = 1.0", "alpha = 1.0\nbidirectional = true")
+    rows = lines_of(capsys, str(saved(Path.cwd(), text)), "--config", "network.toml")
+    assert {row["kind"] for row in rows} == {"margin", "measured"} and len(rows) > 20
+
+
+def test_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(saved(Path.cwd()))
+    there = ["--checkpoint", path, "--config", "network.toml"]
+    for arguments, said in (
+        ([*there, "icml-C.1"], "CLAIM: is about the claims"), ([*there, "--budget", "smoke"], "--budget: is about"),
+        ([*there, "--jobs", "2"], "--jobs: is about"), (["--config", "x.toml"], "--config: describes a trained"),
+        (["--set", "a=1"], "--set: describes"), (["--checkpoint", "none"], '"none" does not exist'),
+        (["--checkpoint", path], "nothing says of which network"), ([*there, "--format", "x"], "No format"),
+        ([*there, "--task", "addin"], 'Did you mean "adding"?'), ([*there, "--set", "stops=3"], "has these options"),
+        ([*there, "--task", "lorenz96"], '"recurrent.layers.0.V" has shape (4, 2), expected (4, 5)'),
+        ([*there, "--task", "sequential_mnist"], "ODERNN_DATA"), ([*there, "--sequences", "0"], "--sequences"),
+        ([*there, "--config", "none.toml"], '"none.toml" cannot be read'), ([*there, "--row", "x"], 'no row "x"'),
+    ):  # fmt: skip
+        line = fails(capsys, arguments)
+        assert said in line, line
+    assert not Path("odernn.sqlite").exists()
+
+
+def test_options_of_the_task(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(saved(Path.cwd()))
+    long = lines_of(capsys, path, "--config", "network.toml", "--set", "steps=30")
+    short = lines_of(capsys, path, "--config", "network.toml")
+    bounds = [{row["statement"]: row["log_bound"] for row in rows if row["layer"] == 2} for rows in (long, short)]
+    assert float(str(bounds[0]["sam-D.1-a"])) > float(str(bounds[1]["sam-D.1-a"]))
+
+
+def test_a_pickle_is_an_error_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    saved(Path.cwd())
+    torch.save(torch.nn.Linear(2, 2), "net.pt")
+    line = fails(capsys, ["--checkpoint", "net.pt", "--config", "network.toml"])
+    assert '"net.pt" is refused' in line and "torch.save(model.state_dict(), FILE)" in line
+    save_file({"x": torch.zeros(2)}, "x.safetensors")
+    line = fails(capsys, ["--checkpoint", "x.safetensors", "--config", "network.toml"])
+    assert 'lacks "recurrent.dt"' in line or 'lacks "recurrent.' in line

@@ -1,0 +1,202 @@
+"""Checkpoints that are none: every error names file and tensor, what was found and expected, and the next step."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from tests.verification.trained.networks import SCORNN, UNICORNN, read, saved, spec
+from verification.trained import CheckpointError, files, loading
+from verification.training import TrainingError, checkpoints
+
+
+def test_a_bare_state_dict_is_described_by_a_file(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    trained = read(path)
+    assert trained.stored.kind == "state_dict" and trained.stored.described_by == "--config"
+    assert trained.cell == "unicornn" and trained.has_readout and not trained.mapping and trained.notes == ()
+    assert torch.equal(trained.model.state_dict()["recurrent.layers.1.V"], files.read(
+        path, config=tmp_path / "network.toml").tensors["recurrent.layers.1.V"])  # fmt: skip
+
+
+def test_weights_of_the_cell_alone_have_no_loss(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    tensors = files.read(path, config=tmp_path / "network.toml").tensors
+    alone = {name.removeprefix("recurrent."): v for name, v in tensors.items() if name.startswith("recurrent.")}
+    save_file(alone, path)
+    trained = read(path)
+    assert not trained.has_readout and "no readout" in trained.notes[0]
+    assert torch.equal(trained.model.state_dict()["recurrent.layers.0.w"], alone["layers.0.w"])
+
+
+def test_a_pickle_is_never_executed(tmp_path: Path) -> None:
+    """The file makes a folder when it is unpickled; torch.load of anything else than tensors is refused before that."""
+    bait = tmp_path / "executed"
+
+    class Bait:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(bait),)
+
+    for name, dump in (("raw.pt", pickle.dumps), ("zip.pt", None)):
+        path = tmp_path / name
+        if dump is None:
+            torch.save({"w": torch.zeros(1), "bait": Bait()}, path)
+        else:
+            path.write_bytes(dump({"bait": Bait()}))
+        with pytest.raises(CheckpointError, match=r"is refused: .*any code.*torch\.save\(model\.state_dict\(\)"):
+            files.read(path, config=tmp_path / "network.toml") if saved(tmp_path) else None
+    assert not bait.exists()
+    pickle.loads((tmp_path / "raw.pt").read_bytes())  # that the bait is one
+    assert bait.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            {"state_dict": {"w": torch.zeros(1)}, "epoch": 3},
+            '"state_dict" is a dict and no tensor; "state_dict" may be',
+        ),
+        ([torch.zeros(1)], "holds a list"),
+        ({}, "holds a dict, and no tensors"),
+        ({"w": 1.0}, '"w" is a float and no tensor'),
+    ],
+)
+def test_pt_files_without_tensors(tmp_path: Path, content: Any, said: str) -> None:
+    saved(tmp_path)
+    torch.save(content, tmp_path / "net.pt")
+    with pytest.raises(CheckpointError, match=said):
+        files.read(tmp_path / "net.pt", config=tmp_path / "network.toml")
+
+
+@pytest.mark.parametrize("name", ["net.safetensors", "net.pt"])
+@pytest.mark.parametrize("kept", [0, 10, 200, -1])
+def test_truncated_files(tmp_path: Path, name: str, kept: int) -> None:
+    path = saved(tmp_path)
+    if name == "net.pt":
+        torch.save(read(path).model.state_dict(), tmp_path / name)
+    else:
+        path.rename(tmp_path / name)
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:kept])
+    with pytest.raises(CheckpointError, match=rf'"{tmp_path}/{name}" (cannot be read|is refused)'):
+        files.read(tmp_path / name, config=tmp_path / "network.toml")
+
+
+def test_paths(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"x")
+    for path, said in (
+        (tmp_path / "none.pt", "does not exist"), (tmp_path / "net.onnx", r'ends in "\.onnx"'),
+        (tmp_path, "has no best.safetensors"),
+    ):  # fmt: skip
+        with pytest.raises(CheckpointError, match=said):
+            files.read(path)
+    (tmp_path / "latest.safetensors").write_bytes(b"x")
+    with pytest.raises(CheckpointError, match=r"It has latest\.safetensors: name that file"):
+        files.read(tmp_path)
+
+
+def test_what_describes_it(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    with pytest.raises(CheckpointError, match=r"nothing says of which network.*--config FILE\.toml"):
+        files.read(path)
+    for text, said in (
+        ("{", "cannot be read"),
+        ("[]", "no configuration"),
+        ('{"configuration": {}}', "none that this"),
+    ):
+        (tmp_path / "run.json").write_text(text)
+        with pytest.raises(CheckpointError, match=said):
+            files.read(path)
+    plain = files._configured(tmp_path / "network.toml", None, None).to_plain()
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": plain}))
+    assert files.read(path).described_by.endswith("run.json")
+    for text, said in (
+        ("[network", "cannot be read"), (UNICORNN.replace("hidden_size", "hiden_size"), "hidden_size is missing"),
+        (UNICORNN.replace('[task]\nname = "adding"\nsteps = 12\ncount = 40\n', ""), r"has no \[task\]"),
+    ):  # fmt: skip
+        (tmp_path / "network.toml").write_text(text)
+        with pytest.raises(TrainingError, match=said):
+            files.read(path, config=tmp_path / "network.toml")
+    (tmp_path / "network.toml").write_text(text)
+    assert files.read(path, config=tmp_path / "network.toml", task="adding").configuration.task.name == "adding"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("num_layers = 2", "num_layers = 3", r'lacks "recurrent\.layers\.2\.w", of shape \(4,\) \(and 3 more\)'),
+        ("num_layers = 2", "num_layers = 1", r'has "recurrent\.layers\.1\.V", of shape \(4, 4\) \(and 3 more\)'),
+        ("hidden_size = 4", "hidden_size = 6", r"has shape \(4,\), expected \(6,\) for unicornn, hidden_size 6"),
+        ("alpha = 1.0", "alpha = 1.0\nbias = false", r'has "recurrent\.layers\.0\.b"'),
+        ('"unicornn"', '"unicorn"', r'Did you mean "unicornn"\?'),
+        ("alpha = 1.0", "alpa = 1.0", r'takes no "alpa"\. Did you mean "alpha"\?'),
+    ],
+)
+def test_another_network_than_described(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = saved(tmp_path)
+    with pytest.raises(TrainingError, match=said):
+        read(path, UNICORNN.replace(old, new))
+
+
+def test_another_task_than_trained_on(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    path = saved(tmp_path)
+    stored = files.read(path, config=tmp_path / "network.toml")
+    other = replace(spec(), name="other", input_size=3)
+    with pytest.raises(
+        CheckpointError, match=r'layers\.0\.V" has shape \(4, 2\), expected \(4, 3\).*"other".*3 inputs'
+    ):
+        loading.load(stored, other)
+    other = replace(spec(), name="other", output_size=10)
+    with pytest.raises(CheckpointError, match=r'"readout\.weight" has shape \(1, 4\), expected \(10, 4\).*10 outputs'):
+        loading.load(stored, other)
+
+
+def test_weights_that_are_not_finite(tmp_path: Path) -> None:
+    path = saved(tmp_path, change={"recurrent.layers.0.c": torch.tensor([0.0, float("inf"), 0.0, float("nan")])})
+    with pytest.raises(CheckpointError, match=r'"recurrent\.layers\.0\.c" has 2 of 4 entries that are not finite'):
+        read(path)
+
+
+def test_dtypes(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    tensors = dict(files.read(path, config=tmp_path / "network.toml").tensors)
+    narrow = {name: v.bfloat16() if v.dtype == torch.float32 else v for name, v in tensors.items()}
+    save_file(narrow, path)
+    trained = read(path)
+    assert trained.dtype == torch.float32 and "bfloat16" in trained.notes[0]
+    for name, value in trained.model.state_dict().items():
+        assert torch.equal(value.double(), narrow[name].double()), name
+    save_file(narrow | {"recurrent.layers.0.w": tensors["recurrent.layers.0.w"]}, path)
+    with pytest.raises(CheckpointError, match="several dtypes: bfloat16, float32"):
+        read(path)
+
+
+def test_dt_of_the_file_wins_and_that_is_said(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    trained = read(path, UNICORNN.replace("dt = 0.2", "dt = 0.3"))
+    assert trained.model.state_dict()["recurrent.dt"].tolist() == [0.2, 0.2]
+    assert trained.notes == ("dt is that of the file, [0.2, 0.2], and not of the description, [0.3, 0.3].",)
+
+
+def test_a_damaged_checkpoint_of_training_is_refused(tmp_path: Path) -> None:
+    """Its header has a checksum of the tensors."""
+    path = saved(tmp_path, SCORNN)
+    stored = files.read(path, config=tmp_path / "network.toml")
+    named = {f"model.{name}": value for name, value in stored.tensors.items()}
+    checkpoints.write(tmp_path / "best.safetensors", named, {"configuration": stored.configuration.to_plain()})
+    found = files.read(tmp_path)
+    assert found.kind == "odernn train" and set(found.tensors) == set(stored.tensors)
+    content = bytearray((tmp_path / "best.safetensors").read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "best.safetensors").write_bytes(bytes(content))
+    with pytest.raises(TrainingError, match="is damaged"):
+        files.read(tmp_path)

@@ -1,0 +1,120 @@
+"""Checkpoints: whole or not there; a damaged one, and one of somebody else, is refused by name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.verification.training.plans import plan
+from verification.training import TrainingError, checkpoints, loop, optimizers
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "kept.safetensors"
+    checkpoints.write(path, {"model.a": torch.arange(6.0).view(2, 3)}, {"progress": {"step": 5}})
+    return path
+
+
+def test_a_checkpoint_comes_back(kept: Path) -> None:
+    found = checkpoints.read(kept)
+    assert torch.equal(found.part("model.")["a"], torch.arange(6.0).view(2, 3)) and found.facts["progress"] == {
+        "step": 5
+    }
+
+
+@pytest.mark.parametrize("size", [0, 7, 40, -1])
+def test_a_truncated_checkpoint(kept: Path, size: int) -> None:
+    kept.write_bytes(kept.read_bytes()[:size])
+    with pytest.raises(TrainingError, match=r"cannot be read: .* use another one"):
+        checkpoints.read(kept)
+
+
+def test_a_damaged_checkpoint(kept: Path) -> None:
+    content = bytearray(kept.read_bytes())
+    content[-1] ^= 1
+    kept.write_bytes(content)
+    with pytest.raises(TrainingError, match="is damaged: its tensors have SHA-256"):
+        checkpoints.read(kept)
+
+
+def test_somebody_elses_checkpoint(tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    save_file({"a": torch.zeros(1)}, tmp_path / "other.safetensors")
+    with pytest.raises(TrainingError, match="it is none of `odernn train`"):
+        checkpoints.read(tmp_path / "other.safetensors")
+    with pytest.raises(TrainingError, match="does not exist"):
+        checkpoints.read(tmp_path / "none.safetensors")
+
+
+def test_a_full_disk_loses_nothing(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = kept.read_bytes()
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(
+        TrainingError, match=r"cannot be written: no space left on device\. What was there is unchanged"
+    ):
+        checkpoints.write(kept, {"model.a": torch.zeros(1)}, {})
+    assert kept.read_bytes() == before and list(kept.parent.iterdir()) == [kept]
+
+
+def test_a_run_does_not_continue_from_a_damaged_checkpoint(tmp_path: Path) -> None:
+    loop.train(plan(tmp_path), tmp_path / "run")
+    latest = tmp_path / "run" / loop.LATEST
+    latest.write_bytes(latest.read_bytes()[:-3])
+    with pytest.raises(TrainingError, match="cannot be read"):
+        loop.train(plan(tmp_path), tmp_path / "run")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TrainingError, match="cannot be made"):
+        loop.train(plan(tmp_path), tmp_path / "file" / "run")
+
+
+def test_checkpoints_of_other_runs_are_not_taken(tmp_path: Path) -> None:
+    """Same shapes, other seed; weights without the memory of the optimizer; the weights of another epoch."""
+    made = plan(tmp_path)
+    loop.train(made, tmp_path / "run")
+    loop.train(made.replaced(seed=4), tmp_path / "other")
+    whole = {name: (tmp_path / "run" / name).read_bytes() for name in (loop.LATEST, loop.BEST)}
+    best = checkpoints.read(tmp_path / "run" / loop.BEST)
+    checkpoints.write(tmp_path / "moved", best.tensors, {**best.facts, "row": {**best.facts["row"], "epoch": 77}})
+    for name, source, message in (
+        (
+            loop.LATEST,
+            tmp_path / "other" / loop.LATEST,
+            r"latest\.safetensors\" is of a run with another configuration",
+        ),
+        (loop.BEST, tmp_path / "other" / loop.BEST, r"best\.safetensors\" is of a run with another configuration"),
+        (loop.LATEST, tmp_path / "run" / loop.BEST, r"has weights only, as best\.safetensors has"),
+        (loop.BEST, tmp_path / "moved", r"is of epoch 77, but epoch \d of this run was the best"),
+    ):
+        (tmp_path / "run" / name).write_bytes(source.read_bytes())
+        with pytest.raises(TrainingError, match=message):
+            loop.train(made, tmp_path / "run")
+        (tmp_path / "run" / name).write_bytes(whole[name])
+    assert loop.train(made, tmp_path / "run").progress.epoch == 3
+
+
+def test_memory_goes_where_its_parameter_is() -> None:
+    """torch keeps the counters of steps on the CPU, the moments beside the parameter: here one without storage."""
+    weight = torch.nn.Parameter(torch.zeros(2, device="meta"))
+    parts = optimizers.Parts([torch.optim.Adam([weight])])
+    kept = {"w.step": torch.tensor(3.0), "w.exp_avg": torch.ones(2)}
+    checkpoints.restore_optimizer(parts, {"w": weight}, kept)
+    state = parts.of(weight).state[weight]
+    assert state["exp_avg"].device.type == "meta" and state["step"].device.type == "cpu" and float(state["step"]) == 3.0
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device: it can be used")
+def test_a_device_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"--device cuda: cannot be used here: .* Leave it out for \"cpu\""):
+        loop.train(plan(tmp_path), tmp_path / "run", device="cuda")
+    assert not (tmp_path / "run").exists()

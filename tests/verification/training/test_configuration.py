@@ -1,0 +1,118 @@
+"""Configurations: what is wrong is refused with its line, and what would be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from tests.verification.training.plans import TEXT, plan
+from verification.training import TrainingError, configuration, loop, optimizers
+
+WRONG = {
+    "cell missing": ('cell = "unicornn"\n', "", r"cell is missing in \[network\]"),
+    "unknown cell": ('"unicornn"', '"unicorn"', r'Did you mean "unicornn"'),
+    "unknown option": ("alpha = 1.0", "alfa = 1.0", r'takes no "alfa"\. Did you mean "alpha"'),
+    "impossible option": ("dt = 0.2", "dt = 2.0", r"\[network\] unicornn: .*dt"),
+    "unknown key": ("batch_size", "batchsize", r'line 26, batchsize: .* Did you mean "batch_size"'),
+    "negative": ("batch_size = 16", "batch_size = -1", r"line 26, batch_size: is -1; it must be an integer from 1 on"),
+    "true as a number": ("epochs = 3", "epochs = true", r"line 25, epochs: is True"),
+    "optimizer": ('"adamw"', '"adan"', r"line 16, name: is 'adan'; it must be one of adam, adamw, rmsprop, sgd"),
+    "its option": ("weight_decay", "weight_decai", r'line 18, weight_decai: .* Did you mean "weight_decay"'),
+    "its value": ("lr = 0.01", "lr = -0.01", r"\[optimizer\] adamw: Invalid learning rate"),
+    "pattern": ('"readout.*"', '"readin.*"', r'the pattern "readin\.\*" matches no parameter\. There are: recurrent'),
+    "option of a group": ("lr = 0.003", "lrr = 0.003", r'line 22, lrr: "lrr" means nothing here'),
+    "milestones": ("[[2, 0.1]]", "[[2, 0.1], [1, 0.1]]", r"line 29, milestones: .*rising epochs"),
+    "table": ("[training]", "[trainin]", r'"trainin" means nothing here\. Did you mean "training"'),
+    "task": ('"adding"', '"addition"', r'\[task\] No task is called "addition"\. Did you mean "adding"'),
+    "option of a task": ("steps = 12", "step = 12", r"\[task\] adding: .*'step'"),
+    "no toml": ("epochs = 3", "epochs 3", r"is no TOML: .*line 25"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("old, new, message", WRONG.values(), ids=WRONG)
+def test_wrong_configurations(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(TrainingError, match=message) as error:
+        loop.train(plan(tmp_path, TEXT.replace(old, new, 1)), tmp_path / "run")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_parameter_is_in_one_group() -> None:
+    groups = (configuration.Group(parameters=("a*",), options={}), configuration.Group(parameters=("*b",), options={}))
+    made = configuration.Optimizer(name="sgd", options={"lr": 1.0}, groups=groups)
+    with pytest.raises(TrainingError, match="1 and 2 both have ab"):
+        optimizers.make(made, [("ab", nn.Parameter(torch.zeros(1))), ("c", nn.Parameter(torch.zeros(1)))])
+
+
+def test_the_learning_rate_falls_after_its_epoch() -> None:
+    milestones = ((2, 0.1), (4, 0.5))
+    assert [optimizers.factor(milestones, epoch) for epoch in range(5)] == [1, 1, 0.1, 0.1, 0.05]
+
+
+# --- rows of a table --------------------------------------------------------------------------------------------
+
+ROWS = (
+    TEXT.replace("hidden_size = 6\n", "")
+    + """
+[published]
+table = "icml Table 1"
+
+[rows.small]
+published.row = "UnICORNN, m = 6"
+network.hidden_size = 6
+training.epochs = 1
+
+[rows."0.5"]
+task.steps = 9
+[rows."0.5".network]
+hidden_size = 7
+alpha = 0.5
+[rows."0.5".published]
+row = "other"
+"""
+)
+
+
+def test_a_row_changes_what_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "rows.toml"
+    path.write_text(ROWS, encoding="utf-8")
+    assert configuration.rows(path) == ("small", "0.5")
+    small, other = configuration.read(path, "small"), configuration.read(path, "0.5")
+    assert (small.network.hidden_size, small.training.epochs, small.task.options["steps"]) == (6, 1, 12)
+    assert (other.network.hidden_size, other.training.epochs, other.task.options["steps"]) == (7, 3, 9)
+    assert (small.network.options["alpha"], other.network.options["alpha"]) == (1.0, 0.5)
+    assert small.published == configuration.Published(table="icml Table 1", row="UnICORNN, m = 6")
+    plain = plan(tmp_path, TEXT).replaced(epochs=1)
+    assert small.digest() == plain.digest()  # what is printed of a network is no part of it
+    assert small.replaced(epochs=4).published == small.published
+
+
+WRONG_ROWS = {
+    "none named": (None, "", "", r"has 2 rows\. Name one with --row: small, 0\.5\."),
+    "another": ("smal", "", "", r'has no row "smal"\. Did you mean "small"\?'),
+    "dotted": ("small", "hidden_size = 6", "hidden_size = 0", r"line 36, hidden_size: is 0; it must be an integer"),
+    "in a table of its own": ("0.5", "hidden_size = 7", "hidden_size = 0", r"line 42, hidden_size: is 0; it must"),
+    "in no row": ("small", "batch_size = 16", "batch_size = 0", r"line 25, batch_size: is 0; it must be an integer"),
+    "a table that there is not": ("small", "network.hid", "netwrk.hid", r'line 36, netwrk: .* Did you mean "network"'),
+    "an unknown key": ("small", "training.epochs", "training.epoch", r'line 37, epoch: .* Did you mean "epochs"'),
+    "no table": ("small", "training.epochs = 1", "training = 1", r"line 37, training: is 1; it must be a table, as in"),
+    "printed": ("small", "published.row", "published.roww", r'line 35, roww: .* Did you mean "row"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row, old, new, message", WRONG_ROWS.values(), ids=WRONG_ROWS)
+def test_wrong_rows(tmp_path: Path, row: str | None, old: str, new: str, message: str) -> None:
+    path = tmp_path / "rows.toml"
+    assert old in ROWS
+    path.write_text(ROWS.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(TrainingError, match=message):
+        configuration.read(path, row)
+
+
+def test_a_row_of_a_file_without_any(tmp_path: Path) -> None:
+    plan(tmp_path, TEXT)
+    with pytest.raises(TrainingError, match=r'has no row "small"\. It has: none; leave --row out'):
+        configuration.read(tmp_path / "plan.toml", "small")

@@ -1,0 +1,112 @@
+"""`odernn train` as a user meets it, in an empty folder: what it lists, trains, says and refuses; docs/training.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.verification.training.plans import CHECKOUT, TEXT, spec
+from tests.verification.training.test_published_rows import DISAGREE
+from verification import tasks
+from verification.cli import main
+from verification.commands.terminal import DONE, USAGE
+from verification.training import configuration, listing, network, optimizers, re_signing
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+PAGE = (CHECKOUT / "docs" / "training.md").read_text(encoding="utf-8")
+
+
+def test_a_run_by_its_configuration_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The task is in the file; a row of the file is named; the same command once more has nothing left to do."""
+    text = TEXT + "[published]\ntable = 'icml Table 0'\nrow = 'mine'\nresult = 'loss 0.1'\n"
+    text += "[rows.short]\ntraining.epochs = 1\n[rows.long]\ntraining.epochs = 9\n"
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    command = ["train", "--config", "mine.toml", "--row", "short"]
+    assert main(command) == DONE
+    first = capsys.readouterr()
+    assert first.out.startswith("adding, unicornn: test loss ") and "epoch 1 of 1, 4 steps" in first.out
+    assert first.out.endswith("\nprinted in icml Table 0, mine: loss 0.1\n") and first.err == "wrote run\n"
+    assert main([*command, "--into", "run"]) == DONE
+    assert capsys.readouterr().out == first.out
+    assert main(["train", "--config", "mine.toml"]) == USAGE
+    assert "has 2 rows. Name one with --row: short, long." in capsys.readouterr().err
+
+
+def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--list"]) == DONE
+    everything = capsys.readouterr().out
+    assert everything == listing.text() + "\n"
+    assert main(["train", "--list", "EigenWorms"]) == DONE
+    worms = capsys.readouterr().out
+    assert len(worms.splitlines()) == 2 + 5 and all("eigenworms" in line for line in worms.splitlines()[2:])
+    assert len(everything.splitlines()) == 2 + len(list(configuration.everything()))
+
+
+WRONG = {
+    "nothing": ([], "Name a task, or a configuration with --config FILE. `odernn train --list` shows them."),
+    "a task that there is not": (["addin"], 'No task is called "addin". Did you mean "adding"?'),
+    "a list of one": (["addin", "--list"], 'No task is called "addin". Did you mean "adding"?'),
+    "a task with several": (["adding"], "`odernn train adding --list` shows what comes with odernn."),
+    "another task": (
+        ["adding", "--config", "sequential_digits_unicornn"], 'trains on "sequential_digits", not on "adding"',
+    ),
+    "another cell": (
+        ["--config", "sequential_digits_unicornn", "--cell", "lem"], 'trains the cell "unicornn", not "lem"',
+    ),
+    "no such row": (
+        ["--config", "scornn_table1_mnist", "--row", "scornn-171"],
+        'has no row "scornn-171". Did you mean "scornn-170"?',
+    ),
+    "no data": (
+        ["--config", "scornn_table1_mnist", "--row", "scornn-170"], "To fetch the files: odernn task sequential_mnist",
+    ),
+    "an execution that there is not": (
+        ["sequential_digits", "--execution", "cpuu"], 'No execution is called "cpuu". Did you mean "cpu"?',
+    ),
+    "negative epochs": (["sequential_digits", "--epochs", "-1"], "epochs: is -1; it must be an integer from 0 on"),
+    "no file": (["--config", "none.toml"], 'Configuration "none.toml" cannot be read: no such file or directory.'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments, message", WRONG.values(), ids=WRONG)
+def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", *arguments]) == USAGE
+    found = capsys.readouterr()
+    assert message in found.err and found.out == "" and found.err.count("\n") == 1
+    assert not Path("run").exists()
+
+
+# --- docs/training.md ---------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_the_table_of_the_files() -> None:
+    assert listing.markdown() in PAGE, "write verification.training.listing.markdown() into docs/training.md"
+
+
+def test_the_readme_has_the_numbers_of_tasks_and_rows() -> None:
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    printed = [each for _, _, each in configuration.everything() if each.published]
+    assert f"{len(printed)} rows of the papers' tables as configurations" in readme
+    assert "# eleven tasks;" in readme and len(tasks.names()) == 11
+
+
+def test_the_configuration_of_the_page_is_one() -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    Path("page.toml").write_text(block, encoding="utf-8")
+    found = configuration.read("page.toml")
+    task = spec(input_size=2, output_size=1, reads="last")
+    model = network.build(found.network, task, seed=0, dtype=torch.float32)
+    parts = optimizers.make(found.optimizer, list(model.named_parameters()), model.unitary_names()).parts
+    assert sorted(type(part).__name__ for part in parts) == ["Adam", "RMSprop"]
+    assert len(re_signing.layers(model, found.training)) == 1 and found.training.re_sign_tau == 1.25
+
+
+def test_the_page_says_which_counts_disagree() -> None:
+    table = PAGE.partition("## Numbers of parameters")[2]
+    assert f"{78 - len(DISAGREE)} of 78 read as printed" in table
+    for name, count in DISAGREE.items():
+        row = name.partition(" ")[2].removesuffix("-permuted").removesuffix("-t1000").removesuffix("-t2000")
+        assert any(row in line and f"{count:,}" in line for line in table.splitlines()), name

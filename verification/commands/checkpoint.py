@@ -1,0 +1,193 @@
+"""``odernn verify --checkpoint``: what holds for a trained network on sequences of its task, printed and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import odernn
+from verification import tasks
+from verification.claim import Registry
+from verification.commands.results import witnesses_beside
+from verification.commands.task import settings_of
+from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
+from verification.report import checkpoint_rows, renderer
+from verification.report import json as json_format
+from verification.store import Store
+from verification.verdict import Judgement
+
+if TYPE_CHECKING:
+    from verification.trained.files import Stored
+    from verification.trained.loading import Trained
+    from verification.trained.row import Row
+    from verification.trained.runs import Sample
+    from verification.trained.trial import Ledger
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says of a checkpoint."""
+
+    checkpoint: Path
+    config: str | None
+    row: str | None
+    task: str | None
+    root: Path | None
+    settings: tuple[str, ...]
+    sequences: int
+    store: Path
+    claims_dirs: tuple[Path, ...]
+    format: str
+    json: bool
+    witnesses: Path | None
+
+
+def run(options: Options) -> int:
+    """Load, run, print, keep. Errors name the file, the tensor, the found and the expected shape."""
+    from verification.trained import files, loading, runs, trial
+    from verification.training import loop
+
+    render = renderer(options.format)
+    stored = files.read(options.checkpoint, config=options.config, row=options.row, task=options.task)
+    stored = replace(stored, configuration=_with_task(stored, options))
+    data = loop.load(stored.configuration, "test", options.root)
+    trained = loading.load(stored, data.spec)
+    sample = runs.sample(data, options.sequences)
+    registry = Registry(options.claims_dirs)
+    with Store(options.store, writable=True) as store, progress() as report:
+        note(harmless(_header(trained, sample)))
+        ledger = trial.try_network(trained, sample, registry, report)
+        judgements = _judgements(ledger.rows, options.checkpoint, sample.count)
+        _keep(store, ledger, judgements, trained, sample, options)
+    _print(ledger, judgements, trained, sample, options, render)
+    note(f"results are in {options.store}")
+    return DONE
+
+
+def _with_task(stored: Stored, options: Options) -> Any:
+    """The checkpoint's configuration with the task of the command line: its own options stay if it is the same."""
+    own = stored.configuration.task
+    name = own.name if options.task is None else options.task.strip().casefold().replace(" ", "_").replace("-", "_")
+    kept = dict(own.options) if name == own.name else {}
+    try:
+        task = tasks.get(name)
+    except KeyError as error:
+        raise UsageError(f"--task {name}: {error.args[0]} `odernn task` shows them.") from None
+    chosen = replace(own, name=name, options=kept | settings_of(task, options.settings))
+    return replace(stored.configuration, task=chosen)
+
+
+def _header(trained: Trained, sample: Sample) -> str:
+    plan = trained.stored.configuration.network
+    dtype = str(trained.dtype).removeprefix("torch.")
+    layers = f"{plan.num_layers} × {plan.hidden_size}"
+    return f"odernn {odernn.__version__} · {plan.cell}, {layers}, {dtype} · {sample} · {sample.steps} steps"
+
+
+def _print(
+    ledger: Ledger, judgements: Sequence[Judgement], trained: Trained, sample: Sample, options: Options, render: Any
+) -> None:
+    """For people: summary and table. For a format that something else reads, stdout holds the table or lines only."""
+    from verification.commands import verify
+    from verification.report import rows
+
+    folder = options.witnesses or witnesses_beside(options.store)
+    verify.write_witnesses(judgements, folder)
+    if options.json:
+        records = ({**checkpoint_rows.record(row), "checkpoint": str(options.checkpoint)} for row in ledger.rows)
+        out("".join(json_format.line(each) + "\n" for each in records))
+        return
+    table = checkpoint_rows.table(
+        ledger.rows, title=f"What holds for {options.checkpoint}", caption=_caption(ledger, trained, sample)
+    )
+    lines = [*checkpoint_rows.summary(ledger.rows)]
+    replays = [line for line in rows.refutations(judgements, str(folder), _texts(options)) if "replay:" in line]
+    lines += [line.strip() for line in replays]
+    if options.format == "text":
+        out("\n".join([*map(harmless, lines), "", render(table)]))
+    else:
+        note("\n".join(map(harmless, lines)))
+        out(render(table))
+
+
+def _texts(options: Options) -> tuple[str, ...]:
+    return tuple(map(str, options.claims_dirs))
+
+
+def _caption(ledger: Ledger, trained: Trained, sample: Sample) -> tuple[str, ...]:
+    stored, plan = trained.stored, trained.stored.configuration.network
+    names = f", names of {trained.mapping}" if trained.mapping else ""
+    arguments = ", ".join(f"{key} = {value}" for key, value in plan.options.items())
+    return (
+        f"odernn {odernn.__version__}. Trained network: {stored.path} ({stored.kind}{names}), {plan.cell}, "
+        f"hidden_size {plan.hidden_size}, num_layers {plan.num_layers}{', ' + arguments if arguments else ''}; "
+        f"described by {stored.described_by}.",
+        f"Data: {sample}, the first ones. {sample.spec.describe()}.",
+        *ledger.notes,
+    )
+
+
+# --- the store
+
+
+def _judgements(rows: Sequence[Row], checkpoint: Path, sequences: int) -> list[Judgement]:
+    """The rows with a bound, in the store's form: `odernn table` prints them, too."""
+    return [
+        Judgement(
+            claim=row.statement, domain=_domain(checkpoint), layer=row.layer, quantity=row.quantity, norm="",
+            symbol=row.quantity, reading="", verdict=row.verdict, because=row.because, origin=row.origin,
+            point=row.at, log_bound=row.log_bound, log_worst=_finite(row.log_measured), slack=row.slack,
+            witness=row.witness, evaluations=sequences,
+        )
+        for row in rows
+        if row.kind == "bound"
+    ]  # fmt: skip
+
+
+def _domain(checkpoint: Path) -> str:
+    return f"trained {checkpoint.name if checkpoint.suffix else checkpoint.resolve().name}"
+
+
+def _finite(log: float | None) -> float | None:
+    return None if log is None or log == -float("inf") else log
+
+
+def _keep(
+    store: Store, ledger: Ledger, judgements: Sequence[Judgement], trained: Trained, sample: Sample, options: Options
+) -> None:
+    """One run: a job for every judgement; margins and measurements among the measurements of step 0."""
+    from verification.training import checkpoints
+
+    stored = trained.stored
+    facts = {
+        "version": odernn.__version__, "budget": "none: a trained network", "seed": 0, "claims_dirs": _texts(options),
+        "checkpoint": str(stored.path), "sha256": checkpoints.digest(stored.tensors), "task": sample.spec.name,
+        "data": sample.spec.sha256, "sequences": sample.count, "configuration": stored.configuration.to_plain(),
+    }  # fmt: skip
+    name = f"checkpoint {_hash(facts)[:16]}"
+    keys = []
+    for judgement in judgements:
+        about = {"checkpoint": name, "claim": judgement.claim, "layer": judgement.layer, "quantity": judgement.quantity}
+        keys.append(_hash(about))
+    store.begin_run(name, {**facts, "claims": sorted({each.claim for each in judgements})}, keys)
+    for key, judgement in zip(keys, judgements, strict=True):
+        spec = {"kind": "checkpoint", "run": name, "claim": judgement.claim, "layer": judgement.layer}
+        store.put(key, kind="judge", spec=spec, data=[judgement.to_plain()], arrays={}, wall_s=0.0)
+    store.put_measurements(name, 0, [_measurement(row) for row in ledger.rows if row.kind != "bound"])
+    store.complete_run(name)
+
+
+def _measurement(row: Row) -> tuple[Any, ...]:
+    """As ``Store.put_measurements`` takes them."""
+    holds = {"holds": 1, "fails": 0}.get(row.verdict)
+    layer = f"layers.{row.layer - 1}" if row.layer else ""
+    return (layer, row.quantity, row.statement or row.source, row.value, None, None, None, None, holds, "", None)
+
+
+def _hash(about: Any) -> str:
+    text = json.dumps(about, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,64 @@
+"""What the command lines share: options that several commands have, and what a parsed command line asks for.
+
+A command is a file of this folder with a function ``command``: its parameters are the arguments and options, its
+docstring is the help, and it returns an ``Action``. ``verification.cli.COMMANDS`` lists the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from verification.commands import terminal
+
+STORE = Path("odernn.sqlite")
+
+StoreOption: TypeAlias = Annotated[Path, typer.Option("--store", metavar="FILE", help="The file with all results.")]
+FormatOption: TypeAlias = Annotated[
+    str, typer.Option("--format", metavar="NAME", help="text, github, latex, csv or json.")
+]
+FullOption: TypeAlias = Annotated[
+    bool, typer.Option("--full", help="A row for every quantity, with the point where it was found.")
+]
+ClaimOption: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--claim", metavar="CLAIM", help="Only this claim; may be repeated.")
+]
+ClaimsOption: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option("--claims", metavar="DIR", help="A folder with more claim files; may be repeated."),
+]
+RunsOption: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--runs", metavar="DIR", help="A folder that `odernn train --into` was given, or one above; may be repeated."
+    ),
+]
+DataOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="The folder of MNIST's files (else $ODERNN_DATA)."),
+]
+
+
+@dataclass(frozen=True)
+class Action:
+    """What the command line asks for: typer parses and returns it, ``verification.cli.main`` runs it."""
+
+    run: Callable[[], int]
+    resumes: bool = False
+
+
+def help_unless_called(context: typer.Context) -> Action | None:
+    """For a group without a command: its help, on stderr, as an error of usage."""
+    if context.invoked_subcommand is not None:
+        return None
+    text = context.get_help()
+
+    def run() -> int:
+        terminal.note(text)
+        return terminal.USAGE
+
+    return Action(run)

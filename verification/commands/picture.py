@@ -1,0 +1,85 @@
+"""``odernn picture``: training runs drawn: gradients over time, orthogonality, time steps; the numbers beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from verification.commands.options import Action, RunsOption
+from verification.commands.terminal import DONE, UsageError, harmless, note
+
+KINDS: Mapping[str, str] = {
+    "gradients": "‖∂L/∂Xₙ‖ against n, before and after training",
+    "orthogonality": "‖W*W − I‖ against updates, of runs with --monitor",
+    "neurons": "effective time steps and recurrent weights of UnICORNN, before and after",
+}
+
+
+def command(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="gradients, orthogonality or neurons.")],
+    runs: RunsOption = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE.svg", help="The picture; its numbers go to FILE.json beside it.")
+    ] = Path("picture.svg"),
+    root: Annotated[
+        Path | None, typer.Option("--root", metavar="DIR", help="The folder of the task's files (else $ODERNN_DATA).")
+    ] = None,
+    sequences: Annotated[int, typer.Option(metavar="N", min=1, help="gradients: of the first N test sequences.")] = 50,
+) -> Action:
+    """Draw what `odernn train` left in folders (needs "odernn[plots]"), and write the numbers beside it.
+
+    gradients: the norm of dL/dX_n against n, before and after training; orthogonality: that of W*W - I during training,
+    of runs with --monitor; neurons: effective time steps and recurrent weights of UnICORNN, before and after.
+    """
+    return Action(lambda: run(kind, tuple(runs or ()), out=out, root=root, sequences=sequences))
+
+
+def run(kind: str, folders: Sequence[Path], *, out: Path, root: Path | None, sequences: int) -> int:
+    """The picture and its numbers. UsageError for what cannot be drawn, before anything is computed."""
+    _check(kind, folders, out)
+    from verification.report import training_pictures
+
+    numbers = _numbers(kind, folders, root, sequences)
+    texts = {
+        out: training_pictures.svg(kind, numbers),
+        out.with_suffix(".json"): json.dumps(numbers, ensure_ascii=False, allow_nan=False) + "\n",
+    }
+    for path, text in texts.items():
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f'"{path}" cannot be written: {(error.strerror or str(error)).lower()}.') from None
+        note(f"wrote {harmless(str(path))}")
+    return DONE
+
+
+def _check(kind: str, folders: Sequence[Path], out: Path) -> None:
+    if kind not in KINDS:
+        choices = "; ".join(f"{name}: {words}" for name, words in KINDS.items())
+        raise UsageError(f'There is no picture "{kind}". Choose one of: {choices}.')
+    if not folders:
+        raise UsageError(f"--runs is missing: odernn picture {kind} --runs run --out {kind}.svg")
+    if out.suffix.casefold() != ".svg":
+        raise UsageError(f'--out "{out}": the name of the file must end in .svg.')
+    from odernn.architecture import drawing
+
+    try:
+        drawing.check_available()
+    except ImportError as error:
+        raise UsageError(f"picture: {error}") from None
+
+
+def _numbers(kind: str, folders: Sequence[Path], root: Path | None, sequences: int) -> dict[str, Any]:
+    from verification.measure import run_curves
+    from verification.training import runs
+
+    records = [runs.read(folder) for folder in runs.find(folders)]
+    if kind == "gradients":
+        return run_curves.of_gradients(records, root, sequences)
+    if kind == "neurons":
+        return run_curves.of_neurons(records, root)
+    return run_curves.of_orthogonality(records)

@@ -1,0 +1,35 @@
+"""``odernn table --task``: training runs, with their seeds together, beside what the papers print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from verification import tasks
+from verification.commands.terminal import DONE, UsageError, harmless_lines, note, out
+from verification.report import renderer, run_rows
+from verification.training import runs
+
+FOR_PROGRAMS = frozenset({"csv", "json"})
+"""Formats in which names stay as they are."""
+
+
+def run(*, task: str, folders: Sequence[Path], format: str, full: bool, by_epoch: bool) -> int:
+    """All runs of the task in these folders and below them."""
+    render = renderer(format)
+    try:
+        known = tasks.get(task)
+    except KeyError as error:
+        raise UsageError(f"{error.args[0]} `odernn task` shows them.") from None
+    records = [runs.read(folder) for folder in runs.find(folders)]
+    wanted = [record for record in records if record.task == known.name]
+    others = sorted({record.task for record in records} - {known.name})
+    if not wanted:
+        raise UsageError(f"--task {known.name}: the runs in these folders are of other tasks: {', '.join(others)}.")
+    if others:
+        note(f"odernn: {len(records) - len(wanted)} runs of other tasks are left out: {', '.join(others)}.")
+    found = run_rows.groups(wanted, known.options)
+    table = run_rows.by_epoch(found) if by_epoch else run_rows.table(found, known.options, full=full)
+    text = render(table)
+    out(text if format in FOR_PROGRAMS else harmless_lines(text))
+    return DONE

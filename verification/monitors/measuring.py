@@ -1,0 +1,193 @@
+"""From a call of a recurrent module to what is measured of it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
+
+from odernn.cells._clock import ClockedNetwork, _checked_start
+from odernn.cells._recurrent import RecurrentNetwork
+from odernn.cells._sequences import Sequences
+from odernn.cells._unicornn_arguments import checked_previous
+from odernn.cells.exprnn import ExpRNNLayer
+from odernn.cells.integrator import IntegratorRNN
+from odernn.cells.scornn import ScoRNNLayer
+from odernn.cells.unicornn import UnICORNN
+from verification.measure.trained_network import Orthogonality, orthogonality
+from verification.monitors import oscillators, quantities, torch_modules, unrolled, weights
+from verification.monitors.calls import Call, shown_of, tensors_of
+from verification.monitors.measurement import Measurement
+from verification.monitors.quantities import Place
+from verification.monitors.unrolled import Cotangent, LayerTrace
+
+REPEATED = {torch.float64: 1e-7, torch.float32: 2e-3, torch.float16: 0.1, torch.bfloat16: 0.3}
+"""Largest difference of a repeated output from the first one, relative to its size: a few roots of the unit roundoff.
+
+Executions differ by roundings and what the recurrence makes of them; other dropout masks differ by everything.
+"""
+
+
+class NotRepeatable(Exception):  # noqa: N818
+    """The call could not be made again with the same result, so nothing inside it can be seen."""
+
+
+def is_recurrent(module: nn.Module) -> bool:
+    """Whether a monitor knows what is inside."""
+    return isinstance(module, RecurrentNetwork) or (
+        isinstance(module, nn.RNNBase) and module.mode in torch_modules.STATES
+    )
+
+
+def layer_names(name: str, module: nn.Module) -> list[str]:
+    """Of the layers and directions of the module called ``name``, in torch's order."""
+    prefix = f"{name}." if name else ""
+    if isinstance(module, nn.RNNBase):
+        return [prefix + suffix for suffix in torch_modules.suffixes(module)]
+    assert isinstance(module, RecurrentNetwork)
+    ends = ("", "_reverse") if module.bidirectional else ("",)
+    return [f"{prefix}layers.{number}{end}" for number in range(module.num_layers) for end in ends]
+
+
+def measure(step: int, name: str, module: nn.Module, call: Call | None, *, scale: float) -> Iterator[Measurement]:
+    """Everything about one module at one step; of its weights alone if it was not called.
+
+    ``scale`` is what the loss was multiplied by before its derivative was taken. Raises NotRepeatable.
+    """
+    places = [Place(step, layer) for layer in layer_names(name, module)]
+    if call is None:
+        found: list[Measurement] = []
+        with torch.no_grad():
+            for index, place in enumerate(places):
+                found += _of_weights(place, module, index)[0]
+        yield from found
+        return
+    yield from call.repeated(module, lambda: _measured(places, module, call, scale))
+
+
+def _of_weights(place: Place, module: nn.Module, index: int) -> tuple[list[Measurement], Orthogonality | None]:
+    if isinstance(module, UnICORNN):
+        return list(weights.oscillator_weights(place, module, index)), None
+    if isinstance(module, RecurrentNetwork) and weights.is_orthogonal(module.layers[index]):
+        try:
+            found = orthogonality(module.layers[index])
+        except ValueError:  # W is not finite
+            return [place.measured("orthogonality_error", math.nan, holds=False)], None
+        return list(weights.recurrent_matrix(place, found)), found
+    return [], None
+
+
+def _measured(places: list[Place], module: nn.Module, call: Call, scale: float) -> list[Measurement]:
+    measured: list[Measurement] = []
+    matrices: list[Orthogonality | None] = []
+    for index, place in enumerate(places):
+        rows, matrix = _of_weights(place, module, index)
+        measured += rows
+        matrices.append(matrix)
+    arguments = _bound_arguments(module, call)
+    if isinstance(module, UnICORNN):
+        found = module._sequences(arguments["input"], arguments["state"], arguments["lengths"])
+        before = checked_previous(arguments["previous_input"], found, module.index, module.layers[0].w)
+        deep, output = oscillators.trace(module, found, before, arguments["execution"], _cotangent(found, call, scale))
+        _check_repeated(found, output, call)
+        for index, (place, each) in enumerate(zip(places, deep, strict=True)):
+            measured += _of_layer(place, each.layer, None)
+            if each.layer.is_finite:
+                measured += quantities.oscillator_states(place, module, index, each.layer)
+                measured += quantities.growth(place, module, index, each)
+                measured.append(place.measured("reconstruction_error", each.rebuilt))
+        return measured
+    found, output, traces = _unrolled(module, arguments, call, scale)
+    _check_repeated(found, output, call)
+    for index, (place, trace, matrix) in enumerate(zip(places, traces, matrices, strict=True)):
+        if isinstance(module, nn.RNNBase) and trace.is_finite:
+            measured += quantities.gated_states(place, module.mode, module.proj_size > 0, trace)
+        measured += _of_layer(place, trace, _defect(module, index, matrix))
+    return measured
+
+
+def _of_layer(place: Place, trace: LayerTrace, defect: float | None) -> Iterator[Measurement]:
+    yield from quantities.states(place, trace)
+    yield from quantities.gradients(place, trace, defect)
+
+
+def _defect(module: nn.Module, index: int, matrix: Orthogonality | None) -> float | None:
+    """‖WᵀW − I‖₂ if thm-H-grad speaks of the layer: real modReLU, whose slopes are 0 and 1."""
+    if matrix is None or not isinstance(module, RecurrentNetwork):
+        return None
+    return matrix.spectral_error if isinstance(module.layers[index], (ExpRNNLayer, ScoRNNLayer)) else None
+
+
+def _unrolled(
+    module: nn.Module, arguments: dict[str, Any], call: Call, scale: float
+) -> tuple[Sequences, Tensor, list[LayerTrace]]:
+    previous: Tensor | None = None
+    if isinstance(module, nn.RNNBase):
+        found = torch_modules.called_with(module, arguments["input"], arguments["hx"])
+        layers = [torch_modules.recurrence(module, suffix) for suffix in torch_modules.suffixes(module)]
+        directions, masks = 2 if module.bidirectional else 1, torch_modules.masks_of(module)
+    else:
+        assert isinstance(module, RecurrentNetwork)
+        found = module._sequences(arguments["input"], arguments["state"], arguments["lengths"])
+        start: Any = 0
+        if isinstance(module, ClockedNetwork):
+            given = arguments["start"]
+            start = module.start if given is None else _checked_start(given, found)
+        if isinstance(module, IntegratorRNN):
+            previous = module._previous(found, arguments["previous_input"])
+        layers = [unrolled.of_layer(layer, start) for layer in module.layers]
+        directions, masks = module.directions, unrolled.masks_of(module)
+    traces, output = unrolled.trace(layers, directions, found, masks, previous, _cotangent(found, call, scale))
+    return found, output, traces
+
+
+def _bound_arguments(module: nn.Module, call: Call) -> dict[str, Any]:
+    bound = inspect.signature(module.forward).bind(*call.arguments, **call.keywords)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def _cotangent(found: Sequences, call: Call, scale: float) -> Cotangent | None:
+    """The gradients that arrived, in the layout of the recurrence; None if there were none."""
+    if not call.has_gradients:
+        return None
+    returned = tensors_of(call.output)
+    gradients = [
+        torch.zeros_like(tensor) if gradient is None else _over(gradient.to(tensor.dtype), scale)
+        for tensor, gradient in zip(returned, call.gradients, strict=True)
+    ]
+    output = call.output[0]
+    if isinstance(output, PackedSequence):
+        rows, _ = pad_packed_sequence(output._replace(data=gradients[0]), total_length=len(found.u))
+    else:
+        rows = found.rows(gradients[0])
+    last = [block if found.is_batched else block.unsqueeze(1) for block in gradients[1:]]
+    for index, is_counted in enumerate(call.through_output[1:]):
+        if is_counted:  # y^L_N was taken out of the rows: what came to it went on to them
+            last[index] = torch.cat([last[index][:-1], torch.zeros_like(last[index][-1:])])
+    dtype = found.state[0].dtype
+    return Cotangent(found.zero_after_end(rows.to(dtype)), tuple(block.to(dtype) for block in last))
+
+
+def _over(gradient: Tensor, scale: float) -> Tensor:
+    return gradient if scale == 1.0 else gradient / scale
+
+
+def _check_repeated(found: Sequences, output: Tensor, call: Call) -> None:
+    first = call.shown
+    if first is None or not first.numel():
+        return
+    again = shown_of(tensors_of(found.output(output))[0])
+    finite = torch.isfinite(first)
+    scale = float(torch.where(finite, first, 0.0).abs().max()) + torch.finfo(first.dtype).tiny
+    difference = torch.where(finite & torch.isfinite(again), again - first, 0.0).abs().max()
+    if float(difference) > REPEATED[first.dtype] * scale:
+        raise NotRepeatable(
+            f"its call, made again, differs by {float(difference):.3g} from the first one (outputs up to {scale:.3g}); "
+            "dropout that is drawn on a device by other means, or a state that is kept outside of it, does this"
+        )

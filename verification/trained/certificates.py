@@ -1,0 +1,133 @@
+"""Violations seen on data, decided by the suite's two back-ends: of bounds on states, and of bounds on gradients.
+
+The numbers of a network are rational, so is its input; what a back-end proves, it proves of these very weights. What
+the back-ends do not cover (residual edges, both directions, the convention "sam", no c) stays a suspicion, with that
+reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from torch import Tensor
+
+from odernn.cells.unicornn import UnICORNN
+from odernn.published import ROWS
+from verification import witness
+from verification.certify import second
+from verification.certify.network_gradient import NetworkGradient
+from verification.claim import Claim, Part
+from verification.instance import Group, Inputs, Instance, Layer
+from verification.question import rational, rationals
+from verification.trained.row import Certified
+from verification.witness import MAX_NETWORK_WORK, MAX_WORK, Witness, network_work, work
+
+READ_HERE = 'the statement asks for a "sufficiently small" dt and names none: read at the dt of this network'
+
+
+def cannot(network: UnICORNN) -> str:
+    """Why no certificate covers this network; "" if they do."""
+    if network.bidirectional:
+        return "no certificate covers both directions"
+    if network.index != "icml":
+        return 'no certificate covers the index convention "sam"'
+    if any(layer.Lambda is not None for layer in network.layers):
+        return "no certificate covers residual edges"
+    if not network.multiscale:
+        return "no certificate covers layers without c"
+    if len(set(network.alpha.tolist())) > 1:
+        return "no certificate covers several α"
+    return ""
+
+
+def instance_of(network: UnICORNN, inputs: Tensor, layers: int) -> Instance:
+    """The first ``layers`` layers on the inputs (time, input) of one sequence, every number exact."""
+    made = []
+    for number, layer in enumerate(network.layers[:layers]):
+        w, c = _exact(layer.w), _exact(layer.c)
+        b = _exact(layer.b) if layer.b is not None else [Fraction(0)] * len(w)
+        groups = tuple(Group(1, *each) for each in zip(w, c, b, strict=True))
+        weights = tuple(tuple(_exact(row)) for row in layer.V)
+        made.append(Layer(Fraction(float(network.dt[number])), groups, weights))
+    runs = tuple((1, tuple(_exact(row))) for row in inputs)
+    return Instance(Fraction(float(network.alpha[0])), tuple(made), Inputs(inputs.shape[1], runs))
+
+
+def _exact(values: Tensor | None) -> list[Fraction]:
+    assert values is not None
+    return [Fraction(value) for value in values.detach().double().tolist()]
+
+
+def of_state(
+    network: UnICORNN, inputs: Tensor, claim: Claim, part: Part, *, layer: int, step: int, steps: int
+) -> Certified:
+    """Does the layer (from 1) violate the part at n = ``step`` of N = ``steps`` on these inputs (time, input)?"""
+    if reason := cannot(network):
+        return Certified(False, reason)
+    instance = instance_of(network, inputs, layer).truncated(step)
+    where = {"layer": layer, "step": step}
+    if work(instance, **where) > MAX_WORK and network_work(instance, **where) > MAX_NETWORK_WORK:
+        return Certified(False, f"{step} steps of {network.hidden_size} neurons are too many for the certificates")
+    outcome = witness.first_opinion(claim, part, instance, **where, steps=steps)
+    if not outcome.is_refutation:
+        unproved = [text for text, _, proved in outcome.premises if not proved]
+        return Certified(False, f"premise {unproved[0]} is not proved" if unproved else f"the balls: {outcome.status}")
+    if not second.is_refutation(witness.second_opinion(claim, part, instance, **where, steps=steps)):
+        return Certified(False, "the second back-end does not confirm the violation, premises included")
+    because = f"certified at {outcome.bits} bits by two back-ends"
+    reading = ""
+    if claim.asymptotic:
+        if not any(_is_row(network, steps, number) for number in range(len(ROWS))):
+            return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
+        reading, because = "printed", f"{because}; the statement read at its printed hyperparameters"
+    text = witness.to_json(
+        Witness(
+            claim=claim.id, quantity=part.quantity, norm=part.norm, layer=layer, step=step, steps=steps,
+            instance=instance, log_measured=witness.record(outcome.measured[0]),
+            log_bound=witness.record(outcome.bound[1]), reading=reading,
+        )
+    )  # fmt: skip
+    return Certified(True, because, text)
+
+
+def _is_row(network: UnICORNN, steps: int, number: int) -> bool:
+    """Whether this network has the hyperparameters of that row of Table 6, exactly."""
+    row = ROWS[number]
+    dt = tuple(Fraction(value) for value in network.dt.tolist())
+    return (Fraction(float(network.alpha[0])), dt) == (row.alpha, row.dt) and (
+        network.hidden_size, network.input_size, steps) == (row.hidden_size, row.input_size, row.steps)  # fmt: skip
+
+
+def of_gradient(
+    network: UnICORNN, inputs: Tensor, bound: NetworkGradient, *, layer: int, place: Sequence[int]
+) -> Certified:
+    """Does |dE/dθ|, E = (1/N) Σ ½|y^L_n|², exceed the bound for that entry of ``bound.theta`` of the layer (from 1)?
+
+    ``place`` is its index from 0: a neuron, and for V also the neuron or channel below. inputs (time, input).
+    """
+    if reason := cannot(network):
+        return Certified(False, reason)
+    dt = {float(each) for each in network.dt}
+    if len(dt) > 1:
+        return Certified(False, "no certificate covers several dt")
+    if any(each.b is None for each in network.layers):
+        return Certified(False, "no certificate covers layers without b")
+    flat = {name: [v for each in network.layers for v in _exact(getattr(each, name))] for name in ("w", "c", "b")}
+    parameters = {
+        "alpha": rational(float(network.alpha[0])), "dt": rational(dt.pop()), "N": str(len(inputs)),
+        "m": str(network.hidden_size), "layer": str(layer), "neuron": str(place[0] + 1),
+        **({"source": str(place[1] + 1)} if bound.theta == "V" else {}),
+        **{name: rationals(values) for name, values in flat.items()},
+        **{f"V{q}": rationals(_exact(each.V.flatten())) for q, each in enumerate(network.layers, 1)},
+        "u": rationals(_exact(inputs.flatten())), "target": " ".join("0" for _ in range(network.hidden_size)),
+    }  # fmt: skip
+    try:
+        found = bound.check(parameters)
+    except ValueError as error:  # more work than the certificates take on
+        return Certified(False, str(error).rstrip("."))
+    if unproved := [premise.text for premise in found.premises if not premise.holds]:
+        return Certified(False, f"premise {unproved[0]} is not proved")
+    if not all(opinion.violated for opinion in found.opinions):
+        return Certified(False, "; ".join(f"{each.backend}: {each.text}" for each in found.opinions))
+    return Certified(True, f"certified by two back-ends: {found.words}")

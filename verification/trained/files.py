@@ -1,0 +1,192 @@
+"""Weights from a file, and what says of which network they are. No pickle is ever executed.
+
+    a folder of `odernn train`    its run.json and best.safetensors
+    a file .safetensors           of `odernn train`, whose header says everything; or any state_dict
+    a file .pt, .pth, .bin        by torch.load(weights_only=True), and never otherwise
+
+A file that does not describe itself is described by run.json beside it, or by --config: a TOML file with [network], as
+for `odernn train`; its other tables may be left out.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tomllib
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from verification.trained import CheckpointError
+from verification.training import TrainingError, checkpoints, configuration
+from verification.training.configuration import Configuration
+from verification.training.folder import BEST, LATEST, RUN
+from verification.training.places import ROWS, Places
+
+MODEL = "model."
+PICKLES = (".pt", ".pth", ".bin")
+DESCRIBE = (
+    "Give --config FILE.toml with a table [network] (cell, hidden_size, num_layers and the cell's other arguments), "
+    "or put the run.json of `odernn train` beside it."
+)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a checkpoint holds.
+
+    tensors        by their names in the file, without the "model." of `odernn train`
+    configuration  of the run or of --config; its optimizer and training may be stand-ins
+    kind           "odernn train", "state_dict"
+    described_by   where the configuration is from
+    """
+
+    path: Path
+    tensors: Mapping[str, Tensor]
+    configuration: Configuration
+    kind: str
+    described_by: str
+
+
+def read(path: Path, *, config: str | Path | None = None, row: str | None = None, task: str | None = None) -> Stored:
+    """Raises CheckpointError or TrainingError: what is wrong with which file, and what to do.
+
+    config, row   a configuration that describes the network, in place of the checkpoint's own
+    task          the name that stands for [task] in a configuration without one
+    """
+    given = None if config is None else _configured(config, row, task)
+    file = _file_of(path)
+    if file.suffix.casefold() in PICKLES:
+        return _described(file, _unpickled(file), given, {})
+    tensors, header = _safe(file)
+    return _described(file, tensors, given, header)
+
+
+def _file_of(path: Path) -> Path:
+    """The file of weights: the path itself, or the best of a run's folder."""
+    if not path.is_dir():
+        if not path.exists():
+            raise CheckpointError(f'Checkpoint "{path}" does not exist. Check the path.')
+        if path.suffix.casefold() not in (".safetensors", *PICKLES):
+            raise CheckpointError(
+                f'Checkpoint "{path}": its name ends in "{path.suffix}". Give a folder of `odernn train`, or a file '
+                "that ends in .safetensors, .pt, .pth or .bin."
+            )
+        return path
+    if (path / BEST).exists():
+        return path / BEST
+    other = f" It has {LATEST}: name that file to try the weights of its last step." if (path / LATEST).exists() else ""
+    raise CheckpointError(f'Folder "{path}" has no {BEST}, which `odernn train` writes after its first epoch.{other}')
+
+
+def _safe(path: Path) -> tuple[dict[str, Tensor], Mapping[str, Any]]:
+    """Tensors and, from `odernn train`, the facts of the header; its checksum is compared."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            own = checkpoints.FACTS in (file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()} if not own else {}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise CheckpointError(
+            f'Checkpoint "{path}" cannot be read: {str(error).splitlines()[0]}. It is truncated, or no safetensors '
+            "file; use another one."
+        ) from None
+    if not own:
+        return tensors, {}
+    found = checkpoints.read(path)
+    return found.part(MODEL), found.facts
+
+
+def _unpickled(path: Path) -> dict[str, Tensor]:
+    """Tensors by name of a .pt file that holds nothing else; any other pickle is refused."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the protocol of a pickle that is then read, or refused with reasons
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        reason = str(error).splitlines()[0].split("(1)")[0].strip().rstrip(".")
+        raise CheckpointError(
+            f'Checkpoint "{path}" is refused: it asks for more than tensors, and such a pickle can run any code '
+            f"({_short(reason)}). Where you trust it, save its tensors alone, torch.save(model.state_dict(), FILE) or "
+            "safetensors, and give that file."
+        ) from None
+    except Exception as error:  # any bytes at all may be given
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise CheckpointError(
+            f'Checkpoint "{path}" cannot be read: {_short(reason)}. It is truncated, or no file of torch.save; use '
+            "another one."
+        ) from None
+    if not isinstance(found, Mapping) or not found or not all(isinstance(name, str) for name in found):
+        raise CheckpointError(
+            f'Checkpoint "{path}" holds a {type(found).__name__}, and no tensors by name. Save model.state_dict().'
+        )
+    if others := [name for name, value in found.items() if not isinstance(value, Tensor)]:
+        inner = [name for name in others if isinstance(found[name], Mapping)]
+        where = f'; "{inner[0]}" may be the state_dict: save that alone' if inner else ""
+        raise CheckpointError(
+            f'Checkpoint "{path}": "{others[0]}" is a {type(found[others[0]]).__name__} and no tensor{where}. A '
+            "state_dict has tensors only."
+        )
+    return dict(found)
+
+
+def _short(text: str, most: int = 160) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+# --- which network it is
+
+
+def _described(
+    path: Path, tensors: Mapping[str, Tensor], given: Configuration | None, header: Mapping[str, Any]
+) -> Stored:
+    kind = "odernn train" if header else "state_dict"
+    if given is not None:
+        return Stored(path, tensors, given, kind, "--config")
+    if header:
+        return Stored(path, tensors, _from_plain(header.get("configuration"), path), kind, f"the header of {path.name}")
+    beside = path.parent / RUN
+    if not beside.exists():
+        raise CheckpointError(f'Checkpoint "{path}" holds tensors, but nothing says of which network. {DESCRIBE}')
+    try:
+        facts = json.loads(beside.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise CheckpointError(f'"{beside}" cannot be read: {str(error).splitlines()[0]}. {DESCRIBE}') from None
+    plain = facts.get("configuration") if isinstance(facts, dict) else None
+    return Stored(path, tensors, _from_plain(plain, beside), kind, str(beside))
+
+
+def _from_plain(plain: Any, path: Path) -> Configuration:
+    if not isinstance(plain, Mapping):
+        raise CheckpointError(f'"{path}" has no configuration of `odernn train`. {DESCRIBE}')
+    try:
+        return configuration.from_mapping(plain)
+    except TrainingError as error:
+        raise CheckpointError(f'"{path}": its configuration is none that this odernn knows: {error}') from None
+
+
+def _configured(file: str | Path, row: str | None, task: str | None) -> Configuration:
+    """A complete configuration, or the [network] of one, the other tables filled with what nothing here depends on."""
+    path = Path(file)
+    if str(file) in configuration.names() or not path.is_file():
+        return configuration.read(file, row)
+    try:
+        text = path.read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CheckpointError(f'Configuration "{file}" cannot be read: {str(error).splitlines()[0]}.') from None
+    if ROWS in tables or row is not None:
+        return configuration.read(file, row)
+    stand_ins: dict[str, Any] = {
+        "task": {"name": task or ""}, "optimizer": {"name": "sgd", "lr": 1.0},
+        "training": {"epochs": 0, "batch_size": 1},
+    }  # fmt: skip
+    if "task" not in tables and task is None:
+        raise CheckpointError(f'Configuration "{file}" has no [task]. Name the task with --task.')
+    return configuration.from_mapping({**stand_ins, **tables}, where=Places(str(file), text))

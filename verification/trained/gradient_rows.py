@@ -1,0 +1,166 @@
+"""Bounds on |dE/dθ| of a trained UnICORNN: the propositions of the papers, thm-G, and thm-G for the task's own loss.
+
+The papers' E = (1/N) Σ_n ½|y^L_n − ȳ_n|² speaks of the last layer's states; it is measured with ȳ = 0, so that Ȳ = 0.
+Of another loss, thm-G bounds the gradient in proportion to the largest |∂E_n/∂y^L_n|, which is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import flint
+import torch
+from torch import Tensor
+
+from odernn.bounds.network import NetworkBounds
+from odernn.bounds.numbers import BALLS
+from odernn.cells.unicornn import UnICORNN
+from verification.certify.inequality import Condition
+from verification.certify.network_gradient import NetworkGradient
+from verification.claim import Registry
+from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, Form
+from verification.trained import certificates
+from verification.trained.row import Certified, PremiseMargin, Question, Row, judged, uncertified
+from verification.trained.runs import LossGradients, Sample
+
+PUBLISHED: Mapping[str, Form] = {"sam-3.2": SAM_13, "sam-D.2": SAM_41, "icml-3.1": ICML_MAIN, "icml-C.2": ICML_14}
+"""Statements of the registry and their right sides."""
+OUTWARD = 1e-12
+"""Added to a scaled bound: more than its three float operations can lose."""
+
+
+def published_rows(
+    network: UnICORNN, gradients: Mapping[str, float], sample: Sample, registry: Registry, *, log_largest: float
+) -> list[Row]:
+    """One row a statement and layer: its largest |dE/dθ| over w, b, c, V and Λ against the right side, the same for
+    all of them.
+    """
+    sources = {name: str(registry.get_question(name).question.source) for name in PUBLISHED}
+    return [
+        _published_row(network, gradients, sample, source, name, layer, log_largest)
+        for name, source in sources.items()
+        for layer in range(1, network.num_layers + 1)
+    ]
+
+
+def _published_row(
+    network: UnICORNN, gradients: Mapping[str, float], sample: Sample, source: str, name: str, layer: int,
+    log_largest: float,
+) -> Row:  # fmt: skip
+    form = PUBLISHED[name]
+    own = {key.rpartition(".")[2]: value for key, value in gradients.items() if key.startswith(f"layers.{layer - 1}.")}
+    theta = max(own, key=lambda key: own[key])
+    row = Row("bound", layer, "abs(dE/dθ)", name, source, "published", premises=_premises(network, form, sample.steps))
+
+    def ask() -> Question:
+        return Question(
+            log_bounds=_log_right(network, form, sample.steps, layer),
+            log_measured=math.log(own[theta]) if own[theta] > 0 else -math.inf,
+            certify=lambda _: _certified(network, sample, form, theta, layer),
+            place=lambda _: f"θ = {theta}",
+            log_largest=log_largest,
+            data=f"on {sample.count} sequences, ȳ = 0",
+        )
+
+    return judged(row, ask)
+
+
+def _premises(network: UnICORNN, form: Form, steps: int) -> tuple[PremiseMargin, ...]:
+    dt, alpha = float(network.dt.max()), float(network.alpha.min())
+    spread = max(float(each.max() - each.min()) for each in (network.dt, network.alpha))
+    edges = sum(layer.Lambda is not None for layer in network.layers)
+    horizon = steps * dt
+    return (
+        PremiseMargin("α > 0", alpha, alpha > 0),
+        PremiseMargin("dt < 1", 1 - dt, dt < 1),
+        PremiseMargin("one dt, one α, no Λ", None, spread == 0 and edges == 0),
+        *([PremiseMargin("T = N dt ≤ 1", 1 - horizon, horizon <= 1)] if form.growth == "one" else []),
+    )
+
+
+def _log_right(network: UnICORNN, form: Form, steps: int, layer: int) -> float:
+    """log of the right side at Ȳ = 0, in balls of 128 bits."""
+    with flint.ctx.workprec(128):
+
+        def ball(value: float) -> Any:
+            return BALLS.exact(Fraction(value))
+
+        at = SimpleNamespace(
+            alpha=ball(float(network.alpha[0])), dt=ball(float(network.dt[0])), N=ball(steps), layer=ball(layer),
+            m=ball(network.hidden_size), target=[ball(0)],
+            w=[ball(float(each.w.detach().double().abs().max())) for each in network.layers],
+            V=[ball(float(each.V.detach().double().abs().sum(dim=1).max())) for each in network.layers],
+        )  # fmt: skip
+        return float(form.ball(at).log().mid())
+
+
+def _conditions(form: Form) -> tuple[Condition, ...]:
+    shared = (
+        Condition("α > 0", lambda p: p.alpha),
+        Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
+    )
+    if form.growth != "one":
+        return shared
+    return (*shared, Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False))
+
+
+def _certified(network: UnICORNN, sample: Sample, form: Form, theta: str, layer: int) -> Certified:
+    """The entry of the sequence in which it is largest, decided by both back-ends."""
+    if theta not in ("w", "b", "c", "V"):
+        return Certified(False, f"no certificate covers θ = {theta}")
+    worst: tuple[float, int, tuple[int, ...]] = (-1.0, 0, ())
+    for index in range(sample.count):
+        found = _gradient(network, sample.one(index), theta, layer)
+        place = int(found.abs().argmax())
+        size = float(found.abs().flatten()[place])
+        if size > worst[0]:
+            worst = size, index, tuple(int(i) for i in torch.unravel_index(torch.tensor(place), found.shape))
+    bound = NetworkGradient(theta, form.ball, form.interval, _conditions(form))
+    return certificates.of_gradient(network, sample.inputs[:, worst[1]], bound, layer=layer, place=worst[2])
+
+
+def _gradient(network: UnICORNN, one: Sample, theta: str, layer: int) -> Tensor:
+    rows = network(one.inputs, execution="torch")[0]
+    (found,) = torch.autograd.grad((rows**2).sum() / (2 * one.steps), [getattr(network.layers[layer - 1], theta)])
+    return found
+
+
+# --- the library's own
+
+
+def theorem_rows(gradients: Mapping[str, float], bounds: NetworkBounds, sample: Sample) -> list[Row]:
+    """thm-G, thm-G-inf, rounded outward: of every parameter of every layer, for E of the papers with ȳ = 0."""
+    return _theorem_rows(gradients, bounds, sample, shift=0.0, loss="")
+
+
+def loss_rows(found: LossGradients, bounds: NetworkBounds, sample: Sample) -> list[Row]:
+    """The same for the task's loss: its bound on |∂E_n/∂y^L_n| in place of Ŷ_L, that of ȳ = 0."""
+    if not found.error > 0:
+        return []
+    shift = math.log(found.error) - bounds.layers[-1].log_position + OUTWARD
+    return _theorem_rows(found.parameters, bounds, sample, shift=shift, loss=sample.spec.loss)
+
+
+def _theorem_rows(
+    gradients: Mapping[str, float], bounds: NetworkBounds, sample: Sample, *, shift: float, loss: str
+) -> list[Row]:
+    rows = []
+    for layer in bounds.layers:
+        for parameter, bound in layer.gradients.items():
+            size = gradients[f"layers.{layer.layer - 1}.{parameter}"]
+            log_size = math.log(size) if size > 0 else -math.inf
+            quantity = f"abs(dE/d{parameter})" + (f", E the {loss}" if loss else "")
+            row = Row("bound", layer.layer, quantity, bound.theorem, "library: docs/derivations/gradient_bounds.md")
+
+            def ask(log_bound: float = bound.value + shift, log_size: float = log_size) -> Question:
+                return Question(
+                    log_bound, log_size, uncertified("no certificate of thm-G decides a network"), log_largest=math.inf,
+                    data=f"rounded outward; on {sample.count} sequences" + ("" if loss else ", ȳ = 0"),
+                )  # fmt: skip
+
+            rows.append(judged(row, ask))
+    return rows

@@ -1,0 +1,171 @@
+"""A row of the ledger of a trained network, and how its verdict follows from premises, bound and measurement.
+
+Verdicts are those of ``verification.verdict``, about these weights:
+
+    inapplicable   a premise fails for these weights
+    refuted        the bound is exceeded on this data, and two back-ends prove it
+    suspect        exceeded in float64, and not certified: the reason is in the row
+    proved         the bound holds for these weights and every input
+    vacuous        the bound exceeds the largest number of the weights' dtype
+    not-refuted    it holds on these sequences; nothing was searched
+    inconclusive   the run was not finite
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from verification import verdict
+from verification.report.numbers import minus
+
+LOG_10 = math.log(10.0)
+HOLDS, FAILS = "holds", "fails"
+
+
+@dataclass(frozen=True)
+class PremiseMargin:
+    """A hypothesis at these weights and by how much it holds; margin is None for one that has no measure."""
+
+    text: str
+    margin: float | None
+    holds: bool
+
+    def __str__(self) -> str:
+        by = "" if self.margin is None else f" by {minus(f'{abs(self.margin):.3g}')}"
+        return f"{self.text} {'holds' if self.holds else 'FAILS'}{by}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line. Logarithms are natural.
+
+    kind         "bound": log_bound against log_measured, with a verdict;  "margin": ``value`` > 0 holds;  "measured"
+    statement    id of the claim or theorem, "" where nothing is stated;  source: where it is printed
+    layer        from 1; 0 for the network
+    origin       "published", "library"
+    value        of a margin or a measurement that is no logarithm
+    at           where bound / measured is smallest, such as "n = 17"
+    witness      text of the file that replays a refutation
+    """
+
+    kind: Literal["bound", "margin", "measured"]
+    layer: int
+    quantity: str
+    statement: str = ""
+    source: str = ""
+    origin: str = "library"
+    premises: tuple[PremiseMargin, ...] = ()
+    log_bound: float | None = None
+    log_measured: float | None = None
+    value: float | None = None
+    verdict: str = ""
+    because: str = ""
+    at: str = ""
+    witness: str = ""
+
+    @property
+    def slack(self) -> float | None:
+        """bound / measured in decades, log10; None without both, or where the measured side is 0."""
+        if self.log_bound is None or self.log_measured is None or self.log_measured == -math.inf:
+            return None
+        return (self.log_bound - self.log_measured) / LOG_10
+
+    @property
+    def shown(self) -> str:
+        """The verdict as a table shows it: a theorem of the library that stands is "theorem, tested"."""
+        if self.origin == "library" and self.verdict == verdict.NOT_REFUTED:
+            return verdict.THEOREM_TESTED
+        return self.verdict
+
+
+@dataclass(frozen=True)
+class Certified:
+    """What the two back-ends say about a violation: ``holds`` if both prove it; the witness as text; or why not."""
+
+    holds: bool
+    because: str
+    witness: str = ""
+
+
+Certify = Callable[[int], Certified]
+"""From the place of the largest measured / bound, an index, to the decision."""
+
+
+def uncertified(reason: str) -> Certify:
+    """For a statement whose violations no certificate here decides."""
+    return lambda place: Certified(False, reason)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What ``judged`` needs beside the row's texts.
+
+    log_bounds    float or one for each place (n = 1..N, or each neuron)
+    log_measured  the same
+    place         from an index to words: "n = 17", "neuron 3"
+    certify       asked only where measured > bound beyond rounding
+    proof         a sentence if the bound holds for these weights and every input, else ""; asked last
+    log_largest   of the dtype of the weights
+    """
+
+    log_bounds: Any
+    log_measured: Any
+    certify: Certify
+    place: Callable[[int], str] = lambda index: ""
+    proof: Callable[[], str] = lambda: ""
+    log_largest: float = 128 * math.log(2)
+    data: str = "on this data"
+
+
+def judged(row: Row, ask: Callable[[], Question]) -> Row:
+    """The row with numbers and verdict. ``ask`` is called only if every premise holds: outside them a bound may be
+    no number.
+    """
+    from verification.ratios import NEAR  # and with it torch, which a table of rows does without
+
+    failing = [premise for premise in row.premises if not premise.holds]
+    if failing:
+        because = "; ".join(f"premise {each}" for each in failing)
+        return replace(row, verdict=verdict.INAPPLICABLE, because=because)
+    question = ask()
+    measured, bounds = (np.atleast_1d(np.asarray(x, float)) for x in (question.log_measured, question.log_bounds))
+    bounds = np.broadcast_to(bounds, measured.shape)
+    if np.isnan(measured).any() or (measured == math.inf).any():
+        return replace(row, verdict=verdict.INCONCLUSIVE, because="the run is not finite")
+    if not np.isfinite(bounds).all():
+        raise FloatingPointError(f"{row.statement}: the bound on {row.quantity} is not finite: {bounds}.")
+    ratios = measured - bounds
+    worst = int(np.argmax(ratios))
+    row = replace(row, log_bound=float(bounds[worst]), log_measured=float(measured[worst]), at=question.place(worst))
+    if ratios[worst] > NEAR:
+        found = question.certify(worst)
+        if found.holds:
+            return replace(row, verdict=verdict.REFUTED, because=found.because, witness=found.witness)
+        return replace(row, verdict=verdict.SUSPECT, because=f"exceeded in float64, not certified: {found.because}")
+    if bounds[worst] > question.log_largest:
+        return replace(row, verdict=verdict.VACUOUS, because="the bound exceeds the largest number of the dtype")
+    if proof := question.proof():
+        return replace(row, verdict=verdict.PROVED, because=proof)
+    return replace(row, verdict=verdict.NOT_REFUTED, because=question.data)
+
+
+def in_direction(row: Row, index: int, directions: int) -> Row:
+    """The row of ``layers[index]``: torch puts the reverse direction of a layer after the forward one."""
+    return replace(row, quantity=f"{row.quantity}, reverse") if index % directions == 1 else row
+
+
+def margin(layer: int, quantity: str, values: Sequence[float] | Any, *, source: str, because: str = "") -> Row:
+    """The smallest of the margins of a layer's neurons: it holds where all are positive; NaN fails."""
+    found = np.atleast_1d(np.asarray(values, float))
+    failing = int((~(found > 0)).sum())
+    smallest = math.nan if np.isnan(found).any() else float(found.min())
+    word = FAILS if failing else HOLDS
+    if not because:
+        because = f"for {'all' if not failing else f'{found.size - failing} of'} {found.size} neurons"
+    place = "" if found.size == 1 else f"neuron {int(np.nanargmin(found)) + 1}"
+    return Row("margin", layer, quantity, source=source, value=smallest, verdict=word, because=because, at=place)

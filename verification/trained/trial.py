@@ -1,0 +1,106 @@
+"""Everything that the library can say about one trained network on K sequences: the rows, and sentences about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from odernn.bounds.network import certify
+from odernn.bounds.reconstruction import PRECISIONS
+from odernn.cells.unicornn import UnICORNN
+from verification.claim import Registry
+from verification.trained import (
+    gradient_rows,
+    jacobian_rows,
+    orthogonal_rows,
+    rebuilding_rows,
+    runs,
+    state_rows,
+    weight_rows,
+)
+from verification.trained.loading import Trained
+from verification.trained.row import Row
+from verification.trained.runs import Sample
+
+NOTHING_KNOWN = (
+    "No bound on the states or gradients of this cell is known to the library: its rows are margins and measurements."
+)
+READ_AT = 'icml: "dt ≪ 1 sufficiently small" names no dt; its statements are read at the dt of this network.'
+
+Report = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The rows of one network, and what a caption must say."""
+
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+
+def try_network(trained: Trained, sample: Sample, registry: Registry, report: Report = lambda *_: None) -> Ledger:
+    """All rows. ``report`` is called before every part of the work: its name, how many are done, how many there are."""
+    wide = runs.widened(trained.model)
+    recurrent = wide.recurrent
+    loss = runs.loss_gradients(wide, sample) if trained.has_readout else None
+    notes = list(trained.notes)
+    rows: list[Row] = []
+    if isinstance(recurrent, UnICORNN):
+        rows += weight_rows.stability_rows(recurrent)
+        if recurrent.bidirectional:
+            notes.append("The network is bidirectional, and the bounds are those of one direction: measurements only.")
+        else:
+            rows += _unicornn_rows(trained, recurrent, sample, registry, loss, report)
+            notes.append(READ_AT)
+    rows += orthogonal_rows.rows(trained.recurrent, sample)
+    if not isinstance(recurrent, UnICORNN):
+        rows += weight_rows.cell_rows(trained.recurrent)
+        rows += weight_rows.guarantee_rows(trained.recurrent)
+    if not any(row.kind == "bound" for row in rows):
+        notes.append(NOTHING_KNOWN)
+    rows += weight_rows.rebuilt_rows(recurrent, sample)
+    rows += weight_rows.measured_rows(recurrent, sample, loss)
+    return Ledger(tuple(rows), tuple(notes))
+
+
+def _unicornn_rows(
+    trained: Trained,
+    network: UnICORNN,
+    sample: Sample,
+    registry: Registry,
+    loss: runs.LossGradients | None,
+    report: Report,
+) -> list[Row]:
+    """States, gradients, Jacobians, rebuilding: of one direction. Weights in float64 are the file's, exactly."""
+    log_largest = _log_largest(trained.dtype)
+    parts = ("states", "gradients", "Jacobians", "stepping back")
+
+    def begin(part: str) -> None:
+        report(part, parts.index(part), len(parts))
+
+    begin("states")
+    states = runs.states(network, sample)
+    bounds = certify(network, input_bound=sample.largest_input, steps=sample.steps, target_bound=0.0)
+    rows = state_rows.rows(network, states, sample, registry, log_largest=log_largest)
+    rows += state_rows.neuron_rows(states, bounds, sample)
+    begin("gradients")
+    gradients = runs.half_square_gradients(network, sample)
+    rows += gradient_rows.published_rows(network, gradients, sample, registry, log_largest=log_largest)
+    rows += gradient_rows.theorem_rows(gradients, bounds, sample)
+    if loss is not None:
+        rows += gradient_rows.loss_rows(loss, bounds, sample)
+    begin("Jacobians")
+    if network.index == "icml":
+        run = runs.trajectory(network, sample)
+        rows += jacobian_rows.rows(network, run, sample, registry, log_largest=log_largest)
+    begin("stepping back")
+    rows += rebuilding_rows.rows(network, sample)
+    return rows
+
+
+def _log_largest(dtype: torch.dtype) -> float:
+    name = str(dtype).removeprefix("torch.")
+    return PRECISIONS[name].log_largest if name in PRECISIONS else math.inf

@@ -1,0 +1,58 @@
+"""The configurations that come with the library, as tables: for `odernn train --list` and docs/training.md."""
+
+from __future__ import annotations
+
+from verification.training import configuration
+from verification.training.configuration import Configuration
+
+ROW_HEADINGS = ("configuration", "row", "task", "cell", "units", "parameters", "printed result")
+FILE_HEADINGS = ("configuration", "printed in", "task", "cells", "rows")
+
+
+def rows(task: str | None = None) -> list[tuple[str, ...]]:
+    """A row each configuration, of that task if one is named: where it is, what it trains, what a paper prints of it.
+
+    Cells of ``odernn.architecture`` go by the name of their graph.
+    """
+    found: list[tuple[str, ...]] = []
+    for file, row, each in configuration.everything():
+        if task is None or each.task.name == task:
+            printed = (each.published.parameters, each.published.result) if each.published else ("", "")
+            found.append((file, row or "", each.task.name, _cell(each), _units(each), *printed))
+    return found
+
+
+def files() -> list[tuple[str, ...]]:
+    """A row for each file of printed rows: its name, the table, the task, the cells and the number of rows."""
+    by_file: dict[tuple[str, str, str], list[str]] = {}
+    for file, _, each in configuration.everything():
+        if each.published is not None:
+            by_file.setdefault((f"`{file}`", each.published.table, each.task.name), []).append(each.network.cell)
+    return [(*key, ", ".join(dict.fromkeys(cells)), str(len(cells))) for key, cells in by_file.items()]
+
+
+def text(task: str | None = None) -> str:
+    """``rows`` for a terminal."""
+    return _tabulated(rows(task), ROW_HEADINGS, "simple")
+
+
+def markdown() -> str:
+    """``files`` for a page."""
+    return _tabulated(files(), FILE_HEADINGS, "github")
+
+
+def _cell(found: Configuration) -> str:
+    options = found.network.options
+    graph = str(options.get("graph", found.network.cell))
+    return f"{graph}, lstm" if options.get("unit") == "multidimensional-lstm" else graph
+
+
+def _units(found: Configuration) -> str:
+    layers = found.network.num_layers
+    return f"{found.network.hidden_size} × {layers}" if layers > 1 else str(found.network.hidden_size)
+
+
+def _tabulated(found: list[tuple[str, ...]], headings: tuple[str, ...], style: str) -> str:
+    from tabulate import tabulate
+
+    return str(tabulate(found, headers=headings, tablefmt=style, disable_numparse=True))
