@@ -30,7 +30,7 @@ help:
 	@echo "make test         install, then ruff, mypy and the fast tests"
 	@echo "make test-full    the same with every test that needs no GPU"
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
-	@echo "make experiments  train what the record of docs/architecture_experiments.md lacks (anew: half an hour), write it"
+	@echo "make experiments  train what the records of docs/architecture_experiments.md and docs/training_runs.md lack (an hour)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
 	@echo "make clean        remove the environment, caches and build products (results stay)"
@@ -54,6 +54,7 @@ bench: $(VENV)/.installed-bench
 
 experiments: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/architecture_experiments.py
+	$(BIN)/python benchmarks/training_runs.py
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2

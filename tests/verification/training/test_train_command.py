@@ -49,7 +49,9 @@ WRONG = {
     "nothing": ([], "Name a task, or a configuration with --config FILE. `odernn train --list` shows them."),
     "a task that there is not": (["addin"], 'No task is called "addin". Did you mean "adding"?'),
     "a list of one": (["addin", "--list"], 'No task is called "addin". Did you mean "adding"?'),
-    "a task with several": (["adding"], "`odernn train adding --list` shows what comes with odernn."),
+    "a task with none by its name": (
+        ["lorenz96"], '"lorenz96" has no configurations by its name. Give --config FILE; `odernn train lorenz96 --list`',
+    ),
     "another task": (
         ["adding", "--config", "sequential_digits_unicornn"], 'trains on "sequential_digits", not on "adding"',
     ),

@@ -1,0 +1,221 @@
+"""What training_runs.py trains: the runs, what is asked of them, and the trials by which settings were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from verification.tasks.copying_memory import baseline
+from verification.training import configuration
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What the test figures must be: their median, each of them (at least for an accuracy, else at most).
+
+    seeds  how many runs there must be;  minutes   of one core, for each of them
+    """
+
+    text: str
+    median: float | None = None
+    each: float | None = None
+    seeds: int = 1
+    minutes: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """Runs of one configuration, one a seed.
+
+    configuration, row  a file of verification/training/configurations, and its row if it has rows
+    training            what is trained instead of what the file says, such as epochs that fit
+    note                what is less or other than in the source
+    is_further          whether it is only made when it is named: no part of the hour
+    """
+
+    name: str
+    configuration: str
+    row: str | None = None
+    training: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (0,)
+    goal: Goal | None = None
+    note: str = ""
+    is_further: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One setting that was tried on the validation split."""
+
+    tables: Mapping[str, Mapping[str, Any]]
+    seeds: tuple[int, ...] = (100,)
+
+    @property
+    def name(self) -> str:
+        return f"{self.tables['task']['name']}, {self.tables['network']['cell']}"
+
+
+def _tenth(silence: int) -> Goal:
+    return Goal(text=f"a tenth of 10 ln 8/(T + 20) = {baseline(silence):.3g}", each=baseline(silence) / 10)
+
+
+NO_INPUT = "below 0.01, where 1/6 needs no input"
+
+
+def _lorenz(forcing: float) -> Iterator[Planned]:
+    for cell, model in (("unicornn-90", "UnICORNN"), ("lstm-44", "LSTM")):
+        yield Planned(
+            name=f"Lorenz 96, F = {forcing:g}, {model}", configuration="unicornn_table7_lorenz96",
+            row=f"{cell}-f{forcing}", training={"epochs": 40, "milestones": [[30, 0.1]], "evaluate_every": 5},
+            note="40 epochs in place of 500, the rate falls after 30.",
+        )  # fmt: skip
+
+
+RUNS: tuple[Planned, ...] = (
+    Planned(
+        name="sequential digits, UnICORNN", configuration="sequential_digits_unicornn", seeds=(0, 1, 2, 3, 4),
+        goal=Goal(
+            text="median of five seeds ≥ 95 %, each ≥ 93 %, under 3 minutes of a core each",
+            median=0.95, each=0.93, seeds=5, minutes=3,
+        ),
+    ),
+    Planned(
+        name="adding, T = 200, scoRNN", configuration="scornn_section52_adding", row="scornn-170-t200",
+        training={"epochs": 5}, goal=Goal(text=NO_INPUT, each=0.01),
+    ),
+    Planned(
+        name="adding, T = 200, UnICORNN", configuration="adding_200_unicornn",
+        goal=Goal(text=NO_INPUT, each=0.01),
+    ),
+    Planned(
+        name="copying, T = 200, scoRNN", configuration="copying_200_scornn", training={"epochs": 6}, seeds=(100, 0),
+        goal=_tenth(200),
+    ),
+    *_lorenz(0.9), *_lorenz(8.0),
+    Planned(
+        name="BIDMC HR, UnICORNN", configuration="unicornn_table4_vital_signs", row="unicornn-hr",
+        training={"epochs": 1},
+        note="one epoch in place of 500. Divided as published, so test windows have neighbours in training.",
+    ),
+    Planned(
+        name="psMNIST, UnICORNN-128", configuration="unicornn_table1_psmnist", row="unicornn-128",
+        training={"epochs": 1}, note="one epoch in place of 2600.",
+    ),
+    Planned(
+        name="permuted MNIST, scoRNN-170", configuration="scornn_table1_mnist", row="scornn-170-permuted",
+        training={"epochs": 1}, note="one epoch in place of 70.",
+    ),
+)  # fmt: skip
+
+
+def _digits(
+    *, layers: int = 2, units: int = 64, dt: float = 0.3, alpha: float = 5.0, dropout: float = 0.05, lr: float = 0.01,
+    seeds: tuple[int, ...] = (100,),
+) -> Trial:  # fmt: skip
+    network = {
+        "cell": "unicornn", "hidden_size": units, "num_layers": layers, "dt": dt, "alpha": alpha, "dropout": dropout,
+    }  # fmt: skip
+    training = {"epochs": 60, "batch_size": 32, "clip_norm": 1.0, "milestones": [[45, 0.1]]}
+    optimizer = {"name": "adam", "lr": lr}
+    return Trial(
+        tables={
+            "task": {"name": "sequential_digits"}, "network": network, "optimizer": optimizer, "training": training,
+        },
+        seeds=seeds,
+    )  # fmt: skip
+
+
+def _adding(
+    *, units: int = 64, dt: float | tuple[float, ...], alpha: float | tuple[float, ...], lr: float, layers: int,
+    epochs: int = 1, readout: float | None = None, c: float | None = None, clip: float | None = None,
+    milestones: tuple[tuple[int, float], ...] = (), **task: int,
+) -> Trial:  # fmt: skip
+    network = {
+        "cell": "unicornn", "hidden_size": units, "num_layers": layers, "dt": _listed(dt), "alpha": _listed(alpha),
+    }  # fmt: skip
+    rates = {"readout.*": readout, "*.c": c}
+    groups = [{"parameters": [pattern], "lr": rate} for pattern, rate in rates.items() if rate is not None]
+    training: dict[str, Any] = {"epochs": epochs, "batch_size": 50} | ({"clip_norm": clip} if clip else {})
+    if milestones:
+        training["milestones"] = [list(each) for each in milestones]
+    optimizer = {"name": "adam", "lr": lr} | ({"groups": groups} if groups else {})
+    return Trial(
+        tables={
+            "task": {"name": "adding", **({"steps": 200} | task)}, "network": network, "optimizer": optimizer,
+            "training": training,
+        }
+    )  # fmt: skip
+
+
+def _lorenz_trial(*, dt: float, lr: float) -> Trial:
+    return Trial(
+        tables={
+            "task": {"name": "lorenz96", "forcing": 0.9},
+            "network": {"cell": "unicornn", "hidden_size": 90, "num_layers": 2, "dt": dt, "alpha": 1.0},
+            "optimizer": {"name": "adam", "lr": lr},
+            "training": {
+                "epochs": 40, "milestones": [[30, 0.1]], "batch_size": 16, "clip_norm": 1.0, "evaluate_every": 5,
+            },
+        }
+    )  # fmt: skip
+
+
+def _listed(value: float | tuple[float, ...]) -> float | list[float]:
+    return list(value) if isinstance(value, tuple) else value
+
+
+BOTH = (100, 101)
+
+TRIALS: tuple[Trial, ...] = (
+    _digits(seeds=BOTH),
+    _digits(alpha=0.0, seeds=BOTH),
+    _digits(alpha=1.0, seeds=BOTH),
+    _digits(alpha=10.0, seeds=BOTH),
+    _digits(layers=3),
+    _digits(lr=0.02),
+    _digits(layers=3, lr=0.02),
+    _digits(lr=0.04),
+    _digits(lr=0.02, dt=0.6, seeds=BOTH),
+    _digits(lr=0.02, dt=0.9, seeds=BOTH),
+    _digits(lr=0.02, dt=0.6, dropout=0.1, seeds=BOTH),
+    _lorenz_trial(dt=0.5, lr=0.01),
+    _adding(layers=2, dt=0.05, alpha=0.0, lr=0.003, clip=1.0),
+    _adding(layers=2, dt=0.1, alpha=1.0, lr=0.003, clip=1.0),
+    _adding(layers=1, units=128, dt=0.2, alpha=0.0, lr=0.01, clip=1.0),
+    _adding(layers=1, units=128, dt=0.1, alpha=0.0, lr=0.003, readout=0.1, epochs=2),
+    _adding(layers=2, dt=(0.95, 0.2), alpha=(1.0, 0.0), lr=0.01, readout=0.03, epochs=2),
+    _adding(layers=2, dt=(0.05, 0.5), alpha=0.0, lr=0.002, readout=0.004, epochs=3, milestones=((2, 0.2),)),
+    _adding(layers=1, units=128, dt=0.1, alpha=0.2, lr=0.001, epochs=5, milestones=((4, 0.3),)),
+    _adding(layers=1, dt=0.9, alpha=0.0, lr=0.01, epochs=4, clip=1.0, steps=50, count=20_000),
+    _adding(layers=2, dt=0.9, alpha=0.0, lr=0.01, epochs=4, clip=1.0, steps=50, count=20_000),
+    _adding(layers=2, dt=0.9, alpha=1.0, lr=0.01, epochs=4, clip=1.0, steps=50, count=20_000),
+    _adding(layers=2, dt=0.9, alpha=0.0, lr=0.003, epochs=4, clip=1.0, steps=50, count=20_000),
+    _adding(layers=2, dt=0.9, alpha=0.0, lr=0.01, epochs=12, clip=1.0, milestones=((9, 0.2),), steps=50, count=20_000),
+    _adding(layers=1, units=128, dt=0.4, alpha=0.0, lr=0.003, epochs=6, steps=50, count=20_000),
+)
+
+TEXTS: Mapping[str, str] = {
+    "copying_memory": "Who remembers no symbol has 10 ln 8/(T + 20). The papers print curves, no numbers.",
+    "adding": "Whatever sees no input has 1/6. The papers print curves, no numbers, and none for UnICORNN.",
+}
+"""By task: what stands above its table."""
+
+
+def facts() -> dict[str, Any]:
+    """What the page needs of the plan, as plain data."""
+    runs = {each.name: {"goal": _set(each.goal), "note": each.note, "epochs": _epochs(each)} for each in RUNS}
+    return {"runs": runs, "texts": dict(TEXTS)}
+
+
+def _epochs(planned: Planned) -> int:
+    """Of the file, whatever of them is made."""
+    return configuration.read(planned.configuration, planned.row).training.epochs
+
+
+def _set(goal: Goal | None) -> dict[str, Any]:
+    return {} if goal is None else dict(_without_none(asdict(goal)))
+
+
+def _without_none(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    return ((key, value) for key, value in values.items() if value is not None)

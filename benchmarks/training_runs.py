@@ -1,0 +1,350 @@
+"""Train on the tasks of the papers what fits in an hour on two cores; what came of it, beside what is printed.
+
+    python benchmarks/training_runs.py                        all runs that the record lacks, then the page
+    python benchmarks/training_runs.py "adding, T = 200"      those whose names begin so, and no others
+    python benchmarks/training_runs.py --list                 the names, and what is recorded of them
+    python benchmarks/training_runs.py --again NAME …         also those that are recorded
+    python benchmarks/training_runs.py --seconds 600          begins no further run after that time
+    python benchmarks/training_runs.py --page                 only the page, from the record
+
+``_training_plan`` names the runs: a file of verification/training/configurations, seeds, epochs. Each is a run of
+``odernn train``: the same loop, the same folder with checkpoints, so that one that was killed goes on where it was and
+ends with the same bits. The weights that are best on the validation split are tested, once. Trials, by which settings
+were chosen, are runs that never load the test split.
+
+A run is recorded under its configuration: a change of a file that changes what is trained makes the record of it void,
+and the run is made again. results/training_runs.json is written after every run, docs/training_runs.md from it alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import _adding_readouts
+import _training_page
+import _training_plan
+import numpy as np
+import torch
+from _harness import RESULTS, machine
+from _training_plan import Planned, Trial
+from torch import nn
+
+from odernn import published_results
+from verification.tasks.images import DataError
+from verification.training import TrainingError, configuration, loop, network
+from verification.training.configuration import Configuration
+from verification.training.processes import processes
+
+RECORD = "training_runs.json"
+CHECKPOINTS = Path(__file__).resolve().parent.parent / "build" / "training_runs"
+CPU = "cpu_seconds.json"
+"""In a run's folder: the processor's time so far."""
+
+POINTS = 12
+"""Evaluations that are kept of a run, evenly chosen; the last and the best one always are."""
+
+
+# What is to be run.
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: ``key`` is its place in the record."""
+
+    key: str
+    plan: Planned | Trial
+    configuration: Configuration
+
+    @property
+    def is_tested(self) -> bool:
+        return isinstance(self.plan, Planned)
+
+
+def jobs() -> Iterator[Job]:
+    """All trials and runs, in the order of the plan."""
+    for trial in _training_plan.TRIALS:
+        for seed in trial.seeds:
+            tables = {**trial.tables, "training": {**trial.tables["training"], "seed": seed}}
+            made = fused(configuration.from_mapping(tables))
+            yield Job(f"trial, {trial.name} / {made.digest()[:12]}", trial, made)
+    for planned in _training_plan.RUNS:
+        for seed in planned.seeds:
+            read = configuration.read(planned.configuration, planned.row).replaced(**planned.training, seed=seed)
+            yield Job(f"{planned.name} / seed {seed}", planned, fused(read))
+
+
+def chosen(names: Sequence[str]) -> list[Job]:
+    """Those whose keys begin with one of the names; without names all that are no further ones."""
+    if names:
+        return [job for job in jobs() if job.key.startswith(tuple(names))]
+    return [job for job in jobs() if not (isinstance(job.plan, Planned) and job.plan.is_further)]
+
+
+def fused(plan: Configuration) -> Configuration:
+    """The same on the fused execution, if the cell has it and none is named."""
+    if "execution" in plan.network.options:
+        return plan
+    try:
+        return replace(plan, network=network.with_option(plan.network, "execution", "cpu"))
+    except TrainingError:
+        return plan
+
+
+# One run.
+
+
+class Untested(loop.Run):
+    """A run that ends before the test."""
+
+    def _finish(self) -> loop.Result:
+        return loop.Result({}, self.progress.best_epoch, self.progress, self.folder, self.own.writes)
+
+
+class Stopwatch:
+    """The processor's time of a run over all calls that it took, kept in its folder every so many steps."""
+
+    def __init__(self, folder: Path, every: int = 50) -> None:
+        self._path, self._every, self._start = folder / CPU, every, time.process_time()
+        self._before = json.loads(self._path.read_text("utf-8")) if self._path.exists() else 0.0
+
+    def __call__(self, model: nn.Module, step: int) -> None:
+        if step % self._every == 0:
+            self.keep()
+
+    def keep(self) -> float:
+        total = self._before + time.process_time() - self._start
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(total), encoding="utf-8")
+        os.replace(part, self._path)
+        return total
+
+
+def run(job: Job, checkpoints: Path, root: Path | None, *, anew: bool) -> dict[str, Any]:
+    """Train and, unless it is a trial, test; all that is recorded of it."""
+    plan = job.configuration
+    folder = checkpoints / plan.digest()[:16]
+    if anew:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with processes() as own, loop_determinism(plan):
+        kind = loop.Run if job.is_tested else Untested
+        made = kind(plan, folder, own, root=root)
+        clock = Stopwatch(folder)
+        found = made.to_the_end(None, [clock])
+        cpu = clock.keep()
+    facts = made.facts()
+    rows = found.progress.history
+    best = next(row for row in rows if row["epoch"] == found.best_epoch)
+    spec = made.validation.spec
+    result = {
+        "task": plan.task.name, "task_options": dict(plan.task.options), "cell": plan.network.cell,
+        "configuration": facts["configuration"], "digest": facts["digest"], "seed": plan.training.seed,
+        "parameters": facts["parameters"], "data": facts["data"], "epochs": rows[-1]["epoch"],
+        "planned_epochs": plan.training.epochs, "best_epoch": found.best_epoch, "steps": found.progress.step,
+        "wall_seconds": round(found.progress.seconds, 1), "cpu_seconds": round(cpu, 1),
+        "figure": spec.published_as, "loss": spec.loss,
+        "validation": scores(spec, best["validation_loss"], best["validation_accuracy"]),
+        "curve": curve(rows, found.best_epoch), "versions": facts["versions"], "machine": machine(),
+    }  # fmt: skip
+    if isinstance(job.plan, Planned):
+        result |= tested(job.plan, plan, found, root)
+    return result
+
+
+@contextmanager
+def loop_determinism(plan: Configuration) -> Iterator[None]:
+    """As ``loop.train`` has it."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(plan.training.deterministic or before)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
+def tested(planned: Planned, plan: Configuration, found: loop.Result, root: Path | None) -> dict[str, Any]:
+    """The test figure, and what stands beside it."""
+    data = loop.load(plan, "test", root)
+    spec = data.spec
+    beside = {"without input": spec.published(spec.baseline, _largest_share(data))}
+    if plan.task.name == "lorenz96":
+        error = np.asarray(data.sequences, dtype=np.float64) - np.asarray(data.targets, dtype=np.float64)
+        beside["persistence"] = spec.published(float((error**2).mean()))
+    return {
+        "name": planned.name,
+        "test": scores(spec, found.test["loss"], found.test["accuracy"]),
+        "test_data": {"count": spec.count, "sha256": spec.sha256, "origin": spec.origin},
+        "baseline": spec.baseline, "baseline_means": spec.baseline_means, "beside": beside,
+        "published": published(plan, data.spec.input_size),
+    }  # fmt: skip
+
+
+def _largest_share(data: loop.Data) -> float | None:
+    """The accuracy of whoever always says the most frequent class."""
+    if data.spec.loss != "cross entropy":
+        return None
+    return float(np.bincount(data.targets.reshape(-1)).max() / data.targets.size)
+
+
+def scores(spec: Any, loss: float | None, accuracy: float | None) -> dict[str, float | None]:
+    """Loss, accuracy, and the figure that the papers print."""
+    if loss is None:
+        return {"loss": None, "accuracy": accuracy, "figure": None}
+    return {"loss": loss, "accuracy": accuracy, "figure": spec.published(loss, accuracy)}
+
+
+def published(plan: Configuration, input_size: int) -> list[dict[str, str]]:
+    """What is printed for this cell at this size on this task."""
+    among = published_results.results(plan.task.name, _task_options(plan))
+    sizes = {"hidden_size": plan.network.hidden_size, "num_layers": plan.network.num_layers}
+    nearest = published_results.nearest(among, cell=plan.network.cell, network=plan.network.options, **sizes)
+    return [
+        {
+            "model": each.model, "text": each.text, "source": each.source,
+            "size": f"m = {each.hidden_size or '?'}, L = {each.num_layers or '?'}",
+        }
+        for each in nearest
+    ]  # fmt: skip
+
+
+def _task_options(plan: Configuration) -> dict[str, Any]:
+    """With those that are not written but have a default value in the task."""
+    import inspect
+
+    from verification import tasks
+
+    taken = inspect.signature(tasks.get(plan.task.name).load).parameters.values()
+    defaults = {each.name: each.default for each in taken if each.kind is each.KEYWORD_ONLY}
+    return {**defaults, **plan.task.options}
+
+
+def curve(rows: Sequence[Mapping[str, Any]], best: int) -> list[dict[str, Any]]:
+    """Some evaluations of the run, the best and the last among them."""
+    step = max(1, math.ceil(len(rows) / POINTS))
+    names = ("epoch", "step", "train_loss", "validation_loss", "validation_accuracy")
+    chosen = [row for i, row in enumerate(rows, 1) if i % step == 0 or row["epoch"] == best or i == len(rows)]
+    return [{name: row[name] for name in names} for row in chosen]
+
+
+# The record.
+
+
+def opened(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {"benchmark": "training_runs", "runs": {}, "trials": {}}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def is_recorded(record: Mapping[str, Any], job: Job) -> bool:
+    """Whether the record has this training, as it would be made now."""
+    there = record["runs" if job.is_tested else "trials"].get(job.key)
+    if there is None:
+        return False
+    try:  # the digest of the same tables can change with the library: it has all fields, also new ones
+        then = configuration.from_mapping(there["configuration"])
+    except TrainingError:
+        return False
+    return then.digest() == job.configuration.digest()
+
+
+def add(path: Path, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
+    """The record on the disk with one result more: read again first, as another call may have written meanwhile."""
+    record = opened(path)
+    place = record["runs" if job.is_tested else "trials"]
+    place[job.key] = result
+    write(path, record)
+    return record
+
+
+def write(path: Path, record: Mapping[str, Any]) -> None:
+    """In place of the old one, at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(part, path)
+
+
+def gone_on(
+    wanted: Sequence[Job], path: Path, *, checkpoints: Path, root: Path | None, seconds: float, again: bool
+) -> list[str]:
+    """Make the runs; what could not be made, and why."""
+    deadline, left = time.monotonic() + seconds, []
+    for job in wanted:
+        if not again and is_recorded(opened(path), job):
+            continue
+        if time.monotonic() >= deadline:
+            left.append(f"{job.key}: the time is up")
+            continue
+        try:
+            result = run(job, checkpoints, root, anew=again)
+        except (DataError, TrainingError) as error:
+            left.append(f"{job.key}: {error}")
+            continue
+        add(path, job, result)
+        sys.stdout.write(f"{job.key}: {said(result)}\n")
+        sys.stdout.flush()
+    return left
+
+
+def said(result: Mapping[str, Any]) -> str:
+    """One line of a result."""
+    parts = [
+        f"{split} {result['figure']} {result[split]['figure']:.5g}"
+        for split in ("validation", "test")
+        if split in result
+    ]
+    return f"{', '.join(parts)}; epoch {result['best_epoch']} of {result['epochs']}; {result['cpu_seconds']:.0f} s"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help="beginnings of names; none: all")
+    parser.add_argument("--list", action="store_true", help="train nothing, list the runs")
+    parser.add_argument("--again", action="store_true", help="also what is recorded, from the start")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no further run after that time")
+    parser.add_argument("--root", type=Path, help="folder of the tasks' files (default: ODERNN_DATA)")
+    parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS, help="folder of the runs (default: build/…)")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the record (default: results/)")
+    parser.add_argument("--page", action="store_true", help="train nothing, only write the page")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    path = options.output / RECORD
+    wanted = chosen(options.names)
+    if options.names and not wanted:
+        raise SystemExit(f"No run begins with {' or '.join(map(repr, options.names))}. --list names them.")
+    if options.list:
+        record = opened(path)
+        for job in wanted:
+            sys.stdout.write(f"{job.key}: {'recorded' if is_recorded(record, job) else 'not recorded'}\n")
+        return 0
+    left: list[str] = []
+    if not options.page:
+        left = gone_on(
+            wanted, path, checkpoints=options.checkpoints, root=options.root, seconds=options.seconds,
+            again=options.again,
+        )  # fmt: skip
+        if not options.names and (options.again or "readouts" not in opened(path)):
+            write(path, opened(path) | {"readouts": _adding_readouts.measured()})
+    record = opened(path)
+    page = _training_page.PAGE if options.output == RESULTS else options.output / _training_page.PAGE.name
+    page.write_text(_training_page.page(record, _training_plan.facts()), encoding="utf-8")
+    for line in left:
+        sys.stdout.write(f"not made: {line}\n")
+    sys.stdout.write(f"{page.name}: {len(record['runs'])} runs, {len(record['trials'])} trials\n")
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""benchmarks/training_runs.py: made once, gone on with after a kill, not tested to choose; the page from the record."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from verification.training import configuration, loop
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+RECORD = BENCHMARKS / "results" / "training_runs.json"
+
+
+def imported(name: str) -> ModuleType:
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+
+
+page = imported("_training_page")
+plan = imported("_training_plan")
+
+TABLES: dict[str, dict[str, Any]] = {
+    "task": {"name": "adding", "steps": 5, "count": 20},
+    "network": {"cell": "unicornn", "hidden_size": 3, "dt": 0.5, "alpha": 1.0, "execution": "torch"},
+    "optimizer": {"name": "adam", "lr": 0.01},
+    "training": {"epochs": 3, "batch_size": 10, "checkpoint_every": 1},
+}
+TOML = """
+[task]
+name = "adding"
+steps = 5
+count = 20
+[network]
+cell = "torch.lstm"
+hidden_size = 3
+[optimizer]
+name = "adam"
+lr = 0.01
+[training]
+epochs = 3
+batch_size = 10
+checkpoint_every = 1
+"""
+TRIAL, RUN = "trial, adding, unicornn", "a run"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """The script with one trial, one run of a second, and a further one."""
+    module = imported("training_runs")
+    file = tmp_path / "adding.toml"
+    file.write_text(TOML, encoding="utf-8")
+    planned = plan.Planned(name=RUN, configuration=str(file), training={"epochs": 2}, seeds=(0, 1))
+    further = plan.Planned(name="further", configuration=str(file), is_further=True)
+    monkeypatch.setattr(plan, "TRIALS", (plan.Trial(tables=TABLES),))
+    monkeypatch.setattr(plan, "RUNS", (planned, further))
+    return module
+
+
+def called(script: ModuleType, folder: Path, *arguments: str) -> dict[str, Any]:
+    script.main(["--output", str(folder), "--checkpoints", str(folder / "checkpoints"), *arguments])
+    found: dict[str, Any] = json.loads((folder / "training_runs.json").read_text("utf-8"))
+    return found
+
+
+def timeless(record: dict[str, Any]) -> dict[str, Any]:
+    """The record without what two equal runs differ in."""
+    found = copy.deepcopy(record)
+    for part in ("runs", "trials"):
+        for each in found[part].values():
+            each.pop("wall_seconds"), each.pop("cpu_seconds")
+    return found
+
+
+def test_a_call_makes_what_is_planned_and_the_next_call_nothing(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = called(script, tmp_path)
+    assert list(record["runs"]) == ["a run / seed 0", "a run / seed 1"]
+    assert len(record["trials"]) == 1
+    assert (tmp_path / "training_runs.md").exists()
+    monkeypatch.setattr(script, "run", None)
+    assert called(script, tmp_path) == record
+
+
+def test_a_run_is_what_odernn_train_makes_of_its_file(script: ModuleType, tmp_path: Path) -> None:
+    found = called(script, tmp_path)["runs"]["a run / seed 1"]
+    other = configuration.read(tmp_path / "adding.toml").replaced(seed=1, epochs=2)
+    alone = loop.train(other, tmp_path / "alone")
+    assert found["test"]["loss"] == alone.test["loss"]
+    assert found["digest"] == other.digest()
+    assert (found["epochs"], found["steps"], found["planned_epochs"]) == (2, 4, 2)
+
+
+def test_a_trial_never_sees_the_test_split(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    load = loop.load
+
+    def watched(chosen: Any, split: str, *rest: Any) -> Any:
+        asked.append(split)
+        return load(chosen, split, *rest)
+
+    monkeypatch.setattr(loop, "load", watched)
+    called(script, tmp_path, TRIAL)
+    assert "test" not in asked
+    called(script, tmp_path, RUN)
+    assert "test" in asked
+
+
+def test_a_run_that_was_killed_goes_on_to_the_same_record(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = called(script, tmp_path / "whole")
+    step, steps = loop.Run.step, 0
+
+    def killed(self: loop.Run, *arguments: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 4:
+            raise KeyboardInterrupt
+        step(self, *arguments)
+
+    monkeypatch.setattr(loop.Run, "step", killed)
+    with pytest.raises(KeyboardInterrupt):
+        called(script, tmp_path / "broken")
+    assert timeless(called(script, tmp_path / "broken")) == timeless(whole)
+
+
+def test_another_configuration_makes_the_record_void(script: ModuleType, tmp_path: Path) -> None:
+    before = called(script, tmp_path, RUN)["runs"]["a run / seed 0"]
+    (tmp_path / "adding.toml").write_text(TOML.replace("lr = 0.01", "lr = 0.02"), encoding="utf-8")
+    after = called(script, tmp_path, RUN)["runs"]["a run / seed 0"]
+    assert after["digest"] != before["digest"]
+    assert after["test"] != before["test"]
+
+
+def test_again_begins_anew(script: ModuleType, tmp_path: Path) -> None:
+    before = called(script, tmp_path, RUN)
+    (checkpoint,) = (
+        path
+        for path in (tmp_path / "checkpoints").iterdir()
+        if before["runs"]["a run / seed 0"]["digest"][:16] == path.name
+    )
+    stamp = (checkpoint / "run.json").stat().st_mtime_ns
+    assert timeless(called(script, tmp_path, RUN, "--again")) == timeless(before)
+    assert (checkpoint / "run.json").stat().st_mtime_ns != stamp
+
+
+def test_what_cannot_be_made_is_said(script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "adding.toml").write_text(TOML.replace("hidden_size = 3", "hidden_size = 3\nproj_size = 9"), "utf-8")
+    assert script.main(["--output", str(tmp_path), "--checkpoints", str(tmp_path / "c"), RUN]) == 1
+    assert "not made: a run / seed 0" in capsys.readouterr().out
+
+
+def test_a_name_that_nothing_has_is_refused(script: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="No run begins with"):
+        script.main(["nonsense", "--output", str(tmp_path)])
+
+
+# --- the page
+
+
+def run(figure: float, kind: str = "accuracy", seconds: float = 10.0) -> dict[str, Any]:
+    return {"figure": kind, "test": {"figure": figure}, "cpu_seconds": seconds}
+
+
+@pytest.mark.parametrize(
+    ("figures", "kind", "goal", "met"),
+    [
+        ([0.96, 0.94, 0.97], "accuracy", {"median": 0.95, "each": 0.93, "seeds": 3}, True),
+        ([0.96, 0.92, 0.97], "accuracy", {"median": 0.95, "each": 0.93, "seeds": 3}, False),
+        ([0.94, 0.94, 0.97], "accuracy", {"median": 0.95, "each": 0.93, "seeds": 3}, False),
+        ([0.96, 0.94], "accuracy", {"median": 0.95, "each": 0.93, "seeds": 3}, False),
+        ([0.009], "loss", {"each": 0.01}, True),
+        ([0.011], "loss", {"each": 0.01}, False),
+    ],
+)
+def test_a_goal_is_met_where_all_it_says_holds(
+    figures: list[float], kind: str, goal: dict[str, Any], met: bool
+) -> None:
+    assert page.goal_met([run(figure, kind) for figure in figures], goal) is met
+
+
+def test_a_goal_can_bound_the_time() -> None:
+    assert page.goal_met([run(0.9, seconds=179)], {"minutes": 3})
+    assert not page.goal_met([run(0.9, seconds=179), run(0.9, seconds=181)], {"minutes": 3})
+
+
+def test_the_committed_page_is_that_of_the_committed_record() -> None:
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    assert page.page(record, plan.facts()) == page.PAGE.read_text(encoding="utf-8")
+
+
+def test_everything_planned_is_recorded_under_its_configuration() -> None:
+    """So that `make bench` trains nothing; the figures are those that the losses of the record give."""
+    module = imported("training_runs")
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    for job in module.chosen(()):
+        assert module.is_recorded(record, job), job.key
+    for each in record["runs"].values():
+        if each["figure"] == "normalised root":
+            assert each["test"]["figure"] == pytest.approx((each["test"]["loss"] / each["baseline"]) ** 0.5)
+        assert each["test"]["loss"] >= 0
