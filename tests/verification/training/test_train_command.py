@@ -50,7 +50,7 @@ WRONG = {
     "a task that there is not": (["addin"], 'No task is called "addin". Did you mean "adding"?'),
     "a list of one": (["addin", "--list"], 'No task is called "addin". Did you mean "adding"?'),
     "a task with none by its name": (
-        ["lorenz96"], '"lorenz96" has no configurations by its name. Give --config FILE; `odernn train lorenz96 --list`',
+        ["lorenz96"], '"lorenz96" has no configurations by its name. Give --config FILE; `odernn train lorenz',
     ),
     "another task": (
         ["adding", "--config", "sequential_digits_unicornn"], 'trains on "sequential_digits", not on "adding"',
