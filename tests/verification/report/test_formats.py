@@ -44,14 +44,17 @@ def test_a_format_is_a_file_of_the_folder_that_renders() -> None:
     others = {
         "__init__",
         "butcher",
+        "checkpoint_rows",
         "formulas",
         "graph_rows",
         "ledger",
         "numbers",
         "rounded_rows",
         "rows",
+        "run_rows",
         "table",
         "tableau_rows",
+        "training_pictures",
     }
     assert set(NAMES) == files - others
 
