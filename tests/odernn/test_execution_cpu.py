@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from odernn.cells.unicornn import UnICORNN
-from odernn.executions import _numba_exact, _numba_rebuilt, _numba_recurrence, cpu, torch_loop
+from odernn.executions import _cpu_job, _numba_exact, _numba_rebuilt, _numba_recurrence, cpu, torch_loop
 from odernn.executions import _numba_lanes as lanes_of
 from odernn.executions._cpu_job import Job
 from odernn.recurrence import ReconstructionWarning
@@ -110,6 +110,7 @@ def test_nan_stays_in_its_own_sample_and_neuron(mode: str):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_one_thread_and_two_give_the_same_bits(monkeypatch, mode: str, dtype: torch.dtype):
     p = problem(40, 5, 1000, dtype)
+    monkeypatch.setattr(_cpu_job, "COLUMNS_A_THREAD", 1024)
     found = []
     for threads in (1, 2):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
@@ -119,10 +120,10 @@ def test_one_thread_and_two_give_the_same_bits(monkeypatch, mode: str, dtype: to
 
 @pytest.mark.parametrize(
     ("columns", "offered", "threads"),
-    [(1, 8, 1), (2047, 8, 1), (2048, 1, 1), (2048, 8, 2), (3071, 8, 2), (3072, 8, 3), (1 << 14, 4, 4)],
+    [(1, 8, 1), (16383, 8, 1), (16384, 1, 1), (16384, 8, 2), (24575, 8, 2), (24576, 8, 3), (1 << 17, 4, 4)],
 )
 def test_threads_are_as_many_as_the_columns_warrant(monkeypatch, columns: int, offered: int, threads: int):
-    """1024 columns each, of the threads that torch was given; each block is taken once."""
+    """8192 columns each, of the threads that torch was given; each block is taken once."""
     monkeypatch.setattr(torch, "get_num_threads", lambda: offered)
     seen: dict[tuple[int, int], int] = {}
 
