@@ -68,7 +68,7 @@ rows are guessed wrong by processors. Of long ones it asks for columns that are 
 but begin anew on every page, and a tile is on twice as many of them as it has rows."""
 
 AHEAD = 64
-"""Columns. In pairs on one thread 14.1 to 14.3 ns for 16 elements against 16.2 to 18.1, rows of 16384 columns; 32 and
+"""Columns. In pairs on one thread 14.0 to 14.3 ns for 16 elements against 16.2 to 18.1, rows of 16384 columns; 32 and
 128 are alike."""
 
 
