@@ -6,6 +6,7 @@ put back after a repetition.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -58,9 +59,12 @@ class Call:
     arguments, keywords   detached
     weights               copies of the module's parameters and buffers, by name
     has_graph             whether autograd recorded it
+    has_ended             whether it returned; else it raised, or is under way
     output                what it returned, detached; ``shown`` a copy of some of its entries, as the caller may go on
                           in place
     gradients             ∂E/∂ of each tensor that it returned, as autograd has it; None if none came
+    awaited               the hooks that wait for these gradients; they live as long as the graph does
+    lost                  why one of them could not be kept
     through_output        of each of them, whether it was made from the first: then that one's gradient has its share
     modes                 whether each of its submodules, itself first, was in training
     autocast              device type, dtype, whether it was on
@@ -74,9 +78,12 @@ class Call:
     has_graph: bool
     autocast: tuple[str, torch.dtype, bool]
     generators: list[tuple[torch.device, Tensor]]
+    has_ended: bool = False
     output: Any = None
     shown: Tensor | None = None
     gradients: list[Tensor | None] = field(default_factory=list)
+    awaited: list[weakref.ref[_Arrival]] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     through_output: list[bool] = field(default_factory=list)
 
     @classmethod
@@ -99,17 +106,33 @@ class Call:
     def end(self, output: Any) -> None:
         """After it ran: wait for the gradients of what it returned."""
         returned = tensors_of(output)
-        self.output = detached(output)
-        self.shown = shown_of(returned[0]).clone()
+        self.output, self.has_ended = detached(output), True
+        self.shown = shown_of(returned[0]).clone() if returned and returned[0].dim() else None
         self.gradients = [None] * len(returned)
-        self.through_output = [False] + [_is_made_from(tensor, returned[0]) for tensor in returned[1:]]
+        self.through_output = [False] * len(returned)
         for place, tensor in enumerate(returned):
+            self.through_output[place] = place > 0 and _is_made_from(tensor, returned[0])
             if tensor.requires_grad:
-                tensor.register_hook(_Arrival(self.gradients, place))
+                arrival = _Arrival(self.gradients, place, self.lost)
+                self.awaited.append(weakref.ref(arrival))
+                tensor.register_hook(arrival)
 
     @property
     def has_gradients(self) -> bool:
         return any(gradient is not None for gradient in self.gradients)
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether its graph is gone and no gradient came: of a step that failed, of an evaluation with a graph."""
+        return bool(self.awaited) and not self.has_gradients and all(each() is None for each in self.awaited)
+
+    def gives_way(self, module: nn.Module) -> bool:
+        """Whether the call that begins now is rather the one to keep: it is more likely to be that of training."""
+        if not self.has_ended:  # it raised
+            return True
+        if self.has_gradients or not torch.is_grad_enabled():
+            return False
+        return not self.has_graph or self.is_abandoned or (module.training and not self.modes[0])
 
     def repeated(self, module: nn.Module, function: Callable[[], R]) -> R:
         """``function()`` while the module has the weights, the mode and the generators of the call; no autograd.
@@ -119,7 +142,12 @@ class Call:
         kind, dtype, enabled = self.autocast
         parts = list(module.modules())
         before = [part.training for part in parts]
-        with torch.no_grad(), _drawing_from(self.generators), torch.autocast(kind, dtype=dtype, enabled=enabled):
+        with (
+            torch.inference_mode(False),  # in it single steps would have no derivatives, and no error
+            torch.no_grad(),
+            _drawing_from(self.generators),
+            torch.autocast(kind, dtype=dtype, enabled=enabled),
+        ):
             try:
                 _set_modes(parts, self.modes)
                 named = {f"module.{name}": value for name, value in self.weights.items()}
@@ -155,15 +183,21 @@ def _is_made_from(tensor: Tensor, other: Tensor) -> bool:
 
 
 class _Arrival:
-    """Keeps a gradient when it is computed, and does not change it. Holds the list, not the tensor."""
+    """Keeps a gradient when it is computed, and does not change it. Holds the lists, not the tensor."""
 
-    def __init__(self, gradients: list[Tensor | None], place: int) -> None:
-        self.gradients, self.place = gradients, place
+    def __init__(self, gradients: list[Tensor | None], place: int, lost: list[str]) -> None:
+        self.gradients, self.place, self.lost = gradients, place, lost
 
-    def __call__(self, gradient: Tensor) -> None:
-        kept = gradient.detach().clone()  # the engine may go on adding into its own memory
-        before = self.gradients[self.place]
-        self.gradients[self.place] = kept if before is None else before + kept
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def __call__(self, gradient: Tensor | None) -> None:
+        if gradient is None:  # compiled graphs pass on what nobody asked for
+            return
+        try:
+            kept = gradient.detach().clone()  # the engine may go on adding into its own memory
+            before = self.gradients[self.place]
+            self.gradients[self.place] = kept if before is None else before + kept
+        except Exception as error:  # such as a device without room: the derivative itself goes on
+            self.lost.append(f"{type(error).__name__}: {error}")
 
 
 class _Asked(nn.Module):

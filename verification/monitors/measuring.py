@@ -34,7 +34,7 @@ Executions differ by roundings and what the recurrence makes of them; other drop
 
 
 class NotRepeatable(Exception):  # noqa: N818
-    """The call could not be made again with the same result, so nothing inside it can be seen."""
+    """The call could not be made again with the same result, so nothing inside it can be seen. The text is a reason."""
 
 
 def is_recurrent(module: nn.Module) -> bool:
@@ -67,7 +67,15 @@ def measure(step: int, name: str, module: nn.Module, call: Call | None, *, scale
                 found += _of_weights(place, module, index)[0]
         yield from found
         return
+    if call.lost:
+        raise NotRepeatable(f"a derivative that came to it could not be kept, {call.lost[0]}")
     yield from call.repeated(module, lambda: _measured(places, module, call, scale))
+
+
+def _kind(module: nn.Module) -> type[nn.Module]:
+    """The class of the library, or of torch, whose arguments and results are known: a user's own may be below it."""
+    known = ("odernn.", "torch.")
+    return next(each for each in type(module).__mro__ if each.__module__.startswith(known) and "forward" in vars(each))
 
 
 def _of_weights(place: Place, module: nn.Module, index: int) -> tuple[list[Measurement], Orthogonality | None]:
@@ -90,30 +98,32 @@ def _measured(places: list[Place], module: nn.Module, call: Call, scale: float) 
         measured += rows
         matrices.append(matrix)
     arguments = _bound_arguments(module, call)
+    found = _sequences(module, arguments)
+    if 0 in found.u.shape[:2]:  # no step, or no sample
+        return measured
     if isinstance(module, UnICORNN):
-        found = module._sequences(arguments["input"], arguments["state"], arguments["lengths"])
         before = checked_previous(arguments["previous_input"], found, module.index, module.layers[0].w)
-        deep, output = oscillators.trace(module, found, before, arguments["execution"], _cotangent(found, call, scale))
+        deep, output = oscillators.trace(module, found, before, arguments["execution"], _cotangent(found, call))
         _check_repeated(found, output, call)
         for index, (place, each) in enumerate(zip(places, deep, strict=True)):
-            measured += _of_layer(place, each.layer, None)
+            measured += _of_layer(place, each.layer, None, scale)
             if each.layer.is_finite:
                 measured += quantities.oscillator_states(place, module, index, each.layer)
                 measured += quantities.growth(place, module, index, each)
                 measured.append(place.measured("reconstruction_error", each.rebuilt))
         return measured
-    found, output, traces = _unrolled(module, arguments, call, scale)
+    output, traces = _unrolled(module, found, arguments, call)
     _check_repeated(found, output, call)
     for index, (place, trace, matrix) in enumerate(zip(places, traces, matrices, strict=True)):
         if isinstance(module, nn.RNNBase) and trace.is_finite:
             measured += quantities.gated_states(place, module.mode, module.proj_size > 0, trace)
-        measured += _of_layer(place, trace, _defect(module, index, matrix))
+        measured += _of_layer(place, trace, _defect(module, index, matrix), scale)
     return measured
 
 
-def _of_layer(place: Place, trace: LayerTrace, defect: float | None) -> Iterator[Measurement]:
+def _of_layer(place: Place, trace: LayerTrace, defect: float | None, scale: float) -> Iterator[Measurement]:
     yield from quantities.states(place, trace)
-    yield from quantities.gradients(place, trace, defect)
+    yield from quantities.gradients(place, trace, defect, scale)
 
 
 def _defect(module: nn.Module, index: int, matrix: Orthogonality | None) -> float | None:
@@ -123,17 +133,22 @@ def _defect(module: nn.Module, index: int, matrix: Orthogonality | None) -> floa
     return matrix.spectral_error if isinstance(module.layers[index], (ExpRNNLayer, ScoRNNLayer)) else None
 
 
+def _sequences(module: nn.Module, arguments: dict[str, Any]) -> Sequences:
+    if isinstance(module, nn.RNNBase):
+        return torch_modules.called_with(module, arguments["input"], arguments["hx"])
+    assert isinstance(module, RecurrentNetwork)
+    return module._sequences(arguments["input"], arguments["state"], arguments["lengths"])
+
+
 def _unrolled(
-    module: nn.Module, arguments: dict[str, Any], call: Call, scale: float
-) -> tuple[Sequences, Tensor, list[LayerTrace]]:
+    module: nn.Module, found: Sequences, arguments: dict[str, Any], call: Call
+) -> tuple[Tensor, list[LayerTrace]]:
     previous: Tensor | None = None
     if isinstance(module, nn.RNNBase):
-        found = torch_modules.called_with(module, arguments["input"], arguments["hx"])
         layers = [torch_modules.recurrence(module, suffix) for suffix in torch_modules.suffixes(module)]
         directions, masks = 2 if module.bidirectional else 1, torch_modules.masks_of(module)
     else:
         assert isinstance(module, RecurrentNetwork)
-        found = module._sequences(arguments["input"], arguments["state"], arguments["lengths"])
         start: Any = 0
         if isinstance(module, ClockedNetwork):
             given = arguments["start"]
@@ -142,51 +157,67 @@ def _unrolled(
             previous = module._previous(found, arguments["previous_input"])
         layers = [unrolled.of_layer(layer, start) for layer in module.layers]
         directions, masks = module.directions, unrolled.masks_of(module)
-    traces, output = unrolled.trace(layers, directions, found, masks, previous, _cotangent(found, call, scale))
-    return found, output, traces
+    traces, output = unrolled.trace(layers, directions, found, masks, previous, _cotangent(found, call))
+    return output, traces
 
 
 def _bound_arguments(module: nn.Module, call: Call) -> dict[str, Any]:
-    bound = inspect.signature(module.forward).bind(*call.arguments, **call.keywords)
+    kind = _kind(module)
+    try:
+        bound = inspect.signature(kind.forward).bind(module, *call.arguments, **call.keywords)
+    except TypeError as error:
+        raise NotRepeatable(f"its forward takes other arguments than that of {kind.__name__}: {error}") from None
     bound.apply_defaults()
     return bound.arguments
 
 
-def _cotangent(found: Sequences, call: Call, scale: float) -> Cotangent | None:
-    """The gradients that arrived, in the layout of the recurrence; None if there were none."""
+def _rows_and_blocks(found: Sequences, call: Call) -> tuple[Tensor | PackedSequence, int]:
+    """The rows that it returned, and how many blocks of the last state with them: all, or none of a user's own module.
+
+    Raises NotRepeatable for anything else.
+    """
+    output, blocks = call.output, len(found.state)
+    if isinstance(output, (Tensor, PackedSequence)):
+        return output, 0
+    if not isinstance(output, tuple) or len(output) != 2 or len(tensors_of(output)) != 1 + blocks:
+        raise NotRepeatable(f"it returned a {type(output).__name__}, not (output, state)")
+    rows: Tensor | PackedSequence = output[0]
+    return rows, blocks
+
+
+def _cotangent(found: Sequences, call: Call) -> Cotangent | None:
+    """The gradients that arrived, in the layout and dtype of the recurrence; None if there were none."""
+    output, blocks = _rows_and_blocks(found, call)
     if not call.has_gradients:
         return None
-    returned = tensors_of(call.output)
+    dtype = found.state[0].dtype  # under autocast the caller's may have fewer digits
     gradients = [
-        torch.zeros_like(tensor) if gradient is None else _over(gradient.to(tensor.dtype), scale)
-        for tensor, gradient in zip(returned, call.gradients, strict=True)
+        torch.zeros_like(tensor, dtype=dtype) if gradient is None else gradient.to(dtype)
+        for tensor, gradient in zip(tensors_of(call.output), call.gradients, strict=True)
     ]
-    output = call.output[0]
     if isinstance(output, PackedSequence):
         rows, _ = pad_packed_sequence(output._replace(data=gradients[0]), total_length=len(found.u))
     else:
         rows = found.rows(gradients[0])
     last = [block if found.is_batched else block.unsqueeze(1) for block in gradients[1:]]
+    if not blocks:
+        last = [torch.zeros_like(block) for block in found.state]
     for index, is_counted in enumerate(call.through_output[1:]):
         if is_counted:  # y^L_N was taken out of the rows: what came to it went on to them
             last[index] = torch.cat([last[index][:-1], torch.zeros_like(last[index][-1:])])
-    dtype = found.state[0].dtype
-    return Cotangent(found.zero_after_end(rows.to(dtype)), tuple(block.to(dtype) for block in last))
-
-
-def _over(gradient: Tensor, scale: float) -> Tensor:
-    return gradient if scale == 1.0 else gradient / scale
+    return Cotangent(found.zero_after_end(rows), tuple(last))
 
 
 def _check_repeated(found: Sequences, output: Tensor, call: Call) -> None:
-    first = call.shown
-    if first is None or not first.numel():
-        return
-    again = shown_of(tensors_of(found.output(output))[0])
+    first, again = call.shown, shown_of(tensors_of(found.output(output))[0])
+    if first is None or first.shape != again.shape:
+        shape = None if first is None else tuple(tensors_of(call.output)[0].shape)
+        raise NotRepeatable(f"it returned rows of shape {shape}, not those of its last layer")
     finite = torch.isfinite(first)
+    compared = finite if bool(finite.all()) else finite & torch.isfinite(again)  # an overflow may come a step later
     scale = float(torch.where(finite, first, 0.0).abs().max()) + torch.finfo(first.dtype).tiny
-    difference = torch.where(finite & torch.isfinite(again), again - first, 0.0).abs().max()
-    if float(difference) > REPEATED[first.dtype] * scale:
+    difference = torch.where(compared, again - first, 0.0).abs().max()
+    if not float(difference) <= REPEATED[first.dtype] * scale:
         raise NotRepeatable(
             f"its call, made again, differs by {float(difference):.3g} from the first one (outputs up to {scale:.3g}); "
             "dropout that is drawn on a device by other means, or a state that is kept outside of it, does this"

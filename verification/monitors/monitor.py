@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -19,6 +21,8 @@ from verification.monitors.calls import Call
 from verification.monitors.measurement import Measurement, write_csv
 from verification.monitors.warned import BoundViolation, MonitorWarning, NonFiniteState
 from verification.store import Store, StoreError
+
+_PARALLEL = (nn.DataParallel, nn.parallel.DistributedDataParallel)
 
 
 class BoundMonitor:
@@ -58,8 +62,13 @@ class BoundMonitor:
     ) -> None:
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise ValueError(f"every is {every!r}, but it counts steps between records: give an integer of 1 or more.")
-        if keep is not None and keep < 1:
-            raise ValueError(f"keep is {keep}, but at least the last record is kept. Give 1 or more, or None for all.")
+        if keep is not None and (isinstance(keep, bool) or not isinstance(keep, int) or keep < 1):
+            raise ValueError(
+                f"keep is {keep!r}, but it counts recorded steps, the last one at least: give an integer of 1 or more, "
+                "or None for all."
+            )
+        if model is not None and not isinstance(model, nn.Module):
+            raise TypeError(f"model is a {type(model).__name__}, but hooks need a torch.nn.Module, or None for later.")
         self.every, self.run, self.keep = every, run, keep
         self.steps = 0
         self._records: dict[int, list[Measurement]] = {}
@@ -77,13 +86,14 @@ class BoundMonitor:
     # --- hooks --------------------------------------------------------------------------------------------------------
 
     def _attach(self, model: nn.Module) -> None:
-        found = {name: module for name, module in model.named_modules() if measuring.is_recurrent(module)}
+        named = _without_wrappers(model).named_modules()
+        found = {name: module for name, module in named if measuring.is_recurrent(module)}
         if not found:
             raise ValueError(
                 f"{type(model).__name__} contains no cell of odernn and no torch.nn.LSTM, GRU or RNN: there is nothing "
                 "to follow. Give the module that holds the recurrent layers."
             )
-        self._modules = {name.removeprefix("module.").removeprefix("_orig_mod."): each for name, each in found.items()}
+        self._modules = found
         for name, module in self._modules.items():
             before, after = _Hook(self, name, "_before"), _Hook(self, name, "_after")
             self._handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
@@ -98,21 +108,39 @@ class BoundMonitor:
         if not self.is_due:
             return
         kept = self._calls.get(name)
-        if kept is None or kept.output is None or (torch.is_grad_enabled() and not kept.has_graph):
+        if kept is None or kept.gives_way(module):
+            self._calls.pop(name, None)
             self._calls[name] = Call.begin(module, arguments, keywords)
 
     def _after(self, name: str, output: Any) -> None:
         call = self._calls.get(name)
-        if call is not None and call.output is None:
+        if call is not None and not call.has_ended:
             call.end(output)
+
+    def _fails(self, name: str, error: Exception) -> None:
+        """A hook cannot do its work: the module's own goes on."""
+        self._calls.pop(name, None)
+        self._say(
+            (name, "hook"),
+            MonitorWarning(
+                f"Module {name!r}: its call cannot be kept, {_described(error)}. Only its weights are measured."
+            ),
+            cause=error,
+        )
 
     # --- steps --------------------------------------------------------------------------------------------------------
 
     def step(self, *, scale: float = 1.0) -> list[Measurement]:
         """After a step of training: what was measured of it, nothing at most steps.
 
-        scale  what the loss was multiplied by before its derivative was taken, as ``GradScaler.get_scale`` says
+        scale  what the loss was multiplied by before its derivative was taken: ``GradScaler.get_scale()`` before
+               ``GradScaler.update()``, which changes it. ValueError for 0, an infinity or NaN.
         """
+        if not (math.isfinite(scale) and scale != 0):
+            raise ValueError(
+                f"scale is {scale!r}, but the loss was multiplied by it: give a finite number other than 0, as "
+                "GradScaler.get_scale() says before GradScaler.update()."
+            )
         return self._ended(self.steps + 1, scale)
 
     def __call__(self, model: nn.Module, step: int) -> None:
@@ -150,13 +178,17 @@ class BoundMonitor:
             self._say(("store",), MonitorWarning(f"Step {step} is not recorded. {error}"))
 
     def _measure(self, step: int, name: str, module: nn.Module, call: Call | None, scale: float) -> list[Measurement]:
-        if call is not None and call.output is None:  # its forward pass raised
+        """What can be measured. A reason against it is said, whatever it is: training goes on."""
+        if call is not None and not call.has_ended:  # its forward pass raised
             call = None
         try:
             return list(measuring.measure(step, name, module, call, scale=scale))
-        except measuring.NotRepeatable as error:
-            self._say((name, "repeat"), MonitorWarning(f"Module {name!r}: {error}. Only its weights are measured."))
-            return list(measuring.measure(step, name, module, None, scale=scale))
+        except Exception as error:  # such as a device without room for the states of one more call
+            text = f"Module {name!r}: {_described(error)}. Only its weights are measured."
+            self._say((name, "repeat"), MonitorWarning(text), cause=error)
+        if call is None:
+            return []
+        return self._measure(step, name, module, None, scale)
 
     def _warn(self, found: list[Measurement]) -> None:
         for each in found:
@@ -168,10 +200,12 @@ class BoundMonitor:
             elif each.holds is False:
                 self._say((each.layer, each.quantity, each.bound), BoundViolation(_violated(each), each))
 
-    def _say(self, key: tuple[str, ...], warning: Warning) -> None:
+    def _say(self, key: tuple[str, ...], warning: Warning, *, cause: Exception | None = None) -> None:
+        """Once for each key; ``cause`` is seen where warnings are errors."""
         if key not in self._warned:
             self._warned.add(key)
-            warnings.warn(warning, stacklevel=5)  # whoever called ``step``
+            warning.__cause__ = cause
+            warnings.warn(warning, stacklevel=_levels_to_the_caller())
 
     # --- what was found -----------------------------------------------------------------------------------------------
 
@@ -188,7 +222,13 @@ class BoundMonitor:
         if self._store is None or isinstance(self._store, Store):
             return self._store
         if self._opened is None:
-            self._opened = Store(Path(self._store), writable=True)
+            try:
+                self._opened = Store(Path(self._store), writable=True)
+            except StoreError as error:
+                raise StoreError(
+                    f"{error} The file of a monitor is its argument store; that of `odernn train --monitor` is in the "
+                    "folder of --into."
+                ) from None
         return self._opened
 
     def remove(self) -> None:
@@ -211,6 +251,28 @@ class BoundMonitor:
         self.remove()
 
 
+def _without_wrappers(model: nn.Module) -> nn.Module:
+    """The user's own module inside those of torch.compile, DataParallel and DistributedDataParallel."""
+    while True:
+        inner = model.module if isinstance(model, _PARALLEL) else getattr(model, "_orig_mod", None)
+        if not isinstance(inner, nn.Module):
+            return model
+        model = inner
+
+
+def _described(error: Exception) -> str:
+    text = str(error) if isinstance(error, measuring.NotRepeatable) else f"{type(error).__name__}: {error}"
+    return text.rstrip(".")
+
+
+def _levels_to_the_caller() -> int:
+    """Of the first frame outside of this file, as ``warnings.warn`` counts in the caller of this function."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def _is_first_process() -> bool:
     return not (dist.is_available() and dist.is_initialized()) or dist.get_rank() == 0
 
@@ -220,6 +282,8 @@ def _violated(each: Measurement) -> str:
         f", {name} {value}" for name, value in (("n =", each.n), ("neuron", each.neuron)) if value is not None
     )
     head = f"Step {each.step}, layer {each.layer}{where}: {each.quantity} is {each.value:.6g}"
+    if not each.bound:
+        return f"{head}: the weights are not finite."
     return (
         f"{head}, {each.bound} does not hold."
         if each.log_bound is None
@@ -228,19 +292,28 @@ def _violated(each: Measurement) -> str:
 
 
 class _Hook:
-    """One of the monitor's two hooks on a module. A copy or a pickle of the module has one that does nothing."""
+    """One of the monitor's two hooks on a module. A copy or a pickle of the module has one that does nothing.
+
+    Compiled graphs stop before it and go on after it: what it looks at changes from step to step.
+    """
 
     def __init__(self, monitor: BoundMonitor, name: str, what: str) -> None:
         self.monitor, self.name, self.what = weakref.ref(monitor), name, what
 
+    @torch.compiler.disable(  # type: ignore[untyped-decorator]
+        reason="a BoundMonitor looks at calls from outside of graphs: compile without fullgraph=True, or remove it"
+    )
     def __call__(self, module: nn.Module, arguments: Any, keywords: Any, output: Any = None) -> None:
         monitor = self.monitor()
-        if monitor is None:
+        if monitor is None or module is not monitor._modules.get(self.name):  # a replica of it, a shallow copy
             return
-        if self.what == "_before":
-            monitor._before(self.name, module, arguments, keywords)
-        else:
-            monitor._after(self.name, output)
+        try:
+            if self.what == "_before":
+                monitor._before(self.name, module, arguments, keywords)
+            else:
+                monitor._after(self.name, output)
+        except Exception as error:
+            monitor._fails(self.name, error)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Nothing, ()

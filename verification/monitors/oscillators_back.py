@@ -11,6 +11,7 @@ In icml S(3)–(5) q_n is the derivative by the z_n *inside* step n, before y_n 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,9 +26,7 @@ from verification.monitors.unrolled import Cotangent, direct_part, norms_over_ti
 CHUNK = 2**16
 """Numbers of one array that are worked on together: they stay in the cache of a core."""
 RESCALED_EVERY, LARGE = 16, 2.0**20
-"""Products are looked at after so many steps, and scaled down above so much: entries of B(κ) below 50, two of which are
-added up a step, cannot overflow float32 between.
-"""
+"""Products are looked at after at most so many steps, and scaled down above so much."""
 
 
 @dataclass(eq=False)
@@ -135,7 +134,7 @@ def _one_layer(
     kept = _Kept(sweep, x, source, wants_x=index >= network.directions, keep=keep)
     p, r = products.p, products.r
     mine = p[0], r[0]
-    size = max(1, min(RESCALED_EVERY, CHUNK // max(1, result.y0.numel())))
+    size = products.chunk
     buffers = [torch.empty(size, *result.y0.shape, dtype=x.dtype, device=x.device) for _ in range(3)]
     ps, rs, qs = (buffer.unbind() for buffer in buffers)
     for first in range((len(x) - 1) // size * size, -1, -size):
@@ -168,6 +167,17 @@ class _Products:
         self.p[1], self.r[2] = 1.0, 1.0
         self.exponent = torch.zeros(like.shape, dtype=torch.float64, device=like.device)
         self.steps = 0
+        self.every = self._steps_without_overflow()
+        self.chunk = max(1, min(self.every, CHUNK // max(1, like.numel())))
+
+    def _steps_without_overflow(self) -> int:
+        """How many steps take entries from 2 LARGE to no overflow: a step multiplies the largest by at most
+        1 + h + h|κ|(1 + h), as |r + hp| ≤ (1 + h)m and |p − hκ(r + hp)| ≤ (1 + h|κ|(1 + h))m; |κ| ≤ α + |w|.
+        """
+        h, kappa = self.h.double(), self.alpha.double() + self.w.double().abs()
+        largest = max(2.0, float((1 + h + h * kappa * (1 + h)).max()))
+        room = math.log(torch.finfo(self.p.dtype).max / (2 * LARGE))
+        return max(1, min(RESCALED_EVERY, int(room / math.log(largest)))) if math.isfinite(largest) else 1
 
     def slopes(self, before: Tensor, x: Tensor) -> Tensor:
         """σ'(w y_{n−1} + x_n)."""
@@ -183,9 +193,9 @@ class _Products:
         return kicks.unbind(), drifts.unbind()
 
     def rescale(self, steps: int) -> None:
-        """After so many steps: keep the products away from overflow, each neuron's by itself."""
+        """After so many steps, and where the next chunk could overflow: scale down, each neuron by itself."""
         self.steps += steps
-        if self.steps < RESCALED_EVERY:
+        if self.steps + self.chunk <= self.every:
             return
         self.steps = 0
         p, r = self.p[1:], self.r[1:]

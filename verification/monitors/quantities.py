@@ -6,6 +6,7 @@ says where its allowance comes from. Nothing else is allowed for.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -239,24 +240,28 @@ def gated_states(place: Place, mode: str, is_projected: bool, trace: LayerTrace)
 # --- derivatives ------------------------------------------------------------------------------------------------------
 
 
-def gradients(place: Place, trace: LayerTrace, defect: float | None = None) -> Iterator[Measurement]:
+def gradients(
+    place: Place, trace: LayerTrace, defect: float | None = None, scale: float = 1.0
+) -> Iterator[Measurement]:
     """‖∂E/∂X_n‖₂ over all samples, blocks and neurons, n = 1..N, and that of each block; value is the largest.
 
+    The trace is of scale · E: what is in few digits was scaled lest it vanish, and is divided here, in float64.
     With ``defect`` ≥ ‖WᵀW − I‖₂ of an orthogonal recurrence whose activation has slopes in [0, 1], thm-H-grad bounds
     it: G_n = ‖E'_n‖ + √(1 + defect) G_{n+1}, and value is where it comes nearest. The allowance: every step multiplies
     by Wᵀ with an error below m^{3/2} eps in the Euclidean norm, and adds with one of eps.
     """
     if trace.norms is None or not len(next(iter(trace.norms.values()))):
         return
-    blocks = {name: norms.cpu().numpy() for name, norms in trace.norms.items()}
-    series = np.sqrt(sum(norms**2 for norms in blocks.values()))
+    blocks = {name: norms.cpu().numpy() / abs(scale) for name, norms in trace.norms.items()}
+    series = functools.reduce(np.hypot, blocks.values())
     if defect is None or trace.direct is None or not np.isfinite(series).all() or not series.any():
         yield _over_time(place, "gradient_norm", series)
     else:
         eps, size = _eps(trace), next(iter(trace.blocks.values())).shape[2]
         factor = math.exp(float(hidden_gradient.log_largest_gain(defect=defect, steps=1)))
-        bounds = _accumulated(trace.direct.cpu().numpy(), factor)
-        allowed = _accumulated(trace.direct.cpu().numpy() * (1 + 2 * eps), factor * (1 + 2 * size**1.5 * eps) + 2 * eps)
+        sources = trace.direct.cpu().numpy() / abs(scale)
+        bounds = _accumulated(sources, factor)
+        allowed = _accumulated(sources * (1 + 2 * eps), factor * (1 + 2 * size**1.5 * eps) + 2 * eps)
         with np.errstate(divide="ignore", invalid="ignore"):
             worst = int(np.nanargmax(np.where(bounds > 0, series / bounds, np.nan)))
         yield place.measured(

@@ -12,6 +12,7 @@ one vector-Jacobian product of the layer's own step at a time, so that no graph 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,10 @@ from odernn.cells.scornn import ScoRNNLayer
 
 Masks: TypeAlias = Callable[[Tensor, Tensor], tuple[Tensor, Tensor] | None]
 """Dropout between layers, as what rows n = 1..N and the row n = 0 are multiplied by; None if nothing is dropped."""
+
+
+SMALL_NORM, LARGE_NORM = 2.0**-50, 2.0**60
+"""Between them squares of float32 sum up without underflow that counts, of up to 2²⁰ numbers, and without overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +104,21 @@ class LayerTrace:
 
 
 def norms_over_time(rows: Tensor) -> Tensor:
-    """‖·‖₂ over samples and neurons of (time, batch, size), (time,) float64."""
-    wide = rows if rows.dtype in (torch.float32, torch.float64) else rows.float()
-    found: Tensor = torch.linalg.vector_norm(wide.flatten(1), dim=1)
-    return found.double()
+    """‖·‖₂ over samples and neurons of (time, batch, size), (time,) float64.
+
+    Vanishing gradients are what this is for: a row whose squares leave the range of the dtype is divided by its largest
+    entry first. Between SMALL_NORM and LARGE_NORM no square that counts does.
+    """
+    wide = (rows if rows.dtype in (torch.float32, torch.float64) else rows.float()).flatten(1)
+    found: Tensor = torch.linalg.vector_norm(wide, dim=1).double()
+    extreme = ((found < SMALL_NORM) | (found > LARGE_NORM)).nonzero().squeeze(1)
+    if wide.shape[1] and len(extreme):
+        some = wide[extreme].double()
+        largest = some.abs().amax(1)
+        is_moderate = (largest > 0) & torch.isfinite(largest)
+        shares = some / torch.where(is_moderate, largest, 1.0).unsqueeze(1)
+        found[extreme] = torch.where(is_moderate, largest * torch.linalg.vector_norm(shares, dim=1), largest)
+    return found
 
 
 def of_layer(layer: RecurrentLayer, start: Any = 0) -> Recurrence:
@@ -241,8 +257,8 @@ def _named(
         return LayerTrace(named(rows), named(start), inside)
     costates, direct = map(named, back)
     norms = {name: norms_over_time(each) for name, each in costates.items()}
-    squares = torch.stack([norms_over_time(each).square() for each in direct.values()])
-    return LayerTrace(named(rows), named(start), inside, norms, squares.sum(0).sqrt(), costates, direct)
+    together = functools.reduce(torch.hypot, map(norms_over_time, direct.values()))
+    return LayerTrace(named(rows), named(start), inside, norms, together, costates, direct)
 
 
 def direct_part(rows: Tensor, last: Tensor, found: Sequences) -> Tensor:

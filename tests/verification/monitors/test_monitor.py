@@ -7,8 +7,6 @@ import csv
 import gc
 import math
 import pickle
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -94,7 +92,7 @@ def test_training_has_the_same_bits_with_and_without(kind):
     assert any(each.step == 6 and each.quantity == "gradient_norm" for each in monitor.records)
 
 
-def test_modes_and_parameters_are_put_back_also_after_an_error(monkeypatch):
+def test_modes_and_parameters_are_put_back_also_after_an_error_which_is_said_and_ends_nothing(monkeypatch):
     model = oscillators()
     model.recurrent.layers[0].eval()
     monitor = BoundMonitor(model, every=1)
@@ -105,9 +103,13 @@ def test_modes_and_parameters_are_put_back_also_after_an_error(monkeypatch):
 
     monkeypatch.setattr(monitors.measuring.oscillators, "trace", fails)
     state = torch.get_rng_state()
-    with pytest.raises(ArithmeticError, match="planted"):
-        model(torch.zeros(3, 2, 2)).sum().backward()
-        monitor.step()
+    with pytest.warns(MonitorWarning, match="'recurrent': ArithmeticError: planted. Only its weights") as said:
+        for _ in range(2):
+            model(torch.zeros(3, 2, 2)).sum().backward()
+            found = monitor.step()
+    assert len(said) == 1 and isinstance(said[0].message.__cause__, ArithmeticError)
+    assert said[0].filename == __file__
+    assert {each.quantity for each in found} == {"effective_step", "margin_to_rotation_limit", "margin_to_saddle"}
     assert [m.training for m in model.recurrent.modules()] == [True, True, False, True]
     assert all(before[name] is parameter for name, parameter in model.named_parameters())
     assert not torch.equal(torch.get_rng_state(), state)  # the model's own dropout drew
@@ -127,7 +129,7 @@ def test_no_tensor_and_no_graph_is_kept_alive(kind):
     for _ in range(3):
         train(model, monitor, 1)
         counts.append(alive())
-    assert counts[0] == counts[1] == counts[2]
+    assert counts[0] >= counts[1] >= counts[2]  # fewer where an earlier test's are collected late
     model(torch.randn(9, 6, 2))
     kept = monitor._calls["recurrent"]
     assert all(not each.requires_grad for each in monitors_tensors(kept.arguments, kept.output, kept.weights))
@@ -351,8 +353,14 @@ def test_refusals_name_what_to_do():
         BoundMonitor(nn.Linear(2, 2))
     with pytest.raises(ValueError, match="every is 0"):
         BoundMonitor(oscillators(), every=0)
-    with pytest.raises(ValueError, match="keep is 0"):
-        BoundMonitor(oscillators(), keep=0)
+    for keep in (0, True, 1.5):
+        with pytest.raises(ValueError, match=f"keep is {keep}"):
+            BoundMonitor(oscillators(), keep=keep)
+    with pytest.raises(TypeError, match="model is a str"):
+        BoundMonitor("model")
+    for scale in (0.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match=f"scale is {scale}.*before GradScaler.update"):
+            BoundMonitor(oscillators()).step(scale=scale)
 
 
 # --- what it writes ---------------------------------------------------------------------------------------------------
@@ -390,7 +398,7 @@ def test_a_store_that_is_open_may_be_given_and_stays_open(tmp_path: Path):
         with BoundMonitor(model, every=1, store=store) as monitor:
             train(model, monitor, 1)
         assert len(store.measurements("training")) == len(monitor.records)
-    with pytest.raises(StoreError, match="does not exist"):
+    with pytest.raises(StoreError, match=r"does not exist.*argument store.*--into"):
         monitor = BoundMonitor(model, every=1, store=tmp_path / "no folder" / "x.sqlite")
         train(model, monitor, 1)
 
@@ -443,66 +451,3 @@ def test_csv_has_a_row_a_measurement_or_a_row_an_entry(tmp_path: Path):
     column = [row for row in long if row["quantity"] == "gradient_norm" and row["layer"] == first.layer]
     assert [int(row["n"]) for row in column] == list(range(1, 10))
     np.testing.assert_array_equal([float(row["value"]) for row in column], first.series)
-
-
-# --- surroundings -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_deterministic_algorithms_are_enough(kind):
-    before = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(True)
-    try:
-        model = KINDS[kind]()
-        monitor = BoundMonitor(model, every=1)
-        train(model, monitor, 2)
-    finally:
-        torch.use_deterministic_algorithms(before)
-    assert sum(each.quantity == "gradient_norm" for each in monitor.records) == 4
-
-
-PARALLEL = """
-import sys
-import torch
-import torch.distributed as dist
-from torch import nn
-from odernn import UnICORNN
-from verification.monitors import BoundMonitor
-
-rank, processes, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-torch.set_num_threads(1)
-dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=processes)
-torch.manual_seed(1)
-model = nn.parallel.DistributedDataParallel(UnICORNN(2, 4, 2, dt=0.3, alpha=1.0))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-torch.manual_seed(rank)
-with BoundMonitor(model, every=2, store=f"{folder}/monitor.sqlite") as monitor:
-    for _ in range(4):
-        optimizer.zero_grad()
-        model(torch.randn(5, 3, 2))[0].square().mean().backward()
-        optimizer.step()
-        monitor.step()
-assert bool(monitor.records) == (rank == 0)
-total = torch.stack([p.detach().double().sum() for p in model.parameters()]).sum()
-all_of_them = [torch.zeros_like(total) for _ in range(processes)]
-dist.all_gather(all_of_them, total)
-assert all(each == total for each in all_of_them)
-dist.destroy_process_group()
-"""
-
-
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_with_distributed_data_parallel_the_first_writes_and_all_have_the_same_weights(tmp_path: Path, processes: int):
-    root = Path(__file__).parents[3]
-    runs = [
-        subprocess.Popen(
-            [sys.executable, "-c", PARALLEL, str(rank), str(processes), str(tmp_path)],
-            cwd=root, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(processes)
-    ]  # fmt: skip
-    for run in runs:
-        _, said = run.communicate(timeout=300)
-        assert run.returncode == 0, said
-    with Store(tmp_path / "monitor.sqlite", writable=False) as store:
-        assert {row[1] for row in store.measurements()} == {1, 2, 4}
