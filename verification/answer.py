@@ -8,7 +8,7 @@ from dataclasses import replace
 from verification import verdict
 from verification.counterexample import Counterexample, to_json
 from verification.domains import Budget
-from verification.question import Attempt, Case, Check, Parameters, Question
+from verification.question import Attempt, Case, Check, Parameters, Place, Question
 from verification.verdict import Judgement
 
 LEAST_CONTROL = 0.9
@@ -77,7 +77,7 @@ def _judged(question: Question, case: Case, attempt: Attempt, filled: Judgement)
     return replace(filled, verdict=verdict.NOT_REFUTED, because=attempt.tried)
 
 
-def doubt_about(check: Check, case: Case) -> str:
+def doubt_about(check: Check, case: Case | Place) -> str:
     """Why a candidate does not refute, "" if it does: every premise, two back-ends, and a limit where one is meant."""
     if unproved := [premise.text for premise in check.premises if not premise.holds]:
         return f"a candidate violates the statement, but a premise is not proved there: {'; '.join(unproved)}"
@@ -90,9 +90,7 @@ def doubt_about(check: Check, case: Case) -> str:
     return ""
 
 
-def _refuted(
-    question: Question, case: Case, parameters: Parameters, check: Check, filled: Judgement
-) -> Judgement:
+def _refuted(question: Question, case: Case, parameters: Parameters, check: Check, filled: Judgement) -> Judgement:
     witness = Counterexample(question.id, case.domain, case.quantity, dict(parameters))
     because = "; ".join(filter(None, [check.words, check.limit]))
     numbers = {}

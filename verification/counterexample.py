@@ -89,7 +89,7 @@ def check(witness: Counterexample, registry: Registry) -> tuple[bool, list[str]]
     from verification.answer import doubt_about
 
     question = registry.get_question(witness.question).question
-    case = question.case(witness.domain, witness.quantity)
+    case = question.checked_at(witness.domain, witness.quantity)
     if case.check is None:
         raise CounterexampleError(f'"{question.id}" cannot be checked in the case {case.domain}, {case.quantity}')
     found = case.check(witness.parameters)

@@ -120,8 +120,18 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where nobody asks, but counterexamples from elsewhere are checked: networks that somebody trained."""
+
+    domain: str
+    quantity: str
+    check: Callable[[Parameters], Check]
+    reading: Literal[""] = ""
+
+
+@dataclass(frozen=True)
 class Question:
-    """A statement on trial; ``cases`` have distinct (domain, quantity)."""
+    """A statement on trial; ``cases`` and ``places`` have distinct (domain, quantity)."""
 
     id: str
     source: Source
@@ -131,13 +141,15 @@ class Question:
     origin: str = "published"
     dominated_by: str = ""
     version: int = 1
+    places: tuple[Place, ...] = ()
 
     def __post_init__(self) -> None:
         if self.semantics not in SEMANTICS:
             raise ClaimError(f'Question "{self.id}": semantics is {self.semantics!r}; it is one of {SEMANTICS}.')
         if not self.cases:
             raise ClaimError(f'Question "{self.id}" has no cases: there would be nothing to answer.')
-        places = [(case.domain, case.quantity) for case in self.cases]
+        places = [(each.domain, each.quantity) for each in self.cases]
+        places += [(each.domain, each.quantity) for each in self.places]
         if len(set(places)) != len(places):
             twice = next(place for place in places if places.count(place) > 1)
             raise ClaimError(f'Question "{self.id}": two cases are both {twice}. Give each its own domain or quantity.')
@@ -146,6 +158,11 @@ class Question:
     def slug(self) -> str:
         return slug(self.id)
 
+    @property
+    def is_asymptotic(self) -> bool:
+        """Whether it is about sufficiently small dt, which its cases then read as printed values or as a limit."""
+        return any(case.reading for case in self.cases)
+
     def case(self, domain: str, quantity: str) -> Case:
         """The case of that place. Raises ClaimError, with the known ones, if there is none."""
         for case in self.cases:
@@ -153,6 +170,13 @@ class Question:
                 return case
         known = "; ".join(f"{case.domain}, {case.quantity}" for case in self.cases)
         raise ClaimError(f'Question "{self.id}" has no case ({domain}, {quantity}). It has: {known}.')
+
+    def checked_at(self, domain: str, quantity: str) -> Case | Place:
+        """The case or the place where a counterexample says to be. Raises ClaimError as ``case`` does."""
+        for place in self.places:
+            if (place.domain, place.quantity) == (domain, quantity):
+                return place
+        return self.case(domain, quantity)
 
 
 # --- exact parameters as text

@@ -36,6 +36,13 @@ MAX_WORK = 2**25
 TANH_WORK = 100
 ACCURACY = 80
 THETAS = ("w", "b", "c", "V")
+ANY_NETWORK = "a network"
+"""The domain of counterexamples that are whole networks, where the statement names no hyperparameters."""
+
+
+def quantity_of(theta: str) -> str:
+    """How such a counterexample names |dE/dθ|, θ any entry of ``theta`` of any layer."""
+    return f"|dE/dθ|, θ = {theta} of any layer"
 
 
 @dataclass(frozen=True)

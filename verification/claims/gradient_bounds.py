@@ -31,7 +31,7 @@ from odernn.published import ROWS, PublishedRow
 from odernn.tableau import Source
 from verification.certify import second
 from verification.certify.inequality import Condition, Inequality, coefficient
-from verification.certify.network_gradient import NetworkGradient
+from verification.certify.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
 from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.neuron_chain_second import Adjoints
 from verification.certify.nominate import (
@@ -55,7 +55,18 @@ from verification.measure.gradient_forms import (
     Form,
 )
 from verification.measure.published_forms import SAM_32, SAM_42
-from verification.question import Attempt, Case, Check, Hypothesis, Parameters, Question, numbers, rational, rationals
+from verification.question import (
+    Attempt,
+    Case,
+    Check,
+    Hypothesis,
+    Parameters,
+    Place,
+    Question,
+    numbers,
+    rational,
+    rationals,
+)
 
 _PREMISES = (
     Condition("α > 0", lambda p: p.alpha),
@@ -358,6 +369,21 @@ def row_case(row: PublishedRow, form: Form, theta: str) -> Case:
                 reading="printed")  # fmt: skip
 
 
+# --- whole networks, which come from a checkpoint
+
+
+def network_places(form: Form, *extra: Condition) -> tuple[Place, ...]:
+    """Any network: |dE/dθ| for an entry of w, b, c or V of any layer. Of a statement that is not about dt → 0."""
+    return tuple(
+        Place(
+            ANY_NETWORK,
+            quantity_of(theta),
+            NetworkGradient(theta, form.ball, form.interval, (*_PREMISES, *extra)).check,
+        )
+        for theta in THETAS
+    )
+
+
 # --- "there is a uniform bound"
 
 
@@ -496,6 +522,7 @@ QUESTIONS = (
             menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", _stiff_below, (_T_IS_ONE,)),
             menu_case("any T, L = 1", "|dE/dθ|, θ = b^1", SAM_13, "b", _hyperbolic),
         ),
+        places=network_places(SAM_13, _T_IS_ONE),
     ),
     Question(
         id="sam-D.2",
@@ -507,6 +534,7 @@ QUESTIONS = (
             top_layer_case(SAM_41, "free"),
             menu_case("free, L = 2", "|dE/dθ|, θ = b^1", SAM_41, "b", _stiff_below),
         ),
+        places=network_places(SAM_41),
     ),
     Question(
         id="sam-3.2-uniform",

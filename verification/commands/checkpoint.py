@@ -17,7 +17,7 @@ from verification.commands.task import settings_of
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
 from verification.report import checkpoint_rows, renderer
 from verification.report import json as json_format
-from verification.store import Store
+from verification.store import Store, StoreError
 from verification.verdict import Judgement
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Load, run, print, keep. Errors name the file, the tensor, the found and the expected shape."""
+    """Load, run, keep, print. Errors name the file, the tensor, the found and the expected shape.
+
+    What cannot be kept, on a full disk, is printed before the error is.
+    """
+    from verification.commands import verify
     from verification.trained import files, loading, runs, trial
     from verification.training import loop
 
@@ -62,8 +66,16 @@ def run(options: Options) -> int:
         note(harmless(_header(trained, sample)))
         ledger = trial.try_network(trained, sample, registry, report)
         judgements = _judgements(ledger.rows, options.checkpoint, sample.count)
-        _keep(store, ledger, judgements, trained, sample, options)
-    _print(ledger, judgements, trained, sample, options, render)
+        try:
+            _keep(store, ledger, judgements, trained, sample, options)
+            failure = None
+        except StoreError as error:
+            failure = error
+    folder = options.witnesses or witnesses_beside(options.store)
+    _print(ledger, judgements, trained, sample, options, folder, render)
+    if failure is not None:
+        raise failure
+    verify.write_witnesses(judgements, folder)
     note(f"results are in {options.store}")
     return DONE
 
@@ -89,14 +101,12 @@ def _header(trained: Trained, sample: Sample) -> str:
 
 
 def _print(
-    ledger: Ledger, judgements: Sequence[Judgement], trained: Trained, sample: Sample, options: Options, render: Any
-) -> None:
+    ledger: Ledger, judgements: Sequence[Judgement], trained: Trained, sample: Sample, options: Options, folder: Path,
+    render: Any,
+) -> None:  # fmt: skip
     """For people: summary and table. For a format that something else reads, stdout holds the table or lines only."""
-    from verification.commands import verify
     from verification.report import rows
 
-    folder = options.witnesses or witnesses_beside(options.store)
-    verify.write_witnesses(judgements, folder)
     if options.json:
         records = ({**checkpoint_rows.record(row), "checkpoint": str(options.checkpoint)} for row in ledger.rows)
         out("".join(json_format.line(each) + "\n" for each in records))
@@ -139,7 +149,7 @@ def _judgements(rows: Sequence[Row], checkpoint: Path, sequences: int) -> list[J
     return [
         Judgement(
             claim=row.statement, domain=_domain(checkpoint), layer=row.layer, quantity=row.quantity, norm="",
-            symbol=row.quantity, reading="", verdict=row.verdict, because=row.because, origin=row.origin,
+            symbol=row.quantity, reading=row.reading, verdict=row.verdict, because=row.because, origin=row.origin,
             point=row.at, log_bound=row.log_bound, log_worst=_finite(row.log_measured), slack=row.slack,
             witness=row.witness, evaluations=sequences,
         )

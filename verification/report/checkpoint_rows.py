@@ -95,6 +95,7 @@ def record(row: Row) -> Mapping[str, Any]:
         "premises_hold": [each.holds for each in row.premises],
         "log_bound": finite(row.log_bound), "log_measured": finite(row.log_measured), "value": finite(row.value),
         "slack": finite(row.slack), "verdict": row.verdict, "shown": row.shown, "because": row.because, "at": row.at,
+        "reading": row.reading,
     }  # fmt: skip
 
 

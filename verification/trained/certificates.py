@@ -7,19 +7,21 @@ reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
+import torch
 from torch import Tensor
 
 from odernn.cells.unicornn import UnICORNN
-from odernn.published import ROWS
+from odernn.published import ROWS, PublishedRow
 from verification import witness
 from verification.certify import second
-from verification.certify.network_gradient import NetworkGradient
 from verification.claim import Claim, Part
+from verification.counterexample import LONGEST_FILE, LONGEST_TEXT, Counterexample, to_json
 from verification.instance import Group, Inputs, Instance, Layer
-from verification.question import rational, rationals
+from verification.question import Check, Parameters, Place, rational, rationals
 from verification.trained.row import Certified
 from verification.witness import MAX_NETWORK_WORK, MAX_WORK, Witness, network_work, work
 
@@ -66,6 +68,10 @@ def of_state(
     if reason := cannot(network):
         return Certified(False, reason)
     instance = instance_of(network, inputs, layer).truncated(step)
+    row = row_of(network, steps) if claim.asymptotic else None
+    if row is not None:  # these weights at the printed decimals, which floats only come near to
+        layers = tuple(replace(each, dt=dt) for each, dt in zip(instance.layers, row.dt, strict=False))
+        instance = replace(instance, alpha=row.alpha, layers=layers)
     where = {"layer": layer, "step": step}
     if work(instance, **where) > MAX_WORK and network_work(instance, **where) > MAX_NETWORK_WORK:
         return Certified(False, f"{step} steps of {network.hidden_size} neurons are too many for the certificates")
@@ -78,7 +84,7 @@ def of_state(
     because = f"certified at {outcome.bits} bits by two back-ends"
     reading = ""
     if claim.asymptotic:
-        if not any(_is_row(network, steps, number) for number in range(len(ROWS))):
+        if row is None:
             return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
         reading, because = "printed", f"{because}; the statement read at its printed hyperparameters"
     text = witness.to_json(
@@ -91,20 +97,29 @@ def of_state(
     return Certified(True, because, text)
 
 
-def _is_row(network: UnICORNN, steps: int, number: int) -> bool:
-    """Whether this network has the hyperparameters of that row of Table 6, exactly."""
-    row = ROWS[number]
-    dt = tuple(Fraction(value) for value in network.dt.tolist())
-    return (Fraction(float(network.alpha[0])), dt) == (row.alpha, row.dt) and (
-        network.hidden_size, network.input_size, steps) == (row.hidden_size, row.input_size, row.steps)  # fmt: skip
+def row_of(network: UnICORNN, steps: int) -> PublishedRow | None:
+    """The row of Table 6 whose hyperparameters this network has: its α and dt are the floats next to the decimals."""
+    sizes = (network.hidden_size, network.input_size, steps)
+    own = (*network.alpha.tolist()[:1], *network.dt.tolist())
+    for row in ROWS:
+        printed = [float(each) for each in (row.alpha, *row.dt)]
+        if sizes == (row.hidden_size, row.input_size, row.steps) and list(own) in (printed, _in_float32(printed)):
+            return row
+    return None
+
+
+def _in_float32(values: Sequence[float]) -> list[float]:
+    return torch.tensor(values, dtype=torch.float32).tolist()
 
 
 def of_gradient(
-    network: UnICORNN, inputs: Tensor, bound: NetworkGradient, *, layer: int, place: Sequence[int]
-) -> Certified:
-    """Does |dE/dθ|, E = (1/N) Σ ½|y^L_n|², exceed the bound for that entry of ``bound.theta`` of the layer (from 1)?
+    network: UnICORNN, inputs: Tensor, theta: str, check: Callable[[Parameters], Check], *, layer: int,
+    entry: Sequence[int], witness_of: tuple[str, Place] | None,
+) -> Certified:  # fmt: skip
+    """Does |dE/dθ|, E = (1/N) Σ ½|y^L_n|², exceed the bound of ``check`` for that entry of ``theta`` of the layer?
 
-    ``place`` is its index from 0: a neuron, and for V also the neuron or channel below. inputs (time, input).
+    ``layer`` counts from 1, ``entry`` from 0: a neuron, and for V also the neuron or channel below. inputs (time,
+    input). ``witness_of``: the question, and its place with this check, that a witness is against.
     """
     if reason := cannot(network):
         return Certified(False, reason)
@@ -116,18 +131,25 @@ def of_gradient(
     flat = {name: [v for each in network.layers for v in _exact(getattr(each, name))] for name in ("w", "c", "b")}
     parameters = {
         "alpha": rational(float(network.alpha[0])), "dt": rational(dt.pop()), "N": str(len(inputs)),
-        "m": str(network.hidden_size), "layer": str(layer), "neuron": str(place[0] + 1),
-        **({"source": str(place[1] + 1)} if bound.theta == "V" else {}),
+        "m": str(network.hidden_size), "layer": str(layer), "neuron": str(entry[0] + 1),
+        **({"source": str(entry[1] + 1)} if theta == "V" else {}),
         **{name: rationals(values) for name, values in flat.items()},
         **{f"V{q}": rationals(_exact(each.V.flatten())) for q, each in enumerate(network.layers, 1)},
         "u": rationals(_exact(inputs.flatten())), "target": " ".join("0" for _ in range(network.hidden_size)),
     }  # fmt: skip
     try:
-        found = bound.check(parameters)
+        found = check(parameters)
     except ValueError as error:  # more work than the certificates take on
         return Certified(False, str(error).rstrip("."))
     if unproved := [premise.text for premise in found.premises if not premise.holds]:
         return Certified(False, f"premise {unproved[0]} is not proved")
     if not all(opinion.violated for opinion in found.opinions):
         return Certified(False, "; ".join(f"{each.backend}: {each.text}" for each in found.opinions))
-    return Certified(True, f"certified by two back-ends: {found.words}")
+    because = f"certified by two back-ends: {found.words}"
+    if witness_of is None:
+        return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
+    question, place = witness_of
+    text = to_json(Counterexample(question, place.domain, place.quantity, parameters))
+    if max(map(len, parameters.values())) > LONGEST_TEXT or len(text) > LONGEST_FILE:
+        return Certified(True, f"{because}; the network is too large for a witness file")
+    return Certified(True, because, text)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import tomllib
 import warnings
 from collections.abc import Mapping
@@ -72,6 +73,8 @@ def _file_of(path: Path) -> Path:
     if not path.is_dir():
         if not path.exists():
             raise CheckpointError(f'Checkpoint "{path}" does not exist. Check the path.')
+        if not path.is_file():  # a pipe would be waited for
+            raise CheckpointError(f'Checkpoint "{path}" is no file that lies on a disk. Copy it into one.')
         if path.suffix.casefold() not in (".safetensors", *PICKLES):
             raise CheckpointError(
                 f'Checkpoint "{path}": its name ends in "{path.suffix}". Give a folder of `odernn train`, or a file '
@@ -110,11 +113,9 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
             warnings.simplefilter("ignore")  # about the protocol of a pickle that is then read, or refused with reasons
             found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        reason = str(error).splitlines()[0].split("(1)")[0].strip().rstrip(".")
         raise CheckpointError(
-            f'Checkpoint "{path}" is refused: it asks for more than tensors, and such a pickle can run any code '
-            f"({_short(reason)}). Where you trust it, save its tensors alone, torch.save(model.state_dict(), FILE) or "
-            "safetensors, and give that file."
+            f'Checkpoint "{path}" is refused: {_refusal(str(error))} Where you trust it, save its tensors alone, '
+            "torch.save(model.state_dict(), FILE) or safetensors, and give that file."
         ) from None
     except Exception as error:  # any bytes at all may be given
         reason = (str(error) or type(error).__name__).splitlines()[0]
@@ -127,13 +128,41 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
             f'Checkpoint "{path}" holds a {type(found).__name__}, and no tensors by name. Save model.state_dict().'
         )
     if others := [name for name, value in found.items() if not isinstance(value, Tensor)]:
-        inner = [name for name in others if isinstance(found[name], Mapping)]
+        inner = [name for name in others if _has_tensors_only(found[name])]
         where = f'; "{inner[0]}" may be the state_dict: save that alone' if inner else ""
         raise CheckpointError(
             f'Checkpoint "{path}": "{others[0]}" is a {type(found[others[0]]).__name__} and no tensor{where}. A '
             "state_dict has tensors only."
         )
-    return dict(found)
+    return {name: _plain(value, name, path) for name, value in found.items()}
+
+
+def _refusal(said: str) -> str:
+    """What torch's many lines say of this file: a name that the pickle asks for, or that it is none of torch.save."""
+    if asked := re.search(r"GLOBAL ([\w.]+)", said):
+        return f"it asks for {asked[1]}, which is more than tensors, and such a pickle can run any code."
+    operand = re.search(r"Unsupported operand \d+", said)
+    reason = f" ({operand[0][0].lower()}{operand[0][1:]})" if operand else ""
+    return (
+        f"torch.load(weights_only=True) cannot read it{reason}. It is damaged or no file of torch.save; if it is "
+        "another kind of pickle, it can run any code."
+    )
+
+
+def _has_tensors_only(value: Any) -> bool:
+    return isinstance(value, Mapping) and len(value) > 0 and all(isinstance(each, Tensor) for each in value.values())
+
+
+def _plain(value: Tensor, name: str, path: Path) -> Tensor:
+    """Its numbers, without gradient; torch.save also keeps tensors that are packed, or have no numbers at all."""
+    if value.layout != torch.strided or value.is_quantized or value.device.type != "cpu":
+        kind = value.device.type if value.device.type != "cpu" else str(value.layout).removeprefix("torch.")
+        kind = str(value.dtype).removeprefix("torch.") if value.is_quantized else kind
+        raise CheckpointError(
+            f'Checkpoint "{path}": "{name}" of shape {tuple(value.shape)} is stored as {kind}. Save it as an ordinary '
+            "tensor: value.to_dense() or value.dequantize(), on the CPU."
+        )
+    return value.detach().resolve_conj().resolve_neg()
 
 
 def _short(text: str, most: int = 160) -> str:

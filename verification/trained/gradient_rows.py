@@ -20,12 +20,14 @@ from odernn.bounds.network import NetworkBounds
 from odernn.bounds.numbers import BALLS
 from odernn.cells.unicornn import UnICORNN
 from verification.certify.inequality import Condition
-from verification.certify.network_gradient import NetworkGradient
+from verification.certify.network_gradient import ANY_NETWORK, NetworkGradient, quantity_of
 from verification.claim import Registry
 from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, Form
+from verification.question import Place
+from verification.question import Question as QuestionOnTrial
 from verification.trained import certificates
-from verification.trained.row import Certified, PremiseMargin, Question, Row, judged, uncertified
-from verification.trained.runs import LossGradients, Sample
+from verification.trained.row import HERE, Certified, PremiseMargin, Question, Row, judged, uncertified
+from verification.trained.runs import LossGradients, Sample, log_size
 
 PUBLISHED: Mapping[str, Form] = {"sam-3.2": SAM_13, "sam-D.2": SAM_41, "icml-3.1": ICML_MAIN, "icml-C.2": ICML_14}
 """Statements of the registry and their right sides."""
@@ -39,28 +41,30 @@ def published_rows(
     """One row a statement and layer: its largest |dE/dθ| over w, b, c, V and Λ against the right side, the same for
     all of them.
     """
-    sources = {name: str(registry.get_question(name).question.source) for name in PUBLISHED}
+    questions = [registry.get_question(name).question for name in PUBLISHED]
     return [
-        _published_row(network, gradients, sample, source, name, layer, log_largest)
-        for name, source in sources.items()
+        _published_row(network, gradients, sample, question, layer, log_largest)
+        for question in questions
         for layer in range(1, network.num_layers + 1)
     ]
 
 
 def _published_row(
-    network: UnICORNN, gradients: Mapping[str, float], sample: Sample, source: str, name: str, layer: int,
+    network: UnICORNN, gradients: Mapping[str, float], sample: Sample, question: QuestionOnTrial, layer: int,
     log_largest: float,
 ) -> Row:  # fmt: skip
-    form = PUBLISHED[name]
+    form, source = PUBLISHED[question.id], str(question.source)
     own = {key.rpartition(".")[2]: value for key, value in gradients.items() if key.startswith(f"layers.{layer - 1}.")}
-    theta = max(own, key=lambda key: own[key])
-    row = Row("bound", layer, "abs(dE/dθ)", name, source, "published", premises=_premises(network, form, sample.steps))
+    theta = max(own, key=lambda key: (math.isnan(own[key]), own[key]))
+    premises = _premises(network, form, sample.steps)
+    reading = HERE if question.is_asymptotic else ""
+    row = Row("bound", layer, "abs(dE/dθ)", question.id, source, "published", premises=premises, reading=reading)
 
     def ask() -> Question:
         return Question(
             log_bounds=_log_right(network, form, sample.steps, layer),
-            log_measured=math.log(own[theta]) if own[theta] > 0 else -math.inf,
-            certify=lambda _: _certified(network, sample, form, theta, layer),
+            log_measured=log_size(own[theta]),
+            certify=lambda _: _certified(network, sample, question, theta, layer),
             place=lambda _: f"θ = {theta}",
             log_largest=log_largest,
             data=f"on {sample.count} sequences, ȳ = 0",
@@ -70,15 +74,16 @@ def _published_row(
 
 
 def _premises(network: UnICORNN, form: Form, steps: int) -> tuple[PremiseMargin, ...]:
-    dt, alpha = float(network.dt.max()), float(network.alpha.min())
+    """As exact as the certificates have them: N dt may exceed 1 by less than a float shows."""
+    dt, alpha = Fraction(float(network.dt.max())), float(network.alpha.min())
     spread = max(float(each.max() - each.min()) for each in (network.dt, network.alpha))
     edges = sum(layer.Lambda is not None for layer in network.layers)
     horizon = steps * dt
     return (
         PremiseMargin("α > 0", alpha, alpha > 0),
-        PremiseMargin("dt < 1", 1 - dt, dt < 1),
+        PremiseMargin("dt < 1", float(1 - dt), dt < 1),
         PremiseMargin("one dt, one α, no Λ", None, spread == 0 and edges == 0),
-        *([PremiseMargin("T = N dt ≤ 1", 1 - horizon, horizon <= 1)] if form.growth == "one" else []),
+        *([PremiseMargin("T = N dt ≤ 1", float(1 - horizon), horizon <= 1)] if form.growth == "one" else []),
     )
 
 
@@ -108,7 +113,7 @@ def _conditions(form: Form) -> tuple[Condition, ...]:
     return (*shared, Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False))
 
 
-def _certified(network: UnICORNN, sample: Sample, form: Form, theta: str, layer: int) -> Certified:
+def _certified(network: UnICORNN, sample: Sample, question: QuestionOnTrial, theta: str, layer: int) -> Certified:
     """The entry of the sequence in which it is largest, decided by both back-ends."""
     if theta not in ("w", "b", "c", "V"):
         return Certified(False, f"no certificate covers θ = {theta}")
@@ -119,8 +124,21 @@ def _certified(network: UnICORNN, sample: Sample, form: Form, theta: str, layer:
         size = float(found.abs().flatten()[place])
         if size > worst[0]:
             worst = size, index, tuple(int(i) for i in torch.unravel_index(torch.tensor(place), found.shape))
-    bound = NetworkGradient(theta, form.ball, form.interval, _conditions(form))
-    return certificates.of_gradient(network, sample.inputs[:, worst[1]], bound, layer=layer, place=worst[2])
+    form = PUBLISHED[question.id]
+    bound = NetworkGradient(theta, form.ball, form.interval, _conditions(form)).check
+    at = _place(question, theta)
+    return certificates.of_gradient(
+        network, sample.inputs[:, worst[1]], theta, at.check if at else bound, layer=layer, entry=worst[2],
+        witness_of=(question.id, at) if at else None,
+    )  # fmt: skip
+
+
+def _place(question: QuestionOnTrial, theta: str) -> Place | None:
+    """Where a witness against the statement would be checked; icml's asks for a limit, which no network is."""
+    for place in question.places:
+        if (place.domain, place.quantity) == (ANY_NETWORK, quantity_of(theta)):
+            return place
+    return None
 
 
 def _gradient(network: UnICORNN, one: Sample, theta: str, layer: int) -> Tensor:
@@ -139,10 +157,13 @@ def theorem_rows(gradients: Mapping[str, float], bounds: NetworkBounds, sample: 
 
 def loss_rows(found: LossGradients, bounds: NetworkBounds, sample: Sample) -> list[Row]:
     """The same for the task's loss: its bound on |∂E_n/∂y^L_n| in place of Ŷ_L, that of ȳ = 0."""
-    if not found.error > 0:
+    if found.error == 0:
         return []
-    shift = math.log(found.error) - bounds.layers[-1].log_position + OUTWARD
-    return _theorem_rows(found.parameters, bounds, sample, shift=shift, loss=sample.spec.loss)
+    parameters, log_error = found.parameters, log_size(found.error)
+    if not math.isfinite(log_error):  # then there is no bound to speak of: every row says that the run is not finite
+        parameters, log_error = dict.fromkeys(parameters, math.nan), 0.0
+    shift = log_error - bounds.layers[-1].log_position + OUTWARD
+    return _theorem_rows(parameters, bounds, sample, shift=shift, loss=sample.spec.loss)
 
 
 def _theorem_rows(
@@ -152,14 +173,14 @@ def _theorem_rows(
     for layer in bounds.layers:
         for parameter, bound in layer.gradients.items():
             size = gradients[f"layers.{layer.layer - 1}.{parameter}"]
-            log_size = math.log(size) if size > 0 else -math.inf
             quantity = f"abs(dE/d{parameter})" + (f", E the {loss}" if loss else "")
             row = Row("bound", layer.layer, quantity, bound.theorem, "library: docs/derivations/gradient_bounds.md")
 
-            def ask(log_bound: float = bound.value + shift, log_size: float = log_size) -> Question:
+            def ask(log_bound: float = bound.value + shift, size: float = size) -> Question:
                 return Question(
-                    log_bound, log_size, uncertified("no certificate of thm-G decides a network"), log_largest=math.inf,
+                    log_bound, log_size(size), uncertified("no certificate of thm-G decides a network"),
                     data=f"rounded outward; on {sample.count} sequences" + ("" if loss else ", ȳ = 0"),
+                    log_largest=math.inf,
                 )  # fmt: skip
 
             rows.append(judged(row, ask))

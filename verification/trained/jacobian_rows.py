@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from odernn.cells.unicornn import UnICORNN
 from verification.claim import Registry
 from verification.measure.gradient import Trajectory, log_norms_of_products
 from verification.measure.trained_network import effective_steps
-from verification.trained.row import PremiseMargin, Question, Row, judged, uncertified
+from verification.trained.row import HERE, PremiseMargin, Question, Row, judged, uncertified
 from verification.trained.runs import Sample
 
 NOT_DECIDED = "no certificate here decides products of Jacobians along a run"
@@ -55,9 +55,10 @@ def rows(network: UnICORNN, run: Trajectory, sample: Sample, registry: Registry,
         steps = _log_maximum_norm(_blocks(kappa, h)).amax(dim=(1, 2)).numpy()
         products = log_norms_of_products(kappa, h, _maximum_norm).amax(dim=(1, 2)).numpy()
         for each in PUBLISHED:
-            source = str(registry.get_question(each.statement).question.source)
+            question = registry.get_question(each.statement).question
             logs = steps if each.of_one_step else products
-            found.append(_published_row(network, each, layer, logs, source, sample, log_largest))
+            row = _published_row(network, each, layer, logs, str(question.source), sample, log_largest)
+            found.append(replace(row, reading=HERE if question.is_asymptotic else ""))
         found.append(_rate_row(network, layer, kappa, h, sample))
     return found
 
@@ -123,11 +124,12 @@ def _norm_of_form(form: Tensor, h: Tensor) -> Callable[[Tensor], Tensor]:
     P_inverse = torch.stack([1 / r, zero, s / r, one], dim=-1).reshape(*r.shape, 2, 2)
 
     def norm(matrices: Tensor) -> Tensor:
-        """The larger singular value of 2×2 matrices, from trace and determinant of MᵀM."""
-        changed = P @ matrices @ P_inverse
-        square = changed.square().sum(dim=(-2, -1))
-        determinant = changed[..., 0, 0] * changed[..., 1, 1] - changed[..., 0, 1] * changed[..., 1, 0]
-        gap = (square * square - 4 * determinant * determinant).clamp(min=0.0).sqrt()
-        return ((square + gap) / 2).sqrt()
+        """The larger singular value of 2×2 matrices: of a similarity plus a reflected one it is the sum of the two.
+
+        Nothing cancels in it. By the eigenvalues of MᵀM half of the digits would be lost near rotations, where the two
+        singular values meet and the bound is reached.
+        """
+        a, b, c, d = (P @ matrices @ P_inverse).flatten(start_dim=-2).unbind(dim=-1)
+        return (torch.hypot(a + d, c - b) + torch.hypot(a - d, c + b)) / 2
 
     return norm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -55,12 +55,13 @@ class Trained:
 
 
 def load(stored: Stored, spec: TaskSpec) -> Trained:
-    """Raises CheckpointError for the first tensor that is missing, too many, of another shape or not finite.
+    """Raises CheckpointError for the first tensor that is missing, too many, of another shape or kind, or not finite.
 
     ``spec`` is the task's: it fixes the widths of input and output. TrainingError if the cell refuses its description.
     """
     plan, path = stored.configuration.network, stored.path
     tensors, mapping, notes = dict(stored.tensors), "", []
+    in_file: Callable[[str], str] = _quoted
     plan = replace(plan, options={key: v for key, v in plan.options.items() if key not in HOW_NOT_WHAT})
     if published_unicornn.is_published(tensors):
         if plan.cell != published_unicornn.CELL:
@@ -70,10 +71,10 @@ def load(stored: Stored, spec: TaskSpec) -> Trained:
             )
         mapping = "the published UnICORNN code"
         plan = replace(plan, options=published_unicornn.as_their_code_rounds(plan.options))
-        tensors = _translated(tensors, path)
+        tensors, in_file = _translated(tensors, path), _by_their_name
         notes.append("dt and α are those of [network], rounded to float32 as the published code does.")
     elif not any(name.startswith((RECURRENT, READOUT)) for name in tensors):
-        tensors = {RECURRENT + name: value for name, value in tensors.items()}  # of the cell alone
+        tensors, in_file = {RECURRENT + name: value for name, value in tensors.items()}, _by_the_cell_s_name
     model = network.build(plan, spec, seed=0, dtype=torch.float32)
     weights = [name for name, _ in model.named_parameters()]
     if (dtype := _dtype(tensors, weights, path, notes)) != torch.float32:
@@ -85,10 +86,27 @@ def load(stored: Stored, spec: TaskSpec) -> Trained:
         notes.append("The file has no readout: there is no loss, and its gradients are not measured.")
     if mapping:  # their code keeps these two outside of the state_dict
         tensors |= {name: expected[name] for name in (f"{RECURRENT}dt", f"{RECURRENT}alpha") if name in expected}
-    _compare(tensors, expected, stored, spec, is_translated=bool(mapping))
+    _compare(tensors, expected, stored, spec, in_file)
     notes += _differing_buffers(tensors, {name: v for name, v in expected.items() if name not in weights})
-    model.load_state_dict({**model.state_dict(), **tensors})
+    try:
+        model.load_state_dict({**model.state_dict(), **tensors})
+    except RuntimeError as error:  # of a number that the cell is not defined for, such as dt < 0
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise CheckpointError(f'Checkpoint "{path}": {reason} Give the file of a network that was trained.') from None
     return Trained(stored, model.eval(), has_readout, mapping, tuple(notes))
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _by_their_name(name: str) -> str:
+    other = published_unicornn.theirs(name)
+    return f'"{other}" ({name})' if other else f'"{name}"'
+
+
+def _by_the_cell_s_name(name: str) -> str:
+    return f'"{name.removeprefix(RECURRENT)}"'
 
 
 def _translated(tensors: Mapping[str, Tensor], path: object) -> dict[str, Tensor]:
@@ -137,22 +155,20 @@ def _compare(
     expected: Mapping[str, Tensor],
     stored: Stored,
     spec: TaskSpec,
-    *,
-    is_translated: bool,
+    named: Callable[[str], str],
 ) -> None:
-    """CheckpointError unless names and shapes are those of the network, and all numbers are finite."""
+    """CheckpointError unless names, shapes and kinds of numbers are those of the network, and all of them are finite.
+
+    ``named`` makes of our name of a tensor what an error calls it: its name in the file.
+    """
     path, plan = stored.path, stored.configuration.network
     described = f"{plan.cell}, hidden_size {plan.hidden_size}, num_layers {plan.num_layers}, by {stored.described_by}"
-
-    def named(name: str) -> str:
-        other = published_unicornn.theirs(name) if is_translated else None
-        return f'"{other}" ({name})' if other else f'"{name}"'
 
     missing = [name for name in expected if name not in tensors]
     extra = [name for name in tensors if name not in expected]
     if missing:
         near = difflib.get_close_matches(missing[0], extra, n=1)
-        there = f"; it has {named(near[0])} instead" if near else ""
+        there = f"; it has {named(near[0])} instead" if near else f"; it has {named(extra[0])}" if extra else ""
         raise CheckpointError(
             f'Checkpoint "{path}" lacks {named(missing[0])}, of shape {_shape(expected[missing[0]])}'
             f"{_and_more(missing)}{there}. The network is described as {described}: correct the description, or give "
@@ -171,12 +187,24 @@ def _compare(
                 f'Checkpoint "{path}": {named(name)} has shape {_shape(tensors[name])}, expected {_shape(value)} for '
                 f"{described}, {widths}. Name the task that it was trained on with --task, or correct the description."
             )
+        if not _is_held_by(tensors[name].dtype, value.dtype):
+            found, wanted = (str(each.dtype).removeprefix("torch.") for each in (tensors[name], value))
+            raise CheckpointError(
+                f'Checkpoint "{path}": {named(name)} has numbers of {found}, expected {wanted} for {described}. '
+                f"Save it as {wanted}, or correct the description."
+            )
         if not bool(torch.isfinite(tensors[name]).all()):
             wrong = int((~torch.isfinite(tensors[name])).sum())
             raise CheckpointError(
                 f'Checkpoint "{path}": {named(name)} has {wrong} of {math.prod(value.shape)} entries that are not '
                 "finite. Nothing holds for such weights; give an earlier checkpoint of the run."
             )
+
+
+def _is_held_by(found: torch.dtype, wanted: torch.dtype) -> bool:
+    """Whether a copy changes no number: the same kind (real, complex, whole), and no narrower."""
+    kinds = [(each.is_floating_point, each.is_complex) for each in (found, wanted)]
+    return kinds[0] == kinds[1] and found.itemsize <= wanted.itemsize
 
 
 def _differing_buffers(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> list[str]:

@@ -8,7 +8,7 @@ Verdicts are those of ``verification.verdict``, about these weights:
     proved         the bound holds for these weights and every input
     vacuous        the bound exceeds the largest number of the weights' dtype
     not-refuted    it holds on these sequences; nothing was searched
-    inconclusive   the run was not finite
+    inconclusive   the run, or a gradient, was not finite
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from verification.report.numbers import minus
 
 LOG_10 = math.log(10.0)
 HOLDS, FAILS = "holds", "fails"
+HERE = "at the dt of the network"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Row:
     value        of a margin or a measurement that is no logarithm
     at           where bound / measured is smallest, such as "n = 17"
     witness      text of the file that replays a refutation
+    reading      of a statement about "sufficiently small" dt: HERE; "" of all others
     """
 
     kind: Literal["bound", "margin", "measured"]
@@ -67,6 +69,7 @@ class Row:
     because: str = ""
     at: str = ""
     witness: str = ""
+    reading: str = ""
 
     @property
     def slack(self) -> float | None:

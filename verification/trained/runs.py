@@ -6,6 +6,7 @@ Rounding is then far below every slack; a violation within it is none. Nothing h
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -122,7 +123,7 @@ def loss_gradients(model: TaskNetwork, found: Sample) -> LossGradients:
         loss = network.loss_sum(outputs, each.targets, each.spec, each.real)
         _enlarge(largest, model.recurrent, loss, retained=rows)
         assert rows.grad is not None
-        error = max(error, terms * float(rows.grad.abs().max()))
+        error = larger(error, terms * float(rows.grad.abs().max()))
     return LossGradients(largest, error)
 
 
@@ -148,7 +149,17 @@ def _enlarge(largest: dict[str, float], module: nn.Module, loss: Tensor, retaine
         found = list(torch.autograd.grad(loss, list(named.values()), allow_unused=True))
     for name, value in zip(named, found, strict=True):
         size = 0.0 if value is None else float(value.abs().max())
-        largest[name] = max(largest.get(name, 0.0), size)
+        largest[name] = larger(largest.get(name, 0.0), size)
+
+
+def larger(*sizes: float) -> float:
+    """The largest; NaN if one is NaN, which ``max`` may pass over: an overflow must not look like a small number."""
+    return math.nan if any(map(math.isnan, sizes)) else max(sizes)
+
+
+def log_size(size: float) -> float:
+    """log of a measured size: −∞ of 0, and NaN of NaN."""
+    return math.log(size) if size > 0 else -math.inf if size == 0 else math.nan
 
 
 @torch.no_grad()

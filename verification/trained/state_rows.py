@@ -23,7 +23,7 @@ from verification.measure.hidden_state import envelope
 from verification.measure.trained_network import effective_steps
 from verification.system import UNICORNN
 from verification.trained import certificates
-from verification.trained.row import Certified, PremiseMargin, Question, Row, judged, uncertified
+from verification.trained.row import HERE, Certified, PremiseMargin, Question, Row, judged, uncertified
 from verification.trained.runs import Sample
 
 ROOM = 1e-3
@@ -77,6 +77,7 @@ def _row(
     row = Row(
         "bound", layer, part.symbol, claim.id, str(claim.source), claim.origin,
         premises=_premises(claim, [setting(number) for number in range(1, layer + 1)]),
+        reading=HERE if claim.asymptotic else "",
     )  # fmt: skip
     values = states[layer - 1][("position", "momentum").index(part.quantity)]
 

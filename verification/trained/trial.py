@@ -12,7 +12,9 @@ from odernn.bounds.network import certify
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.unicornn import UnICORNN
 from verification.claim import Registry
+from verification.measure.trained_network import orthogonality
 from verification.trained import (
+    CheckpointError,
     gradient_rows,
     jacobian_rows,
     orthogonal_rows,
@@ -24,6 +26,7 @@ from verification.trained import (
 from verification.trained.loading import Trained
 from verification.trained.row import Row
 from verification.trained.runs import Sample
+from verification.training.network import TaskNetwork
 
 NOTHING_KNOWN = (
     "No bound on the states or gradients of this cell is known to the library: its rows are margins and measurements."
@@ -42,8 +45,12 @@ class Ledger:
 
 
 def try_network(trained: Trained, sample: Sample, registry: Registry, report: Report = lambda *_: None) -> Ledger:
-    """All rows. ``report`` is called before every part of the work: its name, how many are done, how many there are."""
+    """All rows. ``report`` is called before every part of the work: its name, how many are done, how many there are.
+
+    Raises CheckpointError if the cell refuses to run with these weights.
+    """
     wide = runs.widened(trained.model)
+    _try_to_run(trained, wide, sample)
     recurrent = wide.recurrent
     loss = runs.loss_gradients(wide, sample) if trained.has_readout else None
     notes = list(trained.notes)
@@ -64,6 +71,18 @@ def try_network(trained: Trained, sample: Sample, registry: Registry, report: Re
     rows += weight_rows.rebuilt_rows(recurrent, sample)
     rows += weight_rows.measured_rows(recurrent, sample, loss)
     return Ledger(tuple(rows), tuple(notes))
+
+
+def _try_to_run(trained: Trained, wide: TaskNetwork, sample: Sample) -> None:
+    """Some cells refuse weights that training can reach: LinOSS beyond its stable step, a W that is not finite."""
+    try:
+        runs.largest_output(wide.recurrent, sample.one(0))
+        for layer in trained.recurrent.layers if isinstance(trained.recurrent, orthogonal_rows.CELLS) else ():
+            orthogonality(layer)
+    except ValueError as error:
+        raise CheckpointError(
+            f'Checkpoint "{trained.stored.path}" is of a network that cannot be run: {error}'
+        ) from None
 
 
 def _unicornn_rows(

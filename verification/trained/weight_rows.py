@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -112,7 +111,7 @@ def rebuilt_rows(model: nn.Module, sample: Sample) -> list[Row]:
         except (NotImplementedError, TypeError):
             return []
         blocks = state if isinstance(state, tuple) else (state,)
-        value = max(float(block.abs().max()) for block in blocks)
+        value = runs.larger(*(float(block.abs().max()) for block in blocks))
         name = str(dtype).removeprefix("torch.")
         because = f"forward and back on {sample.count} sequences; no bound is known for this cell"
         found.append(Row("measured", 0, f"max abs(rebuilt state), {name}", value=value, because=because))
@@ -128,11 +127,7 @@ def measured_rows(model: nn.Module, sample: Sample, gradients: LossGradients | N
     found.append(
         Row("measured", 0, "max abs(dEₙ/dyₙ)", value=gradients.error, because=f"E the {sample.spec.loss} of a sequence")
     )
-    return found + [_gradient_row(name, value, sample) for name, value in _by_layer(gradients.parameters).items()]
-
-
-def _by_layer(parameters: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in parameters.items() if math.isfinite(value)}
+    return found + [_gradient_row(name, value, sample) for name, value in gradients.parameters.items()]
 
 
 def _gradient_row(name: str, value: float, sample: Sample) -> Row:

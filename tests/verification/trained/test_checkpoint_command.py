@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from verification.claim import Registry
 from verification.cli import main
 from verification.report import checkpoint_rows, renderer
 from verification.store import Store
-from verification.trained import trial
+from verification.trained import files, trial
 from verification.training import configuration, loop
 
 TRAINING = """
@@ -74,6 +75,7 @@ def test_a_trained_run_is_tried_printed_and_kept(capsys: pytest.CaptureFixture[s
     } <= statements
     assert main(["table"]) == 0
     table = capsys.readouterr().out
+    assert "Reading of icml-C.1 (asymptotic): at the dt of the network." in table and "Reading of sam" not in table
     assert "trained run, layer 2" in table and "icml-C.1" in table and "untrained" not in table
     with Store(Path("odernn.sqlite"), writable=False) as store:
         settings, keys, completed = store.latest_run()
@@ -179,10 +181,61 @@ def test_what_other_cells_decide(
         assert single > 1e3 * double
 
 
+def test_what_is_not_finite_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """IndRNN that explodes: the rows of its outputs and gradients are there, with no number."""
+    text = UNICORNN.replace('"unicornn"', '"indrnn"').replace("dt = 0.2\nalpha = 1.0", "")
+    change = {"recurrent.layers.0.w": torch.full((4,), 1e38), "recurrent.layers.0.V": torch.full((4, 2), 1e38)}
+    path = saved(Path.cwd(), text, change=change)
+    whole = lines_of(capsys, str(saved(Path.cwd(), text)), "--config", "network.toml")
+    saved(Path.cwd(), text, change=change)
+    rows = lines_of(capsys, str(path), "--config", "network.toml")
+    assert [row["quantity"] for row in rows] == [row["quantity"] for row in whole]
+    numbers = {row["quantity"]: row["value"] for row in rows if str(row["quantity"]).startswith("max abs(")}
+    assert numbers["max abs(output)"] is None and numbers["max abs(dE/d layers.0.V)"] is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no limits on the size of files on this system")
+def test_a_full_disk_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Files may grow to 40 kB only: what was measured is printed, and the error says what to do. Then there is room."""
+    import resource
+
+    arguments = ["verify", "--checkpoint", str(saved(Path.cwd())), "--config", "network.toml", "--sequences", "1"]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
+    try:
+        assert main(arguments) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    captured = capsys.readouterr()
+    assert "bounds     64 rows: " in captured.out and "icml-C.1" in captured.out
+    assert 'odernn: Store "odernn.sqlite" cannot be written: ' in captured.err and "free some space" in captured.err
+    assert "results are in" not in captured.err
+    assert main(arguments) == 0 and capsys.readouterr().out == captured.out
+    with Store(Path("odernn.sqlite"), writable=False) as store:
+        assert store.latest_run()[2]
+
+
+def test_weights_that_the_cell_refuses_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    text = UNICORNN.replace('"unicornn"', '"linoss"').replace("dt = 0.2\nalpha = 1.0", "dt = 0.1")
+    path = saved(Path.cwd(), text)
+    tensors = files.read(path, config="network.toml").tensors
+    saved(Path.cwd(), text, change={name: 100 * v for name, v in tensors.items() if "layers" in name})
+    line = fails(capsys, ["--checkpoint", str(path), "--config", "network.toml"])
+    assert "is of a network that cannot be run: dt² A reaches" in line and "Give a smaller dt" in line
+
+
 def test_a_bidirectional_network_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     text = UNICORNN.replace("alpha = 1.0", "alpha = 1.0\nbidirectional = true")
     rows = lines_of(capsys, str(saved(Path.cwd(), text)), "--config", "network.toml")
     assert {row["kind"] for row in rows} == {"margin", "measured"} and len(rows) > 20
+
+
+def test_what_asks_for_a_small_dt_says_how_it_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither at printed values nor in the limit: the reading of a refutation is that of these weights."""
+    rows = lines_of(capsys, str(saved(Path.cwd())), "--config", "network.toml")
+    read_here = {row["statement"] for row in rows if row["reading"] == "at the dt of the network"}
+    assert read_here >= {"icml-C.1", "icml-3.1", "icml-C.2", "icml-(27)"}
+    assert not read_here & {"sam-D.1-a", "sam-3.2", "sam-D.2", "sam-54", "thm-S", "thm-J"}
 
 
 def test_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,4 +271,4 @@ def test_a_pickle_is_an_error_with_the_reason(capsys: pytest.CaptureFixture[str]
     assert '"net.pt" is refused' in line and "torch.save(model.state_dict(), FILE)" in line
     save_file({"x": torch.zeros(2)}, "x.safetensors")
     line = fails(capsys, ["--checkpoint", "x.safetensors", "--config", "network.toml"])
-    assert 'lacks "recurrent.dt"' in line or 'lacks "recurrent.' in line
+    assert 'lacks "dt", of shape (2,) (and 9 more); it has "x" instead.' in line, line

@@ -50,7 +50,9 @@ def test_a_pickle_is_never_executed(tmp_path: Path) -> None:
             torch.save({"w": torch.zeros(1), "bait": Bait()}, path)
         else:
             path.write_bytes(dump({"bait": Bait()}))
-        with pytest.raises(CheckpointError, match=r"is refused: .*any code.*torch\.save\(model\.state_dict\(\)"):
+        asked = "mkdir, which is more than" if dump is None else "Unsupported operand".lower()
+        said = rf"is refused: .*{asked}.*any code.*torch\.save\(model\.state_dict\(\)"
+        with pytest.raises(CheckpointError, match=said):
             files.read(path, config=tmp_path / "network.toml") if saved(tmp_path) else None
     assert not bait.exists()
     pickle.loads((tmp_path / "raw.pt").read_bytes())  # that the bait is one
@@ -63,6 +65,10 @@ def test_a_pickle_is_never_executed(tmp_path: Path) -> None:
         (
             {"state_dict": {"w": torch.zeros(1)}, "epoch": 3},
             '"state_dict" is a dict and no tensor; "state_dict" may be',
+        ),
+        (
+            {"state": {0: {"step": torch.zeros(1)}}, "param_groups": []},
+            r'"state" is a dict and no tensor\. A state_dict',
         ),
         ([torch.zeros(1)], "holds a list"),
         ({}, "holds a dict, and no tensors"),
@@ -178,6 +184,85 @@ def test_dtypes(tmp_path: Path) -> None:
     save_file(narrow | {"recurrent.layers.0.w": tensors["recurrent.layers.0.w"]}, path)
     with pytest.raises(CheckpointError, match="several dtypes: bfloat16, float32"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (
+            torch.ones(4, dtype=torch.int64),
+            r'w" has numbers of int64, expected float32 .* Save it as float32',
+        ),
+        (torch.ones(4, dtype=torch.bool), "has numbers of bool, expected float32"),
+        (torch.full((4,), 1 + 1j), "has numbers of complex64, expected float32"),
+        (torch.ones(4, dtype=torch.float64), "several dtypes: float32, float64"),
+        (torch.ones(4).to_sparse(), r"is stored as sparse_coo\. Save it as an ordinary tensor: value\.to_dense\(\)"),
+        (torch.ones(4, device="meta"), "is stored as meta"),
+    ],
+)
+def test_numbers_of_another_kind_are_never_converted(tmp_path: Path, value: torch.Tensor, said: str) -> None:
+    """A copy would drop imaginary parts, or make a network of numbers that nobody trained."""
+    state = dict(read(saved(tmp_path)).model.state_dict())
+    torch.save(state | {"recurrent.layers.0.w": value}, tmp_path / "net.pt")
+    with pytest.raises(CheckpointError, match=said):
+        read(tmp_path / "net.pt")
+
+
+def test_buffers_may_be_narrower_and_not_wider(tmp_path: Path) -> None:
+    """dt in float32 is a number of float64; signs in int64 are no int8, and a copy would take 255 for −1."""
+    path = saved(tmp_path)
+    tensors = files.read(path, config=tmp_path / "network.toml").tensors
+    save_file({**tensors, "recurrent.dt": torch.full((2,), 0.2)}, path)
+    assert read(path).model.state_dict()["recurrent.dt"].tolist() == [float(torch.tensor(0.2))] * 2
+    path = saved(tmp_path, SCORNN)
+    tensors = files.read(path, config=tmp_path / "network.toml").tensors
+    signs = {name: value.long() for name, value in tensors.items() if name.endswith("signs")}
+    assert signs
+    save_file({**tensors, **signs}, path)
+    with pytest.raises(CheckpointError, match='signs" has numbers of int64, expected int8'):
+        read(path)
+
+
+def test_parameters_are_read_as_their_numbers(tmp_path: Path) -> None:
+    """Of torch.save(dict(model.named_parameters())), with dt and α beside it."""
+    state = dict(read(saved(tmp_path)).model.state_dict())
+    torch.save({name: torch.nn.Parameter(value) for name, value in state.items()}, tmp_path / "net.pt")
+    stored = files.read(tmp_path / "net.pt", config=tmp_path / "network.toml")
+    assert checkpoints.digest(stored.tensors) == checkpoints.digest(state)
+    assert not any(value.requires_grad for value in stored.tensors.values())
+
+
+@pytest.mark.parametrize(("name", "value"), [("dt", -0.2), ("dt", 1.5), ("alpha", -1.0)])
+def test_numbers_that_the_cell_refuses(tmp_path: Path, name: str, value: float) -> None:
+    path = saved(tmp_path, change={f"recurrent.{name}": torch.full((2,), value, dtype=torch.float64)})
+    with pytest.raises(
+        CheckpointError, match=rf'network\.safetensors": {name} of layer 1 is {value}, but .* was trained'
+    ):
+        read(path)
+
+
+def test_errors_have_the_names_of_the_file(tmp_path: Path) -> None:
+    """Of a cell alone, whose names have no "recurrent." before them."""
+    path = saved(tmp_path)
+    tensors = files.read(path, config=tmp_path / "network.toml").tensors
+    alone = {name.removeprefix("recurrent."): v for name, v in tensors.items() if name.startswith("recurrent.")}
+    missing = dict(alone)
+    missing["layers.0.weight"] = missing.pop("layers.0.w")
+    for content, said in (
+        (missing, r'lacks "layers\.0\.w", of shape \(4,\); it has "layers\.0\.weight" instead'),
+        (alone | {"layers.0.x": torch.zeros(1)}, r'has "layers\.0\.x", of shape \(1,\), which the network has not'),
+        (alone | {"layers.0.w": torch.zeros(5)}, r': "layers\.0\.w" has shape \(5,\)'),
+    ):
+        save_file(content, path)
+        with pytest.raises(CheckpointError, match=said):
+            read(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "net.pt")
+    with pytest.raises(CheckpointError, match=r'net\.pt" is no file that lies on a disk'):
+        files.read(tmp_path / "net.pt")
 
 
 def test_dt_of_the_file_wins_and_that_is_said(tmp_path: Path) -> None:

@@ -119,3 +119,16 @@ def test_other_cells() -> None:
     assert len(rows_of(network(num_layers=2))) == len(rows_of(network()))  # the same statements, for two layers
     assert {row.layer for row in orthogonal_rows.rows(network(num_layers=2), sample())} == {1, 2}
     assert orthogonal_rows.rows(nn.LSTM(2, 3), sample()) == []
+
+
+def test_runs_begin_at_the_trained_initial_state() -> None:
+    """The rows that the gains are measured along are those of the network, from its h0."""
+    model = network(num_layers=2, learn_initial_state=True).double()
+    with torch.no_grad():
+        for layer in model.layers:
+            layer.h0.copy_(torch.linspace(-1.0, 1.0, 6))
+    below, found = sample(count=2).inputs, sample(count=2)
+    for layer in model.layers:
+        below, _ = orthogonal_rows._gains(layer, below)
+    with torch.no_grad():
+        assert torch.allclose(below, model(found.inputs)[0], atol=1e-13)

@@ -6,6 +6,7 @@ import functools
 import math
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -306,8 +307,6 @@ def test_premises_of_the_gradient_propositions() -> None:
 @pytest.mark.parametrize("theta", ["w", "b", "c", "V"])
 def test_a_false_gradient_bound_is_refuted(monkeypatch: pytest.MonkeyPatch, theta: str) -> None:
     """Planted: the right side 10⁻¹⁸ times the printed one. The gradient of that parameter is made the largest."""
-    from fractions import Fraction
-
     small = replace(gradient_rows.ICML_MAIN, factor=Fraction(1, 10**18))
     monkeypatch.setattr(gradient_rows, "PUBLISHED", {"icml-3.1": small})
     network, found = unicornn(), sample(count=2)
@@ -362,6 +361,45 @@ def test_the_bound_on_the_loss_scales_with_its_error() -> None:
         assert scaled.log_bound < own.log_bound
 
 
+@pytest.mark.parametrize("sizes", [(math.nan, 1.0), (1.0, math.nan), (math.nan, math.inf), (0.0, math.nan)])
+def test_the_largest_of_sizes_is_nan_if_one_is(sizes: tuple[float, float]) -> None:
+    """``max(0.0, nan)`` is 0.0."""
+    assert math.isnan(runs.larger(*sizes)) and math.isnan(runs.log_size(runs.larger(*sizes)))
+    assert runs.larger(1.0, math.inf) == math.inf and runs.log_size(math.inf) == math.inf
+    named = {f"layers.0.{name}": value for name, value in zip("wb", sizes, strict=True)}
+    rows = gradient_rows.published_rows(unicornn(3, 1), named, sample(), claims(), log_largest=FLOAT32)
+    assert {row.verdict for row in rows if row.statement != "sam-3.2"} == {verdict.INCONCLUSIVE}
+    assert runs.larger(1.0, 2.0) == 2.0 and runs.log_size(0.0) == -math.inf
+
+
+def test_a_gradient_that_overflows_is_inconclusive_and_never_small() -> None:
+    """A saddle at rest, w = −10³⁰: after eleven steps ∞ · 0 = NaN in the derivatives. The states are finite."""
+    network, found = unicornn(2, 2), sample(24, inputs=torch.zeros(24, 1, 2))
+    with torch.no_grad():
+        network.layers[0].w.fill_(-1e30)
+        network.layers[0].b.zero_()
+        network.layers[1].b.fill_(1.0)
+    gradients = runs.half_square_gradients(network, found)
+    assert any(not math.isfinite(value) for name, value in gradients.items() if name.startswith("layers.0"))
+    rows = gradient_rows.published_rows(network, gradients, found, claims(), log_largest=FLOAT32)
+    words = {row.verdict for row in rows if row.layer == 1 and row.statement != "sam-3.2"}
+    assert words == {verdict.INCONCLUSIVE}, rows
+    bounds = certify(network, input_bound=0.0, steps=24, target_bound=0.0)
+    rows = gradient_rows.theorem_rows(gradients, bounds, found)
+    assert verdict.INCONCLUSIVE in {row.verdict for row in rows if row.layer == 1}
+    rows = gradient_rows.loss_rows(runs.LossGradients(gradients, math.nan), bounds, found)
+    assert {row.verdict for row in rows} == {verdict.INCONCLUSIVE} and len(rows) == 8
+
+
+@pytest.mark.parametrize(("dt", "steps", "holds"), [(0.1, 10, False), (0.125, 8, True), (0.25, 5, False)])
+def test_the_premise_on_the_horizon_is_exact(dt: float, steps: int, holds: bool) -> None:
+    """Ten times the float 0.1 is 1 in floats, and more than 1: certificates know it, and so does the row."""
+    row = gradient_rows_of(unicornn(dt=dt), sample(steps))["sam-3.2", 1]
+    (premise,) = [each for each in row.premises if each.text.startswith("T = ")]
+    assert premise.holds == holds and (row.verdict == verdict.INAPPLICABLE) == (not holds)
+    assert premise.margin == (float(1 - steps * Fraction(dt)))
+
+
 # --- Jacobians
 
 
@@ -409,6 +447,19 @@ def test_the_norm_of_a_form_is_that_of_its_quadratic_form() -> None:
     expected = math.sqrt(eigh(M.T @ Q @ M, Q, eigvals_only=True)[-1])
     norm = jacobian_rows._norm_of_form(torch.tensor([a], dtype=torch.float64), torch.tensor([h], dtype=torch.float64))
     assert float(norm(torch.from_numpy(M)[None])) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"multiscale": False}, {"dt": 1e-6}, {"dt": 0.9, "alpha": 0.5}])
+def test_a_norm_that_nothing_changes_is_no_violation(options: dict[str, Any]) -> None:
+    """w = 0: every step is a rotation in the form's norm, the bound is reached, and rounding stays within 10⁻¹².
+
+    By the eigenvalues of MᵀM the largest one came out up to 1.5·10⁻⁸ too large, and the theorem as suspect.
+    """
+    network, found = unicornn(8, 1, **options), sample()
+    with torch.no_grad():
+        network.layers[0].w.zero_()
+    row = jacobian_rows_of(network, found)["thm-J", 1]
+    assert row.verdict == verdict.NOT_REFUTED and abs(row.slack or 0) < 1e-12, row
 
 
 def test_the_rate_of_a_saddle_is_reached_and_half_of_it_is_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
