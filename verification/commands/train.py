@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -79,8 +80,9 @@ def show(task: str | None) -> int:
 def run(options: Options) -> int:
     """Train, and print what the test split says."""
     from verification.monitors.monitor import watching
+    from verification.training import SettingError, loop, network
     from verification.training import configuration as files
-    from verification.training import loop, network
+    from verification.training.processes import is_first
 
     plan = files.read(_configuration(options, files.names()), options.row)
     task = plan.task.name
@@ -89,10 +91,15 @@ def run(options: Options) -> int:
     if options.cell is not None and options.cell != plan.network.cell:
         raise UsageError(f'--config: trains the cell "{plan.network.cell}", not "{options.cell}".')
     if options.execution is not None:
-        plan = replace(plan, network=network.with_option(plan.network, "execution", options.execution))
+        try:
+            plan = replace(plan, network=network.with_option(plan.network, "execution", options.execution))
+        except SettingError as error:
+            raise UsageError(f"--execution: {error.what}") from None
     changed = {"epochs": options.epochs, "seed": options.seed}
     plan = plan.replaced(**{name: value for name, value in changed.items() if value is not None})
-    with progress() as report, watching(options.run / "monitor.sqlite", options.monitor) as watchers:
+    every = options.monitor if is_first() else None
+    shown = progress() if is_first() else nullcontext()
+    with shown as report, watching(options.run / "monitor.sqlite", every) as watchers:
         found = loop.train(
             plan, options.run, root=options.root, device=options.device, report=report, watchers=watchers,
             tensorboard=options.tensorboard,

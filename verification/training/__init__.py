@@ -5,6 +5,7 @@
     optimizers.py     parameter groups and learning rates
     loop.py           the run: steps, evaluations, what is kept
     checkpoints.py    safetensors, written atomically
+    facts.py          what fixes a run: compared before one is continued
     logs.py           CSV and TensorBoard
     processes.py      torchrun
 
@@ -18,3 +19,15 @@ from __future__ import annotations
 
 class TrainingError(Exception):
     """What was asked for cannot be trained, or a file of a run is not what it must be: one line with the next step."""
+
+
+class SettingError(TrainingError):
+    """A setting that the task, the cell or the optimizer refuses: known only when that is made.
+
+    table, key, index  where it stands; None where that is the whole table, or the only one of the name
+    what               the message without the place
+    """
+
+    def __init__(self, table: str, what: str, *, key: str | None = None, index: int | None = None) -> None:
+        super().__init__(f"[{table}] {what}")
+        self.table, self.key, self.index, self.what = table, key, index, what

@@ -1,7 +1,8 @@
 """Checkpoints: one safetensors file each, with what a program must know beside the tensors as JSON in its header.
 
 A checkpoint appears under its name whole or not at all: it is written beside it, flushed to the disk, and renamed. The
-header has a SHA-256 of the tensors, so that a file that was damaged later is noticed. No pickles, no code.
+header has a SHA-256 of the tensors and one of the JSON, so that a file that was damaged later is noticed, wherever it
+was. No pickles, no code.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +25,9 @@ from verification.training.optimizers import Parts
 
 FACTS = "odernn"
 DIGEST = "sha256"
-FORMAT = 1
-"""Version of the layout of ``FACTS``."""
+FACTS_DIGEST = "facts_sha256"
+FORMAT = 2
+"""Version of the layout of ``FACTS``. Files of version 1 have no ``FACTS_DIGEST``."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,28 @@ def write_atomically(path: Path, content: bytes) -> None:
         ) from None
 
 
+def remove_unfinished(folder: Path, names: Iterable[str]) -> None:
+    """What killed processes left of files that they were writing. Those of processes that still run stay."""
+    for name in names:
+        for path in folder.glob(f".{name}.*"):
+            number = path.name.rpartition(".")[2]
+            if number.isdigit() and not _runs(int(number)):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def _runs(process: int) -> bool:
+    if sys.platform == "win32":  # there the question below would end the process
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
+
+
 def _flush_folder(folder: Path) -> None:
     """So that the new name survives a loss of power; not every system can."""
     with contextlib.suppress(OSError):
@@ -73,7 +98,8 @@ def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -
     from safetensors.torch import save
 
     plain = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors.items()}
-    header = {FACTS: json.dumps({"format": FORMAT, **facts}), DIGEST: digest(plain)}
+    text = json.dumps({"format": FORMAT, **facts})
+    header = {FACTS: text, FACTS_DIGEST: _digest_of_facts(text), DIGEST: digest(plain)}
     write_atomically(path, save(plain, metadata=header))
 
 
@@ -86,7 +112,7 @@ def read(path: Path) -> Checkpoint:
             header = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a handle, no mapping)
     except FileNotFoundError:
-        raise TrainingError(f'Checkpoint "{path}" does not exist.') from None
+        raise TrainingError(f'Checkpoint "{path}" does not exist. Put it there, or name another one.') from None
     except (SafetensorError, OSError, ValueError) as error:
         raise TrainingError(
             f'Checkpoint "{path}" cannot be read: {str(error).splitlines()[0]}. It is truncated, or '
@@ -102,13 +128,37 @@ def read(path: Path) -> Checkpoint:
             f'Checkpoint "{path}" is damaged: its tensors have SHA-256 {found[:16]}…, its header says '
             f"{header[DIGEST][:16]}…. Use another one."
         )
-    facts = json.loads(header[FACTS])
-    if facts.get("format") != FORMAT:
+    facts = _facts(path, header)
+    if facts.get("format") not in (1, FORMAT):
         raise TrainingError(
             f'Checkpoint "{path}" has the layout {facts.get("format")}, this odernn reads {FORMAT}. Read it with the '
             f"version that wrote it ({facts.get('versions', {}).get('odernn', 'unknown')})."
         )
     return Checkpoint(tensors, facts)
+
+
+def _facts(path: Path, header: Mapping[str, str]) -> dict[str, Any]:
+    """The JSON of the header, verified. TrainingError if it is not what was written."""
+    text = header[FACTS]
+    try:
+        facts = json.loads(text)
+    except ValueError:
+        facts = None
+    if not isinstance(facts, dict):
+        raise TrainingError(f'Checkpoint "{path}" is damaged: its header is no JSON. Use another one.')
+    promised = header.get(FACTS_DIGEST)
+    if promised is None and facts.get("format") == 1:
+        return facts
+    if promised != (found := _digest_of_facts(text)):
+        raise TrainingError(
+            f'Checkpoint "{path}" is damaged: what its header says of the run has SHA-256 {found[:16]}…, not '
+            f"{(promised or 'none at all')[:16]}…. Use another one."
+        )
+    return facts
+
+
+def _digest_of_facts(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digest(tensors: Mapping[str, Tensor]) -> str:
@@ -140,5 +190,5 @@ def restore_optimizer(optimizer: Parts, named: Mapping[str, Tensor], kept: Mappi
     for key, value in kept.items():
         name, _, state = key.rpartition(".")
         parameter = named[name]
-        moved = value.clone() if value.dim() == 0 else value.to(parameter.device, copy=True)
+        moved = value.clone() if state == "step" else value.to(parameter.device, copy=True)
         optimizer.of(parameter).state[parameter][state] = moved

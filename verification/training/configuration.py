@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verification.training import TrainingError
+from verification.training import SettingError, TrainingError
 from verification.training.places import ROWS, Place, Places
 
 FOLDER = Path(__file__).parent / "configurations"
@@ -134,13 +134,23 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """``published`` is no part of what is trained: neither the digest nor a run's configuration has it."""
+    """``published`` is no part of what is trained: neither the digest nor a run's configuration has it.
+
+    places  where the settings stand in their file, for messages (``located``)
+    """
 
     task: Task
     network: Network
     optimizer: Optimizer
     training: Training
     published: Published | None = None
+    places: Places = field(default_factory=Places, compare=False, repr=False)
+
+    def located(self, error: SettingError) -> TrainingError:
+        """The same error with file and line in place of the name of the table, where there is a file."""
+        if not self.places.name:
+            return error
+        return TrainingError(f"{self.places(error.table, error.key, error.index)}: {error.what}")
 
     def to_plain(self) -> dict[str, Any]:
         """The same tables as the file's, every field spelled out: ``from_mapping`` reads them back."""
@@ -174,7 +184,7 @@ class Configuration:
         """The same with other fields of ``training``, checked again."""
         plain = self.to_plain()
         made = from_mapping({**plain, "training": {**plain["training"], **training}})
-        return dataclasses.replace(made, published=self.published)
+        return dataclasses.replace(made, published=self.published, places=self.places)
 
 
 # --- from a file ------------------------------------------------------------------------------------------------
@@ -270,6 +280,7 @@ def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> C
         optimizer=_optimizer(optimizer, place),
         training=_training(training, place),
         published=_published(dict(_table(tables, "published", place)), place) if "published" in tables else None,
+        places=place,
     )
 
 
@@ -334,13 +345,21 @@ def _group(group: dict[str, Any], index: int, optimizer: str, place: Places) -> 
 
 
 def _option(where: Place, optimizer: str, key: str, value: Any) -> None:
-    """The values themselves are checked by torch, when the optimizer is made."""
+    """A value of the kind of the default; its range is checked by torch, when the optimizer is made."""
     from verification.training.optimizers import arguments
 
-    _known(where, key, arguments(optimizer))
-    numbers = value if isinstance(value, list) else [value]
-    if not all(isinstance(each, (int, float)) for each in numbers):
-        raise TrainingError(f"{where}: is {value!r}; it must be a number, true or false.")
+    defaults = arguments(optimizer)
+    _known(where, key, tuple(defaults))
+    default = defaults[key]
+    if isinstance(default, bool):
+        wrong = _truth(value)
+    elif isinstance(default, tuple):
+        fits = isinstance(value, (list, tuple)) and len(value) == len(default) and not any(map(_finite, value))
+        wrong = "" if fits else f"{len(default)} numbers, such as {list(default)}"
+    else:
+        wrong = _finite(value)
+    if wrong:
+        raise TrainingError(f"{where}: is {value!r}; it must be {wrong}.")
 
 
 def _training(table: dict[str, Any], place: Places) -> Training:
@@ -395,6 +414,10 @@ def _whole(value: Any) -> str:
 
 def _positive(value: Any) -> str:
     return "" if _is(value, int, float) and 0 < value < float("inf") else "a positive number"
+
+
+def _finite(value: Any) -> str:
+    return "" if _is(value, int, float) and abs(value) < float("inf") else "a finite number"
 
 
 def _at_least_one(value: Any) -> str:

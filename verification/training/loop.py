@@ -9,9 +9,9 @@ result.json          once it is done: those weights on the test split
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
-import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,11 +24,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-import odernn
 from verification import tasks
 from verification.tasks.task import Root, Sequences, TaskSpec, for_epoch
-from verification.training import TrainingError, checkpoints, logs, network, optimizers, re_signing
+from verification.training import SettingError, TrainingError, checkpoints, logs, network, optimizers, re_signing
 from verification.training.configuration import Configuration
+from verification.training.facts import check_same, checksums, to_json, versions
 from verification.training.folder import BEST, LATEST, LOG, RESULT, RUN
 from verification.training.processes import Processes, processes
 from verification.training.standardisation import Standardisation
@@ -114,29 +114,43 @@ class Result:
     writes: bool
 
 
-def load(configuration: Configuration, split: str, root: Root, device: str = "cpu") -> Data:
+def load(
+    configuration: Configuration, split: str, root: Root, device: str = "cpu", *, train: Data | None = None
+) -> Data:
     """One split of the task, as the network is to see it.
 
+    train  the training split, if it is loaded: its mean and deviation are those of all splits
     TrainingError for an option that the task does not take, DataError for its files.
     """
     data = _as_it_is(configuration, split, root, device)
     if not configuration.task.standardise:
         return data
-    train = data if split == "train" else _as_it_is(configuration, "train", root, device)
-    return replace(data, standardisation=Standardisation.of(train.sequences, train.spec))
+    if train is not None:
+        return replace(data, standardisation=train.standardisation)
+    seen = data if split == "train" else _as_it_is(configuration, "train", root, device)
+    return replace(data, standardisation=Standardisation.of(seen.sequences, seen.spec))
 
 
 def _as_it_is(configuration: Configuration, split: str, root: Root, device: str) -> Data:
     task = configuration.task
     try:
         known = tasks.get(task.name)
-        sequences, targets, spec = known.load(split, root, **task.options)
     except KeyError as error:
-        raise TrainingError(f"[task] {error.args[0]}") from None
-    except (TypeError, ValueError) as error:
-        raise TrainingError(f"[task] {task.name}: {error}") from None
+        raise SettingError("task", str(error.args[0]), key="name") from None
+    for key in task.options:
+        if key not in known.options:
+            near = difflib.get_close_matches(key, known.options, n=1)
+            advice = f'Did you mean "{near[0]}"?' if near else f"It takes: {', '.join(known.options)}."
+            raise SettingError("task", f'{task.name} takes no "{key}". {advice}', key=key)
+    try:
+        sequences, targets, spec = known.load(split, root, **task.options)
+    except (TypeError, ValueError, MemoryError) as error:
+        reason = str(error) or type(error).__name__
+        refused = next((key for key in task.options if f" {key} is " in f" {reason}"), None)
+        said = reason if reason.startswith(task.name) else f"{task.name}: {reason}"
+        raise SettingError("task", said, key=refused) from None
     if spec.lengths is not None and spec.reads == "last":
-        raise TrainingError(f"[task] {task.name}: reads the last step of sequences of several lengths; not built.")
+        raise SettingError("task", f"{task.name}: reads the last step of sequences of several lengths; not built.")
     return Data(sequences, targets, spec, getattr(torch, configuration.training.dtype), device)
 
 
@@ -160,7 +174,11 @@ def train(
     with ExitStack() as stack:
         own = stack.enter_context(processes(device))
         stack.enter_context(_determinism(configuration.training.deterministic))
-        run = Run(configuration, folder, own, root=root, device=device)
+        stack.enter_context(torch.random.fork_rng(devices=[device] if torch.device(device).type == "cuda" else []))
+        try:
+            run = Run(configuration, folder, own, root=root, device=device)
+        except SettingError as error:
+            raise configuration.located(error) from None
         board = None
         if writer is not None and own.writes:
             board = logs.TensorBoard(writer, folder / "tensorboard", run.progress.step)
@@ -195,7 +213,7 @@ class Run:
         self.configuration, self.folder, self.own, self.root, self.device = configuration, folder, own, root, device
         plan = configuration.training
         self.train_data = load(configuration, "train", root, device)
-        self.validation = load(configuration, "validation", root, device)
+        self.validation = load(configuration, "validation", root, device, train=self.train_data)
         spec, dtype = self.train_data.spec, getattr(torch, plan.dtype)
         self.model = network.build(configuration.network, spec, seed=plan.seed, dtype=dtype, device=device)
         self.named = dict(self.model.named_parameters())
@@ -212,18 +230,24 @@ class Run:
         facts = self.facts()
         path = self.folder / RUN
         if path.exists():
-            _check_same(path, facts)
+            check_same(path, facts)
         elif self.own.writes:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise TrainingError(
-                    f'Folder "{self.folder}" cannot be made: {(error.strerror or "").lower()}.'
+                    f'Folder "{self.folder}" cannot be made: {(error.strerror or "").lower()}. Name another one.'
                 ) from None
-            checkpoints.write_atomically(path, _json(facts))
-        latest = self.folder / LATEST
-        if latest.exists():
+            checkpoints.write_atomically(path, to_json(facts))
+        if self.own.writes:
+            checkpoints.remove_unfinished(self.folder, (RUN, LATEST, BEST, LOG, RESULT))
+        if (self.folder / LATEST).exists():
             self._continue(self._read(LATEST))
+        if not self.own.agree(json.dumps([facts["digest"], checksums(facts), self.progress.step])):
+            raise TrainingError(
+                f'The processes do not begin alike: not all see the same data, or the same "{self.folder / LATEST}". '
+                "Give them folders that all of them can read."
+            )
         self.own.share(self.model)
 
     def facts(self) -> dict[str, Any]:
@@ -239,13 +263,18 @@ class Run:
         }
 
     def _read(self, name: str) -> checkpoints.Checkpoint:
-        """A checkpoint of this run: TrainingError for one of another configuration."""
+        """A checkpoint of this run: TrainingError for one of another configuration, or on other data."""
         path = self.folder / name
-        found = checkpoints.read(path)
-        if found.facts.get("digest") != self.configuration.digest():
+        found, facts = checkpoints.read(path), self.facts()
+        if found.facts.get("digest") != facts["digest"]:
             raise TrainingError(
                 f'Checkpoint "{path}" is of a run with another configuration than {RUN} beside it: put the right file '
                 "back, or train into another folder."
+            )
+        if checksums(found.facts) != checksums(facts):
+            raise TrainingError(
+                f'Checkpoint "{path}" is of a run on other data: SHA-256 {checksums(found.facts)} there, '
+                f"{checksums(facts)} here. Put the right file back, or train into another folder."
             )
         return found
 
@@ -265,8 +294,23 @@ class Run:
                 f"({str(error).splitlines()[0]}). Train into another folder."
             ) from None
 
-    def _keep(self) -> None:
+    def _check_finite(self) -> None:
+        """TrainingError where a weight is not: no checkpoint ever has such a one."""
+        for name, parameter in self.named.items():
+            if not bool(torch.isfinite(parameter).all()):
+                raise TrainingError(
+                    f"The weight {name} is not finite after step {self.progress.step}. {self._diverged()}"
+                )
+
+    def _diverged(self) -> str:
+        return (
+            f'The checkpoints in "{self.folder}" are from before; lower lr, or set clip_norm, and train into another '
+            "folder."
+        )
+
+    def keep(self) -> None:
         """A checkpoint to continue from."""
+        self._check_finite()
         if self.own.writes:
             memory = checkpoints.optimizer_tensors(self.optimizer, self.named)
             tensors = _prefixed(MODEL, self.model.state_dict()) | _prefixed(OPTIMIZER, memory)
@@ -298,14 +342,14 @@ class Run:
                 here.seconds = before + time.monotonic() - started
                 for watcher in watchers:
                     watcher(self.model, here.step)
-                if report is not None:
+                if report is not None and self.own.writes:
                     report(
                         self._words(time.monotonic() - started, here.step - first),
                         here.step,
                         plan.epochs * self.batches,
                     )
                 if here.step % plan.checkpoint_every == 0:
-                    self._keep()
+                    self.keep()
             self._end_epoch(board)
         return self._finish()
 
@@ -333,8 +377,7 @@ class Run:
         (total,) = self.own.total([total])
         if not math.isfinite(total):
             raise TrainingError(
-                f"The loss is {total} in step {here.step + 1} (epoch {here.epoch + 1}). The checkpoints in "
-                f'"{self.folder}" are from before; lower lr, or set clip_norm, and train into another folder.'
+                f"The loss is {total} in step {here.step + 1} (epoch {here.epoch + 1}). {self._diverged()}"
             )
         self.own.add_gradients(self.model)
         if plan.clip_norm is not None:
@@ -346,6 +389,7 @@ class Run:
     def _end_epoch(self, board: logs.TensorBoard | None) -> None:
         plan, here = self.configuration.training, self.progress
         finished = here.epoch + 1
+        self._check_finite()
         if finished % plan.evaluate_every == 0 or finished == plan.epochs:
             found = self.evaluate(self.validation)
             row = {
@@ -367,7 +411,7 @@ class Run:
         if plan.re_sign_every is not None and finished % plan.re_sign_every == 0:
             here.exchanges += re_signing.re_sign(self.re_signed, self.optimizer, plan)
         here.epoch, here.batch, here.loss, here.seen = finished, 0, 0.0, 0
-        self._keep()
+        self.keep()
 
     def _stale(self) -> bool:
         plan, here = self.configuration.training, self.progress
@@ -393,7 +437,14 @@ class Run:
 
     def _finish(self) -> Result:
         """The test split, with the weights that were best on the validation split; without an epoch the first ones."""
+        if self.progress.history and not self.progress.best_epoch:
+            raise TrainingError(f"No loss on the validation split was finite: no weights are best. {self._diverged()}")
         if self.own.writes and self.progress.best_epoch:
+            if not (self.folder / BEST).exists():
+                raise TrainingError(
+                    f'"{self.folder / BEST}" is gone, the weights of epoch {self.progress.best_epoch}, which were the '
+                    "best. Put it back, or train into another folder."
+                )
             best = self._read(BEST)
             if best.facts["row"]["epoch"] != self.progress.best_epoch:
                 raise TrainingError(
@@ -402,7 +453,7 @@ class Run:
                 )
             self.model.load_state_dict(best.part(MODEL))
         self.own.share(self.model)  # another process could still see the file from before
-        data = load(self.configuration, "test", self.root, self.device)
+        data = load(self.configuration, "test", self.root, self.device, train=self.train_data)
         found, here = self.evaluate(data), self.progress
         last = here.history[-1]["epoch"] if here.history else 0
         outcome = {
@@ -414,7 +465,7 @@ class Run:
         if self.configuration.published is not None:
             outcome["published"] = vars(self.configuration.published)
         if self.own.writes:
-            checkpoints.write_atomically(self.folder / RESULT, _json(self.facts() | outcome))
+            checkpoints.write_atomically(self.folder / RESULT, to_json(self.facts() | outcome))
         return Result(found, here.best_epoch, here, self.folder, self.own.writes)
 
     def _words(self, seconds: float, steps: int) -> str:
@@ -433,48 +484,6 @@ class Run:
 def mixed(seed: int, step: int, rank: int) -> int:
     """A seed of torch's generators for this step of this process."""
     return int(np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)[0] % 2**63)
-
-
-def versions() -> dict[str, str]:
-    """What the bits of a run depend on beside its configuration."""
-    return {
-        "odernn": odernn.__version__, "torch": torch.__version__, "numpy": np.__version__,
-        "python": platform.python_version(), "threads": str(torch.get_num_threads()),
-    }  # fmt: skip
-
-
-def _check_same(path: Path, facts: Mapping[str, Any]) -> None:
-    """TrainingError that says what differs, unless the folder's run is this one."""
-    try:
-        there = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise TrainingError(f'"{path}" cannot be read ({error}). Train into another folder.') from None
-    if not isinstance(there, dict):
-        there = {}
-    facts = json.loads(_json(facts))  # lists, not tuples, as the file has them
-    old, new = there.get("configuration", {}), facts["configuration"]
-    differing = [
-        f"[{table}] {key}: {_get(old, table, key)!r} there, {_get(new, table, key)!r} here"
-        for table in new
-        for key in sorted({*old.get(table, {}), *new[table]})
-        if _get(old, table, key) != _get(new, table, key)
-    ]
-    for name in ("data", "processes"):
-        if not differing and there.get(name) != facts[name]:
-            differing.append(f"{name}: {there.get(name)} there, {facts[name]} here")
-    if differing:
-        raise TrainingError(
-            f'Folder "{path.parent}" has a run of another configuration: {"; ".join(differing)}. Name another folder, '
-            "or train with the configuration of that run."
-        )
-
-
-def _get(tables: Mapping[str, Any], table: str, key: str) -> Any:
-    return tables.get(table, {}).get(key)
-
-
-def _json(facts: Mapping[str, Any]) -> bytes:
-    return (json.dumps(facts, indent=1, ensure_ascii=False, default=list) + "\n").encode()
 
 
 def _prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

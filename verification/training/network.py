@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,7 @@ from torch import Tensor, nn
 from odernn import cells
 from odernn.architecture import GraphRNN
 from odernn.architecture import get as graph_of
-from odernn.executions import ExecutionUnavailable
-from verification.training import TrainingError
+from verification.training import SettingError
 from verification.training.configuration import Network
 
 if TYPE_CHECKING:
@@ -77,13 +77,25 @@ def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, devic
         torch.manual_seed(seed)
         try:
             recurrent = kind(spec.input_size, plan.hidden_size, plan.num_layers, dtype=dtype, **options)
-        except (TypeError, ValueError, NotImplementedError, LookupError, ExecutionUnavailable) as error:
-            reason = error.args[0] if isinstance(error, LookupError) and error.args else error
-            raise TrainingError(f"[network] {plan.cell}: {reason}") from None
+        except (TypeError, ValueError, LookupError, ArithmeticError, MemoryError, RuntimeError) as error:
+            raise _refused(plan, error) from None
         readout = nn.Linear(_features(recurrent, plan), spec.output_size, dtype=dtype)
     if forget is not None:
         _set_forget_bias(recurrent, float(forget))
     return TaskNetwork(recurrent, readout, spec.reads, plan.readout_dropout).to(device)
+
+
+def _refused(plan: Network, error: Exception) -> SettingError:
+    """What the constructor of the cell said: of an option if it begins with its name, else of the table.
+
+    RuntimeError has NotImplementedError, ExecutionUnavailable, and torch's for weights that fit in no memory.
+    """
+    said = error.args[0] if isinstance(error, LookupError) and error.args else error
+    reason = str(said).partition("\n")[0] or type(error).__name__
+    first = re.match(r"\w*", reason)
+    return SettingError(
+        "network", f"{plan.cell}: {reason}", key=first[0] if first and first[0] in plan.options else None
+    )
 
 
 def _features(recurrent: nn.Module, plan: Network) -> int:
@@ -151,7 +163,7 @@ def _class(name: str) -> Callable[..., nn.Module]:
     except KeyError:
         near = difflib.get_close_matches(name.casefold(), cell_names(), n=1)
         advice = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(cell_names())}."
-        raise TrainingError(f'[network] cell: there is none called "{name}". {advice}') from None
+        raise SettingError("network", f'No cell is called "{name}". {advice}', key="cell") from None
 
 
 NOT_FOR_FILES = frozenset(
@@ -176,7 +188,7 @@ def _check_option(cell: str, kind: Callable[..., nn.Module], key: str) -> None:
     if key not in known:
         near = difflib.get_close_matches(key, sorted(known), n=1)
         advice = f'Did you mean "{near[0]}"?' if near else f"It takes: {', '.join(sorted(known))}."
-        raise TrainingError(f'[network] {cell} takes no "{key}". {advice}')
+        raise SettingError("network", f'{cell} takes no "{key}". {advice}', key=key)
 
 
 def _set_forget_bias(lstm: nn.Module, value: float) -> None:

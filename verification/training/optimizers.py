@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import inspect
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from verification.training import TrainingError
+from verification.training import SettingError
 from verification.training.configuration import UNITARY, Group, Optimizer
 
 if TYPE_CHECKING:
@@ -57,9 +58,10 @@ def _class(name: str) -> Callable[..., torch.optim.Optimizer]:
     return found
 
 
-def arguments(name: str) -> tuple[str, ...]:
-    """The options that the optimizer of that name takes."""
-    return tuple(key for key in inspect.signature(_class(name)).parameters if key not in INTERNAL and key != "self")
+def arguments(name: str) -> dict[str, Any]:
+    """The options that the optimizer of that name takes, with their defaults; ``inspect.Parameter.empty`` for none."""
+    parameters = inspect.signature(_class(name)).parameters.values()
+    return {each.name: each.default for each in parameters if each.name not in INTERNAL and each.name != "self"}
 
 
 def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]], unitary: Collection[str] = ()) -> Parts:
@@ -75,42 +77,64 @@ def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]], unitary: Collec
     for index, group in enumerate(plan.groups):
         for name in _matching(group, index, names):
             if name in chosen:
-                raise TrainingError(
-                    f"[[optimizer.groups]] {chosen[name] + 1} and {index + 1} both have {name}. Make their patterns "
-                    "narrower."
-                )
+                raise SettingError(
+                    "optimizer.groups",
+                    f"the groups {chosen[name] + 1} and {index + 1} both have {name}. Make their patterns narrower.",
+                    key="parameters", index=index,
+                )  # fmt: skip
             chosen[name] = index
-    by_optimizer: dict[str, list[dict[str, Any]]] = {}
-    for index, named in enumerate((None, *plan.groups), -1):
-        own = [(name, value) for name, value in parameters if chosen.get(name, -1) == index]
+    by_optimizer: dict[str, dict[int | None, dict[str, Any]]] = {}
+    indices: tuple[int | None, ...] = (None, *range(len(plan.groups)))
+    for place in indices:
+        named = None if place is None else plan.groups[place]
+        own = [(name, value) for name, value in parameters if chosen.get(name) == place]
         optimizer = plan.name if named is None or named.name is None else named.name
         _check_unitary(optimizer, [name for name, _ in own], unitary)
         if own:
             options = {} if named is None else _pairs(named.options)
-            by_optimizer.setdefault(optimizer, []).append({"params": [value for _, value in own], **options})
+            by_optimizer.setdefault(optimizer, {})[place] = {"params": [value for _, value in own], **options}
     return Parts([_made(plan, name, groups) for name, groups in by_optimizer.items()])
 
 
-def _made(plan: Optimizer, name: str, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
-    """The optimizer of that name. Options of [optimizer] are those of its own kind; another has what its groups say."""
-    options = _pairs(plan.options) if name == plan.name else {"lr": groups[0]["lr"]}
+def _made(plan: Optimizer, name: str, groups: Mapping[int | None, dict[str, Any]]) -> torch.optim.Optimizer:
+    """The optimizer of that name. Options of [optimizer] are those of its own kind; another has what its groups say.
+
+    torch looks at the options of its constructor and never at those of a group: so each group is tried by itself.
+    """
+    options = _pairs(plan.options) if name == plan.name else {}
     internal = {} if name == UNITARY else {"foreach": False}
-    try:
-        return _class(name)(groups, **options, **internal)
-    except (TypeError, ValueError) as error:
-        raise TrainingError(f"[optimizer] {name}: {error}.") from None
+    for index, group in groups.items():
+        try:
+            given = options | {key: value for key, value in group.items() if key != "params"}
+            _class(name)(group["params"], **given, **internal)
+        except (TypeError, ValueError, IndexError) as error:
+            raise _refused(plan, name, index, str(error).rstrip(".")) from None
+    return _class(name)(list(groups.values()), **(options or {"lr": next(iter(groups.values()))["lr"]}), **internal)
+
+
+def _refused(plan: Optimizer, name: str, index: int | None, reason: str) -> SettingError:
+    """Of the table of that group if the option that the reason names is there, else of [optimizer]."""
+    words = re.findall(r"\w+", reason.casefold().replace("learning rate", "lr").replace("beta", "betas"))
+    if index is not None:
+        key = next((key for key in plan.groups[index].options if key in words), None)
+        if key is not None or name != plan.name:
+            return SettingError("optimizer.groups", f"{name}: {reason}.", key=key, index=index)
+    return SettingError(
+        "optimizer", f"{name}: {reason}.", key=next((key for key in plan.options if key in words), None)
+    )
 
 
 def _check_unitary(optimizer: str, names: Sequence[str], unitary: Collection[str]) -> None:
     wrong = [name for name in names if (name in unitary) != (optimizer == UNITARY)]
     if wrong and optimizer != UNITARY:
-        raise TrainingError(
-            f"[optimizer] {optimizer} takes the unitary weight {wrong[0]} off the unitary group. Give it its own "
-            f'[[optimizer.groups]] with parameters = ["{wrong[0]}"], name = "{UNITARY}" and an lr.'
+        raise SettingError(
+            "optimizer",
+            f"{optimizer} takes the unitary weight {wrong[0]} off the unitary group. Give it its own "
+            f'[[optimizer.groups]] with parameters = ["{wrong[0]}"], name = "{UNITARY}" and an lr.',
         )
     if wrong:
         advice = f"It is for: {', '.join(sorted(unitary))}." if unitary else "This network has none."
-        raise TrainingError(f"[optimizer] {UNITARY}: {wrong[0]} is no unitary weight. {advice}")
+        raise SettingError("optimizer", f"{UNITARY}: {wrong[0]} is no unitary weight. {advice}")
 
 
 def _matching(group: Group, index: int, names: Sequence[str]) -> list[str]:
@@ -118,10 +142,11 @@ def _matching(group: Group, index: int, names: Sequence[str]) -> list[str]:
     for pattern in group.parameters:
         found = fnmatch.filter(names, pattern)
         if not found:
-            raise TrainingError(
-                f'[[optimizer.groups]] {index + 1}: the pattern "{pattern}" matches no parameter. There are: '
-                f"{', '.join(names)}."
-            )
+            raise SettingError(
+                "optimizer.groups",
+                f'the pattern "{pattern}" of group {index + 1} matches no parameter. There are: {", ".join(names)}.',
+                key="parameters", index=index,
+            )  # fmt: skip
         matched.update(found)
     return [name for name in names if name in matched]
 

@@ -13,7 +13,7 @@ class Places:
     """The places of tables and keys; ``row`` says which row of the file is read: its keys come before the others."""
 
     def __init__(self, name: str = "", text: str = "", row: str | None = None) -> None:
-        self._name, self._lines, self._row = name, text.splitlines(), row
+        self.name, self._lines, self._row = name, text.splitlines(), row
 
     def __call__(self, table: str, key: str | None = None, index: int | None = None) -> Place:
         """The place of the table, or of its key; of the table of that index, where there are several."""
@@ -21,10 +21,10 @@ class Places:
 
     def text(self, table: str, key: str | None, index: int | None) -> str:
         """``"file.toml", line 7`` for the table or its key, as exactly as the text is followed."""
-        if not self._name:
+        if not self.name:
             return f"[{table}]" + (f" {key}" if key else "")
         line = self._in_row(table, key, index) or self._line(table, key, index)
-        return f'"{self._name}"' + (f", line {line}" if line else "") + (f", {key}" if key else "")
+        return f'"{self.name}"' + (f", line {line}" if line else "") + (f", {key}" if key else "")
 
     def _in_row(self, table: str, key: str | None, index: int | None) -> int:
         """In the row: ``network.cell = …`` below [rows.NAME], or ``cell = …`` below [rows.NAME.network]."""

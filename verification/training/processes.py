@@ -6,6 +6,7 @@ gradients is that of one process with the whole batch, also where it does not di
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,16 +40,20 @@ class Processes:
         return indices[self.rank :: self.count]
 
     def add_gradients(self, module: nn.Module) -> None:
-        """Replace every gradient by the sum over all processes: the same bits in each."""
+        """Replace every gradient by the sum over all processes: the same bits in each.
+
+        A parameter that no process has a gradient of gets none: optimizers leave it alone, where zeros would decay it.
+        """
         if self.count == 1:
             return
         parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        have = gradients[0].new_tensor([parameter.grad is not None for parameter in parameters])
+        flat = torch.cat([gradient.reshape(-1) for gradient in (*gradients, have)])
         dist.all_reduce(flat)
-        ends = flat.split([gradient.numel() for gradient in gradients])
-        for parameter, total in zip(parameters, ends, strict=True):
-            parameter.grad = total.view_as(parameter).clone()
+        *ends, have = flat.split([gradient.numel() for gradient in (*gradients, have)])
+        for parameter, total, is_used in zip(parameters, ends, have != 0, strict=True):
+            parameter.grad = total.view_as(parameter).clone() if is_used else None
 
     def total(self, values: Sequence[float]) -> list[float]:
         """Each number summed over all processes."""
@@ -58,12 +63,22 @@ class Processes:
         dist.all_reduce(sums)
         return [float(value) for value in sums]
 
+    def agree(self, text: str) -> bool:
+        """Whether all processes call this with the same text."""
+        number = float(int(hashlib.sha256(text.encode()).hexdigest()[:10], 16))  # 40 bits: sums in float64 are exact
+        return self.total([number]) == [self.count * number]
+
     def share(self, module: nn.Module) -> None:
         """Give all processes the weights of process 0."""
         if self.count > 1:
             for value in module.state_dict().values():
                 if isinstance(value, Tensor):
                     dist.broadcast(value, 0)
+
+
+def is_first() -> bool:
+    """Whether this is the process that writes and speaks: ``torchrun`` says so before the processes meet."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import cast
 
 from odernn.cells.scornn import ScoRNNLayer
 from odernn.resigning import Moments
-from verification.training import TrainingError
+from verification.training import SettingError, TrainingError
 from verification.training.configuration import Training
 from verification.training.network import TaskNetwork
 from verification.training.optimizers import Parts
@@ -25,9 +25,11 @@ def layers(model: TaskNetwork, plan: Training) -> tuple[ScoRNNLayer, ...]:
         return ()
     found = tuple(module for module in model.modules() if isinstance(module, ScoRNNLayer))
     if not found:
-        raise TrainingError(
-            f"[training] re_sign_every: {type(model.recurrent).__name__} has no scaled Cayley weight whose signs could "
-            'change. Leave it out, or train the cell "scornn".'
+        raise SettingError(
+            "training",
+            f"{type(model.recurrent).__name__} has no scaled Cayley weight whose signs could change. Leave "
+            're_sign_every out, or train the cell "scornn".',
+            key="re_sign_every",
         )
     return found
 

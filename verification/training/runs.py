@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeAlias
 
 from verification.training import TrainingError
@@ -128,13 +129,15 @@ def _facts(path: Path) -> Mapping[str, Any]:
     configuration = facts.get("configuration") if isinstance(facts, dict) else None
     whole = (
         isinstance(configuration, dict)
-        and all(isinstance(configuration.get(table), dict) for table in ("task", "network", "optimizer", "training"))
+        and configuration.keys() >= {"task", "network", "optimizer", "training"}
+        and all(isinstance(table, dict) for table in configuration.values())
         and isinstance(configuration["task"].get("name"), str)
         and isinstance(configuration["network"].get("cell"), str)
         and all(_is_count(configuration["network"].get(key)) for key in ("hidden_size", "num_layers"))
         and all(_is_count(configuration["training"].get(key)) for key in ("seed", "epochs"))
         and _is_count(facts.get("parameters"))
         and isinstance(facts.get("data"), dict)
+        and all(isinstance(split, dict) for split in facts["data"].values())
         and isinstance(facts.get("versions"), dict)
     )
     if not whole:
@@ -192,8 +195,19 @@ def _check_result(path: Path, facts: Mapping[str, Any], run: RunRecord) -> None:
     result = run.result
     assert result is not None
     test = result.get("test")
-    if not isinstance(test, dict) or not isinstance(test.get("loss"), float) or "baseline" not in result:
-        raise TrainingError(f'"{path}" has no figures of the test split.')
+    figures = (
+        isinstance(test, dict)
+        and isinstance(test.get("loss"), float)
+        and "accuracy" in test
+        and isinstance(test["accuracy"], (float, int, NoneType))
+        and isinstance(result.get("baseline"), float)
+        and result["baseline"] >= 0
+    )
+    if not figures:
+        raise TrainingError(
+            f'"{path}" has no figures of the test split, or none that a loss and an accuracy can be: it is damaged. '
+            "Take it away, and the same `odernn train` makes it again from the checkpoints."
+        )
     if result["configuration"] != facts["configuration"]:
         raise TrainingError(f'"{path}" is the result of another configuration than that of {RUN} beside it.')
     best = int(run.best["epoch"] or 0) if run.best else 0

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +45,58 @@ def test_a_damaged_checkpoint(kept: Path) -> None:
         checkpoints.read(kept)
 
 
+def test_no_byte_of_a_checkpoint_may_differ(kept: Path) -> None:
+    """Tensors, names, shapes and what the header says of the run: a bit that is turned is noticed, or means nothing."""
+    content, found = kept.read_bytes(), checkpoints.read(kept)
+    taken = []
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 1
+        kept.write_bytes(damaged)
+        try:
+            again = checkpoints.read(kept)
+        except TrainingError:
+            continue
+        assert again.facts == found.facts and torch.equal(again.tensors["model.a"], found.tensors["model.a"])
+        taken.append(place)
+    assert not taken  # of this file, none
+
+
+def test_a_checkpoint_of_the_first_layout(tmp_path: Path) -> None:
+    """Those have no checksum of their facts; one of today's without it is damaged."""
+    from safetensors.torch import save_file
+
+    tensors = {"model.a": torch.ones(2)}
+    for version, path in ((1, tmp_path / "first"), (2, tmp_path / "second")):
+        facts = json.dumps({"format": version, "progress": {"step": 5}})
+        save_file(tensors, path, {checkpoints.FACTS: facts, checkpoints.DIGEST: checkpoints.digest(tensors)})
+    assert checkpoints.read(tmp_path / "first").facts["progress"] == {"step": 5}
+    with pytest.raises(TrainingError, match=r"is damaged: what its header says of the run .* not none at all"):
+        checkpoints.read(tmp_path / "second")
+    facts = json.dumps({"format": 3, "versions": {"odernn": "7.5"}})
+    checksums = {checkpoints.DIGEST: checkpoints.digest(tensors), checkpoints.FACTS_DIGEST: sha256(facts.encode())}
+    save_file(tensors, tmp_path / "third", {checkpoints.FACTS: facts, **checksums})
+    with pytest.raises(TrainingError, match=r"has the layout 3, this odernn reads 2\. .* wrote it \(7\.5\)"):
+        checkpoints.read(tmp_path / "third")
+
+
+def sha256(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def test_what_a_killed_process_was_writing_is_removed(tmp_path: Path) -> None:
+    """Of a process that runs, as this one and its parent do, it stays; so does what has another name."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    assert ended.wait() == 0
+    made = plan(tmp_path)
+    loop.train(made, tmp_path / "run")
+    stay = {f".{loop.LATEST}.{os.getppid()}", f".{loop.LATEST}.old", f".other.{ended.pid}"}
+    for name in (*stay, f".{loop.LATEST}.{ended.pid}", f".run.json.{ended.pid}", f".log.csv.{2**80}"):
+        (tmp_path / "run" / name).write_text("half")
+    loop.train(made, tmp_path / "run")
+    assert {path.name for path in (tmp_path / "run").iterdir() if path.name.startswith(".")} == stay
+
+
 def test_somebody_elses_checkpoint(tmp_path: Path) -> None:
     from safetensors.torch import save_file
 
@@ -49,6 +105,25 @@ def test_somebody_elses_checkpoint(tmp_path: Path) -> None:
         checkpoints.read(tmp_path / "other.safetensors")
     with pytest.raises(TrainingError, match="does not exist"):
         checkpoints.read(tmp_path / "none.safetensors")
+
+
+def test_a_file_takes_its_name_when_it_is_on_the_disk(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it is renamed, and it is flushed before, the old content is there."""
+    before, flush, replace, done = kept.read_bytes(), os.fsync, os.replace, []
+
+    def flushed(handle: int) -> None:
+        flush(handle)
+        done.append("flushed")
+
+    def named(source: Path, target: Path) -> None:
+        assert Path(target).read_bytes() == before
+        replace(source, target)
+        done.append("named")
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "replace", named)
+    checkpoints.write_atomically(kept, b"new")
+    assert kept.read_bytes() == b"new" and done[:2] == ["flushed", "named"]
 
 
 def test_a_full_disk_loses_nothing(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,11 +181,13 @@ def test_checkpoints_of_other_runs_are_not_taken(tmp_path: Path) -> None:
 def test_memory_goes_where_its_parameter_is() -> None:
     """torch keeps the counters of steps on the CPU, the moments beside the parameter: here one without storage."""
     weight = torch.nn.Parameter(torch.zeros(2, device="meta"))
-    parts = optimizers.Parts([torch.optim.Adam([weight])])
-    kept = {"w.step": torch.tensor(3.0), "w.exp_avg": torch.ones(2)}
-    checkpoints.restore_optimizer(parts, {"w": weight}, kept)
+    scalar = torch.nn.Parameter(torch.zeros((), device="meta"))
+    parts = optimizers.Parts([torch.optim.Adam([weight, scalar])])
+    kept = {"w.step": torch.tensor(3.0), "w.exp_avg": torch.ones(2), "s.exp_avg": torch.tensor(1.0)}
+    checkpoints.restore_optimizer(parts, {"w": weight, "s": scalar}, kept)
     state = parts.of(weight).state[weight]
     assert state["exp_avg"].device.type == "meta" and state["step"].device.type == "cpu" and float(state["step"]) == 3.0
+    assert parts.of(scalar).state[scalar]["exp_avg"].device.type == "meta"  # no counter, although it is one number
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device: it can be used")

@@ -13,21 +13,32 @@ from verification.training import TrainingError, configuration, loop, optimizers
 
 WRONG = {
     "cell missing": ('cell = "unicornn"\n', "", r"cell is missing in \[network\]"),
-    "unknown cell": ('"unicornn"', '"unicorn"', r'Did you mean "unicornn"'),
-    "unknown option": ("alpha = 1.0", "alfa = 1.0", r'takes no "alfa"\. Did you mean "alpha"'),
-    "impossible option": ("dt = 0.2", "dt = 2.0", r"\[network\] unicornn: .*dt"),
+    "unknown cell": ('"unicornn"', '"unicorn"', r'line 8, cell: No cell is called "unicorn"\. Did you mean "unicornn"'),
+    "unknown option": ("alpha = 1.0", "alfa = 1.0", r'line 12, alfa: unicornn takes no "alfa"\. Did you mean "alpha"'),
+    "impossible option": ("dt = 0.2", "dt = 2.0", r"line 11, dt: unicornn: dt of layer 1 is 2\.0"),
     "unknown key": ("batch_size", "batchsize", r'line 26, batchsize: .* Did you mean "batch_size"'),
     "negative": ("batch_size = 16", "batch_size = -1", r"line 26, batch_size: is -1; it must be an integer from 1 on"),
     "true as a number": ("epochs = 3", "epochs = true", r"line 25, epochs: is True"),
     "optimizer": ('"adamw"', '"adan"', r"line 16, name: is 'adan'; it must be one of adam, adamw, rmsprop, sgd"),
     "its option": ("weight_decay", "weight_decai", r'line 18, weight_decai: .* Did you mean "weight_decay"'),
-    "its value": ("lr = 0.01", "lr = -0.01", r"\[optimizer\] adamw: Invalid learning rate"),
-    "pattern": ('"readout.*"', '"readin.*"', r'the pattern "readin\.\*" matches no parameter\. There are: recurrent'),
+    "its value": ("lr = 0.01", "lr = -0.01", r"line 17, lr: adamw: Invalid learning rate: -0\.01\.$"),
+    "pattern": ('"readout.*"', '"readin.*"', r'line 21, parameters: the pattern "readin\.\*" of group 1 matches no'),
     "option of a group": ("lr = 0.003", "lrr = 0.003", r'line 22, lrr: "lrr" means nothing here'),
     "milestones": ("[[2, 0.1]]", "[[2, 0.1], [1, 0.1]]", r"line 29, milestones: .*rising epochs"),
     "table": ("[training]", "[trainin]", r'"trainin" means nothing here\. Did you mean "training"'),
-    "task": ('"adding"', '"addition"', r'\[task\] No task is called "addition"\. Did you mean "adding"'),
-    "option of a task": ("steps = 12", "step = 12", r"\[task\] adding: .*'step'"),
+    "task": ('"adding"', '"addition"', r'line 3, name: No task is called "addition"\. Did you mean "adding"'),
+    "option of a task": ("steps = 12", "step = 12", r'line 4, step: adding takes no "step"\. Did you mean "steps"'),
+    "value of a task": ("steps = 12", "steps = 2", r"line 4, steps: adding: steps is 2; it must be an integer of 3"),
+    "split of a task": ("steps = 12", "split = 'test'", r'line 4, split: adding takes no "split"\. It takes: steps, '),
+    "true as a rate": ("lr = 0.01", "lr = true", r"line 17, lr: is True; it must be a finite number\.$"),
+    "rate without end": ("lr = 0.01", "lr = inf", r"line 17, lr: is inf; it must be a finite number"),
+    "number as a truth": ("weight_decay = 0.01", "amsgrad = 3", r"line 18, amsgrad: is 3; it must be true or false"),
+    "one of two": ("weight_decay = 0.01", "betas = [0.9]", r"line 18, betas: is \[0\.9\]; it must be 2 numbers, such"),
+    "second of two": ("weight_decay = 0.01", "betas = [0.9, 1.5]", r"line 18, betas: adamw: Invalid beta parameter at"),
+    "rate of a group": ("lr = 0.003", "lr = -0.003", r"line 22, lr: adamw: Invalid learning rate: -0\.003"),
+    "too large": ("hidden_size = 6", "hidden_size = 99999999999", r"line 7: unicornn: .*allocate memory"),
+    "signs": ("seed = 3", "re_sign_every = 1", r"line 30, re_sign_every: UnICORNN has no scaled Cayley"),
+    "twice": ("[training]", "[network]\n[training]", r"is no TOML: Cannot declare \('network',\) twice \(at line 24"),
     "no toml": ("epochs = 3", "epochs 3", r"is no TOML: .*line 25"),
 }  # fmt: skip
 
@@ -43,7 +54,7 @@ def test_wrong_configurations(tmp_path: Path, old: str, new: str, message: str) 
 def test_a_parameter_is_in_one_group() -> None:
     groups = (configuration.Group(parameters=("a*",), options={}), configuration.Group(parameters=("*b",), options={}))
     made = configuration.Optimizer(name="sgd", options={"lr": 1.0}, groups=groups)
-    with pytest.raises(TrainingError, match="1 and 2 both have ab"):
+    with pytest.raises(TrainingError, match="groups 1 and 2 both have ab"):
         optimizers.make(made, [("ab", nn.Parameter(torch.zeros(1))), ("c", nn.Parameter(torch.zeros(1)))])
 
 

@@ -143,7 +143,7 @@ WRONG = {
     "no rate of its own": ("lr = 0.02\n", "", r"line 18: lr is missing; multiplicative_cayley has none of \[optim"),
     "an option that it does not take": ("lr = 0.02", "lr = 0.02\nmomentum = 0.9", r'line 22, momentum: "momentum"'),
     "an unknown one": ("multiplicative_cayley", "cayley", r"line 20, name: is 'cayley'; it must be one of adam, "),
-    "its rate": ("lr = 0.02", "lr = -0.02", r"\[optimizer\] multiplicative_cayley: lr is -0\.02"),
+    "its rate": ("lr = 0.02", "lr = -0.02", r"line 21, lr: multiplicative_cayley: lr is -0\.02"),
 }  # fmt: skip
 
 

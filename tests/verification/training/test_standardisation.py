@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from verification import tasks
 from verification.training import TrainingError, configuration, loop, standardisation
 from verification.training.standardisation import Standardisation
 
@@ -57,7 +59,22 @@ def test_all_splits_are_seen_through_the_training_split() -> None:
     expected = (other - raw.mean(axis=(0, 1))) / raw.std(axis=(0, 1))
     found = loop.load(plan, "test", None).batch(chosen)[0].numpy()
     assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max()
+    given = loop.load(plan, "test", None, train=loop.load(plan, "train", None)).batch(chosen)[0].numpy()
+    assert np.array_equal(given, found)
     assert np.abs(found - (other - other.mean(axis=(0, 1))) / other.std(axis=(0, 1))).max() > 1e-2
+
+
+def test_the_training_split_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    adding = tasks.get("adding")
+    loaded: list[str] = []
+
+    def load(split: str, root: Any = None, **options: Any) -> Any:
+        loaded.append(split)
+        return adding.load(split, root, **options)
+
+    monkeypatch.setattr(tasks, "get", lambda name: SimpleNamespace(load=load, options=adding.options))
+    loop.train(configuration.from_mapping(PLAN), tmp_path / "run")
+    assert sorted(loaded) == ["test", "train", "validation"]
 
 
 def test_it_is_part_of_what_is_trained_and_true_or_false() -> None:

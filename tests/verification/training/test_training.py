@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -11,10 +12,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from tests.verification.training.plans import CHECKOUT, TEXT, StoppedError, plan, same, spec, stop_at, tensors
 from verification import tasks
@@ -146,7 +149,7 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=120
     )
-    assert done.stdout.count("test loss") == 1  # one of the two speaks
+    assert done.stdout.count("test loss") == 1 and done.stderr.count("wrote two") == 1  # one of the two speaks
     one, two = tensors(tmp_path / "one"), tensors(tmp_path / "two")
     for name, value in one.items():
         torch.testing.assert_close(two[name], value, rtol=1e-9, atol=1e-11, msg=name)
@@ -169,6 +172,45 @@ def test_the_progress_has_throughput_and_the_time_left(tmp_path: Path) -> None:
     found = [re.fullmatch(pattern, kind) for kind, _, _ in said]
     assert [match and match[1] for match in found] == list("111122223333")
     assert said[-1][0].endswith(" 0:00 left, step")
+
+
+TOGETHER = """
+import torch
+from verification.training.processes import processes
+
+with processes() as own:
+    model = torch.nn.ModuleDict({name: torch.nn.Linear(1, 1, bias=False) for name in ("both", "one", "none")})
+    model["both"].weight.grad = torch.full((1, 1), own.rank + 1.0)
+    if own.rank == 1:
+        model["one"].weight.grad = torch.full((1, 1), 5.0)
+    own.add_gradients(model)
+    found = [None if each.weight.grad is None else float(each.weight.grad) for each in model.values()]
+    assert found == [3.0, 5.0, None], found
+    assert own.agree("alike") and not own.agree(f"rank {own.rank}")
+    if own.writes:
+        print("done", own.count)
+"""
+
+
+def test_what_two_processes_add_and_compare(tmp_path: Path) -> None:
+    """A weight without gradient has none with two processes either: zeros would let AdamW shrink it."""
+    (tmp_path / "together.py").write_text(TOGETHER, encoding="utf-8")
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d",
+        "--rdzv-endpoint=127.0.0.1:0", "together.py",
+    ]  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout == "done 2\n", done.stderr
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_only_the_first_process_monitors_and_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("plan.toml").write_text(TEXT, encoding="utf-8")
+    for rank, monitored in (("1", False), ("0", True)):
+        monkeypatch.setenv("RANK", rank)
+        assert main(["train", "--config", "plan.toml", "--into", rank, "--monitor", "5"]) == 0
+        assert Path(rank, "monitor.sqlite").exists() == monitored
 
 
 def test_shares_are_disjoint_and_whole() -> None:
@@ -197,3 +239,112 @@ def test_a_loss_that_is_not_finite_keeps_the_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"The loss is (nan|inf) in step \d+ .* lower lr"):
         loop.train(plan(tmp_path, text), tmp_path / "run")
     assert checkpoints.read(tmp_path / "run" / loop.LATEST).facts["progress"]["step"] >= 1
+    assert all(bool(value.isfinite().all()) for value in tensors(tmp_path / "run").values())
+
+
+def test_weights_that_are_not_finite_are_never_kept(tmp_path: Path) -> None:
+    """The loss of step 2 is finite; a watcher spoils a weight after it, as an update with an infinite gradient does."""
+
+    def spoil(model: nn.Module, step: int) -> None:
+        if step == 2:
+            with torch.no_grad():
+                model.get_parameter("readout.bias").fill_(math.inf)
+
+    with pytest.raises(TrainingError, match=r"The weight readout\.bias is not finite after step 2\. .* from before"):
+        loop.train(plan(tmp_path), tmp_path / "run", watchers=[spoil])
+    found = checkpoints.read(tmp_path / "run" / loop.LATEST)
+    assert found.facts["progress"]["step"] == 1 and bool(found.tensors["model.readout.bias"].isfinite().all())
+
+
+def test_a_run_without_a_finite_evaluation_has_no_best_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop.Run, "evaluate", lambda self, data: {"loss": math.nan, "accuracy": None})
+    with pytest.raises(TrainingError, match="No loss on the validation split was finite: no weights are best"):
+        loop.train(plan(tmp_path), tmp_path / "run")
+    assert not (tmp_path / "run" / loop.RESULT).exists()
+
+
+class KilledError(BaseException):
+    """Nothing catches it: the files are as after SIGKILL."""
+
+
+def test_a_kill_at_any_file_leaves_the_run_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before and after every file takes its name: run.json, checkpoints within and after epochs, the best weights,
+    log.csv, result.json. Then the same command: the same bits, a row an epoch.
+    """
+    text = TEXT.replace("count = 50", "count = 20").replace("epochs = 3", "epochs = 2")
+    made = plan(tmp_path, text.replace("milestones = [[2, 0.1]]", "milestones = [[1, 0.1]]"))
+    whole = loop.train(made, tmp_path / "whole")
+    replace, calls, at = os.replace, 0, 0
+
+    def counted(source: Path, target: Path) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            raise KilledError
+        replace(source, target)
+        calls += 1
+        if calls == at:
+            raise KilledError
+
+    monkeypatch.setattr(os, "replace", counted)
+    loop.train(made, tmp_path / "counting")
+    points = calls
+    assert points >= 2 * 9  # run.json, two steps and an end of an epoch twice, the log twice, best weights, the result
+    for at in range(1, points + 1):
+        calls, folder = 0, tmp_path / f"killed-{at}"
+        with pytest.raises(KilledError):
+            loop.train(made, folder)
+        calls = -(10**9)
+        again = loop.train(made, folder)
+        assert again.test == whole.test and again.best_epoch == whole.best_epoch
+        for name in (loop.LATEST, loop.BEST):
+            assert same(tensors(whole.folder, name), tensors(folder, name)), (at, name)
+        assert [line.split(",")[:6] for line in (folder / loop.LOG).read_text().splitlines()] == [
+            line.split(",")[:6] for line in (whole.folder / loop.LOG).read_text().splitlines()
+        ]
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"configuration": 3}', '{"configuration": {"task": 3}}', "", "\x00"])
+def test_a_damaged_description_of_the_run(tmp_path: Path, content: str) -> None:
+    loop.train(plan(tmp_path), tmp_path / "run")
+    (tmp_path / "run" / loop.RUN).write_text(content)
+    with pytest.raises(TrainingError, match=r"run\.json\" (is not what `odernn train` writes|cannot be read)"):
+        loop.train(plan(tmp_path), tmp_path / "run")
+
+
+def test_best_weights_that_are_gone(tmp_path: Path) -> None:
+    found = loop.train(plan(tmp_path), tmp_path / "run")
+    (tmp_path / "run" / loop.BEST).unlink()
+    with pytest.raises(TrainingError, match=rf"is gone, the weights of epoch {found.best_epoch}, .* Put it back"):
+        loop.train(plan(tmp_path), tmp_path / "run")
+
+
+def test_other_data_under_the_same_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noticed by run.json, and where that is lost by the checkpoint. Another origin of the same bytes is the same."""
+    loop.train(plan(tmp_path), tmp_path / "run")
+    load = loop.load
+
+    def other(**facts: Any) -> None:
+        def changed(*arguments: Any, **named: Any) -> loop.Data:
+            data = load(*arguments, **named)
+            return dataclasses.replace(data, spec=dataclasses.replace(data.spec, **facts))
+
+        monkeypatch.setattr(loop, "load", changed)
+
+    other(origin="another release of the same files")
+    assert loop.train(plan(tmp_path), tmp_path / "run").progress.epoch == 3
+    other(sha256="other")
+    with pytest.raises(TrainingError, match=r"has a run of another configuration: SHA-256 of the data: .*'other'"):
+        loop.train(plan(tmp_path), tmp_path / "run")
+    (tmp_path / "run" / loop.RUN).unlink()
+    with pytest.raises(TrainingError, match=r"latest\.safetensors\" is of a run on other data"):
+        loop.train(plan(tmp_path), tmp_path / "run")
+
+
+def test_the_callers_random_numbers_stay_where_they_are(tmp_path: Path) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        expected = torch.rand(3)
+        torch.manual_seed(0)
+        loop.train(plan(tmp_path), tmp_path / "run")
+        assert torch.equal(torch.rand(3), expected)

@@ -1,0 +1,66 @@
+"""What fixes a run, as run.json and the checkpoints say it: whoever continues a folder must have the same."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import odernn
+from verification.training import TrainingError
+
+
+def versions() -> dict[str, str]:
+    """What the bits of a run depend on beside its configuration."""
+    return {
+        "odernn": odernn.__version__, "torch": torch.__version__, "numpy": np.__version__,
+        "python": platform.python_version(), "threads": str(torch.get_num_threads()),
+    }  # fmt: skip
+
+
+def to_json(facts: Mapping[str, Any]) -> bytes:
+    """As a file has them."""
+    return (json.dumps(facts, indent=1, ensure_ascii=False, default=list) + "\n").encode()
+
+
+def checksums(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Of each split. Not its origin: that names versions of libraries, which change while the data stays."""
+    data = facts.get("data")
+    known = data.items() if isinstance(data, dict) else ()
+    return {split: each.get("sha256") if isinstance(each, dict) else None for split, each in known}
+
+
+def check_same(path: Path, facts: Mapping[str, Any]) -> None:
+    """TrainingError that says what differs, unless the folder's run is this one."""
+    try:
+        there = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise TrainingError(f'"{path}" cannot be read ({error}). Train into another folder.') from None
+    old = there.get("configuration") if isinstance(there, dict) else None
+    if not isinstance(old, dict) or not all(isinstance(table, dict) for table in old.values()):
+        raise TrainingError(f'"{path}" is not what `odernn train` writes. Put it back, or train into another folder.')
+    facts = json.loads(to_json(facts))  # lists, not tuples, as the file has them
+    new = facts["configuration"]
+    differing = [
+        f"[{table}] {key}: {_get(old, table, key)!r} there, {_get(new, table, key)!r} here"
+        for table in new
+        for key in sorted({*old.get(table, {}), *new[table]})
+        if _get(old, table, key) != _get(new, table, key)
+    ]
+    for name, of in (("SHA-256 of the data", checksums), ("processes", lambda each: each.get("processes"))):
+        if not differing and of(there) != of(facts):
+            differing.append(f"{name}: {of(there)} there, {of(facts)} here")
+    if differing:
+        raise TrainingError(
+            f'Folder "{path.parent}" has a run of another configuration: {"; ".join(differing)}. Name another folder, '
+            "or train with the configuration of that run."
+        )
+
+
+def _get(tables: Mapping[str, Any], table: str, key: str) -> Any:
+    return tables.get(table, {}).get(key)
