@@ -5,9 +5,9 @@
     ('LSTM', '92.9%', 'icml Table 1', Fraction(929, 1000))
 
 The tables of Rusch & Mishra 2021 are typed here, those of Helfrich, Willmott, Ye 2018 are those of
-``odernn.published_scornn`` with the two rows that it leaves out, quoted there from other papers, and the bits per
-character of Zhang et al. 2016 those of ``odernn.published_complexity``. The IMDB table has no task in this library, and
-TIMIT cannot be had freely: both are missing.
+``odernn.published_scornn`` with the two rows that it leaves out, quoted there from other papers, and those of Zhang et
+al. 2016 are those of ``odernn.published_complexity``. Missing are the IMDB table, which has no task in this library,
+TIMIT, which cannot be had freely, and of figures the curves of models that are quoted from other papers (EURNN, oRNN).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _unicornn_paper() -> Iterator[PrintedResult]:
     """)  # fmt: skip
     yield from _table("icml Table 3", "eigenworms", {}, "accuracy", """
         t-BPTT LSTM (last 500)       | 57.9% +- 7.0%  | 32 | 1 | 5.3k
-        sub-sampled LSTM (200 steps) | 69.2% +- 8.3%  | 32 | 1 | 5.3k
+        sub-samp. LSTM (200 points)  | 69.2% +- 8.3%  | 32 | 1 | 5.3k
         sign.-NCDE                   | 77.8% +- 5.9%  | 32 | - |  35k
         expRNN                       | 40.0% +- 10.1% | 64 | 1 | 2.8k
         IndRNN                       | 49.7% +- 4.8%  | 32 | 2 | 1.6k
@@ -236,17 +236,68 @@ def _scornn_paper() -> Iterator[PrintedResult]:
 _CHARACTERS: Final = {"PennTreebank": "penn_treebank_characters", "text8": "text8_characters"}
 
 
+_UNITS: Final = {"tanh RNN": "tanh", "RNN": "tanh", "LSTM": "multidimensional-lstm"}
+_SIZES_OF_SH: Final = {
+    "PennTreebank, tanh RNN": 1600, "text8, tanh RNN-small": 512, "text8, tanh RNN-large": 2048,
+    "text8, LSTM-small": 512, "text8, LSTM-large": 1024,
+}  # fmt: skip
+"""Table 1 left: those of the other architectures are not printed."""
+_WITH_SKIPS: Final = {"copying memory": (724, 512), "MNIST": (90, 64), "pMNIST": (90, 64)}
+"""Units for s = 1 and for s > 1, Section 4.4."""
+
+
 def _complexity_paper() -> Iterator[PrintedResult]:
-    """Zhang et al. 2016, Table 1 left: four architectures, whose sizes are printed for one of them only."""
+    """Zhang et al. 2016: Table 1 left, Table 2 and the copying memory of Section 4.4."""
+
+    def result(model: str, unit: str | None, graph: str, m: int | None, **more: Any) -> PrintedResult:
+        cell, network = (None, {}) if unit is None else ("graph", {"graph": graph, "unit": unit})
+        return PrintedResult(
+            model=model, cell=cell, network=network, hidden_size=m, num_layers=1, parameters=None, **more
+        )
+
     for row in published_complexity.STRUCTURES:
         data, _, kind = row.name.partition(", ")
+        place: dict[str, Any] = {"task": _CHARACTERS[data], "options": {}, "figure": "bits"}
         for architecture, value in row.numbers.items():
-            tanh = kind.startswith("tanh")
-            yield PrintedResult(
-                task=_CHARACTERS[data], options={}, model=f"{kind}, {architecture}", cell="graph" if tanh else None,
-                network={"graph": architecture} if tanh else {}, hidden_size=None, num_layers=1, parameters=None,
-                figure="bits", value=value, source="complexity Table 1 left",
+            m = _SIZES_OF_SH[row.name] if architecture == "sh" else None
+            unit = _UNITS[kind.partition("-")[0]]
+            source = "complexity Table 1 left"
+            yield result(f"{kind}, {architecture}", unit, architecture, m, value=value, source=source, **place)
+    for row in published_complexity.LADDERS:
+        kind, data = row.name.split(", ")
+        for s, value in row.numbers.items():
+            yield result(
+                f"{kind}, s = {s}", _UNITS[kind], _skipping(s), _WITH_SKIPS[data][s != "1"], value=f"{value}%",
+                source="complexity Table 2", **_PIXELS[data],
             )  # fmt: skip
+    for row in published_complexity.ARCHITECTURES:
+        data, _, k = row.name.partition(", k = ")
+        for number, value in row.numbers.items():
+            graph = f"4.5{number}" if number == "(1)" else f"4.5{number}-{k}"
+            model, source = f"tanh RNN, {number}, k = {k}", "complexity Table 2"
+            yield result(model, "tanh", graph, None, value=f"{value}%", source=source, **_PIXELS[data])
+    for row in published_complexity.PREVIOUS:
+        for model, value in row.numbers.items():
+            source = "complexity Table 2, previous results"
+            yield result(model, None, "", None, value=f"{value}%", source=source, **_PIXELS[row.name])
+    for row in published_complexity.COPYING:
+        task, _, silence = row.name.partition(", T = ")
+        for s, value in row.numbers.items():
+            yield result(
+                f"RNN, s = {s}", _UNITS["RNN"], _skipping(s), _WITH_SKIPS[task][s != "1"], task="copying_memory",
+                options={"silence": int(silence)}, figure="loss", value=value, source="complexity Sec. 4.4",
+            )  # fmt: skip
+
+
+_PIXELS: Final[Mapping[str, dict[str, Any]]] = {
+    name: {"task": "sequential_mnist", "options": options, "figure": "accuracy"}
+    for name, options in (("MNIST", MNIST), ("pMNIST", PERMUTED_MNIST))
+}
+
+
+def _skipping(s: str) -> str:
+    """The graph with that recurrent skip coefficient."""
+    return "sh" if s == "1" else f"skip-{s}"
 
 
 PROTOCOLS: Final[Mapping[str, str]] = {
@@ -255,6 +306,7 @@ PROTOCOLS: Final[Mapping[str, str]] = {
     "bidmc": 'the published code divides windows at random, divided_by = "window": overlapping ones in two splits',
     "lorenz96": "time step and how far ahead is looked are not printed; those of the task are its own",
     "eigenworms": "which sequences are in which split is not printed",
+    "copying_memory": "complexity does not print over which steps its cross entropy is a mean, nor to which base",
 }
 """Where a printed number and a run may differ in what was done."""
 
@@ -277,18 +329,24 @@ def figure_of(task: str) -> Figure | None:
     return found[0].figure if found else None
 
 
+DEFAULTS: Final[Mapping[str, Any]] = {"gated": False, "unit": "tanh"}
+"""What cells take these arguments for where they are not given."""
+
+
 def nearest(
     among: Sequence[PrintedResult], *, cell: str, network: Mapping[str, Any], hidden_size: int, num_layers: int
 ) -> tuple[PrintedResult, ...]:
     """The results of that cell whose size is the given one; if none has it, those of the size nearest to it in m.
 
     ``network`` are the cell's further arguments: of those that tell two models apart, such as ``capacity``, all must be
-    equal. A size that is not printed is as far away as can be. First come the results that have a number.
+    equal, or as in ``DEFAULTS`` where they are not given. A size that is not printed is as far away as can be. First
+    come the results that have a number.
     """
     same = [
         each
         for each in among
-        if each.cell == cell and all(network.get(name, False) == value for name, value in each.network.items())
+        if each.cell == cell
+        and all(network.get(name, DEFAULTS.get(name)) == value for name, value in each.network.items())
     ]
 
     def distance(each: PrintedResult) -> tuple[bool, float, bool]:

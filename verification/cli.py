@@ -131,7 +131,9 @@ def _explained(error: Exception, program: str) -> tuple[int, str]:
     if isinstance(error, typer.TyperException):
         message = error.format_message().rstrip(".")
         stop = "" if message.endswith("?") else "."
-        return terminal.USAGE, f"{message}{stop} `{program} --help` shows what there is."
+        context = getattr(error, "ctx", None)  # of the command whose arguments are wrong
+        command = context.command_path if context else program
+        return terminal.USAGE, f"{message}{stop} `{command} --help` shows what there is."
     usage = (terminal.UsageError, ClaimError, ClusterError, DataError, FormatError, ShardError, StoreError)
     if isinstance(error, (*usage, TrainingError)):
         return terminal.USAGE, str(error)

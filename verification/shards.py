@@ -134,6 +134,11 @@ def merge(sources: Sequence[Path], into: Path) -> Merged:
 
 def _run_of(store: Store) -> Run:
     run = store.run()
+    if "checkpoint" in run.settings:
+        raise MergeError(
+            f'Store "{store.path}" is of `odernn verify --checkpoint {run.settings["checkpoint"]}`: a trained network '
+            f"is tried in one piece, so there is nothing to merge. Its table: odernn table --store {store.path}"
+        )
     if not run.independent and run.keys:
         raise MergeError(
             f'Store "{store.path}" was written by an odernn that knew no shards. Run its `odernn verify` once more '

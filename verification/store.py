@@ -294,6 +294,11 @@ class Store:
         """(settings, judge keys, whether it completed) of the run begun last. StoreError if there is none."""
         query = "SELECT settings, keys, completed FROM runs ORDER BY id DESC LIMIT 1"
         row = self._first(query)
+        if row is None and self.measurements():
+            raise StoreError(
+                f'Store "{self.path}" holds what a monitor saw, and no run of `odernn verify`. `odernn table --task '
+                f"NAME --runs {self.path.parent}` shows it if `odernn train` wrote it; else give another file."
+            )
         if row is None:
             raise StoreError(f'Store "{self.path}" holds no run yet. Run `odernn verify --store {self.path}`.')
         return json.loads(row[0]), json.loads(row[1]), row[2] is not None

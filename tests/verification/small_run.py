@@ -105,4 +105,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background processes inherit it ignored
     main()

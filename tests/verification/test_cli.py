@@ -134,6 +134,13 @@ def test_table_of_one_claim(capsys: pytest.CaptureFixture[str]) -> None:
         (["verify", "--task", "mnist", "--download"], "--data FOLDER"),
         (["verify", "--claims", "nowhere"], '"nowhere" does not exist'),
         (["verify", "--expect", "nowhere.json"], "cannot be read (No such file or directory)"),
+        (["verify", "--seed", "x"], "`odernn verify --help` shows"),
+        (["witness", "nope"], "`odernn witness --help` shows"),
+        (["verify", "--json", "--full"], "--full: is about the table, which --json replaces"),
+        (["verify", "--json", "--format", "csv"], "--format: is about the table, which --json replaces"),
+        (["verify", "--config", "a"], "--config: describes a trained network. Give --checkpoint, too."),
+        (["verify", "thm-S", "--checkpoint", "a"], "CLAIM: is about the claims. Leave it out, or --checkpoint."),
+        (["verify", "--store", "."], '"." is a folder'),
         (["table"], '"odernn.sqlite" does not exist'),
         (["table", "--store", "."], "is a folder"),
         (["claims", "--claims", "nowhere"], '"nowhere" does not exist'),
@@ -419,6 +426,17 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (DONE, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    make_store(Path("odernn.sqlite"))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command("table"), stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), timeout=60
+        )
+    assert done.returncode == USAGE and done.stderr.count("\n") == 1
+    assert "The output cannot be written: no space left on device. Make room" in done.stderr
 
 
 def test_a_terminal_without_the_signs_gets_question_marks() -> None:

@@ -211,7 +211,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_picture_of_a_run(kind: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="drawing needs the extra odernn[plots]")
     file = tmp_path / f"{kind}.svg"
-    assert main(["picture", kind, "--runs", str(run), "--out", str(file), "--sequences", "3"]) == 0
+    own = ["--sequences", "3"] if kind == "gradients" else []
+    assert main(["picture", kind, "--runs", str(run), "--out", str(file), *own]) == 0
     said = capsys.readouterr()
     assert said.out == "" and said.err.count("wrote") == 2
     found = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
@@ -233,7 +234,11 @@ def test_a_picture_of_a_run(kind: str, run: Path, tmp_path: Path, capsys: pytest
         (["table", "--task", "adding"], "--task and --runs go together"),
         (["table", "--runs", "RUN"], "--task and --runs go together"),
         (["table", "--by-epoch"], "--task and --runs go together"),
-        (["table", "--task", "adding", "--runs", "RUN", "--claim", "icml-C.1"], "--claim is about the claims"),
+        (["table", "--task", "adding", "--runs", "RUN", "--claim", "icml-C.1"], "--claim: is about claims"),
+        (["table", "--task", "adding", "--runs", "RUN", "--store", "a"], "--store: is about claims and their store"),
+        (["table", "--task", "adding", "--runs", "RUN", "--by-epoch", "--full"], "--full: adds printed results"),
+        (["picture", "neurons", "--runs", "RUN", "--sequences", "3"], "--sequences: means nothing for the picture"),
+        (["picture", "orthogonality", "--runs", "RUN", "--root", "a"], "--root: means nothing for the picture"),
         (["table", "--task", "adding", "--runs", "RUN", "--format", "html"], "html"),
     ],
 )
@@ -243,6 +248,24 @@ def test_what_cannot_be_shown_is_one_line(
     assert main([argument.replace("RUN", str(run)) for argument in arguments]) == 2
     said = capsys.readouterr()
     assert words in said.err and said.err.count("\n") == 1 and not said.out
+
+
+@pytest.mark.parametrize("name", ["run", "result"])
+def test_a_picture_takes_no_record_of_a_run_away(name: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """run.svg in the folder of a run would have its numbers in run.json."""
+    file = run / "one" / f"{name}.json"
+    before = file.read_bytes()
+    assert main(["picture", "neurons", "--runs", str(run), "--out", str(file.with_suffix(".svg"))]) == 2
+    assert "would be lost. Choose another name." in capsys.readouterr().err
+    assert file.read_bytes() == before and not file.with_suffix(".svg").exists()
+
+
+def test_a_picture_is_drawn_over_an_earlier_one(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="drawing needs the extra odernn[plots]")
+    for kind in ("gradients", "neurons"):
+        assert main(["picture", kind, "--runs", str(run), "--out", str(tmp_path / "a.svg")]) == 0
+    assert "layers" in json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    capsys.readouterr()
 
 
 def test_the_table_by_the_command_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

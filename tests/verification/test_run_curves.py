@@ -279,6 +279,9 @@ def test_time_steps_against_mpmath() -> None:
             assert layer["steps"][when] == pytest.approx(steps, rel=5e-6)
             assert layer["weights"][when] == pytest.approx(w, rel=5e-6)
     assert run_curves.largest_weights(model.recurrent) == [max(map(abs, layer["weights"]["after"])) for layer in found]
+    with torch.no_grad():
+        model.recurrent.layers[0].w[2] = -7.0  # the largest one is negative
+    assert run_curves.largest_weights(model.recurrent)[0] == 7.0
 
 
 # --- folders

@@ -305,6 +305,28 @@ def test_a_merge_that_dies_leaves_the_target_as_it_was(by_hand, tmp_path, monkey
     assert merge(stores, into).complete
 
 
+def test_a_store_of_a_checkpoint_is_in_one_piece(by_hand, tmp_path):
+    """As ``odernn verify --checkpoint`` writes it: no jobs but judgements, and the checkpoint among the settings."""
+    good = by_hand("1", "a")
+    for checkpoint in ("in", "into"):
+        with Store(tmp_path / checkpoint, writable=True) as store:
+            store.begin_run("checkpoint 0", {"checkpoint": "runs/one"}, ["k"])
+    for stores, into in (([tmp_path / "in"], "all"), ([good, tmp_path / "in"], "all"), ([good], "into")):
+        with pytest.raises(MergeError, match="checkpoint runs/one`: a trained network is tried in one piece") as error:
+            merge(stores, tmp_path / into)
+        assert "Its table: odernn table --store" in str(error.value)
+    assert not (tmp_path / "all").exists() and rows(tmp_path / "into") == {}
+    with Store(tmp_path / "into", writable=False) as store:
+        assert store.run().settings == {"checkpoint": "runs/one"}
+
+
+def test_what_a_monitor_wrote_is_no_run(tmp_path):
+    with Store(tmp_path / "monitor.sqlite", writable=True) as store:
+        store.put_measurements("training", 1, [("layers.0", "y", "", 1.0, 3, 0, 1, 2.0, 1, "n", None)])
+    with pytest.raises(StoreError, match="holds what a monitor saw, and no run of `odernn verify`"):
+        merge([tmp_path / "monitor.sqlite"], tmp_path / "all")
+
+
 def test_stores_that_cannot_be_merged(by_hand, tmp_path, capsys):
     good = by_hand("1", "a")
     old = by_hand("old", "a", independent=[])

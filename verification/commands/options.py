@@ -6,7 +6,7 @@ docstring is the help, and it returns an ``Action``. ``verification.cli.COMMANDS
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -49,6 +49,16 @@ class Action:
 
     run: Callable[[], int]
     resumes: bool = False
+
+
+def refuse(context: typer.Context, names: Collection[str], reason: str) -> None:
+    """UsageError for an argument of these that was typed and means nothing in what is asked for."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            option = parameter.opts[0]
+            name = option if option.startswith("-") else (parameter.metavar or option)
+            raise terminal.UsageError(f"{name}: {reason}.")
 
 
 def help_unless_called(context: typer.Context) -> Action | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from verification.commands.options import Action, RunsOption
+from verification.commands.options import Action, RunsOption, refuse
 from verification.commands.terminal import DONE, UsageError, harmless, note
 
 KINDS: Mapping[str, str] = {
@@ -17,9 +17,14 @@ KINDS: Mapping[str, str] = {
     "orthogonality": "‖W*W − I‖ against updates, of runs with --monitor",
     "neurons": "effective time steps and recurrent weights of UnICORNN, before and after",
 }
+NOT_FOR: Mapping[str, tuple[str, ...]] = {"orthogonality": ("root", "sequences"), "neurons": ("sequences",)}
+"""Options that only other pictures have: what a monitor wrote needs no data."""
+QUANTITY = "quantity"
+"""A key that the numbers of every picture have, and no other file of a run."""
 
 
 def command(
+    context: typer.Context,
     kind: Annotated[str, typer.Argument(metavar="KIND", help="gradients, orthogonality or neurons.")],
     runs: RunsOption = None,
     out: Annotated[
@@ -35,7 +40,12 @@ def command(
     gradients: the norm of dL/dX_n against n, before and after training; orthogonality: that of W*W - I during training,
     of runs with --monitor; neurons: effective time steps and recurrent weights of UnICORNN, before and after.
     """
-    return Action(lambda: run(kind, tuple(runs or ()), out=out, root=root, sequences=sequences))
+
+    def drawn() -> int:
+        refuse(context, NOT_FOR.get(kind, ()), f"means nothing for the picture {kind}. Leave it out")
+        return run(kind, tuple(runs or ()), out=out, root=root, sequences=sequences)
+
+    return Action(drawn)
 
 
 def run(kind: str, folders: Sequence[Path], *, out: Path, root: Path | None, sequences: int) -> int:
@@ -44,17 +54,21 @@ def run(kind: str, folders: Sequence[Path], *, out: Path, root: Path | None, seq
     from verification.report import training_pictures
 
     numbers = _numbers(kind, folders, root, sequences)
+    from verification.training.checkpoints import write_atomically  # torch is here by now
+
     texts = {
         out: training_pictures.svg(kind, numbers),
-        out.with_suffix(".json"): json.dumps(numbers, ensure_ascii=False, allow_nan=False) + "\n",
+        _beside(out): json.dumps(numbers, ensure_ascii=False, allow_nan=False) + "\n",
     }
     for path, text in texts.items():
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f'"{path}" cannot be written: {(error.strerror or str(error)).lower()}.') from None
+        write_atomically(path, text.encode())
         note(f"wrote {harmless(str(path))}")
     return DONE
+
+
+def _beside(out: Path) -> Path:
+    """The file of the numbers."""
+    return out.with_suffix(".json")
 
 
 def _check(kind: str, folders: Sequence[Path], out: Path) -> None:
@@ -65,12 +79,28 @@ def _check(kind: str, folders: Sequence[Path], out: Path) -> None:
         raise UsageError(f"--runs is missing: odernn picture {kind} --runs run --out {kind}.svg")
     if out.suffix.casefold() != ".svg":
         raise UsageError(f'--out "{out}": the name of the file must end in .svg.')
+    if not out.parent.is_dir():
+        raise UsageError(f'--out "{out}": cannot be written, the folder "{out.parent}" does not exist. Make it first.')
+    if _beside(out).exists() and not _is_of_a_picture(_beside(out)):
+        raise UsageError(
+            f'--out "{out}": its numbers would go to "{_beside(out)}", which is something else and would be lost. '
+            "Choose another name."
+        )
     from odernn.architecture import drawing
 
     try:
         drawing.check_available()
     except ImportError as error:
         raise UsageError(f"picture: {error}") from None
+
+
+def _is_of_a_picture(path: Path) -> bool:
+    """Whether an earlier command wrote it; a name such as run.svg would else take the record of a run away."""
+    try:
+        numbers = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(numbers, dict) and QUANTITY in numbers
 
 
 def _numbers(kind: str, folders: Sequence[Path], root: Path | None, sequences: int) -> dict[str, Any]:

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from verification.commands.options import STORE, Action, ClaimOption, FormatOption, FullOption, RunsOption, StoreOption
+from verification.commands.options import (
+    STORE,
+    Action,
+    ClaimOption,
+    FormatOption,
+    FullOption,
+    RunsOption,
+    StoreOption,
+    refuse,
+)
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, UsageError, note, out
 from verification.report import renderer, rows
@@ -15,6 +24,7 @@ from verification.store import Store
 
 
 def command(
+    context: typer.Context,
     store: StoreOption = STORE,
     format: FormatOption = "text",
     full: FullOption = False,
@@ -35,8 +45,9 @@ def command(
             raise UsageError(
                 "--task and --runs go together, and --by-epoch with them: odernn table --task adding --runs run"
             )
-        if claim:
-            raise UsageError("--claim is about the claims in a store; leave it out where there is --task.")
+        refuse(context, ("claim", "store"), "is about claims and their store. Leave it out where there is --task")
+        if by_epoch:
+            refuse(context, ("full",), "adds printed results, which are of no epoch. Leave it out, or --by-epoch")
         from verification.commands import run_table
 
         return run_table.run(task=task, folders=tuple(runs), format=format, full=full, by_epoch=by_epoch)

@@ -34,12 +34,20 @@ class Terminated(KeyboardInterrupt):
 
 
 def out(text: str) -> None:
-    """Results. If nobody reads them any more (``odernn table | head``) the rest is dropped without a word."""
+    """Results. If nobody reads them any more (``odernn table | head``) the rest is dropped without a word.
+
+    UsageError if they cannot be written, as to a file on a full disk.
+    """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered is flushed at the end, too
+        if not isinstance(error, BrokenPipeError):
+            raise UsageError(
+                f"The output cannot be written: {(error.strerror or str(error)).lower()}. Make room, or send it "
+                "elsewhere, and run the same command again: what was finished is kept."
+            ) from None
 
 
 def note(text: str) -> None:

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
 import odernn
 from verification.claim import Registry
 from verification.commands import expectations
-from verification.commands.options import STORE, Action, ClaimsOption, DataOption, FormatOption, FullOption
+from verification.commands.options import STORE, Action, ClaimsOption, DataOption, FormatOption, FullOption, refuse
 from verification.commands.results import Results, latest, witnesses_beside
 from verification.commands.terminal import (
     DIFFERENCE,
@@ -49,100 +49,127 @@ OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences")
 """Arguments that go with one kind of run only."""
 
 
+ClaimArgument: TypeAlias = Annotated[
+    list[str] | None, typer.Argument(metavar="CLAIM", help="Ids of claims; all if none is named.")
+]
+BudgetOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="smoke, standard or deep.")]
+SeedOption: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Where all randomness comes from.")]
+JobsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        show_default=False,
+        help="Worker processes; 0 works in this one.  [default: one a core]",
+    ),
+]
+DeviceOption: TypeAlias = Annotated[
+    str, typer.Option(metavar="NAME", help="Where states are searched and measured: cpu, cuda or cuda:N.")
+]
+EngineOption: TypeAlias = Annotated[
+    str, typer.Option(metavar="NAME", help='Where jobs run: local, or dask://HOST:PORT (needs "odernn[cluster]").')
+]
+ShardOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="I/N", help="Only the I-th of N parts, into a store for `odernn merge`."),
+]
+OwnStoreOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        show_default=False,
+        help="The file with all results.  [default: odernn.sqlite, or odernn-I-of-N.sqlite]",
+    ),
+]
+TaskOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        show_default=False,
+        help="Real input: digits or mnist; with --checkpoint any task.  [default: digits, or the checkpoint's]",
+    ),
+]
+DownloadOption: TypeAlias = Annotated[
+    bool, typer.Option("--download", help="Fetch MNIST's files into that folder first.")
+]
+JsonOption: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="JSON lines on stdout, one judgement a line, instead of the table.")
+]
+ExpectOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Verdicts to compare with; exit code 1 if one differs.")
+]
+WitnessesOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Where witnesses go.  [default: witnesses, beside the store]"),
+]
+CheckpointOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Instead of the claims, what holds for this trained network: a folder of "
+        "`odernn train`, a .safetensors, or a .pt with tensors only.",
+    ),
+]
+ConfigOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="With --checkpoint: a TOML file whose [network] describes it."),
+]
+RowOption: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="With --config: the row of a file with rows.")
+]
+RootOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="With --checkpoint: the folder of the task's files (else $ODERNN_DATA)."),
+]
+SettingsOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="With --checkpoint: an option of the task; may be repeated."),
+]
+SequencesOption: TypeAlias = Annotated[
+    int, typer.Option(metavar="K", min=1, help="With --checkpoint: so many of the test split.")
+]
+
+
 def command(
     context: typer.Context,
-    claims: Annotated[
-        list[str] | None, typer.Argument(metavar="CLAIM", help="Ids of claims; all if none is named.")
-    ] = None,
-    budget: Annotated[str, typer.Option(metavar="NAME", help="smoke, standard or deep.")] = "smoke",
-    seed: Annotated[int, typer.Option(metavar="N", help="Where all randomness comes from.")] = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            show_default=False,
-            help="Worker processes; 0 works in this one.  [default: one a core]",
-        ),
-    ] = None,
-    device: Annotated[
-        str, typer.Option(metavar="NAME", help="Where states are searched and measured: cpu, cuda or cuda:N.")
-    ] = "cpu",
-    engine: Annotated[
-        str, typer.Option(metavar="NAME", help='Where jobs run: local, or dask://HOST:PORT (needs "odernn[cluster]").')
-    ] = LOCAL,
-    shard: Annotated[
-        str | None,
-        typer.Option(metavar="I/N", help="Only the I-th of N parts, into a store for `odernn merge`."),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="The file with all results.  [default: odernn.sqlite, or odernn-I-of-N.sqlite]",
-        ),
-    ] = None,
+    claims: ClaimArgument = None,
+    budget: BudgetOption = "smoke",
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    device: DeviceOption = "cpu",
+    engine: EngineOption = LOCAL,
+    shard: ShardOption = None,
+    store: OwnStoreOption = None,
     claims_dirs: ClaimsOption = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help="Real input: digits or mnist; with --checkpoint any task.  [default: digits, or the checkpoint's]",
-        ),
-    ] = None,
+    task: TaskOption = None,
     data: DataOption = None,
-    download: Annotated[bool, typer.Option("--download", help="Fetch MNIST's files into that folder first.")] = False,
+    download: DownloadOption = False,
     format: FormatOption = "text",
     full: FullOption = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="JSON lines on stdout, one judgement a line, instead of the table.")
-    ] = False,
-    expect: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Verdicts to compare with; exit code 1 if one differs.")
-    ] = None,
-    witnesses: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where witnesses go.  [default: witnesses, beside the store]"),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Instead of the claims, what holds for this trained network: a folder of "
-            "`odernn train`, a .safetensors, or a .pt with tensors only.",
-        ),
-    ] = None,
-    config: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="With --checkpoint: a TOML file whose [network] describes it."),
-    ] = None,
-    row: Annotated[str | None, typer.Option(metavar="NAME", help="With --config: the row of a file with rows.")] = None,
-    root: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="With --checkpoint: the folder of the task's files (else $ODERNN_DATA)."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="With --checkpoint: an option of the task; may be repeated."),
-    ] = None,
-    sequences: Annotated[
-        int, typer.Option(metavar="K", min=1, help="With --checkpoint: so many of the test split.")
-    ] = SEQUENCES,
+    json: JsonOption = False,
+    expect: ExpectOption = None,
+    witnesses: WitnessesOption = None,
+    checkpoint: CheckpointOption = None,
+    config: ConfigOption = None,
+    row: RowOption = None,
+    root: RootOption = None,
+    settings: SettingsOption = None,
+    sequences: SequencesOption = SEQUENCES,
 ) -> Action:
     """Try the claims and print what came of it. What the store already has is not done again."""
+    if json:
+        refuse(context, ("format", "full"), "is about the table, which --json replaces. Leave out one of the two")
     if checkpoint is not None:
         from verification.commands import checkpoint as checkpoint_command  # which imports torch
 
-        _check_given(context, not_with=OF_CLAIMS, reason="is about the claims. Leave it out, or --checkpoint")
+        refuse(context, OF_CLAIMS, "is about the claims. Leave it out, or --checkpoint")
         chosen = checkpoint_command.Options(
             checkpoint=checkpoint, config=config, row=row, task=task, root=root, settings=tuple(settings or ()),
             sequences=sequences, store=store or STORE, claims_dirs=tuple(claims_dirs or ()), format=format, json=json,
             witnesses=witnesses,
         )  # fmt: skip
         return Action(lambda: checkpoint_command.run(chosen))
-    _check_given(context, not_with=OF_CHECKPOINTS, reason="describes a trained network. Give --checkpoint, too")
+    refuse(context, OF_CHECKPOINTS, "describes a trained network. Give --checkpoint, too")
     options = Options(
         claims=tuple(claims or ()), budget=budget, seed=seed, jobs=jobs, engine=engine, shard=shard, store=store,
         claims_dirs=tuple(claims_dirs or ()), task=task or DIGITS, data=data, download=download,
@@ -183,9 +210,9 @@ def run(options: Options) -> int:
     settings = _settings(options)
     the_plan = plan(settings, Registry(options.claims_dirs))
     _prepare_data(options)
-    note(_header(settings))
     started = time.monotonic()
     with Store(path, writable=True) as store:
+        note(_header(settings))
         with engine as remote, progress() as report:
             workers = cores() if options.jobs is None else options.jobs
             execute(the_plan, store, workers=workers, progress=report, remote=remote, share=share)
@@ -204,15 +231,6 @@ def run(options: Options) -> int:
         _print_results(results, folder, options, render(table))
     note(f"done in {time.monotonic() - started:.0f} s; results are in {path}")
     return DONE if expected is None else _compare(results.judgements, expected, options.expect)
-
-
-def _check_given(context: typer.Context, *, not_with: Sequence[str], reason: str) -> None:
-    """UsageError for an argument that was typed and means nothing in this kind of run."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in not_with and source is not None and source.name == "COMMANDLINE":
-            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "CLAIM"
-            raise UsageError(f"{name}: {reason}.")
 
 
 # --- before the run ---------------------------------------------------------------------------------------------

@@ -65,10 +65,14 @@ class Group:
 
 
 def test_figure(run: RunRecord, kind: Figure) -> float:
-    """Of the weights that were best on the validation split. The run must be finished."""
+    """Of the weights that were best on the validation split; ∞ for a loss that is no number. The run must be finished.
+
+    Such weights are possible: their loss was finite on the validation split alone. Nothing is worse.
+    """
     assert run.result is not None
     test = run.result["test"]
-    return task_figures.figure(kind, test["loss"], test["accuracy"], run.result["baseline"])
+    loss = math.inf if math.isnan(test["loss"]) else test["loss"]
+    return task_figures.figure(kind, loss, test["accuracy"], run.result["baseline"])
 
 
 def validation_figure(row: Row, kind: Figure) -> float | None:
@@ -214,9 +218,11 @@ def _cells(group: Group, settings: str) -> dict[str, str]:
 
 
 def shown(value: float, figure: Figure) -> str:
-    """96.33%, or three significant digits."""
+    """96.33%, or three significant digits; ∞ for no number."""
     if figure == "accuracy":
         return f"{100 * value:.2f}%"
+    if not math.isfinite(value):
+        return "∞"
     return size(math.log(value)) if value > 0 else minus(f"{value:g}")
 
 
@@ -339,8 +345,9 @@ def run_record(run: RunRecord, figure: Figure) -> Record:
         "kind": "run", "task": run.task, "folder": run.folder.name, "network": network["cell"],
         "hidden_size": network["hidden_size"], "num_layers": network["num_layers"], "parameters": run.parameters,
         "seed": run.seed, "epochs": run.epochs, "epochs_planned": run.planned, "finished": run.result is not None,
-        "figure": figure, "test": test_figure(run, figure) if result else None,
-        "test_loss": test.get("loss"), "test_accuracy": test.get("accuracy"), "baseline": result.get("baseline"),
+        "figure": figure, "test": _finite(test_figure(run, figure)) if result else None,
+        "test_loss": _finite(test.get("loss")), "test_accuracy": test.get("accuracy"),
+        "baseline": result.get("baseline"),
         "best_epoch": None if best is None else int(best["epoch"] or 0),
         "best_validation_loss": best and best["validation_loss"],
         "best_validation_accuracy": best and best["validation_accuracy"],
@@ -350,6 +357,11 @@ def run_record(run: RunRecord, figure: Figure) -> Record:
         "bounds_compared": run.monitored and run.monitored.compared,
         "bounds_failing": run.monitored and [f"{name} from step {at}" for name, at in run.monitored.failing.items()],
     }  # fmt: skip
+
+
+def _finite(value: float | None) -> float | None:
+    """As JSON has it, which knows no infinity."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _settings(run: RunRecord) -> list[str]:
@@ -363,8 +375,8 @@ def _group_record(group: Group, settings: str) -> Record:
         "num_layers": network["num_layers"], "parameters": group.first.parameters, "differs": settings,
         "seeds": [run.seed for run in group.runs], "epochs": [run.epochs for run in group.runs],
         "figure": group.figure, "validation": statistics.median(group.validations) if group.validations else None,
-        "test": statistics.median(tests) if tests else None, "test_smallest": min(tests, default=None),
-        "test_largest": max(tests, default=None),
+        "test": _finite(statistics.median(tests)) if tests else None,
+        "test_smallest": _finite(min(tests, default=None)), "test_largest": _finite(max(tests, default=None)),
         "published": [each.text for each in group.published], "source": [each.source for each in group.published],
         "published_row": _own(group.first),
     }  # fmt: skip

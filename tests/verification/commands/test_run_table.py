@@ -135,7 +135,7 @@ def test_a_run_that_has_not_ended_counts_for_nothing_but_is_shown(
 
 def test_full_adds_what_is_printed_of_this_variant_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = cells(printed(capsys, three_seeds(tmp_path), format="github", full=True))
-    assert len(rows) == 1 + 21 and rows[1]["network"] == "LSTM" and rows[1]["published"] == "92.9% (icml Table 1)"
+    assert len(rows) == 1 + 44 and rows[1]["network"] == "LSTM" and rows[1]["published"] == "92.9% (icml Table 1)"
 
 
 def test_errors_are_the_printed_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,6 +197,21 @@ def test_a_loss_that_is_no_number_is_never_the_best(tmp_path: Path) -> None:
     write(tmp_path / "one", configured(), [(math.nan, None), (0.5, None), (math.inf, None)])
     run = runs.read(tmp_path / "one")
     assert run.best is not None and run.best["epoch"] == 2 and run.history[0]["validation_loss"] is None
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf])
+def test_a_test_loss_that_is_no_number_is_the_worst_and_no_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], loss: float
+) -> None:
+    """Weights may overflow on the test split alone; the other seeds keep their row, and JSON stays JSON."""
+    sums = {"task__name": "adding", "task__permuted": None}
+    for seed, test in enumerate((0.1, loss, 0.3)):
+        write(tmp_path / str(seed), configured(training__seed=seed, **sums), [(0.1, None)], (test, None))
+    (row,) = cells(printed(capsys, tmp_path, task="adding", format="github"))
+    assert (row["test"], row["range of test"]) == ("0.300", "0.100 to ∞")
+    group, *own = [each for each in records(capsys, tmp_path, task="adding") if each["kind"] != "printed"]
+    assert (group["test"], group["test_smallest"], group["test_largest"]) == (0.3, 0.1, None)
+    assert [(each["test"], each["test_loss"]) for each in own] == [(0.1, 0.1), (None, None), (0.3, 0.3)]
 
 
 def test_what_a_monitor_saw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,6 +279,11 @@ def damaged(where: Path, name: str, old: str, new: str) -> None:
         ("result.json", '"best_epoch": 2', '"best_epoch": 3', "the best 3, but log.csv beside it of 3, the best 2"),
         ("result.json", '"dt": 0.482', '"dt": 0.2', "is the result of another configuration"),
         ("result.json", '"test": {"loss": 0.2', '"test": {"loss": null', "has no figures of the test split"),
+        ("result.json", '"accuracy": 0.951}', '"hits": 0.951}', "has no figures of the test split"),
+        ("result.json", '"baseline": 2.3', '"baseline": "2.3"', "has no figures of the test split"),
+        ("result.json", '"baseline": 2.3', '"baseline": -2.3', "has no figures of the test split"),
+        ("run.json", '"data": {"train": {', '"data": {"test": 3, "train": {', "is not what `odernn train` writes"),
+        ("run.json", '"optimizer": {', '"more": 3, "optimizer": {', "is not what `odernn train` writes"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_together_is_refused_by_name(
@@ -290,7 +310,6 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(
 def test_a_run_of_odernn_train_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from verification.training import configuration
 
-    assert (loop.RUN, loop.LOG, loop.RESULT) == (folder.RUN, folder.LOG, folder.RESULT)
     plan = configuration.from_mapping({
         "task": {"name": "adding", "steps": 8, "count": 20},
         "network": {"cell": "scornn", "hidden_size": 4, "rho": 2},
@@ -299,6 +318,8 @@ def test_a_run_of_odernn_train_is_read(tmp_path: Path, capsys: pytest.CaptureFix
     })  # fmt: skip
     for seed in (0, 1):
         result = loop.train(plan.replaced(seed=seed), tmp_path / "runs" / str(seed))
+        there = {path.name for path in (tmp_path / "runs" / str(seed)).iterdir()}
+        assert {folder.RUN, folder.LOG, folder.RESULT} <= there
         run = runs.read(tmp_path / "runs" / str(seed))
         assert run_rows.test_figure(run, "loss") == result.test["loss"] and run.seed == seed
         assert run.best is not None and run.best["epoch"] == result.best_epoch
