@@ -7,6 +7,7 @@ give results under keys that are not theirs: it is refused, whenever it joins.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import pickle
 import platform
@@ -134,7 +135,14 @@ def connected(address: Address, claims_dirs: tuple[str, ...], *, timeout_s: floa
             f'--engine {address}: needs dask.distributed ({error}). Install it: pip install "odernn[cluster]".'
         ) from None
     try:
+        kind = asyncio.run(asyncio.wait_for(_kind_of_server(address.tcp), timeout_s))
+        if kind != "Scheduler":
+            raise ClusterError(
+                f"--engine {address}: this is the address of a dask {kind.lower()}. Give that of its scheduler."
+            )
         client = Client(address.tcp, timeout=timeout_s, set_as_default=False)
+    except ClusterError:
+        raise
     except Exception as error:  # whatever answers at that port, it is no scheduler
         raise ClusterError(
             f"--engine {address}: no dask scheduler answered within {timeout_s:g} s ({type(error).__name__}). Check "
@@ -145,6 +153,22 @@ def connected(address: Address, claims_dirs: tuple[str, ...], *, timeout_s: floa
     finally:
         with suppress(Exception):  # a scheduler that is gone cannot be taken leave of
             client.close(timeout=PULSE_S)
+
+
+async def _kind_of_server(address: str) -> str:
+    """What a dask server says that it is: Scheduler, Worker or Nanny.
+
+    Asked before there is a ``Client``. Where a port is open and silent, that waits without end; and one that failed to
+    connect closes itself whenever it is collected, also under a lock that its closing takes.
+    """
+    from distributed.comm.core import connect
+    from distributed.core import send_recv
+
+    comm = await connect(address)
+    try:
+        return str((await send_recv(comm, op="identity", reply=True))["type"])
+    finally:
+        comm.abort()
 
 
 class _Cluster:

@@ -1,5 +1,6 @@
 """The cluster engine on a real scheduler with real workers on the loopback: what is killed, lost, slow or foreign."""
 
+import gc
 import json
 import operator
 import os
@@ -79,6 +80,12 @@ def test_where_nothing_listens_the_address_and_the_time_limit_are_named():
 
 
 def test_something_else_that_listens_is_no_scheduler():
+    """And there is no client left that closes itself when it is collected.
+
+    That takes a lock, which the thread that collects it may hold: a run would stand still for ever.
+    """
+    from distributed import Client
+
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def speak():
@@ -94,7 +101,17 @@ def test_something_else_that_listens_is_no_scheduler():
         address = Address("127.0.0.1", server.getsockname()[1])
         with refusal(r"no dask scheduler answered within 1 s"), connected(address, (), timeout_s=1.0):
             pass
+        assert not [each for each in gc.get_objects() if isinstance(each, Client) and each.status != "closed"]
         server.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_port_that_is_open_and_silent_is_not_waited_for():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = Address("127.0.0.1", server.getsockname()[1])
+        started = time.monotonic()
+        with refusal(r"no dask scheduler answered within 0\.5 s"), connected(address, (), timeout_s=0.5):
+            pass
+        assert time.monotonic() - started < 10
 
 
 def test_without_the_extra_its_name_is_given(monkeypatch):
@@ -178,6 +195,16 @@ def running(tmp_path_factory):
 @pytest.fixture
 def two(running):
     return running.with_workers(2)
+
+
+def test_the_address_of_a_worker_is_no_scheduler_s(two):
+    from distributed import Client
+
+    with Client(two.address.tcp, timeout=30, set_as_default=False) as client:
+        host, port = next(iter(client.nthreads())).removeprefix("tcp://").split(":")
+    address = Address(host, int(port))
+    with refusal(rf"--engine {address}: this is the address of a dask worker\. Give"), connected(address, ()):
+        pass
 
 
 def test_jobs_on_two_workers_are_answered_under_their_keys_and_failures_cost_only_themselves(two):
