@@ -116,7 +116,11 @@ def run(options: Options) -> int:
     if plan.published is not None and plan.published.result:
         printed = plan.published
         out(f"printed in {printed.table}, {printed.row}: {printed.result}\n")
-    note(f"wrote {found.folder}")
+    if found.steps or not last.step:
+        note(f"wrote {found.folder}")
+    else:
+        seen = "" if options.monitor is None else ", so that there was nothing to monitor"
+        note(f'The run in "{found.folder}" had ended before{seen}. For another one name another folder with --into.')
     return DONE
 
 

@@ -105,6 +105,7 @@ class Result:
     """What came of it: ``test`` is that of the weights that were best on the validation split.
 
     writes  whether this is the process that writes the files, and speaks
+    steps   of this call: 0 for a run that was done before
     """
 
     test: Mapping[str, float | None]
@@ -112,6 +113,7 @@ class Result:
     progress: Progress
     folder: Path
     writes: bool
+    steps: int = 0
 
 
 def load(
@@ -351,7 +353,7 @@ class Run:
                 if here.step % plan.checkpoint_every == 0:
                     self.keep()
             self._end_epoch(board)
-        return self._finish()
+        return replace(self._finish(), steps=here.step - first)
 
     def _order(self) -> NDArray[np.int64]:
         """The order of the sequences in this epoch."""

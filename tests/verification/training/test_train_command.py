@@ -30,7 +30,13 @@ def test_a_run_by_its_configuration_alone(tmp_path: Path, capsys: pytest.Capture
     assert first.out.startswith("adding, unicornn: test loss ") and "epoch 1 of 1, 4 steps" in first.out
     assert first.out.endswith("\nprinted in icml Table 0, mine: loss 0.1\n") and first.err == "wrote run\n"
     assert main([*command, "--into", "run"]) == DONE
-    assert capsys.readouterr().out == first.out
+    again = capsys.readouterr()
+    assert again.out == first.out
+    ended = 'The run in "run" had ended before{}. For another one name another folder with --into.\n'
+    assert again.err == ended.format("")
+    assert main([*command, "--monitor", "1"]) == DONE
+    assert capsys.readouterr().err == ended.format(", so that there was nothing to monitor")
+    assert not Path("run", "monitor.sqlite").exists()
     assert main(["train", "--config", "mine.toml"]) == USAGE
     assert "has 2 rows. Name one with --row: short, long." in capsys.readouterr().err
 
