@@ -54,7 +54,7 @@ bench: $(VENV)/.installed-bench
 
 experiments: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/architecture_experiments.py
-	$(BIN)/python benchmarks/training_runs.py
+	$(BIN)/python benchmarks/training_runs.py --jobs 2
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2

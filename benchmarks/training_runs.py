@@ -4,7 +4,9 @@
     python benchmarks/training_runs.py "adding, T = 200"      those whose names begin so, and no others
     python benchmarks/training_runs.py --list                 the names, and what is recorded of them
     python benchmarks/training_runs.py --again NAME …         also those that are recorded
-    python benchmarks/training_runs.py --seconds 600          begins no further run after that time
+    python benchmarks/training_runs.py --jobs 2               two runs at a time, each on one thread (default: 1)
+    python benchmarks/training_runs.py --seconds 600          stops after that time; the same command goes on
+    python benchmarks/training_runs.py --device cuda          the further runs, which --list --further names, there
     python benchmarks/training_runs.py --page                 only the page, from the record
 
 ``_training_plan`` names the runs: a file of verification/training/configurations, seeds, epochs. Each is a run of
@@ -26,8 +28,10 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -70,33 +74,42 @@ class Job:
     def is_tested(self) -> bool:
         return isinstance(self.plan, Planned)
 
+    @property
+    def is_further(self) -> bool:
+        return isinstance(self.plan, Planned) and self.plan.is_further
 
-def jobs() -> Iterator[Job]:
-    """All trials and runs, in the order of the plan."""
+
+def jobs(device: str = "cpu") -> Iterator[Job]:
+    """All trials and runs, in the order of the plan, each on the fused execution of that device."""
     for trial in _training_plan.TRIALS:
         for seed in trial.seeds:
             tables = {**trial.tables, "training": {**trial.tables["training"], "seed": seed}}
-            made = fused(configuration.from_mapping(tables))
+            made = fused(configuration.from_mapping(tables), device)
             yield Job(f"trial, {trial.name} / {made.digest()[:12]}", trial, made)
     for planned in _training_plan.RUNS:
         for seed in planned.seeds:
             read = configuration.read(planned.configuration, planned.row).replaced(**planned.training, seed=seed)
-            yield Job(f"{planned.name} / seed {seed}", planned, fused(read))
+            yield Job(f"{planned.name} / seed {seed}", planned, fused(read, device))
 
 
-def chosen(names: Sequence[str]) -> list[Job]:
-    """Those whose keys begin with one of the names; without names all that are no further ones."""
-    if names:
-        return [job for job in jobs() if job.key.startswith(tuple(names))]
-    return [job for job in jobs() if not (isinstance(job.plan, Planned) and job.plan.is_further)]
+def chosen(names: Sequence[str], device: str = "cpu", *, further: bool = False) -> list[Job]:
+    """Those whose keys begin with one of the names; without names all, but further ones only if asked.
+
+    The record of the others is of the CPU, so that elsewhere there are only further ones.
+    """
+    named = (job for job in jobs(device) if not names or job.key.startswith(tuple(names)))
+    if device != "cpu":
+        return [job for job in named if job.is_further]
+    return [job for job in named if names or further or not job.is_further]
 
 
-def fused(plan: Configuration) -> Configuration:
-    """The same on the fused execution, if the cell has it and none is named."""
+def fused(plan: Configuration, device: str) -> Configuration:
+    """The same on the fused execution of that device, if the cell has it and none is named."""
     if "execution" in plan.network.options:
         return plan
+    execution = torch.device(device).type
     try:
-        return replace(plan, network=network.with_option(plan.network, "execution", "cpu"))
+        return replace(plan, network=network.with_option(plan.network, "execution", execution))
     except TrainingError:
         return plan
 
@@ -130,18 +143,49 @@ class Stopwatch:
         return total
 
 
-def run(job: Job, checkpoints: Path, root: Path | None, *, anew: bool) -> dict[str, Any]:
-    """Train and, unless it is a trial, test; all that is recorded of it."""
+class TimeIsUpError(Exception):
+    """Where the run was, in words."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and until when a run is made.
+
+    checkpoints  the folder of the runs' folders;  root  of the tasks' files, None for the default
+    anew         whether what is in the run's folder is thrown away
+    deadline     of ``time.monotonic``: then a checkpoint is kept, and the run stops
+    """
+
+    checkpoints: Path
+    root: Path | None
+    device: str = "cpu"
+    anew: bool = False
+    deadline: float = math.inf
+
+    @property
+    def is_late(self) -> bool:
+        return time.monotonic() >= self.deadline
+
+
+def run(job: Job, place: Place) -> dict[str, Any]:
+    """Train and, unless it is a trial, test; all that is recorded of it. TimeIsUpError at the deadline."""
     plan = job.configuration
-    folder = checkpoints / plan.digest()[:16]
-    if anew:
+    folder = place.checkpoints / plan.digest()[:16]
+    if place.anew:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    with processes() as own, loop_determinism(plan):
+    with processes(place.device) as own, loop_determinism(plan):
         kind = loop.Run if job.is_tested else Untested
-        made = kind(plan, folder, own, root=root)
+        made = kind(plan, folder, own, root=place.root, device=place.device)
         clock = Stopwatch(folder)
-        found = made.to_the_end(None, [clock])
+
+        def stop(model: nn.Module, step: int) -> None:
+            if place.is_late:
+                made.keep()
+                clock.keep()
+                raise TimeIsUpError(f"the time is up in epoch {made.progress.epoch + 1} of {plan.training.epochs}")
+
+        found = made.to_the_end(None, [clock, stop])
         cpu = clock.keep()
     facts = made.facts()
     rows = found.progress.history
@@ -158,7 +202,9 @@ def run(job: Job, checkpoints: Path, root: Path | None, *, anew: bool) -> dict[s
         "curve": curve(rows, found.best_epoch), "versions": facts["versions"], "machine": machine(),
     }  # fmt: skip
     if isinstance(job.plan, Planned):
-        result |= tested(job.plan, plan, found, root)
+        result |= tested(job.plan, plan, found, place)
+    if place.device != "cpu":
+        result["device"] = torch.cuda.get_device_name(place.device)
     return result
 
 
@@ -173,9 +219,9 @@ def loop_determinism(plan: Configuration) -> Iterator[None]:
         torch.use_deterministic_algorithms(before)
 
 
-def tested(planned: Planned, plan: Configuration, found: loop.Result, root: Path | None) -> dict[str, Any]:
+def tested(planned: Planned, plan: Configuration, found: loop.Result, place: Place) -> dict[str, Any]:
     """The test figure, and what stands beside it."""
-    data = loop.load(plan, "test", root)
+    data = loop.load(plan, "test", place.root)
     spec = data.spec
     beside = {"without input": spec.published(spec.baseline, _largest_share(data))}
     if plan.task.name == "lorenz96":
@@ -276,26 +322,39 @@ def write(path: Path, record: Mapping[str, Any]) -> None:
     os.replace(part, path)
 
 
-def gone_on(
-    wanted: Sequence[Job], path: Path, *, checkpoints: Path, root: Path | None, seconds: float, again: bool
-) -> list[str]:
-    """Make the runs; what could not be made, and why."""
-    deadline, left = time.monotonic() + seconds, []
-    for job in wanted:
-        if not again and is_recorded(opened(path), job):
-            continue
-        if time.monotonic() >= deadline:
-            left.append(f"{job.key}: the time is up")
-            continue
-        try:
-            result = run(job, checkpoints, root, anew=again)
-        except (DataError, TrainingError) as error:
-            left.append(f"{job.key}: {error}")
-            continue
-        add(path, job, result)
-        sys.stdout.write(f"{job.key}: {said(result)}\n")
-        sys.stdout.flush()
+def gone_on(wanted: Sequence[Job], path: Path, place: Place, *, jobs: int) -> list[str]:
+    """Make the runs; what could not be made, and why. Only this process writes the record."""
+    left = []
+    todo = [job for job in wanted if place.anew or not is_recorded(opened(path), job)]
+    for job, result in made(todo, place, jobs):
+        if isinstance(result, Mapping):
+            add(path, job, result)
+            sys.stdout.write(f"{job.key}: {said(result)}\n")
+            sys.stdout.flush()
+        else:
+            left.append(f"{job.key}: {result}")
     return left
+
+
+def made(todo: Sequence[Job], place: Place, jobs: int) -> Iterator[tuple[Job, dict[str, Any] | str]]:
+    """Each job with its result, or why it has none, as they end; at most ``jobs`` at a time, each in its process."""
+    if jobs == 1:
+        yield from ((job, attempted(job, place)) for job in todo)
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        running = {pool.submit(attempted, job, place): job for job in todo}
+        for done in as_completed(running):
+            yield running[done], done.result()
+
+
+def attempted(job: Job, place: Place) -> dict[str, Any] | str:
+    """The result, or why there is none."""
+    if place.is_late:
+        return "the time is up"
+    try:
+        return run(job, place)
+    except (DataError, TrainingError, TimeIsUpError) as error:
+        return str(error)
 
 
 def said(result: Mapping[str, Any]) -> str:
@@ -312,18 +371,24 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="beginnings of names; none: all")
     parser.add_argument("--list", action="store_true", help="train nothing, list the runs")
+    parser.add_argument("--further", action="store_true", help="also those that are no part of the hour")
     parser.add_argument("--again", action="store_true", help="also what is recorded, from the start")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no further run after that time")
+    parser.add_argument("--jobs", type=int, default=1, help="so many runs at a time")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after that time, at a checkpoint")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--root", type=Path, help="folder of the tasks' files (default: ODERNN_DATA)")
     parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS, help="folder of the runs (default: build/…)")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the record (default: results/)")
     parser.add_argument("--page", action="store_true", help="train nothing, only write the page")
     options = parser.parse_args(arguments)
+    if options.jobs < 1:
+        raise SystemExit(f"--jobs is {options.jobs}; give 1 or more.")
     torch.set_num_threads(1)
     path = options.output / RECORD
-    wanted = chosen(options.names)
+    wanted = chosen(options.names, options.device, further=options.further)
     if options.names and not wanted:
-        raise SystemExit(f"No run begins with {' or '.join(map(repr, options.names))}. --list names them.")
+        which = "No run" if options.device == "cpu" else f"No further run, as are made on {options.device},"
+        raise SystemExit(f"{which} begins with {' or '.join(map(repr, options.names))}. --list --further names them.")
     if options.list:
         record = opened(path)
         for job in wanted:
@@ -331,10 +396,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     left: list[str] = []
     if not options.page:
-        left = gone_on(
-            wanted, path, checkpoints=options.checkpoints, root=options.root, seconds=options.seconds,
-            again=options.again,
-        )  # fmt: skip
+        deadline = time.monotonic() + options.seconds
+        place = Place(options.checkpoints, options.root, options.device, options.again, deadline)
+        left = gone_on(wanted, path, place, jobs=options.jobs)
         if not options.names and (options.again or "readouts" not in opened(path)):
             write(path, opened(path) | {"readouts": _adding_readouts.measured()})
     record = opened(path)

@@ -10,7 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from verification.training import configuration, loop
 
@@ -28,6 +30,7 @@ def imported(name: str) -> ModuleType:
 
 page = imported("_training_page")
 plan = imported("_training_plan")
+readouts = imported("_adding_readouts")
 
 TABLES: dict[str, dict[str, Any]] = {
     "task": {"name": "adding", "steps": 5, "count": 20},
@@ -64,6 +67,8 @@ def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     further = plan.Planned(name="further", configuration=str(file), is_further=True)
     monkeypatch.setattr(plan, "TRIALS", (plan.Trial(tables=TABLES),))
     monkeypatch.setattr(plan, "RUNS", (planned, further))
+    monkeypatch.setattr(readouts, "COUNTS", {"train": 40, "validation": 10})
+    monkeypatch.setattr(readouts, "UNITS", 3)
     return module
 
 
@@ -106,9 +111,9 @@ def test_a_trial_never_sees_the_test_split(script: ModuleType, tmp_path: Path, m
     asked = []
     load = loop.load
 
-    def watched(chosen: Any, split: str, *rest: Any) -> Any:
+    def watched(chosen: Any, split: str, *rest: Any, **named: Any) -> Any:
         asked.append(split)
-        return load(chosen, split, *rest)
+        return load(chosen, split, *rest, **named)
 
     monkeypatch.setattr(loop, "load", watched)
     called(script, tmp_path, TRIAL)
@@ -156,6 +161,63 @@ def test_again_begins_anew(script: ModuleType, tmp_path: Path) -> None:
     assert (checkpoint / "run.json").stat().st_mtime_ns != stamp
 
 
+def test_two_runs_at_a_time_make_the_same_record(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))  # the processes of the runs import the script by its name
+    both = called(script, tmp_path / "both", "--jobs", "2")
+    assert timeless(both) == timeless(called(script, tmp_path / "alone"))
+    assert called(script, tmp_path / "both", "--jobs", "2") == both
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_when_the_time_is_up_no_run_begins(
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    place = ["--output", str(tmp_path), "--checkpoints", str(tmp_path / "c")]
+    assert script.main([*place, "--seconds", "0", "--jobs", jobs, RUN]) == 1
+    said = capsys.readouterr().out
+    assert said.count("the time is up") == 2
+    assert "0 runs" in said
+
+
+def test_when_the_time_is_up_a_run_stops_at_a_checkpoint_and_the_same_command_goes_on(
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checkpoints of its own are further apart here than the steps between the calls."""
+    (tmp_path / "adding.toml").write_text(TOML.replace("checkpoint_every = 1", "checkpoint_every = 100"), "utf-8")
+    whole = called(script, tmp_path / "whole", RUN)
+    asked = 0
+
+    def is_late(_: object) -> bool:
+        nonlocal asked
+        asked += 1
+        return asked % 3 == 0  # before the run, after its first step, after its second step: late
+
+    monkeypatch.setattr(script.Place, "is_late", property(is_late))
+    calls = 0
+    while script.main(["--output", str(tmp_path), "--checkpoints", str(tmp_path / "c"), RUN + " / seed 0"]):
+        assert "the time is up in epoch" in capsys.readouterr().out
+        calls, asked = calls + 1, 0
+    assert calls == 2  # four steps
+    key = RUN + " / seed 0"
+    found = json.loads((tmp_path / "training_runs.json").read_text("utf-8"))["runs"][key]
+    assert found["steps"] == 4
+    assert found["test"] == whole["runs"][key]["test"]
+
+
+def test_another_device_has_only_the_further_runs_on_its_own_execution(script: ModuleType) -> None:
+    assert [job.key for job in script.chosen((), "cuda")] == ["further / seed 0"]
+    assert "further / seed 0" not in [job.key for job in script.chosen(())]
+    assert "further / seed 0" in [job.key for job in script.chosen((), further=True)]
+    tables = {**TABLES, "network": {key: value for key, value in TABLES["network"].items() if key != "execution"}}
+    fused = script.fused(configuration.from_mapping(tables), "cuda:1")
+    assert fused.network.options["execution"] == "cuda"
+    with pytest.raises(SystemExit, match="No further run, as are made on cuda"):
+        script.main(["--device", "cuda", RUN])
+
+
 def test_what_cannot_be_made_is_said(script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "adding.toml").write_text(TOML.replace("hidden_size = 3", "hidden_size = 3\nproj_size = 9"), "utf-8")
     assert script.main(["--output", str(tmp_path), "--checkpoints", str(tmp_path / "c"), RUN]) == 1
@@ -165,6 +227,17 @@ def test_what_cannot_be_made_is_said(script: ModuleType, tmp_path: Path, capsys:
 def test_a_name_that_nothing_has_is_refused(script: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="No run begins with"):
         script.main(["nonsense", "--output", str(tmp_path)])
+
+
+def test_the_error_of_a_readout_is_that_of_the_normal_equations() -> None:
+    draw = np.random.default_rng(0)
+    train, other = draw.standard_normal((50, 4)), draw.standard_normal((20, 4))
+    wanted, truth = draw.standard_normal(50) + 3, draw.standard_normal(20) + 3
+    for ridge in (0.0, 0.3):
+        solution = np.linalg.solve(train.T @ train / 50 + ridge * np.eye(4), train.T @ (wanted - wanted.mean()) / 50)
+        error = ((other @ solution + wanted.mean() - truth) ** 2).mean()
+        tensors = (torch.from_numpy(each) for each in (train, wanted, other, truth))
+        assert readouts.mean_error(*tensors, ridge) == pytest.approx(error, rel=1e-10)
 
 
 # --- the page
@@ -194,6 +267,15 @@ def test_a_goal_is_met_where_all_it_says_holds(
 def test_a_goal_can_bound_the_time() -> None:
     assert page.goal_met([run(0.9, seconds=179)], {"minutes": 3})
     assert not page.goal_met([run(0.9, seconds=179), run(0.9, seconds=181)], {"minutes": 3})
+
+
+def test_a_run_that_is_planned_no_longer_keeps_its_row() -> None:
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    facts = plan.facts()
+    name = "sequential digits, UnICORNN"
+    del facts["runs"][name]
+    (row,) = [line for line in page.page(record, facts).splitlines() if line.startswith(f"| {name} ")]
+    assert "60 of 60" in row
 
 
 def test_the_committed_page_is_that_of_the_committed_record() -> None:
