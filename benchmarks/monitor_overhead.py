@@ -122,7 +122,7 @@ def checked(name: str, folder: Path) -> float:
     with watched(made, 1) as step:
         for _ in range(CHECKED_STEPS):
             step()
-    return max(float((a - b).abs().max()) for a, b in zip(plain.parameters(), other.parameters(), strict=True))
+    return max(float((a - b).detach().abs().max()) for a, b in zip(plain.parameters(), other.parameters(), strict=True))
 
 
 class Idle(nn.RNN):

@@ -13,6 +13,7 @@ one vector-Jacobian product of the layer's own step at a time, so that no graph 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,11 +114,13 @@ def norms_over_time(rows: Tensor) -> Tensor:
     found: Tensor = torch.linalg.vector_norm(wide, dim=1).double()
     extreme = ((found < SMALL_NORM) | (found > LARGE_NORM)).nonzero().squeeze(1)
     if wide.shape[1] and len(extreme):
-        some = wide[extreme].double()
-        largest = some.abs().amax(1)
+        some = wide[extreme]
+        largest: Tensor = torch.linalg.vector_norm(some, ord=math.inf, dim=1)
+        found[extreme] = largest.double()  # of a row of zeros, of one with an infinity or NaN
         is_moderate = (largest > 0) & torch.isfinite(largest)
-        shares = some / torch.where(is_moderate, largest, 1.0).unsqueeze(1)
-        found[extreme] = torch.where(is_moderate, largest * torch.linalg.vector_norm(shares, dim=1), largest)
+        if bool(is_moderate.any()):
+            some, largest = some[is_moderate].double(), largest[is_moderate].double()
+            found[extreme[is_moderate]] = largest * torch.linalg.vector_norm(some / largest.unsqueeze(1), dim=1)
     return found
 
 
