@@ -140,7 +140,8 @@ RUNS: tuple[Planned, ...] = (
     Planned(
         name="noise-padded CIFAR-10, fresh noise, UnICORNN-128", configuration="unicornn_table2_noise_padded_cifar10",
         row="unicornn-128-fresh", training={"epochs": 60, "milestones": [[45, 0.1]]},
-        note="Other noise every time, another task than the printed one. For a GPU.", is_further=True,
+        note="60 epochs in place of 500, the rate falls after 45; always other noise, not the printed task. For a GPU.",
+        is_further=True,
     ),
 )  # fmt: skip
 

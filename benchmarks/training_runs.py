@@ -1,4 +1,4 @@
-"""Train on the tasks of the papers what fits in an hour on two cores; what came of it, beside what is printed.
+"""Train on the tasks of the papers what fits in about an hour on two cores; what came of it, beside what is printed.
 
     python benchmarks/training_runs.py                        all runs that the record lacks, then the page
     python benchmarks/training_runs.py "adding, T = 200"      those whose names begin so, and no others
@@ -28,7 +28,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -86,10 +86,11 @@ def jobs(device: str = "cpu") -> Iterator[Job]:
             tables = {**trial.tables, "training": {**trial.tables["training"], "seed": seed}}
             made = fused(configuration.from_mapping(tables), device)
             yield Job(f"trial, {trial.name} / {made.digest()[:12]}", trial, made)
+    elsewhere = "" if device == "cpu" else f" / {device}"
     for planned in _training_plan.RUNS:
         for seed in planned.seeds:
             read = configuration.read(planned.configuration, planned.row).replaced(**planned.training, seed=seed)
-            yield Job(f"{planned.name} / seed {seed}", planned, fused(read, device))
+            yield Job(f"{planned.name} / seed {seed}{elsewhere}", planned, fused(read, device))
 
 
 def chosen(names: Sequence[str], device: str = "cpu", *, further: bool = False) -> list[Job]:
@@ -100,7 +101,12 @@ def chosen(names: Sequence[str], device: str = "cpu", *, further: bool = False) 
     named = (job for job in jobs(device) if not names or job.key.startswith(tuple(names)))
     if device != "cpu":
         return [job for job in named if job.is_further]
-    return [job for job in named if names or further or not job.is_further]
+    return [job for job in named if further or not job.is_further or _is_named(job, names)]
+
+
+def _is_named(job: Job, names: Sequence[str]) -> bool:
+    """Whether a further run is meant: its whole name is there, as the beginning of it is also that of others."""
+    return isinstance(job.plan, Planned) and any(name.startswith(job.plan.name) for name in names)
 
 
 def fused(plan: Configuration, device: str) -> Configuration:
@@ -342,9 +348,14 @@ def made(todo: Sequence[Job], place: Place, jobs: int) -> Iterator[tuple[Job, di
         yield from ((job, attempted(job, place)) for job in todo)
         return
     with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        running = {pool.submit(attempted, job, place): job for job in todo}
-        for done in as_completed(running):
-            yield running[done], done.result()
+        waiting = list(reversed(todo))
+        running: dict[Future[dict[str, Any] | str], Job] = {}
+        while waiting or running:
+            while waiting and len(running) < jobs:  # what waits inside the pool would outlive an interrupt
+                job = waiting.pop()
+                running[pool.submit(attempted, job, place)] = job
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(done), done.result()
 
 
 def attempted(job: Job, place: Place) -> dict[str, Any] | str:
@@ -353,7 +364,7 @@ def attempted(job: Job, place: Place) -> dict[str, Any] | str:
         return "the time is up"
     try:
         return run(job, place)
-    except (DataError, TrainingError, TimeIsUpError) as error:
+    except (DataError, TrainingError, TimeIsUpError, OSError) as error:
         return str(error)
 
 
@@ -371,7 +382,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="beginnings of names; none: all")
     parser.add_argument("--list", action="store_true", help="train nothing, list the runs")
-    parser.add_argument("--further", action="store_true", help="also those that are no part of the hour")
+    parser.add_argument("--further", action="store_true", help="also those that are not made without their names")
     parser.add_argument("--again", action="store_true", help="also what is recorded, from the start")
     parser.add_argument("--jobs", type=int, default=1, help="so many runs at a time")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after that time, at a checkpoint")
@@ -383,9 +394,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.jobs < 1:
         raise SystemExit(f"--jobs is {options.jobs}; give 1 or more.")
+    if options.again and options.seconds < math.inf:
+        raise SystemExit("--again with --seconds: every call would begin anew, and none go on. Leave one of them out.")
     torch.set_num_threads(1)
     path = options.output / RECORD
-    wanted = chosen(options.names, options.device, further=options.further)
+    try:
+        wanted = chosen(options.names, options.device, further=options.further)
+    except RuntimeError as error:  # of a name that torch does not know
+        raise SystemExit(f"--device {options.device}: {str(error).splitlines()[0]}") from None
     if options.names and not wanted:
         which = "No run" if options.device == "cpu" else f"No further run, as are made on {options.device},"
         raise SystemExit(f"{which} begins with {' or '.join(map(repr, options.names))}. --list --further names them.")
@@ -396,6 +412,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     left: list[str] = []
     if not options.page:
+        try:
+            loop.check_device(options.device)
+        except TrainingError as error:
+            raise SystemExit(str(error)) from None
         deadline = time.monotonic() + options.seconds
         place = Place(options.checkpoints, options.root, options.device, options.again, deadline)
         left = gone_on(wanted, path, place, jobs=options.jobs)

@@ -15,6 +15,7 @@ import queue
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -135,7 +136,9 @@ def connected(address: Address, claims_dirs: tuple[str, ...], *, timeout_s: floa
             f'--engine {address}: needs dask.distributed ({error}). Install it: pip install "odernn[cluster]".'
         ) from None
     try:
-        kind = asyncio.run(asyncio.wait_for(_kind_of_server(address.tcp), timeout_s))
+        with ThreadPoolExecutor(1) as alone:  # a notebook has a loop of its own in this thread
+            asked = asyncio.wait_for(_kind_of_server(address.tcp), timeout_s)
+            kind = alone.submit(asyncio.run, asked).result()
         if kind != "Scheduler":
             raise ClusterError(
                 f"--engine {address}: this is the address of a dask {kind.lower()}. Give that of its scheduler."

@@ -196,11 +196,15 @@ def test_when_the_time_is_up_a_run_stops_at_a_checkpoint_and_the_same_command_go
         return asked % 3 == 0  # before the run, after its first step, after its second step: late
 
     monkeypatch.setattr(script.Place, "is_late", property(is_late))
-    calls = 0
+    calls, times = 0, [0.0]
     while script.main(["--output", str(tmp_path), "--checkpoints", str(tmp_path / "c"), RUN + " / seed 0"]):
         assert "the time is up in epoch" in capsys.readouterr().out
+        assert calls < 2, "no call goes on where the last one stopped"
+        (clock,) = (tmp_path / "c").glob("*/cpu_seconds.json")
+        times.append(json.loads(clock.read_text("utf-8")))
         calls, asked = calls + 1, 0
     assert calls == 2  # four steps
+    assert times[0] < times[1] < times[2]  # all calls count
     key = RUN + " / seed 0"
     found = json.loads((tmp_path / "training_runs.json").read_text("utf-8"))["runs"][key]
     assert found["steps"] == 4
@@ -208,7 +212,7 @@ def test_when_the_time_is_up_a_run_stops_at_a_checkpoint_and_the_same_command_go
 
 
 def test_another_device_has_only_the_further_runs_on_its_own_execution(script: ModuleType) -> None:
-    assert [job.key for job in script.chosen((), "cuda")] == ["further / seed 0"]
+    assert [job.key for job in script.chosen((), "cuda")] == ["further / seed 0 / cuda"]
     assert "further / seed 0" not in [job.key for job in script.chosen(())]
     assert "further / seed 0" in [job.key for job in script.chosen((), further=True)]
     tables = {**TABLES, "network": {key: value for key, value in TABLES["network"].items() if key != "execution"}}
@@ -216,6 +220,15 @@ def test_another_device_has_only_the_further_runs_on_its_own_execution(script: M
     assert fused.network.options["execution"] == "cuda"
     with pytest.raises(SystemExit, match="No further run, as are made on cuda"):
         script.main(["--device", "cuda", RUN])
+    with pytest.raises(SystemExit, match="--device tpu"):
+        script.main(["--device", "tpu"])
+
+
+def test_a_further_run_needs_its_whole_name(script: ModuleType, tmp_path: Path) -> None:
+    assert [job.key for job in script.chosen(["further"])] == ["further / seed 0"]
+    assert not script.chosen(["furth"])
+    with pytest.raises(SystemExit, match="every call would begin anew"):
+        script.main(["--again", "--seconds", "5", "--output", str(tmp_path)])
 
 
 def test_what_cannot_be_made_is_said(script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,16 +66,19 @@ def run(options: Options) -> int:
         note(harmless(_header(trained, sample)))
         ledger = trial.try_network(trained, sample, registry, report)
         judgements = _judgements(ledger.rows, options.checkpoint, sample.count)
+        failure: StoreError | UsageError | None = None
         try:
             _keep(store, ledger, judgements, trained, sample, options)
-            failure = None
         except StoreError as error:
             failure = error
     folder = options.witnesses or witnesses_beside(options.store)
+    try:
+        verify.write_witnesses(judgements, folder)
+    except UsageError as error:
+        failure = failure or error
     _print(ledger, judgements, trained, sample, options, folder, render)
     if failure is not None:
         raise failure
-    verify.write_witnesses(judgements, folder)
     note(f"results are in {options.store}")
     return DONE
 

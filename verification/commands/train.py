@@ -82,6 +82,7 @@ def run(options: Options) -> int:
     from verification.monitors.monitor import watching
     from verification.training import SettingError, loop, network
     from verification.training import configuration as files
+    from verification.training.folder import RESULT
     from verification.training.processes import is_first
 
     plan = files.read(_configuration(options, files.names()), options.row)
@@ -99,6 +100,7 @@ def run(options: Options) -> int:
     plan = plan.replaced(**{name: value for name, value in changed.items() if value is not None})
     every = options.monitor if is_first() else None
     shown = progress() if is_first() else nullcontext()
+    was_done = (options.run / RESULT).exists()
     with shown as report, watching(options.run / "monitor.sqlite", every) as watchers:
         found = loop.train(
             plan, options.run, root=options.root, device=options.device, report=report, watchers=watchers,
@@ -116,7 +118,7 @@ def run(options: Options) -> int:
     if plan.published is not None and plan.published.result:
         printed = plan.published
         out(f"printed in {printed.table}, {printed.row}: {printed.result}\n")
-    if found.steps or not last.step:
+    if found.steps or not last.step or not was_done:
         note(f"wrote {found.folder}")
     else:
         seen = "" if options.monitor is None else ", so that there was nothing to monitor"

@@ -94,7 +94,7 @@ def of_state(
             log_bound=witness.record(outcome.bound[1]), reading=reading,
         )
     )  # fmt: skip
-    return Certified(True, because, text)
+    return Certified(True, because, text, reading)
 
 
 def row_of(network: UnICORNN, steps: int) -> PublishedRow | None:

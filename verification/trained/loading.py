@@ -202,9 +202,10 @@ def _compare(
 
 
 def _is_held_by(found: torch.dtype, wanted: torch.dtype) -> bool:
-    """Whether a copy changes no number: the same kind (real, complex, whole), and no narrower."""
+    """Whether a copy changes no number: the same, or narrower and of the same kind (real, complex, whole)."""
     kinds = [(each.is_floating_point, each.is_complex) for each in (found, wanted)]
-    return kinds[0] == kinds[1] and found.itemsize <= wanted.itemsize
+    narrower = kinds[0] == kinds[1] and found.itemsize < wanted.itemsize and found.is_signed <= wanted.is_signed
+    return found == wanted or narrower
 
 
 def _differing_buffers(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> list[str]:

@@ -88,11 +88,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Certified:
-    """What the two back-ends say about a violation: ``holds`` if both prove it; the witness as text; or why not."""
+    """What the two back-ends say about a violation: ``holds`` if both prove it; the witness as text; or why not.
+
+    reading  of the statement that they decided, where it is another one than that of the row
+    """
 
     holds: bool
     because: str
     witness: str = ""
+    reading: str = ""
 
 
 Certify = Callable[[int], Certified]
@@ -148,7 +152,8 @@ def judged(row: Row, ask: Callable[[], Question]) -> Row:
     if ratios[worst] > NEAR:
         found = question.certify(worst)
         if found.holds:
-            return replace(row, verdict=verdict.REFUTED, because=found.because, witness=found.witness)
+            reading = found.reading or row.reading
+            return replace(row, verdict=verdict.REFUTED, because=found.because, witness=found.witness, reading=reading)
         return replace(row, verdict=verdict.SUSPECT, because=f"exceeded in float64, not certified: {found.because}")
     if bounds[worst] > question.log_largest:
         return replace(row, verdict=verdict.VACUOUS, because="the bound exceeds the largest number of the dtype")

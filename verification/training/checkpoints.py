@@ -131,8 +131,8 @@ def read(path: Path) -> Checkpoint:
     facts = _facts(path, header)
     if facts.get("format") not in (1, FORMAT):
         raise TrainingError(
-            f'Checkpoint "{path}" has the layout {facts.get("format")}, this odernn reads {FORMAT}. Read it with the '
-            f"version that wrote it ({facts.get('versions', {}).get('odernn', 'unknown')})."
+            f'Checkpoint "{path}" has the layout {facts.get("format")}, this odernn reads 1 to {FORMAT}. Read it with '
+            f"the version that wrote it ({facts.get('versions', {}).get('odernn', 'unknown')})."
         )
     return Checkpoint(tensors, facts)
 

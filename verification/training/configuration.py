@@ -20,6 +20,7 @@ import difflib
 import hashlib
 import itertools
 import json
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -413,15 +414,15 @@ def _whole(value: Any) -> str:
 
 
 def _positive(value: Any) -> str:
-    return "" if _is(value, int, float) and 0 < value < float("inf") else "a positive number"
+    return "" if _is(value, int, float) and 0 < value <= sys.float_info.max else "a positive number"
 
 
 def _finite(value: Any) -> str:
-    return "" if _is(value, int, float) and abs(value) < float("inf") else "a finite number"
+    return "" if _is(value, int, float) and abs(value) <= sys.float_info.max else "a finite number"
 
 
 def _at_least_one(value: Any) -> str:
-    return "" if _is(value, int, float) and 1 <= value < float("inf") else "a number from 1 on"
+    return "" if _is(value, int, float) and 1 <= value <= sys.float_info.max else "a number from 1 on"
 
 
 def _probability(value: Any) -> str:

@@ -171,7 +171,7 @@ def train(
     Raises TrainingError where the folder has another run, a file of it is damaged or cannot be written, or the loss is
     not finite; DataError for the task's files. What was there before stays.
     """
-    _check_device(device)
+    check_device(device)
     writer = logs.summary_writer() if tensorboard else None
     with ExitStack() as stack:
         own = stack.enter_context(processes(device))
@@ -188,7 +188,7 @@ def train(
         return run.to_the_end(report, watchers, board)
 
 
-def _check_device(name: str) -> None:
+def check_device(name: str) -> None:
     try:
         torch.empty(1, device=name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
@@ -448,6 +448,10 @@ class Run:
                     "best. Put it back, or train into another folder."
                 )
             best = self._read(BEST)
+            if "row" not in best.facts:
+                raise TrainingError(
+                    f'Checkpoint "{self.folder / BEST}" has no evaluation: it is a {LATEST}. Put the right file back.'
+                )
             if best.facts["row"]["epoch"] != self.progress.best_epoch:
                 raise TrainingError(
                     f'Checkpoint "{self.folder / BEST}" is of epoch {best.facts["row"]["epoch"]}, but epoch '

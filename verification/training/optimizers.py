@@ -99,17 +99,21 @@ def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]], unitary: Collec
 def _made(plan: Optimizer, name: str, groups: Mapping[int | None, dict[str, Any]]) -> torch.optim.Optimizer:
     """The optimizer of that name. Options of [optimizer] are those of its own kind; another has what its groups say.
 
-    torch looks at the options of its constructor and never at those of a group: so each group is tried by itself.
+    torch looks at the options of its constructor and never at those of a group: so each group is made by itself.
     """
     options = _pairs(plan.options) if name == plan.name else {}
     internal = {} if name == UNITARY else {"foreach": False}
+    made: list[torch.optim.Optimizer] = []
     for index, group in groups.items():
         try:
             given = options | {key: value for key, value in group.items() if key != "params"}
-            _class(name)(group["params"], **given, **internal)
+            made.append(_class(name)(group["params"], **given, **internal))
         except (TypeError, ValueError, IndexError) as error:
             raise _refused(plan, name, index, str(error).rstrip(".")) from None
-    return _class(name)(list(groups.values()), **(options or {"lr": next(iter(groups.values()))["lr"]}), **internal)
+    first, *others = made
+    for other in others:
+        first.add_param_group(other.param_groups[0])
+    return first
 
 
 def _refused(plan: Optimizer, name: str, index: int | None, reason: str) -> SettingError:

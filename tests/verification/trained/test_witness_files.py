@@ -23,8 +23,10 @@ from verification import counterexample, verdict, witness
 from verification.certify.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
 from verification.claim import Claim, ClaimError, Part, Premise, Registry
 from verification.cli import main
+from verification.commands import checkpoint
 from verification.measure.gradient_forms import SAM_41
 from verification.question import Place, Question
+from verification.store import StoreError
 from verification.trained import certificates, gradient_rows, runs
 
 FLOAT32 = 128 * math.log(2)
@@ -171,3 +173,19 @@ def test_other_hyperparameters_are_no_row(changed: dict[str, float]) -> None:
     u = torch.ones(784, 1, dtype=torch.float64)
     found = certificates.of_state(of_the_row(**changed), u, SMALL, SMALL.parts[0], layer=1, step=3, steps=784)
     assert found.holds and found.witness == "" and certificates.READ_HERE in found.because
+
+
+def test_where_the_store_is_full_the_witnesses_that_are_named_are_there(
+    elsewhere: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(Path.cwd(), STIFF, change=a_stiff_layer_at_rest())
+
+    def full(*_: object) -> None:
+        raise StoreError('Store "odernn.sqlite" cannot be written: disk full.')
+
+    monkeypatch.setattr(checkpoint, "_keep", full)
+    assert main(["verify", "--checkpoint", str(path), "--config", "network.toml", "--sequences", "2"]) == 2
+    captured = capsys.readouterr()
+    assert "disk full" in captured.err
+    (file,) = re.findall(r"replay: odernn witness verify (\S*sam-d-2\S*)", captured.out)
+    assert main(["witness", "verify", file]) == 0

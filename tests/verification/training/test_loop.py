@@ -15,7 +15,8 @@ from torch import nn
 from tests.verification.training.plans import TEXT, StoppedError, plan, spec, stop_at, tensors
 from verification import tasks
 from verification.tasks.task import Batched
-from verification.training import checkpoints, loop, network
+from verification.training import TrainingError, checkpoints, loop, network
+from verification.training.processes import Processes
 
 SUM = spec(input_size=2, output_size=1, reads="last")
 CLIPPED = TEXT.replace("clip_norm = 1.0", "clip_norm = 2.7\nevaluation_batch = 7") + 'dtype = "float64"\n'
@@ -167,3 +168,48 @@ def test_deterministic_algorithms_as_asked_and_only_meanwhile(tmp_path: Path, *,
     before = torch.are_deterministic_algorithms_enabled()
     loop.train(plan(tmp_path, text), tmp_path / "run", watchers=[watch])
     assert seen == [asked or before] * 12 and torch.are_deterministic_algorithms_enabled() == before
+
+
+SMALL = """
+[task]
+name = "copying_memory"
+silence = 2
+count = 60
+[network]
+cell = "torch.rnn"
+hidden_size = 8
+[optimizer]
+name = "adam"
+lr = 0.05
+[training]
+epochs = 1
+batch_size = 20
+checkpoint_every = 1000
+"""
+
+
+def test_weights_that_are_not_finite_are_never_the_best(tmp_path: Path) -> None:
+    """Spoilt by the last step of an epoch: the accuracy may still be a number."""
+
+    def spoil(model: nn.Module, step: int) -> None:
+        if step == 3:
+            with torch.no_grad():
+                model.get_parameter("readout.bias")[0] = -torch.inf
+
+    with pytest.raises(TrainingError, match=r"The weight readout\.bias is not finite after step 3"):
+        loop.train(plan(tmp_path, SMALL), tmp_path / "run", watchers=[spoil])
+    assert not (tmp_path / "run" / loop.BEST).exists()
+
+
+def test_processes_that_begin_otherwise_do_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Processes, "agree", lambda self, text: False)
+    with pytest.raises(TrainingError, match="do not begin alike"):
+        loop.train(plan(tmp_path, SMALL), tmp_path / "run")
+
+
+def test_the_last_checkpoint_in_place_of_the_best(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    loop.train(plan(tmp_path, SMALL), run)
+    (run / loop.BEST).write_bytes((run / loop.LATEST).read_bytes())
+    with pytest.raises(TrainingError, match=r"has no evaluation: it is a latest\.safetensors\. Put the right"):
+        loop.train(plan(tmp_path, SMALL), run)

@@ -152,3 +152,18 @@ def test_wrong_optimizers(tmp_path: Path, old: str, new: str, message: str) -> N
     with pytest.raises(TrainingError, match=message):
         loop.train(plan(tmp_path, FULL.replace(old, new)), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "group"),
+    [
+        ({"lr": 0.1, "nesterov": True}, {"momentum": 0.9}),  # together they are legal, alone the first are not
+        ({"lr": -1.0, "momentum": 0.5}, {"lr": 0.1}),  # nobody has that lr
+    ],
+)
+def test_options_are_looked_at_as_the_groups_have_them(options: dict[str, float], group: dict[str, float]) -> None:
+    weight = nn.Parameter(torch.ones(2))
+    chosen = configuration.Group(parameters=("*",), options=group)
+    made = optimizers.make(configuration.Optimizer(name="sgd", options=options, groups=(chosen,)), [("w", weight)], ())
+    (found,) = made.param_groups
+    assert {name: found[name] for name in options | group} == options | group
