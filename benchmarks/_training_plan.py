@@ -186,18 +186,15 @@ def _adding(
 
 
 def _lorenz_trial(
-    *, dt: float, lr: float, alpha: float = 1.0, forcing: float = 0.9, standardise: bool = False,
-    c: tuple[float, float] | None = None, readout: float | None = None,
+    *, dt: float, lr: float, forcing: float = 0.9, standardise: bool = False,
+    c: tuple[float, float] | None = None,
 ) -> Trial:  # fmt: skip
-    network = {"cell": "unicornn", "hidden_size": 90, "num_layers": 2, "dt": dt, "alpha": alpha}
-    optimizer: dict[str, Any] = {"name": "adam", "lr": lr}
-    if readout is not None:
-        optimizer["groups"] = [{"parameters": ["readout.*"], "lr": readout}]
+    network = {"cell": "unicornn", "hidden_size": 90, "num_layers": 2, "dt": dt, "alpha": 1.0}
     return Trial(
         tables={
             "task": {"name": "lorenz96", "forcing": forcing} | ({"standardise": True} if standardise else {}),
             "network": network | ({"initial_c": list(c)} if c else {}),
-            "optimizer": optimizer,
+            "optimizer": {"name": "adam", "lr": lr},
             "training": {
                 "epochs": 40, "milestones": [[30, 0.1]], "batch_size": 16, "clip_norm": 1.0, "evaluate_every": 5,
             },
