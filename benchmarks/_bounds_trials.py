@@ -1,7 +1,7 @@
 """Random and adversarial instances of the theorems in docs/derivations, in batches: is a bound ever exceeded?
 
 Every trial runs its own recurrence in torch float64 (or the named dtype) and returns how many instances it tried, how
-many exceeded the bound, and how near the nearest came. Used by tests/odernn/test_bounds_trials.py with a small budget
+many exceeded the bound, and how near the nearest came. Used by tests/odernn/bounds/test_bounds_trials.py in small
 and by benchmarks/bounds_tightness.py with a large one.
 """
 
@@ -125,11 +125,13 @@ def products(generator: torch.Generator, instances: int, steps: int = 60, power:
     product = torch.eye(2, dtype=F64).expand(instances, 2, 2)
     for n in range(1, steps + 1):
         kappa = alpha + w * slopes[n - 1]
-        product = torch.stack([
-            torch.stack([1 - h * h * kappa, h], -1), torch.stack([-h * kappa, torch.ones_like(h)], -1)
-        ], -2) @ product  # fmt: skip
-        bound = bound + torch.from_numpy(jacobian.log_norm(
-            kappa=kappa.numpy(), form=form.numpy(), step_size=h.numpy()))  # fmt: skip
+        product = (
+            torch.stack(
+                [torch.stack([1 - h * h * kappa, h], -1), torch.stack([-h * kappa, torch.ones_like(h)], -1)], -2
+            )
+            @ product
+        )
+        bound = bound + torch.from_numpy(jacobian.log_norm(kappa=kappa.numpy(), form=form.numpy(), step_size=h.numpy()))
         if n in (1, 10, steps):
             usable = bound < 150
             size = _norm_log(product, form, h)[usable]
@@ -146,8 +148,7 @@ def sensitivities(generator: torch.Generator, instances: int, pieces: int = 12, 
     low, high = alpha + w.clamp(max=0), alpha + w.clamp(min=0)
     form = torch.from_numpy(sensitivity.best_form(kappa_low=low.numpy(), kappa_high=high.numpy()))
     form = torch.where((torch.rand(instances, generator=generator) < 0.3) & (alpha > 0), alpha, form).clamp_min(1e-6)
-    rate = torch.from_numpy(sensitivity.growth_rate(
-        kappa_low=low.numpy(), kappa_high=high.numpy(), form=form.numpy()))  # fmt: skip
+    rate = torch.from_numpy(sensitivity.growth_rate(kappa_low=low.numpy(), kappa_high=high.numpy(), form=form.numpy()))
     frequency = (alpha + w.abs()).sqrt().clamp_min(1e-2)
     state = torch.randn(instances, 3, generator=generator, dtype=F64)
     state[:, 2] = 1.0
@@ -171,8 +172,15 @@ def sensitivities(generator: torch.Generator, instances: int, pieces: int = 12, 
         yield _judge("thm-C (a)", measured.clamp_min(1e-300).log() - SLACK, bound)
 
 
-def _run(parameters: dict[str, list[Tensor]], edges: list[dict[int, str]], u: Tensor, *, shifted: bool, dt: list[float],
-         alpha: list[float]) -> list[Tensor]:  # fmt: skip
+def _run(
+    parameters: dict[str, list[Tensor]],
+    edges: list[dict[int, str]],
+    u: Tensor,
+    *,
+    shifted: bool,
+    dt: list[float],
+    alpha: list[float],
+) -> list[Tensor]:
     """All states of a stack with its own parameters for every sample of the batch: y^1 .. y^L, (time, batch, m)."""
     levels = [u]
     for q, seen in enumerate(edges):
@@ -207,11 +215,16 @@ def random_network(generator: torch.Generator, *, dtype: torch.dtype = F64) -> t
 
     layers = int(choice(1, 1, 2, 3, 4))
     network = UnICORNN(
-        int(choice(1, 2)), int(choice(1, 1, 2, 4)), layers,
+        int(choice(1, 2)),
+        int(choice(1, 1, 2, 4)),
+        layers,
         dt=[choice(0.02, 0.1, 0.3, 0.9) for _ in range(layers)],
-        alpha=choice(0.0, 0.3, 1.0, 4.0, 20.0), index="sam" if choice(0, 0, 1) else "icml",
-        residual_skip=2 if layers > 2 and choice(0, 1) else None, dtype=dtype, generator=generator,
-    )  # fmt: skip
+        alpha=choice(0.0, 0.3, 1.0, 4.0, 20.0),
+        index="sam" if choice(0, 0, 1) else "icml",
+        residual_skip=2 if layers > 2 and choice(0, 1) else None,
+        dtype=dtype,
+        generator=generator,
+    )
     with torch.no_grad():
         for layer in network.layers:
             layer.w.copy_(torch.randn(layer.w.shape, generator=generator) * choice(0.3, 3, 10))
@@ -246,8 +259,14 @@ def gradients(
                 name: [_copies(getattr(layer, name), inputs) for layer in network.layers]
                 for name in ("w", "b", "c", "V", "Lambda")
             }
-            rows = _run(parameters, edges, u, shifted=network.index == "sam", dt=network.dt.tolist(),
-                        alpha=network.alpha.tolist())  # fmt: skip
+            rows = _run(
+                parameters,
+                edges,
+                u,
+                shifted=network.index == "sam",
+                dt=network.dt.tolist(),
+                alpha=network.alpha.tolist(),
+            )
             target = -aim * rows[-1].detach().sign()
             last_only = generation % 2 == 1
             error = (rows[-1] - target).square().sum(-1) / 2
@@ -315,9 +334,12 @@ def rebuilt_neurons(
     size = reconstruction.state_growth(form=still, step_size=c, **common).log_after(steps)
     root = jacobian.root(form=still, step_size=c)
     growth = reconstruction.error_growth(
-        form=form, step_size=c, log_position=size - np.log(root),
-        log_momentum=size + np.log(still) / 2 - np.log(root), **common,
-    )  # fmt: skip
+        form=form,
+        step_size=c,
+        log_position=size - np.log(root),
+        log_momentum=size + np.log(still) / 2 - np.log(root),
+        **common,
+    )
     log_error = growth.log_after(steps) + shift
     root = jacobian.root(form=form, step_size=c)
     for start, log_reading in ((y, -np.log(root)), (z, np.log(form) / 2 - np.log(root))):
@@ -333,9 +355,11 @@ def summary(trials: Iterator[Trial]) -> dict[str, Trial]:
     for trial in trials:
         old = found.get(trial.name, Trial(trial.name, 0, 0, -math.inf))
         found[trial.name] = Trial(
-            trial.name, old.instances + trial.instances, old.violations + trial.violations,
+            trial.name,
+            old.instances + trial.instances,
+            old.violations + trial.violations,
             max(old.best_log_ratio, trial.best_log_ratio),
-        )  # fmt: skip
+        )
     return found
 
 

@@ -61,9 +61,12 @@ class CtypesDevice:
             block = packed(arguments)
             size = ctypes.c_size_t(len(block))
             extra = (ctypes.c_void_p * 5)(
-                _BUFFER_POINTER, ctypes.cast(ctypes.c_char_p(block), ctypes.c_void_p), _BUFFER_SIZE,
-                ctypes.cast(ctypes.byref(size), ctypes.c_void_p), None,
-            )  # fmt: skip
+                _BUFFER_POINTER,
+                ctypes.cast(ctypes.c_char_p(block), ctypes.c_void_p),
+                _BUFFER_SIZE,
+                ctypes.cast(ctypes.byref(size), ctypes.c_void_p),
+                None,
+            )
             stream = ctypes.c_void_p(torch.cuda.current_stream(self.index).cuda_stream)
             function = self._function(kernel, shared)
             self._call("cuLaunchKernel", function, grid, 1, 1, threads, 1, 1, shared, stream, None, extra)

@@ -6,7 +6,7 @@ import torch
 from _device_checks import Checks
 
 from verification.adversary import Found, effective_steps, pontryagin
-from verification.controls import CONTROL_POINTS, deep_control_point, float_optimum
+from verification.cases.controls import CONTROL_POINTS, deep_control_point, float_optimum
 from verification.domains import BUDGETS, SearchPoint
 from verification.measure.hidden_state import run_instance
 from verification.system import UNICORNN

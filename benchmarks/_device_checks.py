@@ -16,14 +16,19 @@ from torch import Tensor
 
 from cuda.odernn_kernels import execution, module, orthogonal
 from cuda.odernn_kernels.trajectories import extremes
-from odernn.executions import parallel, torch_loop
-from odernn.orthogonal import modrelu
-from odernn.recurrence import UNIT_ROUNDOFF, ReconstructionWarning, admitted_error
+from odernn.executions import torch_loop
+from odernn.executions.parallel import execution as parallel
+from odernn.executions.recurrence import UNIT_ROUNDOFF, ReconstructionWarning, admitted_error
+from odernn.orthogonal.cayley import modrelu
 
 SINGLE, DOUBLE = torch.float32, torch.float64
 MODES = (
-    ("stored", SINGLE), ("reversible", SINGLE), ("exact", SINGLE), ("stored", DOUBLE), ("reversible", DOUBLE),
-)  # fmt: skip
+    ("stored", SINGLE),
+    ("reversible", SINGLE),
+    ("exact", SINGLE),
+    ("stored", DOUBLE),
+    ("reversible", DOUBLE),
+)
 SMALL = ((0, 2, 3), (1, 1, 1), (2, 3, 5), (101, 3, 11), (1100, 1, 3))
 LARGE = (*SMALL, (3, 2, 40), (784, 5, 33), (4096, 2, 16), (17984, 1, 8))
 """(steps, batch, hidden); from 1024 steps on few columns are a scan's."""
@@ -57,9 +62,11 @@ def problem(
     made = {
         "x": torch.randn(steps, batch, hidden, generator=g),
         "w": (2 * torch.rand(hidden, generator=g) - 1) * min(1, 100 / max(steps, 1)),
-        "step_size": 0.05 + 0.2 * torch.rand(hidden, generator=g), "alpha": torch.tensor(2.0),
-        "y0": torch.randn(batch, hidden, generator=g), "z0": torch.randn(batch, hidden, generator=g),
-    }  # fmt: skip
+        "step_size": 0.05 + 0.2 * torch.rand(hidden, generator=g),
+        "alpha": torch.tensor(2.0),
+        "y0": torch.randn(batch, hidden, generator=g),
+        "z0": torch.randn(batch, hidden, generator=g),
+    }
     return {name: value.to(device, dtype) for name, value in made.items()}
 
 
@@ -109,10 +116,12 @@ def check_recurrence(checks: Checks, device: str, shapes: tuple[tuple[int, int, 
             for dtype in (SINGLE, DOUBLE):
                 given = {name: value.to(device, dtype) for name, value in double.items()}
                 admitted = admitted_error(
-                    dtype=dtype, steps=steps, **{k: double[k] for k in COEFFICIENTS},
+                    dtype=dtype,
+                    steps=steps,
+                    **{k: double[k] for k in COEFFICIENTS},
                     y_max=torch.cat([rows.y, rows.y0[None]]).abs().amax(),
                     z_max=torch.cat([rows.z, rows.z0[None]]).abs().amax(),
-                ).y  # fmt: skip
+                ).y
                 # In float64 the loop is no better than the kernel: each may be off.
                 admitted = admitted if dtype == SINGLE else 2 * admitted
                 for mode, offered in MODES:
@@ -187,9 +196,13 @@ def check_saddle(checks: Checks, device: str) -> None:
         x = torch.zeros(steps, 1, 1)
         x[0] = size
         given = {
-            "x": x, "w": torch.full((1,), w), "step_size": torch.tensor(h), "alpha": torch.tensor(0.0),
-            "y0": torch.zeros(1, 1), "z0": torch.zeros(1, 1),
-        }  # fmt: skip
+            "x": x,
+            "w": torch.full((1,), w),
+            "step_size": torch.tensor(h),
+            "alpha": torch.tensor(0.0),
+            "y0": torch.zeros(1, 1),
+            "z0": torch.zeros(1, 1),
+        }
         for mode in ("stored", "reversible"):
             by = []
             for run, arguments, options in (
@@ -292,8 +305,12 @@ def scornn_problem(steps: int, batch: int, units: int, device: str) -> dict[str,
     """A drive, an orthogonal matrix, a bias and a first state."""
     g = torch.Generator().manual_seed(units)
     W = torch.linalg.qr(torch.randn(units, units, generator=g))[0].contiguous()
-    made = {"x": torch.randn(steps, batch, units, generator=g), "W": W, "b": 0.1 * torch.randn(units, generator=g),
-            "h0": torch.randn(batch, units, generator=g)}  # fmt: skip
+    made = {
+        "x": torch.randn(steps, batch, units, generator=g),
+        "W": W,
+        "b": 0.1 * torch.randn(units, generator=g),
+        "h0": torch.randn(batch, units, generator=g),
+    }
     return {k: v.to(device) for k, v in made.items()}
 
 

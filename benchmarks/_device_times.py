@@ -22,7 +22,7 @@ from torch import Tensor
 from cuda.odernn_kernels import execution, operations, orthogonal
 from cuda.odernn_kernels.trajectories import extremes
 from odernn.cells.unicornn import UnICORNN
-from odernn.recurrence import ReconstructionWarning
+from odernn.executions.recurrence import ReconstructionWarning
 
 Peers = dict[str, Callable[[], Any]]
 
@@ -65,8 +65,13 @@ class Clock:
         found = []
         for name, values in samples.items():
             ratio = statistics.median(a / b for a, b in zip(reference, values, strict=True))
-            row = {"name": name, "median": statistics.median(values), "smallest": min(values),
-                   "largest": max(values), "ratio": ratio}  # fmt: skip
+            row = {
+                "name": name,
+                "median": statistics.median(values),
+                "smallest": min(values),
+                "largest": max(values),
+                "ratio": ratio,
+            }
             if moved and name in moved:
                 bound = statistics.median(samples["copy"]) * moved[name] / moved["copy"]
                 row |= {"bytes": moved[name], "share of the memory bound": bound / row["median"]}
@@ -194,9 +199,10 @@ def time_scornn(clock: Clock, shape: tuple[int, int, int]) -> list[dict[str, Any
         run(leaves["x"], **without_x(leaves)).sum().backward()
 
     peers: Peers = {
-        "torch loop": lambda: both(scornn_loop), "W on the chip": lambda: both(orthogonal.rows),
+        "torch loop": lambda: both(scornn_loop),
+        "W on the chip": lambda: both(orthogonal.rows),
         "W on the chip, forward alone": lambda: orthogonal.rows(given["x"], **without_x(given)),
-    }  # fmt: skip
+    }
     return clock.interleaved(peers)
 
 

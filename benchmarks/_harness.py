@@ -59,11 +59,15 @@ def interleaved(peers: dict[str, Callable[[], Any]], *, rounds: int = 7, warmup:
     reference = next(iter(samples.values()))
     return [
         Timing(
-            name, statistics.median(values), min(values), max(values),
-            statistics.median(r / v for r, v in zip(reference, values, strict=True)), statistics.median(firsts[name]),
+            name,
+            statistics.median(values),
+            min(values),
+            max(values),
+            statistics.median(r / v for r, v in zip(reference, values, strict=True)),
+            statistics.median(firsts[name]),
         )
         for name, values in samples.items()
-    ]  # fmt: skip
+    ]
 
 
 def _milliseconds(call: Callable[[], Any], count: int) -> float:

@@ -43,20 +43,27 @@ def section(name: str, result: dict[str, Any]) -> Iterator[str]:
     for case, timings in result.get("cases", {}).items():
         rows = [
             (
-                t["name"], f"{t['median']:.4g}", f"{t['smallest']:.4g} … {t['largest']:.4g}", f"{t['first']:.4g}",
+                t["name"],
+                f"{t['median']:.4g}",
+                f"{t['smallest']:.4g} … {t['largest']:.4g}",
+                f"{t['first']:.4g}",
                 f"{t['ratio']:.3g}",
             )
             for t in timings
-        ]  # fmt: skip
+        ]
         yield f"**{case}**\n"
         yield _table(rows, ("", f"median {result['unit']}", "smallest … largest", "first", "ratio")) + "\n"
     if "series" in result:
         rows = [
-            (each["variable"], each["name"], " ".join(map(str, each["sizes"])),
-             " ".join(f"{value:.3g}" for value in each["median"]),
-             f"{each['slope']:.2f} ± {each['standard_error']:.2f}")
+            (
+                each["variable"],
+                each["name"],
+                " ".join(map(str, each["sizes"])),
+                " ".join(f"{value:.3g}" for value in each["median"]),
+                f"{each['slope']:.2f} ± {each['standard_error']:.2f}",
+            )
             for each in result["series"]
-        ]  # fmt: skip
+        ]
         common = ", ".join(f"{key} = {value}" for key, value in result["common"].items())
         yield f"From {common}, one of them at a time.\n"
         yield _table(rows, ("grows", "", "sizes", f"median {result['unit']}", "slope")) + "\n"

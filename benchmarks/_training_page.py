@@ -23,9 +23,12 @@ the dropout, and not the sequences themselves.
 """
 
 FIGURES: Mapping[str, str] = {
-    "accuracy": "accuracy in %", "root": "√ of the mean squared error", "normalised root": "normalised error",
-    "loss": "loss", "bits": "bits a step",
-}  # fmt: skip
+    "accuracy": "accuracy in %",
+    "root": "√ of the mean squared error",
+    "normalised root": "normalised error",
+    "loss": "loss",
+    "bits": "bits a step",
+}
 
 NOTHING = "–"
 
@@ -83,7 +86,7 @@ def _summary(groups: Mapping[str, Sequence[Mapping[str, Any]]], plan: Mapping[st
         (name, goal["text"], "reached" if goal_met(runs, goal) else "**not reached**")
         for name, runs in groups.items()
         if (goal := plan["runs"].get(name, {}).get("goal"))
-    ]  # fmt: skip
+    ]
     if rows:
         yield "## What was asked for\n"
         yield _table(rows, ("run", "goal", "")) + "\n"
@@ -101,9 +104,18 @@ def _task(task: str, groups: Mapping[str, Sequence[Mapping[str, Any]]], plan: Ma
     ]
     yield _table(
         rows,
-        ("run", "seeds", f"test {FIGURES[first['figure']]}: median", "range", "epochs", "steps", "minutes of a core",
-         *first["beside"], "printed"),
-    )  # fmt: skip
+        (
+            "run",
+            "seeds",
+            f"test {FIGURES[first['figure']]}: median",
+            "range",
+            "epochs",
+            "steps",
+            "minutes of a core",
+            *first["beside"],
+            "printed",
+        ),
+    )
     notes = [f"- {name}: {plan['runs'][name]['note']}" for name in groups if plan["runs"].get(name, {}).get("note")]
     yield "\n" + "\n".join(notes) + "\n" if notes else ""
 
@@ -118,10 +130,16 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]], whole: int) -> tuple[str,
         dict.fromkeys(f"{each['text']} ({each['source']}, {each['size']})" for each in first["published"])
     )
     return (
-        name, str(len(runs)), _figure(first, statistics.median(figures)), spread, ", ".join(epochs),
-        f"{statistics.median(run['steps'] for run in runs):.0f}", f"{minutes:.1f}",
-        *(_figure(first, value) for value in first["beside"].values()), printed or NOTHING,
-    )  # fmt: skip
+        name,
+        str(len(runs)),
+        _figure(first, statistics.median(figures)),
+        spread,
+        ", ".join(epochs),
+        f"{statistics.median(run['steps'] for run in runs):.0f}",
+        f"{minutes:.1f}",
+        *(_figure(first, value) for value in first["beside"].values()),
+        printed or NOTHING,
+    )
 
 
 def _figure(run: Mapping[str, Any], value: float) -> str:
@@ -141,11 +159,14 @@ def _trials(task: str, trials: Sequence[Mapping[str, Any]], plan: Mapping[str, A
         if len({str(each.get(key)) for each in plain}) > 1
     ]
     rows = [
-        (*(str(each.get(key, NOTHING)) for key in varied), _figure(trial, trial["validation"]["figure"]),
-         *([f"{trial['validation']['loss']:.3g}"] if figure != "loss" else []),
-         f"{trial['best_epoch']} of {trial['epochs']}")
+        (
+            *(str(each.get(key, NOTHING)) for key in varied),
+            _figure(trial, trial["validation"]["figure"]),
+            *([f"{trial['validation']['loss']:.3g}"] if figure != "loss" else []),
+            f"{trial['best_epoch']} of {trial['epochs']}",
+        )
         for each, trial in zip(plain, trials, strict=True)
-    ]  # fmt: skip
+    ]
     loss = ["loss"] if figure != "loss" else []
     yield _table(rows, (*varied, f"validation {FIGURES[figure]}", *loss, "best epoch"))
 
@@ -153,10 +174,14 @@ def _trials(task: str, trials: Sequence[Mapping[str, Any]], plan: Mapping[str, A
 def _readouts(readouts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield READOUTS
     rows = [
-        (", ".join(f"{dt:g}" for dt in each["dt"]), f"{each['alpha']:g}", *(f"{error:.3g}" for error in each["errors"]),
-         f"{each['mean_in_deviations']:.1f}")
+        (
+            ", ".join(f"{dt:g}" for dt in each["dt"]),
+            f"{each['alpha']:g}",
+            *(f"{error:.3g}" for error in each["errors"]),
+            f"{each['mean_in_deviations']:.1f}",
+        )
         for each in readouts
-    ]  # fmt: skip
+    ]
     heads = (f"ridge {ridge:g}" for ridge in readouts[0]["ridges"])
     yield _table(rows, ("dt of the layers", "α", *heads, "mean / deviation"))
 

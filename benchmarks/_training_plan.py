@@ -68,109 +68,179 @@ def _adding_runs() -> Iterator[Planned]:
         goal = Goal(text=NO_INPUT, each=0.01) if steps == 200 else None
         seeds = (0, 1, 2) if steps == 200 else (0,)
         yield Planned(
-            name=f"adding, T = {steps}, scoRNN", configuration="scornn_section52_adding", row=f"scornn-170-t{steps}",
-            training={"epochs": 5}, seeds=seeds[:2], goal=goal,
-        )  # fmt: skip
-        yield Planned(
-            name=f"adding, T = {steps}, UnICORNN", configuration="adding_unicornn", row=f"t{steps}", seeds=seeds,
+            name=f"adding, T = {steps}, scoRNN",
+            configuration="scornn_section52_adding",
+            row=f"scornn-170-t{steps}",
+            training={"epochs": 5},
+            seeds=seeds[:2],
             goal=goal,
-        )  # fmt: skip
+        )
+        yield Planned(
+            name=f"adding, T = {steps}, UnICORNN",
+            configuration="adding_unicornn",
+            row=f"t{steps}",
+            seeds=seeds,
+            goal=goal,
+        )
     yield Planned(
-        name="adding, T = 200, LSTM", configuration="scornn_section52_adding", row="lstm-60-t200",
-        training={"epochs": 5}, note="The contrast of the paper, no goal of ours.",
-    )  # fmt: skip
+        name="adding, T = 200, LSTM",
+        configuration="scornn_section52_adding",
+        row="lstm-60-t200",
+        training={"epochs": 5},
+        note="The contrast of the paper, no goal of ours.",
+    )
 
 
 def _copying_runs() -> Iterator[Planned]:
     for silence, file, seeds in (
-        (200, "copying_shorter", (100, 0)), (500, "copying_shorter", (0,)), (1000, "scornn_section51_copying", (0,)),
-    ):  # fmt: skip
+        (200, "copying_shorter", (100, 0)),
+        (500, "copying_shorter", (0,)),
+        (1000, "scornn_section51_copying", (0,)),
+    ):
         yield Planned(
-            name=f"copying, T = {silence}, scoRNN", configuration=file, row=f"scornn-190-t{silence}",
-            training={"epochs": 6}, seeds=seeds, goal=_tenth(silence),
-        )  # fmt: skip
+            name=f"copying, T = {silence}, scoRNN",
+            configuration=file,
+            row=f"scornn-190-t{silence}",
+            training={"epochs": 6},
+            seeds=seeds,
+            goal=_tenth(silence),
+        )
     yield Planned(
-        name="copying, T = 200, LSTM", configuration="copying_shorter", row="lstm-68-t200", training={"epochs": 6},
+        name="copying, T = 200, LSTM",
+        configuration="copying_shorter",
+        row="lstm-68-t200",
+        training={"epochs": 6},
         note="The contrast of the paper, no goal of ours.",
-    )  # fmt: skip
+    )
 
 
 def _lorenz(forcing: float) -> Iterator[Planned]:
     for cell, model in (("unicornn-90", "UnICORNN"), ("lstm-44", "LSTM")):
         yield Planned(
-            name=f"Lorenz 96, F = {forcing:g}, {model}", configuration="unicornn_table7_lorenz96",
-            row=f"{cell}-f{forcing}", training={"evaluate_every": 10},
-        )  # fmt: skip
+            name=f"Lorenz 96, F = {forcing:g}, {model}",
+            configuration="unicornn_table7_lorenz96",
+            row=f"{cell}-f{forcing}",
+            training={"evaluate_every": 10},
+        )
 
 
 RUNS: tuple[Planned, ...] = (
     Planned(
-        name="sequential digits, UnICORNN", configuration="sequential_digits_unicornn", seeds=(0, 1, 2, 3, 4),
+        name="sequential digits, UnICORNN",
+        configuration="sequential_digits_unicornn",
+        seeds=(0, 1, 2, 3, 4),
         goal=Goal(
             text="median of five seeds ≥ 95 %, each ≥ 93 %, under 3 minutes of a core each",
-            median=0.95, each=0.93, seeds=5, minutes=3,
+            median=0.95,
+            each=0.93,
+            seeds=5,
+            minutes=3,
         ),
     ),
     *_adding_runs(),
     *_copying_runs(),
-    *_lorenz(0.9), *_lorenz(8.0),
+    *_lorenz(0.9),
+    *_lorenz(8.0),
     Planned(
-        name="BIDMC HR, UnICORNN", configuration="unicornn_table4_vital_signs", row="unicornn-hr",
+        name="BIDMC HR, UnICORNN",
+        configuration="unicornn_table4_vital_signs",
+        row="unicornn-hr",
         training={"epochs": 6, "milestones": [[5, 0.1]]},
         note="6 epochs in place of 500. Divided as published, so test windows have neighbours in training.",
     ),
     Planned(
-        name="psMNIST, UnICORNN-128", configuration="unicornn_table1_psmnist", row="unicornn-128",
-        training={"epochs": 4}, note="4 epochs in place of 2600.",
+        name="psMNIST, UnICORNN-128",
+        configuration="unicornn_table1_psmnist",
+        row="unicornn-128",
+        training={"epochs": 4},
+        note="4 epochs in place of 2600.",
     ),
     Planned(
-        name="permuted MNIST, scoRNN-170", configuration="scornn_table1_mnist", row="scornn-170-permuted",
-        training={"epochs": 4}, note="4 epochs in place of 70.",
+        name="permuted MNIST, scoRNN-170",
+        configuration="scornn_table1_mnist",
+        row="scornn-170-permuted",
+        training={"epochs": 4},
+        note="4 epochs in place of 70.",
     ),
     Planned(
-        name="psMNIST, UnICORNN-128, longer", configuration="unicornn_table1_psmnist", row="unicornn-128",
+        name="psMNIST, UnICORNN-128, longer",
+        configuration="unicornn_table1_psmnist",
+        row="unicornn-128",
         training={"epochs": 400, "milestones": [[300, 0.1]], "evaluate_every": 5},
-        note="400 epochs in place of 2600, the rate falls after 300. For a GPU.", is_further=True,
+        note="400 epochs in place of 2600, the rate falls after 300. For a GPU.",
+        is_further=True,
     ),
     Planned(
-        name="noise-padded CIFAR-10, UnICORNN-128", configuration="unicornn_table2_noise_padded_cifar10",
-        row="unicornn-128-code", training={"epochs": 60, "milestones": [[45, 0.1]]},
-        note="60 epochs in place of 500, the rate falls after 45. For a GPU.", is_further=True,
+        name="noise-padded CIFAR-10, UnICORNN-128",
+        configuration="unicornn_table2_noise_padded_cifar10",
+        row="unicornn-128-code",
+        training={"epochs": 60, "milestones": [[45, 0.1]]},
+        note="60 epochs in place of 500, the rate falls after 45. For a GPU.",
+        is_further=True,
     ),
     Planned(
-        name="noise-padded CIFAR-10, fresh noise, UnICORNN-128", configuration="unicornn_table2_noise_padded_cifar10",
-        row="unicornn-128-fresh", training={"epochs": 60, "milestones": [[45, 0.1]]},
+        name="noise-padded CIFAR-10, fresh noise, UnICORNN-128",
+        configuration="unicornn_table2_noise_padded_cifar10",
+        row="unicornn-128-fresh",
+        training={"epochs": 60, "milestones": [[45, 0.1]]},
         note="60 epochs in place of 500, the rate falls after 45; always other noise, not the printed task. For a GPU.",
         is_further=True,
     ),
-)  # fmt: skip
+)
 
 
 def _digits(
-    *, layers: int = 2, units: int = 64, dt: float = 0.3, alpha: float = 5.0, dropout: float = 0.05, lr: float = 0.01,
+    *,
+    layers: int = 2,
+    units: int = 64,
+    dt: float = 0.3,
+    alpha: float = 5.0,
+    dropout: float = 0.05,
+    lr: float = 0.01,
     seeds: tuple[int, ...] = (100,),
-) -> Trial:  # fmt: skip
+) -> Trial:
     network = {
-        "cell": "unicornn", "hidden_size": units, "num_layers": layers, "dt": dt, "alpha": alpha, "dropout": dropout,
-    }  # fmt: skip
+        "cell": "unicornn",
+        "hidden_size": units,
+        "num_layers": layers,
+        "dt": dt,
+        "alpha": alpha,
+        "dropout": dropout,
+    }
     training = {"epochs": 60, "batch_size": 32, "clip_norm": 1.0, "milestones": [[45, 0.1]]}
     optimizer = {"name": "adam", "lr": lr}
     return Trial(
         tables={
-            "task": {"name": "sequential_digits"}, "network": network, "optimizer": optimizer, "training": training,
+            "task": {"name": "sequential_digits"},
+            "network": network,
+            "optimizer": optimizer,
+            "training": training,
         },
         seeds=seeds,
-    )  # fmt: skip
+    )
 
 
 def _adding(
-    *, units: int = 64, dt: float | tuple[float, ...], alpha: float | tuple[float, ...], lr: float, layers: int,
-    epochs: int = 1, readout: float | None = None, c: float | None = None, clip: float | None = None,
-    milestones: tuple[tuple[int, float], ...] = (), **task: int,
-) -> Trial:  # fmt: skip
+    *,
+    units: int = 64,
+    dt: float | tuple[float, ...],
+    alpha: float | tuple[float, ...],
+    lr: float,
+    layers: int,
+    epochs: int = 1,
+    readout: float | None = None,
+    c: float | None = None,
+    clip: float | None = None,
+    milestones: tuple[tuple[int, float], ...] = (),
+    **task: int,
+) -> Trial:
     network = {
-        "cell": "unicornn", "hidden_size": units, "num_layers": layers, "dt": _listed(dt), "alpha": _listed(alpha),
-    }  # fmt: skip
+        "cell": "unicornn",
+        "hidden_size": units,
+        "num_layers": layers,
+        "dt": _listed(dt),
+        "alpha": _listed(alpha),
+    }
     rates = {"readout.*": readout, "*.c": c}
     groups = [{"parameters": [pattern], "lr": rate} for pattern, rate in rates.items() if rate is not None]
     training: dict[str, Any] = {"epochs": epochs, "batch_size": 50} | ({"clip_norm": clip} if clip else {})
@@ -179,16 +249,22 @@ def _adding(
     optimizer = {"name": "adam", "lr": lr} | ({"groups": groups} if groups else {})
     return Trial(
         tables={
-            "task": {"name": "adding", **({"steps": 200} | task)}, "network": network, "optimizer": optimizer,
+            "task": {"name": "adding", **({"steps": 200} | task)},
+            "network": network,
+            "optimizer": optimizer,
             "training": training,
         }
-    )  # fmt: skip
+    )
 
 
 def _lorenz_trial(
-    *, dt: float, lr: float, forcing: float = 0.9, standardise: bool = False,
+    *,
+    dt: float,
+    lr: float,
+    forcing: float = 0.9,
+    standardise: bool = False,
     c: tuple[float, float] | None = None,
-) -> Trial:  # fmt: skip
+) -> Trial:
     network = {"cell": "unicornn", "hidden_size": 90, "num_layers": 2, "dt": dt, "alpha": 1.0}
     return Trial(
         tables={
@@ -196,10 +272,14 @@ def _lorenz_trial(
             "network": network | ({"initial_c": list(c)} if c else {}),
             "optimizer": {"name": "adam", "lr": lr},
             "training": {
-                "epochs": 40, "milestones": [[30, 0.1]], "batch_size": 16, "clip_norm": 1.0, "evaluate_every": 5,
+                "epochs": 40,
+                "milestones": [[30, 0.1]],
+                "batch_size": 16,
+                "clip_norm": 1.0,
+                "evaluate_every": 5,
             },
         }
-    )  # fmt: skip
+    )
 
 
 def _listed(value: float | tuple[float, ...]) -> float | list[float]:

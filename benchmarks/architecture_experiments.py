@@ -103,33 +103,60 @@ _ONE, _TWO, _THREE, _FOUR = _four(5)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
-        name="copying memory", task="copying memory", architectures=("sh", "skip-3", "skip-6"),
-        sized_by=("skip-6", 48), options={"silence": 20}, batches=1500,
+        name="copying memory",
+        task="copying memory",
+        architectures=("sh", "skip-3", "skip-6"),
+        sized_by=("skip-6", 48),
+        options={"silence": 20},
+        batches=1500,
         counts={"train": 50_000, "validation": 500, "test": 2000},
         claimed=(("skip-6", "sh"), ("skip-3", "sh"), ("skip-6", "skip-3")),
     ),
     Experiment(
-        name="adding", task="adding", architectures=("sh", "skip-5"), sized_by=("skip-5", 24),
-        unit="multidimensional-lstm", options={"steps": 50}, batches=1000,
-        counts={"train": 50_000, "validation": 500, "test": 2000}, claimed=(("skip-5", "sh"),),
+        name="adding",
+        task="adding",
+        architectures=("sh", "skip-5"),
+        sized_by=("skip-5", 24),
+        unit="multidimensional-lstm",
+        options={"steps": 50},
+        batches=1000,
+        counts={"train": 50_000, "validation": 500, "test": 2000},
+        claimed=(("skip-5", "sh"),),
     ),
     Experiment(
-        name="adding, twice as long", task="adding", architectures=("sh", "skip-10"), sized_by=("skip-10", 24),
-        unit="multidimensional-lstm", options={"steps": 100}, batches=1200,
-        counts={"train": 60_000, "validation": 500, "test": 2000}, claimed=(("skip-10", "sh"),), is_further=True,
+        name="adding, twice as long",
+        task="adding",
+        architectures=("sh", "skip-10"),
+        sized_by=("skip-10", 24),
+        unit="multidimensional-lstm",
+        options={"steps": 100},
+        batches=1200,
+        counts={"train": 60_000, "validation": 500, "test": 2000},
+        claimed=(("skip-10", "sh"),),
+        is_further=True,
     ),
     Experiment(
-        name="sequential digits", task="sequential digits",
-        architectures=(_ONE, _TWO, _THREE, _FOUR), sized_by=(_FOUR, 32), batches=460, new_data=False, metric="accuracy",
+        name="sequential digits",
+        task="sequential digits",
+        architectures=(_ONE, _TWO, _THREE, _FOUR),
+        sized_by=(_FOUR, 32),
+        batches=460,
+        new_data=False,
+        metric="accuracy",
         claimed=((_FOUR, _THREE), (_THREE, _TWO), (_THREE, _ONE), (_FOUR, _TWO), (_FOUR, _ONE)),
     ),
     Experiment(
-        name="permuted sequential digits", task="sequential digits",
-        architectures=(_ONE, _TWO, _THREE, _FOUR), sized_by=(_FOUR, 32), batches=460, options={"permuted": True},
-        new_data=False, metric="accuracy",
+        name="permuted sequential digits",
+        task="sequential digits",
+        architectures=(_ONE, _TWO, _THREE, _FOUR),
+        sized_by=(_FOUR, 32),
+        batches=460,
+        options={"permuted": True},
+        new_data=False,
+        metric="accuracy",
         claimed=((_FOUR, _THREE), (_THREE, _TWO), (_TWO, _ONE), (_FOUR, _TWO), (_FOUR, _ONE), (_THREE, _ONE)),
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -197,9 +224,13 @@ def build(experiment: Experiment, architecture: str, spec: TaskSpec, generator: 
     parameters = parameter_count(get(name), hidden, *sizes, **experiment.arguments)
     size = hidden_size_for(get(architecture), parameters, *sizes, **experiment.arguments)
     return GraphRNN(
-        get(architecture), size, spec.input_size, output_size=spec.output_size, generator=generator,
+        get(architecture),
+        size,
+        spec.input_size,
+        output_size=spec.output_size,
+        generator=generator,
         **experiment.arguments,
-    )  # fmt: skip
+    )
 
 
 def run(experiment: Experiment, architecture: str, rate: float, seed: int, *, tested: bool) -> dict[str, Any]:
@@ -227,10 +258,15 @@ def run(experiment: Experiment, architecture: str, rate: float, seed: int, *, te
             if found < best:  # False for a loss that is not a number
                 best, at, kept = found, number, copy.deepcopy(network.state_dict())
     result: dict[str, Any] = {
-        "rate": rate, "seed": seed, "parameters": sum(p.numel() for p in network.parameters()),
-        "hidden_size": network.hidden_size, "validation_loss": finite(best), "best_batch": at, "curve": curve,
+        "rate": rate,
+        "seed": seed,
+        "parameters": sum(p.numel() for p in network.parameters()),
+        "hidden_size": network.hidden_size,
+        "validation_loss": finite(best),
+        "best_batch": at,
+        "curve": curve,
         "data": {"train": train.spec.sha256, "validation": validation.spec.sha256},
-    }  # fmt: skip
+    }
     if tested:
         test = load(experiment, "test", seed)
         network.load_state_dict(kept)
@@ -263,9 +299,17 @@ def finite(value: float) -> float | None:
 def settings() -> dict[str, Any]:
     """All that decides what the runs are. A record is gone on with only if its settings are these."""
     protocol = {
-        "rates": RATES, "tuning_seed": TUNING_SEED, "seeds": SEEDS, "batch": BATCH, "clip": CLIP, "looks": LOOKS,
-        "optimizer": "Adam", "betas": (0.9, 0.999), "dtype": "float32", "threads": 1,
-    }  # fmt: skip
+        "rates": RATES,
+        "tuning_seed": TUNING_SEED,
+        "seeds": SEEDS,
+        "batch": BATCH,
+        "clip": CLIP,
+        "looks": LOOKS,
+        "optimizer": "Adam",
+        "betas": (0.9, 0.999),
+        "dtype": "float32",
+        "threads": 1,
+    }
     found: dict[str, Any] = json.loads(
         json.dumps({"protocol": protocol, "experiments": [_plain(e) for e in EXPERIMENTS]})
     )

@@ -34,14 +34,21 @@ def main(size: int) -> None:
     }
     total = sum(trial.instances for trial in found.values())
     data = {
-        "benchmark": "bounds_tightness", "seed": SEED, "size": size, "instances": total,
-        "seconds": round(time.perf_counter() - started), "machine": machine(), "theorems": rows,
-    }  # fmt: skip
+        "benchmark": "bounds_tightness",
+        "seed": SEED,
+        "size": size,
+        "instances": total,
+        "seconds": round(time.perf_counter() - started),
+        "machine": machine(),
+        "theorems": rows,
+    }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "bounds_tightness.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     for name, each in rows.items():
-        sys.stdout.write(f"{name:28s} {each['instances']:9d} tried  {each['violations']:3d} exceeded  "
-                         f"measured/bound ≤ {each['largest measured/bound']:.6g}\n")  # fmt: skip
+        sys.stdout.write(
+            f"{name:28s} {each['instances']:9d} tried  {each['violations']:3d} exceeded  "
+            f"measured/bound ≤ {each['largest measured/bound']:.6g}\n"
+        )
     sys.stdout.write(f"{total} instances\n")
     assert all(each["violations"] == 0 for each in rows.values()), "a bound was exceeded"
 

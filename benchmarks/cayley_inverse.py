@@ -11,7 +11,7 @@ import torch
 from _harness import interleaved, report
 from torch import Tensor
 
-from odernn.cayley_signs import DEFAULT_TAU, orthogonality_tolerance, scaled_cayley_inverse
+from odernn.orthogonal.signs import DEFAULT_TAU, orthogonality_tolerance, scaled_cayley_inverse
 
 N = 512
 SLACK = 2.0**-30

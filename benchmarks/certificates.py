@@ -13,7 +13,10 @@ import torch
 from _harness import interleaved, report
 from flint import arb
 
-from verification.certify import network, network_second, residual, residual_second, spectra
+from tests.verification.certify.second import residual_again as residual_second
+from verification.certify import network, spectra
+from verification.certify.second import network as network_second
+from verification.certify.second import residual
 
 STEPS = 100_000
 BATCH = 4
@@ -49,11 +52,15 @@ def random_network(m: int, layers: int, steps: int) -> network.NetworkData:
     rng = np.random.default_rng(0)
     entries = [
         {
-            "dt": 0.2, "alpha": 1.3, "w": rng.uniform(0, 1, m), "c": rng.uniform(-0.1, 0.1, m),
-            "b": 0.1 * rng.standard_normal(m), "V": rng.uniform(-1, 1, (m, m if l else 3)) * (0.3 / m**0.5),
+            "dt": 0.2,
+            "alpha": 1.3,
+            "w": rng.uniform(0, 1, m),
+            "c": rng.uniform(-0.1, 0.1, m),
+            "b": 0.1 * rng.standard_normal(m),
+            "V": rng.uniform(-1, 1, (m, m if l else 3)) * (0.3 / m**0.5),
         }
         for l in range(layers)
-    ]  # fmt: skip
+    ]
     return network.of_arrays(entries, rng.standard_normal((steps, 3)), target=rng.standard_normal((steps, m)))
 
 

@@ -79,11 +79,18 @@ def series(variable: str) -> list[dict[str, Any]]:
     found = []
     for kind, timings in timed.items():
         value, error = slope(sizes, [timing.median for timing in timings])
-        found.append({
-            "name": kind, "variable": variable, "sizes": sizes, "median": [t.median for t in timings],
-            "smallest": [t.smallest for t in timings], "largest": [t.largest for t in timings],
-            "slope": value, "standard_error": error,
-        })  # fmt: skip
+        found.append(
+            {
+                "name": kind,
+                "variable": variable,
+                "sizes": sizes,
+                "median": [t.median for t in timings],
+                "smallest": [t.smallest for t in timings],
+                "largest": [t.largest for t in timings],
+                "slope": value,
+                "standard_error": error,
+            }
+        )
     return found
 
 
@@ -93,9 +100,13 @@ def main() -> None:
     assert error <= TOLERANCE, f"relative error {error:.2e} exceeds {TOLERANCE}"
     found = [each for variable in COMMON for each in series(variable)]
     result = {
-        "benchmark": "cost_scaling", "unit": "ms", "machine": machine(), "common": COMMON,
-        "checked_errors": {str(COMMON): error}, "series": found,
-    }  # fmt: skip
+        "benchmark": "cost_scaling",
+        "unit": "ms",
+        "machine": machine(),
+        "common": COMMON,
+        "checked_errors": {str(COMMON): error},
+        "series": found,
+    }
     (RESULTS / "cost_scaling.json").write_text(json.dumps(result, indent=1) + "\n")
     for each in found:
         times = "  ".join(f"{value:8.1f}" for value in each["median"])

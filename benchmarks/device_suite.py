@@ -42,11 +42,14 @@ from _device_checks import LARGE, SMALL, Checks
 from _harness import RESULTS, machine
 
 from cuda.odernn_kernels import build, emulator, execution, module
-from odernn.recurrence import ReconstructionWarning
+from odernn.executions.recurrence import ReconstructionWarning
 
 SHAPES = {
-    "eigenworms": (17984, 8, 32), "psmnist": (784, 128, 256), "cifar": (1000, 30, 128), "wide": (1000, 128, 256),
-}  # fmt: skip
+    "eigenworms": (17984, 8, 32),
+    "psmnist": (784, 128, 256),
+    "cifar": (1000, 30, 128),
+    "wide": (1000, 128, 256),
+}
 """(steps, batch, hidden)."""
 
 COLUMNS = (32, 256, 1024, 2048, 4096, 8192, 16384)
@@ -113,8 +116,12 @@ def correctness(run: Run) -> None:
     groups: dict[str, Callable[[Checks], None]] = {
         f"modes {shape}": functools.partial(_modes, device=run.device, shape=shape) for shape in shapes
     }
-    for name, check in (("contract", checking.check_contract), ("saddle", checking.check_saddle),
-                        ("nan", checking.check_nan), ("baseline", checking.check_baseline)):  # fmt: skip
+    for name, check in (
+        ("contract", checking.check_contract),
+        ("saddle", checking.check_saddle),
+        ("nan", checking.check_nan),
+        ("baseline", checking.check_baseline),
+    ):
         groups[name] = functools.partial(check, device=run.device)
     count = 2000 if run.is_trial else 1 << 24
     groups["others"] = functools.partial(checking.check_others, device=run.device, count=count)
@@ -232,10 +239,17 @@ def registers(run: Run) -> None:
 
 
 PARTS: dict[str, Callable[[Run], None]] = {
-    "correctness": correctness, "streams": streams, "adversary": adversary, "sanitizer": sanitizer,
+    "correctness": correctness,
+    "streams": streams,
+    "adversary": adversary,
+    "sanitizer": sanitizer,
     **{f"times-{name}": functools.partial(times, name=name) for name in SHAPES},
-    "crossover": crossover, "scornn": scornn, "trajectories": trajectories, "memory": memory, "registers": registers,
-}  # fmt: skip
+    "crossover": crossover,
+    "scornn": scornn,
+    "trajectories": trajectories,
+    "memory": memory,
+    "registers": registers,
+}
 TIMED = [name for name in PARTS if name not in ("correctness", "streams", "adversary", "sanitizer", "registers")]
 
 
@@ -264,11 +278,18 @@ def begun(options: argparse.Namespace, loader: str) -> tuple[dict[str, Any], Pat
     title = torch.cuda.get_device_name() if on_device else "emulated"
     name = f"device_{''.join(c if c.isalnum() else '_' for c in title).strip('_').lower()}.json"
     fresh: dict[str, Any] = {
-        "benchmark": "device_suite", "unit": "ms", "sources": sources(), "machine": machine(), "loader": loader,
+        "benchmark": "device_suite",
+        "unit": "ms",
+        "sources": sources(),
+        "machine": machine(),
+        "loader": loader,
         "arch": "sm_{}{}".format(*torch.cuda.get_device_capability()) if on_device else "sm_90",
-        "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version() if on_device else None,
-        "LSTM with TF32": torch.backends.cudnn.allow_tf32 if on_device else None, "parts": {}, "cases": {},
-    }  # fmt: skip
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version() if on_device else None,
+        "LSTM with TF32": torch.backends.cudnn.allow_tf32 if on_device else None,
+        "parts": {},
+        "cases": {},
+    }
     for folder in (options.output, RESULTS):
         if (folder / name).is_file():
             known = json.loads((folder / name).read_text("utf-8"))

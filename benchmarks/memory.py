@@ -28,10 +28,10 @@ from _live_bytes import LiveBytes
 from torch import Tensor
 
 from odernn import executions
-from odernn.cells import _unicornn_stack as whole
 from odernn.cells.unicornn import UnICORNN
+from odernn.cells.unicornn import stack as whole
 from odernn.executions import torch_loop
-from odernn.recurrence import RecurrenceResult
+from odernn.executions.recurrence import RecurrenceResult
 
 STEPS = (1124, 2248, 4496, 8992, 17984)
 BATCH, INPUTS, HIDDEN, LAYERS = 8, 6, 32, 3

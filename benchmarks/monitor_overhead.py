@@ -84,13 +84,11 @@ def classifier(make: Callable[[torch.Generator], nn.Module], batch: int) -> Made
 
 CASES: dict[str, Callable[[Path], Made]] = {
     "digits": digits,
-    "psMNIST-128": lambda _: classifier(
-        lambda g: UnICORNN.from_paper("psMNIST-128", execution="cpu", generator=g), 64
-    ),
+    "psMNIST-128": lambda _: classifier(lambda g: UnICORNN.from_paper("psMNIST-128", execution="cpu", generator=g), 64),
     "scoRNN-170": lambda _: classifier(
         lambda g: ScoRNN(1, 170, rho=16, initial="small", execution="cpu", generator=g), 50
     ),
-}  # fmt: skip
+}
 
 
 @contextmanager
@@ -162,11 +160,15 @@ def interleaved(made: Made, rounds: int, count: int) -> tuple[list[Timing], floa
     record = statistics.median((r - p) / p for p, r in zip(plain, recorded, strict=True))
     timings = [
         Timing(
-            name, statistics.median(values), min(values), max(values),
-            statistics.median(r / v for r, v in zip(plain, values, strict=True)), statistics.median(firsts[name]),
+            name,
+            statistics.median(values),
+            min(values),
+            max(values),
+            statistics.median(r / v for r, v in zip(plain, values, strict=True)),
+            statistics.median(firsts[name]),
         )
         for name, values in samples.items()
-    ]  # fmt: skip
+    ]
     return [*timings, idle], idle.median / statistics.median(plain) + record / EVERY
 
 

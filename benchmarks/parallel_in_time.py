@@ -14,7 +14,8 @@ import torch
 from _harness import Timing, interleaved, report
 from torch import Tensor
 
-from odernn.executions import Execution, parallel, torch_loop
+from odernn.executions import Execution, torch_loop
+from odernn.executions.parallel import execution as parallel
 
 STEPS = {"EigenWorms": (0.0343, 0.0), "restoring": (0.19, 30.0)}
 """dt, α"""

@@ -44,7 +44,7 @@ from _harness import RESULTS, machine
 from _training_plan import Planned, Trial
 from torch import nn
 
-from odernn import published_results
+from odernn.published import results as published_results
 from verification.tasks.images import DataError
 from verification.training import TrainingError, configuration, loop, network
 from verification.training.configuration import Configuration
@@ -198,15 +198,27 @@ def run(job: Job, place: Place) -> dict[str, Any]:
     best = next(row for row in rows if row["epoch"] == found.best_epoch)
     spec = made.validation.spec
     result = {
-        "task": plan.task.name, "task_options": dict(plan.task.options), "cell": plan.network.cell,
-        "configuration": facts["configuration"], "digest": facts["digest"], "seed": plan.training.seed,
-        "parameters": facts["parameters"], "data": facts["data"], "epochs": rows[-1]["epoch"],
-        "planned_epochs": plan.training.epochs, "best_epoch": found.best_epoch, "steps": found.progress.step,
-        "wall_seconds": round(found.progress.seconds, 1), "cpu_seconds": round(cpu, 1),
-        "figure": spec.published_as, "loss": spec.loss,
+        "task": plan.task.name,
+        "task_options": dict(plan.task.options),
+        "cell": plan.network.cell,
+        "configuration": facts["configuration"],
+        "digest": facts["digest"],
+        "seed": plan.training.seed,
+        "parameters": facts["parameters"],
+        "data": facts["data"],
+        "epochs": rows[-1]["epoch"],
+        "planned_epochs": plan.training.epochs,
+        "best_epoch": found.best_epoch,
+        "steps": found.progress.step,
+        "wall_seconds": round(found.progress.seconds, 1),
+        "cpu_seconds": round(cpu, 1),
+        "figure": spec.published_as,
+        "loss": spec.loss,
         "validation": scores(spec, best["validation_loss"], best["validation_accuracy"]),
-        "curve": curve(rows, found.best_epoch), "versions": facts["versions"], "machine": machine(),
-    }  # fmt: skip
+        "curve": curve(rows, found.best_epoch),
+        "versions": facts["versions"],
+        "machine": machine(),
+    }
     if isinstance(job.plan, Planned):
         result |= tested(job.plan, plan, found, place)
     if place.device != "cpu":
@@ -237,9 +249,11 @@ def tested(planned: Planned, plan: Configuration, found: loop.Result, place: Pla
         "name": planned.name,
         "test": scores(spec, found.test["loss"], found.test["accuracy"]),
         "test_data": {"count": spec.count, "sha256": spec.sha256, "origin": spec.origin},
-        "baseline": spec.baseline, "baseline_means": spec.baseline_means, "beside": beside,
+        "baseline": spec.baseline,
+        "baseline_means": spec.baseline_means,
+        "beside": beside,
         "published": published(plan, data.spec.input_size),
-    }  # fmt: skip
+    }
 
 
 def _largest_share(data: loop.Data) -> float | None:
@@ -263,11 +277,13 @@ def published(plan: Configuration, input_size: int) -> list[dict[str, str]]:
     nearest = published_results.nearest(among, cell=plan.network.cell, network=plan.network.options, **sizes)
     return [
         {
-            "model": each.model, "text": each.text, "source": each.source,
+            "model": each.model,
+            "text": each.text,
+            "source": each.source,
             "size": f"m = {each.hidden_size or '?'}, L = {each.num_layers or '?'}",
         }
         for each in nearest
-    ]  # fmt: skip
+    ]
 
 
 def _task_options(plan: Configuration) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from _harness import Timing, interleaved, report
 from torch import Tensor, nn
 
 from odernn.cells.unicornn import UnICORNN
-from odernn.executions import cpu, torch_loop
+from odernn.executions import torch_loop
+from odernn.executions.cpu import execution as cpu
 
 LAYERS = {
     "psMNIST (784, 128, 128, 1)": (784, 128, 128, 1, 1),

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from verification import run, witness
-from verification.claim import Registry
-from verification.store import Store
+from verification import witness
+from verification.registry import Registry
+from verification.run.execute import execute
+from verification.run.job import Settings
+from verification.run.plan import Plan
+from verification.run.plan import plan as planned
+from verification.run.store import Store
 from verification.verdict import NOT_REFUTED, PROVED, REFUTED, VACUOUS, Judgement
 
 PLANTED = Path(__file__).parent / "planted"
@@ -20,11 +24,11 @@ TRUTHS = ("sam-D.1-a", "thm-S", "thm-S-Q")
 CELLS = (("free", 1), ("printed nCIFAR", 1), ("printed psMNIST-128", 2))
 
 
-def only(plan: run.Plan, cells: Iterable[tuple[str, int]]) -> run.Plan:
+def only(plan: Plan, cells: Iterable[tuple[str, int]]) -> Plan:
     """The part of a plan that judges these (domain, layer) cells."""
     judging = [job for job in plan.judging if (job.spec["domain"], job.spec["layer"]) in set(cells)]
     needed = {key for job in judging for key in job.needs}
-    return run.Plan(plan.settings, tuple(job for job in plan.measuring if job.key in needed), tuple(judging))
+    return Plan(plan.settings, tuple(job for job in plan.measuring if job.key in needed), tuple(judging))
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +39,11 @@ def registry() -> Registry:
 @pytest.fixture(scope="module")
 def judgements(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> list[Judgement]:
     """Planted and true claims through the whole chain: search, measure, control, certify, store."""
-    settings = run.Settings(claims=(*FALSEHOODS, *TRUTHS), claims_dirs=(str(PLANTED),))
-    plan = only(run.plan(settings, registry), CELLS)
+    settings = Settings(claims=(*FALSEHOODS, *TRUTHS), claims_dirs=(str(PLANTED),))
+    plan = only(planned(settings, registry), CELLS)
     assert len(plan.judging) == (len(FALSEHOODS) + len(TRUTHS)) * len(CELLS)
     with Store(tmp_path_factory.mktemp("verifier") / "store.sqlite", writable=True) as store:
-        return run.execute(plan, store, workers=0)
+        return execute(plan, store, workers=0)
 
 
 @pytest.mark.parametrize("claim", FALSEHOODS)

@@ -32,10 +32,19 @@ def answer(question: Question, case: Case, budget: Budget, seed: int) -> Judgeme
 def blank_of(question: Question, case: Case) -> Judgement:
     """The judgement before anything is known: an error, with the names filled in."""
     return Judgement(
-        claim=question.id, domain=case.domain, layer=0, quantity=case.quantity, norm="", symbol=case.quantity,
-        reading=case.reading, verdict=verdict.ERROR, because="", origin=question.origin, system="",
+        claim=question.id,
+        domain=case.domain,
+        layer=0,
+        quantity=case.quantity,
+        norm="",
+        symbol=case.quantity,
+        reading=case.reading,
+        verdict=verdict.ERROR,
+        because="",
+        origin=question.origin,
+        system="",
         dominated_by=question.dominated_by,
-    )  # fmt: skip
+    )
 
 
 def _described(blank: Judgement, attempt: Attempt) -> Judgement:
@@ -43,9 +52,15 @@ def _described(blank: Judgement, attempt: Attempt) -> Judgement:
     if attempt.log_measured is not None and attempt.log_claimed is not None:
         slack = (attempt.log_claimed - attempt.log_measured) / LOG_10
     return replace(
-        blank, log_bound=attempt.log_claimed, log_worst=attempt.log_measured, slack=slack,
-        evaluations=attempt.evaluations, control=attempt.control, found=attempt.found, claimed=attempt.claimed,
-    )  # fmt: skip
+        blank,
+        log_bound=attempt.log_claimed,
+        log_worst=attempt.log_measured,
+        slack=slack,
+        evaluations=attempt.evaluations,
+        control=attempt.control,
+        found=attempt.found,
+        claimed=attempt.claimed,
+    )
 
 
 def _judged(question: Question, case: Case, attempt: Attempt, filled: Judgement) -> Judgement:

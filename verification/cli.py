@@ -27,9 +27,20 @@ from verification.commands.options import Action, help_unless_called
 TRACEBACK = "ODERNN_TRACEBACK"
 
 COMMANDS = (
-    "verify", "merge", "table", "ledger", "expectations", "claims", "tableau", "graph", "task", "train", "picture",
-    "doctor", "witness",
-)  # fmt: skip
+    "verify",
+    "merge",
+    "table",
+    "ledger",
+    "expectations",
+    "claims",
+    "tableau",
+    "graph",
+    "task",
+    "train",
+    "picture",
+    "doctor",
+    "witness",
+)
 """Files of ``verification.commands``, in the order of the help."""
 
 
@@ -121,10 +132,10 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "odernn") -> 
 def _explained(error: Exception, program: str) -> tuple[int, str]:
     """The exit code of an error, and its line."""
     from verification.claim import ClaimError
-    from verification.cluster import ClusterError
-    from verification.report import FormatError
-    from verification.shards import ShardError
-    from verification.store import StoreError
+    from verification.report.formats import FormatError
+    from verification.run.cluster import ClusterError
+    from verification.run.shards import ShardError
+    from verification.run.store import StoreError
     from verification.tasks.images import DataError
     from verification.training import TrainingError
 

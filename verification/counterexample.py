@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verification.claim import Registry
+    from verification.registry import Registry
 
 FORMAT = "odernn-counterexample"
 VERSION = 1
@@ -35,9 +35,13 @@ class Counterexample:
 def to_json(witness: Counterexample) -> str:
     """The counterexample as strict JSON text."""
     plain = {
-        "format": FORMAT, "version": VERSION, "claim": witness.question, "domain": witness.domain,
-        "quantity": witness.quantity, "parameters": witness.parameters,
-    }  # fmt: skip
+        "format": FORMAT,
+        "version": VERSION,
+        "claim": witness.question,
+        "domain": witness.domain,
+        "quantity": witness.quantity,
+        "parameters": witness.parameters,
+    }
     return json.dumps(plain, ensure_ascii=False, indent=1)
 
 

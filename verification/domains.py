@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from odernn.published import ROWS, PublishedRow
+from odernn.published.networks import ROWS, PublishedRow
 
 FREE = "free"
 
@@ -80,20 +80,45 @@ _MORE_DETUNINGS = (*_DETUNINGS, 0.99, 1.01, 2.0, 1 / 3)
 
 BUDGETS = {
     "smoke": Budget(
-        name="smoke", free_layers=2, refinements=2, ladders=_LADDERS, coarse=_COARSE, beam_width=64, beam_steps=4000,
-        detunings=_DETUNINGS, range_inputs=32,
+        name="smoke",
+        free_layers=2,
+        refinements=2,
+        ladders=_LADDERS,
+        coarse=_COARSE,
+        beam_width=64,
+        beam_steps=4000,
+        detunings=_DETUNINGS,
+        range_inputs=32,
     ),
     "standard": Budget(
-        name="standard", free_layers=3, refinements=4, ladders=_MORE_LADDERS, coarse=_COARSE, beam_width=128,
-        beam_steps=4000, detunings=_MORE_DETUNINGS, range_inputs=96, pontryagin_steps=2400, pontryagin_starts=32,
+        name="standard",
+        free_layers=3,
+        refinements=4,
+        ladders=_MORE_LADDERS,
+        coarse=_COARSE,
+        beam_width=128,
+        beam_steps=4000,
+        detunings=_MORE_DETUNINGS,
+        range_inputs=96,
+        pontryagin_steps=2400,
+        pontryagin_starts=32,
         pontryagin_sweeps=8,
     ),
     "deep": Budget(
-        name="deep", free_layers=3, refinements=6, ladders=(*_MORE_LADDERS, ("1/1000", "60", "1/10")), coarse=_COARSE,
-        beam_width=512, beam_steps=20000, detunings=(*_MORE_DETUNINGS, 0.25, 1.5), range_inputs=256,
-        pontryagin_steps=4800, pontryagin_starts=64, pontryagin_sweeps=12,
+        name="deep",
+        free_layers=3,
+        refinements=6,
+        ladders=(*_MORE_LADDERS, ("1/1000", "60", "1/10")),
+        coarse=_COARSE,
+        beam_width=512,
+        beam_steps=20000,
+        detunings=(*_MORE_DETUNINGS, 0.25, 1.5),
+        range_inputs=256,
+        pontryagin_steps=4800,
+        pontryagin_starts=64,
+        pontryagin_sweeps=12,
     ),
-}  # fmt: skip
+}
 WIDE = 16
 """Hidden size m of one more rung of every ladder: a bound on a Euclidean norm that forgets √m fails there."""
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from odernn.tableau import Source
+from odernn.published.sources import Source
 from verification.claim import ClaimError, slug
 from verification.domains import Budget
 

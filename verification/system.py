@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from verification.certify import second
+from verification.certify.second import intervals as second
 
 Step = Callable[..., tuple[Any, Any]]
 

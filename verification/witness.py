@@ -14,10 +14,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from odernn.published import ROWS, PublishedRow
-from verification.certify import balls, limit, network_states, network_states_second, second
+from odernn.published.networks import ROWS, PublishedRow
+from verification.certify import balls, limit, network_states
 from verification.certify.limit import LimitData
-from verification.claim import Claim, ClaimError, Part, Registry
+from verification.certify.second import intervals as second
+from verification.certify.second import network_states as network_states_second
+from verification.claim import Claim, ClaimError, Part
 from verification.instance import (
     MAX_STEPS,
     Instance,
@@ -31,6 +33,7 @@ from verification.instance import (
     strict_name,
     to_plain,
 )
+from verification.registry import Registry
 from verification.system import UNICORNN
 
 FORMAT = "odernn-witness"
@@ -135,9 +138,20 @@ def _witness_of(plain: Any) -> Witness:
 
 def _from_plain(plain: Any) -> Witness:
     types: dict[str, type] = {
-        "format": str, "version": int, "claim": str, "quantity": str, "norm": str, "layer": int, "step": int,
-        "steps": int, "log_measured": str, "log_bound": str, "reading": str, "limit": object, "instance": dict,
-    }  # fmt: skip
+        "format": str,
+        "version": int,
+        "claim": str,
+        "quantity": str,
+        "norm": str,
+        "layer": int,
+        "step": int,
+        "steps": int,
+        "log_measured": str,
+        "log_bound": str,
+        "reading": str,
+        "limit": object,
+        "instance": dict,
+    }
     fields = strict_fields(plain, "witness", types)
     if fields["format"] != FORMAT:
         raise WitnessError(f'format is {shown(fields["format"])}, expected "{FORMAT}".')
@@ -349,18 +363,32 @@ def second_opinion(
     plain = to_plain(instance)
     if is_large(claim, instance, layer=layer, step=step):
         return network_states_second.decide(
-            plain, layer=layer, step=step, steps=steps, quantity=part.quantity, norm=part.norm,
-            bound=part.second_bound, premises=claim.second_premises,
-        )  # fmt: skip
+            plain,
+            layer=layer,
+            step=step,
+            steps=steps,
+            quantity=part.quantity,
+            norm=part.norm,
+            bound=part.second_bound,
+            premises=claim.second_premises,
+        )
     answer: dict[str, Any] = {"status": "undecided", "measured": None, "bound": None}
     effort = work(instance, layer=layer, step=step)
     for bits in SECOND_BITS:
         if bits > SECOND_BITS[0] and effort * bits > SECOND_EFFORT:
             break
         answer = second.decide(
-            plain, layer=layer, step=step, steps=steps, quantity=part.quantity, norm=part.norm,
-            bound=part.second_bound, premises=claim.second_premises, step_function=claim.system.second_step, bits=bits,
-        )  # fmt: skip
+            plain,
+            layer=layer,
+            step=step,
+            steps=steps,
+            quantity=part.quantity,
+            norm=part.norm,
+            bound=part.second_bound,
+            premises=claim.second_premises,
+            step_function=claim.system.second_step,
+            bits=bits,
+        )
         if answer["status"] != "undecided":
             break
     return answer

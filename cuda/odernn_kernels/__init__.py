@@ -1,4 +1,4 @@
-"""The CUDA execution of the fused recurrences: the contract of ``odernn.recurrence`` on a GPU, through PyCUDA.
+"""The CUDA execution of the fused recurrences: the contract of ``executions.recurrence`` on a GPU, through PyCUDA.
 
     execution.py     forward, inverse, backward, outputs of (U)
     operations.py    which are these operations of torch, with their derivatives; launches.py, reconstruction.py

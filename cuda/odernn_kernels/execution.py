@@ -1,4 +1,4 @@
-"""The contract of ``odernn.recurrence`` on a CUDA device: float32, and float64 in the ring kernels.
+"""The contract of ``odernn.executions.recurrence`` on a CUDA device: float32, and float64 in the ring kernels.
 
 ``operations`` has the modes and the kernels that run. Differentiable once and in reverse mode, through the operations
 ``odernn_cuda::…`` of torch; forward mode is an error.
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from cuda.odernn_kernels import module, operations
 from cuda.odernn_kernels.reverse import reverse_only
-from odernn.recurrence import (
+from odernn.executions.recurrence import (
     Backward,
     RecurrenceGradients,
     RecurrenceOutputs,
@@ -44,7 +44,7 @@ def forward(
     y0: Tensor | None = None,
     z0: Tensor | None = None,
 ) -> RecurrenceResult:
-    """All rows of y and z, differentiable once; see ``odernn.recurrence``."""
+    """All rows of y and z, differentiable once; see ``odernn.executions.recurrence``."""
     module.check_device(x)
     (w, h, alpha), (y0, z0) = checked(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
     y, z = operations.states(*reverse_only(x, w, h, alpha, y0, z0))
@@ -62,7 +62,7 @@ def outputs(
     lengths: Tensor | None = None,
     backward: Backward = "stored",
 ) -> RecurrenceOutputs:
-    """The rows of y and the state after each sample's own end, differentiable once; see ``odernn.recurrence``."""
+    """The rows of y and the state after each sample's own end, differentiable once; see ``executions.recurrence``."""
     module.check_device(x)
     mode = checked_backward(backward, name, ("stored", "reversible", "exact"))
     (w, h, alpha), (y0, z0) = checked(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)

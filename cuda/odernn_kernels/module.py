@@ -46,10 +46,15 @@ class Kernel:
 
 def _kernels() -> Iterator[Kernel]:
     rings = {
-        "forward": ("forward", 1), "forward_states": ("forward", 1), "forward_checkpoints": ("forward", 1),
-        "inverse": ("forward", 1), "stored": ("backward", 3), "stored_states": ("backward", 4),
-        "reversible": ("backward", 2), "falsify": ("falsify", 1),
-    }  # fmt: skip
+        "forward": ("forward", 1),
+        "forward_states": ("forward", 1),
+        "forward_checkpoints": ("forward", 1),
+        "inverse": ("forward", 1),
+        "stored": ("backward", 3),
+        "stored_states": ("backward", 4),
+        "reversible": ("backward", 2),
+        "falsify": ("falsify", 1),
+    }
     for name, (unit, count) in rings.items():
         yield Kernel(f"{name}_f32", unit, 32, 4 * _RING * count)
         yield Kernel(f"{name}_f64", unit, 32, 8 * _RING * count)

@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch import Tensor
 
-from odernn.recurrence import ReconstructionWarning
+from odernn.executions.recurrence import ReconstructionWarning
 
 TOLERANCE = {torch.float32: 0.01, torch.float64: 1e-6}
 """Largest admitted error of a rebuilt y or z, absolute, as in ``odernn.executions.stack``: it bounds that of σ'."""

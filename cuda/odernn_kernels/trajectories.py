@@ -10,7 +10,7 @@ from torch import Tensor
 
 from cuda.odernn_kernels import module
 from cuda.odernn_kernels.module import KERNELS
-from odernn.recurrence import UNIT_ROUNDOFF, Extremes
+from odernn.executions.recurrence import UNIT_ROUNDOFF, Extremes
 
 LANES = 32
 
@@ -51,11 +51,23 @@ def extremes(
         kernel = KERNELS["falsify_f32" if x.dtype == torch.float32 else "falsify_f64"]
         tensors = (x, *wide, maximum, growth, at, tangent, exponent)
         arguments = (
-            *(each.data_ptr() for each in tensors), steps, columns, *x.stride(), *(each.stride(0) for each in wide),
-        )  # fmt: skip
+            *(each.data_ptr() for each in tensors),
+            steps,
+            columns,
+            *x.stride(),
+            *(each.stride(0) for each in wide),
+        )
         launcher.launch(kernel, -(-columns // LANES), arguments, threads=LANES, shared=kernel.shared)
     return Extremes(
-        y=maximum[0], y_at=at[0], z=maximum[1], z_at=at[1], log_growth=growth[0], log_growth_at=at[2],
-        y_last=maximum[2], z_last=maximum[3], log_growth_last=growth[1],
-        tangent=tangent.T.reshape(columns, 2, 2), exponent=exponent,
-    )  # fmt: skip
+        y=maximum[0],
+        y_at=at[0],
+        z=maximum[1],
+        z_at=at[1],
+        log_growth=growth[0],
+        log_growth_at=at[2],
+        y_last=maximum[2],
+        z_last=maximum[3],
+        log_growth_last=growth[1],
+        tangent=tangent.T.reshape(columns, 2, 2),
+        exponent=exponent,
+    )

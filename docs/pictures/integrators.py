@@ -30,9 +30,9 @@ from odernn.cells.integrator import InputRule, IntegratorRNN
 from odernn.certificate import Certificate
 from odernn.fields.field import State
 from odernn.fields.oscillator import Oscillator
-from odernn.guarantees import order_on_inputs
 from odernn.integrators import Step, prepared, symplecticity_defect
-from odernn.tableau import PartitionedTableau
+from odernn.integrators.guarantees import order_on_inputs
+from odernn.tableaus.tableau import PartitionedTableau
 
 Numbers: TypeAlias = np.ndarray
 Curves: TypeAlias = dict[str, tuple[Numbers, Numbers]]
@@ -42,11 +42,17 @@ PICTURES = Path(__file__).resolve().parent
 PAGE = PICTURES.parent / "integrators.md"
 
 METHODS = (
-    "euler", "heun 2", "rk4",
-    "symplectic euler vt", "stoermer verlet", "yoshida 4",
-    "implicit midpoint", "gauss 2",
-    "implicit euler", "radau iia 2",
-)  # fmt: skip
+    "euler",
+    "heun 2",
+    "rk4",
+    "symplectic euler vt",
+    "stoermer verlet",
+    "yoshida 4",
+    "implicit midpoint",
+    "gauss 2",
+    "implicit euler",
+    "radau iia 2",
+)
 """Explicit; explicit and symplectic; implicit and symplectic; implicit and dissipative."""
 DRIVEN_METHODS = ("symplectic euler vt", "stoermer verlet", "rk4", "gauss 2")
 """Those of the table of input rules."""
@@ -217,9 +223,14 @@ def signal(t: float) -> float:
 def driven_network(method: str, rule: InputRule, dt: float) -> IntegratorRNN:
     """One neuron whose drive is the input itself."""
     network = IntegratorRNN(
-        Oscillator(numbers(W), ALPHA), tableaus.get(method), dt, input_size=1, inputs=rule, bias=False,
+        Oscillator(numbers(W), ALPHA),
+        tableaus.get(method),
+        dt,
+        input_size=1,
+        inputs=rule,
+        bias=False,
         dtype=torch.float64,
-    )  # fmt: skip
+    )
     with torch.no_grad():
         network.layers[0].V.fill_(1.0)
     return network
@@ -275,19 +286,21 @@ def methods_table() -> str:
         method, found = tableaus.get(name), table_orbit(name)
         errors = np.abs(found.energies() - found.energies()[0])
         area = float(np.exp(np.log(area_factors(name, found)).sum()))
-        rows.append({
-            "method": name,
-            "order": order(method).value,
-            "symplectic": verdict(symplecticity(method)),
-            "symmetric": verdict(symmetry(method)),
-            "BN-stable": "–" if is_pair(name) else verdict(bn_stability(method)),
-            f"energy error, t ≤ {horizon / 10:g}": readable(float(errors[: STEPS // 10 + 1].max())),
-            f"energy error, t ≤ {horizon:g}": readable(float(errors.max())),
-            "JᵀΩJ − Ω, a step": above_rounding(defect(name)),
-            f"phase area at t = {horizon:g}": "1" if abs(area - 1) < ROUNDING_LEVEL * STEPS else readable(area),
-            "tanh a step": f"{found.tanh / STEPS:.3g}",
-            "Newton iterations": f"{found.iterations / STEPS:.1f}" if found.iterations else "–",
-        })  # fmt: skip
+        rows.append(
+            {
+                "method": name,
+                "order": order(method).value,
+                "symplectic": verdict(symplecticity(method)),
+                "symmetric": verdict(symmetry(method)),
+                "BN-stable": "–" if is_pair(name) else verdict(bn_stability(method)),
+                f"energy error, t ≤ {horizon / 10:g}": readable(float(errors[: STEPS // 10 + 1].max())),
+                f"energy error, t ≤ {horizon:g}": readable(float(errors.max())),
+                "JᵀΩJ − Ω, a step": above_rounding(defect(name)),
+                f"phase area at t = {horizon:g}": "1" if abs(area - 1) < ROUNDING_LEVEL * STEPS else readable(area),
+                "tanh a step": f"{found.tanh / STEPS:.3g}",
+                "Newton iterations": f"{found.iterations / STEPS:.1f}" if found.iterations else "–",
+            }
+        )
     h0 = float(table_orbit(METHODS[0]).energies()[0])
     caption = (
         f"w = {W:g}, α = {ALPHA:g}, x = {DRIVE:g}, (y₀, z₀) = ({START[0]:g}, {START[1]:g}), H₀ = {h0:.3f}, "
@@ -312,9 +325,12 @@ def github(rows: Sequence[Mapping[str, Any]]) -> str:
     left = {"method", "symplectic", "symmetric", "BN-stable"}
     texts = [{key: str(value) for key, value in row.items()} for row in rows]
     table: str = tabulate(
-        texts, headers="keys", tablefmt="pipe", disable_numparse=True,
+        texts,
+        headers="keys",
+        tablefmt="pipe",
+        disable_numparse=True,
         colalign=["left" if key in left else "right" for key in rows[0]],
-    )  # fmt: skip
+    )
     return table
 
 
@@ -374,10 +390,15 @@ DASHES = dict(zip(METHODS, (":", "--", "-", ":", "--", "-", "--", "-", ":", "-")
 """A colour a family, a dash an order."""
 
 STYLE: Any = {
-    "svg.hashsalt": "odernn", "svg.fonttype": "none", "font.size": 9.0, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.titlesize": 9.0, "legend.frameon": False,
+    "svg.hashsalt": "odernn",
+    "svg.fonttype": "none",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9.0,
+    "legend.frameon": False,
     "font.sans-serif": ["DejaVu Sans", "Arial"],
-}  # fmt: skip
+}
 
 
 def _save(figure: Any, path: Path) -> None:
@@ -400,9 +421,15 @@ def draw_curves(curves: Curves, path: Path, *, x: str, y: str, limits: tuple[flo
         for name, (abscissae, ordinates) in curves.items():
             shown = np.where(ordinates > 0, ordinates, np.nan)
             axes.loglog(
-                abscissae, shown, color=COLOURS[name], linestyle=DASHES[name], linewidth=1.4, marker=marker,
-                markersize=3.0, label=name,
-            )  # fmt: skip
+                abscissae,
+                shown,
+                color=COLOURS[name],
+                linestyle=DASHES[name],
+                linewidth=1.4,
+                marker=marker,
+                markersize=3.0,
+                label=name,
+            )
         axes.set(xlabel=x, ylabel=y, ylim=limits)
         axes.grid(color="0.9", linewidth=0.6)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.6)

@@ -30,8 +30,9 @@ from odernn.cells.unicornn import UnICORNN
 from verification.measure import run_curves, scaling
 from verification.measure.run_curves import rounded
 from verification.measure.trained_network import orthogonality
-from verification.report import github, training_pictures
+from verification.report.formats import github
 from verification.report.numbers import size
+from verification.report.pictures import training as training_pictures
 from verification.report.table import Column, Table
 from verification.training import configuration, loop, network, runs
 from verification.training.configuration import Configuration
@@ -79,11 +80,14 @@ def orthogonal_plan(
     group: dict[str, Any] = {"parameters": ["recurrent.layers.*.free"], "lr": lr}
     if options["cell"] == "urnn":
         group = {"parameters": ["recurrent.layers.*.W"], "name": "multiplicative_cayley", "lr": 1e-3}
-    return configuration.from_mapping({
-        "task": task, "network": {**options, "hidden_size": n},
-        "optimizer": {"name": "rmsprop", "lr": 1e-3, "alpha": 0.9, "eps": 1e-10, "groups": [group]},
-        "training": training,
-    })  # fmt: skip
+    return configuration.from_mapping(
+        {
+            "task": task,
+            "network": {**options, "hidden_size": n},
+            "optimizer": {"name": "rmsprop", "lr": 1e-3, "alpha": 0.9, "eps": 1e-10, "groups": [group]},
+            "training": training,
+        }
+    )
 
 
 def digits_plan(label: str, n: int = 116, epochs: int = 54) -> Configuration:
@@ -105,10 +109,15 @@ def trained_drift(folder: Path, *, n: int = 116, epochs: int = 54) -> dict[str, 
         plan = digits_plan(label, n, epochs)
         scores = Scores(powers_of_two(38 * epochs))
         result = loop.train(plan, folder / label, watchers=[scores])
-        curves.append({
-            "label": label, "updates": scores.updates, "scores": rounded(scores.scores),
-            "test_accuracy": result.test["accuracy"], "configuration": plan.to_plain(),
-        })  # fmt: skip
+        curves.append(
+            {
+                "label": label,
+                "updates": scores.updates,
+                "scores": rounded(scores.scores),
+                "test_accuracy": result.test["accuracy"],
+                "configuration": plan.to_plain(),
+            }
+        )
     return {"title": f"sequential digits, n = {n}, T = 64, trained", "curves": curves}
 
 
@@ -123,10 +132,14 @@ def drift_at_full_size(folder: Path, root: Path | None, *, n: int = 512, updates
         for step in range(1, updates + 1):
             run.step(order)
             scores(run.model, step)
-        curves.append({
-            "label": label, "updates": scores.updates, "scores": rounded(scores.scores),
-            "configuration": plan.to_plain(),
-        })  # fmt: skip
+        curves.append(
+            {
+                "label": label,
+                "updates": scores.updates,
+                "scores": rounded(scores.scores),
+                "configuration": plan.to_plain(),
+            }
+        )
     return {"title": f"MNIST by pixels, n = {n}, T = 784", "curves": curves}
 
 
@@ -185,9 +198,11 @@ def gradient_numbers(folder: Path, root: Path | None) -> dict[str, Any]:
         }
         trained.append({"label": label, "loss": losses, "configuration": plan.to_plain()})
     return {
-        "quantity": "norm of dL/dX_n over 50 test sequences together, L their mean squared error", "curves": curves,
-        "updates": ITERATIONS, "trained": trained,
-    }  # fmt: skip
+        "quantity": "norm of dL/dX_n over 50 test sequences together, L their mean squared error",
+        "curves": curves,
+        "updates": ITERATIONS,
+        "trained": trained,
+    }
 
 
 @torch.no_grad()
@@ -254,9 +269,13 @@ def gradient_table(numbers: Mapping[str, Any]) -> Table:
 def orthogonality_table(numbers: Mapping[str, Any]) -> Table:
     """First and last scores, and the exponent of the score in the number of updates."""
     columns = (
-        Column("run"), Column("W"), Column("updates", "right"), Column("after the first", "right"),
-        Column("after the last", "right"), Column("exponent", "right"),
-    )  # fmt: skip
+        Column("run"),
+        Column("W"),
+        Column("updates", "right"),
+        Column("after the first", "right"),
+        Column("after the last", "right"),
+        Column("exponent", "right"),
+    )
     rows = []
     for panel in numbers["panels"]:
         for curve in panel["curves"]:
@@ -272,9 +291,14 @@ def orthogonality_table(numbers: Mapping[str, Any]) -> Table:
 def neuron_table(numbers: Mapping[str, Any]) -> Table:
     """Extremes over the neurons of every layer."""
     columns = (
-        Column("layer"), Column("when"), Column("smallest h", "right"), Column("largest h", "right"),
-        Column("Δt/smallest h", "right"), Column("smallest w", "right"), Column("largest w", "right"),
-    )  # fmt: skip
+        Column("layer"),
+        Column("when"),
+        Column("smallest h", "right"),
+        Column("largest h", "right"),
+        Column("Δt/smallest h", "right"),
+        Column("smallest w", "right"),
+        Column("largest w", "right"),
+    )
     rows = []
     for layer in numbers["layers"]:
         for when in ("before", "after"):
@@ -285,8 +309,10 @@ def neuron_table(numbers: Mapping[str, Any]) -> Table:
 
 
 TABLES: dict[str, Callable[[Mapping[str, Any]], Table]] = {
-    "gradient_norms": gradient_table, "orthogonality_drift": orthogonality_table, "time_steps": neuron_table,
-}  # fmt: skip
+    "gradient_norms": gradient_table,
+    "orthogonality_drift": orthogonality_table,
+    "time_steps": neuron_table,
+}
 """What stands between <!-- name --> and <!-- /name --> on the page."""
 
 

@@ -26,7 +26,7 @@ from typing import Final, final
 
 from odernn.architecture.graph import Edge, RNNGraph
 from odernn.architecture.measures import Measures, measures_of
-from odernn.tableau import Source
+from odernn.published.sources import Source
 
 _ZHANG: Final = "complexity"
 

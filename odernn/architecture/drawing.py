@@ -19,9 +19,13 @@ _SCALE: Final = 0.62
 """Inches to a unit of the layout."""
 
 _STYLE: Final[Any] = {
-    "svg.hashsalt": "odernn", "svg.fonttype": "none", "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Arial"], "font.size": 8.0, "text.parse_math": False,
-}  # fmt: skip
+    "svg.hashsalt": "odernn",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial"],
+    "font.size": 8.0,
+    "text.parse_math": False,
+}
 
 
 def check_available() -> None:
@@ -96,9 +100,14 @@ class Sheet:
         return name
 
     def drawn(
-        self, boxes: Sequence[Sequence[Box]], legend: Sequence[tuple[str, str]], *, title: str, description: str,
+        self,
+        boxes: Sequence[Sequence[Box]],
+        legend: Sequence[tuple[str, str]],
+        *,
+        title: str,
+        description: str,
         caption: str = "",
-    ) -> str:  # fmt: skip
+    ) -> str:
         """The SVG: rows of panels from the top, the legend below."""
         check_available()
         import matplotlib as mpl
@@ -106,8 +115,10 @@ class Sheet:
 
         gap = 0.5
         words = [*((kind, text) for kind, text in legend), *([("", caption)] if caption else [])]
-        width = max(*(sum(b.width for b in row) + gap * (len(row) - 1) for row in boxes),
-                    *(1.2 + 0.105 * len(text) for _, text in words))  # fmt: skip
+        width = max(
+            *(sum(b.width for b in row) + gap * (len(row) - 1) for row in boxes),
+            *(1.2 + 0.105 * len(text) for _, text in words),
+        )
         heights = [max(box.height for box in row) for row in boxes]
         foot = 0.36 * len(words) + 0.1
         height = sum(heights) + gap * (len(boxes) - 1) + foot
@@ -176,8 +187,19 @@ def _draw_line(axes: Any, line: Line, curve: Curve) -> None:
         width: float, colour: str, z: float, style: Any = "-", name: str | None = None, end: Point = base
     ) -> None:
         path = Path([*curve.control[:-1], end], codes)
-        axes.add_patch(PathPatch(path, facecolor="none", edgecolor=colour, linewidth=width, linestyle=style, zorder=z,
-                                 capstyle="butt", gid=name, clip_on=False))  # fmt: skip
+        axes.add_patch(
+            PathPatch(
+                path,
+                facecolor="none",
+                edgecolor=colour,
+                linewidth=width,
+                linestyle=style,
+                zorder=z,
+                capstyle="butt",
+                gid=name,
+                clip_on=False,
+            )
+        )
 
     z = 2.0 if colour == _GREY else 2.2
     if "critical-path" in line.classes:
@@ -192,8 +214,16 @@ def _draw_line(axes: Any, line: Line, curve: Curve) -> None:
         Polygon([tip, *wings], closed=True, facecolor=colour, edgecolor="none", zorder=z + 0.1, clip_on=False)
     )
     if line.label:
-        axes.text(*curve.label, line.label, ha="center", va="center", color="black" if colour == _GREY else colour,
-                  fontsize=7.0, zorder=3, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
+        axes.text(
+            *curve.label,
+            line.label,
+            ha="center",
+            va="center",
+            color="black" if colour == _GREY else colour,
+            fontsize=7.0,
+            zorder=3,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
+        )
 
 
 def _draw_spot(axes: Any, spot: Spot, place: Point) -> None:
@@ -210,16 +240,32 @@ def _draw_spot(axes: Any, spot: Spot, place: Point) -> None:
     }
     if "input" in spot.role:
         side = 1.75 * RADIUS
-        axes.add_patch(FancyBboxPatch((x - side / 2, y - side / 2), side, side, gid=spot.name,
-                                      boxstyle="round,pad=0,rounding_size=0.05", **style))  # fmt: skip
+        axes.add_patch(
+            FancyBboxPatch(
+                (x - side / 2, y - side / 2),
+                side,
+                side,
+                gid=spot.name,
+                boxstyle="round,pad=0,rounding_size=0.05",
+                **style,
+            )
+        )
     else:
         axes.add_patch(Circle(place, RADIUS, gid=spot.name, **style))
     if "output" in spot.role:
         axes.add_patch(Circle(place, 0.83 * RADIUS, **style))
     parts = _broken(plain(spot.label))
     size = min(7.0, (22.0 if "output" in spot.role else 27.0) / max(map(len, parts)))
-    axes.text(x, y, "\n".join(parts), ha="center", va="center_baseline" if len(parts) == 1 else "center", zorder=5,
-              fontsize=size, linespacing=0.9)  # fmt: skip
+    axes.text(
+        x,
+        y,
+        "\n".join(parts),
+        ha="center",
+        va="center_baseline" if len(parts) == 1 else "center",
+        zorder=5,
+        fontsize=size,
+        linespacing=0.9,
+    )
 
 
 def plain(text: str) -> str:
@@ -243,8 +289,13 @@ def _draw_legend(axes: Any, words: Sequence[tuple[str, str]], foot: float) -> No
             axes.plot([0.25, 0.95], [y, y], color=_GREEN, linewidth=7.0, solid_capstyle="butt")
         elif kind:
             dashed = kind == "skip-cycle"
-            axes.plot([0.25, 0.95], [y, y], color=_BLUE if dashed else _VERMILION, linewidth=2.0,
-                      linestyle=_DASH if dashed else "-")  # fmt: skip
+            axes.plot(
+                [0.25, 0.95],
+                [y, y],
+                color=_BLUE if dashed else _VERMILION,
+                linewidth=2.0,
+                linestyle=_DASH if dashed else "-",
+            )
         axes.text(1.1 if kind else 0.25, y, text, va="center_baseline")
         y -= 0.36
 

@@ -212,8 +212,10 @@ class RNNGraph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A read-only mapping cannot be pickled; the conditions are checked again."""
-        return (RNNGraph, (self.name, self.period, dict(self.nodes), self.edges, self.inputs, self.outputs,
-                           self.allow_unreachable))  # fmt: skip
+        return (
+            RNNGraph,
+            (self.name, self.period, dict(self.nodes), self.edges, self.inputs, self.outputs, self.allow_unreachable),
+        )
 
     def __str__(self) -> str:
         return f'Graph "{self.name}"'
@@ -272,8 +274,9 @@ class RNNGraph:
         if not self.nodes:
             return _failed("2", None, "condition (2) fails: the graph has no node.")
         longest = int(found.value.argmax())
-        walk = Walk.along((self.edges[e] for e in followed(self.arcs, found.choice, longest)),
-                          start=tuple(self.nodes)[longest])  # fmt: skip
+        walk = Walk.along(
+            (self.edges[e] for e in followed(self.arcs, found.choice, longest)), start=tuple(self.nodes)[longest]
+        )
         because = f"condition (2) fails: there is no directed cycle; every walk ends, a longest one is {walk}."
         return _failed("2", walk, because)
 
@@ -452,13 +455,13 @@ class RNNGraph:
     @classmethod
     def read(cls, path: str | Path) -> RNNGraph:
         """From a .json or .dot (.gv) file; see ``graph_files`` for the formats. ValueError names the file and cause."""
-        from odernn.architecture import graph_files
+        from odernn.architecture import files as graph_files
 
         return graph_files.read(path)
 
     def write(self, path: str | Path) -> None:
         """To a .json or .dot (.gv) file that ``read`` gives back equal."""
-        from odernn.architecture import graph_files
+        from odernn.architecture import files as graph_files
 
         graph_files.write(self, path)
 

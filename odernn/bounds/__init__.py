@@ -25,22 +25,6 @@ Every bound is a pure function that returns a **natural logarithm**, written onc
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from odernn import lazy_exports
 
-if TYPE_CHECKING:
-    from odernn.bounds.network import LayerBounds, LogBound, NetworkBounds, certify
-
-__all__ = ["LayerBounds", "LogBound", "NetworkBounds", "certify"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'odernn.bounds' has no attribute {name!r}. It offers: {', '.join(__all__)}.")
-    value = getattr(importlib.import_module("odernn.bounds.network"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -135,8 +135,8 @@ def frozen_slopes(layer: ARNN12Layer | LeapfrogLayer) -> Certificate:
     from odernn.cells.arnn_1_2 import ARNN12Layer, symmetric
     from odernn.cells.arnn_2_2 import LeapfrogLayer
     from odernn.certificate import Certificate
-    from odernn.linear_algebra import diagonalise, entrywise, product, transposed
-    from odernn.orthogonal import skew
+    from odernn.exact.linear_algebra import diagonalise, entrywise, product, transposed
+    from odernn.orthogonal.cayley import skew
 
     if isinstance(layer, ARNN12Layer):
         scheme: Scheme = "symplectic_euler"

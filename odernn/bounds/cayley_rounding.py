@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from odernn._integers import positive_integer
 from odernn.bounds.numbers import FLOATS, Numbers
+from odernn.exact.integers import positive_integer
 
 __all__ = [
-    "log_accumulated_score", "log_expected_score", "log_score_from_backward_error", "log_score_from_distance",
+    "log_accumulated_score",
+    "log_expected_score",
+    "log_score_from_backward_error",
+    "log_score_from_distance",
     "log_score_from_residual",
-]  # fmt: skip
+]
 
 TYPICAL = 5
 """The constant of ``log_expected_score``: from measurements, not from a proof."""
@@ -51,7 +54,7 @@ def log_score_from_backward_error(n: int, *, backward_error: Any, condition: Any
     if not product < 1:
         raise ValueError(
             f"backward_error · condition is {product}, not below 1: I + A is singular to working precision and nothing "
-            "follows. Bring max|a_ij| down (odernn.resigning.re_sign), or use a wider dtype."
+            "follows. Bring max|a_ij| down (odernn.orthogonal.resigning.re_sign), or use a wider dtype."
         )
     return log_score_from_distance(product * numbers.sqrt(numbers.exact(n)) / (1 - product), numbers=numbers)
 

@@ -107,9 +107,7 @@ def log_route_path_sum(
     constants: Sequence[LayerConstants], *, source: int, target: int, rate: Any, steps: int, numbers: Numbers = FLOATS
 ) -> Any:
     """log Σ_p R_p Σ_{j<N} C(j + p, p) e^{jω}: all routes from ``source`` to ``target``, all orders of N steps."""
-    sums = routes.log_route_sums(
-        [each.log_climbs for each in constants], source=source, target=target, numbers=numbers
-    )
+    sums = routes.log_route_sums([each.log_climbs for each in constants], source=source, target=target, numbers=numbers)
     terms = [
         log_sum + routes.log_path_sum(hops=hops, rate=rate, steps=steps, numbers=numbers)
         for hops, log_sum in sums.items()
@@ -134,8 +132,10 @@ def invariant_constants(
     roots: list[Any] = [None]
     found = []
     for layer, form, state in zip(stack, form_choice, states[1:], strict=True):
-        ends = {"kappa_low": layer.alpha + _each(_negative_part, layer.w), "kappa_high": layer.alpha + _each(
-            _positive_part, layer.w)}  # fmt: skip
+        ends = {
+            "kappa_low": layer.alpha + _each(_negative_part, layer.w),
+            "kappa_high": layer.alpha + _each(_positive_part, layer.w),
+        }
         rates = _over(jacobian.rate_bound, numbers, form=form, step_size=layer.step_size, **ends)
         root = _over(jacobian.root, numbers, form=form, step_size=layer.step_size)
         climbs = {

@@ -15,14 +15,18 @@ from typing import Any
 
 from flint import fmpq
 
-from odernn._integers import positive_integer
 from odernn.bounds.numbers import FLOATS, Numbers
-from odernn.linear_algebra import Inertia, diagonalise, entrywise, identity, product, rank, transposed
+from odernn.exact.integers import positive_integer
+from odernn.exact.linear_algebra import Inertia, diagonalise, entrywise, identity, product, rank, transposed
 
 __all__ = [
-    "contraction_inertia", "isometric_dimension", "jacobian", "least_isometric_dimension", "log_largest_gain",
+    "contraction_inertia",
+    "isometric_dimension",
+    "jacobian",
+    "least_isometric_dimension",
+    "log_largest_gain",
     "log_least_norm",
-]  # fmt: skip
+]
 
 Matrix = Sequence[Sequence[Any]]
 

@@ -225,9 +225,7 @@ def linearise(network: UnICORNN, input: Tensor, *, previous_input: Tensor | None
         w, h, alpha = (_array(v) for v in (coefficients["w"], coefficients["step_size"], coefficients["alpha"]))
         below, skip = network.sources(index + 1)
         seen = {below: _array(layer.V)} | ({} if skip is None or layer.Lambda is None else {skip: _array(layer.Lambda)})
-        drive = sum(
-            (levels[level][:-1] if shifted else levels[level][1:]) @ matrix.T for level, matrix in seen.items()
-        )
+        drive = sum((levels[level][:-1] if shifted else levels[level][1:]) @ matrix.T for level, matrix in seen.items())
         drive = drive if layer.b is None else drive + _array(layer.b)
         slope = 1 - np.tanh(w * levels[index + 1][:-1] + drive) ** 2
         steps_of.append(h)

@@ -4,7 +4,7 @@ W = C(A) D, C(A) = (I + A)⁻¹(I − A), Aᵀ = −A of size n. Proofs in docs/
 theorems are those of that page. Natural logarithms, over a number namespace: ``numbers.FLOATS`` or ``numbers.BALLS``.
 
     size         n ≥ 2, an integer
-    log_entry    log max |a_ij|, of real A; 0 for the representation that ``odernn.orthogonal`` finds
+    log_entry    log max |a_ij|, of real A; 0 for the representation that ``odernn.orthogonal.cayley`` finds
     angle        largest modulus φ of an eigen-angle of C(A), 0 < φ < π, a number of the namespace
 """
 
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from odernn._integers import positive_integer
 from odernn.bounds.numbers import FLOATS, Exact, Numbers
+from odernn.exact.integers import positive_integer
 
 
 def log_spectral_norm(*, size: int, log_entry: Exact = 0, numbers: Numbers = FLOATS) -> Any:
@@ -54,7 +54,7 @@ def log_simple_smallest_entry(*, angle: Any, size: int, numbers: Numbers = FLOAT
 
 
 def log_most_flips(*, size: int, log_tau: Exact, numbers: Numbers = FLOATS) -> Any:
-    """log of n log 2/(2 log τ), a bound on the exchanges of ``odernn.orthogonal.pair_flips`` after ``lu_signs``.
+    """log of n log 2/(2 log τ), a bound on the exchanges of ``odernn.orthogonal.cayley.pair_flips`` after ``lu_signs``.
     thm-SC-exist
 
     Every exchange multiplies det(I + W D), which starts at 1 or more and never exceeds 2ⁿ, by more than τ². Raises

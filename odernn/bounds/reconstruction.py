@@ -10,7 +10,7 @@ unit roundoff u; the lemma on what one rounding loses (b); a law of the typical 
 bound (c); and accumulators that lose nothing (d).
 
 One operation errs by at most u |result| + ν, ν half the smallest positive number, and tanh by 4u |result| + 4ν, as
-``odernn.recurrence`` admits; no operation overflows. Operations may be fused. Numbers are of one namespace; float
+``executions.recurrence`` admits; no operation overflows. Operations may be fused. Numbers are of one namespace; float
 arguments may be arrays over neurons.
 """
 
@@ -86,9 +86,16 @@ def state_growth(
 
 
 def step_noise(
-    *, w: Any, step_size: Any, alpha: Any, log_position: Any, log_momentum: Any, unit_roundoff: Any, underflow: Any,
+    *,
+    w: Any,
+    step_size: Any,
+    alpha: Any,
+    log_position: Any,
+    log_momentum: Any,
+    unit_roundoff: Any,
+    underflow: Any,
     numbers: Numbers = FLOATS,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, Any]:
     """Logs of |δz| ≤ u [Z + h((3|w| + 4α)Y + 8)] + 8ν and |δy| ≤ u (Y + hZ) + ν, one rounded step.   thm-F (a)
 
     Y, Z are bounds on |y|, |z| before and after the step, given as logarithms. The kick z ± h(tanh(w y + x) + α y)
@@ -104,9 +111,17 @@ def step_noise(
 
 
 def error_growth(
-    *, w: Any, step_size: Any, alpha: Any, form: Any, log_position: Any, log_momentum: Any, unit_roundoff: Any,
-    underflow: Any, numbers: Numbers = FLOATS,
-) -> Growth:  # fmt: skip
+    *,
+    w: Any,
+    step_size: Any,
+    alpha: Any,
+    form: Any,
+    log_position: Any,
+    log_momentum: Any,
+    unit_roundoff: Any,
+    underflow: Any,
+    numbers: Numbers = FLOATS,
+) -> Growth:
     """ρ and σ of ‖e_{n−1}‖_a ≤ ρ‖e_n‖_a + σ for a neuron whose drive is the same numbers both ways.   thm-F (a)
 
         ρ = e^ω (1 + 2u c_z)/q,        q = 1 − u [(e^ω + 1) c_z + h (3|w| + 4α) c_y],
@@ -123,9 +138,15 @@ def error_growth(
     lost = u * ((growth + 1) * per_z + h * _stiffness(w, alpha, numbers) * per_y)
     log_rest = numbers.log(_remainder(1 - lost, unit_roundoff, form))
     kick, drift = step_noise(
-        w=w, step_size=h, alpha=alpha, log_position=log_position, log_momentum=log_momentum,
-        unit_roundoff=u, underflow=underflow, numbers=numbers,
-    )  # fmt: skip
+        w=w,
+        step_size=h,
+        alpha=alpha,
+        log_position=log_position,
+        log_momentum=log_momentum,
+        unit_roundoff=u,
+        underflow=underflow,
+        numbers=numbers,
+    )
     both = numbers.log_add_exp(kick, numbers.log(2 * numbers.sqrt(form)) + drift)
     noise = numbers.log_add_exp(rate + both, kick)
     return Growth(rate + numbers.log(1 + 2 * u * per_z) - log_rest, noise - log_rest)
@@ -146,9 +167,14 @@ def sum_roundoff(*, terms: int, unit_roundoff: float) -> float:
 
 
 def log_drive_noise(
-    *, edges: Mapping[int, np.ndarray], bias: np.ndarray, states: Sequence[StateLogs], step_size: np.ndarray,
-    roundoff: float, underflow: float,
-) -> np.ndarray:  # fmt: skip
+    *,
+    edges: Mapping[int, np.ndarray],
+    bias: np.ndarray,
+    states: Sequence[StateLogs],
+    step_size: np.ndarray,
+    roundoff: float,
+    underflow: float,
+) -> np.ndarray:
     """log of 2h [γ (Σ_r |V_ir| Y_r + |b_i|) + kν], (m,): the drive summed in another order on the way back.   thm-F (a)
 
     ``states`` are bounds on the computed states of levels 0.., γ = ``roundoff``. Float64.

@@ -90,9 +90,7 @@ def _second_kind(count: np.ndarray, angle: np.ndarray) -> np.ndarray:
     return found
 
 
-def best_word(
-    *, kappa_low: float, kappa_high: float, step_size: float, around: int = 3
-) -> tuple[int, int, float]:
+def best_word(*, kappa_low: float, kappa_high: float, step_size: float, around: int = 3) -> tuple[int, int, float]:
     """(p, q) of the fastest word found, and its rate in float64.
 
     ``quarter_words`` where it applies, else all words of 1 .. 2 · ``around`` steps of each.
@@ -103,18 +101,16 @@ def best_word(
         return int(first), int(second), float(found)
     pairs = itertools.product(range(1, 2 * around + 1), repeat=2)
     rates = {
-        (p, q): float(word_rate(
-            kappa_low=kappa_low, kappa_high=kappa_high, step_size=step_size, low_steps=p, high_steps=q
-        ))
+        (p, q): float(
+            word_rate(kappa_low=kappa_low, kappa_high=kappa_high, step_size=step_size, low_steps=p, high_steps=q)
+        )
         for p, q in pairs
-    }  # fmt: skip
+    }
     p, q = max(rates, key=lambda word: rates[word])
     return p, q, rates[p, q]
 
 
-def duration_rate(
-    *, kappa_low: Any, kappa_high: Any, low_time: Any, high_time: Any, numbers: Numbers = FLOATS
-) -> Any:
+def duration_rate(*, kappa_low: Any, kappa_high: Any, low_time: Any, high_time: Any, numbers: Numbers = FLOATS) -> Any:
     """The rate per unit effective time, h → 0, of t₁ at κ₋ then t₂ at κ₊, repeated; 0 < κ₋ < κ₊.   thm-J (d)
 
     arccosh |cos ω₁t₁ cos ω₂t₂ − ½(ω₁/ω₂ + ω₂/ω₁) sin ω₁t₁ sin ω₂t₂| / (t₁ + t₂), ω_i = √κ_i; zero if that is ≤ 1.

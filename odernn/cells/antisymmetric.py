@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn import published
-from odernn.cells import _arguments
-from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.fields.antisymmetric import Antisymmetric, GatedAntisymmetric
-from odernn.orthogonal import skew
+from odernn.orthogonal.cayley import skew
+from odernn.published import networks as published
 
 if TYPE_CHECKING:
-    from odernn.guarantees import Guarantees
+    from odernn.integrators.guarantees import Guarantees
 
 __all__ = ["CELL", "AntisymmetricLayer", "AntisymmetricRNN"]
 
-CHECK_DT = partial(_arguments.positive, "dt")
-CHECK_GAMMA = partial(_arguments.not_negative, "gamma")
+CHECK_DT = partial(arguments.positive, "dt")
+CHECK_GAMMA = partial(arguments.not_negative, "gamma")
 
 
 class AntisymmetricLayer(RecurrentLayer):
@@ -54,7 +54,7 @@ class AntisymmetricLayer(RecurrentLayer):
     ) -> None:
         super().__init__(input_size, hidden_size)
         self.gated = gated
-        _arguments.not_negative("sigma_w", [sigma_w])
+        arguments.not_negative("sigma_w", [sigma_w])
         self.sigma_w = float(sigma_w)
         self.register_exact("dt", dt, CHECK_DT, device=device)
         self.register_exact("gamma", gamma, CHECK_GAMMA, device=device)
@@ -111,7 +111,7 @@ class AntisymmetricLayer(RecurrentLayer):
         field is not monotone for any γ: contraction is not implied.
         """
         from odernn import tableaus
-        from odernn.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
+        from odernn.integrators.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
 
         return guarantees_of(tableaus.EULER, self.field(), float(self.dt))
 
@@ -152,8 +152,8 @@ class AntisymmetricRNN(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = _arguments.per_layer("dt", dt, num_layers)
-        gammas = _arguments.per_layer("gamma", gamma, num_layers)
+        dts = arguments.per_layer("dt", dt, num_layers)
+        gammas = arguments.per_layer("gamma", gamma, num_layers)
 
         def layer(number: int, size: int) -> AntisymmetricLayer:
             return AntisymmetricLayer(

@@ -10,15 +10,15 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.cells import _arguments
-from odernn.cells._activations import ACTIVATIONS, Activation
-from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.activations import ACTIVATIONS, Activation
+from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 
 __all__ = ["ARNN12", "CELL", "ARNN12Layer", "symmetric"]
 
-CHECK_DT = partial(_arguments.positive, "dt")
+CHECK_DT = partial(arguments.positive, "dt")
 
 
 def symmetric(free: Tensor, n: int) -> Tensor:
@@ -53,7 +53,7 @@ class ARNN12Layer(RecurrentLayer):
     ) -> None:
         super().__init__(input_size, hidden_size)
         self.shared = shared
-        self.activation: Activation = _arguments.one_of("activation", activation, tuple(ACTIVATIONS))
+        self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
         self.register_exact("dt", dt, CHECK_DT, device=device)
 
         def empty(*shape: int) -> nn.Parameter:
@@ -161,7 +161,7 @@ class ARNN12(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = _arguments.per_layer("dt", dt, num_layers)
+        dts = arguments.per_layer("dt", dt, num_layers)
 
         def layer(number: int, size: int) -> ARNN12Layer:
             return ARNN12Layer(

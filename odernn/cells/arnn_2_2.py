@@ -10,19 +10,19 @@ from typing import Literal, TypeAlias, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.cells import _arguments
-from odernn.cells._activations import ACTIVATIONS, Activation
-from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.activations import ACTIVATIONS, Activation
+from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.fields.antisymmetric import Antisymmetric
-from odernn.orthogonal import skew
+from odernn.orthogonal.cayley import skew
 
 __all__ = ["ARNN22", "CELL", "ARNN22Layer", "ExplicitMidpointLayer", "ForwardEulerLayer", "LeapfrogLayer"]
 
 Scheme: TypeAlias = Literal["leapfrog", "forward_euler", "explicit_midpoint"]
 
-CHECK_DT = partial(_arguments.positive, "dt")
+CHECK_DT = partial(arguments.positive, "dt")
 
 
 class ARNN22Layer(RecurrentLayer):
@@ -45,7 +45,7 @@ class ARNN22Layer(RecurrentLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        self.activation: Activation = _arguments.one_of("activation", activation, tuple(ACTIVATIONS))
+        self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
         self.register_exact("dt", dt, CHECK_DT, device=device)
 
         def empty(*shape: int) -> nn.Parameter:
@@ -188,7 +188,7 @@ class ARNN22(RecurrentNetwork):
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
         self.scheme: Scheme = _checked_scheme(scheme)
-        dts = _arguments.per_layer("dt", dt, num_layers)
+        dts = arguments.per_layer("dt", dt, num_layers)
 
         def layer(number: int, size: int) -> ARNN22Layer:
             return LAYERS[scheme](

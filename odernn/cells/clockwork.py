@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.cells import _arguments
-from odernn.cells._clock import ClockedLayer, ClockedNetwork, Time, checked_integer
-from odernn.cells._recurrent import Manners, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.clocked import ClockedLayer, ClockedNetwork, Time, checked_integer
+from odernn.cells.common import arguments
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, StepFunction
 
 if TYPE_CHECKING:
     from odernn.architecture.probe import StepForm
@@ -134,7 +134,7 @@ class ClockworkRNN(ClockedNetwork):
     block upper triangular, and only its blocks j ≥ i are parameters. A step computes the groups that act, and no other.
     The paper has one layer, in one direction; a stack, in which all layers share the clock, is this library's.
 
-    As an n-t-ODERNN (n, t) = (1, 1) with coefficients that depend on the time, see ``odernn.realisations.clockwork``.
+    As an n-t-ODERNN (n, t) = (1, 1) with coefficients that depend on the time, see ``realisations.clockwork``.
     As an architecture ``odernn.architecture.catalogue.clockwork(periods)``, of period lcm(T_1, …, T_g); a ``GraphRNN``
     of that graph has weights of its own for every time of a period, this cell has the same for all.
     """
@@ -224,7 +224,7 @@ CELL = ClockworkRNN
 def _integers(name: str, values: Any) -> tuple[int, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
         raise TypeError(f"{name} is {values!r}. Give a sequence of integers, one a group.")
-    return tuple(_arguments.positive_integer(f"{name}[{place}]", value) for place, value in enumerate(values))
+    return tuple(arguments.positive_integer(f"{name}[{place}]", value) for place, value in enumerate(values))
 
 
 def _checked_periods(periods: Any) -> tuple[int, ...]:

@@ -11,21 +11,21 @@ from typing import Any, Literal, Self, TypeAlias, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn import published
-from odernn.cells import _arguments
-from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.executions import dense
 from odernn.fields.coupled_oscillator import CoupledOscillator
+from odernn.published import networks as published
 
 __all__ = ["CELL", "CoRNN", "CoRNNLayer", "LinearStability"]
 
 Damping: TypeAlias = Literal["explicit", "implicit"]
 
-CHECK_DT = partial(_arguments.positive, "dt")
-CHECK_GAMMA = partial(_arguments.positive, "gamma")
-CHECK_EPSILON = partial(_arguments.positive, "epsilon")
+CHECK_DT = partial(arguments.positive, "dt")
+CHECK_GAMMA = partial(arguments.positive, "gamma")
+CHECK_EPSILON = partial(arguments.positive, "epsilon")
 
 STABILITY_LIMIT = 4.0
 
@@ -94,7 +94,7 @@ class CoRNNLayer(dense.FusedLayer, RecurrentLayer):
     ) -> None:
         super().__init__(input_size, hidden_size)
         self.execution = execution
-        self.damping: Damping = _arguments.one_of("damping", damping, ("explicit", "implicit"))
+        self.damping: Damping = arguments.one_of("damping", damping, ("explicit", "implicit"))
         self.register_exact("dt", dt, CHECK_DT, device=device)
         self.register_exact("gamma", gamma, CHECK_GAMMA, device=device)
         self.register_exact("epsilon", epsilon, CHECK_EPSILON, device=device)
@@ -192,9 +192,9 @@ class CoRNN(dense.FusedNetwork, RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = _arguments.per_layer("dt", dt, num_layers)
-        gammas = _arguments.per_layer("gamma", gamma, num_layers)
-        epsilons = _arguments.per_layer("epsilon", epsilon, num_layers)
+        dts = arguments.per_layer("dt", dt, num_layers)
+        gammas = arguments.per_layer("gamma", gamma, num_layers)
+        epsilons = arguments.per_layer("epsilon", epsilon, num_layers)
 
         def layer(number: int, size: int) -> CoRNNLayer:
             return CoRNNLayer(

@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.cells import _arguments
-from odernn.cells._orthogonal import OrthogonalLayer, OrthogonalNetwork
-from odernn.cells._recurrent import Manners
+from odernn.cells.common import arguments
+from odernn.cells.common.orthogonal import OrthogonalLayer, OrthogonalNetwork
+from odernn.cells.recurrent import Manners
 from odernn.fields.skew_linear import SkewLinear
-from odernn.orthogonal import skew
-from odernn.unitary import SkewExponential
+from odernn.orthogonal.cayley import skew
+from odernn.orthogonal.unitary import SkewExponential
 
 __all__ = ["CELL", "ExpRNN", "ExpRNNLayer"]
 
@@ -26,7 +26,7 @@ BIAS = 0.01
 class ExpRNNLayer(OrthogonalLayer):
     """free (n(n−1)/2,), V (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
 
-    free  the strict upper triangle of A row by row, as ``odernn.orthogonal.skew`` takes it
+    free  the strict upper triangle of A row by row, as ``odernn.orthogonal.cayley.skew`` takes it
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class ExpRNNLayer(OrthogonalLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        self.initial: Initial = _arguments.one_of("initial", initial, ("henaff", "cayley"))
+        self.initial: Initial = arguments.one_of("initial", initial, ("henaff", "cayley"))
 
         def empty(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
@@ -88,7 +88,7 @@ class ExpRNNLayer(OrthogonalLayer):
         """y' = S y, S = A/dt, whose exact flow over a time dt is y ↦ exp(A) y: this recurrence without inputs where
         b = 0. Raises ValueError for a dt that is not positive.
         """
-        _arguments.positive("dt", [dt])
+        arguments.positive("dt", [dt])
         return SkewLinear(skew(self.free, self.hidden_size).triu(1) / dt)
 
 

@@ -7,10 +7,10 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.cells import _arguments
-from odernn.cells._activations import ACTIVATIONS, Activation
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.activations import ACTIVATIONS, Activation
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.certificate import Certificate
 
 __all__ = ["CELL", "IndRNN", "IndRNNLayer"]
@@ -30,7 +30,7 @@ class IndRNNLayer(RecurrentLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        self.activation: Activation = _arguments.one_of("activation", activation, tuple(ACTIVATIONS))
+        self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
 
         def empty(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
@@ -70,7 +70,7 @@ class IndRNNLayer(RecurrentLayer):
         0 of ReLU and at 0 of tanh, the step has the derivative w_i. ∎ Exact for the given floats. ``margin`` is
         1 − max |w_i|, ``witness`` the i of it, from 1. Raises ValueError where a w_i is not finite.
         """
-        sizes = [abs(w) for w in _arguments.exact("w", self.w)]
+        sizes = [abs(w) for w in arguments.exact("w", self.w)]
         largest = max(sizes)
         return Certificate(
             "every neuron is non-expansive",
@@ -89,8 +89,8 @@ class IndRNNLayer(RecurrentLayer):
         power amplifies: to a relative error of at most about 2 u steps. Raises ValueError for a growth that is not
         finite and positive, or for a number of steps that is no integer ≥ 1.
         """
-        _arguments.positive("growth", [growth])
-        bound = float(growth) ** (1.0 / _arguments.positive_integer("steps", steps))
+        arguments.positive("growth", [growth])
+        bound = float(growth) ** (1.0 / arguments.positive_integer("steps", steps))
         self.w.clamp_(-bound, bound)
 
 

@@ -13,17 +13,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from odernn.adjoints import adjoint
-from odernn.autocast import without_autocast
-from odernn.cells import _arguments
-from odernn.cells._exact_buffers import ExactBuffers
-from odernn.cells._recurrent import DropoutMask, LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import Sequences, State
+from odernn.cells.common import arguments
+from odernn.cells.common.exact_buffers import ExactBuffers
+from odernn.cells.common.sequences import Sequences, State
+from odernn.cells.recurrent import DropoutMask, LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.executions.autocast import without_autocast
 from odernn.fields.field import Field
-from odernn.guarantees import Guarantees, InputRule, guarantees_of, order_on_inputs
 from odernn.integrators import Newton, Step, StepReport, prepared
-from odernn.methods import Method, forms_of, in_stages
-from odernn.tableau import ButcherTableau, PartitionedTableau, Tableau
+from odernn.integrators.guarantees import Guarantees, InputRule, guarantees_of, order_on_inputs
+from odernn.properties.symmetry import adjoint
+from odernn.tableaus.methods import Method, forms_of, in_stages
+from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Tableau
 
 __all__ = ["CELL", "InputRule", "IntegratorLayer", "IntegratorRNN", "LayerReport"]
 
@@ -119,7 +119,7 @@ class IntegratorLayer(RecurrentLayer):
         self.method = method
         self.inputs, self.newton = inputs, newton
         self.field = FieldParameters(field, device=device, dtype=dtype)
-        self.register_exact("dt", dt, functools.partial(_arguments.positive, "dt"), device=device)
+        self.register_exact("dt", dt, functools.partial(arguments.positive, "dt"), device=device)
         self.V = nn.Parameter(torch.empty(field.drive_size, input_size, device=device, dtype=dtype))
         self.b = nn.Parameter(torch.empty(field.drive_size, device=device, dtype=dtype)) if bias else None
         self.c = nn.Parameter(torch.empty(field.hidden_size, device=device, dtype=dtype)) if learn_steps else None
@@ -235,22 +235,35 @@ class IntegratorRNN(RecurrentNetwork):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        count = _arguments.positive_integer("num_layers", num_layers) * (2 if bidirectional else 1)
+        count = arguments.positive_integer("num_layers", num_layers) * (2 if bidirectional else 1)
         fields = _checked_fields(field, count)
         super().__init__(
-            input_size, fields[0].hidden_size, num_layers, batch_first=batch_first, dropout=dropout,
-            dropout_mask=dropout_mask, bidirectional=bidirectional,
-        )  # fmt: skip
+            input_size,
+            fields[0].hidden_size,
+            num_layers,
+            batch_first=batch_first,
+            dropout=dropout,
+            dropout_mask=dropout_mask,
+            bidirectional=bidirectional,
+        )
         self.integrator = _checked_method(integrator, fields[0])
         self.inputs = _checked_rule(inputs, num_layers, bidirectional)
-        steps, waiting = _arguments.per_layer("dt", dt, num_layers), iter(fields)
+        steps, waiting = arguments.per_layer("dt", dt, num_layers), iter(fields)
         solver = _checked_newton(newton)
         self.layers = self.stacked(  # type: ignore[assignment]
             lambda number, size: IntegratorLayer(
-                size, next(waiting), self.integrator, steps[number - 1], inputs=inputs, learn_steps=learn_steps,
-                bias=bias, newton=solver, device=device, dtype=dtype,
+                size,
+                next(waiting),
+                self.integrator,
+                steps[number - 1],
+                inputs=inputs,
+                learn_steps=learn_steps,
+                bias=bias,
+                newton=solver,
+                device=device,
+                dtype=dtype,
             )
-        )  # fmt: skip
+        )
         self.reset_parameters(generator)
 
     def forward(
@@ -381,7 +394,7 @@ def _checked_newton(newton: Newton | None) -> Newton:
 
 
 def _checked_rule(inputs: InputRule, num_layers: int, bidirectional: bool) -> InputRule:
-    _arguments.one_of("inputs", inputs, INPUT_RULES)
+    arguments.one_of("inputs", inputs, INPUT_RULES)
     if inputs == "linear" and bidirectional:
         raise ValueError(
             'inputs="linear" looks back at the input before the first, which the reverse direction does not have. '

@@ -9,14 +9,14 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.cells import _arguments
-from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 
 __all__ = ["CELL", "LEM", "LEMLayer"]
 
-CHECK_DT = partial(_arguments.positive, "dt")
+CHECK_DT = partial(arguments.positive, "dt")
 
 
 class LEMLayer(RecurrentLayer):
@@ -109,7 +109,7 @@ class LEM(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = _arguments.per_layer("dt", dt, num_layers)
+        dts = arguments.per_layer("dt", dt, num_layers)
         self.layers = self.stacked(  # type: ignore[assignment]
             lambda number, size: LEMLayer(size, hidden_size, dt=dts[number - 1], bias=bias, device=device, dtype=dtype)
         )

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.cells import _arguments
-from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.certificate import Certificate
 from odernn.fields.linear_oscillator import LinearOscillator
 
 if TYPE_CHECKING:
-    from odernn.guarantees import Guarantees
+    from odernn.integrators.guarantees import Guarantees
 
 __all__ = ["CELL", "LinOSS", "LinOSSLayer"]
 
@@ -26,7 +26,7 @@ Scheme: TypeAlias = Literal["imex", "im"]
 Guard: TypeAlias = Literal["refuse", "clamp", "none"]
 Execution: TypeAlias = Literal["torch", "parallel"]
 
-CHECK_DT = partial(_arguments.positive, "dt")
+CHECK_DT = partial(arguments.positive, "dt")
 LIMIT = 4.0
 """Of dt² A: above it a mode of the IMEX step grows exponentially."""
 CLAMPED = LIMIT * (1.0 - 2.0**-10)
@@ -54,9 +54,9 @@ class LinOSSLayer(RecurrentLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        self.scheme: Scheme = _arguments.one_of("scheme", scheme, ("imex", "im"))
-        self.guard: Guard = _arguments.one_of("guard", guard, ("refuse", "clamp", "none"))
-        self.execution: Execution = _arguments.one_of("execution", execution, ("torch", "parallel"))
+        self.scheme: Scheme = arguments.one_of("scheme", scheme, ("imex", "im"))
+        self.guard: Guard = arguments.one_of("guard", guard, ("refuse", "clamp", "none"))
+        self.execution: Execution = arguments.one_of("execution", execution, ("torch", "parallel"))
         self.register_exact("dt", dt, CHECK_DT, device=device)
         self.A_raw = nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
         self.B = nn.Parameter(torch.empty(hidden_size, input_size, device=device, dtype=dtype))
@@ -139,7 +139,7 @@ class LinOSSLayer(RecurrentLayer):
         M is the same for all times, so a sweep needs one power of it: the associative scan of the paper with its
         matrices left out. O(N log N) work and memory of the derivative, against N steps one after the other.
         """
-        _arguments.one_of("execution", self.execution, ("torch", "parallel"))
+        arguments.one_of("execution", self.execution, ("torch", "parallel"))
         if self.execution == "torch":
             return None
         (a, b), (c, d) = self.matrix()
@@ -169,7 +169,7 @@ class LinOSSLayer(RecurrentLayer):
     def guarantees(self) -> Guarantees:
         """Of symplectic Euler ("imex") or implicit Euler ("im") on this field; ``power_boundedness`` says more."""
         from odernn import tableaus
-        from odernn.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
+        from odernn.integrators.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
 
         method = tableaus.SYMPLECTIC_EULER if self.scheme == "imex" else tableaus.IMPLICIT_EULER
         return guarantees_of(method, self.field(), float(self.dt))
@@ -186,7 +186,7 @@ class LinOSSLayer(RecurrentLayer):
         "imex", of 4 − dt² A_i; ``witness`` its i, from 1.
         """
         with torch.no_grad():
-            squares = [Fraction(float(self.dt)) ** 2 * a for a in _arguments.exact("A", self.frequencies())]
+            squares = [Fraction(float(self.dt)) ** 2 * a for a in arguments.exact("A", self.frequencies())]
         margins = [min(s, 4 - s) if self.scheme == "imex" else s for s in squares]
         margin = min(margins)
         condition = "0 < dt² A < 4" if self.scheme == "imex" else "A > 0"
@@ -236,7 +236,7 @@ class LinOSS(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = _arguments.per_layer("dt", dt, num_layers)
+        dts = arguments.per_layer("dt", dt, num_layers)
 
         def layer(number: int, size: int) -> LinOSSLayer:
             return LinOSSLayer(

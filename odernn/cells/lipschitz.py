@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.cells import _arguments
-from odernn.cells._hyperparameters import shown
-from odernn.cells._recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
 from odernn.fields.semilinear import Semilinear
 
 if TYPE_CHECKING:
-    from odernn.guarantees import Guarantees
+    from odernn.integrators.guarantees import Guarantees
 
 __all__ = ["CELL", "LipschitzRNN", "LipschitzRNNLayer", "mixed"]
 
 Method: TypeAlias = Literal["euler", "midpoint"]
 
-CHECK_DT = partial(_arguments.positive, "dt")
+CHECK_DT = partial(arguments.positive, "dt")
 
 
 def _share(name: str, values: Sequence[float]) -> None:
     for value in values:
-        if not 0.0 <= _arguments.number(name, value) <= 1.0:
+        if not 0.0 <= arguments.number(name, value) <= 1.0:
             raise ValueError(f"{name} is {value}, but it is the share of the skew part: give a number in 0..1.")
 
 
 CHECK_BETA_A, CHECK_BETA_W = partial(_share, "beta_a"), partial(_share, "beta_w")
-CHECK_GAMMA_A, CHECK_GAMMA_W = (partial(_arguments.not_negative, name) for name in ("gamma_a", "gamma_w"))
+CHECK_GAMMA_A, CHECK_GAMMA_W = (partial(arguments.not_negative, name) for name in ("gamma_a", "gamma_w"))
 
 
 def mixed(M: Tensor, beta: Tensor, gamma: Tensor) -> Tensor:
@@ -71,8 +71,8 @@ class LipschitzRNNLayer(RecurrentLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        self.method: Method = _arguments.one_of("method", method, ("euler", "midpoint"))
-        _arguments.not_negative("sigma_w", [sigma_w])
+        self.method: Method = arguments.one_of("method", method, ("euler", "midpoint"))
+        arguments.not_negative("sigma_w", [sigma_w])
         self.sigma_w = float(sigma_w)
         self.register_exact("dt", dt, CHECK_DT, device=device)
         self.register_exact("beta_a", beta_a, CHECK_BETA_A, device=device)
@@ -134,7 +134,7 @@ class LipschitzRNNLayer(RecurrentLayer):
         that is where γ_A and the skew shares make sym A more negative than W can undo.
         """
         from odernn import tableaus
-        from odernn.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
+        from odernn.integrators.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
 
         method = tableaus.EULER if self.method == "euler" else tableaus.EXPLICIT_MIDPOINT
         return guarantees_of(method, self.field(), float(self.dt))
@@ -185,7 +185,7 @@ class LipschitzRNN(RecurrentNetwork):
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
         numbers = {"dt": dt, "beta_a": beta_a, "gamma_a": gamma_a, "beta_w": beta_w, "gamma_w": gamma_w}
-        kept = {name: _arguments.per_layer(name, value, num_layers) for name, value in numbers.items()}
+        kept = {name: arguments.per_layer(name, value, num_layers) for name, value in numbers.items()}
 
         def layer(number: int, size: int) -> LipschitzRNNLayer:
             return LipschitzRNNLayer(

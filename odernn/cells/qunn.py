@@ -10,12 +10,12 @@ from typing import Literal, TypeAlias, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn.autocast import without_autocast
-from odernn.cells import _arguments
-from odernn.cells._clock import ClockedLayer, ClockedNetwork, Time, checked_integer
-from odernn.cells._recurrent import Manners, StepFunction
-from odernn.cells._sequences import State
+from odernn.cells.clocked import ClockedLayer, ClockedNetwork, Time, checked_integer
+from odernn.cells.common import arguments
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, StepFunction
 from odernn.certificate import Certificate
+from odernn.executions.autocast import without_autocast
 
 __all__ = ["CELL", "QUNN", "QUNNLayer"]
 
@@ -56,7 +56,7 @@ class QUNNLayer(ClockedLayer):
     ) -> None:
         super().__init__(input_size, input_size)
         self.block_length, self.depth, self.reach = block_length, depth, min(depth, block_length - 1)
-        self.activation: Sigma = _arguments.one_of("activation", activation, tuple(SIGMAS))
+        self.activation: Sigma = arguments.one_of("activation", activation, tuple(SIGMAS))
         self.normalised, self.skew = normalised, skew
         self.alpha = None if residual else nn.Parameter(torch.empty(depth, device=device, dtype=dtype))
         self.beta = nn.Parameter(torch.empty(depth, device=device, dtype=dtype))
@@ -148,12 +148,12 @@ class QUNNLayer(ClockedLayer):
         ``margin`` is the smallest 1 − (the bound on ‖W_i‖₂), of the squares if skew, and ``witness`` its i, from 1. A
         bound above 1 implies nothing: then ``holds`` is None. No residual layer with β_i ≠ 0 has one below.
         """
-        _arguments.positive("radius", [radius])
-        exact = Fraction(radius) if isinstance(radius, Rational) else Fraction(_arguments.number("radius", radius))
+        arguments.positive("radius", [radius])
+        exact = Fraction(radius) if isinstance(radius, Rational) else Fraction(arguments.number("radius", radius))
         s = Fraction(1) if self.normalised else exact**2
-        betas = _arguments.exact("beta", self.beta)
+        betas = arguments.exact("beta", self.beta)
         betas[self.reach :] = [Fraction(0)] * (self.depth - self.reach)
-        alphas = [Fraction(1)] * self.depth if self.alpha is None else _arguments.exact("alpha", self.alpha)
+        alphas = [Fraction(1)] * self.depth if self.alpha is None else arguments.exact("alpha", self.alpha)
         margins = [
             1 - (a * a + 4 * (b * s) ** 2) if self.skew else 1 - (abs(a) + abs(b) * s)
             for a, b in zip(alphas, betas, strict=True)
@@ -255,7 +255,7 @@ class QUNN(ClockedNetwork):
     ) -> int:
         """2 N parameters a QUNN, N if residual, whatever d is; N = T if not given."""
         depth = _checked_block(block_length, depth)[1]
-        return _arguments.positive_integer("num_layers", num_layers) * depth * (1 if residual else 2)
+        return arguments.positive_integer("num_layers", num_layers) * depth * (1 if residual else 2)
 
     def attention_weights(self) -> tuple[Tensor, ...]:
         """w_i = β_i Π_{j≠i} α_j, (r,), of every QUNN of the stack: its outputs if σ is the identity. Differentiable.
@@ -300,7 +300,7 @@ def _attention(layer: QUNNLayer) -> Tensor:
 
 
 def _checked_block(block_length: int, depth: int | None) -> tuple[int, int]:
-    length = _arguments.positive_integer("block_length", block_length)
+    length = arguments.positive_integer("block_length", block_length)
     if length < 2:
         raise ValueError("block_length is 1, but an input alone in its block has none before it. Give at least 2.")
-    return length, length if depth is None else _arguments.positive_integer("depth", depth)
+    return length, length if depth is None else arguments.positive_integer("depth", depth)

@@ -9,15 +9,16 @@ from typing import Any, Literal, Self, TypeAlias, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn import published, resigning
-from odernn.cells import _arguments
-from odernn.cells._orthogonal import HiddenJacobian, OrthogonalLayer, OrthogonalNetwork
-from odernn.cells._recurrent import Manners
-from odernn.cells._sequences import State
+from odernn.cells.common import arguments
+from odernn.cells.common.orthogonal import HiddenJacobian, OrthogonalLayer, OrthogonalNetwork
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners
 from odernn.executions import dense
 from odernn.fields.skew_linear import SkewLinear
-from odernn.orthogonal import Placement, ScaledCayley, signs_of, skew
-from odernn.resigning import Moments
+from odernn.orthogonal import resigning
+from odernn.orthogonal.cayley import Placement, ScaledCayley, signs_of, skew
+from odernn.orthogonal.resigning import Moments
+from odernn.published import networks as published
 
 __all__ = ["CELL", "HiddenJacobian", "ScoRNN", "ScoRNNLayer"]
 
@@ -30,7 +31,7 @@ SMALL = 0.01
 class ScoRNNLayer(dense.FusedLayer, OrthogonalLayer):
     """free (n(n−1)/2,), U (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
 
-    free  the strict upper triangle of A row by row, as ``odernn.orthogonal.skew`` takes it; ``cayley.signs`` is the
+    free  the strict upper triangle of A row by row, as ``orthogonal.cayley.skew`` takes it; ``cayley.signs`` is the
           diagonal of D, an int8 buffer
     """
 
@@ -52,9 +53,9 @@ class ScoRNNLayer(dense.FusedLayer, OrthogonalLayer):
     ) -> None:
         super().__init__(input_size, hidden_size)
         self.execution = execution
-        self.placement: Placement = _arguments.one_of("signs", signs, ("aligned", "prefix", "random"))
+        self.placement: Placement = arguments.one_of("signs", signs, ("aligned", "prefix", "random"))
         self.rho = _checked_rho(rho, hidden_size, signs)
-        self.initial: Initial = _arguments.one_of("initial", initial, ("small", "glorot"))
+        self.initial: Initial = arguments.one_of("initial", initial, ("small", "glorot"))
 
         def empty(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
@@ -105,7 +106,7 @@ class ScoRNNLayer(dense.FusedLayer, OrthogonalLayer):
         moments: Moments = "transform",
         tau: float | None = None,
     ) -> int:
-        """``odernn.resigning.re_sign`` of this layer: max |a_ij| ≤ tau by other signs, the same W."""
+        """``odernn.orthogonal.resigning.re_sign`` of this layer: max |a_ij| ≤ tau by other signs, the same W."""
         return resigning.re_sign(self.cayley, self.free, optimizer, moments=moments, tau=tau)
 
     def field(self, dt: float = 1.0) -> SkewLinear:
@@ -114,7 +115,7 @@ class ScoRNNLayer(dense.FusedLayer, OrthogonalLayer):
 
         Raises ValueError where a sign is −1, and for a dt that is not positive.
         """
-        _arguments.positive("dt", [dt])
+        arguments.positive("dt", [dt])
         negative = int((self.cayley.signs < 0).sum())
         if negative:
             raise ValueError(
@@ -145,7 +146,7 @@ class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
 
     rho                  number of −1s in D at the start, 0..hidden: the paper tunes it between n/10 and 7n/10
     signs                where: "aligned" on whole 2x2 blocks of the initial A (ρ even), "prefix" on the first ρ
-                         coordinates, "random"; see ``odernn.orthogonal.signs_of``
+                         coordinates, "random"; see ``odernn.orthogonal.cayley.signs_of``
     bias                 whether there is a b; without, the activation is the identity and the network linear
     initial              "small" or "glorot": U and b at the start, see ``ScoRNNLayer.reset_parameters``
     learn_initial_state  whether every layer has a trained h0
@@ -224,7 +225,7 @@ class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
         """Exchange pairs of signs until max |a_ij| ≤ tau in all layers; the number of exchanges. W stays.
 
         Between steps, with the optimizer that updates the network: its state is carried along. See
-        ``odernn.resigning.re_sign`` for the arguments and errors; an error leaves its layer and later ones unchanged.
+        ``orthogonal.resigning.re_sign`` for arguments and errors; an error leaves its layer and later ones unchanged.
         """
         return sum(layer.re_sign(optimizer, moments=moments, tau=tau) for layer in self.layers)
 

@@ -11,13 +11,13 @@ from typing import Any, Literal, TypeAlias, Unpack
 import torch
 from torch import Tensor, nn
 
-from odernn import restricted_unitary
-from odernn.cells import _arguments
-from odernn.cells._initial_state import LearnedInitialStates
-from odernn.cells._recurrent import Manners, RecurrentLayer, StepFunction
-from odernn.cells._sequences import State
-from odernn.restricted_unitary import apply_restricted
-from odernn.unitary import complex_modrelu, pair_of, real_form, unitarity_score, unitary_of
+from odernn.cells.common import arguments
+from odernn.cells.common.initial_state import LearnedInitialStates
+from odernn.cells.common.sequences import State
+from odernn.cells.recurrent import Manners, RecurrentLayer, StepFunction
+from odernn.orthogonal import restricted_unitary
+from odernn.orthogonal.restricted_unitary import apply_restricted
+from odernn.orthogonal.unitary import complex_modrelu, pair_of, real_form, unitarity_score, unitary_of
 
 __all__ = ["CELL", "URNN", "ComplexJacobian", "FullURNNLayer", "RestrictedURNNLayer"]
 
@@ -151,7 +151,7 @@ class _URNNLayer(RecurrentLayer):
 
 
 class RestrictedURNNLayer(_URNNLayer):
-    """angles (3, n) and reflectors (2, 2, n) as in ``odernn.restricted_unitary``; permutation (n,), a buffer."""
+    """angles (3, n) and reflectors (2, 2, n) as in ``orthogonal.restricted_unitary``; permutation (n,), a buffer."""
 
     permutation: Tensor
 
@@ -168,7 +168,7 @@ class RestrictedURNNLayer(_URNNLayer):
     ) -> None:
         manner: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__(input_size, hidden_size, bias=bias, learn_initial_state=learn_initial_state, **manner)
-        self.way: Product = _arguments.one_of("product", product, ("factors", "matrix"))
+        self.way: Product = arguments.one_of("product", product, ("factors", "matrix"))
         self.angles = nn.Parameter(torch.empty(3, hidden_size, **manner))
         self.reflectors = nn.Parameter(torch.empty(2, 2, hidden_size, **manner))
         self.register_buffer("permutation", torch.arange(hidden_size, device=device))
@@ -242,7 +242,7 @@ class URNN(LearnedInitialStates):
     """h_n = modReLU(W h_{n−1} + V u_n; b) with a unitary W and complex h.   Arjovsky, Shah, Bengio 2016 (uRNN)
 
         modReLU(z; b)_i = z_i/|z_i| max(|z_i| + b_i, 0),   0 at z_i = 0
-        restricted  W = D_3 R_2 F⁻¹ D_2 Π R_1 F D_1                     7n numbers, see ``odernn.restricted_unitary``
+        restricted  W = D_3 R_2 F⁻¹ D_2 Π R_1 F D_1                     7n numbers: ``orthogonal.restricted_unitary``
         full        W any unitary matrix, moved by (I + λ/2 B)⁻¹ (I − λ/2 B)         Wisdom et al. 2016
 
     input  u : (time, batch, input), or (time, input)      output  h of the last layer : (time, batch, 2 hidden)
@@ -258,12 +258,12 @@ class URNN(LearnedInitialStates):
 
     The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's.
 
-    **Training.** A full W stays unitary by ``odernn.unitary.MultiplicativeCayley`` alone; other optimizers add to it:
+    **Training.** A full W stays unitary by ``MultiplicativeCayley`` alone; other optimizers add to it:
 
         unitary = MultiplicativeCayley(network.unitary_parameters(), lr=1e-3)
         others = torch.optim.RMSprop(network.other_parameters(), lr=1e-3)
 
-    Rounding takes it away from unitarity slowly even so: ``hidden_jacobians()`` and ``odernn.unitary.unitarity_score``
+    Rounding takes it away from unitarity slowly even so: ``hidden_jacobians()`` and ``unitarity_score``
     say how far. A restricted W is unitary by construction, for any optimizer.
     """
 
@@ -283,7 +283,7 @@ class URNN(LearnedInitialStates):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        self.capacity: Capacity = _arguments.one_of("capacity", capacity, ("restricted", "full"))
+        self.capacity: Capacity = arguments.one_of("capacity", capacity, ("restricted", "full"))
         if capacity == "full" and product != "factors":
             raise ValueError(
                 f'product is {product!r}, but a full W has no factors. Leave it out, or give capacity="restricted".'
@@ -316,15 +316,15 @@ class URNN(LearnedInitialStates):
 
         A complex number counts as 2; 3n are b and h0. This is the convention of Helfrich, Willmott, Ye 2018. The n² of
         a full W are the dimensions of the unitary group: W is stored as 2n² numbers. The 7n of a restricted one are the
-        numbers that are stored: no more than 7n − 7 dimensions come of them (``odernn.restricted_unitary``).
+        numbers that are stored: no more than 7n − 7 dimensions come of them (``odernn.orthogonal.restricted_unitary``).
         """
         n, m, p = hidden_size, input_size, output_size
-        _arguments.one_of("capacity", capacity, ("restricted", "full"))
+        arguments.one_of("capacity", capacity, ("restricted", "full"))
         unitary = restricted_unitary.parameter_count(n) if capacity == "restricted" else n * n
         return unitary + 2 * n * m + 2 * n * p + p + 3 * n
 
     def unitary_parameters(self) -> list[nn.Parameter]:
-        """The W of all layers of full capacity, for ``odernn.unitary.MultiplicativeCayley``; none if restricted."""
+        """The W of all layers of full capacity, for ``orthogonal.unitary.MultiplicativeCayley``; none if restricted."""
         return [layer.W for layer in self.layers if isinstance(layer, FullURNNLayer)]
 
     def other_parameters(self) -> list[nn.Parameter]:

@@ -1,4 +1,4 @@
-"""The executions of the fused recurrence (``odernn.recurrence`` states the contract) and how to get one.
+"""The executions of the fused recurrence (``odernn.executions.recurrence`` states the contract) and how to get one.
 
     >>> from odernn import executions
     >>> executions.get("torch").name
@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from torch import Tensor
 
 from odernn.executions import torch_loop
-from odernn.recurrence import (
+from odernn.executions.recurrence import (
     Backward,
     Extremes,
     LayerOutputs,
@@ -27,9 +27,9 @@ from odernn.recurrence import (
 
 _MODULES = {
     "torch": "odernn.executions.torch_loop",
-    "cpu": "odernn.executions.cpu",
+    "cpu": "odernn.executions.cpu.execution",
     "cuda": "cuda.odernn_kernels.execution",
-    "parallel": "odernn.executions.parallel",
+    "parallel": "odernn.executions.parallel.execution",
 }
 
 
@@ -41,7 +41,7 @@ class ExecutionUnavailable(RuntimeError):  # noqa: N818
 
 
 class Execution(Protocol):
-    """What an execution offers; arguments and layout as in ``odernn.recurrence``."""
+    """What an execution offers; arguments and layout as in ``odernn.executions.recurrence``."""
 
     @property
     def name(self) -> str: ...

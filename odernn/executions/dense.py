@@ -9,7 +9,7 @@ the states before them are kept, and N small products are one of N·batch rows.
                  explicit damping: p = 1 − dt ε, q = dt; implicit: p = 1/(1 + dt ε), q = dt/(1 + dt ε)
     orthogonal   h_n = modReLU(W h_{n-1} + x_n; b)
 
-Layout as in ``odernn.recurrence``: x (time, batch, hidden), states (batch, hidden), row n−1 is step n. float32 and
+Layout as in ``executions.recurrence``: x (time, batch, hidden), states (batch, hidden), row n−1 is step n. float32 and
 float64. Differentiable once and in reverse mode; the loops of the cells differentiate twice and in both modes. Costates
 P_n = dE/dy_n, Q_n = dE/dz_n:
 
@@ -26,9 +26,9 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from odernn.autocast import in_full_digits
 from odernn.executions import ExecutionUnavailable
-from odernn.recurrence import UNIT_ROUNDOFF
+from odernn.executions.autocast import in_full_digits
+from odernn.executions.recurrence import UNIT_ROUNDOFF
 
 Name: TypeAlias = Literal["torch", "cpu"]
 
@@ -180,7 +180,7 @@ def _coupled_forward(
     x: Tensor, W: Tensor, W_z: Tensor, y0: Tensor, z0: Tensor, dt: float, gamma: float, p: float, q: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Rows of y, z and s = tanh a."""
-    from odernn.executions import _numba_dense as kernels
+    from odernn.executions.cpu.kernels import dense as kernels
 
     y, z, s = (x.new_empty(x.shape) for _ in range(3))
     first, rows = [each.contiguous()[None].numpy() for each in (y0, z0)], [each.numpy() for each in (y, z)]
@@ -203,11 +203,22 @@ def _(
 @torch.library.impl("odernn::coupled_backward", "CPU")
 @in_full_digits
 def _coupled_backward(
-    grad_y: Tensor | None, grad_z: Tensor | None, y: Tensor, z: Tensor, s: Tensor, W: Tensor, W_z: Tensor, y0: Tensor,
-    z0: Tensor, dt: float, gamma: float, p: float, q: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    grad_y: Tensor | None,
+    grad_z: Tensor | None,
+    y: Tensor,
+    z: Tensor,
+    s: Tensor,
+    W: Tensor,
+    W_z: Tensor,
+    y0: Tensor,
+    z0: Tensor,
+    dt: float,
+    gamma: float,
+    p: float,
+    q: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Derivatives by x, W, W_z, y0 and z0, from those by the rows of y and z; None is zero."""
-    from odernn.executions import _numba_dense as kernels
+    from odernn.executions.cpu.kernels import dense as kernels
 
     g, P, Q = s.new_empty(s.shape), y0.new_zeros(y0.shape), z0.new_zeros(z0.shape)
     none = s.new_empty(0, *s.shape[1:])
@@ -223,9 +234,20 @@ def _coupled_backward(
 
 @torch.library.register_fake("odernn::coupled_backward")  # type: ignore[untyped-decorator]
 def _(
-    grad_y: Tensor | None, grad_z: Tensor | None, y: Tensor, z: Tensor, s: Tensor, W: Tensor, W_z: Tensor, y0: Tensor,
-    z0: Tensor, dt: float, gamma: float, p: float, q: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    grad_y: Tensor | None,
+    grad_z: Tensor | None,
+    y: Tensor,
+    z: Tensor,
+    s: Tensor,
+    W: Tensor,
+    W_z: Tensor,
+    y0: Tensor,
+    z0: Tensor,
+    dt: float,
+    gamma: float,
+    p: float,
+    q: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     return tuple(each.new_empty(each.shape) for each in (s, W, W_z, y0, z0))  # type: ignore[return-value]
 
 
@@ -257,7 +279,7 @@ def orthogonal(x: Tensor, *, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
 @torch.library.impl("odernn::orthogonal_forward", "CPU")
 @in_full_digits
 def _orthogonal_forward(x: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
-    from odernn.executions import _numba_dense as kernels
+    from odernn.executions.cpu.kernels import dense as kernels
 
     h = x.new_empty(x.shape)
     bias = h.new_empty(0) if b is None else b
@@ -283,7 +305,7 @@ def _orthogonal_backward(
 
     A unit was active where h_n is not 0, and there sign(z_n) = sign(h_n).
     """
-    from odernn.executions import _numba_dense as kernels
+    from odernn.executions.cpu.kernels import dense as kernels
 
     g, P, by_b = h.new_empty(h.shape), h0.new_zeros(h0.shape), h0.new_zeros(0 if b is None else len(b)).double()
     rows = [each.numpy() for each in (h, g, grad.contiguous(), P, by_b)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from odernn.recurrence import (
+from odernn.executions.recurrence import (
     Backward,
     Coefficients,
     RecurrenceGradients,
@@ -57,7 +57,7 @@ def forward(
     y0: Tensor | None = None,
     z0: Tensor | None = None,
 ) -> RecurrenceResult:
-    """All states of (U); shapes, defaults and errors as stated in ``odernn.recurrence``.
+    """All states of (U); shapes, defaults and errors as stated in ``odernn.executions.recurrence``.
 
     Differentiable, also twice and in forward mode, while gradients are enabled. Under ``torch.no_grad()`` the
     states are written straight into the output, with the same roundings.
@@ -79,7 +79,7 @@ def outputs(
     lengths: Tensor | None = None,
     backward: Backward = "stored",
 ) -> RecurrenceOutputs:
-    """The rows of y and the state after each sample's own end; see ``odernn.recurrence``. Autograd keeps the states."""
+    """The rows of y and the state after each sample's own end; see ``recurrence``. Autograd keeps the states."""
     checked_backward(backward, name, ("stored",))
     ends = checked_ends(lengths, x)
     return outputs_of(forward(until_ends(x, ends), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0), ends)

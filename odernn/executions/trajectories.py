@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from odernn.executions import torch_loop
-from odernn.recurrence import UNIT_ROUNDOFF, Extremes
+from odernn.executions.recurrence import UNIT_ROUNDOFF, Extremes
 
 
 @torch.no_grad()
@@ -51,10 +51,18 @@ def extremes(
         for maximum, value in zip(maxima, (y.abs(), z.abs(), log_growth), strict=True):
             maximum.update(value, n)
     return Extremes(
-        y=maxima[0].value, y_at=maxima[0].at, z=maxima[1].value, z_at=maxima[1].at,
-        log_growth=maxima[2].value, log_growth_at=maxima[2].at, y_last=y, z_last=z, log_growth_last=log_growth,
-        tangent=tangent, exponent=exponent,
-    )  # fmt: skip
+        y=maxima[0].value,
+        y_at=maxima[0].at,
+        z=maxima[1].value,
+        z_at=maxima[1].at,
+        log_growth=maxima[2].value,
+        log_growth_at=maxima[2].at,
+        y_last=y,
+        z_last=z,
+        log_growth_last=log_growth,
+        tangent=tangent,
+        exponent=exponent,
+    )
 
 
 class _Maximum:

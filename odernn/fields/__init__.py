@@ -46,9 +46,18 @@ if TYPE_CHECKING:
     from odernn.fields.skew_linear import SkewLinear
 
 __all__ = [
-    "Antisymmetric", "CoupledOscillator", "GatedAntisymmetric", "LinearOscillator", "Monotone", "Oscillator",
-    "Semilinear", "SeparableHamiltonian", "SkewLinear", "get", "names",
-]  # fmt: skip
+    "Antisymmetric",
+    "CoupledOscillator",
+    "GatedAntisymmetric",
+    "LinearOscillator",
+    "Monotone",
+    "Oscillator",
+    "Semilinear",
+    "SeparableHamiltonian",
+    "SkewLinear",
+    "get",
+    "names",
+]
 
 _CONTRACT = "field"
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from odernn._integers import positive_integer
-from odernn.fields import _spectra, _validation
+from odernn.exact.integers import positive_integer
+from odernn.fields import _validation, spectra
 from odernn.fields._once import once
 from odernn.fields.field import Constants, Field, State
 from odernn.fields.oscillator import log_cosh
@@ -70,12 +70,12 @@ class _AntisymmetricField(Field):
 
             sym(E A) = −m γ I + r sym(F A) ≤ r ‖A‖ − m γ = r (‖A‖ − γ) − lowest_slope γ.
         """
-        gamma = _spectra.as_used(self.gamma, self.W)
-        norm = _spectra.spectral_norm(self.S)
+        gamma = spectra.as_used(self.gamma, self.W)
+        norm = spectra.spectral_norm(self.S)
         radius = 0.5 * (1.0 - lowest_slope)
         return Constants(
-            lipschitz=_spectra.upward(math.hypot(gamma, norm)),
-            one_sided_lipschitz=_spectra.upward(radius * _spectra.excess(gamma, norm) - lowest_slope * gamma),
+            lipschitz=spectra.upward(math.hypot(gamma, norm)),
+            one_sided_lipschitz=spectra.upward(radius * spectra.excess(gamma, norm) - lowest_slope * gamma),
         )
 
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from odernn._integers import positive_integer
-from odernn.fields import _spectra, _validation
+from odernn.exact.integers import positive_integer
+from odernn.fields import _validation, spectra
 from odernn.fields.field import Constants, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -58,9 +58,7 @@ class CoupledOscillator(Field):
         """
         n = positive_integer("hidden_size", hidden_size)
         r = 1.0 / math.sqrt(2 * n)
-        W, W_z = (
-            r * (2.0 * torch.rand(n, n, generator=generator, device=device, dtype=dtype) - 1.0) for _ in range(2)
-        )
+        W, W_z = (r * (2.0 * torch.rand(n, n, generator=generator, device=device, dtype=dtype) - 1.0) for _ in range(2))
         return cls(W, W_z, gamma, epsilon)
 
     @property
@@ -88,26 +86,26 @@ class CoupledOscillator(Field):
         twice too large: J is affine in D, so its norm somewhere is at least ‖J(½I)‖, and at D = 0 or D = I at least
         ½‖J(I) − J(0)‖ = ½‖N‖. The second is never negative, as y' = z is not damped.
         """
-        gamma, epsilon = (_spectra.as_used(value, self.W) for value in (self.gamma, self.epsilon))
+        gamma, epsilon = (spectra.as_used(value, self.W) for value in (self.gamma, self.epsilon))
         W, W_z = (matrix.detach().to(device="cpu", dtype=torch.float64) for matrix in (self.W, self.W_z))
         middle = CoupledOscillator(W, W_z, gamma, epsilon)._jacobian(W.new_full((self.hidden_size,), 0.5))
         N = torch.cat((W, W_z), -1)
-        middle_norm, N_norm = _spectra.spectral_norm(middle), _spectra.spectral_norm(N)
+        middle_norm, N_norm = spectra.spectral_norm(middle), spectra.spectral_norm(N)
         P = torch.diag(torch.arange(2 * self.hidden_size) >= self.hidden_size).double()
 
         def one_sided(tau: float) -> float:
             total = middle + 0.25 * (tau * P + N.mT @ N / tau)
             # γ_n ‖N‖_F² ≤ n² u ‖N‖² for the product, and a few roundings of each entry of the sum.
             size = middle_norm + tau + N_norm * N_norm / tau
-            rounding = 4 * self.hidden_size**2 * _spectra.UNIT_ROUNDOFF * size
-            return _spectra.upward(_spectra.largest_eigenvalue(total) + rounding)
+            rounding = 4 * self.hidden_size**2 * spectra.UNIT_ROUNDOFF * size
+            return spectra.upward(spectra.largest_eigenvalue(total) + rounding)
 
         return Constants(
-            lipschitz=_spectra.upward(middle_norm + 0.5 * N_norm),
+            lipschitz=spectra.upward(middle_norm + 0.5 * N_norm),
             one_sided_lipschitz=(
                 min(one_sided(unit * step) for unit in (N_norm, 2.0 * epsilon) if unit > 0 for step in TAU_STEPS)
                 if N_norm > 0
-                else _spectra.largest_eigenvalue(middle)
+                else spectra.largest_eigenvalue(middle)
             ),
         )
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from odernn._integers import positive_integer
-from odernn.fields import _spectra, _validation
+from odernn.exact.integers import positive_integer
+from odernn.fields import _validation, spectra
 from odernn.fields.field import Constants, SeparableField, State
 from odernn.fields.oscillator import log_cosh
 
@@ -99,6 +99,6 @@ class SeparableHamiltonian(SeparableField):
         The norm is max(‖P‖, ‖Q‖); the symmetric part has the eigenvalues of ±½(P − Q), and −Q ≤ P − Q ≤ P. Both are
         approached: the norm where nothing saturates, the other where everything does in one of the two terms only.
         """
-        norm = max(_spectra.spectral_norm(self.K), _spectra.spectral_norm(self.L))
-        lipschitz = _spectra.upward(norm * norm)
+        norm = max(spectra.spectral_norm(self.K), spectra.spectral_norm(self.L))
+        lipschitz = spectra.upward(norm * norm)
         return Constants(lipschitz=lipschitz, one_sided_lipschitz=0.5 * lipschitz)

@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from odernn._integers import positive_integer
-from odernn.fields import _spectra, _validation
+from odernn.exact.integers import positive_integer
+from odernn.fields import _validation, spectra
 from odernn.fields.field import Constants, SeparableField, State
 
 
@@ -75,8 +75,8 @@ class LinearOscillator(SeparableField):
 
     def constants(self) -> Constants:
         """Per neuron [[0, 1], [−A, 0]]: norm max(1, |A|), symmetric part of largest eigenvalue |1 − A|/2, attained."""
-        A = _spectra.settled("A", self.A)
+        A = spectra.settled("A", self.A)
         return Constants(
-            lipschitz=_spectra.upward(max(1.0, float(A.abs().max()))),
-            one_sided_lipschitz=_spectra.upward(float((1.0 - A).abs().max()) / 2),
+            lipschitz=spectra.upward(max(1.0, float(A.abs().max()))),
+            one_sided_lipschitz=spectra.upward(float((1.0 - A).abs().max()) / 2),
         )

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from odernn._integers import positive_integer
-from odernn.fields import _spectra, _validation
+from odernn.exact.integers import positive_integer
+from odernn.fields import _validation, spectra
 from odernn.fields.field import Constants, Field, State
 from odernn.fields.oscillator import log_cosh
 
@@ -78,8 +78,8 @@ class Monotone(Field):
         Δσᵀ Δa ≥ |Δσ|² ≥ ‖Kᵀ Δσ‖²/‖K‖² = ‖Δf‖²/‖K‖²; Lipschitz follows from that by Cauchy-Schwarz. Near K y + x = 0
         the first and the last are attained along the top singular vector; 0 is approached where every tanh saturates.
         """
-        norm = _spectra.spectral_norm(self.K)
-        lipschitz = _spectra.upward(norm * norm)
+        norm = spectra.spectral_norm(self.K)
+        lipschitz = spectra.upward(norm * norm)
         return Constants(
             lipschitz=lipschitz,
             one_sided_lipschitz=0.0,

@@ -9,8 +9,8 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from odernn._integers import positive_integer
-from odernn.fields import _spectra, _validation
+from odernn.exact.integers import positive_integer
+from odernn.fields import _validation, spectra
 from odernn.fields.field import Constants, SeparableField, State
 
 
@@ -104,10 +104,10 @@ class Oscillator(SeparableField):
         κ runs through the interval between α (σ' → 0) and α + w (σ' = 1); both are convex in κ: the ends decide.
         α has the digits that arithmetic in the dtype of w sees.
         """
-        w = _spectra.settled("w", self.w)
-        alpha = _spectra.settled("alpha", torch.as_tensor(self.alpha, dtype=torch.float64).to(self.w.dtype))
+        w = spectra.settled("w", self.w)
+        alpha = spectra.settled("alpha", torch.as_tensor(self.alpha, dtype=torch.float64).to(self.w.dtype))
         ends = torch.stack(torch.broadcast_tensors(alpha, alpha + w))
         return Constants(
-            lipschitz=_spectra.upward(max(1.0, float(ends.abs().max()))),
-            one_sided_lipschitz=_spectra.upward(float((1.0 - ends).abs().max()) / 2),
+            lipschitz=spectra.upward(max(1.0, float(ends.abs().max()))),
+            one_sided_lipschitz=spectra.upward(float((1.0 - ends).abs().max()) / 2),
         )

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from odernn._integers import positive_integer
-from odernn.fields import _spectra, _validation
+from odernn.exact.integers import positive_integer
+from odernn.fields import _validation, spectra
 from odernn.fields.field import Constants, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -78,20 +78,20 @@ class Semilinear(Field):
         """
         A, W = (matrix.detach().to(device="cpu", dtype=torch.float64) for matrix in (self.A, self.W))
         middle = A + 0.5 * W
-        middle_norm, norm = _spectra.spectral_norm(middle), _spectra.spectral_norm(W)
+        middle_norm, norm = spectra.spectral_norm(middle), spectra.spectral_norm(W)
         identity = torch.eye(self.hidden_size, dtype=torch.float64)
 
         def one_sided(tau: float) -> float:
             total = middle + 0.25 * (tau * identity + W.mT @ W / tau)
             # γ_n ‖W‖_F² ≤ n² u ‖W‖² for the product, and a few roundings of each entry of the sum.
             size = middle_norm + tau + norm * norm / tau
-            rounding = 4 * self.hidden_size**2 * _spectra.UNIT_ROUNDOFF * size
-            return _spectra.upward(_spectra.largest_eigenvalue(total) + rounding)
+            rounding = 4 * self.hidden_size**2 * spectra.UNIT_ROUNDOFF * size
+            return spectra.upward(spectra.largest_eigenvalue(total) + rounding)
 
-        lipschitz = _spectra.upward(middle_norm + 0.5 * norm)
-        mu = min(one_sided(norm * step) for step in TAU_STEPS) if norm > 0 else _spectra.largest_eigenvalue(middle)
+        lipschitz = spectra.upward(middle_norm + 0.5 * norm)
+        mu = min(one_sided(norm * step) for step in TAU_STEPS) if norm > 0 else spectra.largest_eigenvalue(middle)
         return Constants(
             lipschitz=lipschitz,
             one_sided_lipschitz=mu,
-            cocoercivity=-_spectra.upward(mu / lipschitz / lipschitz) if mu < 0.0 else None,
+            cocoercivity=-spectra.upward(mu / lipschitz / lipschitz) if mu < 0.0 else None,
         )

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from odernn._integers import positive_integer
-from odernn.fields import _spectra, _validation
+from odernn.exact.integers import positive_integer
+from odernn.fields import _validation, spectra
 from odernn.fields._once import once
 from odernn.fields.field import Constants, Field, State
 
@@ -74,4 +74,4 @@ class SkewLinear(Field):
 
     def constants(self) -> Constants:
         """⟨S Δ, Δ⟩ = 0 for every Δ, and ‖S Δ‖ ≤ ‖S‖ ‖Δ‖ with equality for some; not cocoercive unless S = 0."""
-        return Constants(lipschitz=_spectra.spectral_norm(self.S), one_sided_lipschitz=0.0)
+        return Constants(lipschitz=spectra.spectral_norm(self.S), one_sided_lipschitz=0.0)

@@ -16,6 +16,14 @@ from odernn.integrators.newton import ConvergenceError, ConvergenceWarning, Newt
 from odernn.integrators.one_step import Step, StepReport, prepared, step
 
 __all__ = [
-    "ConvergenceError", "ConvergenceWarning", "Newton", "Step", "StepReport", "prepared", "reversibility_defect",
-    "step", "symmetry_defect", "symplecticity_defect",
-]  # fmt: skip
+    "ConvergenceError",
+    "ConvergenceWarning",
+    "Newton",
+    "Step",
+    "StepReport",
+    "prepared",
+    "reversibility_defect",
+    "step",
+    "symmetry_defect",
+    "symplecticity_defect",
+]

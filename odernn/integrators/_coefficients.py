@@ -12,11 +12,11 @@ from typing import TypeAlias
 import numpy as np
 import torch
 
-from odernn.algebraic import nearest_float
-from odernn.families import PolynomialPair, PolynomialTableau
+from odernn.exact.algebraic import nearest_float
 from odernn.fields.field import Field, SeparableField
-from odernn.methods import resolve
-from odernn.tableau import ButcherTableau, Composition, PartitionedTableau
+from odernn.tableaus.families import PolynomialPair, PolynomialTableau
+from odernn.tableaus.methods import resolve
+from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
 
 Scheme: TypeAlias = ButcherTableau | PartitionedTableau | Composition | PolynomialTableau | PolynomialPair
 """What can be stepped with."""

@@ -278,9 +278,13 @@ def test_signs_and_flips_are_those_of_scipy(differences: list[int]) -> None:
 def test_flips_agree_with_the_permutation_test_of_scipy_on_a_known_sample() -> None:
     differences = [0.3, -0.1, 0.25, 0.4, 0.05, -0.2]
     found = stats.permutation_test(
-        (np.array(differences), np.zeros(6)), lambda x, y, axis: np.mean(x - y, axis=axis), vectorized=True,
-        permutation_type="samples", alternative="greater", n_resamples=np.inf,
-    )  # fmt: skip
+        (np.array(differences), np.zeros(6)),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        vectorized=True,
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=np.inf,
+    )
     assert float(comparison(*differences).flips) == pytest.approx(found.pvalue, rel=1e-12)
 
 
@@ -363,9 +367,10 @@ def test_the_record_is_of_the_settings_in_the_script(record: dict[str, Any]) -> 
         for architecture in experiment.architectures:
             rate = module.chosen_rate(record, experiment, architecture)
             tested = {
-                key for key, result in record["runs"].items()
+                key
+                for key, result in record["runs"].items()
                 if key.startswith(f"{experiment.name} / {architecture} / ") and "test_loss" in result
-            }  # fmt: skip
+            }
             expected = {module.key_of(experiment, architecture, rate, seed) for seed in module.SEEDS}
             assert tested <= expected and (len(tested) >= 5 or experiment.is_further)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from odernn.executions import torch_loop
-from odernn.recurrence import UNIT_ROUNDOFF, RecurrenceOutputs, admitted_error
+from odernn.executions.recurrence import UNIT_ROUNDOFF, RecurrenceOutputs, admitted_error
 
 NAMES = ("x", "w", "step_size", "alpha", "y0", "z0")
 
@@ -69,10 +69,13 @@ def problem(
         return torch.rand(*shape, generator=generator)
 
     arguments = {
-        "x": normal(steps, batch, hidden), "w": (2 * uniform(hidden) - 1) * min(1, 100 / max(steps, 1)),
-        "step_size": 0.05 + 0.2 * uniform(batch, hidden), "alpha": torch.tensor(2.0),
-        "y0": normal(batch, hidden), "z0": normal(batch, hidden),
-    }  # fmt: skip
+        "x": normal(steps, batch, hidden),
+        "w": (2 * uniform(hidden) - 1) * min(1, 100 / max(steps, 1)),
+        "step_size": 0.05 + 0.2 * uniform(batch, hidden),
+        "alpha": torch.tensor(2.0),
+        "y0": normal(batch, hidden),
+        "z0": normal(batch, hidden),
+    }
     lengths = torch.randint(0, steps + 1, (batch,), generator=generator) if ragged else None
     cotangents = (normal(steps, batch, hidden), normal(batch, hidden), normal(batch, hidden))
     return Problem(arguments, lengths, cotangents).to(dtype)

@@ -18,7 +18,7 @@ import pytest
 from cuda.odernn_kernels import emulator, module
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn import executions
-from odernn.recurrence import ReconstructionWarning
+from odernn.executions.recurrence import ReconstructionWarning
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -62,9 +62,20 @@ def sound(run: Any) -> None:
 
 def test_it_has_a_part_for_everything_that_only_a_device_tells(suite: ModuleType) -> None:
     assert set(suite.PARTS) == {
-        "correctness", "streams", "adversary", "sanitizer", "times-eigenworms", "times-psmnist", "times-cifar",
-        "times-wide", "crossover", "scornn", "trajectories", "memory", "registers",
-    }  # fmt: skip
+        "correctness",
+        "streams",
+        "adversary",
+        "sanitizer",
+        "times-eigenworms",
+        "times-psmnist",
+        "times-cifar",
+        "times-wide",
+        "crossover",
+        "scornn",
+        "trajectories",
+        "memory",
+        "registers",
+    }
     assert ("racecheck", "scan") in suite.TOOLS and ("memcheck", "all") in suite.TOOLS
     modes = {(mode, str(dtype)[6:]) for mode, dtype in suite.checking.MODES}
     assert modes == {(m, d) for m in ("stored", "reversible", "exact") for d in ("float32", "float64")} - {

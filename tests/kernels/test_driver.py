@@ -62,10 +62,13 @@ def environment(emulated: Emulated, tmp_path_factory: pytest.TempPathFactory) ->
     for unit in build.UNITS:
         (folder / build.file_name(unit, "sm_90")).write_bytes(b"\x7fELF")
     return {
-        **os.environ, "LD_LIBRARY_PATH": str(folder), "ODERNN_CUBINS": str(folder), "OMP_NUM_THREADS": "1",
+        **os.environ,
+        "LD_LIBRARY_PATH": str(folder),
+        "ODERNN_CUBINS": str(folder),
+        "OMP_NUM_THREADS": "1",
         "ODERNN_EMULATED": str(emulated.library),
         "PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT, CHECKOUT / "benchmarks", os.environ.get("PYTHONPATH", "")))),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -80,8 +83,11 @@ def run(environment: dict[str, str], code: str, device: str = PYCUDA) -> tuple[i
     """Exit status, all that was printed, and the launches: name, grid, threads, shared, stream, depth of contexts."""
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-W", "error", "-c", HEAD + device + code],
-        env=environment, capture_output=True, text=True, cwd=CHECKOUT,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+    )
     output = done.stdout + done.stderr
     return done.returncode, output, [line.split()[1:] for line in output.splitlines() if line.startswith("launched")]
 
@@ -94,8 +100,9 @@ def test_forward_and_backward_run_and_the_context_is_released(driver: dict[str, 
     status, output, launches = run(driver, code)
     assert status == 0 and "True" in output and "clean-up operation failed" not in output, output
     assert launches == [
-        ["forward_f32", "1", "32", "4096", "default", "1"], ["stored_f32", "1", "32", "12288", "default", "1"],
-    ]  # fmt: skip
+        ["forward_f32", "1", "32", "4096", "default", "1"],
+        ["stored_f32", "1", "32", "12288", "default", "1"],
+    ]
     assert output.rstrip().endswith("released 0"), output
 
 
@@ -121,8 +128,10 @@ def test_the_launcher_of_the_benchmarks_needs_no_pycuda(environment: dict[str, s
     status, output, launches = run(environment, code, CTYPES)
     assert status == 0 and "cuModuleGetFunction: not found (500)" in output, output
     assert [(name, depth) for name, *_, depth in launches] == [
-        ("forward_f32", "1"), ("stored_f32", "1"), ("scornn_forward_f32", "1"),
-    ]  # fmt: skip
+        ("forward_f32", "1"),
+        ("stored_f32", "1"),
+        ("scornn_forward_f32", "1"),
+    ]
 
 
 @pytest.mark.slow

@@ -98,8 +98,11 @@ def test_a_barrier_in_a_divergent_branch_is_named(emulated: Emulated) -> None:
 
 
 def test_a_shuffle_in_a_divergent_branch_is_a_deadlock() -> None:
-    broken = planted("scan.cu", "const float below = from_below(sum, distance);",
-                     "if (lane < distance) continue;\n const float below = from_below(sum, distance);")  # fmt: skip
+    broken = planted(
+        "scan.cu",
+        "const float below = from_below(sum, distance);",
+        "if (lane < distance) continue;\n const float below = from_below(sum, distance);",
+    )
     x = torch.randn(1100, 1, 1, requires_grad=True)
     with module.using(EmulatedLauncher(broken)):
         found = execution.outputs(x, w=0.5, step_size=0.1, alpha=1.0)
@@ -200,13 +203,20 @@ def test_under_the_sanitizers(what: str, file: str, sound: str, faulty: str, sho
     if not Path(library).is_absolute():
         pytest.skip(f"{compiler} has no address sanitizer")
     environment = {
-        **os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "OMP_NUM_THREADS": "1",
-        "UBSAN_OPTIONS": "print_stacktrace=1", "PYTHONPATH": str(CHECKOUT),
-    }  # fmt: skip
+        **os.environ,
+        "LD_PRELOAD": library,
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "OMP_NUM_THREADS": "1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "PYTHONPATH": str(CHECKOUT),
+    }
     done = subprocess.run(
         [sys.executable, "-c", SANITIZED.format(file=file, sound=sound, faulty=faulty, short=short)],
-        env=environment, capture_output=True, text=True, cwd=CHECKOUT,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+    )
     output = done.stdout + done.stderr
     assert "built" in output, output
     assert says in output, output

@@ -9,8 +9,8 @@ from torch.autograd import forward_ad
 from cuda.odernn_kernels import orthogonal
 from cuda.odernn_kernels.emulator import Order
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
-from odernn.orthogonal import modrelu
-from odernn.recurrence import UNIT_ROUNDOFF
+from odernn.executions.recurrence import UNIT_ROUNDOFF
+from odernn.orthogonal.cayley import modrelu
 
 U = UNIT_ROUNDOFF[torch.float32]
 

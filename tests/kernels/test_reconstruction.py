@@ -14,7 +14,7 @@ import torch
 from cuda.odernn_kernels import emulator, execution, launches, module, reconstruction
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn.executions import torch_loop
-from odernn.recurrence import ReconstructionWarning
+from odernn.executions.recurrence import ReconstructionWarning
 from tests.kernels import problems
 
 SINGLE, DOUBLE = torch.float32, torch.float64

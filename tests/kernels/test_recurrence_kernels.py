@@ -13,19 +13,24 @@ from cuda.odernn_kernels import emulator, execution, launches, module, operation
 from cuda.odernn_kernels.emulator import Order
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn.executions import torch_loop
-from odernn.recurrence import ReconstructionWarning
+from odernn.executions.recurrence import ReconstructionWarning
 from tests.kernels import problems
 
 STEPS = (0, 1, 2, 3, 8, 101)
 SHAPES = ((1, 1), (3, 5), (1, 33))
 SINGLE, DOUBLE = torch.float32, torch.float64
 MODES = (
-    ("stored", SINGLE), ("reversible", SINGLE), ("exact", SINGLE), ("stored", DOUBLE), ("reversible", DOUBLE),
-)  # fmt: skip
+    ("stored", SINGLE),
+    ("reversible", SINGLE),
+    ("exact", SINGLE),
+    ("stored", DOUBLE),
+    ("reversible", DOUBLE),
+)
 KERNELS = {
-    "stored": ("forward", "stored"), "reversible": ("forward_checkpoints", "reversible"),
+    "stored": ("forward", "stored"),
+    "reversible": ("forward_checkpoints", "reversible"),
     "exact": ("exact_forward", "exact_backward"),
-}  # fmt: skip
+}
 
 
 def check(given: Any, mode: str, dtype: torch.dtype) -> None:
@@ -35,8 +40,10 @@ def check(given: Any, mode: str, dtype: torch.dtype) -> None:
     # In float64 the loop is no better than the kernel: each may be off.
     y, z = ((1 if dtype == SINGLE else 2) * error for error in problems.admitted(given, dtype))
     for one, other, tolerance in (
-        (found.y, expected.y, y), (found.y_last, expected.y_last, y), (found.z_last, expected.z_last, z),
-    ):  # fmt: skip
+        (found.y, expected.y, y),
+        (found.y_last, expected.y_last, y),
+        (found.z_last, expected.z_last, z),
+    ):
         assert ((one.double() - other).abs() <= tolerance).all()
     tolerance = problems.gradient_tolerance(given.steps, dtype)
     for name in problems.NAMES:

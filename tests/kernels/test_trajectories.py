@@ -11,7 +11,7 @@ from cuda.odernn_kernels.emulator import Order
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from cuda.odernn_kernels.trajectories import extremes
 from odernn import executions
-from odernn.recurrence import Extremes
+from odernn.executions.recurrence import Extremes
 
 DTYPES = ((torch.float32, 2e-5), (torch.float64, 1e-12))
 
@@ -43,9 +43,12 @@ def arguments(columns: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(columns)
     uniform = torch.rand(5, columns, generator=generator).to(dtype)
     return {
-        "w": 2 * uniform[0] - 1, "h": 0.05 + 0.3 * uniform[1], "alpha": 2 * uniform[2],
-        "y0": uniform[3], "z0": uniform[4],
-    }  # fmt: skip
+        "w": 2 * uniform[0] - 1,
+        "h": 0.05 + 0.3 * uniform[1],
+        "alpha": 2 * uniform[2],
+        "y0": uniform[3],
+        "z0": uniform[4],
+    }
 
 
 def run(x: torch.Tensor, given: dict[str, torch.Tensor]) -> Extremes:

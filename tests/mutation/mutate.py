@@ -47,7 +47,7 @@ from results import (  # noqa: E402
     settled_files,
     unexplained,
     updated,
-)  # fmt: skip
+)
 from trials import SURVIVED, Outcome, run_group  # noqa: E402
 
 RESULT = trials.ROOT / "benchmarks" / "results" / "mutation.json"
@@ -82,13 +82,14 @@ class Group:
 
 def _bounds(names: str, tests: str) -> Group:
     files = tuple(f"odernn/bounds/{name}.py" for name in names.split())
-    return Group(names.split()[0], files, tuple(f"tests/odernn/test_bounds_{name}.py" for name in tests.split()))
+    return Group(names.split()[0], files, tuple(f"tests/odernn/bounds/test_bounds_{name}.py" for name in tests.split()))
 
 
 def _claims(name: str, files: str, tests: str) -> Group:
-    paths = [f"verification/claims/{each}.py" for each in files.split()]
-    found = tuple(f"tests/{each if '/' in each else f'verification/{each}'}.py" for each in tests.split())
-    return Group(name, tuple(paths), found)
+    folder = trials.ROOT / "verification" / "claims"
+    paths = [path for each in files.split() for path in folder.glob(f"*/{each}.py")]
+    found = tuple(f"tests/{each if '/' in each else f'verification/claims/{each}'}.py" for each in tests.split())
+    return Group(name, tuple(path.relative_to(trials.ROOT).as_posix() for path in paths), found)
 
 
 GROUPS = (
@@ -96,7 +97,7 @@ GROUPS = (
     _bounds("jacobian forms words", "jacobian"),
     _bounds("layers routes", "layers gradient"),
     _bounds("gradient", "gradient network"),
-    _bounds("network _network_states _network_weights", "network gradient trials"),
+    _bounds("network/network_bounds network/states network/weights", "network gradient trials"),
     _bounds("reconstruction", "reconstruction network"),
     _bounds("sensitivity", "sensitivity"),
     _bounds("numbers", "numbers sharp jacobian"),
@@ -107,17 +108,23 @@ GROUPS = (
     Group(
         "inequalities",
         (
-            "verification/measure/published_forms.py", "verification/claims/proof_steps.py",
-            "verification/claims/step_norms.py", "verification/claims/ode_bounds.py",
-            "verification/claims/printed_forms.py",
+            "verification/measure/published_forms.py",
+            "verification/claims/unicornn/proof_steps.py",
+            "verification/claims/unicornn/step_norms.py",
+            "verification/claims/unicornn/ode_bounds.py",
+            "verification/claims/unicornn/printed_forms.py",
         ),
-        ("tests/verification/test_questions_inequalities.py", "tests/mutation/test_sides.py"),
+        ("tests/verification/claims/test_questions_inequalities.py", "tests/mutation/test_sides.py"),
     ),
     Group(
         "state",
-        tuple(f"verification/claims/{name}_state.py" for name in ("icml", "sam", "sharp")),
         (
-            "tests/verification/certify/test_second.py::"
+            "verification/claims/unicornn/icml_state.py",
+            "verification/claims/unicornn/sam_state.py",
+            "verification/claims/library/sharp_state.py",
+        ),
+        (
+            "tests/verification/certify/second/test_intervals.py::"
             "test_both_typings_of_every_shipped_bound_enclose_the_same_number",
             "tests/mutation/test_state_bounds.py",
         ),
@@ -127,29 +134,35 @@ GROUPS = (
         tuple(f"verification/{name}.py" for name in ("certify/linear_flow", "certify/suprema", "measure/ode")),
         tuple(
             f"tests/{name}.py"
-            for name in ("verification/test_questions_inequalities", "verification/test_questions_sensitivities",
-                         "mutation/test_sides", "mutation/test_measures")
+            for name in (
+                "verification/claims/test_questions_inequalities",
+                "verification/claims/test_questions_sensitivities",
+                "mutation/test_sides",
+                "mutation/test_measures",
+            )
         ),
     ),
     Group(
         "gradients",
         (
-            "verification/measure/gradient_forms.py", "verification/claims/gradient_bounds.py",
-            "verification/claims/jacobian_bounds.py",
+            "verification/measure/gradient_forms.py",
+            "verification/claims/unicornn/gradient_bounds.py",
+            "verification/claims/unicornn/jacobian_bounds.py",
         ),
-        ("tests/verification/test_questions_gradients.py", "tests/mutation/test_measures.py"),
+        ("tests/verification/claims/test_questions_gradients.py", "tests/mutation/test_measures.py"),
     ),
     _claims("slopes", "vanishing depth_orders representation", "test_questions_slopes"),
     _claims("energy", "elementary sensitivities", "test_questions_sensitivities mutation/test_sides"),
     _claims(
-        "orthogonality", "cayley_rounding modrelu scaled_cayley",
+        "orthogonality",
+        "cayley_rounding modrelu scaled_cayley",
         "test_questions_cayley_rounding test_questions_modrelu test_questions_cayley mutation/test_orthogonality_sides",
     ),
     _claims("tasks", "synthetic_tasks scornn_counts", "test_questions_scornn_tables"),
     _claims(
         "graphs", "graph_lstm graph_tables", "test_questions_networks test_questions_tables mutation/test_graph_sides"
     ),
-)  # fmt: skip
+)
 
 
 # --- the mutants of a group

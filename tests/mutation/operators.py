@@ -27,15 +27,38 @@ Path: TypeAlias = tuple[tuple[str, int | None], ...]
 
 _SKIPPED_KEYWORDS = {"axis", "dtype", "strict", "key", "keepdims", "shape", "precision", "prec", "radius"}
 _SKIPPED_CALLS = {
-    "isinstance", "broadcast_arrays", "zeros", "ones", "empty", "zeros_like", "zip", "replace", "field", "index",
-    "reshape", "int", "str", "append", "get", "NotImplementedError", "detach", "astype", "range", "arange",
-}  # fmt: skip
+    "isinstance",
+    "broadcast_arrays",
+    "zeros",
+    "ones",
+    "empty",
+    "zeros_like",
+    "zip",
+    "replace",
+    "field",
+    "index",
+    "reshape",
+    "int",
+    "str",
+    "append",
+    "get",
+    "NotImplementedError",
+    "detach",
+    "astype",
+    "range",
+    "arange",
+}
 _BIGGEST = {"maximum": "minimum", "max": "min", "argmax": "argmin"}
 _OTHER_END = _BIGGEST | {value: key for key, value in _BIGGEST.items()}
 _TWO_TERMS = {"log_add_exp", "logaddexp", "maximum", "minimum", "max", "min"}
 _TURNED = {
-    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-}  # fmt: skip
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
 LOG_2 = "0.6931471805599453"
 
 
@@ -277,11 +300,11 @@ def _walk(node: ast.AST, path: Path, place: _Place, logs: bool) -> Iterator[tupl
             below = _Place(
                 is_term=term,
                 is_log_value=log_value,
-                is_exponent=place.is_exponent or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
-                                                  and name == "right"),
+                is_exponent=place.is_exponent
+                or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and name == "right"),
                 is_called=isinstance(node, ast.Call) and name == "func",
                 is_even=_makes_even(node, name),
-            )  # fmt: skip
+            )
         step = ((name, i),)
         if isinstance(child, ast.Tuple) and below.is_term:
             for j, entry in enumerate(child.elts):
@@ -457,10 +480,16 @@ def _lines(tree: ast.Module, path: Path) -> tuple[int, tuple[int, int]]:
 def _constants(tree: ast.Module, file: str) -> Iterator[Mutant]:
     """Numbers with a name, and printed forms that are data: every field of theirs that is a number."""
     fields = {
-        node.name: [(s.target.id, s.value) for s in node.body if isinstance(s, ast.AnnAssign)
-                    and isinstance(s.target, ast.Name) and "Fraction" in ast.unparse(s.annotation)]
-        for node in tree.body if isinstance(node, ast.ClassDef)
-    }  # fmt: skip
+        node.name: [
+            (s.target.id, s.value)
+            for s in node.body
+            if isinstance(s, ast.AnnAssign)
+            and isinstance(s.target, ast.Name)
+            and "Fraction" in ast.unparse(s.annotation)
+        ]
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
     for i, node in enumerate(tree.body):
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
             continue

@@ -82,10 +82,19 @@ def record_of(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
         if each.fate == SURVIVED:
             m, why = each.mutant, explain(each.mutant, entries)
             survivors.append(
-                {"file": m.file, "line": m.line, "function": m.function, "operator": m.operator, "before": m.before,
-                 "after": m.after, "number": m.number, "tests": each.tests,
-                 "kind": why.kind if why else "unexplained", "why": why.why if why else ""}
-            )  # fmt: skip
+                {
+                    "file": m.file,
+                    "line": m.line,
+                    "function": m.function,
+                    "operator": m.operator,
+                    "before": m.before,
+                    "after": m.after,
+                    "number": m.number,
+                    "tests": each.tests,
+                    "kind": why.kind if why else "unexplained",
+                    "why": why.why if why else "",
+                }
+            )
     return {
         "python": platform.python_version(),
         "seconds": round(seconds),
@@ -181,7 +190,7 @@ def page(record: Mapping[str, Any]) -> str:
 
 def unbroken(record: Mapping[str, Any]) -> list[str]:
     """The claim files of which nothing is mutated."""
-    return sorted({path.stem for path in CLAIMS.glob("[!_]*.py")} - {Path(file).stem for file in record["of"]})
+    return sorted({path.stem for path in CLAIMS.glob("*/[!_]*.py")} - {Path(file).stem for file in record["of"]})
 
 
 def _sampled(record: Mapping[str, Any]) -> list[str]:

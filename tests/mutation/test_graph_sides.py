@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from odernn.bounds.numbers import BALLS
-from verification.certify.inequality import Inequality
-from verification.certify.second import iv, number
-from verification.claims import graph_lstm, graph_tables
+from verification.cases.inequality import Inequality
+from verification.certify.second.intervals import iv, number
+from verification.claims.complexity import graph_lstm, graph_tables
 from verification.question import Case
 
 GATES = [

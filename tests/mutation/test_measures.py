@@ -15,10 +15,11 @@ import torch
 from scipy.integrate import solve_ivp
 
 from odernn.bounds.numbers import BALLS
-from odernn.published import row
-from verification.certify import linear_flow, second, suprema
+from odernn.published.networks import row
+from verification.certify import linear_flow, suprema
 from verification.certify.neuron_chain import LISTS
-from verification.claims import gradient_bounds
+from verification.certify.second import intervals as second
+from verification.claims.unicornn import gradient_bounds
 from verification.measure import ode
 
 
@@ -27,9 +28,13 @@ def test_the_flow_in_balls_and_in_intervals_is_that_of_dop853(kappa: str) -> Non
     """From a state that is not zero, under a force: also where κ is exactly 0, and the flow a parabola."""
     y, z, force, time = Q(3, 7), Q(-5, 4), Q(7, 9), Q(8, 5)
     run = solve_ivp(
-        lambda t, x: [x[1], -float(Q(kappa)) * x[0] - float(force)], (0, float(time)), [float(y), float(z)], "DOP853",
-        rtol=1e-12, atol=1e-13,
-    )  # fmt: skip
+        lambda t, x: [x[1], -float(Q(kappa)) * x[0] - float(force)],
+        (0, float(time)),
+        [float(y), float(z)],
+        "DOP853",
+        rtol=1e-12,
+        atol=1e-13,
+    )
     given = (y, z, Q(kappa), force, time)
     with flint.ctx.workprec(128):
         balls = [float(each.mid()) for each in linear_flow.in_balls(*map(BALLS.exact, given))]

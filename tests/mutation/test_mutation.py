@@ -134,9 +134,12 @@ def case():
 """
     found = operators.mutants(text, "f.py", only="^balls$")
     assert {(m.function, m.before) for m in found} == {
-        ("case.balls", "p.x + 1"), ("case.balls", "p.x"), ("case.balls", "1"),
-        ("case.<intervals>", "2 * p.y"), ("case.<intervals>", "2"),
-    }  # fmt: skip
+        ("case.balls", "p.x + 1"),
+        ("case.balls", "p.x"),
+        ("case.balls", "1"),
+        ("case.<intervals>", "2 * p.y"),
+        ("case.<intervals>", "2"),
+    }
 
 
 FORMULA = """

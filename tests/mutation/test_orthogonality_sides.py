@@ -11,10 +11,10 @@ import flint
 import pytest
 
 from odernn.bounds.numbers import BALLS
-from verification.certify.inequality import Inequality
+from verification.cases.inequality import Inequality
 from verification.certify.orthogonality_defect import replayed
-from verification.certify.second import iv, number
-from verification.claims import cayley_rounding, modrelu, scaled_cayley
+from verification.certify.second.intervals import iv, number
+from verification.claims.scornn import cayley_rounding, modrelu, scaled_cayley
 from verification.domains import BUDGETS
 
 A, D = [Q(3, 4), Q(-5, 2), Q(7, 8)], [1, -1, 1]

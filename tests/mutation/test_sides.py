@@ -19,10 +19,10 @@ import pytest
 from scipy.integrate import quad
 
 from odernn.bounds.numbers import BALLS
-from odernn.published import row
-from verification.certify import second
-from verification.certify.inequality import Inequality
-from verification.claims import elementary, ode_bounds, printed_forms, proof_steps, sensitivities, step_norms
+from odernn.published.networks import row
+from verification.cases.inequality import Inequality
+from verification.certify.second import intervals as second
+from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities, step_norms
 from verification.domains import BUDGETS
 from verification.measure.published_forms import Delta, Root
 from verification.question import Case
@@ -110,9 +110,17 @@ def test_the_direct_partials_are_those_of_the_step(y: float, z: float, below: fl
     states = one * 2 + momentum * z + own * (1 + alpha) * y + below
     point = {
         name: str(Q(value))
-        for name, value in {"dt": dt, "sigma": sigma, "alpha": alpha, "y": y, "z": z, "s": s, "below": below,
-                            "slope": slope}.items()
-    }  # fmt: skip
+        for name, value in {
+            "dt": dt,
+            "sigma": sigma,
+            "alpha": alpha,
+            "y": y,
+            "z": z,
+            "s": s,
+            "below": below,
+            "slope": slope,
+        }.items()
+    }
     agree(step_norms.partial_case("(63)", drop), point, of_z, dt * bracket)
     agree(step_norms.partial_case("(64)", drop), point, of_y, momentum * dt * z + dt**2 * bracket)
     agree(step_norms.partial_case("(65)", drop), point, max(of_z, of_y), dt * states)
@@ -179,9 +187,15 @@ def test_the_growth_of_a_sensitivity_is_at_least_its_floor(undamped: bool) -> No
     growth = ode_bounds.Growth(undamped, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 5), start=Q(5, 3), force=Q(7, 4))
     alpha = "0" if undamped else "3/4"
     point = {
-        "alpha": alpha, "w": "-1/3", "t": "2/3", "y0": "1/2", "z0": "-2/3", "C": "9/5",
-        "preactivations": "1/3 -2/5 1/2 3/8", "forces": "2/7 1/5 -1/4 3/11",
-    }  # fmt: skip
+        "alpha": alpha,
+        "w": "-1/3",
+        "t": "2/3",
+        "y0": "1/2",
+        "z0": "-2/3",
+        "C": "9/5",
+        "preactivations": "1/3 -2/5 1/2 3/8",
+        "forces": "2/7 1/5 -1/4 3/11",
+    }
     before = (1.0 if undamped else 0.75) / 4 + 4 / 9
     expected = (5 / 3 * before + 7 / 4 * 9 / 5) * math.exp(16 / 5)  # 1/9 + 2/9 · 1/9/α is far below 16/5
     for quantity in ("y_θ", "z_θ"):
@@ -190,9 +204,14 @@ def test_the_growth_of_a_sensitivity_is_at_least_its_floor(undamped: bool) -> No
             assert right == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("name", "integrand", "middle"), [
-    ("_mean_sine", math.sin, 2.0), ("_mean_sine", math.sin, 2.6), ("_mean_cosine", math.cos, 1.1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "integrand", "middle"),
+    [
+        ("_mean_sine", math.sin, 2.0),
+        ("_mean_sine", math.sin, 2.6),
+        ("_mean_cosine", math.cos, 1.1),
+    ],
+)
 def test_the_mean_of_a_sine_is_enclosed_in_a_wide_ball_below_its_first_zero(
     name: str, integrand: Any, middle: float
 ) -> None:
@@ -391,8 +410,16 @@ def test_the_drift_is_that_of_the_equation_on_its_box(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sensitivities, "is_nonnegative", is_nonnegative)
     assert sensitivities._drifts(Q(2, 7))
     [(gap, box)] = seen
-    names = {"alpha": Q(3, 2), "W": Q(5), "M": Q(2, 3), "omega": Q(-3, 5), "eta": Q(7, 11), "s": Q(1, 4),
-             "more": Q(1, 3), "least": Q(1, 5)}  # fmt: skip
+    names = {
+        "alpha": Q(3, 2),
+        "W": Q(5),
+        "M": Q(2, 3),
+        "omega": Q(-3, 5),
+        "eta": Q(7, 11),
+        "s": Q(1, 4),
+        "more": Q(1, 3),
+        "least": Q(1, 5),
+    }
     value = gap(*(flint.fmpq(names[k].numerator, names[k].denominator) for k in gap.context().names()))
     w, y, force = 5 * Q(-3, 5), Q(2, 3) * Q(7, 11), Q(1, 3) + Q(1, 5)
     expected = (Q(3, 2) + w / 4) * y + force - (Q(2, 7) / 5 - (Q(3, 2) + 5) * Q(2, 3))

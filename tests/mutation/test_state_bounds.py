@@ -9,7 +9,7 @@ import pytest
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import FLOATS
-from verification.claims import sharp_state
+from verification.claims.library import sharp_state
 
 STEPS, SIZES = 6, np.array([0.2, 0.7, 0.4])
 

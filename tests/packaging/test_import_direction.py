@@ -37,9 +37,7 @@ def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterato
         for name in named_by(node):
             yield Import(module, name, lazy)
         inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for_types = (
-            node.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) else []
-        )
+        for_types = node.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) else []
         for child in ast.iter_child_nodes(node):
             yield from visit(child, inside or child in for_types)
 
@@ -80,11 +78,11 @@ def faults(imports: Iterable[Import]) -> list[str]:
         if within(one, "verification.certify"):
             if within(other, "torch", "verification.adversary"):
                 found.append(f"{one} imports {other}: a certificate shares nothing with the search")
-            if one == "verification.certify.second" and within(other, "odernn"):
+            if one == "verification.certify.second.intervals" and within(other, "odernn"):
                 found.append(f"{one} imports {other}: the second back-end is independent of the first")
         if within(one, "cuda.odernn_kernels"):
             first_party = within(other, "odernn", "verification")
-            if first_party and not within(other, "odernn.recurrence"):
+            if first_party and not within(other, "odernn.executions.recurrence"):
                 found.append(f"{one} imports {other}: the kernels know the contract only")
     if len(to_the_kernels) > 1:
         found.append(f"{len(to_the_kernels)} imports of cuda in odernn: one lazy line is enough")
@@ -116,9 +114,7 @@ def cycle(imports: Iterable[Import], modules: set[str]) -> list[str]:
 def sources() -> dict[str, Path]:
     """Module name to file, for the three roots."""
     files = (p for root in ROOTS for p in sorted((CHECKOUT / root).rglob("*.py")))
-    return {
-        ".".join(p.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): p for p in files
-    }
+    return {".".join(p.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): p for p in files}
 
 
 @pytest.fixture(scope="module")
@@ -154,15 +150,15 @@ PLANTED = [
         "odernn.executions",
         "def f():\n    import cuda.odernn_kernels\ndef g():\n    import cuda.odernn_kernels",
     ),
-    ("odernn.recurrence", "import importlib\nimportlib.import_module('cuda.odernn_kernels')"),
-    ("odernn.recurrence", "__import__('verification')"),
-    ("verification.run", "from cuda.odernn_kernels import available"),
+    ("odernn.executions.recurrence", "import importlib\nimportlib.import_module('cuda.odernn_kernels')"),
+    ("odernn.executions.recurrence", "__import__('verification')"),
+    ("verification.run.plan", "from cuda.odernn_kernels import available"),
     ("verification.certify.balls", "import torch"),
     ("verification.certify.replay", "def f():\n    from torch import nn"),
     ("verification.certify.balls", "from ..adversary import beam"),
     ("verification.certify.balls", "from .. import adversary"),
-    ("verification.certify.second", "from odernn.bounds import sharp"),
-    ("verification.certify.second", "if True:\n    import odernn"),
+    ("verification.certify.second.intervals", "from odernn.bounds import sharp"),
+    ("verification.certify.second.intervals", "if True:\n    import odernn"),
     ("cuda.odernn_kernels.execution", "from odernn.cells import unicornn"),
     ("cuda.odernn_kernels", "import odernn"),
     ("cuda.odernn_kernels.module", "from verification import store"),
@@ -176,11 +172,11 @@ def test_a_planted_breach_is_seen(module: str, source: str) -> None:
 
 ALLOWED = [
     ("odernn.executions", "def get():\n    from cuda import odernn_kernels"),
-    ("odernn.tableau", "from fractions import Fraction\nfrom . import trees"),
-    ("verification.run", "import odernn\nimport torch\nfrom verification.adversary import beam"),
+    ("odernn.tableaus.tableau", "from fractions import Fraction\nfrom . import trees"),
+    ("verification.run.plan", "import odernn\nimport torch\nfrom verification.adversary import beam"),
     ("verification.certify.balls", "import flint\nfrom odernn.bounds import sharp\nfrom . import second"),
-    ("verification.certify.second", "import mpmath"),
-    ("cuda.odernn_kernels.execution", "import pycuda.driver\nfrom odernn.recurrence import Recurrence"),
+    ("verification.certify.second.intervals", "import mpmath"),
+    ("cuda.odernn_kernels.execution", "import pycuda.driver\nfrom odernn.executions.recurrence import Recurrence"),
     ("cuda.odernn_kernels.execution", "from odernn import recurrence"),
     ("odernn.cudagraph", "import odernn_verification, cudatoolkit, torch.cuda"),
 ]

@@ -10,9 +10,14 @@ from types import ModuleType
 import pytest
 
 GOOD = {
-    "odernn/__init__.py", "odernn/py.typed", "verification/__init__.py", "verification/py.typed",
-    "cuda/odernn_kernels/__init__.py", "cuda/odernn_kernels/py.typed", "cuda/odernn_kernels/kernels/step.cu",
-}  # fmt: skip
+    "odernn/__init__.py",
+    "odernn/py.typed",
+    "verification/__init__.py",
+    "verification/py.typed",
+    "cuda/odernn_kernels/__init__.py",
+    "cuda/odernn_kernels/py.typed",
+    "cuda/odernn_kernels/kernels/step.cu",
+}
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +56,4 @@ def test_an_import_from_outside_the_environment_is_a_slip(wheel_check: ModuleTyp
 
 def test_a_failing_command_shows_what_it_printed(wheel_check: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(wheel_check.PackagingError, match="no_such_module"):
-        wheel_check.check_imports(
-            Path(sys.executable), "no_such_module", folder=tmp_path, environment=tmp_path
-        )
+        wheel_check.check_imports(Path(sys.executable), "no_such_module", folder=tmp_path, environment=tmp_path)

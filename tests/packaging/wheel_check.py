@@ -38,9 +38,7 @@ class PackagingError(Exception):
 
 def run(*command: str | Path, cwd: Path) -> str:
     """Standard output of a command that knows nothing of the checkout; an error shows all it printed."""
-    environment = {
-        k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
-    }
+    environment = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}}
     done = subprocess.run([str(c) for c in command], cwd=cwd, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise PackagingError(
@@ -131,10 +129,7 @@ def check(folder: Path) -> None:
 
     roots = ["odernn", "verification", "cuda.odernn_kernels"] + (["cuda.bindings.driver"] if beside else [])
     check_imports(python, *roots, folder=elsewhere, environment=environment)
-    step(
-        "imported all roots"
-        + (" and cuda.bindings.driver" if beside else "; no NVIDIA wheels for this system")
-    )
+    step("imported all roots" + (" and cuda.bindings.driver" if beside else "; no NVIDIA wheels for this system"))
 
     version = run(scripts / "odernn", "--version", cwd=elsewhere).strip()
     if wheel.name.split("-")[1] not in version:

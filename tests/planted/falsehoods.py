@@ -1,7 +1,7 @@
 """Planted falsehoods: a wrong bound, a wrong cell, a wrong tableau, a bound that is too small on the paper's rows.
 
-Every statement here is false and must come out refuted; `tests/test_verifier.py` and `tests/verification/test_judge.py`
-load this folder as a user would with `--claims`.
+Every statement here is false and must come out refuted; `tests/test_verifier.py` and
+`tests/verification/cases/test_judge.py` load this folder as a user would with `--claims`.
 """
 
 from typing import Any
@@ -12,7 +12,8 @@ from odernn import integrators
 from odernn.bounds import sharp
 from odernn.bounds.numbers import Numbers
 from odernn.fields.oscillator import Oscillator
-from odernn.tableau import ButcherTableau, PartitionedTableau, Source
+from odernn.published.sources import Source
+from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau
 from verification.claim import Claim, Part, Premise, Setting
 from verification.system import System
 

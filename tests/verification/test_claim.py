@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from verification.claim import ClaimError, Part, Registry, slug
+from verification.claim import ClaimError, Part, slug
+from verification.registry import Registry
 
 CLAIM_FILE = """
-from odernn.tableau import Source
+from odernn.tableaus.tableau import Source
 from verification.claim import Claim, Part
 CLAIMS = (Claim(id={id!r}, source=Source("made", "-"), statement="made",
                 parts=(Part("position", "max", lambda s, n: 0 * s.time, lambda s, iv: iv.mpf(0)),)),)

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-from odernn.published import ROWS
-from verification.claim import Registry
+from odernn.published.networks import ROWS
+from verification.cases.state_bound.ratios import is_admissible
 from verification.domains import (
     BUDGETS,
     FREE,
@@ -21,7 +21,7 @@ from verification.domains import (
     printed_point,
     printed_rows,
 )
-from verification.ratios import is_admissible
+from verification.registry import Registry
 
 CLAIMS = [registered.claim for registered in Registry()]
 every_budget = pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)

@@ -67,13 +67,40 @@ def test_numbers_have_these_forms(text, value):
 @pytest.mark.parametrize(
     "text",
     [
-        "", " 1", "1 ", "1\n", "+1", "1.5", "1e3", "inf", "nan", "0x1p+1", "0X1.8p+1", "0x1.8P+1", "0x2.0p+1",
-        "1/0", "1/-3", "1/03", "１", "²", "--1", "1_000", "9" * (MAX_DIGITS + 1), "1/" + "9" * (MAX_DIGITS + 1),
-        "0x1.8p+9999", "0x1.8p+1024",        # beyond the largest float64
-        "0x1.8p-9999", "0x1.8p-1074",        # not exact as a float64: must not become 0, or 2·2⁻¹⁰⁷⁴
-        1.5, 3, True, None, [], {},
+        "",
+        " 1",
+        "1 ",
+        "1\n",
+        "+1",
+        "1.5",
+        "1e3",
+        "inf",
+        "nan",
+        "0x1p+1",
+        "0X1.8p+1",
+        "0x1.8P+1",
+        "0x2.0p+1",
+        "1/0",
+        "1/-3",
+        "1/03",
+        "１",
+        "²",
+        "--1",
+        "1_000",
+        "9" * (MAX_DIGITS + 1),
+        "1/" + "9" * (MAX_DIGITS + 1),
+        "0x1.8p+9999",
+        "0x1.8p+1024",  # beyond the largest float64
+        "0x1.8p-9999",
+        "0x1.8p-1074",  # not exact as a float64: must not become 0, or 2·2⁻¹⁰⁷⁴
+        1.5,
+        3,
+        True,
+        None,
+        [],
+        {},
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_no_number(text):
     with pytest.raises(InstanceError, match=r"^layer 3\.w: ") as raised:
         decode_number(text, "layer 3.w")
@@ -215,7 +242,7 @@ FAULTS = {
     "no value": ((*INPUTS, "runs", 1, 1), [], "1 or 2 values"),
     "a run with a third entry": ((*INPUTS, "runs", 0), [3, ["1"], 0], r"expected \[count, \[values\]\]"),
     "steps of 4,000 digits": ((*INPUTS, "steps"), 10**4000, "steps: 1000"),
-}  # fmt: skip
+}
 
 
 def test_the_example_is_an_instance():

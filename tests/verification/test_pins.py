@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from verification import verdict
-from verification.claim import Registry
 from verification.commands import expectations, witness
+from verification.registry import Registry
 
 PINS = Path(__file__).with_name("pins.json")
 PINNED: dict[str, Any] = json.loads(PINS.read_text(encoding="utf-8"))

@@ -73,9 +73,16 @@ def test_an_unknown_verdict_is_an_error_not_a_pass(cells):
 
 def judgement(**changes):
     fields = {
-        "claim": "c", "domain": "free", "layer": 1, "quantity": "position", "norm": "max", "symbol": "y", "reading": "",
-        "verdict": NOT_REFUTED, "because": "tried",
-    }  # fmt: skip
+        "claim": "c",
+        "domain": "free",
+        "layer": 1,
+        "quantity": "position",
+        "norm": "max",
+        "symbol": "y",
+        "reading": "",
+        "verdict": NOT_REFUTED,
+        "because": "tried",
+    }
     return Judgement(**fields | changes)
 
 

@@ -20,13 +20,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from odernn.tableau import Source
+from odernn.published.sources import Source
 from verification import domains, witness
 from verification.adversary import chain
 from verification.certify import balls, limit
-from verification.claim import Claim, Part, Premise, Registry
+from verification.claim import Claim, Part, Premise
 from verification.domains import BUDGETS, SearchPoint
 from verification.instance import MAX_STEPS, Group, Inputs, Instance, Layer, to_plain
+from verification.registry import Registry
 from verification.witness import Check, Witness, WitnessError, check, from_json, read, to_json, write
 
 SECONDS = 20
@@ -376,11 +377,21 @@ def test_what_is_no_witness_is_refused_on_one_line(text, changes, message):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("alpha", "0"), ("horizon", "-15"), ("amplitude", "0"), ("dt", "0"), ("dt", "1/0"), ("horizon", "1000000001"),
-        ("c", "10001"), ("c", "-10001"), ("alpha", "9" * 4000), ("layer", 0), ("layer", 65), ("layer", True),
+        ("alpha", "0"),
+        ("horizon", "-15"),
+        ("amplitude", "0"),
+        ("dt", "0"),
+        ("dt", "1/0"),
+        ("horizon", "1000000001"),
+        ("c", "10001"),
+        ("c", "-10001"),
+        ("alpha", "9" * 4000),
+        ("layer", 0),
+        ("layer", 65),
+        ("layer", True),
         ("c", 20.0),
     ],
-)  # fmt: skip
+)
 def test_limit_data_out_of_range_are_refused(text, name, value):
     plain = json.loads(text)
     plain["limit"][name] = value
@@ -545,9 +556,17 @@ def _recorded(claim, instance, registry):
     """The check of the instance with whatever is found written into the file, as an attacker would."""
     part = claim.parts[0]
     bare = Witness(
-        claim.id, part.quantity, part.norm, len(instance.layers), instance.steps, instance.steps, instance, "0", "0",
+        claim.id,
+        part.quantity,
+        part.norm,
+        len(instance.layers),
+        instance.steps,
+        instance.steps,
+        instance,
+        "0",
+        "0",
         "limit" if claim.asymptotic else "",
-    )  # fmt: skip
+    )
     for _ in range(2):
         with Deadline():
             found = check(from_json(to_json(bare)), registry)
@@ -619,9 +638,10 @@ def test_a_claim_whose_formula_raises_certifies_nothing(registry):
 def test_one_back_end_alone_certifies_nothing(second, said):
     """The bound 1/1000 typed for the balls, and once more, rightly or as 1000 times as much, for the intervals."""
     instance = Instance(
-        Fraction(1), (Layer(Fraction(1, 10), (Group(1, Fraction(0), Fraction(0)),), ((Fraction(1),),)),),
+        Fraction(1),
+        (Layer(Fraction(1, 10), (Group(1, Fraction(0), Fraction(0)),), ((Fraction(1),),)),),
         Inputs(1, ((3, (Fraction(1),)),)),
-    )  # fmt: skip
+    )
 
     def bound(s, numbers):
         return numbers.log(numbers.exact(Fraction(1, 1000)))
@@ -650,9 +670,10 @@ def noise(steps=4000):
     """A run whose inputs are all different: more than 64 KiB of JSON."""
     values = np.random.default_rng(0).uniform(-1, 1, steps).tolist()
     return Instance(
-        Fraction(1, 4), (Layer(Fraction(1, 20), (Group(1, Fraction(0), Fraction(20)),), ((Fraction(1),),)),),
+        Fraction(1, 4),
+        (Layer(Fraction(1, 20), (Group(1, Fraction(0), Fraction(20)),), ((Fraction(1),),)),),
         Inputs.from_values(values, 1),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -714,10 +735,20 @@ def test_a_changed_missing_or_exchanged_file_beside_it_is_refused(beside):
 @pytest.mark.parametrize(
     "name",
     [
-        "../w.safetensors", "/etc/passwd", "..", ".", "", "sub/w.safetensors", "w.json", "w.safetensors\0",
-        "\ud800.safetensors", "a" * 90 + ".safetensors", "a" * 1000 + ".safetensors", "x\n.safetensors",
+        "../w.safetensors",
+        "/etc/passwd",
+        "..",
+        ".",
+        "",
+        "sub/w.safetensors",
+        "w.json",
+        "w.safetensors\0",
+        "\ud800.safetensors",
+        "a" * 90 + ".safetensors",
+        "a" * 1000 + ".safetensors",
+        "x\n.safetensors",
     ],
-)  # fmt: skip
+)
 def test_only_a_safetensors_file_beside_the_witness_is_opened(beside, name):
     path, _ = beside
     secret = path.parent.parent / "w.safetensors"
@@ -760,7 +791,7 @@ DAMAGED = {
     "NaN": save({"counts": np.array([4000]), "values": np.array([np.nan])}),
     "an infinity": save({"counts": np.array([4000]), "values": np.array([np.inf])}),
     "more runs than steps": save({"counts": np.ones(10**6 - 1, dtype=np.int64), "values": np.ones(10**6 - 1)}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DAMAGED)

@@ -12,19 +12,24 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from odernn.tableau import Source
-from verification import refute, witness
-from verification.certify import balls, network_states, network_states_second, second
-from verification.claim import Claim, Part, Premise, Registry
+from odernn.published.sources import Source
+from verification import witness
+from verification.cases.state_bound import refute
+from verification.cases.state_bound.ratios import Evidence, Ratio, Trial
+from verification.certify import balls, network_states
+from verification.certify.second import intervals as second
+from verification.certify.second import network_states as network_states_second
+from verification.claim import Claim, Part, Premise
 from verification.domains import SearchPoint
 from verification.instance import Group, Inputs, Instance, Layer, to_plain
 from verification.measure.hidden_state import run_instance
-from verification.ratios import Evidence, Ratio, Trial
+from verification.registry import Registered, Registry
 from verification.system import UNICORNN, System
 from verification.witness import Witness, check, from_json, to_json
 
@@ -60,16 +65,19 @@ PREMISES = (
 def bounded_by(value: Fraction, quantity: str, norm: str, premises: tuple[Premise, ...] = PREMISES) -> Claim:
     """‖…‖ ≤ value."""
     part = Part(
-        quantity, norm, lambda s, numbers: numbers.log(numbers.exact(value)),
+        quantity,
+        norm,
+        lambda s, numbers: numbers.log(numbers.exact(value)),
         lambda s, iv: iv.log(iv.mpf(value.numerator) / value.denominator),
-    )  # fmt: skip
+    )
     return Claim("made", Source("made", "up"), f"‖…‖ ≤ {value}", (part,), premises)
 
 
 def registry_of(claim: Claim) -> Registry:
     registry = Registry.__new__(Registry)
-    registered = type("Registered", (), {"claim": claim})()
-    registry._by_id, registry._by_slug, registry._questions = {claim.id: registered}, {claim.slug: claim.id}, {}
+    path = Path("made.py")
+    registry._paths, registry._by_slug = {claim.id: path}, {claim.slug: claim.id}
+    registry._loaded = {path: {claim.id: Registered(claim, path)}}
     return registry
 
 
@@ -87,9 +95,14 @@ def made(instance: Instance, quantity: str, norm: str, share: float = 1 - 1e-9) 
     where = {"layer": len(instance.layers), "step": instance.steps, "steps": instance.steps}
     outcome = witness.first_opinion(claim, claim.parts[0], instance, **where)
     found = Witness(
-        claim.id, quantity, norm, **where, instance=instance, log_measured=witness.record(outcome.measured[0]),
+        claim.id,
+        quantity,
+        norm,
+        **where,
+        instance=instance,
+        log_measured=witness.record(outcome.measured[0]),
         log_bound=witness.record(outcome.bound[1]),
-    )  # fmt: skip
+    )
     return claim, found
 
 
@@ -107,9 +120,13 @@ def test_a_witness_of_sixty_four_neurons_in_three_layers_certifies_by_both_back_
     assert done.certified, done.lines
     said = [line.split(":")[0].split(" at ")[0] for line in done.lines]
     assert said == [
-        "premise  α > 0", "premise  16 dt ≤ 1", "balls    violates", "floats   violates", "mpmath   premise α > 0",
+        "premise  α > 0",
+        "premise  16 dt ≤ 1",
+        "balls    violates",
+        "floats   violates",
+        "mpmath   premise α > 0",
         "mpmath   premise 16 dt ≤ 1",
-    ]  # fmt: skip
+    ]
 
 
 def test_the_same_state_just_above_the_bound_is_refused(whole):
@@ -221,10 +238,11 @@ def test_the_judge_takes_the_same_route(whole):
     claim, found = whole
     point = SearchPoint("free", Fraction(1), (Fraction(1, 16),) * 3, 200, M, D, "made")
     outcome, agreed = refute._decided(
-        claim, claim.parts[0],
+        claim,
+        claim.parts[0],
         Evidence("free", 3, (point,), (), controls=()),
         Ratio(Trial(point, "made", "position", found.instance, np.zeros(200), 1, True), 200, *[0.0] * 5),
-    )  # fmt: skip
+    )
     assert agreed and outcome.is_refutation
 
 
@@ -281,8 +299,15 @@ def test_the_second_back_end_asks_the_premises_of_every_layer_below() -> None:
     coarse = replace(small, layers=(replace(small.layers[0], dt=Fraction(1, 8)), small.layers[1]))
     for instance, proved in ((small, True), (coarse, False)):
         claim = bounded_by(Fraction(1, 10**6), "position", "max", (premise,))
-        asked = {"layer": 2, "step": 9, "steps": 9, "quantity": "position", "norm": "max",
-                 "bound": claim.parts[0].second_bound, "premises": claim.second_premises}  # fmt: skip
+        asked = {
+            "layer": 2,
+            "step": 9,
+            "steps": 9,
+            "quantity": "position",
+            "norm": "max",
+            "bound": claim.parts[0].second_bound,
+            "premises": claim.second_premises,
+        }
         for decide in (second.decide, network_states_second.decide):
             found = decide(to_plain(instance), **asked)
             assert found["status"] == "violates" and second.is_refutation(found) is proved
@@ -322,10 +347,13 @@ def test_a_large_run_of_another_system_keeps_the_old_limit():
 
 
 HOSTILE = {
-    "c": {"c": Fraction(-(10**3999))}, "dt": {"dt": Fraction(10) ** 300}, "tiny dt": {"dt": Fraction(1, 10**3999)},
-    "w": {"w": Fraction(10**3999)}, "bias": {"bias": Fraction(10) ** 400},
+    "c": {"c": Fraction(-(10**3999))},
+    "dt": {"dt": Fraction(10) ** 300},
+    "tiny dt": {"dt": Fraction(1, 10**3999)},
+    "w": {"w": Fraction(10**3999)},
+    "bias": {"bias": Fraction(10) ** 400},
     "chaos": {"w": Fraction(-10), "dt": Fraction(1)},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -90,7 +90,11 @@ def _group(
     return [
         Grown(
             Stack(
-                Fraction(int(alpha[i]), 100), exact(w[:, i]), exact(h[:, i]), exact(V[:, i]), exact(b[:, i]),
+                Fraction(int(alpha[i]), 100),
+                exact(w[:, i]),
+                exact(h[:, i]),
+                exact(V[:, i]),
+                exact(b[:, i]),
                 exact(u[:, i]),
             ),
             float(late[i]),
@@ -98,7 +102,7 @@ def _group(
         )
         for i in np.argsort(-a_step)[:5]
         if a_step[i] > 0.005
-    ]  # fmt: skip
+    ]
 
 
 def stack_control(steps: int, device: torch.device = CPU) -> float:

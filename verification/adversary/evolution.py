@@ -126,9 +126,14 @@ class Held:
 
 
 def beam_over_inputs(
-    state: tuple[Tensor, ...], advance: Callable[[tuple[Tensor, ...], Tensor], tuple[Tensor, ...]],
-    score: Callable[[tuple[Tensor, ...]], Tensor], *, controls: int, stages: int, width: int,
-) -> Held:  # fmt: skip
+    state: tuple[Tensor, ...],
+    advance: Callable[[tuple[Tensor, ...], Tensor], tuple[Tensor, ...]],
+    score: Callable[[tuple[Tensor, ...]], Tensor],
+    *,
+    controls: int,
+    stages: int,
+    width: int,
+) -> Held:
     """``state`` (members, 1) each; ``advance(state, choice)`` holds control ``choice`` (members, kept) for a stage."""
     members, device = state[0].shape[0], state[0].device
     parents, chosen = [], []
@@ -188,23 +193,38 @@ class Growth:
 
         one = torch.ones_like(w)[:, None]
         return beam_over_inputs(
-            (one / size(one, 0 * one), 0 * one, 0 * one), advance, lambda state: state[2],
-            controls=len(SLOPES), stages=self.steps // self.hold, width=self.width,
-        )  # fmt: skip
+            (one / size(one, 0 * one), 0 * one, 0 * one),
+            advance,
+            lambda state: state[2],
+            controls=len(SLOPES),
+            stages=self.steps // self.hold,
+            width=self.width,
+        )
 
 
 def fastest_growth(
-    growth: Growth, low: float, high: float, *, restarts: int, population: int, generations: int, seed: int,
+    growth: Growth,
+    low: float,
+    high: float,
+    *,
+    restarts: int,
+    population: int,
+    generations: int,
+    seed: int,
     device: torch.device = CPU,
-) -> tuple[float, float, int]:  # fmt: skip
+) -> tuple[float, float, int]:
     """(rate a step, w, evaluations) over w in (low, high)."""
     start = torch.linspace(0.0, 2.0, restarts, dtype=torch.float64, device=device)[
         :, None
     ]  # nearer to ``high``: small |w| first
     found = evolve(
-        lambda x: growth(between(low, high, x[:, 0])), start,
-        sigma=1.5, population=population, generations=generations, seed=seed,
-    )  # fmt: skip
+        lambda x: growth(between(low, high, x[:, 0])),
+        start,
+        sigma=1.5,
+        population=population,
+        generations=generations,
+        seed=seed,
+    )
     w = between(low, high, found.best[:1])
     return float(growth(w)), float(w), found.evaluations
 
@@ -288,9 +308,15 @@ def gradient(
 
 
 def growth_control(
-    growth: Growth, low: float, *, restarts: int, population: int, generations: int, seed: int,
+    growth: Growth,
+    low: float,
+    *,
+    restarts: int,
+    population: int,
+    generations: int,
+    seed: int,
     device: torch.device = CPU,
-) -> float:  # fmt: skip
+) -> float:
     """The share of 2 asinh(h√W/2), W = −α − ``low``, that the same search reaches over w > ``low``.
 
     thm-J (c): that is the supremum for α ≤ W (3 + h²W/2)/(1 + h²W/2), which the caller has to choose.
@@ -332,8 +358,12 @@ def position_control(
     corners = [[w, 0.0, b] for w in (1.0, -1.0) for b in (2.0, -2.0)]
     start = torch.tensor(corners, dtype=torch.float64, device=device)
     found = evolve(
-        lambda x: position(x * far, alpha=alpha, step_size=h, steps=steps, hold=4, width=width), start,
-        sigma=0.7, population=population, generations=generations, seed=seed,
-    )  # fmt: skip
+        lambda x: position(x * far, alpha=alpha, step_size=h, steps=steps, hold=4, width=width),
+        start,
+        sigma=0.7,
+        population=population,
+        generations=generations,
+        seed=seed,
+    )
     reached = position(found.best[None] * far, alpha=alpha, step_size=h, steps=steps, hold=4, width=width)
     return float(reached) / known

@@ -107,9 +107,15 @@ def starts(
 
 
 def control(
-    alpha: float, dt: float, steps: int, *, seed: int, count: int = 64, iterations: int = 60,
+    alpha: float,
+    dt: float,
+    steps: int,
+    *,
+    seed: int,
+    count: int = 64,
+    iterations: int = 60,
     device: torch.device = CPU,
-) -> float:  # fmt: skip
+) -> float:
     """The share of sup|y_N|, w = 0, that the ascent reaches over inputs: ``maximise`` on the linear sibling."""
     h = dt / 2
     generator = torch.Generator().manual_seed(seed % 2**63)

@@ -369,8 +369,12 @@ def growth_control(*, steps: int = 200, starts: int = 4, sweeps: int = 12, devic
     generator = torch.Generator().manual_seed(SEED)
     mixed = torch.rand(steps, alpha.numel(), generator=generator, dtype=torch.float64, device=CPU).to(device)
     found = grow(
-        alpha + w * mixed.round(), low=alpha + w, high=alpha, step_size=h, form=stiff / (1 + h * h * stiff / 2),
+        alpha + w * mixed.round(),
+        low=alpha + w,
+        high=alpha,
+        step_size=h,
+        form=stiff / (1 + h * h * stiff / 2),
         sweeps=sweeps,
-    )  # fmt: skip
+    )
     shares = found.logs / (2 * steps * torch.asinh(h * stiff.sqrt() / 2))
     return float(shares.reshape(3, starts).amax(dim=1).min())

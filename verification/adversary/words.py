@@ -95,9 +95,10 @@ def balanced(pair: Tensor, durations: tuple[float, float], *, pairs: int, spread
     periods are detuned from the resonance, their averages need not be.
     """
     around = torch.arange(-8, 9, dtype=pair.dtype, device=pair.device) * spread / 8
-    x, y = (each.flatten().clamp(min=0.5) for each in torch.meshgrid(
-        durations[0] + around, durations[1] + around, indexing="ij"
-    ))  # fmt: skip
+    x, y = (
+        each.flatten().clamp(min=0.5)
+        for each in torch.meshgrid(durations[0] + around, durations[1] + around, indexing="ij")
+    )
     most = math.ceil(max(durations) + spread) + 1
     powers = torch.stack([torch.linalg.matrix_power(pair, n) for n in range(most + 1)])
     product = torch.eye(2, dtype=pair.dtype, device=pair.device)

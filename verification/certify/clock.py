@@ -5,7 +5,7 @@ closed form 2 − 2 cos(π/(2(T+1))) is the smallest but 0 iff its minimal polyn
 between: that is told by balls around all roots.
 
 ``kernel_again`` uses neither FLINT nor the matrices and the kernel vector of the library, but those that
-``verification.measure.clock_again`` types once more: H v = 0 entry by entry, and elimination modulo a prime. A minor
+``verification.certify.second.clock`` types once more: H v = 0 entry by entry, and elimination modulo a prime. A minor
 that is not 0 modulo a prime is not 0, so the rank modulo the prime is a lower bound of the rank, and a kernel vector an
 upper one.
 """
@@ -21,8 +21,8 @@ import flint
 from flint import arb, fmpz_mat, fmpz_poly
 
 from odernn.bounds.numbers import BALLS
-from odernn.clock_hamiltonian import Circuit, gap, hamiltonian
-from verification.measure import clock_again
+from verification.certify.second import clock as clock_again
+from verification.measure.clock_hamiltonian import Circuit, gap, hamiltonian
 
 PRIME = 2_147_483_647
 BITS = 256

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from verification.certify import typed_step_first as first
-from verification.certify import typed_step_second as second
+from verification.certify import typed_step_exact as first
+from verification.certify.second import typed_step as second
 from verification.certify.typed_step import Reading, parsed
 from verification.question import Check, Hypothesis, Opinion, Parameters
 

@@ -19,8 +19,8 @@ import flint
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS
-from verification.certify import second
 from verification.certify.balls import lower_end, upper_end
+from verification.certify.second import intervals as second
 from verification.claim import Claim, Part, Setting
 from verification.system import UNICORNN
 

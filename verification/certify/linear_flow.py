@@ -6,7 +6,7 @@ from typing import Any
 
 from flint import arb
 
-from verification.certify.second import iv
+from verification.certify.second.intervals import iv
 
 
 def in_balls(y: Any, z: Any, kappa: Any, force: Any, time: Any) -> tuple[Any, Any]:

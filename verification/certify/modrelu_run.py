@@ -19,8 +19,8 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
-from odernn import exact_cayley
-from odernn.exact_cayley import identity
+from verification.measure import exact_cayley
+from verification.measure.exact_cayley import identity
 from verification.question import Parameters, numbers
 
 

@@ -93,14 +93,17 @@ def _bernstein(p: Any, box: Sequence[Side]) -> np.ndarray:
 
 def _to_bernstein(degree: int, lower: int | Fraction, upper: int | Fraction | None) -> np.ndarray:
     """The matrix from the coefficients of x^k to the Bernstein coefficients of t."""
-    shift = [[Fraction(comb(k, j)) * Fraction(lower) ** (k - j) if j <= k else Fraction(0) for k in range(degree + 1)]
-             for j in range(degree + 1)]  # fmt: skip
+    shift = [
+        [Fraction(comb(k, j)) * Fraction(lower) ** (k - j) if j <= k else Fraction(0) for k in range(degree + 1)]
+        for j in range(degree + 1)
+    ]
     if upper is None:
         rise = [[Fraction(int(i == j), comb(degree, j)) for j in range(degree + 1)] for i in range(degree + 1)]
     else:
         width = Fraction(upper) - Fraction(lower)
-        rise = [[Fraction(comb(i, j), comb(degree, j)) * width**j for j in range(degree + 1)]
-                for i in range(degree + 1)]  # fmt: skip
+        rise = [
+            [Fraction(comb(i, j), comb(degree, j)) * width**j for j in range(degree + 1)] for i in range(degree + 1)
+        ]
     matrix: np.ndarray = np.array(rise, dtype=object).dot(np.array(shift, dtype=object))
     return matrix
 

@@ -19,7 +19,7 @@ from typing import Any
 import flint
 from flint import fmpq, fmpq_mat, fmpq_poly
 
-from verification.measure.enumeration import Found
+from verification.cases.decision import Found
 
 MOST_BITS = 4096
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS
-from odernn.published import PublishedRow
-from verification.certify import second
+from odernn.published.networks import PublishedRow
+from verification.certify.second import intervals as second
 
 
 def balls(p: Any, quantity: str) -> Any:

@@ -55,7 +55,7 @@ class TypedStep:
 class Reading:
     """How a theorem about contraction is read.
 
-    tensor    M as ``odernn.block_coefficients`` has it, as printed without transposes, or no condition on it
+    tensor    M as ``odernn.properties.block_coefficients`` has it, as printed without transposes, or no condition on it
     sign      −1: (u − v)ᵀ(f(u) − f(v)) ≤ 0; +1: ≥ 0, as printed; 0: no condition
     weighted  the same with G B_i before f
     norm      ‖R y‖ ≤ ‖y‖ in the Euclidean norm, in that of G, or bounded powers of R, which some norm would imply
@@ -114,10 +114,13 @@ def written(
     """The parameters of a step: the inverse of ``parsed``."""
     D, S = len(N[0]), len(N)
     text = {
-        "D": str(D), "S": str(S), "eta": rational(eta),
+        "D": str(D),
+        "S": str(S),
+        "eta": rational(eta),
         "A": _flat(block for table in tables for row in table.A for block in row),
-        "B": _flat(block for table in tables for block in table.B), "N": _flat(N),
-    }  # fmt: skip
+        "B": _flat(block for table in tables for block in table.B),
+        "N": _flat(N),
+    }
     return text if G is None else {**text, "G": _flat([G])}
 
 

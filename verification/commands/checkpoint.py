@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import odernn
 from verification import tasks
-from verification.claim import Registry
 from verification.commands.results import witnesses_beside
 from verification.commands.task import settings_of
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
-from verification.report import checkpoint_rows, renderer
-from verification.report import json as json_format
-from verification.store import Store, StoreError
+from verification.registry import Registry
+from verification.report.formats import json as json_format
+from verification.report.formats import renderer
+from verification.report.rows import checkpoints as checkpoint_rows
+from verification.run.store import Store, StoreError
 from verification.verdict import Judgement
 
 if TYPE_CHECKING:
@@ -104,11 +105,16 @@ def _header(trained: Trained, sample: Sample) -> str:
 
 
 def _print(
-    ledger: Ledger, judgements: Sequence[Judgement], trained: Trained, sample: Sample, options: Options, folder: Path,
+    ledger: Ledger,
+    judgements: Sequence[Judgement],
+    trained: Trained,
+    sample: Sample,
+    options: Options,
+    folder: Path,
     render: Any,
-) -> None:  # fmt: skip
+) -> None:
     """For people: summary and table. For a format that something else reads, stdout holds the table or lines only."""
-    from verification.report import rows
+    from verification.report.rows import claims as rows
 
     if options.json:
         records = ({**checkpoint_rows.record(row), "checkpoint": str(options.checkpoint)} for row in ledger.rows)
@@ -151,14 +157,26 @@ def _judgements(rows: Sequence[Row], checkpoint: Path, sequences: int) -> list[J
     """The rows with a bound, in the store's form: `odernn table` prints them, too."""
     return [
         Judgement(
-            claim=row.statement, domain=_domain(checkpoint), layer=row.layer, quantity=row.quantity, norm="",
-            symbol=row.quantity, reading=row.reading, verdict=row.verdict, because=row.because, origin=row.origin,
-            point=row.at, log_bound=row.log_bound, log_worst=_finite(row.log_measured), slack=row.slack,
-            witness=row.witness, evaluations=sequences,
+            claim=row.statement,
+            domain=_domain(checkpoint),
+            layer=row.layer,
+            quantity=row.quantity,
+            norm="",
+            symbol=row.quantity,
+            reading=row.reading,
+            verdict=row.verdict,
+            because=row.because,
+            origin=row.origin,
+            point=row.at,
+            log_bound=row.log_bound,
+            log_worst=_finite(row.log_measured),
+            slack=row.slack,
+            witness=row.witness,
+            evaluations=sequences,
         )
         for row in rows
         if row.kind == "bound"
-    ]  # fmt: skip
+    ]
 
 
 def _domain(checkpoint: Path) -> str:
@@ -177,10 +195,17 @@ def _keep(
 
     stored = trained.stored
     facts = {
-        "version": odernn.__version__, "budget": "none: a trained network", "seed": 0, "claims_dirs": _texts(options),
-        "checkpoint": str(stored.path), "sha256": checkpoints.digest(stored.tensors), "task": sample.spec.name,
-        "data": sample.spec.sha256, "sequences": sample.count, "configuration": stored.configuration.to_plain(),
-    }  # fmt: skip
+        "version": odernn.__version__,
+        "budget": "none: a trained network",
+        "seed": 0,
+        "claims_dirs": _texts(options),
+        "checkpoint": str(stored.path),
+        "sha256": checkpoints.digest(stored.tensors),
+        "task": sample.spec.name,
+        "data": sample.spec.sha256,
+        "sequences": sample.count,
+        "configuration": stored.configuration.to_plain(),
+    }
     name = f"checkpoint {_hash(facts)[:16]}"
     keys = []
     for judgement in judgements:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
-from odernn.references import PAPERS
-from odernn.tableau import Source
-from verification.claim import Claim, Registered, RegisteredQuestion, Registry
+from odernn.published.sources import PAPERS, Source
+from verification.claim import Claim
 from verification.commands.options import Action, ClaimsOption, FormatOption
 from verification.commands.terminal import DONE, out
 from verification.question import Question
-from verification.report import renderer
+from verification.registry import Registered, RegisteredQuestion, Registry
+from verification.report.formats import renderer
 from verification.report.table import Column, Table
 
 COLUMNS = (
@@ -99,7 +100,7 @@ def _question_record(registered: RegisteredQuestion) -> dict[str, object]:
         "dominated_by": question.dominated_by,
         "version": question.version,
         "file": registered.path.name,
-        "sha256": registered.digest,
+        "sha256": hashlib.sha256(registered.path.read_bytes()).hexdigest(),
     }
 
 
@@ -118,5 +119,5 @@ def _record(registered: Registered) -> dict[str, object]:
         "dominated_by": claim.dominated_by,
         "version": claim.version,
         "file": registered.path.name,
-        "sha256": registered.digest,
+        "sha256": hashlib.sha256(registered.path.read_bytes()).hexdigest(),
     }

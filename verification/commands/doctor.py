@@ -14,7 +14,7 @@ from pathlib import Path
 import odernn
 from verification.commands.options import STORE, Action, DataOption, FormatOption, StoreOption
 from verification.commands.terminal import DONE, INTERNAL, cores, harmless, out
-from verification.report import renderer
+from verification.report.formats import renderer
 from verification.report.numbers import plural
 from verification.report.table import Cell, Column, Table
 

@@ -9,8 +9,8 @@ from typing import Any
 from verification.commands.options import STORE, Action, ClaimOption, StoreOption
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, UsageError, harmless, out
-from verification.report import rows
-from verification.store import Store
+from verification.report.rows import claims as rows
+from verification.run.store import Store
 from verification.verdict import PRECEDENCE
 
 FORM = 'expected {"<claim> | <domain> | layer <k> | <quantity>": "<verdict>" or {"verdict": …, "witness": …}}'

@@ -11,12 +11,14 @@ from typing import Annotated
 
 import typer
 
-from odernn.architecture import catalogue, graph_files, measures
+from odernn.architecture import catalogue, measures
+from odernn.architecture import files as graph_files
 from odernn.architecture.catalogue import Entry
 from odernn.architecture.graph import GraphError, RNNGraph
 from verification.commands.options import Action, FormatOption
 from verification.commands.terminal import DONE, UsageError, harmless, harmless_lines, note, out
-from verification.report import graph_rows, renderer
+from verification.report.formats import renderer
+from verification.report.rows import graphs as graph_rows
 
 FILES = frozenset({".json", ".dot", ".gv"})
 FOR_PROGRAMS = frozenset({"csv", "json"})

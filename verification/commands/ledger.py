@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from verification.claim import Registry
 from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, StoreOption
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, note, out
-from verification.report import ledger
-from verification.store import Store
+from verification.registry import Registry
+from verification.report.rows import ledger
+from verification.run.store import Store
 
 
 def command(store: StoreOption = STORE, claim: ClaimOption = None, claims_dirs: ClaimsOption = None) -> Action:

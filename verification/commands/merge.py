@@ -11,7 +11,7 @@ import typer
 from verification.commands.options import Action
 from verification.commands.terminal import DIFFERENCE, DONE, harmless, out
 from verification.report.numbers import plural
-from verification.shards import Merged, merge
+from verification.run.shards import Merged, merge
 
 
 def command(

@@ -51,7 +51,7 @@ def command(
 def run(kind: str, folders: Sequence[Path], *, out: Path, root: Path | None, sequences: int) -> int:
     """The picture and its numbers. UsageError for what cannot be drawn, before anything is computed."""
     _check(kind, folders, out)
-    from verification.report import training_pictures
+    from verification.report.pictures import training as training_pictures
 
     numbers = _numbers(kind, folders, root, sequences)
     from verification.training.checkpoints import write_atomically  # torch is here by now

@@ -10,9 +10,9 @@ from pathlib import Path
 import odernn
 from verification.claim import slug
 from verification.commands.terminal import UsageError
-from verification.report.rows import Facts
-from verification.run import judgements_of
-from verification.store import Store
+from verification.report.rows.claims import Facts
+from verification.run.execute import judgements_of
+from verification.run.store import Store
 from verification.verdict import Judgement
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from verification import tasks
 from verification.commands.terminal import DONE, UsageError, harmless_lines, note, out
-from verification.report import renderer, run_rows
+from verification.report.formats import renderer
+from verification.report.rows import runs as run_rows
 from verification.training import runs
 
 FOR_PROGRAMS = frozenset({"csv", "json"})

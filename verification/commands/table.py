@@ -19,8 +19,9 @@ from verification.commands.options import (
 )
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, UsageError, note, out
-from verification.report import renderer, rows
-from verification.store import Store
+from verification.report.formats import renderer
+from verification.report.rows import claims as rows
+from verification.run.store import Store
 
 
 def command(

@@ -11,14 +11,18 @@ from typing import Annotated
 
 import typer
 
-from odernn import families, nystrom_catalogue, tableau_files, tableaus
-from odernn.families import PolynomialPair
-from odernn.methods import Method, resolve
-from odernn.nystrom import NystromTableau
-from odernn.tableau import PartitionedTableau
+from odernn import tableaus
+from odernn.tableaus import families
+from odernn.tableaus import files as tableau_files
+from odernn.tableaus.catalogue import nystrom as nystrom_catalogue
+from odernn.tableaus.families import PolynomialPair
+from odernn.tableaus.methods import Method, resolve
+from odernn.tableaus.nystrom import NystromTableau
+from odernn.tableaus.tableau import PartitionedTableau
 from verification.commands.options import Action, FormatOption
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
-from verification.report import renderer, tableau_rows
+from verification.report.formats import renderer
+from verification.report.rows import tableaus as tableau_rows
 
 PAIR = "lobatto iiia-iiib"
 LARGEST_IN_TABLE = 4
@@ -31,15 +35,27 @@ LARGEST_PAIR_SHEET = 12
 MOST_DECIMALS = 1000
 OTHER_NAMES = MappingProxyType(
     {
-        "dopri5": "dormand prince 5(4)", "rk45": "dormand prince 5(4)", "ode45": "dormand prince 5(4)",
-        "dopri853": "dop853", "dopri8": "dormand prince 8(7)", "tsit5": "tsitouras 5(4)",
-        "bs23": "bogacki shampine 3(2)", "rk23": "bogacki shampine 3(2)", "ode23": "bogacki shampine 3(2)",
-        "rkf45": "fehlberg 4(5)", "rkf78": "fehlberg 7(8)", "backward euler": "implicit euler",
-        "forward euler": "euler", "explicit euler": "euler", "crank nicolson": "trapezoidal",
-        "midpoint": "explicit midpoint", "leapfrog": "stoermer verlet", "verlet": "stoermer verlet",
+        "dopri5": "dormand prince 5(4)",
+        "rk45": "dormand prince 5(4)",
+        "ode45": "dormand prince 5(4)",
+        "dopri853": "dop853",
+        "dopri8": "dormand prince 8(7)",
+        "tsit5": "tsitouras 5(4)",
+        "bs23": "bogacki shampine 3(2)",
+        "rk23": "bogacki shampine 3(2)",
+        "ode23": "bogacki shampine 3(2)",
+        "rkf45": "fehlberg 4(5)",
+        "rkf78": "fehlberg 7(8)",
+        "backward euler": "implicit euler",
+        "forward euler": "euler",
+        "explicit euler": "euler",
+        "crank nicolson": "trapezoidal",
+        "midpoint": "explicit midpoint",
+        "leapfrog": "stoermer verlet",
+        "verlet": "stoermer verlet",
         "radau5": "radau iia 3",
     }
-)  # fmt: skip
+)
 """What other programs call a method: only suggested, for each of them has its own idea of the details."""
 
 HALVES = ("position", "momentum")
@@ -121,7 +137,7 @@ def _picture(method: Method, path: Path) -> str:
         raise UsageError(f'--svg: "{method.name}" is for y″ = g(y) and has no R(z).')
     if isinstance(resolve(method), PartitionedTableau | PolynomialPair):
         raise UsageError(f'--svg: "{method.name}" is a pair, which has no stability function. Ask about its halves.')
-    from odernn import stability_pictures  # needs numpy and matplotlib
+    from verification.report.pictures import stability as stability_pictures  # needs numpy and matplotlib
 
     try:
         return stability_pictures.svg(method)
@@ -150,7 +166,7 @@ def table_of_all(*, format: str) -> int:
 
 def show_rounded(name: str, *, rounded: str, format: str) -> int:
     """One method in floating-point numbers: what is exactly true of them."""
-    from verification.report import rounded_rows  # imports numpy, which the other tables do without
+    from verification.report.rows import rounded as rounded_rows  # imports numpy, which the other tables do without
 
     render = renderer(format)
     method = method_of(name)
@@ -166,7 +182,7 @@ def show_rounded(name: str, *, rounded: str, format: str) -> int:
 
 def table_of_rounded(*, rounded: str, format: str) -> int:
     """What is left in the floating-point format of the methods that are algebraically stable or symplectic."""
-    from verification.report import rounded_rows
+    from verification.report.rows import rounded as rounded_rows
 
     render = renderer(format)
     if _known(rounded) == rounded_rows.GIVEN:
@@ -178,7 +194,7 @@ def table_of_rounded(*, rounded: str, format: str) -> int:
 
 
 def _known(rounded: str) -> str:
-    from verification.report.rounded_rows import FORMATS, GIVEN
+    from verification.report.rows.rounded import FORMATS, GIVEN
 
     if rounded not in FORMATS and rounded != GIVEN:
         raise UsageError(f"--rounded {rounded}: give one of {', '.join(FORMATS)}, or {GIVEN}.")

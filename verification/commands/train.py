@@ -42,9 +42,19 @@ def command(
     if listed:
         return Action(lambda: show(task))
     options = Options(
-        task=task, cell=cell, config=config, row=row, run=folder, root=root, epochs=epochs, seed=seed,
-        execution=execution, device=device, tensorboard=tensorboard, monitor=monitor,
-    )  # fmt: skip
+        task=task,
+        cell=cell,
+        config=config,
+        row=row,
+        run=folder,
+        root=root,
+        epochs=epochs,
+        seed=seed,
+        execution=execution,
+        device=device,
+        tensorboard=tensorboard,
+        monitor=monitor,
+    )
     return Action(lambda: run(options), resumes=True)
 
 
@@ -103,9 +113,14 @@ def run(options: Options) -> int:
     was_done = (options.run / RESULT).exists()
     with shown as report, watching(options.run / "monitor.sqlite", every) as watchers:
         found = loop.train(
-            plan, options.run, root=options.root, device=options.device, report=report, watchers=watchers,
+            plan,
+            options.run,
+            root=options.root,
+            device=options.device,
+            report=report,
+            watchers=watchers,
             tensorboard=options.tensorboard,
-        )  # fmt: skip
+        )
     if not found.writes:
         return DONE
     last = found.progress

@@ -14,7 +14,6 @@ from typing import Annotated, TypeAlias
 import typer
 
 import odernn
-from verification.claim import Registry
 from verification.commands import expectations
 from verification.commands.options import STORE, Action, ClaimsOption, DataOption, FormatOption, FullOption, refuse
 from verification.commands.results import Results, latest, witnesses_beside
@@ -29,13 +28,17 @@ from verification.commands.terminal import (
     progress,
 )
 from verification.domains import BUDGETS
-from verification.engine import Engine
-from verification.report import json as json_format
-from verification.report import renderer, rows
+from verification.registry import Registry
+from verification.report.formats import json as json_format
+from verification.report.formats import renderer
 from verification.report.numbers import plural
-from verification.run import Plan, Settings, execute, plan
-from verification.shards import Share
-from verification.store import Store, failed
+from verification.report.rows import claims as rows
+from verification.run.engine import Engine
+from verification.run.execute import execute
+from verification.run.job import Settings
+from verification.run.plan import Plan, plan
+from verification.run.shards import Share
+from verification.run.store import Store, failed
 from verification.verdict import Judgement
 
 DIGITS = "digits"
@@ -43,8 +46,18 @@ TASKS = (DIGITS, "mnist")
 LOCAL = "local"
 SEQUENCES = 8
 OF_CLAIMS = (
-    "claims", "budget", "seed", "jobs", "device", "engine", "shard", "data", "download", "full", "expect",
-)  # fmt: skip
+    "claims",
+    "budget",
+    "seed",
+    "jobs",
+    "device",
+    "engine",
+    "shard",
+    "data",
+    "download",
+    "full",
+    "expect",
+)
 OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences")
 """Arguments that go with one kind of run only."""
 
@@ -164,17 +177,40 @@ def command(
 
         refuse(context, OF_CLAIMS, "is about the claims. Leave it out, or --checkpoint")
         chosen = checkpoint_command.Options(
-            checkpoint=checkpoint, config=config, row=row, task=task, root=root, settings=tuple(settings or ()),
-            sequences=sequences, store=store or STORE, claims_dirs=tuple(claims_dirs or ()), format=format, json=json,
+            checkpoint=checkpoint,
+            config=config,
+            row=row,
+            task=task,
+            root=root,
+            settings=tuple(settings or ()),
+            sequences=sequences,
+            store=store or STORE,
+            claims_dirs=tuple(claims_dirs or ()),
+            format=format,
+            json=json,
             witnesses=witnesses,
-        )  # fmt: skip
+        )
         return Action(lambda: checkpoint_command.run(chosen))
     refuse(context, OF_CHECKPOINTS, "describes a trained network. Give --checkpoint, too")
     options = Options(
-        claims=tuple(claims or ()), budget=budget, seed=seed, jobs=jobs, engine=engine, shard=shard, store=store,
-        claims_dirs=tuple(claims_dirs or ()), task=task or DIGITS, data=data, download=download,
-        format=format, full=full, json=json, expect=expect, witnesses=witnesses, device=device,
-    )  # fmt: skip
+        claims=tuple(claims or ()),
+        budget=budget,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        shard=shard,
+        store=store,
+        claims_dirs=tuple(claims_dirs or ()),
+        task=task or DIGITS,
+        data=data,
+        download=download,
+        format=format,
+        full=full,
+        json=json,
+        expect=expect,
+        witnesses=witnesses,
+        device=device,
+    )
     return Action(lambda: run(options), resumes=True)
 
 
@@ -251,7 +287,7 @@ def _engine(options: Options) -> AbstractContextManager[Engine | None]:
     """Where the jobs run: None stands for processes here."""
     if options.engine == LOCAL:
         return nullcontext()
-    from verification import cluster
+    from verification.run import cluster
 
     address = cluster.Address.parse(options.engine)
     if options.jobs is not None:

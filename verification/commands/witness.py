@@ -15,9 +15,9 @@ from verification.report.numbers import minus, plural, size
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from verification.claim import Registry
     from verification.counterexample import Counterexample
     from verification.instance import Layer
+    from verification.registry import Registry
     from verification.witness import Witness
 
 MOST_GROUPS = 8
@@ -62,7 +62,7 @@ def show(path: Path) -> int:
 
 def verify(path: Path, *, claims_dirs: tuple[Path, ...]) -> int:
     """Exit code 0 only if both back-ends prove the violation and the file records what they find."""
-    from verification.claim import Registry
+    from verification.registry import Registry
     from verification.witness import check
 
     registry = Registry(claims_dirs)

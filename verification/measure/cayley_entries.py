@@ -10,9 +10,9 @@ import flint
 import numpy as np
 from flint import arb, fmpq, fmpz_mat
 
-from verification.certify import second as intervals
+from verification.certify.second import cayley as again
+from verification.certify.second import intervals as intervals
 from verification.domains import Budget
-from verification.measure import cayley_again as again
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import sign_matrices
@@ -46,9 +46,15 @@ def complex_signs_case(bound_squared: Fraction = Fraction(1)) -> Case:
         return least > bound_squared, f"{least} against {bound_squared}"
 
     statement = Statement(
-        f"least max |a_jk|² over D in {{±1}}ⁿ against {bound_squared}", decide, points, first, second,
-        unitary_premise("W"), "at most", str(bound_squared),
-    )  # fmt: skip
+        f"least max |a_jk|² over D in {{±1}}ⁿ against {bound_squared}",
+        decide,
+        points,
+        first,
+        second,
+        unitary_premise("W"),
+        "at most",
+        str(bound_squared),
+    )
     return statement.case(f"unitary W, n ≤ {LARGEST}", "least max |a_jk| over D in {±1}ⁿ")
 
 
@@ -59,12 +65,14 @@ def complex_signs_decided() -> str:
     # det [[iα, x + iy], [−x + iy, iβ]] = −αβ + x² + y²
     real = -alpha * beta - (-x * x - y * y)
     return listed(
-        (f"Σ over D of det(I + W D) = 2ⁿ for free entries of W, n ≤ {LARGEST}",
-         all(map(symbolic.average_is, sizes))),
-        ("negating the columns in S multiplies it by det(A_SS), so at the largest modulus |α| ≤ 1 for a diagonal entry "
-         "iα and ||a_jk|² − αβ| ≤ 1: |a_jk|² ≤ 2",
-         all(map(symbolic.exchange, sizes)) and real - (x * x + y * y - alpha * beta) == 0),
-    )  # fmt: skip
+        (f"Σ over D of det(I + W D) = 2ⁿ for free entries of W, n ≤ {LARGEST}", all(map(symbolic.average_is, sizes))),
+        (
+            "negating the columns in S multiplies it by det(A_SS), so at the largest modulus |α| ≤ 1 "
+            "for a diagonal entry "
+            "iα and ||a_jk|² − αβ| ≤ 1: |a_jk|² ≤ 2",
+            all(map(symbolic.exchange, sizes)) and real - (x * x + y * y - alpha * beta) == 0,
+        ),
+    )
 
 
 def angle_case(most: int = 6, factor: Fraction = Fraction(1)) -> Case:
@@ -74,11 +82,13 @@ def angle_case(most: int = 6, factor: Fraction = Fraction(1)) -> Case:
         sizes = range(2, most + 1)
         count = sum(sign_matrices.polynomials(n)[0] for n in sizes)
         return listed(
-            (f"‖A‖₂ = tan(φ/2), and ‖A‖₂ ≤ cot(π/(2n)) max |a_ij|: convex in A, so the largest is at one of {count} "
-             f"sign matrices, n ≤ {most}, up to equal norms; each characteristic polynomial has its roots below "
-             "cot(π/(2n)) or is that of sign(j − i), ((x + 1)ⁿ + (x − 1)ⁿ)/2",
-             factor <= 1 and all(map(sign_matrices.largest_is_cotangent, sizes))),
-        )  # fmt: skip
+            (
+                f"‖A‖₂ = tan(φ/2), and ‖A‖₂ ≤ cot(π/(2n)) max |a_ij|: convex in A, so the largest is at one of {count} "
+                f"sign matrices, n ≤ {most}, up to equal norms; each characteristic polynomial has its roots below "
+                "cot(π/(2n)) or is that of sign(j − i), ((x + 1)ⁿ + (x − 1)ⁿ)/2",
+                factor <= 1 and all(map(sign_matrices.largest_is_cotangent, sizes)),
+            ),
+        )
 
     def points(_: Budget, seed: int) -> Iterator[Parameters]:
         for n in range(2, most + 1):

@@ -16,8 +16,8 @@ from fractions import Fraction
 
 from flint import fmpq, fmpq_mat
 
-from odernn.exact_cayley import cayley, identity
 from verification.claim import ClaimError
+from verification.measure.exact_cayley import cayley, identity
 from verification.question import Parameters, numbers
 
 LARGEST = 6

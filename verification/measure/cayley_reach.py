@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from flint import fmpq, fmpq_mat
 
-from odernn.exact_cayley import cayley, diagonal, identity
+from verification.certify.second import cayley as again
 from verification.domains import Budget
-from verification.measure import cayley_again as again
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.measure.exact_cayley import cayley, diagonal, identity
 from verification.question import Attempt, Case, Hypothesis, Parameters, number, numbers
 
 DRAWS = {"smoke": 12, "standard": 60, "deep": 300}
@@ -44,13 +44,17 @@ def reach_case(factors: int = 2) -> Case:
 
     def decide() -> str:
         return listed(
-            ("Z* = Z⁻¹ without eigenvalue −1: K = C(Z) has K* = −K and C(K) = Z, as functions of Z, all n",
-             symbolic.inverse_is_skew() and symbolic.is_involution()),
-            (f"det(I + ωQ) has degree ≤ n in ω and is 1 at ω = 0 (free Q, n ≤ {LARGEST}), so it is not 0 at one of "
-             "n + 1 phases, each of which is C(itI)",
-             factors == 2 and all(map(phase_polynomial, range(1, LARGEST + 1)))),
+            (
+                "Z* = Z⁻¹ without eigenvalue −1: K = C(Z) has K* = −K and C(K) = Z, as functions of Z, all n",
+                symbolic.inverse_is_skew() and symbolic.is_involution(),
+            ),
+            (
+                f"det(I + ωQ) has degree ≤ n in ω and is 1 at ω = 0 (free Q, n ≤ {LARGEST}), so it is not 0 at one of "
+                "n + 1 phases, each of which is C(itI)",
+                factors == 2 and all(map(phase_polynomial, range(1, LARGEST + 1))),
+            ),
             ("every skew-Hermitian B is G W* − W G* for G = BW/2", all(map(every_direction, (1, 2, 3)))),
-        )  # fmt: skip
+        )
 
     def points(budget: Budget, seed: int) -> Iterator[Parameters]:
         for n in (1, 2, 3):
@@ -87,9 +91,15 @@ def reach_case(factors: int = 2) -> Case:
         return True, "det(I + Q) = 0" if steps == 1 else f"{n + 1} phases fail"
 
     statement = Statement(
-        f"{factors} steps (1) from W₀ to W₁ = Q W₀", decide, points, first, second, unitary_premise("Q"),
-        f"{factors} steps", "some number of steps",
-    )  # fmt: skip
+        f"{factors} steps (1) from W₀ to W₁ = Q W₀",
+        decide,
+        points,
+        first,
+        second,
+        unitary_premise("Q"),
+        f"{factors} steps",
+        "some number of steps",
+    )
     return statement.case(f"unitary, n ≤ {LARGEST}", "steps from any W₀ to any W₁")
 
 
@@ -141,9 +151,14 @@ def real_reach_case(n: int = 2) -> Case:
         return determinant_kept_on_grid(len(W0)) and a != b, f"det W₀ = {a}, det W₁ = {b}, det(I − K) = det(I + K)"
 
     return Statement(
-        "real steps (1) from W₀ to W₁: both determinants", lambda: "", points, first, second,
-        unitary_premise("W0", "W1", real=True), claimed="reached",
-    ).case(f"orthogonal, n = {n}", "W₁ reached from W₀ = I")  # fmt: skip
+        "real steps (1) from W₀ to W₁: both determinants",
+        lambda: "",
+        points,
+        first,
+        second,
+        unitary_premise("W0", "W1", real=True),
+        claimed="reached",
+    ).case(f"orthogonal, n = {n}", "W₁ reached from W₀ = I")
 
 
 def symbolic_determinant_kept(n: int) -> bool:
@@ -232,11 +247,15 @@ def free_signs_case(mean: int = 1) -> Case:
     def decide() -> str:
         sizes = range(1, LARGEST + 2)
         return listed(
-            (f"Σ over D of det(I + W D) = 2ⁿ for free entries of W, n ≤ {LARGEST + 1}, so some det(I + W D) ≥ 1",
-             all(symbolic.average_is(n, mean) for n in sizes)),
-            ("Z* = Z⁻¹ with det(I + Z) ≠ 0: A = C(Z) is skew and C(A) = Z", 
-             symbolic.inverse_is_skew() and symbolic.is_involution()),
-        )  # fmt: skip
+            (
+                f"Σ over D of det(I + W D) = 2ⁿ for free entries of W, n ≤ {LARGEST + 1}, so some det(I + W D) ≥ 1",
+                all(symbolic.average_is(n, mean) for n in sizes),
+            ),
+            (
+                "Z* = Z⁻¹ with det(I + Z) ≠ 0: A = C(Z) is skew and C(A) = Z",
+                symbolic.inverse_is_skew() and symbolic.is_involution(),
+            ),
+        )
 
     def points(budget: Budget, seed: int) -> Iterator[Parameters]:
         rng = random.Random(seed)
@@ -258,7 +277,13 @@ def free_signs_case(mean: int = 1) -> Case:
         return all(x < mean for x in found), f"largest det(I + W D) = {max(found)}"
 
     statement = Statement(
-        f"largest det(I + W D) over D against {mean}", decide, points, first, second, unitary_premise("W", real=True),
-        "reached", "reached",
-    )  # fmt: skip
+        f"largest det(I + W D) over D against {mean}",
+        decide,
+        points,
+        first,
+        second,
+        unitary_premise("W", real=True),
+        "reached",
+        "reached",
+    )
     return statement.case(f"D free, n ≤ {LARGEST + 1}", "W = C(A) D")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from verification.certify.second import cayley as again
 from verification.domains import Budget
-from verification.measure import cayley_again as again
 from verification.measure import cayley_exact as exact
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 

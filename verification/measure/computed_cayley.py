@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import torch
 
-from odernn.orthogonal import scaled_cayley, skew
+from odernn.orthogonal.cayley import scaled_cayley, skew
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 

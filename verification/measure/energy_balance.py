@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from verification.cases.identity import PolynomialIdentity
 from verification.domains import Budget
-from verification.measure.identities import PolynomialIdentity
 from verification.question import Attempt, Case, Check, Parameters
 
 Blocks: TypeAlias = Literal["any", "symmetric B", "symmetric", "diagonal", "scalar"]

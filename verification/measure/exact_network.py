@@ -437,9 +437,15 @@ def typed(parameters: Parameters, indices: Indices) -> tuple[Layered, list[State
     h = [dt / (1 + (-c).exp()) for c in ball("c")]
     jumps = [None] * skip + _squares(ball("Lambda"), m) if skip else ()
     weights = Weights(
-        indices, ball("alpha")[0], _rows(h, m), _rows(ball("w"), m), _rows(ball("b"), m), _squares(ball("V"), m),
-        skip, jumps,
-    )  # fmt: skip
+        indices,
+        ball("alpha")[0],
+        _rows(h, m),
+        _rows(ball("w"), m),
+        _rows(ball("b"), m),
+        _squares(ball("V"), m),
+        skip,
+        jumps,
+    )
     u = _rows(ball("u"), m)
     if len(u) < 2 or len(u[-1]) != m:
         raise ClaimError(f'Parameter "u" has {len(ball("u"))} entries; it holds m = {m} for each time 0..N, N ≥ 1.')

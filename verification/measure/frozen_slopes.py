@@ -17,8 +17,8 @@ from typing import Any
 from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly_ctx
 
 from odernn.bounds.arnn import THRESHOLDS, Scheme
+from verification.cases.decision import Found, matrix_of, text_of
 from verification.certify.power_bounded import grows
-from verification.measure.enumeration import Found, matrix_of, text_of
 from verification.question import Parameters, number, numbers, rational, rationals
 
 F = Fraction

@@ -21,7 +21,7 @@ import flint
 from flint import acb, arb
 
 from odernn.cells.odernn import Coefficient, Gate, MatrixTableau, Stage
-from verification.measure.enumeration import Found
+from verification.cases.decision import Found
 
 BITS = 192
 ONE = 3

@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 
 import networkx
 
+from odernn.architecture.files import from_json
 from odernn.architecture.graph import Edge, GraphError, RNNGraph
-from odernn.architecture.graph_files import from_json
 from odernn.architecture.measures import (
     Growth,
     Kind,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verification.certify import graph_second
-from verification.certify.graph_second import Arc, Graph
+from verification.certify.second import graph as graph_second
+from verification.certify.second.graph import Arc, Graph
 from verification.measure.graph_facts import Facts
 from verification.measure.graph_statements import Condition, Side, Statement
 from verification.question import Parameters
@@ -223,18 +223,20 @@ def extreme_rate(sense: Sense, of: Sense | None = None) -> Statement:
     def first(facts: Facts, parameters: Parameters) -> Side | None:
         if not facts.is_unidirectional:
             return (
-                unbounded_side(facts, parameters) if sense is LONGEST
+                unbounded_side(facts, parameters)
+                if sense is LONGEST
                 else negative(facts.ratios[1], 1 in facts.signs.values())
-            )  # fmt: skip
+            )
         found = [rate for i in range(facts.graph.period) for rate in sense.growth(facts, i).classes]
         return side(sense.choose(found), other.value(facts))
 
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         if not graph.is_unidirectional:
             return (
-                unbounded_again(graph, parameters) if sense is LONGEST
+                unbounded_again(graph, parameters)
+                if sense is LONGEST
                 else negative(min(graph.rates), max(graph.sums) > 0)
-            )  # fmt: skip
+            )
         found = [rate for i in range(graph.period) for rate in sense.growth_again(graph, i).classes]
         return side(sense.choose(found), other.ratio(graph))
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from verification.adversary import graphs
 from verification.adversary.graphs import Box, Sketch
-from verification.certify import graph_second
-from verification.certify.graph_second import Graph, TooLargeError
+from verification.certify.second import graph as graph_second
+from verification.certify.second.graph import Graph, TooLargeError
 from verification.domains import Budget
 from verification.measure.graph_facts import Facts, facts_of
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
@@ -293,9 +293,13 @@ def control(planted: Statement, domain: Domain, budget: Budget, seed: int) -> fl
     if not any(all(o.violated for o in c.opinions) and all(p.holds for p in c.premises) for c in found):
         return 0.0
     best = graphs.climb(
-        _depth, seed, _CLIMB[budget.name], nodes=LEAST_OPTIMUM_NODES, period=1,
+        _depth,
+        seed,
+        _CLIMB[budget.name],
+        nodes=LEAST_OPTIMUM_NODES,
+        period=1,
         enough=lambda depth: depth >= LEAST_OPTIMUM_NODES,
-    )  # fmt: skip
+    )
     depth = _depth(best) if best is not None else None
     return float(depth / LEAST_OPTIMUM_NODES) if depth is not None else 0.0
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import torch
 
 DTYPES = {
-    "float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64,
-}  # fmt: skip
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float32": torch.float32,
+    "float64": torch.float64,
+}
 
 
 def measured_epsilon(name: str, device: str = "cpu") -> float:

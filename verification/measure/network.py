@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from odernn.cells.unicornn import UnICORNN
-from odernn.published import PublishedRow
+from odernn.published.networks import PublishedRow
 from verification.claim import NORMS, QUANTITIES
 from verification.domains import Budget
 from verification.measure.hidden_state import envelope

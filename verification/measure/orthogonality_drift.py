@@ -7,7 +7,7 @@
     torch …             torch.nn.utils.parametrizations.orthogonal, its maps "cayley", "matrix_exp", "householder"
 
 Every step moves along −∂L/∂W for the linear loss L = Re tr(G*W), G a fresh normal matrix: what a stochastic gradient is
-to rounding, without a task. The score is formed in more digits than W has (``odernn.unitary.unitarity_score``).
+to rounding, without a task. The score is formed in more digits than W has (``orthogonal.unitary.unitarity_score``).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import orthogonal
 
-from odernn.orthogonal import block_angles, free_entries, scaled_cayley, signs_of, skew
-from odernn.restricted_unitary import restricted_unitary
-from odernn.unitary import expm_skew, multiplicative_cayley_update, unitarity_score
+from odernn.orthogonal.cayley import block_angles, free_entries, scaled_cayley, signs_of, skew
+from odernn.orthogonal.restricted_unitary import restricted_unitary
+from odernn.orthogonal.unitary import expm_skew, multiplicative_cayley_update, unitarity_score
 from verification.measure import scaling
 from verification.measure.scaling import Slope
 

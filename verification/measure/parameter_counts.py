@@ -16,7 +16,7 @@ import itertools
 import math
 from collections.abc import Iterable
 
-from odernn.published import agrees, agrees_to_tens
+from odernn.published.networks import agrees, agrees_to_tens
 
 MODELS = ("scoRNN", "RNN", "LSTM", "restricted uRNN", "full uRNN")
 OPTIONAL = ("hidden bias", "readout bias", "initial state")

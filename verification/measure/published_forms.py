@@ -15,7 +15,7 @@ from typing import Any
 import flint
 
 from odernn.bounds.numbers import BALLS
-from verification.certify import second
+from verification.certify.second import intervals as second
 
 HALF = Fraction(1, 2)
 

@@ -20,9 +20,14 @@ def linear(u: Any) -> Any:
 
 
 def output(
-    inputs: Inputs, time: int, length: int, alpha: Sequence[Any], beta: Sequence[Any],
-    sigma: Sigma = linear, first: Sigma | None = None,
-) -> list[Any]:  # fmt: skip
+    inputs: Inputs,
+    time: int,
+    length: int,
+    alpha: Sequence[Any],
+    beta: Sequence[Any],
+    sigma: Sigma = linear,
+    first: Sigma | None = None,
+) -> list[Any]:
     """o_l for l = time; ``first`` is σ_0, σ if not given. Columns of z are the states of the clock."""
     k, d, states = time % length, len(inputs[0]), length + 1
     zero = 0 * inputs[0][0]
@@ -50,9 +55,11 @@ def output_by_matrices(
     k, d, C = time % length, len(inputs[0]), length + 1
     z = [x * int(c == k) for x in inputs[time] for c in range(C)]
     for i, (a, b) in enumerate(zip(alpha, beta, strict=True), 1):
-        R = [
-            [u * v if i <= k else Fraction(0) for v in inputs[time - i]] for u in inputs[time - i + 1]
-        ] if i <= time else [[Fraction(0)] * d for _ in range(d)]  # fmt: skip
+        R = (
+            [[u * v if i <= k else Fraction(0) for v in inputs[time - i]] for u in inputs[time - i + 1]]
+            if i <= time
+            else [[Fraction(0)] * d for _ in range(d)]
+        )
         z = [
             sum(
                 (

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from flint import nmod_mat
 
-from verification.measure import cayley_again as again
+from verification.certify.second import cayley as again
 from verification.measure.cayley_symbols import product, symbols
 
 REDUNDANT = 7

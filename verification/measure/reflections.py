@@ -11,8 +11,8 @@ import random
 
 from flint import fmpq, fmpq_mat, nmod_mat
 
-from odernn.exact_cayley import identity
 from verification.measure.cayley_symbols import symbols
+from verification.measure.exact_cayley import identity
 from verification.measure.reflection_ranks import prime
 
 

@@ -142,9 +142,13 @@ class Setting:
         first = [zero if self.odd else free[f"bp{i}"] for i in range(blocks)]
         second = first if self.tied else [zero if self.odd else free[f"bq{i}"] for i in range(blocks)]
         data = {
-            "eta": free["eta"], "weight": self.weights(entries, zero), "first": first, "second": second,
-            "x": [free[f"x{i}"] for i in range(blocks)], "y": [free[f"y{i}"] for i in range(blocks)],
-        }  # fmt: skip
+            "eta": free["eta"],
+            "weight": self.weights(entries, zero),
+            "first": first,
+            "second": second,
+            "x": [free[f"x{i}"] for i in range(blocks)],
+            "y": [free[f"y{i}"] for i in range(blocks)],
+        }
         return data, OddOpaque((free[name] for name in pool), odd=self.odd)
 
     def weights(self, entries: Sequence[Sequence[Any]], zero: Any) -> list[list[Any]]:
@@ -169,11 +173,13 @@ class Setting:
         flat = [kind(v) for v in numbers(parameters, "weight")]
         size = len(x)
         return {
-            "eta": kind(number(parameters, "eta")), "x": x, "y": y,
+            "eta": kind(number(parameters, "eta")),
+            "x": x,
+            "y": y,
             "weight": [flat[i * size : (i + 1) * size] for i in range(size)],
             "first": [kind(v) for v in numbers(parameters, "first")],
             "second": [kind(v) for v in numbers(parameters, "second")],
-        }  # fmt: skip
+        }
 
 
 def to_fmpq(value: Fraction) -> fmpq:

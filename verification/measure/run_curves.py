@@ -1,4 +1,4 @@
-"""The numbers of ``verification.report.training_pictures``: of networks, and of the folders that ``odernn train`` left.
+"""The numbers of ``verification.report.pictures.training``: of networks, and of the folders that ``odernn train`` left.
 
 A trained network is compared with the one that its seed gave. Numbers are plain and have six digits.
 """
@@ -120,10 +120,14 @@ def neuron_layers(before: UnICORNN, after: UnICORNN) -> list[dict[str, Any]]:
     for index in range(len(after.layers)):
         number, is_reverse = divmod(index, after.directions)
         (steps, weights), (steps_after, weights_after) = (values(model, index) for model in (before, after))
-        found.append({
-            "label": f"layer {number + 1}{' reversed' if is_reverse else ''}", "dt": float(after.dt[number]),
-            "steps": {"before": steps, "after": steps_after}, "weights": {"before": weights, "after": weights_after},
-        })  # fmt: skip
+        found.append(
+            {
+                "label": f"layer {number + 1}{' reversed' if is_reverse else ''}",
+                "dt": float(after.dt[number]),
+                "steps": {"before": steps, "after": steps_after},
+                "weights": {"before": weights, "after": weights_after},
+            }
+        )
     return found
 
 
@@ -214,7 +218,7 @@ def of_orthogonality(records: Sequence[RunRecord]) -> dict[str, Any]:
 def _recorded(path: Path, quantity: str) -> list[tuple[str, int, float]]:
     """Layer, step and value of what a monitor recorded."""
     from verification.monitors import Measurement
-    from verification.store import Store
+    from verification.run.store import Store
 
     if not path.exists():
         raise TrainingError(f'"{path}" does not exist: train with --monitor EVERY to have it.')

@@ -164,9 +164,17 @@ def lstm(W: Rows, U: Rows, b: Vector, h: Vector, c: Vector, u: Vector, functions
 
 
 def gru(
-    W: Rows, U: Rows, b: Vector, recurrent: Rows, shift: Vector, inputs: Rows, bias: Vector,
-    h: Vector, u: Vector, functions: Functions,
-) -> Vector:  # fmt: skip
+    W: Rows,
+    U: Rows,
+    b: Vector,
+    recurrent: Rows,
+    shift: Vector,
+    inputs: Rows,
+    bias: Vector,
+    h: Vector,
+    u: Vector,
+    functions: Functions,
+) -> Vector:
     """r, z from W, U, b;  q = recurrent h + shift,  g = tanh(r q + inputs u + bias),  h₊ = g + z (h − g)."""
     d = len(h)
     a = _affine(W, h, U, u, b)

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from odernn.executions import torch_loop
-from odernn.orthogonal import ScaledCayley, in_float64, skew
-from odernn.unitary import unitarity_score
+from odernn.orthogonal.cayley import ScaledCayley, in_float64, skew
+from odernn.orthogonal.unitary import unitarity_score
 
 if TYPE_CHECKING:
-    from odernn.cells._unicornn_layer import StepCoefficients
     from odernn.cells.unicornn import UnICORNN
+    from odernn.cells.unicornn.layer import StepCoefficients
 
 ROTATION_LIMIT = 4.0
 
@@ -120,11 +120,14 @@ def orthogonality(layer: HasRecurrentMatrix) -> Orthogonality:
     singular = torch.linalg.svdvals(identity + A)
     residual = torch.linalg.matrix_norm((identity - A) * signs - (identity + A) @ wide)
     return Orthogonality(
-        n, error, spectral, eps,
+        n,
+        error,
+        spectral,
+        eps,
         condition=float(singular[0] / singular[-1]),
         largest_entry=float(A.abs().max()) if n > 1 else 0.0,
         residual=float(residual),
-    )  # fmt: skip
+    )
 
 
 # --- stepping back

@@ -48,18 +48,37 @@ class Measurement:
         """What ``Store.put_measurements`` takes."""
         series = None if self.series is None else np.ascontiguousarray(self.series, dtype="<f8").tobytes()
         return (
-            self.layer, self.quantity, self.bound, self.value, self.n, self.sample, self.neuron, self.log_bound,
-            None if self.holds is None else int(self.holds), self.axis, series,
-        )  # fmt: skip
+            self.layer,
+            self.quantity,
+            self.bound,
+            self.value,
+            self.n,
+            self.sample,
+            self.neuron,
+            self.log_bound,
+            None if self.holds is None else int(self.holds),
+            self.axis,
+            series,
+        )
 
     @classmethod
     def of_row(cls, row: tuple[Any, ...]) -> Measurement:
         """From a row of ``Store.measurements``; SQLite has no NaN and keeps it as NULL."""
         _, step, layer, quantity, bound, value, n, sample, neuron, log_bound, holds, axis, series = row
         return cls(
-            step, layer, quantity, math.nan if value is None else value, n, sample, neuron, bound, log_bound,
-            None if holds is None else bool(holds), axis, None if series is None else np.frombuffer(series, "<f8"),
-        )  # fmt: skip
+            step,
+            layer,
+            quantity,
+            math.nan if value is None else value,
+            n,
+            sample,
+            neuron,
+            bound,
+            log_bound,
+            None if holds is None else bool(holds),
+            axis,
+            None if series is None else np.frombuffer(series, "<f8"),
+        )
 
 
 COLUMNS = ("step", "layer", "quantity", "value", "n", "sample", "neuron", "bound", "log_bound", "holds")

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from odernn.cells._clock import ClockedNetwork, _checked_start
-from odernn.cells._recurrent import RecurrentNetwork
-from odernn.cells._sequences import Sequences
-from odernn.cells._unicornn_arguments import checked_previous
+from odernn.cells.clocked import ClockedNetwork, _checked_start
+from odernn.cells.common.sequences import Sequences
 from odernn.cells.exprnn import ExpRNNLayer
 from odernn.cells.integrator import IntegratorRNN
+from odernn.cells.recurrent import RecurrentNetwork
 from odernn.cells.scornn import ScoRNNLayer
 from odernn.cells.unicornn import UnICORNN
+from odernn.cells.unicornn.arguments import checked_previous
 from verification.measure.trained_network import Orthogonality, orthogonality
 from verification.monitors import oscillators, quantities, torch_modules, unrolled, weights
 from verification.monitors.calls import Call, shown_of, tensors_of

@@ -20,7 +20,7 @@ from verification.monitors import measuring
 from verification.monitors.calls import Call
 from verification.monitors.measurement import Measurement, write_csv
 from verification.monitors.warned import BoundViolation, MonitorWarning, NonFiniteState
-from verification.store import Store, StoreError
+from verification.run.store import Store, StoreError
 
 _PARALLEL = (nn.DataParallel, nn.parallel.DistributedDataParallel)
 

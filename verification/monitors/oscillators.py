@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from odernn import executions
-from odernn.cells._sequences import Sequences
+from odernn.cells.common.sequences import Sequences
 from odernn.cells.unicornn import UnICORNN
 from odernn.executions import torch_loop
-from odernn.recurrence import RecurrenceResult
+from odernn.executions.recurrence import RecurrenceResult
 from verification.monitors.oscillators_back import sweep_back
 from verification.monitors.unrolled import Cotangent, LayerTrace, masks_of
 

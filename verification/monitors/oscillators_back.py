@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from odernn.cells._sequences import Sequences
+from odernn.cells.common.sequences import Sequences
 from odernn.cells.unicornn import UnICORNN
-from odernn.recurrence import RecurrenceResult
+from odernn.executions.recurrence import RecurrenceResult
 from verification.monitors.unrolled import Cotangent, direct_part, norms_over_time
 
 CHUNK = 2**16

@@ -16,8 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from odernn.bounds import _network_states, forms, hidden_gradient, icml, jacobian, reconstruction, sam
+from odernn.bounds import forms, hidden_gradient, icml, jacobian, reconstruction, sam
 from odernn.bounds.gradient import StackLayer
+from odernn.bounds.network import states as _network_states
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.unicornn import UnICORNN
 from verification.monitors.measurement import Measurement
@@ -63,7 +64,7 @@ def states(place: Place, trace: LayerTrace) -> Iterator[Measurement]:
         value = float(column[sample]) if quantity == "non_finite" else float(column[sample].abs())
         yield place.measured(
             f"{quantity}_{name}", value, n=n + 1, sample=sample, neuron=neuron, axis="n", series=series, **more
-        )  # fmt: skip
+        )
 
 
 def _at(flat: int, like: Tensor) -> tuple[int, int]:
@@ -101,9 +102,7 @@ def oscillator_states(place: Place, network: UnICORNN, index: int, trace: LayerT
         value, n, sample = _largest_norm(trace, name)
         label, allowed = "sam (32)" if alpha > 0 else "sam (33)", math.sqrt(layer.hidden_size) * slack[name].max()
         holds = _holds(value, log_bound, allowed)
-        yield place.measured(
-            f"norm_{name}", value, n=n, sample=sample, bound=label, log_bound=log_bound, holds=holds
-        )  # fmt: skip
+        yield place.measured(f"norm_{name}", value, n=n, sample=sample, bound=label, log_bound=log_bound, holds=holds)
     sharp = _network_states.exact_state_logs(layer, steps)
     for name, logs in (("y", sharp.positions), ("z", sharp.momenta)):
         yield from _nearest(place, name, sizes[name], logs[None, :], slack, "thm-S")
@@ -171,9 +170,14 @@ def rounding_allowance(
     precision, h, alpha = PRECISIONS[dtype], layer.step_size, layer.alpha
     largest = {name: np.maximum(found.max(0), np.finfo(float).tiny) for name, found in sizes.items()}
     kick, drift = reconstruction.step_noise(
-        w=layer.w, step_size=h, alpha=alpha, log_position=np.log(largest["y"]), log_momentum=np.log(largest["z"]),
-        unit_roundoff=precision.unit_roundoff, underflow=precision.underflow,
-    )  # fmt: skip
+        w=layer.w,
+        step_size=h,
+        alpha=alpha,
+        log_position=np.log(largest["y"]),
+        log_momentum=np.log(largest["z"]),
+        unit_roundoff=precision.unit_roundoff,
+        underflow=precision.underflow,
+    )
     kick, drift = np.exp(kick), np.exp(drift)
     if alpha == 0:
         return {"y": steps * (drift + steps * h * kick), "z": steps * kick}
@@ -215,9 +219,16 @@ def growth(place: Place, network: UnICORNN, index: int, trace: OscillatorTrace) 
     series = trace.log_growth.amax(0).cpu().numpy()
     neuron = int((series - log_bounds).argmax())
     yield place.measured(
-        "log_jacobian_growth", float(series[neuron]), n=steps, neuron=neuron, bound="thm-J (b)",
-        log_bound=float(log_bounds[neuron]), holds=bool((series <= log_bounds).all()), axis="neuron", series=series,
-    )  # fmt: skip
+        "log_jacobian_growth",
+        float(series[neuron]),
+        n=steps,
+        neuron=neuron,
+        bound="thm-J (b)",
+        log_bound=float(log_bounds[neuron]),
+        holds=bool((series <= log_bounds).all()),
+        axis="neuron",
+        series=series,
+    )
 
 
 def gated_states(place: Place, mode: str, is_projected: bool, trace: LayerTrace) -> Iterator[Measurement]:
@@ -265,9 +276,15 @@ def gradients(
         with np.errstate(divide="ignore", invalid="ignore"):
             worst = int(np.nanargmax(np.where(bounds > 0, series / bounds, np.nan)))
         yield place.measured(
-            "gradient_norm", float(series[worst]), n=worst + 1, bound="thm-H-grad", axis="n", series=series,
-            log_bound=float(np.log(bounds[worst])), holds=bool((series <= allowed).all()),
-        )  # fmt: skip
+            "gradient_norm",
+            float(series[worst]),
+            n=worst + 1,
+            bound="thm-H-grad",
+            axis="n",
+            series=series,
+            log_bound=float(np.log(bounds[worst])),
+            holds=bool((series <= allowed).all()),
+        )
     if len(blocks) > 1:
         for name, norms in blocks.items():
             yield _over_time(place, f"gradient_norm_{name}", norms)

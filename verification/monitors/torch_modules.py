@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from odernn.cells._sequences import Sequences, State, sequences
+from odernn.cells.common.sequences import Sequences, State, sequences
 from verification.monitors.unrolled import Masks, Recurrence
 
 STATES = {"LSTM": ("h", "c"), "GRU": ("h",), "RNN_TANH": ("h",), "RNN_RELU": ("h",)}
@@ -26,10 +26,16 @@ def called_with(module: nn.RNNBase, input: Tensor | PackedSequence, hx: Any = No
     names = STATES[module.mode]
     sizes = (module.proj_size or module.hidden_size, module.hidden_size)[: len(names)]
     return sequences(
-        input, hx, None,
-        like=next(module.parameters()), input_size=module.input_size, state_names=names, state_sizes=sizes,
-        count=len(suffixes(module)), batch_first=module.batch_first,
-    )  # fmt: skip
+        input,
+        hx,
+        None,
+        like=next(module.parameters()),
+        input_size=module.input_size,
+        state_names=names,
+        state_sizes=sizes,
+        count=len(suffixes(module)),
+        batch_first=module.batch_first,
+    )
 
 
 def recurrence(module: nn.RNNBase, suffix: str) -> Recurrence:

@@ -22,13 +22,13 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from odernn.autocast import without_autocast
-from odernn.cells._clock import ClockedLayer
-from odernn.cells._recurrent import RecurrentLayer, RecurrentNetwork
-from odernn.cells._sequences import Sequences, State
+from odernn.cells.clocked import ClockedLayer
+from odernn.cells.common.sequences import Sequences, State
 from odernn.cells.exprnn import ExpRNNLayer
 from odernn.cells.integrator import IntegratorLayer
+from odernn.cells.recurrent import RecurrentLayer, RecurrentNetwork
 from odernn.cells.scornn import ScoRNNLayer
+from odernn.executions.autocast import without_autocast
 
 Masks: TypeAlias = Callable[[Tensor, Tensor], tuple[Tensor, Tensor] | None]
 """Dropout between layers, as what rows n = 1..N and the row n = 0 are multiplied by; None if nothing is dropped."""
@@ -310,8 +310,12 @@ def _pull_back(
             grad_drives.append(pushed)
     if not wants_inputs:
         return costates, direct, torch.zeros_like(inputs[0])
-    outputs = [(d, g) for drive, pushed in zip(drives, grad_drives[::-1], strict=True)
-               for d, g in zip(_flat(drive), pushed, strict=True) if d.requires_grad]  # fmt: skip
+    outputs = [
+        (d, g)
+        for drive, pushed in zip(drives, grad_drives[::-1], strict=True)
+        for d, g in zip(_flat(drive), pushed, strict=True)
+        if d.requires_grad
+    ]
     if not outputs:
         return costates, direct, torch.zeros_like(inputs[0])
     (inherited,) = torch.autograd.grad(
@@ -330,9 +334,12 @@ def _one_step_back(
         after = layer.step(index, state, list(given) if isinstance(drive, (list, tuple)) else given[0])
         moved = [(block, each) for block, each in zip(after, p, strict=True) if block.requires_grad]
         found = torch.autograd.grad(
-            [block for block, _ in moved], (*state, *given), [each for _, each in moved],
-            allow_unused=True, materialize_grads=True,
-        )  # fmt: skip
+            [block for block, _ in moved],
+            (*state, *given),
+            [each for _, each in moved],
+            allow_unused=True,
+            materialize_grads=True,
+        )
     return found[: len(state)], found[len(state) :]
 
 

@@ -36,9 +36,7 @@ def oscillator_weights(place: Place, network: UnICORNN, index: int) -> Iterator[
 def _of_neurons(place: Place, quantity: str, series: Tensor, *, largest: bool = False, **more: object) -> Measurement:
     wrong = ~torch.isfinite(series)
     neuron = int(wrong.int().argmax()) if bool(wrong.any()) else int(series.argmax() if largest else series.argmin())
-    return place.measured(
-        quantity, float(series[neuron]), neuron=neuron, axis="neuron", series=series.numpy(), **more
-    )  # fmt: skip
+    return place.measured(quantity, float(series[neuron]), neuron=neuron, axis="neuron", series=series.numpy(), **more)
 
 
 def is_orthogonal(layer: object) -> bool:
@@ -59,9 +57,12 @@ def recurrent_matrix(place: Place, found: Orthogonality) -> Iterator[Measurement
     residual = found.residual + 8 * roundings * (1 + found.size * found.largest_entry)
     log_bound = float(cayley_rounding.log_score_from_residual(residual))
     yield place.measured(
-        "orthogonality_error", found.error, bound="thm-O-float (a)", log_bound=log_bound,
+        "orthogonality_error",
+        found.error,
+        bound="thm-O-float (a)",
+        log_bound=log_bound,
         holds=found.error <= math.exp(log_bound),
-    )  # fmt: skip
+    )
     yield place.measured("largest_entry", found.largest_entry)
     if found.size > 1 and found.largest_entry > 0:
         log_bound = float(orthogonal.log_condition(size=found.size, log_entry=math.log(found.largest_entry)))

@@ -27,11 +27,20 @@ def pieces(symbols: NDArray[np.uint8], *, name: str, split: int, letters: int, s
         return alphabet[inputs[chosen].T]
 
     spec = TaskSpec(
-        name=name, split=SPLITS[split], loss="cross entropy", reads="every", steps=steps, count=count,
-        input_size=letters, output_size=letters, baseline=entropy(targets, letters),
-        baseline_means="the shares of the characters in this split: their entropy", origin=origin,
-        sha256=checksum(inputs, targets), published_as="bits",
-    )  # fmt: skip
+        name=name,
+        split=SPLITS[split],
+        loss="cross entropy",
+        reads="every",
+        steps=steps,
+        count=count,
+        input_size=letters,
+        output_size=letters,
+        baseline=entropy(targets, letters),
+        baseline_means="the shares of the characters in this split: their entropy",
+        origin=origin,
+        sha256=checksum(inputs, targets),
+        published_as="bits",
+    )
     return Batched((steps, count, letters), make), targets, spec
 
 

@@ -39,8 +39,17 @@ def load(split: str, root: Root = None, *, steps: int = 200, count: int | None =
     # two summands, so the order of summation cannot matter
     targets = np.where(sequences[..., 1] == 1.0, sequences[..., 0], np.float32(0)).sum(axis=0, dtype=np.float32)
     spec = TaskSpec(
-        name=NAME, split=SPLITS[split_index(NAME, split)], loss="squared error", reads="last", steps=steps, count=count,
-        input_size=2, output_size=1, baseline=BASELINE, baseline_means="the constant 1: the variance of a sum, 2/12",
-        origin=f"random numbers, seed {seed}", sha256=checksum(sequences, targets),
-    )  # fmt: skip
+        name=NAME,
+        split=SPLITS[split_index(NAME, split)],
+        loss="squared error",
+        reads="last",
+        steps=steps,
+        count=count,
+        input_size=2,
+        output_size=1,
+        baseline=BASELINE,
+        baseline_means="the constant 1: the variance of a sum, 2/12",
+        origin=f"random numbers, seed {seed}",
+        sha256=checksum(sequences, targets),
+    )
     return sequences, targets, spec

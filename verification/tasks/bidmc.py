@@ -33,7 +33,7 @@ from verification.tasks.task import (
     shares_of,
     split_index,
     variance,
-)  # fmt: skip
+)
 
 NAME = "bidmc"
 RECORDS = 53
@@ -97,13 +97,20 @@ def load(
     length = seconds * RATE
     used = np.unique(places[:, 0])
     spec = TaskSpec(
-        name=f"{NAME} {target}, divided by {divided_by}", split=SPLITS[place], loss="squared error", reads="last",
-        steps=length, count=len(targets), input_size=len(CHANNELS), output_size=1, baseline=variance(targets),
+        name=f"{NAME} {target}, divided by {divided_by}",
+        split=SPLITS[place],
+        loss="squared error",
+        reads="last",
+        steps=length,
+        count=len(targets),
+        input_size=len(CHANNELS),
+        output_size=1,
+        baseline=variance(targets),
         baseline_means="the mean rate of this split: the variance",
         origin=f"{len(recordings)} of {RECORDS} records, {len(used)} in this split, seed {seed}",
         sha256=checksum(np.concatenate([signals[i] for i in used]), np.column_stack((places, targets))),
         published_as="root",
-    )  # fmt: skip
+    )
     return Batched((length, len(targets), len(CHANNELS)), _cutter(signals, places, length)), targets, spec
 
 

@@ -48,9 +48,17 @@ def load(split: str, root: Root = None, *, silence: int = 200, count: int | None
     sequences = np.zeros((steps, count, MARKER + 1), dtype=np.float32)
     np.put_along_axis(sequences, shown[..., None], 1.0, axis=-1)
     spec = TaskSpec(
-        name=NAME, split=SPLITS[split_index(NAME, split)], loss="cross entropy", reads="every",
-        steps=steps, count=count, input_size=MARKER + 1, output_size=MARKER + 1, baseline=baseline(silence),
-        baseline_means="no memory of the symbols: 10 ln 8/(T + 20)", origin=f"random numbers, seed {seed}",
+        name=NAME,
+        split=SPLITS[split_index(NAME, split)],
+        loss="cross entropy",
+        reads="every",
+        steps=steps,
+        count=count,
+        input_size=MARKER + 1,
+        output_size=MARKER + 1,
+        baseline=baseline(silence),
+        baseline_means="no memory of the symbols: 10 ln 8/(T + 20)",
+        origin=f"random numbers, seed {seed}",
         sha256=checksum(sequences, targets),
-    )  # fmt: skip
+    )
     return sequences, targets, spec

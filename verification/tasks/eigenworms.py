@@ -27,7 +27,7 @@ from verification.tasks.task import (
     entropy,
     shares_of,
     split_index,
-)  # fmt: skip
+)
 
 NAME = "eigenworms"
 SHARES = (0.70, 0.15, 0.15)
@@ -86,12 +86,20 @@ def load(split: str, root: Root = None, *, seed: int = 0, statistics: Statistics
     targets = labels[chosen]
     classes = len(first.classes)
     spec = TaskSpec(
-        name=NAME, split=SPLITS[place], loss="cross entropy", reads="last", steps=sequences.shape[0],
-        count=len(targets), input_size=sequences.shape[2], output_size=classes, baseline=entropy(targets, classes),
+        name=NAME,
+        split=SPLITS[place],
+        loss="cross entropy",
+        reads="last",
+        steps=sequences.shape[0],
+        count=len(targets),
+        input_size=sequences.shape[2],
+        output_size=classes,
+        baseline=entropy(targets, classes),
         baseline_means="the shares of the classes in this split: their entropy",
         origin=f"{paths[0].name} and {paths[1].name}, published statistics agree, divided by seed {seed}",
-        sha256=checksum(sequences, targets), published_as="accuracy",
-    )  # fmt: skip
+        sha256=checksum(sequences, targets),
+        published_as="accuracy",
+    )
     return sequences, targets, spec
 
 

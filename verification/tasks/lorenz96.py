@@ -26,7 +26,7 @@ from verification.tasks.task import (
     checksum,
     split_index,
     variance,
-)  # fmt: skip
+)
 
 NAME = "lorenz96"
 VARIABLES = 5
@@ -86,12 +86,20 @@ def load(
     )
     sequences, targets = np.ascontiguousarray(states[:steps]), np.ascontiguousarray(states[ahead:])
     spec = TaskSpec(
-        name=f"{NAME}, F = {forcing:g}", split=SPLITS[split_index(NAME, split)], loss="squared error", reads="every",
-        steps=steps, count=count, input_size=VARIABLES, output_size=VARIABLES, baseline=variance(targets),
+        name=f"{NAME}, F = {forcing:g}",
+        split=SPLITS[split_index(NAME, split)],
+        loss="squared error",
+        reads="every",
+        steps=steps,
+        count=count,
+        input_size=VARIABLES,
+        output_size=VARIABLES,
+        baseline=variance(targets),
         baseline_means="each variable's mean over the split: the mean of their variances",
         origin=f"Runge–Kutta 4 with dt = {dt:g} after {transient:g} units of time, {ahead} steps ahead, seed {seed}",
-        sha256=checksum(sequences, targets), published_as="normalised root",
-    )  # fmt: skip
+        sha256=checksum(sequences, targets),
+        published_as="normalised root",
+    )
     return sequences, targets, spec
 
 

@@ -34,9 +34,7 @@ WHITE = 255
 _AGAIN = "Delete the file and fetch it again."
 
 
-def load(
-    folder: str | Path | None = None, split: Split = "train", *, md5: Mapping[str, str] = MD5
-) -> ImageSource:
+def load(folder: str | Path | None = None, split: Split = "train", *, md5: Mapping[str, str] = MD5) -> ImageSource:
     """The images of one split in the order of the official file, (60000 or 10000, 784), scaled to [0, 1].
 
     folder  holds the .gz files, or MNIST/raw or mnist inside it does; default: the environment's ODERNN_DATA.
@@ -44,9 +42,14 @@ def load(
     """
     if split not in IMAGES:
         raise DataError(f"MNIST has no split {split!r}. Choose one of: {', '.join(IMAGES)}.")
-    path = find(_chosen(folder), IMAGES[split])
+    path = images_path(folder, split)
     images = read_idx(path, dimensions=3, md5=md5[path.name])
     return ImageSource.from_raw(f"MNIST {split}", images, white=WHITE, origin=path.name)
+
+
+def images_path(folder: str | Path | None = None, split: Split = "train") -> Path:
+    """Where the images of a split are, packed as they were published. Raises DataError if they are not there."""
+    return find(_chosen(folder), IMAGES[split])
 
 
 def find(folder: str | Path, name: str) -> Path:
@@ -69,9 +72,7 @@ def read_idx(path: Path, *, dimensions: int, md5: str) -> NDArray[np.uint8]:
     try:
         packed = path.read_bytes()
     except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror}). Check the path and its permissions."
-        ) from error
+        raise DataError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
     found = hashlib.md5(packed, usedforsecurity=False).hexdigest()
     if found != md5:
         raise DataError(f"{path}: MD5 is {found}, the official file has {md5}. {_AGAIN}")

@@ -31,7 +31,7 @@ from verification.tasks.task import (
     at_least,
     entropy,
     split_index,
-)  # fmt: skip
+)
 
 NAME = "noise_padded_cifar10"
 ROWS = 32
@@ -92,12 +92,20 @@ def load(
         part = slice(None, kept) if split == "train" else slice(kept, None)
         images, labels = images[part], labels[part]
     spec = TaskSpec(
-        name=f"{NAME}, {'fresh noise' if noise == 'fresh' else 'one fixed block of noise'}", split=SPLITS[place],
-        loss="cross entropy", reads="last", steps=steps, count=len(labels), input_size=WIDTH, output_size=CLASSES,
-        baseline=entropy(labels, CLASSES), baseline_means="the shares of the classes in this split: their entropy",
-        origin=f"{found}, noise of seed {seed}", sha256=_checksum(images, labels, noise, steps, seed),
+        name=f"{NAME}, {'fresh noise' if noise == 'fresh' else 'one fixed block of noise'}",
+        split=SPLITS[place],
+        loss="cross entropy",
+        reads="last",
+        steps=steps,
+        count=len(labels),
+        input_size=WIDTH,
+        output_size=CLASSES,
+        baseline=entropy(labels, CLASSES),
+        baseline_means="the shares of the classes in this split: their entropy",
+        origin=f"{found}, noise of seed {seed}",
+        sha256=_checksum(images, labels, noise, steps, seed),
         published_as="accuracy",
-    )  # fmt: skip
+    )
     return padded(images, noise=noise, steps=steps, seed=seed, split=place), labels, spec
 
 

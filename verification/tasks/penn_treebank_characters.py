@@ -39,8 +39,12 @@ def load(split: str, root: Root = None, *, steps: int = 50, md5: Mapping[str, st
     content = _files.read(path, md5=(MD5 if md5 is None else md5)[FILES[place]])
     return _characters.pieces(
         _characters.indices(joined(content, path), ALPHABET, str(path)),
-        name=NAME, split=place, letters=len(ALPHABET), steps=steps, origin=f"{path.name}, MD5 verified",
-    )  # fmt: skip
+        name=NAME,
+        split=place,
+        letters=len(ALPHABET),
+        steps=steps,
+        origin=f"{path.name}, MD5 verified",
+    )
 
 
 def joined(content: bytes, path: Path) -> bytes:

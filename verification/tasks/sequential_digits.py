@@ -50,12 +50,20 @@ def load(
     shares = np.bincount(targets, minlength=CLASSES) / len(targets)
     name = f"permuted {NAME}" + f" ({order_name})" * (order_name != DEFAULT) if permuted else NAME
     spec = TaskSpec(
-        name=name, split=SPLITS[place], loss="cross entropy", reads="last", steps=PIXELS,
-        count=len(targets), input_size=1, output_size=CLASSES, baseline=float(-(shares * np.log(shares)).sum()),
+        name=name,
+        split=SPLITS[place],
+        loss="cross entropy",
+        reads="last",
+        steps=PIXELS,
+        count=len(targets),
+        input_size=1,
+        output_size=CLASSES,
+        baseline=float(-(shares * np.log(shares)).sum()),
         baseline_means="the shares of the classes in this split: their entropy",
-        origin=f"the wheel of scikit-learn {version('scikit-learn')}", sha256=checksum(sequences, targets),
+        origin=f"the wheel of scikit-learn {version('scikit-learn')}",
+        sha256=checksum(sequences, targets),
         published_as="accuracy",
-    )  # fmt: skip
+    )
     return sequences, targets, spec
 
 

@@ -24,7 +24,7 @@ from verification.tasks.task import (
     checksum,
     entropy,
     split_index,
-)  # fmt: skip
+)
 
 NAME = "sequential_mnist"
 PIXELS = 784
@@ -70,12 +70,20 @@ def load(
         return np.ascontiguousarray(pixels[chosen].T[..., None]).astype(np.float32) / np.float32(255)
 
     spec = TaskSpec(
-        name=f"permuted {NAME} ({order_name})" if permuted else NAME, split=SPLITS[place], loss="cross entropy",
-        reads="last", steps=PIXELS, count=len(digits), input_size=1, output_size=CLASSES,
-        baseline=entropy(digits, CLASSES), baseline_means="the shares of the classes in this split: their entropy",
-        origin=f"{FILES['test' if split == 'test' else 'train'][0]}, MD5 verified", sha256=checksum(pixels, digits),
+        name=f"permuted {NAME} ({order_name})" if permuted else NAME,
+        split=SPLITS[place],
+        loss="cross entropy",
+        reads="last",
+        steps=PIXELS,
+        count=len(digits),
+        input_size=1,
+        output_size=CLASSES,
+        baseline=entropy(digits, CLASSES),
+        baseline_means="the shares of the classes in this split: their entropy",
+        origin=f"{FILES['test' if split == 'test' else 'train'][0]}, MD5 verified",
+        sha256=checksum(pixels, digits),
         published_as="accuracy",
-    )  # fmt: skip
+    )
     return Batched((PIXELS, len(digits), 1), make), digits, spec
 
 

@@ -32,7 +32,7 @@ from verification.tasks.task import (
     checksum,
     shares_of,
     split_index,
-)  # fmt: skip
+)
 
 NAME = "spoken_digits"
 RATE = 8000
@@ -40,9 +40,12 @@ FRAME = 256
 HOP = 128
 FLOOR = 1e-5
 SUBFOLDERS = (
-    "recordings", "free-spoken-digit-dataset/recordings", "fsdd", "fsdd/recordings",
+    "recordings",
+    "free-spoken-digit-dataset/recordings",
+    "fsdd",
+    "fsdd/recordings",
     "fsdd/free-spoken-digit-dataset/recordings",
-)  # fmt: skip
+)
 OFFICIAL_NAME = re.compile(r"(\d)_([a-z]+)_(\d+)\.wav")
 TEST_TAKES = 5
 VALIDATION_TAKES = 10
@@ -83,12 +86,20 @@ def load(split: str, root: Root = None, *, rate: int = RATE, frame: int = FRAME,
         sequences[: len(each) - 1, column], targets[: len(each) - 1, column] = each[:-1], each[1:]
     real = np.concatenate([each[1:] for each in spectra])
     spec = TaskSpec(
-        name=NAME, split=SPLITS[place], loss="squared error", reads="every", steps=max(lengths), count=len(spectra),
-        input_size=frame // 2 + 1, output_size=frame // 2 + 1, baseline=float(real.var(axis=0).mean()),
+        name=NAME,
+        split=SPLITS[place],
+        loss="squared error",
+        reads="every",
+        steps=max(lengths),
+        count=len(spectra),
+        input_size=frame // 2 + 1,
+        output_size=frame // 2 + 1,
+        baseline=float(real.var(axis=0).mean()),
         baseline_means="each column's mean over the split: the mean of their variances",
         origin=f"{len(mine)} of {len(paths)} .wav files in {paths[0].parent.name}, {rule}",
-        sha256=checksum(sequences, targets), lengths=tuple(lengths),
-    )  # fmt: skip
+        sha256=checksum(sequences, targets),
+        lengths=tuple(lengths),
+    )
     return sequences, targets, spec
 
 

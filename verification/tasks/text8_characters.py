@@ -45,9 +45,13 @@ def load(split: str, root: Root = None, *, file: str = OFFICIAL, steps: int = 18
     ends = shares_of(len(text), SHARES)
     letters = _characters.indices(text[ends[place] : ends[place + 1]], ALPHABET, str(path))
     return _characters.pieces(
-        letters, name=NAME if is_official else f"{NAME} of {file}", split=place, letters=len(ALPHABET), steps=steps,
+        letters,
+        name=NAME if is_official else f"{NAME} of {file}",
+        split=place,
+        letters=len(ALPHABET),
+        steps=steps,
         origin=f"{path.name}, {'MD5 verified' if is_official else f'{len(text)} characters in its alphabet'}",
-    )  # fmt: skip
+    )
 
 
 def simplified(content: bytes) -> bytes:

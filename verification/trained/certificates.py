@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from odernn.cells.unicornn import UnICORNN
-from odernn.published import ROWS, PublishedRow
+from odernn.published.networks import ROWS, PublishedRow
 from verification import witness
-from verification.certify import second
+from verification.certify.second import intervals as second
 from verification.claim import Claim, Part
 from verification.counterexample import LONGEST_FILE, LONGEST_TEXT, Counterexample, to_json
 from verification.instance import Group, Inputs, Instance, Layer
@@ -89,11 +89,18 @@ def of_state(
         reading, because = "printed", f"{because}; the statement read at its printed hyperparameters"
     text = witness.to_json(
         Witness(
-            claim=claim.id, quantity=part.quantity, norm=part.norm, layer=layer, step=step, steps=steps,
-            instance=instance, log_measured=witness.record(outcome.measured[0]),
-            log_bound=witness.record(outcome.bound[1]), reading=reading,
+            claim=claim.id,
+            quantity=part.quantity,
+            norm=part.norm,
+            layer=layer,
+            step=step,
+            steps=steps,
+            instance=instance,
+            log_measured=witness.record(outcome.measured[0]),
+            log_bound=witness.record(outcome.bound[1]),
+            reading=reading,
         )
-    )  # fmt: skip
+    )
     return Certified(True, because, text, reading)
 
 
@@ -113,9 +120,15 @@ def _in_float32(values: Sequence[float]) -> list[float]:
 
 
 def of_gradient(
-    network: UnICORNN, inputs: Tensor, theta: str, check: Callable[[Parameters], Check], *, layer: int,
-    entry: Sequence[int], witness_of: tuple[str, Place] | None,
-) -> Certified:  # fmt: skip
+    network: UnICORNN,
+    inputs: Tensor,
+    theta: str,
+    check: Callable[[Parameters], Check],
+    *,
+    layer: int,
+    entry: Sequence[int],
+    witness_of: tuple[str, Place] | None,
+) -> Certified:
     """Does |dE/dθ|, E = (1/N) Σ ½|y^L_n|², exceed the bound of ``check`` for that entry of ``theta`` of the layer?
 
     ``layer`` counts from 1, ``entry`` from 0: a neuron, and for V also the neuron or channel below. inputs (time,
@@ -130,13 +143,18 @@ def of_gradient(
         return Certified(False, "no certificate covers layers without b")
     flat = {name: [v for each in network.layers for v in _exact(getattr(each, name))] for name in ("w", "c", "b")}
     parameters = {
-        "alpha": rational(float(network.alpha[0])), "dt": rational(dt.pop()), "N": str(len(inputs)),
-        "m": str(network.hidden_size), "layer": str(layer), "neuron": str(entry[0] + 1),
+        "alpha": rational(float(network.alpha[0])),
+        "dt": rational(dt.pop()),
+        "N": str(len(inputs)),
+        "m": str(network.hidden_size),
+        "layer": str(layer),
+        "neuron": str(entry[0] + 1),
         **({"source": str(entry[1] + 1)} if theta == "V" else {}),
         **{name: rationals(values) for name, values in flat.items()},
         **{f"V{q}": rationals(_exact(each.V.flatten())) for q, each in enumerate(network.layers, 1)},
-        "u": rationals(_exact(inputs.flatten())), "target": " ".join("0" for _ in range(network.hidden_size)),
-    }  # fmt: skip
+        "u": rationals(_exact(inputs.flatten())),
+        "target": " ".join("0" for _ in range(network.hidden_size)),
+    }
     try:
         found = check(parameters)
     except ValueError as error:  # more work than the certificates take on

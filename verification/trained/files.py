@@ -213,9 +213,10 @@ def _configured(file: str | Path, row: str | None, task: str | None) -> Configur
     if ROWS in tables or row is not None:
         return configuration.read(file, row)
     stand_ins: dict[str, Any] = {
-        "task": {"name": task or ""}, "optimizer": {"name": "sgd", "lr": 1.0},
+        "task": {"name": task or ""},
+        "optimizer": {"name": "sgd", "lr": 1.0},
         "training": {"epochs": 0, "batch_size": 1},
-    }  # fmt: skip
+    }
     if "task" not in tables and task is None:
         raise CheckpointError(f'Configuration "{file}" has no [task]. Name the task with --task.')
     return configuration.from_mapping({**stand_ins, **tables}, where=Places(str(file), text))

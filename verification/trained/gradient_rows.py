@@ -19,12 +19,12 @@ from torch import Tensor
 from odernn.bounds.network import NetworkBounds
 from odernn.bounds.numbers import BALLS
 from odernn.cells.unicornn import UnICORNN
-from verification.certify.inequality import Condition
-from verification.certify.network_gradient import ANY_NETWORK, NetworkGradient, quantity_of
-from verification.claim import Registry
+from verification.cases.inequality import Condition
+from verification.cases.network_gradient import ANY_NETWORK, NetworkGradient, quantity_of
 from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, Form
 from verification.question import Place
 from verification.question import Question as QuestionOnTrial
+from verification.registry import Registry
 from verification.trained import certificates
 from verification.trained.row import HERE, Certified, PremiseMargin, Question, Row, judged, uncertified
 from verification.trained.runs import LossGradients, Sample, log_size
@@ -50,9 +50,13 @@ def published_rows(
 
 
 def _published_row(
-    network: UnICORNN, gradients: Mapping[str, float], sample: Sample, question: QuestionOnTrial, layer: int,
+    network: UnICORNN,
+    gradients: Mapping[str, float],
+    sample: Sample,
+    question: QuestionOnTrial,
+    layer: int,
     log_largest: float,
-) -> Row:  # fmt: skip
+) -> Row:
     form, source = PUBLISHED[question.id], str(question.source)
     own = {key.rpartition(".")[2]: value for key, value in gradients.items() if key.startswith(f"layers.{layer - 1}.")}
     theta = max(own, key=lambda key: (math.isnan(own[key]), own[key]))
@@ -95,11 +99,15 @@ def _log_right(network: UnICORNN, form: Form, steps: int, layer: int) -> float:
             return BALLS.exact(Fraction(value))
 
         at = SimpleNamespace(
-            alpha=ball(float(network.alpha[0])), dt=ball(float(network.dt[0])), N=ball(steps), layer=ball(layer),
-            m=ball(network.hidden_size), target=[ball(0)],
+            alpha=ball(float(network.alpha[0])),
+            dt=ball(float(network.dt[0])),
+            N=ball(steps),
+            layer=ball(layer),
+            m=ball(network.hidden_size),
+            target=[ball(0)],
             w=[ball(float(each.w.detach().double().abs().max())) for each in network.layers],
             V=[ball(float(each.V.detach().double().abs().sum(dim=1).max())) for each in network.layers],
-        )  # fmt: skip
+        )
         return float(form.ball(at).log().mid())
 
 
@@ -128,9 +136,14 @@ def _certified(network: UnICORNN, sample: Sample, question: QuestionOnTrial, the
     bound = NetworkGradient(theta, form.ball, form.interval, _conditions(form)).check
     at = _place(question, theta)
     return certificates.of_gradient(
-        network, sample.inputs[:, worst[1]], theta, at.check if at else bound, layer=layer, entry=worst[2],
+        network,
+        sample.inputs[:, worst[1]],
+        theta,
+        at.check if at else bound,
+        layer=layer,
+        entry=worst[2],
         witness_of=(question.id, at) if at else None,
-    )  # fmt: skip
+    )
 
 
 def _place(question: QuestionOnTrial, theta: str) -> Place | None:
@@ -178,10 +191,12 @@ def _theorem_rows(
 
             def ask(log_bound: float = bound.value + shift, size: float = size) -> Question:
                 return Question(
-                    log_bound, log_size(size), uncertified("no certificate of thm-G decides a network"),
+                    log_bound,
+                    log_size(size),
+                    uncertified("no certificate of thm-G decides a network"),
                     data=f"rounded outward; on {sample.count} sequences" + ("" if loss else ", ȳ = 0"),
                     log_largest=math.inf,
-                )  # fmt: skip
+                )
 
             rows.append(judged(row, ask))
     return rows

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from odernn.bounds import forms, jacobian
 from odernn.cells.unicornn import UnICORNN
-from verification.claim import Registry
 from verification.measure.gradient import Trajectory, log_norms_of_products
 from verification.measure.trained_network import effective_steps
+from verification.registry import Registry
 from verification.trained.row import HERE, PremiseMargin, Question, Row, judged, uncertified
 from verification.trained.runs import Sample
 
@@ -73,9 +73,13 @@ def _published_row(
     def ask() -> Question:
         n = np.arange(1.0, sample.steps + 1)
         return Question(
-            each.log_bound(K, dt, n), logs, uncertified(NOT_DECIDED), place=lambda index: f"n = {index + 1}",
-            log_largest=log_largest, data=f"on {sample.count} sequences",
-        )  # fmt: skip
+            each.log_bound(K, dt, n),
+            logs,
+            uncertified(NOT_DECIDED),
+            place=lambda index: f"n = {index + 1}",
+            log_largest=log_largest,
+            data=f"on {sample.count} sequences",
+        )
 
     return judged(Row("bound", layer, each.quantity, each.statement, source, "published", premises), ask)
 
@@ -91,10 +95,13 @@ def _rate_row(network: UnICORNN, layer: int, kappa: Tensor, h: Tensor, sample: S
 
     def ask() -> Question:
         return Question(
-            (n * (rate + OUTWARD)).ravel(), growth.ravel(), uncertified(NOT_DECIDED),
-            place=lambda index: f"n = {index // len(form) + 1}, neuron {index % len(form) + 1}", log_largest=math.inf,
+            (n * (rate + OUTWARD)).ravel(),
+            growth.ravel(),
+            uncertified(NOT_DECIDED),
+            place=lambda index: f"n = {index // len(form) + 1}, neuron {index % len(form) + 1}",
+            log_largest=math.inf,
             data=f"every input; on {sample.count} sequences",
-        )  # fmt: skip
+        )
 
     return judged(
         Row("bound", layer, "‖dXₙ/dX₀‖ₐ of a neuron", "thm-J", "library: docs/derivations/jacobian_products.md"), ask

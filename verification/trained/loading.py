@@ -129,9 +129,13 @@ def _translated(tensors: Mapping[str, Tensor], path: object) -> dict[str, Tensor
 
 
 _EXAMPLES = (
-    "recurrent.layers.0.V", "recurrent.layers.0.b", "recurrent.layers.0.w", "recurrent.layers.0.c", "readout.weight",
+    "recurrent.layers.0.V",
+    "recurrent.layers.0.b",
+    "recurrent.layers.0.w",
+    "recurrent.layers.0.c",
+    "readout.weight",
     "readout.bias",
-)  # fmt: skip
+)
 
 
 def _dtype(tensors: Mapping[str, Tensor], weights: list[str], path: object, notes: list[str]) -> torch.dtype:

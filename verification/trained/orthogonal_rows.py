@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from odernn.bounds import cayley_rounding, hidden_gradient, orthogonal
-from odernn.cells._recurrent import RecurrentNetwork
 from odernn.cells.exprnn import ExpRNN
+from odernn.cells.recurrent import RecurrentNetwork
 from odernn.cells.scornn import ScoRNN
 from odernn.cells.urnn import URNN
 from verification.measure.trained_network import Orthogonality, orthogonality
@@ -82,15 +82,32 @@ def _law_rows(layer: int, found: Orthogonality, condition: float, entry: float) 
     room = 1.0 - found.eps * condition
     practice = f"practice, no theorem: below 5√n = {5 * math.sqrt(found.size):.3g}, an error of {size(law)}"
     digits = "W has digits" if room > 0 else "I + A is singular to the dtype"
-    bounded = "as in the theorem" if entry <= 1 else "training has left |a| ≤ 1; odernn.resigning brings it back"
+    bounded = "as in the theorem" if entry <= 1 else "training has left |a| ≤ 1; orthogonal.resigning brings it back"
     ratio = "‖W*W − I‖_F / (eps κ(I + A))"
     return [
         Row("measured", layer, ratio, "thm-O-float", "library: log_expected_score", value=found.law, because=practice),
-        Row("margin", layer, "1 − eps κ(I + A)", "thm-O-float (b)", IN_FLOATS, value=room, because=digits,
-            verdict=HOLDS if room > 0 else FAILS),
-        Row("margin", layer, "1 − max|a_ij|", "sco-T3.1", "scornn: Theorem 3.1", "published", value=1.0 - entry,
-            because=bounded, verdict=HOLDS if entry <= 1 else FAILS),
-    ]  # fmt: skip
+        Row(
+            "margin",
+            layer,
+            "1 − eps κ(I + A)",
+            "thm-O-float (b)",
+            IN_FLOATS,
+            value=room,
+            because=digits,
+            verdict=HOLDS if room > 0 else FAILS,
+        ),
+        Row(
+            "margin",
+            layer,
+            "1 − max|a_ij|",
+            "sco-T3.1",
+            "scornn: Theorem 3.1",
+            "published",
+            value=1.0 - entry,
+            because=bounded,
+            verdict=HOLDS if entry <= 1 else FAILS,
+        ),
+    ]
 
 
 # --- gradients of hidden states
@@ -140,16 +157,27 @@ def _gain_rows(layer: int, defect: float, gains: Tensor, sample: Sample) -> list
     def ask() -> Question:
         bounds = hidden_gradient.log_largest_gain(defect=defect, steps=spans.numpy()) + rounding
         return Question(
-            bounds, most.log().numpy(), uncertified(NO_REPLAY), place=lambda index: f"T − t = {index + 1}",
-            log_largest=math.inf, data=f"every input; on {sample.count} sequences, {FRESH} vectors each",
-        )  # fmt: skip
+            bounds,
+            most.log().numpy(),
+            uncertified(NO_REPLAY),
+            place=lambda index: f"T − t = {index + 1}",
+            log_largest=math.inf,
+            data=f"every input; on {sample.count} sequences, {FRESH} vectors each",
+        )
 
     row = Row("bound", layer, "‖vᵀ ∂h_T/∂h_t‖/‖v‖", "thm-H-grad", "library: docs/derivations/modrelu_gradients.md")
     place = f"T − t = {int(torch.argmin(least)) + 1}"
     because = "of random v; nothing bounds it from below where units fall silent"
     symbol = "least ‖vᵀ ∂h_T/∂h_t‖/‖v‖"
     smallest = Row(
-        "measured", layer, symbol, "sco-5.5.2", "scornn: Sec. 5.5.2", "published", value=float(least.min()),
-        because=because, at=place,
-    )  # fmt: skip
+        "measured",
+        layer,
+        symbol,
+        "sco-5.5.2",
+        "scornn: Sec. 5.5.2",
+        "published",
+        value=float(least.min()),
+        because=because,
+        at=place,
+    )
     return [judged(row, ask), smallest]

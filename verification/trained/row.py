@@ -133,7 +133,7 @@ def judged(row: Row, ask: Callable[[], Question]) -> Row:
     """The row with numbers and verdict. ``ask`` is called only if every premise holds: outside them a bound may be
     no number.
     """
-    from verification.ratios import NEAR  # and with it torch, which a table of rows does without
+    from verification.cases.state_bound.ratios import NEAR  # and with it torch, which a table of rows does without
 
     failing = [premise for premise in row.premises if not premise.holds]
     if failing:

@@ -18,9 +18,10 @@ from odernn.bounds import sharp
 from odernn.bounds.network import NetworkBounds
 from odernn.bounds.numbers import BALLS, FLOATS
 from odernn.cells.unicornn import UnICORNN
-from verification.claim import Claim, Part, Registry, Setting, admissible
+from verification.claim import Claim, Part, Setting, admissible
 from verification.measure.hidden_state import envelope
 from verification.measure.trained_network import effective_steps
+from verification.registry import Registry
 from verification.system import UNICORNN
 from verification.trained import certificates
 from verification.trained.row import HERE, Certified, PremiseMargin, Question, Row, judged, uncertified
@@ -64,9 +65,14 @@ def _setting(network: UnICORNN, layer: int, steps: int, numbers: Any, step: Any,
 
 
 def _row(
-    network: UnICORNN, states: Sequence[tuple[Tensor, Tensor]], sample: Sample, claim: Claim, part: Part, layer: int,
+    network: UnICORNN,
+    states: Sequence[tuple[Tensor, Tensor]],
+    sample: Sample,
+    claim: Claim,
+    part: Part,
+    layer: int,
     log_largest: float,
-) -> Row:  # fmt: skip
+) -> Row:
     steps = sample.steps
     n = np.arange(1.0, steps + 1)
 
@@ -75,10 +81,15 @@ def _row(
         return _setting(network, number, steps, FLOATS, n, h)
 
     row = Row(
-        "bound", layer, part.symbol, claim.id, str(claim.source), claim.origin,
+        "bound",
+        layer,
+        part.symbol,
+        claim.id,
+        str(claim.source),
+        claim.origin,
         premises=_premises(claim, [setting(number) for number in range(1, layer + 1)]),
         reading=HERE if claim.asymptotic else "",
-    )  # fmt: skip
+    )
     values = states[layer - 1][("position", "momentum").index(part.quantity)]
 
     def ask() -> Question:
@@ -175,10 +186,13 @@ def neuron_rows(states: Sequence[tuple[Tensor, Tensor]], bounds: NetworkBounds, 
                 with np.errstate(divide="ignore"):
                     measured = np.log(sizes)
                 return Question(
-                    np.array(logs), measured, uncertified("the row of thm-S of this layer decides"),
-                    place=lambda index: f"neuron {index + 1}", log_largest=math.inf,
+                    np.array(logs),
+                    measured,
+                    uncertified("the row of thm-S of this layer decides"),
+                    place=lambda index: f"neuron {index + 1}",
+                    log_largest=math.inf,
                     data=f"rounded outward, every input; on {sample.count} sequences",
-                )  # fmt: skip
+                )
 
             row = Row(
                 "bound", layer, f"abs({symbol}), each neuron", "thm-S", "library: docs/derivations/state_bounds.md"

@@ -11,8 +11,8 @@ import torch
 from odernn.bounds.network import certify
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.unicornn import UnICORNN
-from verification.claim import Registry
 from verification.measure.trained_network import orthogonality
+from verification.registry import Registry
 from verification.trained import (
     CheckpointError,
     gradient_rows,

@@ -9,13 +9,13 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from odernn.cells._recurrent import RecurrentNetwork
 from odernn.cells.cornn import CoRNN
 from odernn.cells.indrnn import IndRNN
 from odernn.cells.linoss import LinOSS
+from odernn.cells.recurrent import RecurrentNetwork
 from odernn.cells.unicornn import UnICORNN
 from odernn.certificate import Certificate
-from odernn.guarantees import Guarantees
+from odernn.integrators.guarantees import Guarantees
 from verification.measure.trained_network import effective_steps, margins
 from verification.trained import runs
 from verification.trained.row import FAILS, HOLDS, Row, in_direction, margin
@@ -63,7 +63,7 @@ def _of_guarantees(layer: int, found: Guarantees) -> list[Row]:
     """Contraction, invertibility, symplecticity, …: proved by the library, or not implied."""
     rows = []
     for name in ("contraction", "solvability", "energy", "symplecticity", "reversibility", "invertibility"):
-        rows.append(replace(_of_certificate(layer, name, found[name]), source="library: odernn.guarantees"))
+        rows.append(replace(_of_certificate(layer, name, found[name]), source="library: odernn.integrators.guarantees"))
     return rows
 
 
@@ -93,8 +93,15 @@ def cell_rows(model: nn.Module) -> list[Row]:
 def _of_certificate(layer: int, quantity: str, found: Certificate) -> Row:
     word = {True: HOLDS, False: FAILS, None: "not implied"}[found.holds]
     value = None if found.margin is None else float(found.margin)
-    return Row("margin", layer, quantity, source="decided exactly" if found.exact else "decided",
-               value=value, verdict=word, because=found.because)  # fmt: skip
+    return Row(
+        "margin",
+        layer,
+        quantity,
+        source="decided exactly" if found.exact else "decided",
+        value=value,
+        verdict=word,
+        because=found.because,
+    )
 
 
 @torch.no_grad()

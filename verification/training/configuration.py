@@ -93,7 +93,7 @@ class Training:
     evaluate_every    epochs between evaluations on the validation split
     checkpoint_every  steps between checkpoints; there is one after every evaluation, too
     patience          stop when so many evaluations have brought nothing better; None: never
-    re_sign_every     epochs between changes of the signs of a scaled Cayley weight (``odernn.resigning``); None: never
+    re_sign_every     epochs between changes of the signs of a scaled Cayley weight (``resigning``); None: never
     re_sign_tau       then max |a_ij| is brought to this; None: the cell's own bound, 1 and roundings
     re_sign_moments   what happens to the optimizer's memory: "transform", which it is unless given, or "reset"
     seed              of the initial weights, the order of the sequences and the dropout
@@ -121,7 +121,7 @@ class Training:
 class Published:
     """What is printed, as text.
 
-    table       key of ``odernn.references`` and place, such as "scornn Table 1"
+    table       key of ``odernn.published.sources`` and place, such as "scornn Table 1"
     row         of that table
     parameters  "16k"
     result      with its unit, "accuracy 0.943"; "" where none is printed
@@ -158,15 +158,20 @@ class Configuration:
         training, drop = dataclasses.asdict(self.training), self.network.readout_dropout
         return {
             "task": {
-                "name": self.task.name, **({"standardise": True} if self.task.standardise else {}), **self.task.options
+                "name": self.task.name,
+                **({"standardise": True} if self.task.standardise else {}),
+                **self.task.options,
             },
             "network": {
-                "cell": self.network.cell, "hidden_size": self.network.hidden_size,
-                "num_layers": self.network.num_layers, **({"readout_dropout": drop} if drop else {}),
+                "cell": self.network.cell,
+                "hidden_size": self.network.hidden_size,
+                "num_layers": self.network.num_layers,
+                **({"readout_dropout": drop} if drop else {}),
                 **self.network.options,
             },
             "optimizer": {
-                "name": self.optimizer.name, **self.optimizer.options,
+                "name": self.optimizer.name,
+                **self.optimizer.options,
                 "groups": [
                     {"parameters": list(group.parameters), **({"name": group.name} if group.name else {})}
                     | dict(group.options)
@@ -174,7 +179,7 @@ class Configuration:
                 ],
             },
             "training": {name: value for name, value in training.items() if value is not None},
-        }  # fmt: skip
+        }
 
     def digest(self) -> str:
         """SHA-256 of all that is fixed here: a run is continued under this and no other."""
@@ -365,11 +370,21 @@ def _option(where: Place, optimizer: str, key: str, value: Any) -> None:
 
 def _training(table: dict[str, Any], place: Places) -> Training:
     checks: dict[str, Callable[[Any], str]] = {
-        "epochs": _whole, "batch_size": _count, "evaluation_batch": _count, "clip_norm": _positive,
-        "milestones": _milestones, "evaluate_every": _count, "checkpoint_every": _count, "patience": _count,
-        "seed": _whole, "dtype": _one_of("float32", "float64"), "deterministic": _truth, "re_sign_every": _count,
-        "re_sign_tau": _at_least_one, "re_sign_moments": _one_of("transform", "reset"),
-    }  # fmt: skip
+        "epochs": _whole,
+        "batch_size": _count,
+        "evaluation_batch": _count,
+        "clip_norm": _positive,
+        "milestones": _milestones,
+        "evaluate_every": _count,
+        "checkpoint_every": _count,
+        "patience": _count,
+        "seed": _whole,
+        "dtype": _one_of("float32", "float64"),
+        "deterministic": _truth,
+        "re_sign_every": _count,
+        "re_sign_tau": _at_least_one,
+        "re_sign_moments": _one_of("transform", "reset"),
+    }
     for key in table:
         _known(place("training", key), key, tuple(checks))
     values = {

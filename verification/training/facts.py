@@ -18,9 +18,12 @@ from verification.training import TrainingError
 def versions() -> dict[str, str]:
     """What the bits of a run depend on beside its configuration."""
     return {
-        "odernn": odernn.__version__, "torch": torch.__version__, "numpy": np.__version__,
-        "python": platform.python_version(), "threads": str(torch.get_num_threads()),
-    }  # fmt: skip
+        "odernn": odernn.__version__,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "threads": str(torch.get_num_threads()),
+    }
 
 
 def to_json(facts: Mapping[str, Any]) -> bytes:

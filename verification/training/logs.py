@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 COLUMNS = (
-    "epoch", "step", "learning_rate_factor", "train_loss", "validation_loss", "validation_accuracy", "seconds",
+    "epoch",
+    "step",
+    "learning_rate_factor",
+    "train_loss",
+    "validation_loss",
+    "validation_accuracy",
+    "seconds",
     "sequences_per_second",
-)  # fmt: skip
+)
 
 
 def write_csv(path: Path, history: Sequence[Mapping[str, Any]]) -> None:

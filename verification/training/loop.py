@@ -395,12 +395,15 @@ class Run:
         if finished % plan.evaluate_every == 0 or finished == plan.epochs:
             found = self.evaluate(self.validation)
             row = {
-                "epoch": finished, "step": here.step,
+                "epoch": finished,
+                "step": here.step,
                 "learning_rate_factor": optimizers.factor(plan.milestones, here.epoch),
-                "train_loss": here.loss / here.seen, "validation_loss": found["loss"],
-                "validation_accuracy": found["accuracy"], "seconds": round(here.seconds, 3),
+                "train_loss": here.loss / here.seen,
+                "validation_loss": found["loss"],
+                "validation_accuracy": found["accuracy"],
+                "seconds": round(here.seconds, 3),
                 "sequences_per_second": round(here.step / self.batches * self.train_data.count / here.seconds, 1),
-            }  # fmt: skip
+            }
             here.history.append(row)
             score = found["loss"] if found["accuracy"] is None else -found["accuracy"]
             if score < here.best:
@@ -463,9 +466,14 @@ class Run:
         found, here = self.evaluate(data), self.progress
         last = here.history[-1]["epoch"] if here.history else 0
         outcome = {
-            "test": found, "baseline": data.spec.baseline, "baseline_means": data.spec.baseline_means,
-            "best_epoch": here.best_epoch, "epochs": last, "steps": here.step, "seconds": round(here.seconds, 3),
-        }  # fmt: skip
+            "test": found,
+            "baseline": data.spec.baseline,
+            "baseline_means": data.spec.baseline_means,
+            "best_epoch": here.best_epoch,
+            "epochs": last,
+            "steps": here.step,
+            "seconds": round(here.seconds, 3),
+        }
         if self.re_signed:
             outcome["exchanges"] = here.exchanges
         if self.configuration.published is not None:

@@ -52,7 +52,7 @@ class TaskNetwork(nn.Module):
         return read
 
     def unitary_names(self) -> tuple[str, ...]:
-        """The parameters that are unitary matrices and must stay so: of ``odernn.unitary.MultiplicativeCayley``."""
+        """The parameters that are unitary matrices and must stay so: of ``orthogonal.unitary.MultiplicativeCayley``."""
         given = getattr(self.recurrent, "unitary_parameters", tuple)
         unitary = {id(parameter) for parameter in given()}
         return tuple(name for name, parameter in self.named_parameters() if id(parameter) in unitary)
@@ -168,15 +168,23 @@ def _class(name: str) -> Callable[..., nn.Module]:
 
 NOT_FOR_FILES = frozenset(
     {
-        "self", "input_size", "hidden_size", "num_layers", "output_size", "batch_first", "generator", "device", "dtype",
+        "self",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "output_size",
+        "batch_first",
+        "generator",
+        "device",
+        "dtype",
         "manners",
     }
-)  # fmt: skip
+)
 """Arguments of the constructors that the task, or this module, gives."""
 
 
 def _check_option(cell: str, kind: Callable[..., nn.Module], key: str) -> None:
-    from odernn.cells._recurrent import Manners
+    from odernn.cells.recurrent import Manners
 
     if cell == GRAPH:
         known = {GRAPH, *inspect.signature(GraphRNN.__init__).parameters}

@@ -49,7 +49,7 @@ class Parts:
 
 def _class(name: str) -> Callable[..., torch.optim.Optimizer]:
     if name == UNITARY:
-        from odernn.unitary import MultiplicativeCayley
+        from odernn.orthogonal.unitary import MultiplicativeCayley
 
         return MultiplicativeCayley
     import torch
@@ -80,8 +80,9 @@ def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]], unitary: Collec
                 raise SettingError(
                     "optimizer.groups",
                     f"the groups {chosen[name] + 1} and {index + 1} both have {name}. Make their patterns narrower.",
-                    key="parameters", index=index,
-                )  # fmt: skip
+                    key="parameters",
+                    index=index,
+                )
             chosen[name] = index
     by_optimizer: dict[str, dict[int | None, dict[str, Any]]] = {}
     indices: tuple[int | None, ...] = (None, *range(len(plan.groups)))
@@ -149,8 +150,9 @@ def _matching(group: Group, index: int, names: Sequence[str]) -> list[str]:
             raise SettingError(
                 "optimizer.groups",
                 f'the pattern "{pattern}" of group {index + 1} matches no parameter. There are: {", ".join(names)}.',
-                key="parameters", index=index,
-            )  # fmt: skip
+                key="parameters",
+                index=index,
+            )
         matched.update(found)
     return [name for name in names if name in matched]
 

@@ -1,4 +1,4 @@
-"""Other signs, smaller entries of A, the same W, between epochs: ``odernn.resigning`` for the layers of a network.
+"""Other signs, smaller entries of A, the same W, between epochs: ``orthogonal.resigning`` for the layers of a network.
 
 A scaled Cayley weight W = (I + A)⁻¹(I − A) D with D fixed can drive the entries of A without bound, and with them the
 rounding errors of W and the distance that a step of the optimizer moves it. Exchanging pairs of signs brings
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from odernn.cells.scornn import ScoRNNLayer
-from odernn.resigning import Moments
+from odernn.orthogonal.resigning import Moments
 from verification.training import SettingError, TrainingError
 from verification.training.configuration import Training
 from verification.training.network import TaskNetwork

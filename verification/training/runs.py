@@ -110,9 +110,15 @@ def read(folder: Path) -> RunRecord:
     path = folder / RESULT
     result = _facts(path) if path.exists() else None
     found = RunRecord(
-        folder, facts["configuration"], facts["parameters"], facts["data"], facts["versions"], history, result,
+        folder,
+        facts["configuration"],
+        facts["parameters"],
+        facts["data"],
+        facts["versions"],
+        history,
+        result,
         _monitored(folder / MONITOR),
-    )  # fmt: skip
+    )
     if result is not None:
         _check_result(path, facts, found)
     return found
@@ -178,7 +184,7 @@ def _history(path: Path) -> tuple[Row, ...]:
 def _monitored(path: Path) -> Monitored | None:
     if not path.exists():
         return None
-    from verification.store import Store
+    from verification.run.store import Store
 
     with Store(path, writable=False) as store:
         rows = store.measurements()

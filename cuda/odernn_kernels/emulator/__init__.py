@@ -23,8 +23,20 @@ from pathlib import Path
 from cuda.odernn_kernels.build import KERNELS, cache_folder
 
 SHIM = Path(__file__).with_name("shim.h")
-FLAGS = ("-std=c++17", "-O1", "-g", "-fPIC", "-shared", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror",
-         "-Wno-unused-parameter", "-Wno-unknown-pragmas", "-Wno-missing-field-initializers")  # fmt: skip
+FLAGS = (
+    "-std=c++17",
+    "-O1",
+    "-g",
+    "-fPIC",
+    "-shared",
+    "-ffp-contract=off",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-unused-parameter",
+    "-Wno-unknown-pragmas",
+    "-Wno-missing-field-initializers",
+)
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\((\S+) a\)')
 
@@ -68,8 +80,14 @@ class Emulated:
             raise EmulationError(f"no kernel is called {name}; there are {', '.join(self.kernels)}")
         run = ctypes.CDLL(str(self.library)).odernn_launch
         run.restype = ctypes.c_char_p
-        run.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, *([ctypes.c_uint] * 2), ctypes.c_size_t,
-                        ctypes.c_int]  # fmt: skip
+        run.argtypes = [
+            ctypes.c_char_p,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            *([ctypes.c_uint] * 2),
+            ctypes.c_size_t,
+            ctypes.c_int,
+        ]
         failure = run(name.encode(), arguments, len(arguments), grid, threads, shared, int(order))
         if failure is not None:
             raise EmulationError(f"{name}: {failure.decode()}")

@@ -1,4 +1,4 @@
-// Equation (U) of odernn/recurrence.py, one column (one neuron of one sample):
+// Equation (U) of odernn/executions/recurrence.py, one column (one neuron of one sample):
 //
 //     s_n = tanh(w y_{n-1} + x_n),   z_n = z_{n-1} - h (s_n + alpha y_{n-1}),   y_n = y_{n-1} + h z_n
 //

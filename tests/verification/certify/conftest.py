@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from mpmath import mp, mpf
 
-from odernn.tableau import Source
+from odernn.published.sources import Source
 from verification.claim import Claim, Part
 from verification.instance import Group, Inputs, Instance, Layer
 
@@ -81,9 +81,13 @@ def _claim(
 ) -> Claim:
     """A made-up statement with one part."""
     return Claim(
-        id="made-up", source=Source("none", "made up"), statement="made up", premises=premises,
-        parts=(Part(quantity, norm, bound, second_bound),), **options,
-    )  # fmt: skip
+        id="made-up",
+        source=Source("none", "made up"),
+        statement="made up",
+        premises=premises,
+        parts=(Part(quantity, norm, bound, second_bound),),
+        **options,
+    )
 
 
 def _constant_claim(value: Fraction, **options) -> Claim:

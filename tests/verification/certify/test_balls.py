@@ -12,7 +12,8 @@ import torch
 from mpmath import mp, mpf
 
 from odernn.cells.unicornn import UnICORNN
-from verification.certify import balls, second
+from verification.certify import balls
+from verification.certify.second import intervals as second
 from verification.claim import Premise
 from verification.instance import Group, Inputs, Instance, Layer, to_plain
 from verification.system import UNICORNN
@@ -38,9 +39,13 @@ def module_of(instance: Instance) -> UnICORNN:
     """The instance as the product's own network: groups written out as neurons, entries of V repeated."""
     size, alpha = instance.hidden_size, float(instance.alpha)
     model = UnICORNN(
-        instance.inputs.size, size, len(instance.layers), dt=[float(l.dt) for l in instance.layers], alpha=alpha,
+        instance.inputs.size,
+        size,
+        len(instance.layers),
+        dt=[float(l.dt) for l in instance.layers],
+        alpha=alpha,
         dtype=torch.float64,
-    )  # fmt: skip
+    )
     widths = [1] * instance.inputs.size
     with torch.no_grad():
         for layer, parameters in zip(instance.layers, model.layers, strict=True):

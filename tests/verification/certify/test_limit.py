@@ -13,10 +13,12 @@ from mpmath import mp, mpf
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS
-from verification.certify import balls, limit, second
+from verification.certify import balls, limit
 from verification.certify.limit import LimitData
-from verification.claim import Premise, Registry
+from verification.certify.second import intervals as second
+from verification.claim import Premise
 from verification.instance import Group, Inputs, Instance, Layer, to_plain
+from verification.registry import Registry
 from verification.system import UNICORNN
 
 ICML = Registry().get("icml-C.1").claim
@@ -69,9 +71,14 @@ def test_the_printed_icml_bound_fails_at_every_small_step_and_direct_runs_confir
         assert run.is_refutation
         assert run.measured[0] >= math.log(outcome.measured) - 1e-12  # the uniform bound is below the run
     other = second.decide(
-        to_plain(square_wave(found, least, quantity)), layer=layer, step=least, steps=least, quantity=quantity,
-        norm="max", bound=part.second_bound,
-    )  # fmt: skip
+        to_plain(square_wave(found, least, quantity)),
+        layer=layer,
+        step=least,
+        steps=least,
+        quantity=quantity,
+        norm="max",
+        bound=part.second_bound,
+    )
     assert other["status"] == "violates"
 
 
@@ -217,9 +224,12 @@ def test_the_two_typings_of_the_uniform_lower_bound_agree():
             with flint.ctx.workprec(256):
                 exact = {n: BALLS.exact(Fraction(t)) for n, t in (("alpha", alpha), ("horizon", horizon), ("dt", dt))}
                 ball = sharp.uniform_lower_bound(
-                    **exact, sigma=1 / (1 + (-BALLS.exact(Fraction(c))).exp()), quantity=quantity,
-                    amplitude=BALLS.exact(Fraction(amplitude)), numbers=BALLS,
-                )  # fmt: skip
+                    **exact,
+                    sigma=1 / (1 + (-BALLS.exact(Fraction(c))).exp()),
+                    quantity=quantity,
+                    amplitude=BALLS.exact(Fraction(amplitude)),
+                    numbers=BALLS,
+                )
                 assert ball.rad() < 1e-60
                 assert shown == pytest.approx(float(ball.mid()), rel=1e-14)
 

@@ -16,10 +16,11 @@ import torch
 from mpmath import mp, mpf
 
 from odernn.cells.unicornn import UnICORNN
-from odernn.published import ROWS
-from verification.certify import balls, network, network_second
+from odernn.published.networks import ROWS
+from verification.certify import balls, network
 from verification.certify.network import Enclosed, NetworkData
-from verification.certify.network_second import Network, NotEnclosedError
+from verification.certify.second import network as network_second
+from verification.certify.second.network import Network, NotEnclosedError
 from verification.measure import network as measured
 from verification.system import UNICORNN
 
@@ -43,18 +44,23 @@ def random_cell(shape: tuple[int, int, int, int, Any], seed: int = 0) -> tuple[U
                 parameter.copy_(normal(m))
             layer.V.mul_(2)
     given = {
-        "u": normal(N, 1, d), "state": (normal(L, 1, m), normal(L, 1, m)), "target": normal(N, 1, m),
+        "u": normal(N, 1, d),
+        "state": (normal(L, 1, m), normal(L, 1, m)),
+        "target": normal(N, 1, m),
         "options": {"previous_input": normal(1, d)} if index == "sam" else {},
-    }  # fmt: skip
+    }
     layers = [
         {name: getattr(layer, name).detach().numpy() for name in ("w", "c", "b", "V")}
         | {"dt": dt[l], "alpha": alpha[l], "y0": given["state"][0][l, 0].numpy(), "z0": given["state"][1][l, 0].numpy()}
         for l, layer in enumerate(cell.layers)
     ]
     data = network.of_arrays(
-        layers, given["u"][:, 0].numpy(), index=index, target=given["target"][:, 0].numpy(),
+        layers,
+        given["u"][:, 0].numpy(),
+        index=index,
+        target=given["target"][:, 0].numpy(),
         previous=given["options"]["previous_input"][0].numpy() if index == "sam" else (),
-    )  # fmt: skip
+    )
     return cell, given, data
 
 
@@ -372,9 +378,12 @@ def test_sixty_four_neurons_a_layer_in_three_layers():
 def test_the_second_opinions_share_nothing_with_the_first():
     folder = Path(network.__file__).parent
     allowed = {
-        "network_second": {"residual", "rounded", "second"}, "residual": {"rounded"}, "residual_second": set(),
-        "rounded": set(), "network": {"rounded", "instance"}, "spectra": {"rounded"},
-    }  # fmt: skip
+        "second/network": {"residual", "rounded", "intervals"},
+        "second/residual": {"rounded"},
+        "rounded": set(),
+        "network": {"rounded", "instance"},
+        "spectra": {"rounded"},
+    }
     for name, expected in allowed.items():
         nodes = ast.walk(ast.parse((folder / f"{name}.py").read_text(encoding="utf-8")))
         found = set()
@@ -386,4 +395,5 @@ def test_the_second_opinions_share_nothing_with_the_first():
         own = {each for each in found if each.startswith(("odernn", "verification", "torch"))}
         parts = {part for each in own for part in each.removeprefix("verification.").split(".")}
         assert not any(each.startswith(("odernn", "torch")) for each in own), name
-        assert parts & (set(allowed) | {"second", "instance"}) == expected, name
+        stems = {known.rpartition("/")[2] for known in allowed}
+        assert parts & (stems | {"intervals", "instance"}) == expected, name

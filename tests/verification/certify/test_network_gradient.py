@@ -19,12 +19,15 @@ import torch
 
 from odernn.cells.unicornn import UnICORNN
 from verification import counterexample
-from verification.certify import network_gradient, network_gradient_second, second
-from verification.certify.network_gradient import NetworkGradient
-from verification.claim import ClaimError, Registry
+from verification.cases import network_gradient
+from verification.cases.network_gradient import NetworkGradient
+from verification.certify.second import intervals as second
+from verification.certify.second import network_gradient as network_gradient_second
+from verification.claim import ClaimError
 from verification.cli import main
 from verification.counterexample import Counterexample
 from verification.question import Parameters
+from verification.registry import Registry
 
 M, DEPTH, STEPS = 64, 3, 200
 PLACE = ("both-3.x-input", "sam (41)", "|dE/dV^1|")
@@ -43,12 +46,20 @@ def made(*, m: int = M, depth: int = DEPTH, steps: int = STEPS, large: int = 10*
         return [centre + Fraction(noise.randint(-8, 8) or 1, size) for _ in range(count)]
 
     found = {
-        "alpha": "1", "dt": f"1/{steps}", "N": str(steps), "m": str(m), "layer": "1", "neuron": "2", "source": "2",
-        "w": words(around(-1, 16, depth * m)), "c": words(around(2, 16, depth * m)),
-        "b": words(around(0, 32, depth * m)), "target": words(around(2, 64, m)),
+        "alpha": "1",
+        "dt": f"1/{steps}",
+        "N": str(steps),
+        "m": str(m),
+        "layer": "1",
+        "neuron": "2",
+        "source": "2",
+        "w": words(around(-1, 16, depth * m)),
+        "c": words(around(2, 16, depth * m)),
+        "b": words(around(0, 32, depth * m)),
+        "target": words(around(2, 64, m)),
         "u": words(v for first in around(0, 8, steps) for v in (first, large)),
         "V1": words(v for first in around(0, 16, m) for v in (first, 0)),
-    }  # fmt: skip
+    }
     return found | {f"V{q}": words(around(1, 16, m * m)) for q in range(2, depth + 1)}
 
 

@@ -100,10 +100,16 @@ def jacobian(seed: int, index: Any) -> Any:
     """Of six steps of three layers of three neurons; one neuron is a saddle."""
     rng = np.random.default_rng(seed)
     layers = [
-        {"dt": 0.4, "alpha": 0.5, "w": rng.standard_normal(3) - [0, 0, 3], "c": rng.standard_normal(3),
-         "b": rng.standard_normal(3), "V": rng.standard_normal((3, 2 if l == 0 else 3))}
+        {
+            "dt": 0.4,
+            "alpha": 0.5,
+            "w": rng.standard_normal(3) - [0, 0, 3],
+            "c": rng.standard_normal(3),
+            "b": rng.standard_normal(3),
+            "V": rng.standard_normal((3, 2 if l == 0 else 3)),
+        }
         for l in range(3)
-    ]  # fmt: skip
+    ]
     data = network.of_arrays(layers, rng.standard_normal((8, 2)), index=index, previous=(0.0, 0.0))
     return network.certify_jacobian(data, last=8, first=2)[0]
 

@@ -40,10 +40,13 @@ def write(
     """A run with these losses and accuracies on the validation split, epoch by epoch; unfinished without ``test``."""
     folder.mkdir(parents=True)
     facts = {
-        "configuration": configuration, "digest": "", "parameters": parameters, "processes": 1,
+        "configuration": configuration,
+        "digest": "",
+        "parameters": parameters,
+        "processes": 1,
         "data": {"train": {"count": 55_000, "sha256": "0" * 64, "origin": "made"}},
         "versions": {"odernn": "0.1.0", "torch": "2.13.0"},
-    }  # fmt: skip
+    }
     (folder / "run.json").write_text(json.dumps(facts), encoding="utf-8")
     lines = [HEADER]
     for epoch, (loss, accuracy) in enumerate(validation, 1):
@@ -55,9 +58,14 @@ def write(
         has_classes = bool(validation) and validation[0][1] is not None
         scores = [-(accuracy or 0.0) if has_classes else loss for loss, accuracy in validation]
         outcome = {
-            "test": {"loss": test[0], "accuracy": test[1]}, "baseline": baseline, "baseline_means": "made",
-            "best_epoch": scores.index(min(scores)) + 1 if scores else 0, "epochs": len(validation),
-            "steps": 10 * len(validation), "seconds": 4.5, **result,
-        }  # fmt: skip
+            "test": {"loss": test[0], "accuracy": test[1]},
+            "baseline": baseline,
+            "baseline_means": "made",
+            "best_epoch": scores.index(min(scores)) + 1 if scores else 0,
+            "epochs": len(validation),
+            "steps": 10 * len(validation),
+            "seconds": 4.5,
+            **result,
+        }
         (folder / "result.json").write_text(json.dumps(facts | outcome), encoding="utf-8")
     return folder

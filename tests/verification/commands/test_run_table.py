@@ -16,7 +16,7 @@ import pytest
 
 from verification.commands import run_table
 from verification.commands.terminal import UsageError
-from verification.report import run_rows
+from verification.report.rows import runs as run_rows
 from verification.training import TrainingError, folder, loop, runs
 
 
@@ -66,10 +66,18 @@ def cells(text: str) -> list[dict[str, str]]:
 def test_seeds_are_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = cells(printed(capsys, three_seeds(tmp_path), format="github"))
     assert row == {
-        "network": "unicornn", "m": "128", "L": "3", "parameters": "35,000", "seeds": "0, 1, 2", "epochs": "3",
-        "validation": "96.00%", "test": "95.10%", "range of test": "93.00% to 96.80%", "without input": "–",
+        "network": "unicornn",
+        "m": "128",
+        "L": "3",
+        "parameters": "35,000",
+        "seeds": "0, 1, 2",
+        "epochs": "3",
+        "validation": "96.00%",
+        "test": "95.10%",
+        "range of test": "93.00% to 96.80%",
+        "without input": "–",
         "published": "97.8% (icml Table 1); 97.7 ± 0.09% (icml Table 8, 10 runs)",
-    }  # fmt: skip
+    }
 
 
 def test_records_have_every_run_at_full_precision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +224,7 @@ def test_a_test_loss_that_is_no_number_is_the_worst_and_no_error(
 
 def test_what_a_monitor_saw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three steps, two comparisons at each; one margin fails twice, and a series that is compared with nothing."""
-    from verification.store import Store
+    from verification.run.store import Store
 
     where = three_seeds(tmp_path)
     assert "monitored" not in printed(capsys, where)
@@ -285,7 +293,7 @@ def damaged(where: Path, name: str, old: str, new: str) -> None:
         ("run.json", '"data": {"train": {', '"data": {"test": 3, "train": {', "is not what `odernn train` writes"),
         ("run.json", '"optimizer": {', '"more": 3, "optimizer": {', "is not what `odernn train` writes"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_together_is_refused_by_name(
     tmp_path: Path, name: str, old: str, new: str, message: str
 ) -> None:
@@ -310,12 +318,14 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(
 def test_a_run_of_odernn_train_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from verification.training import configuration
 
-    plan = configuration.from_mapping({
-        "task": {"name": "adding", "steps": 8, "count": 20},
-        "network": {"cell": "scornn", "hidden_size": 4, "rho": 2},
-        "optimizer": {"name": "adam", "lr": 0.01},
-        "training": {"epochs": 2, "batch_size": 10},
-    })  # fmt: skip
+    plan = configuration.from_mapping(
+        {
+            "task": {"name": "adding", "steps": 8, "count": 20},
+            "network": {"cell": "scornn", "hidden_size": 4, "rho": 2},
+            "optimizer": {"name": "adam", "lr": 0.01},
+            "training": {"epochs": 2, "batch_size": 10},
+        }
+    )
     for seed in (0, 1):
         result = loop.train(plan.replaced(seed=seed), tmp_path / "runs" / str(seed))
         there = {path.name for path in (tmp_path / "runs" / str(seed)).iterdir()}

@@ -10,7 +10,7 @@ from torch import nn
 
 from odernn import ScoRNN, UnICORNN
 from verification.monitors import BoundMonitor
-from verification.store import Store
+from verification.run.store import Store
 
 PAGE = (Path(__file__).parents[3] / "docs" / "monitors.md").read_text(encoding="utf-8")
 

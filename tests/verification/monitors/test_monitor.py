@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from odernn import ScoRNN, UnICORNN
 from verification.monitors import BoundMonitor, BoundViolation, Measurement, MonitorWarning, NonFiniteState
 from verification.monitors import monitor as monitors
-from verification.store import Store, StoreError
+from verification.run.store import Store, StoreError
 
 
 class Model(nn.Module):
@@ -315,13 +315,14 @@ def test_a_margin_that_is_lost_is_said_once_a_layer():
 
 
 def test_a_bound_that_is_made_too_small_is_found_violated(monkeypatch):
-    from odernn.bounds import _network_states
+    from odernn.bounds.network import states as _network_states
 
     real = _network_states.exact_state_logs
     monkeypatch.setattr(
-        monitors.measuring.quantities._network_states, "exact_state_logs",
+        monitors.measuring.quantities._network_states,
+        "exact_state_logs",
         lambda *given: type(real(*given))(real(*given).positions - 6.0, real(*given).momenta),
-    )  # fmt: skip
+    )
     model = oscillators()
     monitor = BoundMonitor(model, every=1)
     with pytest.warns(BoundViolation, match="thm-S") as said:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from odernn import UnICORNN
 from tests.verification.monitors.test_monitor import KINDS, oscillators, train
 from verification.monitors import BoundMonitor, Measurement, MonitorWarning, monitor
-from verification.store import Store
+from verification.run.store import Store
 
 F64 = torch.float64
 
@@ -472,10 +472,12 @@ def test_with_distributed_data_parallel_the_first_writes_and_all_have_the_same_w
     runs = [
         subprocess.Popen(
             [sys.executable, "-c", PARALLEL, str(rank), str(processes), str(tmp_path)],
-            cwd=root, stderr=subprocess.PIPE, text=True,
+            cwd=root,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for rank in range(processes)
-    ]  # fmt: skip
+    ]
     for run in runs:
         _, said = run.communicate(timeout=300)
         assert run.returncode == 0, said

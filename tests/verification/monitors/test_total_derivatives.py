@@ -24,7 +24,7 @@ from verification.monitors.unrolled import LayerTrace
 F64 = torch.float64
 ROUNDINGS = 1e-11
 """Largest relative difference of two float64 evaluations of at most 9 steps with weights of order 1: 1e5 roundings."""
-BOOKS = {name: importlib.import_module(f"tests.odernn.books.{name}") for name in cells.names()}
+BOOKS = {name: importlib.import_module(f"tests.odernn.cells.books.{name}") for name in cells.names()}
 
 
 def normal(*shape: int, seed: int = 1) -> Tensor:

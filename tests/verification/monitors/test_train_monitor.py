@@ -9,7 +9,7 @@ import torch
 
 from verification import cli
 from verification.monitors import BoundMonitor, Measurement
-from verification.store import Store
+from verification.run.store import Store
 from verification.training import checkpoints, configuration, loop
 
 TEXT = """

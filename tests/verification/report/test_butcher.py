@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 from flint import fmpq
 
-from odernn import families, tableau_files, tableaus
-from odernn.algebraic import sqrt
-from odernn.families import PolynomialTableau
-from odernn.tableau import ButcherTableau, Composition, PartitionedTableau, Q
-from verification.report import butcher, formulas
-from verification.report import latex as latex_format
+from odernn import tableaus
+from odernn.exact.algebraic import sqrt
+from odernn.tableaus import families
+from odernn.tableaus import files as tableau_files
+from odernn.tableaus.families import PolynomialTableau
+from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau, Q
+from verification.report.formats import latex as latex_format
+from verification.report.rows import butcher, formulas
 from verification.report.table import Column, Table
 
 
@@ -191,8 +193,12 @@ def test_latex_of_every_kind_compiles_alone(tmp_path: Path) -> None:
         (tmp_path / "x.tex").write_text(latex_format.render(table), encoding="utf-8")
         done = subprocess.run(
             ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"],
-            cwd=tmp_path, capture_output=True, text=True, encoding="latin-1", timeout=60,
-        )  # fmt: skip
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            encoding="latin-1",
+            timeout=60,
+        )
         assert done.returncode == 0, done.stdout[-2000:]
         assert "Overfull" not in done.stdout, method.name
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-import verification.report
-from verification.report import FormatError, formats, renderer
-from verification.report.latex import escape
+import verification.report.formats
+from verification.report.formats import FormatError, names, renderer
+from verification.report.formats.latex import escape
 from verification.report.table import Cell, Column, Table
 
 NAMES = ("csv", "github", "json", "latex", "text")
@@ -39,24 +39,10 @@ TABLE = Table(
 
 
 def test_a_format_is_a_file_of_the_folder_that_renders() -> None:
-    assert tuple(formats()) == NAMES
-    files = {path.stem for path in Path(verification.report.__path__[0]).glob("*.py")}
-    others = {
-        "__init__",
-        "butcher",
-        "checkpoint_rows",
-        "formulas",
-        "graph_rows",
-        "ledger",
-        "numbers",
-        "rounded_rows",
-        "rows",
-        "run_rows",
-        "table",
-        "tableau_rows",
-        "training_pictures",
-    }
-    assert set(NAMES) == files - others
+    assert names() == NAMES
+    files = {path.stem for path in Path(verification.report.formats.__path__[0]).glob("*.py")}
+    assert files - {"__init__"} == set(NAMES)
+    assert all(callable(renderer(name)) for name in NAMES)
 
 
 def test_an_unknown_format_is_an_error_that_names_the_nearest() -> None:
@@ -68,7 +54,7 @@ def test_an_unknown_format_is_an_error_that_names_the_nearest() -> None:
 def test_every_format_renders_every_table_and_ends_in_one_newline(name: str) -> None:
     empty = Table("nothing", TABLE.columns, ())
     for table in (TABLE, empty):
-        text = formats()[name](table)
+        text = renderer(name)(table)
         assert text.endswith("\n") and not text.endswith("\n\n")
 
 
@@ -78,7 +64,7 @@ def test_a_row_of_the_wrong_length_is_refused() -> None:
 
 
 def test_csv_parses_back_to_every_field_at_full_precision() -> None:
-    rows = list(csv.DictReader(io.StringIO(formats()["csv"](TABLE))))
+    rows = list(csv.DictReader(io.StringIO(renderer("csv")(TABLE))))
     assert [row["claim"] for row in rows] == ["a|b", "‖zₙ‖₂", "c"]
     assert float(rows[0]["log_bound"]) == LOG
     assert rows[1]["log_bound"] == rows[1]["step"] == ""
@@ -87,7 +73,7 @@ def test_csv_parses_back_to_every_field_at_full_precision() -> None:
 
 
 def test_json_parses_back_to_the_very_records() -> None:
-    parsed = json.loads(formats()["json"](TABLE), parse_constant=lambda name: pytest.fail(name))
+    parsed = json.loads(renderer("json")(TABLE), parse_constant=lambda name: pytest.fail(name))
     assert parsed["rows"] == [dict(record) for record in TABLE.data]
     assert parsed["title"] == TABLE.title and parsed["caption"] == list(TABLE.caption)
 
@@ -95,13 +81,13 @@ def test_json_parses_back_to_the_very_records() -> None:
 def test_json_refuses_nan_and_infinity() -> None:
     for wrong in (float("nan"), float("inf")):
         with pytest.raises(ValueError):
-            formats()["json"](Table("t", (), (), records=({"x": wrong},)))
+            renderer("json")(Table("t", (), (), records=({"x": wrong},)))
 
 
 def test_a_table_without_records_exports_its_rows() -> None:
     table = Table("t", (Column("a"), Column("b")), (("1", Cell("y", strong="x")),))
-    assert json.loads(formats()["json"](table))["rows"] == [{"a": "1", "b": "xy"}]
-    assert formats()["csv"](table) == "a,b\n1,xy\n"
+    assert json.loads(renderer("json")(table))["rows"] == [{"a": "1", "b": "xy"}]
+    assert renderer("csv")(table) == "a,b\n1,xy\n"
 
 
 def columns_of(line: str) -> list[str]:
@@ -109,7 +95,7 @@ def columns_of(line: str) -> list[str]:
 
 
 def test_github_escapes_what_would_end_a_cell_and_aligns_numbers_right() -> None:
-    lines = formats()["github"](TABLE).splitlines()
+    lines = renderer("github")(TABLE).splitlines()
     head, rule, *body = [line for line in lines if line.startswith("|")]
     assert columns_of(head) == ["claim", "bound", "verdict"]
     assert [cell.startswith(":") for cell in columns_of(rule)] == [True, False, True]
@@ -120,7 +106,7 @@ def test_github_escapes_what_would_end_a_cell_and_aligns_numbers_right() -> None
 
 
 def test_text_aligns_numbers_right_and_leaves_them_as_they_were_written() -> None:
-    lines = formats()["text"](TABLE).splitlines()
+    lines = renderer("text")(TABLE).splitlines()
     rule = next(i for i, line in enumerate(lines) if line.startswith("---"))
     ends = [match.end() for match in re.finditer("-+", lines[rule])]
     for line, number in zip(lines[rule + 1 : rule + 4], ("10^410.2", "1.00", "10^−5.7"), strict=True):
@@ -135,11 +121,11 @@ def test_latex_escapes_signs_powers_and_greek() -> None:
     assert escape("‖yₙ‖₂ · x̂ ŷ") == r"$\|$y$_{n}$$\|$$_{2}$ $\cdot$ $\hat{x}$ $\hat{y}$"
     assert escape("a_b & 5 % {c} \\ ᾱ") == r"a\_b \& 5 \% \{c\} \textbackslash{} $\bar{\alpha}$"
     assert escape("汉") == "{[}U+6C49{]}"
-    assert formats()["latex"](TABLE).isascii()
+    assert renderer("latex")(TABLE).isascii()
 
 
 def test_latex_sets_the_verdict_in_bold_and_every_row_has_all_columns() -> None:
-    text = formats()["latex"](TABLE)
+    text = renderer("latex")(TABLE)
     assert r"\textbf{refuted} (witness 1) \\" in text
     body = text[text.index(r"\endhead") : text.index(r"\end{longtable}")]
     assert [len(re.findall(r"(?<!\\)&", line)) for line in body.splitlines() if line.endswith(r"\\")] == [2, 2, 2]
@@ -147,7 +133,7 @@ def test_latex_sets_the_verdict_in_bold_and_every_row_has_all_columns() -> None:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles_alone(tmp_path: Path) -> None:
-    (tmp_path / "table.tex").write_text(formats()["latex"](TABLE), encoding="utf-8")
+    (tmp_path / "table.tex").write_text(renderer("latex")(TABLE), encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:]

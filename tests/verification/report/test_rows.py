@@ -9,33 +9,64 @@ from dataclasses import replace
 import pytest
 
 from verification import verdict
-from verification.report import formats, rows
-from verification.report.rows import Facts
+from verification.report.formats import renderer
+from verification.report.rows import claims as rows
+from verification.report.rows.claims import Facts
 from verification.verdict import Judgement
 
 FACTS = Facts("0.1.0", "smoke", 7, ("scikit-learn digits: 1797 images",), judged=2, planned=2)
 
 POSITION = Judgement(
-    claim="icml-C.1", domain="printed psMNIST-128", layer=1, quantity="position", norm="max", symbol="max abs(yₙ)",
-    reading="printed", verdict=verdict.NOT_REFUTED, because="12 evaluations", point="α = 1, dt = 1/2, N = 9", step=9,
-    critical_step=9, log_bound=math.log(275.4), log_data=math.log(0.787), log_range=math.log(4.28),
-    log_worst=math.log(130.2), log_exact=math.log(130.4), slack=0.3253, evaluations=458_286, control=0.97,
-    adversary="beam", dominated_by="thm-S",
-)  # fmt: skip
+    claim="icml-C.1",
+    domain="printed psMNIST-128",
+    layer=1,
+    quantity="position",
+    norm="max",
+    symbol="max abs(yₙ)",
+    reading="printed",
+    verdict=verdict.NOT_REFUTED,
+    because="12 evaluations",
+    point="α = 1, dt = 1/2, N = 9",
+    step=9,
+    critical_step=9,
+    log_bound=math.log(275.4),
+    log_data=math.log(0.787),
+    log_range=math.log(4.28),
+    log_worst=math.log(130.2),
+    log_exact=math.log(130.4),
+    slack=0.3253,
+    evaluations=458_286,
+    control=0.97,
+    adversary="beam",
+    dominated_by="thm-S",
+)
 MOMENTUM = replace(POSITION, quantity="momentum", symbol="max abs(zₙ)", slack=0.1, log_bound=math.log(33.0))
 FREE = replace(POSITION, domain="free", reading="limit", log_data=None, log_range=None)
 REFUTED = replace(
-    FREE, verdict=verdict.REFUTED, because="certified at 128 bits by two back-ends", slack=-0.11, witness="{}",
-    log_worst=math.log(3.12), log_bound=math.log(2.40),
-)  # fmt: skip
+    FREE,
+    verdict=verdict.REFUTED,
+    because="certified at 128 bits by two back-ends",
+    slack=-0.11,
+    witness="{}",
+    log_worst=math.log(3.12),
+    log_bound=math.log(2.40),
+)
 
 
 def test_a_row_shows_the_part_with_the_smallest_slack() -> None:
     (row,) = rows.table([POSITION, MOMENTUM], FACTS).rows
     assert list(map(str, row)) == [
-        "icml-C.1", "psMNIST-128, layer 1 · printed", "max abs(zₙ)", "33.0", "0.787", "4.28", "130", "130", "0.100",
+        "icml-C.1",
+        "psMNIST-128, layer 1 · printed",
+        "max abs(zₙ)",
+        "33.0",
+        "0.787",
+        "4.28",
+        "130",
+        "130",
+        "0.100",
         "not-refuted (4.6e5 evaluations, power control 0.97)",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_full_table_has_a_row_a_part_with_its_point() -> None:
@@ -57,8 +88,8 @@ def test_a_refuted_part_decides_the_row_and_its_witness_is_numbered() -> None:
     fine = replace(FREE, layer=2, quantity="momentum", slack=-5.0)
     table = rows.table([REFUTED, other, fine], FACTS)
     assert [str(row[9]) for row in table.rows] == ["refuted (witness 1)", "refuted (witness 2)"]
-    assert "**refuted** (witness 2)" in formats()["github"](table)
-    assert r"\textbf{refuted} (witness 2)" in formats()["latex"](table)
+    assert "**refuted** (witness 2)" in renderer("github")(table)
+    assert r"\textbf{refuted} (witness 2)" in renderer("latex")(table)
     alone = rows.table([other], FACTS, among=[REFUTED, other, fine])
     assert str(alone.rows[0][9]) == "refuted (witness 2)"
 
@@ -102,7 +133,7 @@ def test_no_number_of_a_row_is_ever_nan_or_infinite() -> None:
         rows.table([replace(POSITION, log_bound=math.inf)], FACTS)
     resting = rows.table([replace(POSITION, log_worst=-math.inf, slack=math.inf)], FACTS)
     assert (str(resting.rows[0][6]), str(resting.rows[0][8])) == ("0", "–")
-    assert json.loads(formats()["json"](resting))["rows"][0]["log_worst"] is None
+    assert json.loads(renderer("json")(resting))["rows"][0]["log_worst"] is None
 
 
 def test_records_hold_every_field_unrounded_and_the_name_of_the_witness() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verification.report import training_pictures
+from verification.report.pictures import training as training_pictures
 
 pytest.importorskip("matplotlib", reason="drawing needs the extra odernn[plots]")
 

@@ -106,10 +106,15 @@ def test_a_treebank_that_is_not_the_official_one_is_refused(tmp_path: Path, faul
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a b\n c de f\n", "line 2: not single characters with a blank between"), ("a  b\n", "line 1: not single"),
-     ("a é\n", "not single|not in the alphabet"), ("a B\n", "byte 1 is b'B', which is not in the alphabet"),
-     ("", "0 characters are too few for one piece of 2"), ("a b", "2 characters are too few for one piece of 2")],
-)  # fmt: skip
+    [
+        ("a b\n c de f\n", "line 2: not single characters with a blank between"),
+        ("a  b\n", "line 1: not single"),
+        ("a é\n", "not single|not in the alphabet"),
+        ("a B\n", "byte 1 is b'B', which is not in the alphabet"),
+        ("", "0 characters are too few for one piece of 2"),
+        ("a b", "2 characters are too few for one piece of 2"),
+    ],
+)
 def test_a_text_in_another_layout_is_refused(tmp_path: Path, text: str, message: str) -> None:
     content = text.encode()
     (tmp_path / "ptb.char.test.txt").write_bytes(content)
@@ -183,9 +188,12 @@ def test_the_official_treebank_has_its_published_sizes() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("split", "published"),
-    [("train", "f26c4b92c5fdc7b3f8c7cdcb991d8420"), ("validation", "aa0affc06ff7c36e977d7cd49e3839bf"),
-     ("test", "8b80168b89c18661a38ef683c0dc3721")],
-)  # fmt: skip
+    [
+        ("train", "f26c4b92c5fdc7b3f8c7cdcb991d8420"),
+        ("validation", "aa0affc06ff7c36e977d7cd49e3839bf"),
+        ("test", "8b80168b89c18661a38ef683c0dc3721"),
+    ],
+)
 def test_what_was_read_written_as_words_has_the_published_checksum_of_the_files_of_words(
     split: str, published: str
 ) -> None:

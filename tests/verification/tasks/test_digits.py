@@ -37,9 +37,7 @@ def test_the_description_says_what_how_many_and_from_where() -> None:
     source = digits.load()
     text = source.describe()
     assert source.name == "scikit-learn digits"
-    assert all(
-        part in text for part in (source.name, "1797 images", "64 pixels", "scikit-learn", source.sha256)
-    )
+    assert all(part in text for part in (source.name, "1797 images", "64 pixels", "scikit-learn", source.sha256))
 
 
 def test_the_digits_load_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,10 +34,18 @@ def cases(part: str) -> list[Case]:
 def ts(found: list[Case]) -> str:
     lines = [":".join([*(",".join(map(repr, channel)) for channel in channels), label]) for channels, label in found]
     head = [
-        "#The motion of worms", "#", "@problemName EigenWorms", "@timeStamps false", "@missing false",
-        "@univariate false", f"@dimensions {CHANNELS}", "@equalLength true", f"@seriesLength {STEPS}",
-        "@classLabel true 1 2 3 4 5", "@data",
-    ]  # fmt: skip
+        "#The motion of worms",
+        "#",
+        "@problemName EigenWorms",
+        "@timeStamps false",
+        "@missing false",
+        "@univariate false",
+        f"@dimensions {CHANNELS}",
+        "@equalLength true",
+        f"@seriesLength {STEPS}",
+        "@classLabel true 1 2 3 4 5",
+        "@data",
+    ]
     return "\n".join([*head, *lines]) + "\n"
 
 
@@ -47,10 +55,16 @@ def arff(found: list[Case], quote: str = "'") -> str:
         for channels, label in found
     ]
     head = [
-        "%The motion of worms", "@relation EigenWorms", "", "@attribute eigenWormMultivariate_attribute relational",
-        *(f"  @attribute att{n} numeric" for n in range(STEPS)), "@end eigenWormMultivariate_attribute",
-        "@attribute eigenWormMultivariate_classes {1,2,3,4,5}", "", "@data",
-    ]  # fmt: skip
+        "%The motion of worms",
+        "@relation EigenWorms",
+        "",
+        "@attribute eigenWormMultivariate_attribute relational",
+        *(f"  @attribute att{n} numeric" for n in range(STEPS)),
+        "@end eigenWormMultivariate_attribute",
+        "@attribute eigenWormMultivariate_classes {1,2,3,4,5}",
+        "",
+        "@data",
+    ]
     return "\n".join([*head, *lines]) + "\n"
 
 
@@ -63,9 +77,13 @@ def statistics() -> Statistics:
         for column, mean in zip(columns, means, strict=True)
     ]
     return Statistics(
-        files=(COUNTS["TRAIN"], COUNTS["TEST"]), steps=STEPS, mean=tuple(means), standard_deviation=tuple(deviations),
-        least=tuple(map(min, columns)), greatest=tuple(map(max, columns)),
-    )  # fmt: skip
+        files=(COUNTS["TRAIN"], COUNTS["TEST"]),
+        steps=STEPS,
+        mean=tuple(means),
+        standard_deviation=tuple(deviations),
+        least=tuple(map(min, columns)),
+        greatest=tuple(map(max, columns)),
+    )
 
 
 def made(folder: Path, ending: str, **changes: Any) -> Path:
@@ -188,7 +206,7 @@ DAMAGED = {
     "promise": ("\n".join([*LINE[:8], "@seriesLength 9", *LINE[9:]]), "promises 9 steps, but its cases have 7"),
     "time stamps": ("\n".join(["@timeStamps true", "@classLabel true 1", "@data"]), "has time stamps"),
     "no tag": ("hello\n", "comes before @data"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
@@ -233,10 +251,13 @@ def test_a_file_that_is_neither_layout_is_refused(tmp_path: Path) -> None:
 
 
 REAL = {
-    "Worms_TRAIN": ((181, 900, 1), (76, 31, 25, 32, 17)), "Worms_TEST": ((77, 900, 1), (33, 13, 10, 13, 8)),
-    "StandWalkJump_TRAIN": ((12, 2500, 4), (4, 4, 4)), "StandWalkJump_TEST": ((15, 2500, 4), (5, 5, 5)),
-    "AtrialFibrillation_TRAIN": ((15, 640, 2), (5, 5, 5)), "AtrialFibrillation_TEST": ((15, 640, 2), (5, 5, 5)),
-}  # fmt: skip
+    "Worms_TRAIN": ((181, 900, 1), (76, 31, 25, 32, 17)),
+    "Worms_TEST": ((77, 900, 1), (33, 13, 10, 13, 8)),
+    "StandWalkJump_TRAIN": ((12, 2500, 4), (4, 4, 4)),
+    "StandWalkJump_TEST": ((15, 2500, 4), (5, 5, 5)),
+    "AtrialFibrillation_TRAIN": ((15, 640, 2), (5, 5, 5)),
+    "AtrialFibrillation_TEST": ((15, 640, 2), (5, 5, 5)),
+}
 """Sizes and class counts as the archive publishes them."""
 
 

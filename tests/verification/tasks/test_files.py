@@ -116,8 +116,9 @@ def for_spoken_digits(mirror: Mirror, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(spoken_digits, "TAKES", 17)
     sounds = {
         f"{d}_theo_{take}.wav": test_spoken_digits.wav(test_spoken_digits.samples(100 * d + take, 600))
-        for d in range(10) for take in range(17)
-    }  # fmt: skip
+        for d in range(10)
+        for take in range(17)
+    }
     prefix = "free-spoken-digit-dataset-master/recordings/"
     mirror[spoken_digits.ARCHIVE] = zipped({prefix + name: content for name, content in sounds.items()})
     known = sorted(name for name in sounds if int(name[7:-4]) < 15)
@@ -141,9 +142,13 @@ def for_bidmc(mirror: Mirror, patch: pytest.MonkeyPatch) -> None:
 
 
 PREPARED: dict[str, Callable[[Mirror, pytest.MonkeyPatch], None]] = {
-    "noise_padded_cifar10": for_cifar, "penn_treebank_characters": for_ptb, "text8_characters": for_text8,
-    "eigenworms": for_eigenworms, "spoken_digits": for_spoken_digits, "bidmc": for_bidmc,
-}  # fmt: skip
+    "noise_padded_cifar10": for_cifar,
+    "penn_treebank_characters": for_ptb,
+    "text8_characters": for_text8,
+    "eigenworms": for_eigenworms,
+    "spoken_digits": for_spoken_digits,
+    "bidmc": for_bidmc,
+}
 OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "eigenworms": lambda: {"statistics": eigenworms.PUBLISHED},
     "text8_characters": lambda: {"md5": text8.MD5, "steps": 20},
@@ -219,9 +224,12 @@ def test_without_pooch_the_error_names_the_extra(name: str, tmp_path: Path, monk
 
 def test_the_addresses_are_the_official_ones() -> None:
     hosts = {
-        cifar: "https://www.cs.toronto.edu/~kriz/", ptb: "http://www.fit.vutbr.cz/~imikolov/", text8: "http://mattmahoney.net/dc/",
-        eigenworms: "https://www.timeseriesclassification.com/", spoken_digits: "https://github.com/Jakobovski/",
-    }  # fmt: skip
+        cifar: "https://www.cs.toronto.edu/~kriz/",
+        ptb: "http://www.fit.vutbr.cz/~imikolov/",
+        text8: "http://mattmahoney.net/dc/",
+        eigenworms: "https://www.timeseriesclassification.com/",
+        spoken_digits: "https://github.com/Jakobovski/",
+    }
     for module, start in hosts.items():
         assert module.ARCHIVE.startswith(start)
     assert bidmc.OFFICIAL == "https://physionet.org/files/bidmc/1.0.0/" and "mnist" in mnist.MIRROR

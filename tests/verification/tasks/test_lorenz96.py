@@ -163,9 +163,18 @@ def test_the_published_sizes_are_the_default_and_the_checksum_is_pinned() -> Non
 
 @pytest.mark.parametrize(
     "bad",
-    [{"steps": 0}, {"ahead": 0}, {"count": 0}, {"seed": -1}, {"dt": 0}, {"dt": math.nan}, {"transient": -1.0},
-     {"forcing": math.inf}, {"forcing": "8"}],
-)  # fmt: skip
+    [
+        {"steps": 0},
+        {"ahead": 0},
+        {"count": 0},
+        {"seed": -1},
+        {"dt": 0},
+        {"dt": math.nan},
+        {"transient": -1.0},
+        {"forcing": math.inf},
+        {"forcing": "8"},
+    ],
+)
 def test_an_impossible_number_is_named(bad: dict[str, Any]) -> None:
     name, value = next(iter(bad.items()))
     with pytest.raises(ValueError, match=f"lorenz96: .*{name} (is )?{value!r}"):

@@ -163,9 +163,7 @@ def _local_pooch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_local_pooch")
-def test_a_download_fetches_every_file_and_can_be_loaded(
-    tmp_path: Path, mirror: tuple[str, dict[str, str]]
-) -> None:
+def test_a_download_fetches_every_file_and_can_be_loaded(tmp_path: Path, mirror: tuple[str, dict[str, str]]) -> None:
     base_url, checksums = mirror
     folder = mnist.download(tmp_path / "fetched", base_url=base_url, md5=checksums)
     assert sorted(p.name for p in folder.iterdir()) == sorted(checksums)
@@ -173,9 +171,7 @@ def test_a_download_fetches_every_file_and_can_be_loaded(
 
 
 @pytest.mark.usefixtures("_local_pooch")
-def test_a_download_with_a_wrong_checksum_leaves_no_file(
-    tmp_path: Path, mirror: tuple[str, dict[str, str]]
-) -> None:
+def test_a_download_with_a_wrong_checksum_leaves_no_file(tmp_path: Path, mirror: tuple[str, dict[str, str]]) -> None:
     base_url, checksums = mirror
     with pytest.raises(DataError, match="could not be fetched"):
         mnist.download(tmp_path / "fetched", base_url=base_url, md5=checksums | {TRAIN: "0" * 32})

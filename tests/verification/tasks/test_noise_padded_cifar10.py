@@ -48,7 +48,7 @@ def pickled(batch: list[Image], *, function: bytes = b"numpy.core.multiarray\n_r
         b"c" + function + b"cnumpy\nndarray\nK\0\x85" + text(b"b") + b"\x87R"
         b"(K\1" + b"M" + struct.pack("<H", len(batch)) + b"M\x00\x0c\x86" + dtype + b"\x89"
         b"T" + struct.pack("<I", len(pixels)) + pixels + b"tb"
-    )  # fmt: skip
+    )
     entries = text(b"batch_label") + text(b"training") + text(b"labels") + b"](" + labels + b"e" + text(b"data") + array
     return b"\x80\x02}(" + entries + text(b"filenames") + b"]u."
 

@@ -35,9 +35,12 @@ def oracle(source: ImageSource, rows: int, d: int, batch: int) -> list[list[list
 
 @settings(max_examples=200, deadline=None)
 @given(
-    count=st.integers(1, 7), pixels=st.integers(1, 9), steps=st.integers(0, 12), d=st.integers(1, 5),
+    count=st.integers(1, 7),
+    pixels=st.integers(1, 9),
+    steps=st.integers(0, 12),
+    d=st.integers(1, 5),
     batch=st.integers(1, 6),
-)  # fmt: skip
+)
 def test_images_follow_each_other_in_file_order_and_wrap_round(
     count: int, pixels: int, steps: int, d: int, batch: int
 ) -> None:

@@ -20,12 +20,20 @@ def batched() -> Batched:
 
 
 KEYS: dict[str, Any] = {
-    "all": slice(None), "one": (slice(None), 3), "last": (slice(None), -1), "list": (slice(None), [6, 0, 0]),
-    "array": (slice(None), np.array([2, 5])), "mask": (slice(None), np.arange(7) % 2 == 0),
-    "slice": (slice(1, 4), slice(2, 6, 2)), "row": 2, "row of one": (2, 3), "number": (2, 3, 1),
-    "columns": (slice(None), [1, 2], slice(0, 2)), "none": (slice(None), []),
+    "all": slice(None),
+    "one": (slice(None), 3),
+    "last": (slice(None), -1),
+    "list": (slice(None), [6, 0, 0]),
+    "array": (slice(None), np.array([2, 5])),
+    "mask": (slice(None), np.arange(7) % 2 == 0),
+    "slice": (slice(1, 4), slice(2, 6, 2)),
+    "row": 2,
+    "row of one": (2, 3),
+    "number": (2, 3, 1),
+    "columns": (slice(None), [1, 2], slice(0, 2)),
+    "none": (slice(None), []),
     "backwards": (slice(None), slice(None, None, -1)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -87,10 +95,19 @@ def test_shares_cover_everything_once_and_are_rounded(count: int) -> None:
 
 def spec(**changes: Any) -> TaskSpec:
     given = {
-        "name": "a task", "split": "test", "loss": "squared error", "reads": "last", "steps": 9, "count": 4,
-        "input_size": 2, "output_size": 1, "baseline": 4.0, "baseline_means": "a constant", "origin": "a test",
+        "name": "a task",
+        "split": "test",
+        "loss": "squared error",
+        "reads": "last",
+        "steps": 9,
+        "count": 4,
+        "input_size": 2,
+        "output_size": 1,
+        "baseline": 4.0,
+        "baseline_means": "a constant",
+        "origin": "a test",
         "sha256": "0",
-    }  # fmt: skip
+    }
     return TaskSpec(**(given | changes))
 
 

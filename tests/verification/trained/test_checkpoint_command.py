@@ -15,10 +15,11 @@ import torch
 from safetensors.torch import save_file
 
 from tests.verification.trained.networks import SCORNN, UNICORNN, read, sample, saved
-from verification.claim import Registry
 from verification.cli import main
-from verification.report import checkpoint_rows, renderer
-from verification.store import Store
+from verification.registry import Registry
+from verification.report.formats import renderer
+from verification.report.rows import checkpoints as checkpoint_rows
+from verification.run.store import Store
 from verification.trained import files, trial
 from verification.training import configuration, loop
 
@@ -82,8 +83,11 @@ def test_a_trained_run_is_tried_printed_and_kept(capsys: pytest.CaptureFixture[s
         kept = {(row[2], row[3]): row[5] for row in store.measurements()}
         assert completed and settings["sequences"] == 2 and len(keys) == 64
     again = lines_of(capsys, "run")
-    assert {(f"layers.{int(str(r['layer'])) - 1}" if r["layer"] else "", r["quantity"]): r["value"]
-            for r in again if r["kind"] != "bound"} == kept  # fmt: skip
+    assert {
+        (f"layers.{int(str(r['layer'])) - 1}" if r["layer"] else "", r["quantity"]): r["value"]
+        for r in again
+        if r["kind"] != "bound"
+    } == kept
     with Store(Path("odernn.sqlite"), writable=False) as store:
         assert store.latest_run()[1] == keys and all(row["checkpoint"] == "run" for row in again)
 
@@ -151,7 +155,9 @@ def test_cells_that_are_a_field_times_a_method_have_their_guarantees(capsys: pyt
     text = UNICORNN.replace('"unicornn"', '"antisymmetric"').replace("dt = 0.2\nalpha = 1.0", "dt = 0.1\ngamma = 0.01")
     rows = lines_of(capsys, str(saved(Path.cwd(), text)), "--config", "network.toml")
     found = {
-        row["quantity"]: row for row in rows if row["source"] == "library: odernn.guarantees" and row["layer"] == 1
+        row["quantity"]: row
+        for row in rows
+        if row["source"] == "library: odernn.integrators.guarantees" and row["layer"] == 1
     }
     assert {"contraction", "invertibility", "symplecticity"} <= set(found)
     assert found["symplecticity"]["verdict"] == "not implied" and found["contraction"]["because"]
@@ -167,9 +173,13 @@ def test_cells_that_are_a_field_times_a_method_have_their_guarantees(capsys: pyt
     ],
 )
 def test_what_other_cells_decide(
-    capsys: pytest.CaptureFixture[str], cell: str, options: str, quantity: str,
-    change: dict[str, torch.Tensor] | None, word: str,
-) -> None:  # fmt: skip
+    capsys: pytest.CaptureFixture[str],
+    cell: str,
+    options: str,
+    quantity: str,
+    change: dict[str, torch.Tensor] | None,
+    word: str,
+) -> None:
     text = UNICORNN.replace('"unicornn"', f'"{cell}"').replace("dt = 0.2\nalpha = 1.0", options)
     rows = lines_of(capsys, str(saved(Path.cwd(), text, change=change)), "--config", "network.toml")
     (row,) = [each for each in rows if each["quantity"] == quantity and each["layer"] == 1]
@@ -242,15 +252,22 @@ def test_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(saved(Path.cwd()))
     there = ["--checkpoint", path, "--config", "network.toml"]
     for arguments, said in (
-        ([*there, "icml-C.1"], "CLAIM: is about the claims"), ([*there, "--budget", "smoke"], "--budget: is about"),
-        ([*there, "--jobs", "2"], "--jobs: is about"), (["--config", "x.toml"], "--config: describes a trained"),
-        (["--set", "a=1"], "--set: describes"), (["--checkpoint", "none"], '"none" does not exist'),
-        (["--checkpoint", path], "nothing says of which network"), ([*there, "--format", "x"], "No format"),
-        ([*there, "--task", "addin"], 'Did you mean "adding"?'), ([*there, "--set", "stops=3"], "has these options"),
+        ([*there, "icml-C.1"], "CLAIM: is about the claims"),
+        ([*there, "--budget", "smoke"], "--budget: is about"),
+        ([*there, "--jobs", "2"], "--jobs: is about"),
+        (["--config", "x.toml"], "--config: describes a trained"),
+        (["--set", "a=1"], "--set: describes"),
+        (["--checkpoint", "none"], '"none" does not exist'),
+        (["--checkpoint", path], "nothing says of which network"),
+        ([*there, "--format", "x"], "No format"),
+        ([*there, "--task", "addin"], 'Did you mean "adding"?'),
+        ([*there, "--set", "stops=3"], "has these options"),
         ([*there, "--task", "lorenz96"], '"recurrent.layers.0.V" has shape (4, 2), expected (4, 5)'),
-        ([*there, "--task", "sequential_mnist"], "ODERNN_DATA"), ([*there, "--sequences", "0"], "--sequences"),
-        ([*there, "--config", "none.toml"], '"none.toml" cannot be read'), ([*there, "--row", "x"], 'no row "x"'),
-    ):  # fmt: skip
+        ([*there, "--task", "sequential_mnist"], "ODERNN_DATA"),
+        ([*there, "--sequences", "0"], "--sequences"),
+        ([*there, "--config", "none.toml"], '"none.toml" cannot be read'),
+        ([*there, "--row", "x"], 'no row "x"'),
+    ):
         line = fails(capsys, arguments)
         assert said in line, line
     assert not Path("odernn.sqlite").exists()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.verification.trained.networks import SCORNN, read, sample, saved
 from verification import verdict
-from verification.claim import Registry
 from verification.commands import verify
+from verification.registry import Registry
 from verification.trained import trial
 from verification.trained.published_unicornn import NAMES, ours
 

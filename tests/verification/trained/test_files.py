@@ -22,8 +22,10 @@ def test_a_bare_state_dict_is_described_by_a_file(tmp_path: Path) -> None:
     trained = read(path)
     assert trained.stored.kind == "state_dict" and trained.stored.described_by == "--config"
     assert trained.cell == "unicornn" and trained.has_readout and not trained.mapping and trained.notes == ()
-    assert torch.equal(trained.model.state_dict()["recurrent.layers.1.V"], files.read(
-        path, config=tmp_path / "network.toml").tensors["recurrent.layers.1.V"])  # fmt: skip
+    assert torch.equal(
+        trained.model.state_dict()["recurrent.layers.1.V"],
+        files.read(path, config=tmp_path / "network.toml").tensors["recurrent.layers.1.V"],
+    )
 
 
 def test_weights_of_the_cell_alone_have_no_loss(tmp_path: Path) -> None:
@@ -98,9 +100,10 @@ def test_truncated_files(tmp_path: Path, name: str, kept: int) -> None:
 def test_paths(tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(b"x")
     for path, said in (
-        (tmp_path / "none.pt", "does not exist"), (tmp_path / "net.onnx", r'ends in "\.onnx"'),
+        (tmp_path / "none.pt", "does not exist"),
+        (tmp_path / "net.onnx", r'ends in "\.onnx"'),
         (tmp_path, "has no best.safetensors"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(CheckpointError, match=said):
             files.read(path)
     (tmp_path / "latest.safetensors").write_bytes(b"x")
@@ -124,9 +127,10 @@ def test_what_describes_it(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"configuration": plain}))
     assert files.read(path).described_by.endswith("run.json")
     for text, said in (
-        ("[network", "cannot be read"), (UNICORNN.replace("hidden_size", "hiden_size"), "hidden_size is missing"),
+        ("[network", "cannot be read"),
+        (UNICORNN.replace("hidden_size", "hiden_size"), "hidden_size is missing"),
         (UNICORNN.replace('[task]\nname = "adding"\nsteps = 12\ncount = 40\n', ""), r"has no \[task\]"),
-    ):  # fmt: skip
+    ):
         (tmp_path / "network.toml").write_text(text)
         with pytest.raises(TrainingError, match=said):
             files.read(path, config=tmp_path / "network.toml")

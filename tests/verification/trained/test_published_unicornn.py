@@ -140,8 +140,10 @@ def test_dt_in_double_would_be_another_network(published: tuple[Theirs, Path], m
     monkeypatch.setattr("verification.trained.published_unicornn.as_their_code_rounds", dict)
     assert 1e-10 < difference(network, path) < 1e-4
     assert as_their_code_rounds({"dt": [0.19, 0.5], "alpha": 1, "bias": True}) == {
-        "dt": [0.1899999976158142, 0.5], "alpha": 1.0, "bias": True,
-    }  # fmt: skip
+        "dt": [0.1899999976158142, 0.5],
+        "alpha": 1.0,
+        "bias": True,
+    }
 
 
 def test_names_translate_both_ways(published: tuple[Theirs, Path]) -> None:
@@ -161,11 +163,13 @@ def test_names_translate_both_ways(published: tuple[Theirs, Path]) -> None:
         (lambda s: s.pop("RNNs.1.c_"), r'lacks "RNNs\.1\.c_" \(recurrent\.layers\.1\.c\), of shape \(5,\)'),
         (lambda s: s.update({"embedding.weight": torch.zeros(9, 2)}), r'"embedding\.weight" of shape \(9, 2\).*task'),
         (lambda s: s.update({"RNNs.3.c_": s["RNNs.2.c_"]}), r'has "RNNs\.3\.c_" .*, of shape \(5,\), which the'),
-        (lambda s: s.update({"DIs.0.fc.weight": torch.zeros(5, 1, dtype=torch.float64)}),
-         r'"DIs\.0\.fc\.weight" .*shape \(5, 1\), expected \(5, 2\).*"adding" with 2 inputs.*--task'),
+        (
+            lambda s: s.update({"DIs.0.fc.weight": torch.zeros(5, 1, dtype=torch.float64)}),
+            r'"DIs\.0\.fc\.weight" .*shape \(5, 1\), expected \(5, 2\).*"adding" with 2 inputs.*--task',
+        ),
         (lambda s: s["RNNs.0.weight_hh"].fill_(float("nan")), r'"RNNs\.0\.weight_hh" .*5 of 5 entries .*not finite'),
     ],
-)  # fmt: skip
+)
 def test_errors_use_their_names(published: tuple[Theirs, Path], change: Callable[..., object], said: str) -> None:
     network, path = published
     state = {name: value.clone() for name, value in network.state_dict().items()}

@@ -18,7 +18,7 @@ from odernn import UnICORNN
 from odernn.bounds.network import certify
 from tests.verification.trained.networks import sample, unicornn
 from verification import verdict, witness
-from verification.claim import Registry
+from verification.registry import Registry
 from verification.trained import certificates, gradient_rows, jacobian_rows, rebuilding_rows, runs, state_rows
 from verification.trained.row import Certified, PremiseMargin, Question, Row, judged, margin, uncertified
 from verification.trained.runs import Sample
@@ -198,7 +198,7 @@ def test_the_published_state_bound_is_refuted_where_it_is_false() -> None:
 
 FALSE_CLAIM = '''
 """A false statement."""
-from odernn.tableau import Source
+from odernn.tableaus.tableau import Source
 from verification.claim import Claim, Part, Premise
 
 CLAIMS = (
@@ -226,9 +226,11 @@ def test_a_false_claim_is_refuted_by_the_trained_weights_and_replayed(tmp_path: 
     outcome = witness.check(witness.read(tmp_path / "w.json"), registry)
     assert outcome.certified, outcome.lines
     for options, said in (
-        ({"residual_skip": 2, "num_layers": 3}, "residual edges"), ({"multiscale": False}, "without c"),
-        ({"index": "sam"}, '"sam"'), ({"alpha": [1.0, 2.0]}, "several α"),
-    ):  # fmt: skip
+        ({"residual_skip": 2, "num_layers": 3}, "residual edges"),
+        ({"multiscale": False}, "without c"),
+        ({"index": "sam"}, '"sam"'),
+        ({"alpha": [1.0, 2.0]}, "several α"),
+    ):
         layers = int(options.pop("num_layers", 2))  # type: ignore[call-overload]
         row = state_rows_of(unicornn(3, layers, **options), sample(), registry)["my.False", 2, "max abs(zₙ)"]
         assert row.verdict == verdict.SUSPECT and "no certificate covers" in row.because and said in row.because

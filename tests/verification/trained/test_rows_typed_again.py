@@ -19,11 +19,12 @@ import torch
 from torch import Tensor
 
 from odernn import UnICORNN
-from odernn.tableau import Source
+from odernn.published.sources import Source
 from tests.verification.trained.networks import sample, unicornn
 from verification import verdict, witness
-from verification.claim import Claim, Part, Premise, Registry
+from verification.claim import Claim, Part, Premise
 from verification.question import Check, Opinion
+from verification.registry import Registry
 from verification.tasks.task import TaskSpec
 from verification.trained import certificates, gradient_rows, jacobian_rows, runs, state_rows
 from verification.trained.row import Row

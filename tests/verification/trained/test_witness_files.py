@@ -16,17 +16,18 @@ import pytest
 import torch
 
 from odernn import UnICORNN
-from odernn.published import ROWS
-from odernn.tableau import Source
+from odernn.published.networks import ROWS
+from odernn.published.sources import Source
 from tests.verification.trained.networks import UNICORNN, sample, saved, unicornn
 from verification import counterexample, verdict, witness
-from verification.certify.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
-from verification.claim import Claim, ClaimError, Part, Premise, Registry
+from verification.cases.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
+from verification.claim import Claim, ClaimError, Part, Premise
 from verification.cli import main
 from verification.commands import checkpoint
 from verification.measure.gradient_forms import SAM_41
 from verification.question import Place, Question
-from verification.store import StoreError
+from verification.registry import Registry
+from verification.run.store import StoreError
 from verification.trained import certificates, gradient_rows, runs
 
 FLOAT32 = 128 * math.log(2)
@@ -47,8 +48,10 @@ def a_stiff_layer_at_rest() -> dict[str, torch.Tensor]:
         f"recurrent.layers.{q}.{name}": torch.full((4,), value[q]) for name, value in found.items() for q in (0, 1)
     }
     return {
-        **change, "recurrent.layers.0.V": torch.zeros(4, 2), "recurrent.layers.1.V": torch.eye(4),
-    }  # fmt: skip
+        **change,
+        "recurrent.layers.0.V": torch.zeros(4, 2),
+        "recurrent.layers.1.V": torch.eye(4),
+    }
 
 
 def test_a_published_gradient_bound_that_these_weights_violate_is_replayed_from_a_file(

@@ -74,7 +74,17 @@ def stop_at(step: int) -> Any:
 
 def spec(**given: Any) -> TaskSpec:
     facts = {
-        "name": "made", "split": "train", "loss": "squared error", "reads": "every", "steps": 4, "count": 3,
-        "input_size": 1, "output_size": 2, "baseline": 1.0, "baseline_means": "", "origin": "", "sha256": "",
-    }  # fmt: skip
+        "name": "made",
+        "split": "train",
+        "loss": "squared error",
+        "reads": "every",
+        "steps": 4,
+        "count": 3,
+        "input_size": 1,
+        "output_size": 2,
+        "baseline": 1.0,
+        "baseline_means": "",
+        "origin": "",
+        "sha256": "",
+    }
     return TaskSpec(**(facts | given))

@@ -40,7 +40,7 @@ WRONG = {
     "signs": ("seed = 3", "re_sign_every = 1", r"line 30, re_sign_every: UnICORNN has no scaled Cayley"),
     "twice": ("[training]", "[network]\n[training]", r"is no TOML: Cannot declare \('network',\) twice \(at line 24"),
     "no toml": ("epochs = 3", "epochs 3", r"is no TOML: .*line 25"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("old, new, message", WRONG.values(), ids=WRONG)
@@ -111,7 +111,7 @@ WRONG_ROWS = {
     "an unknown key": ("small", "training.epochs", "training.epoch", r'line 37, epoch: .* Did you mean "epochs"'),
     "no table": ("small", "training.epochs = 1", "training = 1", r"line 37, training: is 1; it must be a table, as in"),
     "printed": ("small", "published.row", "published.roww", r'line 35, roww: .* Did you mean "row"'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("row, old, new, message", WRONG_ROWS.values(), ids=WRONG_ROWS)

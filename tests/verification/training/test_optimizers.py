@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from odernn.unitary import unitarity_score, unitary_of
+from odernn.orthogonal.unitary import unitarity_score, unitary_of
 from tests.verification.training.plans import StoppedError, plan, same, spec, stop_at, tensors
 from verification.training import TrainingError, checkpoints, configuration, loop, network, optimizers
 
@@ -101,10 +101,14 @@ def test_every_group_has_its_own_optimizer() -> None:
     made = configuration.Optimizer(name="adam", options={"lr": 0.1, "betas": [0.5, 0.9]}, groups=groups)
     found = optimizers.make(made, list(layers.named_parameters()))
     by_hand = [
-        torch.optim.Adam([{"params": [twin["b"].bias]}, {"params": list(twin["a"].parameters()), "lr": 0.2}],
-                         lr=0.1, betas=(0.5, 0.9), foreach=False),
+        torch.optim.Adam(
+            [{"params": [twin["b"].bias]}, {"params": list(twin["a"].parameters()), "lr": 0.2}],
+            lr=0.1,
+            betas=(0.5, 0.9),
+            foreach=False,
+        ),
         torch.optim.RMSprop([twin["b"].weight], lr=0.3, alpha=0.5, foreach=False),
-    ]  # fmt: skip
+    ]
     for seed in range(3):
         u = torch.randn(4, 3, generator=torch.Generator().manual_seed(seed))
         for chain, steppers in ((layers, [found]), (twin, by_hand)):
@@ -134,17 +138,21 @@ def test_decay_is_for_the_groups_that_have_it(tmp_path: Path) -> None:
 
 WRONG = {
     "a unitary weight in another optimizer": (
-        GROUP, "", r'rmsprop takes the unitary weight recurrent\.layers\.0\.W off .* name = "multiplicative_cayley"'
+        GROUP,
+        "",
+        r'rmsprop takes the unitary weight recurrent\.layers\.0\.W off .* name = "multiplicative_cayley"',
     ),
     "another weight in the unitary optimizer": (
-        '"recurrent.layers.*.W"', '"recurrent.layers.*.W", "readout.*"', r"readout\.weight is no unitary weight\. It is"
+        '"recurrent.layers.*.W"',
+        '"recurrent.layers.*.W", "readout.*"',
+        r"readout\.weight is no unitary weight\. It is",
     ),
-    "no unitary weight there": ('"full"', '"restricted"', r'matches no parameter'),
+    "no unitary weight there": ('"full"', '"restricted"', r"matches no parameter"),
     "no rate of its own": ("lr = 0.02\n", "", r"line 18: lr is missing; multiplicative_cayley has none of \[optim"),
     "an option that it does not take": ("lr = 0.02", "lr = 0.02\nmomentum = 0.9", r'line 22, momentum: "momentum"'),
     "an unknown one": ("multiplicative_cayley", "cayley", r"line 20, name: is 'cayley'; it must be one of adam, "),
     "its rate": ("lr = 0.02", "lr = -0.02", r"line 21, lr: multiplicative_cayley: lr is -0\.02"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("old, new, message", WRONG.values(), ids=WRONG)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from odernn import published, published_scornn, references
 from odernn.architecture import get, parameter_count
+from odernn.published import networks as published
+from odernn.published import scornn as published_scornn
+from odernn.published import sources as references
 from tests.verification.training.plans import spec
 from verification import tasks
 from verification.tasks.task import TaskSpec
@@ -65,17 +67,23 @@ def counted(found: Configuration) -> int:
 DISAGREE = {
     "scornn_section51_copying restricted-urnn-470-t1000": 23510,
     "scornn_section51_copying restricted-urnn-470-t2000": 23510,
-    "scornn_table1_mnist lstm-256": 266762, "scornn_table1_mnist lstm-256-permuted": 266762,
-    "scornn_table1_mnist full-urnn-512": 274954, "scornn_table1_mnist full-urnn-512-permuted": 274954,
-    "scornn_table2_spoken_digits lstm-158": 202527, "scornn_table2_spoken_digits restricted-urnn-378": 198957,
-    "scornn_table2_spoken_digits full-urnn-192": 136641, "scornn_table2_spoken_digits full-urnn-256": 198529,
-    "unicornn_table1_psmnist unicornn-256": 136202, "unicornn_table1_psmnist lstm-256": 266762,
-    "unicornn_table1_psmnist exprnn-512": 136970, "unicornn_table1_psmnist indrnn-128": 84874,
+    "scornn_table1_mnist lstm-256": 266762,
+    "scornn_table1_mnist lstm-256-permuted": 266762,
+    "scornn_table1_mnist full-urnn-512": 274954,
+    "scornn_table1_mnist full-urnn-512-permuted": 274954,
+    "scornn_table2_spoken_digits lstm-158": 202527,
+    "scornn_table2_spoken_digits restricted-urnn-378": 198957,
+    "scornn_table2_spoken_digits full-urnn-192": 136641,
+    "scornn_table2_spoken_digits full-urnn-256": 198529,
+    "unicornn_table1_psmnist unicornn-256": 136202,
+    "unicornn_table1_psmnist lstm-256": 266762,
+    "unicornn_table1_psmnist exprnn-512": 136970,
+    "unicornn_table1_psmnist indrnn-128": 84874,
     "unicornn_table2_noise_padded_cifar10 lstm-128": 116490,
     "unicornn_table2_noise_padded_cifar10 antisymmetric-256": 60042,
     "unicornn_table2_noise_padded_cifar10 antisymmetric-256-gated": 84874,
     "unicornn_table3_eigenworms indrnn-32": 1509,
-}  # fmt: skip
+}
 """What is built where that does not read as printed; docs/training.md has the reasons that are known."""
 
 
@@ -124,11 +132,14 @@ def test_sizes_of_equal_parameters() -> None:
     base = {
         "complexity_table1_penn_treebank": {"": ("sh", 1600)},
         "complexity_table1_text8": {
-            "tanh-small": ("sh", 512), "tanh-large": ("sh", 2048), "lstm-small": ("sh", 512),
-            "lstm-large": ("sh", 1024), "depth": ("(2,1)", 360),
+            "tanh-small": ("sh", 512),
+            "tanh-large": ("sh", 2048),
+            "lstm-small": ("sh", 512),
+            "lstm-large": ("sh", 1024),
+            "depth": ("(2,1)", 360),
         },
         "complexity_table2_mnist": {"architecture": ("sh", 90)},
-    }  # fmt: skip
+    }
     checked = 0
     for name, each in EVERYTHING.items():
         file, _, row = name.partition(" ")
@@ -151,10 +162,19 @@ def test_sizes_of_equal_parameters() -> None:
 def test_they_are_all_there() -> None:
     """How many rows of each table; more or fewer are noticed."""
     assert Counter(each.published.table for each in EVERYTHING.values() if each.published) == {
-        "icml Table 1": 7, "icml Table 2": 8, "icml Table 3": 5, "icml Table 4": 2, "icml Table 7": 6,
-        "scornn Table 1": 20, "scornn Table 2": 12, "scornn Sec. 5.1": 8, "scornn Sec. 5.2": 12,
-        "complexity Table 1": 29, "complexity Table 2": 36, "complexity Sec. 4.4": 10,
-    }  # fmt: skip
+        "icml Table 1": 7,
+        "icml Table 2": 8,
+        "icml Table 3": 5,
+        "icml Table 4": 2,
+        "icml Table 7": 6,
+        "scornn Table 1": 20,
+        "scornn Table 2": 12,
+        "scornn Sec. 5.1": 8,
+        "scornn Sec. 5.2": 12,
+        "complexity Table 1": 29,
+        "complexity Table 2": 36,
+        "complexity Sec. 4.4": 10,
+    }
     for each in EVERYTHING.values():
         if each.published:
             assert each.published.table.partition(" ")[0] in references.PAPERS
@@ -162,11 +182,13 @@ def test_they_are_all_there() -> None:
 
 def test_the_rows_of_table_6_have_its_numbers() -> None:
     files = {
-        "psMNIST-128": "unicornn_table1_psmnist unicornn-128", "psMNIST-256": "unicornn_table1_psmnist unicornn-256",
+        "psMNIST-128": "unicornn_table1_psmnist unicornn-128",
+        "psMNIST-256": "unicornn_table1_psmnist unicornn-256",
         "nCIFAR": "unicornn_table2_noise_padded_cifar10 unicornn-128",
         "EigenWorms": "unicornn_table3_eigenworms unicornn-32",
-        "RR": "unicornn_table4_vital_signs unicornn-rr", "HR": "unicornn_table4_vital_signs unicornn-hr",
-    }  # fmt: skip
+        "RR": "unicornn_table4_vital_signs unicornn-rr",
+        "HR": "unicornn_table4_vital_signs unicornn-hr",
+    }
     assert set(files) == {row.name for row in published.ROWS} - {"IMDB"}
     for row in published.ROWS:
         if row.name in files:
@@ -255,9 +277,12 @@ def test_a_row_trains_by_name(tmp_path: Path) -> None:
     options = dict(found.task.options) | {"steps": 5, "count": 4}
     task = configuration.Task(name="adding", options=options)
     made = configuration.Configuration(
-        task=task, network=found.network, optimizer=found.optimizer, published=found.published,
+        task=task,
+        network=found.network,
+        optimizer=found.optimizer,
+        published=found.published,
         training=found.replaced(epochs=1).training,
-    )  # fmt: skip
+    )
     loop.train(made, tmp_path / "run")
     result = (tmp_path / "run" / loop.RESULT).read_text(encoding="utf-8")
     assert '"row": "Full uRNN, n = 120, T = 200"' in result and '"parameters": "15k"' in result

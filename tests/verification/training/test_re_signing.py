@@ -9,10 +9,10 @@ from typing import cast
 import pytest
 import torch
 
-from odernn import resigning
 from odernn.cells.scornn import ScoRNNLayer
-from odernn.orthogonal import skew
-from odernn.recurrence import UNIT_ROUNDOFF
+from odernn.executions.recurrence import UNIT_ROUNDOFF
+from odernn.orthogonal import resigning
+from odernn.orthogonal.cayley import skew
 from tests.verification.training.plans import StoppedError, plan, same, spec, stop_at, tensors
 from verification.training import TrainingError, configuration, loop, network, optimizers, re_signing
 
@@ -113,7 +113,7 @@ WRONG = {
     "alone": ("re_sign_every = 2\n", "", r"line 27, re_sign_tau: means nothing without re_sign_every"),
     "below one": ("re_sign_tau = 1.25", "re_sign_tau = 0.5", r"line 28, re_sign_tau: is 0\.5; it must be a number"),
     "moments": ("re_sign_tau = 1.25", 're_sign_moments = "drop"', r"is 'drop'; it must be one of transform, reset"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("old, new, message", WRONG.values(), ids=WRONG)
@@ -127,7 +127,7 @@ def test_wrong_re_signing(tmp_path: Path, old: str, new: str, message: str) -> N
 
 @pytest.mark.parametrize("moments", ["transform", "reset"])
 def test_the_memory_of_the_optimizer_goes_along(moments: str) -> None:
-    """As ``odernn.resigning`` does it to a twin: A and RMSprop's mean square in the new coordinates, or zeros."""
+    """As ``orthogonal.resigning`` does it to a twin: A and RMSprop's mean square in the new coordinates, or zeros."""
     made = configuration.Network(cell="scornn", hidden_size=8, options={"rho": 4})
     models = [network.build(made, spec(input_size=2), seed=0, dtype=torch.float64) for _ in range(2)]
     plain = configuration.Optimizer(name="rmsprop", options={"lr": 0.1})

@@ -141,10 +141,23 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
     text = TEXT.replace("dropout = 0.3", "dropout = 0.0") + 'dtype = "float64"\n'
     loop.train(plan(tmp_path, text), tmp_path / "one")
     command = [
-        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--master-addr=127.0.0.1",
-        "--master-port=0", "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0",
-        "-m", "verification", "train", "adding", "--config", "plan.toml", "--into", "two",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node=2",
+        "--master-addr=127.0.0.1",
+        "--master-port=0",
+        "--rdzv-backend=c10d",
+        "--rdzv-endpoint=127.0.0.1:0",
+        "-m",
+        "verification",
+        "train",
+        "adding",
+        "--config",
+        "plan.toml",
+        "--into",
+        "two",
+    ]
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=120
@@ -196,9 +209,14 @@ def test_what_two_processes_add_and_compare(tmp_path: Path) -> None:
     """A weight without gradient has none with two processes either: zeros would let AdamW shrink it."""
     (tmp_path / "together.py").write_text(TOGETHER, encoding="utf-8")
     command = [
-        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d",
-        "--rdzv-endpoint=127.0.0.1:0", "together.py",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node=2",
+        "--rdzv-backend=c10d",
+        "--rdzv-endpoint=127.0.0.1:0",
+        "together.py",
+    ]
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and done.stdout == "done 2\n", done.stderr

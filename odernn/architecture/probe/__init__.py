@@ -1,0 +1,5 @@
+"""The cyclic graph of a module, found by running it: ``graph_of``."""
+
+from odernn.architecture.probe.probe import HasNodeValues, HasStepForm, ProbeError, StepForm, graph_of, graph_of_step
+
+__all__ = ["HasNodeValues", "HasStepForm", "ProbeError", "StepForm", "graph_of", "graph_of_step"]

@@ -1,0 +1,346 @@
+"""Every bound of the library for one UnICORNN network as it stands: ``certify(network, input_bound=…, steps=…)``.
+
+The theorems are those of docs/derivations; here their hypotheses are read off the weights, what they leave free (one
+invariant form a neuron) is chosen well, and the smaller of two bounds is taken. All logarithms are rounded outward: see
+"Evaluation in float64" in docs/derivations/gradient_bounds.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from odernn.bounds import forms, gradient, jacobian, reconstruction, routes, words
+from odernn.bounds.gradient import LayerConstants, StateLogs
+from odernn.bounds.network import states as _network_states
+from odernn.bounds.network.states import outward
+from odernn.bounds.network.weights import Weights, weights_of
+
+if TYPE_CHECKING:
+    from odernn.cells.unicornn import UnICORNN
+
+EXTRA_GROWTH = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Growth over the whole run, beyond the smallest, that forms may cost for what they gain in r_a."""
+
+
+@dataclass(frozen=True)
+class LogBound:
+    """A natural logarithm, and the theorem that gave it."""
+
+    value: float
+    theorem: str
+
+
+@dataclass(frozen=True)
+class LayerBounds:
+    """What holds for one layer. Natural logarithms; the largest over its neurons unless it says "each".
+
+    log_position, log_momentum    of |y_n|, |z_n|, n ≤ N, for every input                          thm-S
+    log_positions, log_momenta    the same of each neuron
+    gradients                     of |dE/dθ| for every entry of each parameter                     thm-G, thm-G-inf
+    log_rebuilt_position, _momentum   of |ỹ_0 − y_0|, |z̃_0 − z_0| after ``inverse`` in this dtype   thm-F (a)
+                                  None if the dtype is too coarse for a bound
+    estimated_log_rebuilt         the typical √Q_α of that error, an estimate; None unless α > 0 and every neuron
+                                  rotates                                                          thm-F (c)
+    may_overflow                  whether the bounds on the states exceed the largest number of the dtype; then
+                                  the bounds on what is rebuilt say nothing unless the states stayed finite
+    regimes                       how many neurons rotate, are marginal, saddles, stiff            ``jacobian.regimes``
+    neuron_regimes                of each neuron
+    lower_rate, upper_rate        between them lies the largest growth rate a step of a neuron whose drive is free;
+                                  no input exceeds the upper one                                   thm-J
+    step_sizes                    smallest and largest h
+    """
+
+    layer: int
+    log_position: float
+    log_momentum: float
+    log_positions: tuple[float, ...]
+    log_momenta: tuple[float, ...]
+    gradients: Mapping[str, LogBound]
+    log_rebuilt_position: float | None
+    log_rebuilt_momentum: float | None
+    estimated_log_rebuilt: float | None
+    may_overflow: bool
+    regimes: Mapping[str, int]
+    neuron_regimes: tuple[str, ...]
+    lower_rate: float
+    upper_rate: float
+    step_sizes: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class NetworkBounds:
+    """The report of ``certify``: one ``LayerBounds`` a layer, first layer first. ``print`` it for a table."""
+
+    layers: tuple[LayerBounds, ...]
+    steps: int
+    input_bound: float
+    target_bound: float
+    dtype: str
+
+    def __str__(self) -> str:
+        from odernn.bounds.network.text import table
+
+        return table(self)
+
+
+def certify(
+    network: UnICORNN, *, input_bound: float, steps: int, target_bound: float = 1.0, rms_energy: float | None = None
+) -> NetworkBounds:
+    """Bounds on states, gradients and rebuilt states of this network, for every input with |u_n| ≤ ``input_bound``.
+
+    N = ``steps``; zero initial state; no dropout. Gradients are those of E = (1/N) Σ_n ½|y^L_n − ȳ_n|², or of one of
+    these terms, with |ȳ| ≤ ``target_bound`` entrywise; to bound those of another E, ask for ``target_bound`` ≥ the
+    largest |∂E_n/∂y_n|, which they are proportional to. State bounds do not depend on the input. ``rms_energy`` is the
+    measured rms of √(αy² + z²) for the estimate of the rebuilding error; without it that of the largest states.
+
+    Raises TypeError for anything but a UnICORNN; ValueError for a bidirectional network, parameters that are not
+    finite, or a bound that is negative or not finite.
+    """
+    weights = weights_of(network)
+    if not (isinstance(steps, int) and steps >= 1):
+        raise ValueError(f"steps is {steps!r}, but a run has a whole number of steps, at least 1.")
+    if rms_energy is not None and not (math.isfinite(rms_energy) and rms_energy > 0):
+        raise ValueError(f"rms_energy is {rms_energy}, but the rms of a run that moves is finite and positive.")
+    for name, value in (("input_bound", input_bound), ("target_bound", target_bound)):
+        if not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} is {value}, but a bound on entries is finite and not negative.")
+    inputs = gradient.input_logs(float(input_bound), weights.input_size)
+    states = [inputs, *(_network_states.exact_state_logs(layer, steps) for layer in weights.stack)]
+    gradients = _gradients(weights, states, steps, float(target_bound))
+    rebuilt = _rebuilt(weights, inputs, steps)
+    layers = tuple(
+        _layer(weights, index, states[index + 1], gradients[index], rebuilt[index], steps, rms_energy)
+        for index in range(len(weights.stack))
+    )
+    return NetworkBounds(layers, steps, float(input_bound), float(target_bound), weights.precision.name)
+
+
+def _layer(
+    weights: Weights,
+    index: int,
+    state: StateLogs,
+    gradients: Mapping[str, LogBound],
+    rebuilt: _Rebuilt | None,
+    steps: int,
+    rms_energy: float | None,
+) -> LayerBounds:
+    layer, u = weights.stack[index], weights.precision.unit_roundoff
+    low, high = _ends(weights, index)
+    named = jacobian.regimes(kappa_low=low, kappa_high=high, step_size=layer.step_size)
+    form = forms.best_form(kappa_low=low, kappa_high=high, step_size=layer.step_size)
+    upper = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=layer.step_size)
+    upper = upper + 4 * _network_states.ALLOWANCE * _network_states.conditioning(layer, form)
+    constant = [jacobian.constant_rate(kappa=kappa, step_size=layer.step_size) for kappa in (low, high)]
+    word = words.quarter_words(kappa_low=low, kappa_high=high, step_size=layer.step_size)[2]
+    lower = np.maximum.reduce([*constant, word])
+    estimate = None
+    if set(named.tolist()) == {"rotating"} and layer.alpha > 0:
+        # √Q_α ≤ n h; the rms of that over n ≤ N
+        energy = float(layer.step_size.max()) * steps / math.sqrt(3) if rms_energy is None else rms_energy
+        estimate = reconstruction.estimated_log_error(unit_roundoff=u, steps=steps, rms_energy_root=energy)
+    return LayerBounds(
+        layer=index + 1,
+        log_position=float(state.positions.max()),
+        log_momentum=float(state.momenta.max()),
+        log_positions=tuple(state.positions.tolist()),
+        log_momenta=tuple(state.momenta.tolist()),
+        gradients=gradients,
+        log_rebuilt_position=None if rebuilt is None else rebuilt.log_position,
+        log_rebuilt_momentum=None if rebuilt is None else rebuilt.log_momentum,
+        estimated_log_rebuilt=estimate,
+        may_overflow=_largest_number(layer, state) >= weights.precision.log_largest,
+        regimes=MappingProxyType(dict(Counter(named.tolist()))),
+        neuron_regimes=tuple(named.tolist()),
+        lower_rate=float(min(lower.max(), upper.max())),
+        upper_rate=float(upper.max()),
+        step_sizes=(float(layer.step_size.min()), float(layer.step_size.max())),
+    )
+
+
+def _largest_number(layer: gradient.StackLayer, state: StateLogs) -> float:
+    """log of what a step may meet: y, z, w y, α y."""
+    weight = 1 + np.abs(layer.w) + layer.alpha
+    return float(np.maximum(state.positions + np.log(weight), state.momenta).max()) + 0.1
+
+
+def _ends(weights: Weights, index: int) -> tuple[np.ndarray, np.ndarray]:
+    """κ₋ and κ₊ of every neuron."""
+    layer = weights.stack[index]
+    return layer.alpha + np.minimum(layer.w, 0.0), layer.alpha + np.maximum(layer.w, 0.0)
+
+
+def _form_choices(weights: Weights, used: Sequence[int], steps: int) -> Iterator[list[np.ndarray]]:
+    """Forms of all layers, such that those with an index in ``used`` grow alike; one list for each extra growth."""
+    smallest = 0.0
+    for index in used:
+        low, high = _ends(weights, index)
+        step_size = weights.stack[index].step_size
+        best = forms.best_form(kappa_low=low, kappa_high=high, step_size=step_size)
+        rates = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=best, step_size=step_size)
+        smallest = max(smallest, float(np.max(rates)))
+    for extra in EXTRA_GROWTH:
+        rate = smallest * (1 + 1e-12) + extra / steps
+        chosen = []
+        for index, layer in enumerate(weights.stack):
+            low, high = _ends(weights, index)
+            chosen.append(forms.form_within(rate=rate, kappa_low=low, kappa_high=high, step_size=layer.step_size))
+        yield chosen
+
+
+def _invariant(weights: Weights, states: Sequence[StateLogs], chosen: Sequence[np.ndarray]) -> list[LayerConstants]:
+    """``gradient.invariant_constants`` with rates rounded outward."""
+    found = gradient.invariant_constants(weights.stack, states, chosen)
+    slack = [
+        _network_states.ALLOWANCE * float(_network_states.conditioning(layer, form).max())
+        for layer, form in zip(weights.stack, chosen, strict=True)
+    ]
+    return [replace(each, rate=float(each.rate) + extra) for each, extra in zip(found, slack, strict=True)]
+
+
+def _path_sum(constants: Sequence[LayerConstants], source: int, target: int, rate: float, steps: int) -> float:
+    """``gradient.log_route_path_sum``, vectorised over the steps."""
+    sums = routes.log_route_sums([each.log_climbs for each in constants], source=source, target=target)
+    terms = [
+        float(log_sum) + float(routes.log_path_sums(hops=hops, rates=np.array([rate]), steps=steps)[0])
+        for hops, log_sum in sums.items()
+    ]
+    return float(np.logaddexp.reduce(terms))
+
+
+def _gradients(
+    weights: Weights, states: Sequence[StateLogs], steps: int, target_bound: float
+) -> list[Mapping[str, LogBound]]:
+    """For every layer and parameter the smallest bound over forms and over the two theorems."""
+    count = len(weights.stack)
+    maximum = [replace(each, rate=float(each.rate)) for each in gradient.maximum_constants(weights.stack, states)]
+    log_error = float(gradient.log_error_bound(states[-1], target_bound))
+    found: list[Mapping[str, LogBound]] = []
+    for source in range(1, count + 1):
+        used = range(source - 1, count)
+        candidates = [("thm-G", _invariant(weights, states, c)) for c in _form_choices(weights, used, steps)]
+        candidates.append(("thm-G-inf", maximum))
+        common = [_common(constants, source, steps) for _, constants in candidates]
+        best: dict[str, LogBound] = {}
+        for parameter in candidates[0][1][source - 1].log_direct:
+            quick = [
+                log + float(c[source - 1].log_direct[parameter]) for log, (_, c) in zip(common, candidates, strict=True)
+            ]
+            theorem, constants = candidates[int(np.argmin(quick))]
+            best[parameter] = LogBound(
+                _final(constants, source, parameter, log_error, weights.stack[-1].hidden_size, steps), theorem
+            )
+        found.append(MappingProxyType(best))
+    return found
+
+
+def _rate(constants: Sequence[LayerConstants], source: int, target: int) -> float:
+    return max(float(each.rate) for each in constants[source - 1 : target])
+
+
+def _common(constants: Sequence[LayerConstants], source: int, steps: int) -> float:
+    """What the bounds on all parameters of layer ``source`` share and a choice of forms changes."""
+    rate = _rate(constants, source, len(constants))
+    return _path_sum(constants, source, len(constants), rate, steps) + float(constants[-1].log_output)
+
+
+def _final(
+    constants: Sequence[LayerConstants], source: int, parameter: str, log_error: float, outputs: int, steps: int
+) -> float:
+    log_bound = gradient.log_gradient_bound(
+        constants, source=source, parameter=parameter, log_error=log_error, outputs=outputs, steps=steps
+    )
+    parts = [log_error, float(constants[-1].log_output), float(constants[source - 1].log_direct[parameter])]
+    parts += [float(log) for each in constants for log in each.log_climbs.values()]
+    return float(outward(float(log_bound), steps, outputs, steps * _rate(constants, source, len(constants)), *parts))
+
+
+@dataclass(frozen=True)
+class _Rebuilt:
+    log_position: float
+    log_momentum: float
+
+
+def _rebuilt(weights: Weights, inputs: StateLogs, steps: int) -> list[_Rebuilt | None]:
+    """thm-F (a) for the whole stack: what layer l inherits from the rebuilt states below comes by routes, too."""
+    try:
+        computed = [
+            inputs,
+            *(_network_states.computed_state_logs(layer, steps, weights.precision) for layer in weights.stack),
+        ]
+    except ValueError:
+        return [None for _ in weights.stack]
+    found = []
+    for target in range(1, len(weights.stack) + 1):
+        below = replace(weights, stack=weights.stack[:target], biases=weights.biases[:target])
+        found.append(_rebuilt_top(below, computed[: target + 1], steps))
+    return found
+
+
+def _rebuilt_top(weights: Weights, computed: Sequence[StateLogs], steps: int) -> _Rebuilt | None:
+    """For the last layer of a stack, the smallest over the choices of forms."""
+    target = len(weights.stack)
+    best: list[float] = [math.inf, math.inf]
+    for chosen in _form_choices(weights, range(target), steps):
+        try:
+            constants, noises = _error_constants(weights, computed, chosen)
+        except ValueError:
+            continue
+        rate = _rate(constants, 1, target)
+        terms = [
+            noises[source - 1] + _path_sum(constants, source, target, rate, steps) for source in range(1, target + 1)
+        ]
+        log_error = float(outward(float(np.logaddexp.reduce(terms)), steps, steps * rate, *terms))
+        layer, form = weights.stack[target - 1], chosen[target - 1]
+        root = jacobian.root(form=form, step_size=layer.step_size)
+        readings = (-np.log(root), np.log(form) / 2 - np.log(root))
+        best = [min(old, log_error + float(np.max(each))) for old, each in zip(best, readings, strict=True)]
+    return _Rebuilt(*best) if math.isfinite(best[0]) else None
+
+
+def _error_constants(
+    weights: Weights, computed: Sequence[StateLogs], chosen: Sequence[np.ndarray]
+) -> tuple[list[LayerConstants], list[float]]:
+    """log ρ and the climbs of E^l_{n−1} ≤ ρE^l_n + v E^{below} + σ for every layer, and log σ."""
+    precision = weights.precision
+    u, nu = precision.unit_roundoff, precision.underflow
+    exact = _invariant(weights, computed, chosen)
+    found, noises = [], []
+    for layer, bias, form, constants, state in zip(
+        weights.stack, weights.biases, chosen, exact, computed[1:], strict=True
+    ):
+        growth = reconstruction.error_growth(
+            w=layer.w,
+            step_size=layer.step_size,
+            alpha=layer.alpha,
+            form=form,
+            log_position=state.positions,
+            log_momentum=state.momenta,
+            unit_roundoff=u,
+            underflow=nu,
+        )
+        ends = {"kappa_low": layer.alpha + np.minimum(layer.w, 0), "kappa_high": layer.alpha + np.maximum(layer.w, 0)}
+        beyond = growth.log_factor - jacobian.rate_bound(**ends, form=form, step_size=layer.step_size)
+        terms = sum(matrix.shape[1] + 1 for matrix in layer.edges.values()) + 1
+        gamma = reconstruction.sum_roundoff(terms=terms, unit_roundoff=u)
+        drive = reconstruction.log_drive_noise(
+            edges=layer.edges, bias=bias, states=computed, step_size=layer.step_size, roundoff=gamma, underflow=nu
+        )
+        noise = np.logaddexp(growth.log_noise, drive + beyond)
+        slack = _network_states.ALLOWANCE * float(_network_states.conditioning(layer, form).max())
+        widen = math.log1p(gamma) + float(np.max(beyond)) + slack
+        found.append(
+            replace(
+                constants,
+                rate=float(np.max(growth.log_factor)) + slack,
+                log_climbs={level: float(log) + widen for level, log in constants.log_climbs.items()},
+            )
+        )
+        noises.append(float(outward(float(np.max(noise)), 64.0)))
+    return found, noises

@@ -1,0 +1,86 @@
+"""One layer of UnICORNN in one direction: its parameters, its drive and the coefficients of its recurrence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypedDict
+
+import torch
+from torch import Tensor, nn
+
+from odernn.cells.unicornn.arguments import INITIAL_C
+
+KAIMING_SLOPE = 8.0
+"""Slope of the leaky ReLU in the Kaiming uniform initialisation of V, as in the published code."""
+
+
+class StepCoefficients(TypedDict):
+    """w, h (hidden,) and α () of ``odernn.executions.recurrence``, in the dtype of the parameters."""
+
+    w: Tensor
+    step_size: Tensor
+    alpha: Tensor
+
+
+class UnICORNNLayer(nn.Module):
+    """Parameters of one layer: w, c, b (hidden,), V (hidden, below), Λ (hidden, skipped).
+
+    b is None without bias, c is None if every neuron steps with dt, Λ is None without a residual edge.
+    """
+
+    state_names: tuple[str, ...] = ("y", "z")
+
+    def __init__(
+        self,
+        below_size: int,
+        hidden_size: int,
+        skip_size: int | None,
+        *,
+        bias: bool,
+        multiscale: bool = True,
+        initial_c: tuple[float, float] = INITIAL_C,
+        **factory: Any,
+    ) -> None:
+        super().__init__()
+        self.initial_c = initial_c
+        self.input_size, self.hidden_size = below_size, hidden_size
+        self.w = nn.Parameter(torch.empty(hidden_size, **factory))
+        self.c = nn.Parameter(torch.empty(hidden_size, **factory)) if multiscale else None
+        self.V = nn.Parameter(torch.empty(hidden_size, below_size, **factory))
+        self.b = nn.Parameter(torch.empty(hidden_size, **factory)) if bias else None
+        self.Lambda = None if skip_size is None else nn.Parameter(torch.empty(hidden_size, skip_size, **factory))
+
+    @property
+    def state_sizes(self) -> tuple[int, int]:
+        """Number of components of y and of z."""
+        return self.hidden_size, self.hidden_size
+
+    @property
+    def like(self) -> Tensor:
+        """A weight whose dtype and device are the layer's."""
+        return self.w
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """w ~ U(0, 1), c ~ U(``initial_c``), b = 0, V and Λ ~ U(−r, r) with r = √(6 / ((1 + 8²) fan_in))."""
+        nn.init.uniform_(self.w, 0.0, 1.0, generator=generator)
+        if self.c is not None:
+            nn.init.uniform_(self.c, *self.initial_c, generator=generator)
+        for matrix in (self.V, self.Lambda):
+            if matrix is not None:
+                r = math.sqrt(6.0 / ((1.0 + KAIMING_SLOPE**2) * matrix.shape[1]))
+                nn.init.uniform_(matrix, -r, r, generator=generator)
+        if self.b is not None:
+            nn.init.zeros_(self.b)
+
+    def drive(self, below: Tensor, skipped: Tensor | None) -> Tensor:
+        """x = V y^{l-1} + b, plus Λ y^{l-S-1} on a residual edge, for any number of leading axes."""
+        x = nn.functional.linear(below, self.V, self.b)
+        if self.Lambda is not None and skipped is not None:
+            x = x + nn.functional.linear(skipped, self.Lambda)
+        return x.to(self.w.dtype)  # under autocast the product has fewer digits; the recurrence keeps its own
+
+    def coefficients(self, dt: Tensor, alpha: Tensor) -> StepCoefficients:
+        """w, h = dt σ̂(c), or dt itself without c, and α, from the layer's dt and α (), float64."""
+        dt, alpha = dt.to(self.w.dtype), alpha.to(self.w.dtype)
+        h = dt.expand(self.hidden_size) if self.c is None else dt * torch.sigmoid(self.c)
+        return {"w": self.w, "step_size": h, "alpha": alpha}

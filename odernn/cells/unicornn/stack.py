@@ -1,0 +1,169 @@
+"""A UnICORNN network trained in O(N b d + L b m) floats: its call, layer after layer, as one walk over chunks of time.
+
+``odernn.executions.stack`` has the walk; here are what a network is to it, and the three things to ask of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+from odernn import executions
+from odernn.cells.common import arguments
+from odernn.cells.common.sequences import Sequences, State
+from odernn.cells.unicornn.arguments import checked_previous
+from odernn.executions import stack
+from odernn.executions.stack import Mode, Readout, Rebuilt
+
+if TYPE_CHECKING:
+    from odernn.cells.unicornn.network import UnICORNN
+
+
+class Options(TypedDict, total=False):
+    """Arguments of the three calls, all of which may be left out.
+
+    lengths, previous_input, execution     as in ``UnICORNN.forward``
+    backward     "reversible": rows are rebuilt by the inverse and checked; "checkpointed": computed again from states
+                 that are kept
+    chunk        steps that are taken together; working memory is about (3 L + 3) chunk · b · m floats
+    checkpoints  states kept besides the first and the last: none for "reversible", one a chunk for "checkpointed"
+    tolerance    largest admitted error of a rebuilt y or z, and largest relative error that such errors may make in the
+                 gradients of products with them: see ``stack.TOLERANCE`` and ``stack.Share``
+    watch        is called with a ``Rebuilt`` at each known state that a reversible walk comes to
+    """
+
+    lengths: Tensor | Sequence[int] | None
+    previous_input: Tensor | None
+    execution: str | None
+    backward: Mode
+    chunk: int
+    checkpoints: int | None
+    tolerance: float | None
+    watch: Callable[[Rebuilt], None] | None
+
+
+def run(
+    network: UnICORNN, input: Tensor | PackedSequence, state: State | None = None, **options: Unpack[Options]
+) -> tuple[Any, State]:
+    """What the network's own call returns: y^L_1 .. y^L_N and the state of all layers after the last step.
+
+    The rows of y^L are N b m floats, and so is their cotangent; no other layer's are ever held.
+    """
+    found, ran = _ran(network, input, state, options, wants_rows=True)
+    assert ran.rows is not None
+    return found.output(ran.rows), _state(found, ran)
+
+
+def last(
+    network: UnICORNN, input: Tensor | PackedSequence, state: State | None = None, **options: Unpack[Options]
+) -> State:
+    """The state (y, z) of all layers after the last step, (layers, batch, hidden) each; y[-1] is y^L_N. No rows."""
+    found, ran = _ran(network, input, state, options)
+    return _state(found, ran)
+
+
+def accumulate(
+    network: UnICORNN,
+    input: Tensor | PackedSequence,
+    readout: Callable[[Tensor, int], Tensor],
+    state: State | None = None,
+    *,
+    parameters: Iterable[Tensor] | None = None,
+    **options: Unpack[Options],
+) -> tuple[Tensor, State]:
+    """A loss that is a sum over time, chunk by chunk: Σ readout(rows, start), and the state after the last step.
+
+    rows        (steps, batch, hidden): y^L_n of n = start+1 .. start+steps; zero beyond a sample's length
+    parameters  what the readout depends on and is trained; if it is a module, its parameters unless given
+
+    The readout is called a second time on the way back: it must then return the same, so no dropout in it. How many
+    steps a call has is not its business: chunks also end where samples end.
+    """
+    if parameters is None:
+        parameters = readout.parameters() if isinstance(readout, nn.Module) else ()
+    found, ran = _ran(network, input, state, options, readout=Readout(readout, tuple(parameters)))
+    assert ran.total is not None
+    return ran.total, _state(found, ran)
+
+
+def _ran(
+    network: UnICORNN,
+    input: Tensor | PackedSequence,
+    state: State | None,
+    options: Options,
+    *,
+    wants_rows: bool = False,
+    readout: Readout | None = None,
+) -> tuple[Sequences, stack.Ran]:
+    _check_one_direction(network)
+    found = network._sequences(input, state, options.get("lengths"))
+    like = network.layers[0].w
+    previous = checked_previous(options.get("previous_input"), found, network.index, like)
+    mode: Mode = arguments.one_of("backward", options.get("backward", "reversible"), ("reversible", "checkpointed"))
+    chunks = stack.chunks_of(
+        len(found.u), arguments.positive_integer("chunk", options.get("chunk", stack.CHUNK)), found.lengths
+    )
+    name = options.get("execution")
+    tolerance = options.get("tolerance")
+    is_shifted = network.index == "sam"
+    plan = stack.Plan(
+        executions.get(network.execution if name is None else name),
+        tuple(map(network.sources, range(1, network.num_layers + 1))),
+        is_shifted,
+        chunks,
+        mode,
+        _kept(mode, options.get("checkpoints"), len(chunks)),
+        stack.TOLERANCE[like.dtype] if tolerance is None else tolerance,
+        wants_rows,
+        torch.is_grad_enabled(),
+        readout,
+        options.get("watch"),
+    )
+    before = previous if is_shifted else None
+    y0, z0 = found.state
+    return found, stack.run(plan, found.u, before, y0, z0, _masks(network, found), _layers(network))
+
+
+def _layers(network: UnICORNN) -> list[stack.Layer]:
+    made = []
+    for number, layer in enumerate(network.layers):
+        coefficients = network.coefficients(number)
+        made.append(stack.Layer(**coefficients, V=layer.V, b=layer.b, Lambda=layer.Lambda))
+    return made
+
+
+def _masks(network: UnICORNN, found: Sequences) -> Tensor | None:
+    """Of each layer but the last, (layers − 1, batch, hidden), drawn as the network's own call draws them."""
+    if not network.training or network.dropout == 0.0 or network.num_layers == 1:
+        return None
+    if network.dropout_mask != "locked":
+        raise ValueError(
+            f"dropout_mask is {network.dropout_mask!r} with dropout={network.dropout}: a new mask every step is as "
+            'many floats as the rows that are not held here. Use dropout_mask="locked", the dropout of the paper.'
+        )
+    ones = torch.ones_like(found.state[0][0])
+    return torch.stack([nn.functional.dropout(ones, network.dropout) for _ in range(network.num_layers - 1)])
+
+
+def _kept(mode: Mode, checkpoints: int | None, chunks: int) -> frozenset[int]:
+    if checkpoints is None:
+        return frozenset(range(1, chunks)) if mode == "checkpointed" else frozenset()
+    if checkpoints < 0:
+        raise ValueError(f"checkpoints is {checkpoints}, but it counts states that are kept. Give 0 or more.")
+    return stack.spread(chunks, checkpoints)
+
+
+def _check_one_direction(network: UnICORNN) -> None:
+    if network.bidirectional:
+        raise ValueError(
+            "The network is bidirectional: each layer needs all rows of the layer below, in both directions, before "
+            "its first step, so there is no chunk of time that all layers can go through together. Call the network."
+        )
+
+
+def _state(found: Sequences, ran: stack.Ran) -> State:
+    return found.final((ran.y_last, ran.z_last))

@@ -1,0 +1,1 @@
+"""Numbers that decide: algebraic numbers, expressions, polynomials, matrices, inertia, matrix inequalities."""

@@ -1,0 +1,1 @@
+"""What numba compiles for the execution ``cpu``: lanes of columns, a blended tanh, the recurrence forth and back."""

@@ -1,0 +1,1 @@
+"""What a method is, with evidence: one file a property; each takes a tableau and returns a ``Certificate``."""

@@ -1,0 +1,124 @@
+"""One step of a tableau is what the book writes, and symplectic exactly when the tableau is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy import tanh
+
+from odernn import tableaus
+from odernn.fields.oscillator import Oscillator
+from odernn.integrators import step
+
+W, ALPHA, X = 0.8, 1.1, 0.3
+STEPPABLE = ("euler", "kutta 3/8", "rk4", "stoermer verlet", "symplectic euler tv", "symplectic euler vt")
+
+
+def f(z):
+    return z
+
+
+def g(y):
+    return -(tanh(W * y + X) + ALPHA * y)
+
+
+def book(name: str, y: float, z: float, h: float) -> tuple[float, float]:
+    """The methods typed once more, from their formulas and not from a tableau."""
+    if name == "euler":
+        return y + h * f(z), z + h * g(y)
+    if name == "symplectic euler vt":
+        z = z + h * g(y)
+        return y + h * f(z), z
+    if name == "symplectic euler tv":
+        y = y + h * f(z)
+        return y, z + h * g(y)
+    if name == "stoermer verlet":
+        half = z + h / 2 * g(y)
+        y = y + h * f(half)
+        return y, half + h / 2 * g(y)
+    F = lambda v: np.array([f(v[1]), g(v[0])])  # noqa: E731
+    v = np.array([y, z])
+    k1 = F(v)
+    if name == "rk4":
+        k2 = F(v + h / 2 * k1)
+        k3 = F(v + h / 2 * k2)
+        k4 = F(v + h * k3)
+        return tuple(v + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+    k2 = F(v + h / 3 * k1)
+    k3 = F(v + h * (k2 - k1 / 3))
+    k4 = F(v + h * (k1 - k2 + k3))
+    return tuple(v + h / 8 * (k1 + 3 * k2 + 3 * k3 + k4))
+
+
+def scalar(value: float) -> torch.Tensor:
+    return torch.tensor([value], dtype=torch.float64)
+
+
+def one_step(name: str, y: torch.Tensor, z: torch.Tensor, h: torch.Tensor | float):
+    return step(tableaus.get(name), Oscillator(scalar(W), ALPHA), (y, z), scalar(X), h)
+
+
+@pytest.mark.parametrize("name", STEPPABLE)
+def test_a_step_is_the_formula_of_the_book(name: str):
+    y, z = one_step(name, scalar(0.4), scalar(-0.7), 0.2)
+    assert (float(y), float(z)) == pytest.approx(book(name, 0.4, -0.7, 0.2), rel=1e-14)
+
+
+@pytest.mark.parametrize("name", STEPPABLE)
+def test_the_step_is_symplectic_exactly_when_its_tableau_is(name: str):
+    from odernn.properties.symplecticity import symplecticity
+
+    def flow(v: torch.Tensor) -> torch.Tensor:
+        y, z = one_step(name, v[:1], v[1:], 0.3)
+        return torch.cat([y, z])
+
+    D = torch.autograd.functional.jacobian(flow, torch.tensor([0.4, -0.7], dtype=torch.float64))
+    J = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
+    defect = float((D.T @ J @ D - J).abs().max())
+    assert (defect < 1e-14) == bool(symplecticity(tableaus.get(name)))
+
+
+@pytest.mark.parametrize("name", STEPPABLE)
+def test_the_error_after_unit_time_falls_with_the_declared_order(name: str):
+    tableau = tableaus.get(name)
+    end = {}
+    for steps in (20, 40, 2560):
+        y, z = scalar(0.4), scalar(-0.7)
+        for _ in range(steps):
+            y, z = one_step("rk4" if steps == 2560 else name, y, z, 1.0 / steps)
+        end[steps] = torch.cat([y, z])
+    errors = [float((end[steps] - end[2560]).norm()) for steps in (20, 40)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(tableau.order, abs=0.15)
+
+
+def test_each_neuron_has_its_own_step():
+    y, z = scalar(0.4).expand(3), scalar(-0.7).expand(3)
+    h = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
+    together = one_step("stoermer verlet", y, z, h)
+    for k in range(3):
+        alone = one_step("stoermer verlet", y[:1], z[:1], float(h[k]))
+        assert [float(v[k]) for v in together] == pytest.approx([float(v) for v in alone], rel=1e-15)
+
+
+def test_a_step_is_differentiable_in_state_drive_and_step():
+    field = Oscillator(scalar(W), ALPHA)
+
+    def run(y, z, x, h):
+        return step(tableaus.STOERMER_VERLET, field, (y, z), x, h)
+
+    arguments = [scalar(v).requires_grad_() for v in (0.4, -0.7, 0.3, 0.2)]
+    assert torch.autograd.gradcheck(run, arguments)
+
+
+def test_stoermer_verlet_keeps_the_energy_for_a_thousand_steps_and_euler_does_not():
+    """The exact flow keeps the energy; Störmer–Verlet keeps it to O(h²), Euler does not."""
+    field = Oscillator(scalar(W), ALPHA)
+    drift = {}
+    for name in ("stoermer verlet", "euler"):
+        y, z = scalar(0.4), scalar(-0.7)
+        start = float(field.energy((y, z), scalar(X)))
+        for _ in range(1000):
+            y, z = one_step(name, y, z, 0.1)
+        drift[name] = abs(float(field.energy((y, z), scalar(X))) - start)
+    assert drift["stoermer verlet"] < 1e-2 < drift["euler"]

@@ -1,0 +1,72 @@
+"""What the tests of questions share: judgements at the budget "smoke", witnesses, and what no claim file may do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from odernn.published.sources import Source
+from verification.answer import answer, doubt_about
+from verification.domains import BUDGETS
+from verification.question import Question
+
+SMOKE = BUDGETS["smoke"]
+REFUTED, PROVED, NOT_REFUTED, SUSPECT, ERROR = "refuted", "proved", "not-refuted", "suspect", "error"
+FORBIDDEN = ("refuted", "vacuous", "inconclusive", "suspect", "inapplicable", '"proved"', "verdict")
+
+
+def rows_of(families):
+    """(question, case) of all of them."""
+    return [(question, case) for family in families for question in family.QUESTIONS for case in question.cases]
+
+
+def name_of(row):
+    question, case = row
+    return f"{question.id}-{case.domain}-{case.quantity}"
+
+
+def judged(question, case):
+    return answer(question, case, SMOKE, 1)
+
+
+def verdict_of(case):
+    """Of a case that belongs to no question of the ledger: a planted one."""
+    question = Question("planted", Source("library", "a test"), "planted", "real", (case,))
+    return judged(question, case)
+
+
+def witness_of(question, domain, quantity):
+    """The parameters that refute that case."""
+    return json.loads(judged(question, question.case(domain, quantity)).witness)["parameters"]
+
+
+def verdicts_of(question):
+    """Of all its cases, in their order; every witness is checked once more from its text."""
+    found = []
+    for case in question.cases:
+        judgement = judged(question, case)
+        found.append(judgement.verdict)
+        if judgement.verdict == REFUTED:
+            assert doubt_about(case.check(json.loads(judgement.witness)["parameters"]), case) == ""
+    return found
+
+
+def assert_every_candidate_certifies(case):
+    """Not only the first, which decides."""
+    attempt = case.ask(SMOKE, 1)
+    assert attempt.candidates
+    for parameters in attempt.candidates:
+        check = case.check(parameters)
+        assert doubt_about(check, case) == "", (parameters, check)
+        assert check.words
+
+
+def assert_names_do_not_matter(question, case, other):
+    mine, theirs = judged(question, case), judged(replace(question, id=other), case)
+    assert (mine.verdict, mine.because) == (theirs.verdict, theirs.because)
+
+
+def assert_names_no_verdict(family):
+    text = Path(family.__file__).read_text("utf-8")
+    assert not [word for word in FORBIDDEN if word in text]

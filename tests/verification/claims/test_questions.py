@@ -1,0 +1,210 @@
+"""Questions are answered by rules that know no id: planted ones come out as what they are, are kept and replayed."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from odernn.published.sources import Source
+from verification import counterexample, verdict
+from verification.answer import answer
+from verification.claim import ClaimError
+from verification.cli import main
+from verification.domains import BUDGETS
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Question, number
+from verification.registry import Registry
+from verification.report.rows import claims as rows
+from verification.run.job import Settings
+from verification.run.plan import plan
+from verification.verdict import Judgement
+
+SMOKE = BUDGETS["smoke"]
+BOTH = (Opinion("balls", True, "2 > 1"), Opinion("mpmath", True, "2 > 1"))
+HOLDS = (Hypothesis("x > 0", "1", True),)
+
+
+def attempt(**changes) -> Attempt:
+    return Attempt(**({"tried": "ten points", "evaluations": 10} | changes))
+
+
+def judged(tried: Attempt | Exception, check: Check | None = None, **case) -> Judgement:
+    def ask(budget, seed):
+        if isinstance(tried, Exception):
+            raise tried
+        return tried
+
+    one = Case("free", "x", ask, None if check is None else lambda parameters: check, **case)
+    return answer(Question("planted", Source("me", "here"), "x ≤ 1", "real", (one,)), one, SMOKE, 0)
+
+
+CANDIDATE = attempt(candidates=({"x": "2"},))
+
+
+@pytest.mark.parametrize(
+    ("tried", "check", "case", "expected"),
+    [
+        (attempt(), None, {}, verdict.NOT_REFUTED),
+        (attempt(proof="for all x"), None, {}, verdict.PROVED),
+        (attempt(evaluations=0), None, {}, verdict.INCONCLUSIVE),
+        (attempt(inapplicable="α > 0 fails"), None, {}, verdict.INAPPLICABLE),
+        (attempt(vacuous="1 ≤ 10^400"), None, {}, verdict.VACUOUS),
+        (attempt(), None, {"is_search": True}, verdict.INCONCLUSIVE),
+        (attempt(control=0.89), None, {"is_search": True}, verdict.INCONCLUSIVE),
+        (attempt(control=0.9), None, {"is_search": True}, verdict.NOT_REFUTED),
+        (attempt(log_measured=1.0, log_claimed=0.0), None, {}, verdict.SUSPECT),
+        (attempt(log_measured=1.0, log_claimed=0.0, proof="for all x"), None, {}, verdict.SUSPECT),
+        (CANDIDATE, Check(BOTH, HOLDS), {}, verdict.REFUTED),
+        (CANDIDATE, Check(BOTH, HOLDS), {"is_search": True}, verdict.REFUTED),
+        (CANDIDATE, Check(BOTH[:1], HOLDS), {}, verdict.SUSPECT),
+        (CANDIDATE, Check((BOTH[0], BOTH[0]), HOLDS), {}, verdict.SUSPECT),
+        (CANDIDATE, Check((BOTH[0], Opinion("mpmath", False, "?")), HOLDS), {}, verdict.SUSPECT),
+        (CANDIDATE, Check(BOTH, (Hypothesis("x > 0", "0", False),)), {}, verdict.SUSPECT),
+        (CANDIDATE, Check(BOTH, HOLDS), {"reading": "limit"}, verdict.SUSPECT),
+        (CANDIDATE, Check(BOTH, HOLDS, limit="thm-R"), {"reading": "limit"}, verdict.REFUTED),
+        (CANDIDATE, Check(BOTH, HOLDS), {"reading": "printed"}, verdict.REFUTED),
+        (CANDIDATE, None, {}, verdict.ERROR),
+        (ZeroDivisionError("in its own code"), None, {}, verdict.ERROR),
+    ],
+)
+def test_the_verdict_follows_from_the_evidence_alone(tried, check, case, expected):
+    found = judged(tried, check, **case)
+    assert found.verdict == expected
+    assert bool(found.witness) == (expected == verdict.REFUTED)
+    assert found.because or expected == verdict.REFUTED
+
+
+def test_a_candidate_that_certifies_is_found_behind_one_that_does_not():
+    def check(parameters):
+        violated = number(parameters, "x") > 1
+        return Check(tuple(Opinion(name, violated, "") for name in ("balls", "mpmath")))
+
+    tried = attempt(candidates=({"x": "1/2"}, {"x": "3/2"}))
+    case = Case("free", "x", lambda *_: tried, check)
+    found = answer(Question("planted", Source("me", ""), "x ≤ 1", "real", (case,)), case, SMOKE, 0)
+    assert found.verdict == verdict.REFUTED and json.loads(found.witness)["parameters"] == {"x": "3/2"}
+
+
+def test_a_comparison_that_is_not_a_number_is_refused():
+    with pytest.raises(ClaimError, match="log_measured is nan"):
+        attempt(log_measured=float("nan"))
+
+
+def test_two_cases_of_one_place_and_a_question_without_cases_are_refused():
+    case = Case("free", "x", lambda *_: attempt())
+    with pytest.raises(ClaimError, match="two cases are both"):
+        Question("planted", Source("me", ""), "", "real", (case, case))
+    with pytest.raises(ClaimError, match="no cases"):
+        Question("planted", Source("me", ""), "", "real", ())
+    with pytest.raises(ClaimError, match="semantics is"):
+        Question("planted", Source("me", ""), "", "guess", (case,))
+
+
+# --- the registry, the run and the witness
+
+
+PLANTED = """
+from odernn.tableaus.tableau import Source
+from verification.question import Attempt, Case, Check, Opinion, Question, number
+
+
+def ask(budget, seed):
+    return Attempt("one point", 1, candidates=({"x": "3/2"},))
+
+
+def check(parameters):
+    x = number(parameters, "x")
+    return Check(tuple(Opinion(name, x * x > 2, f"x² = {x * x}") for name in ("exact", "again")), words=f"x = {x}")
+
+
+CASE = Case("all x", "x²", ask, check)
+QUESTIONS = (Question("planted.square", Source("me", "Lemma 1"), "x² ≤ 2 for all x", "alg", (CASE,)),)
+"""
+
+
+def test_a_question_in_a_users_folder_is_answered_kept_and_replayed(tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "square.py").write_text(PLANTED)
+    assert main(["verify", "planted.square", "--claims", "mine", "--jobs", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "refuted    planted.square  all x  x²  x = 3/2" in shown
+    witness = Path(re.search(r"odernn witness verify (\S+\.json)", shown).group(1))
+    assert main(["witness", "verify", str(witness), "--claims", "mine"]) == 0
+    assert "certified: planted.square is violated" in capsys.readouterr().out
+    assert main(["witness", "show", str(witness)]) == 0
+    assert "3/2" in capsys.readouterr().out
+    text = witness.read_text()
+    witness.write_text(text.replace("3/2", "1/2"))
+    assert main(["witness", "verify", str(witness), "--claims", "mine"]) == 3
+    for broken in (text.replace('"x"', '"y"'), text.replace("all x", "some x"), text.replace("planted", "plant")):
+        witness.write_text(broken)
+        assert main(["witness", "verify", str(witness), "--claims", "mine"]) == 3
+    (tmp_path / "expect.json").write_text(json.dumps({"planted.square | all x | x²": "proved"}))
+    assert main(["verify", "planted.square", "--claims", "mine", "--expect", "expect.json"]) == 1
+    capsys.readouterr()
+    assert main(["claims", "--claims", "mine", "--format", "json"]) == 0
+    assert "planted.square" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "format and version"),
+        ({"parameters": {"x": 1}}, "parameters are not texts"),
+        ({"parameters": []}, "parameters are not texts"),
+        ({"claim": 1}, "not all short texts"),
+        ({"more": 1}, "other fields"),
+    ],
+)
+def test_a_file_that_is_no_counterexample_is_refused(change, message):
+    good = json.loads(counterexample.to_json(counterexample.Counterexample("q", "d", "x", {"x": "1"})))
+    with pytest.raises(counterexample.CounterexampleError, match=message):
+        counterexample.from_json(json.dumps(good | change))
+    assert counterexample.from_json(json.dumps(good)).parameters == {"x": "1"}
+
+
+def test_every_case_is_a_job_with_a_key_of_its_own():
+    registry = Registry()
+    questions = list(registry.questions())
+    whole = plan(Settings(claims=tuple(each.question.id for each in questions)), registry)
+    assert not whole.measuring and questions
+    assert (
+        len({job.key for job in whole.judging})
+        == len(whole.judging)
+        == sum(len(each.question.cases) for each in questions)
+    )
+    other = plan(Settings(seed=1, claims=tuple(each.question.id for each in questions)), registry)
+    assert not {job.key for job in whole.judging} & {job.key for job in other.judging}
+    everything = plan(Settings(), registry)
+    assert {job.key for job in whole.judging} <= {job.key for job in everything.judging}
+
+
+def test_no_file_of_claims_speaks_of_verdicts():
+    folder = Path(verdict.__file__).parent / "claims"
+    words = {*verdict.PRECEDENCE} - {"error"}  # a word of numerical analysis, too
+    for path in sorted(folder.glob("*.py")):
+        found = [word for word in words if re.search(rf'["\']{re.escape(word)}["\']', path.read_text())]
+        assert not found, (path.name, found)
+    planted = 'VERDICT = "refuted"'
+    assert any(re.search(rf'["\']{word}["\']', planted) for word in words)
+
+
+def test_rows_of_questions_show_their_own_words():
+    found = judged(attempt(found="slope 1.00 ± 0.01", claimed="slope 2"))
+    assert rows.is_question(found)
+    table = rows.table([found], rows.Facts("0", "smoke", 0))
+    assert "slope 1.00 ± 0.01" in table.rows[0] and "slope 2" in table.rows[0]
+    assert rows.verdicts([found]) == {"planted | free | x": verdict.NOT_REFUTED}
+    assert number({"x": "-3/4"}, "x") == Fraction(-3, 4)
+
+
+def test_witnesses_whose_names_differ_in_signs_only_have_files_of_their_own():
+    check = Check(BOTH, HOLDS)
+    tried = [Case("free", quantity, lambda *_: CANDIDATE, lambda _: check) for quantity in ("≤ C dt", "≥ c dt")]
+    question = Question("planted", Source("me", ""), "both", "slope", tuple(tried))
+    names = rows.witness_names([answer(question, case, SMOKE, 0) for case in tried])
+    assert sorted(names.values()) == ["planted-free-c-dt-2.json", "planted-free-c-dt.json"]

@@ -1,0 +1,502 @@
+"""The claims about orthogonal matrices and the scaled Cayley transform on trial: what comes out, that every refutation
+is seen by a third computation in floats, and that planted falsehoods are refuted and planted truths are not.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from flint import arb, fmpq, fmpz_mat
+
+from odernn.orthogonal.restricted_unitary import restricted_unitary
+from tests.verification.claims import question_rows as rows
+from verification.adversary import orthogonal_matrices
+from verification.answer import answer, doubt_about
+from verification.certify.second import cayley as again
+from verification.claim import ClaimError
+from verification.claims.library import scaled_cayley_theorems
+from verification.claims.scornn import bounded_entries, orthogonal_reach, orthogonal_updates, scaled_cayley
+from verification.claims.scornn import restricted_unitary as restricted
+from verification.domains import BUDGETS
+from verification.measure import cayley_exact as exact
+from verification.measure import cayley_symbols as symbolic
+from verification.measure import reflection_ranks as ranks
+from verification.measure import reflections, sign_matrices, skew_updates
+from verification.measure.cayley_entries import angle_case, complex_signs_case
+from verification.measure.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
+from verification.measure.cayley_statements import Statement
+from verification.question import Case
+
+FAMILIES = (
+    bounded_entries,
+    orthogonal_reach,
+    orthogonal_updates,
+    restricted,
+    scaled_cayley,
+    scaled_cayley_theorems,
+)
+QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}
+SMOKE = BUDGETS["smoke"]
+REFUTED, PROVED, NOT_REFUTED = "refuted", "proved", "not-refuted"
+
+EXPECTED = {
+    "sco-2.2a": {"orthogonal W, n ≤ 4": PROVED, "unitary W, n ≤ 4": PROVED},
+    "sco-2.2b": {
+        "n ≥ 8": PROVED,
+        **{f"n = {n}": PROVED for n in (2, 3, 4, 5)},
+        "n = 6": REFUTED,
+        "n = 7": REFUTED,
+    },
+    "sco-2.2c": {
+        "unitary, n ≤ 4": PROVED,
+        "orthogonal, n = 1": REFUTED,
+        "orthogonal, n = 2": REFUTED,
+        "signed permutations of one determinant, n ≤ 4": PROVED,
+    },
+    "sco-eq1": {
+        "unitary and orthogonal W, every G and λ": PROVED,
+        "unitary and orthogonal W, every G with B ≠ 0, n ≤ 3": PROVED,
+    },
+    "sco-3.1a": {
+        "skew A, n ≤ 6": PROVED,
+        "orthogonal W without eigenvalue −1": PROVED,
+        "skew A and B, n ≤ 4": PROVED,
+    },
+    "sco-3.1c": {"a = 0.99999": PROVED},
+    "sco-3.1d": {"n = 2, D = I": PROVED, "2 ≤ n ≤ 6, D = I": PROVED},
+    "sco-T3.1": {
+        "orthogonal W, n ≤ 5": PROVED,
+        "orthogonal W, n = 3..6, floats": NOT_REFUTED,
+        "the algorithm, float64, n ≥ 64": NOT_REFUTED,
+    },
+    "sco-T3.1-attr": {"Kahan 2006 at real W": REFUTED},
+    "sco-3.1-cplx": {
+        "unitary W, n ≤ 4": REFUTED,
+        "unitary W, D diagonal unitary, n ≤ 4": PROVED,
+        "skew-Hermitian A": PROVED,
+        "skew-Hermitian A, n ≤ 3": PROVED,
+    },
+    "sco-3.1-cap": {
+        "D free, n ≤ 5": PROVED,
+        "D fixed, the other determinant": REFUTED,
+        "D fixed, the same determinant": REFUTED,
+        "D fixed, ρ = n/2, the same determinant": REFUTED,
+    },
+    "sco-3.1-bdd": {
+        "orthogonal W, n ≤ 5": PROVED,
+        "D fixed, n = 2": REFUTED,
+        "gradient descent, D fixed, n = 2, bound 1": REFUTED,
+        "gradient descent, D fixed, n = 2, bound 10": REFUTED,
+    },
+    "sco-T3.2": {
+        "∂L/∂A, by the free entries a_ij = −a_ji, i < j": PROVED,
+        "∂L/∂A, dL = Σ (∂L/∂A)_ij dA_ij over all i, j": REFUTED,
+    },
+    "sco-3.2b": {
+        "exact arithmetic": PROVED,
+        **{f"{name}, float32": NOT_REFUTED for name in skew_updates.OPTIMIZERS},
+    },
+    "sco-3.2-reach": {
+        "D free, n ≤ 5": PROVED,
+        "scoRNN, D fixed, n = 1": REFUTED,
+        "scoRNN, D fixed, n = 2": REFUTED,
+        "unitary, n ≤ 4": PROVED,
+        "orthogonal, n = 2": REFUTED,
+        "oRNN, n reflections and a sign, n ≤ 5": PROVED,
+        **{f"EURNN, L = n = {n}": PROVED for n in range(2, 9)},
+    },
+    "sco-3.3-band": {"1 ≤ ℓ ≤ n − 1": PROVED, "3 ≤ n ≤ 6, ℓ < n − 1, D free": PROVED},
+    "thm-SC-flip": {"n ≤ 5": PROVED, "rational W, n ≤ 6, every S": NOT_REFUTED},
+    "thm-SC-lu": {"rational W, n ≤ 6": NOT_REFUTED},
+    "thm-SC-exist": {
+        "D free, n ≤ 5": PROVED,
+        "rational W, n ≤ 6, τ = 1": NOT_REFUTED,
+        "float64, n = 8..64": NOT_REFUTED,
+    },
+    "thm-SC-norm": {"2 ≤ n ≤ 6, D = I": PROVED, "float64, n = 2..32": NOT_REFUTED},
+    "thm-SC-comp": {"n ≤ 5": PROVED, "unitary W, n ≤ 4": PROVED},
+    "thm-SC-grad": {"n ≤ 4, all D": PROVED},
+    "thm-U2": {
+        "Haar pairs, n = 2..16, float64": NOT_REFUTED,
+        "n ≤ 3": PROVED,
+        **{f"n = {n}": PROVED for n in range(2, 9)},
+    },
+}
+"""Verdict by domain, or by quantity where several cases share a domain."""
+
+CASES = [(q.id, c.domain, c.quantity) for q in QUESTIONS.values() for c in q.cases]
+
+
+def verdict_of(case: Case) -> str:
+    return str(rows.verdict_of(case).verdict)
+
+
+def witness_of(name: str, domain: str, quantity: str) -> dict[str, str]:
+    return dict(rows.witness_of(QUESTIONS[name], domain, quantity))
+
+
+def test_every_pin_has_its_case():
+    assert set(EXPECTED) == set(QUESTIONS) and len(QUESTIONS) == 23
+    assert len(CASES) == 82
+
+
+@pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
+def test_verdict(name, domain, quantity):
+    question = QUESTIONS[name]
+    judgement = answer(question, question.case(domain, quantity), SMOKE, 1)
+    table = EXPECTED[name]
+    assert judgement.verdict == table.get(domain, table.get(quantity)), judgement.because
+    assert judgement.because
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
+def test_names_do_not_matter(family):
+    """Each question answers the same under the id of another one."""
+    names = list(QUESTIONS)
+    for question in family.QUESTIONS:
+        other = names[names.index(question.id) - 7]
+        for case in question.cases:
+            rows.assert_names_do_not_matter(question, case, other)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
+def test_a_claim_file_names_no_verdict(family):
+    rows.assert_names_no_verdict(family)
+
+
+# --- planted falsehoods and truths
+
+FALSEHOODS = {
+    "‖Wx‖⁴ = ‖x‖²": orthogonal_updates.norm_case(True, power=4),
+    "‖Wx‖⁴ = ‖x‖², real": orthogonal_updates.norm_case(False, power=4),
+    "8n < n² for n ≥ 8": restricted.count_case(8),
+    "one step reaches everything": reach_case(1),
+    "(I + K)⁻¹(I − 2K) is unitary": orthogonal_updates.unitary_step_case(2),
+    "ascent descends": orthogonal_updates.descent_case(-1),
+    "A − λ(Vᵀ + V) is skew": orthogonal_updates.skew_step_case(1),
+    "A + Aᵀ = 0 with Vᵀ + V": orthogonal_updates.float_skew_case("SGD", sign=1),
+    "A + Aᵀ = 0 with Vᵀ + V, Adam": orthogonal_updates.float_skew_case("Adam", sign=1),
+    "C(C(A)) = −A": scaled_cayley.forward_case(-1),
+    "every orthogonal W has a C(W)": scaled_cayley.backward_case(without=False),
+    "products of skew matrices are skew": scaled_cayley.closed_case("product"),
+    "447.213": scaled_cayley.printed_case("a_12 of A = C(W)", "447.213", 3),
+    "0.00448": scaled_cayley.printed_case("imaginary part of the eigenvalues", "0.00448", 5),
+    "+0.99999": scaled_cayley.printed_case("real part of the eigenvalues", "0.99999", 5),
+    "half the gradient": scaled_cayley.gradient_case("free", Fraction(1, 2), most=2),
+    "V − Vᵀ": scaled_cayley.gradient_case("free", Fraction(-1), most=2),
+    "Wᵀ − D": scaled_cayley.gradient_case("free", sign_of_D=-1, most=2),
+    "ℓ(2n − ℓ)/2": scaled_cayley.band_count_case(0),
+    "ℓ(2n − ℓ + 1)/2": scaled_cayley.band_count_case(-1),
+    "|a_ij| ≤ 9/10": bounded_entries.real_case(Fraction(9, 10)),
+    "|a_jk|² ≤ 19/10": complex_signs_case(Fraction(19, 10)),
+    "twice tan(φ/2) tan(π/(2n))": angle_case(4, Fraction(2)),
+    "1.001 tan(φ/2) tan(π/(2n))": angle_case(4, Fraction(1001, 1000)),
+    "det(I + W D) ≥ 3 for some D": free_signs_case(3),
+    "D = −I reaches I": fixed_signs_case("p", (1, 0, 0, 1), (-1, -1)),
+}
+TRUTHS = {
+    "the matrix of partial derivatives is half": scaled_cayley.gradient_case("matrix", Fraction(1, 2), most=3),
+    "|a_ij| ≤ 2": bounded_entries.real_case(Fraction(2)),
+    "|a_jk|² ≤ 2": complex_signs_case(Fraction(2)),
+    "|a_jk|² ≤ 3": complex_signs_case(Fraction(3)),
+    "half of tan(φ/2) tan(π/(2n))": angle_case(4, Fraction(1, 2)),
+    "D = I reaches I": fixed_signs_case("p", (1, 0, 0, 1), (1, 1)),
+    "the exchange matrix is reached with one sign": fixed_signs_case("p", (0, 1, 1, 0), (1, -1)),
+    "real D of the reference are ±1": bounded_entries.attribution_case(real=True),
+    "descent towards I is bounded": bounded_entries.descent_case(10, towards=1),
+    "6n < n² for n ≥ 8": restricted.count_case(6),
+    "447.2125": scaled_cayley.printed_case("a_12 of A = C(W)", "447.2125", 4),
+    "float64 keeps A skew": orthogonal_updates.float_skew_case("Adam", "float64"),
+}
+
+
+@pytest.mark.parametrize("name", FALSEHOODS)
+def test_a_planted_falsehood_is_refuted(name):
+    assert verdict_of(FALSEHOODS[name]) == REFUTED
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_a_true_sibling_is_not_refuted(name):
+    assert verdict_of(TRUTHS[name]) in (PROVED, NOT_REFUTED)
+
+
+def test_a_wrong_turn_of_the_reflections_refutes_nothing():
+    """K = ba* + ab* does not commute, and three redundant directions are not short of n = 6."""
+    assert verdict_of(restricted.rank_case(6, sign=1)) == "suspect"
+    assert verdict_of(restricted.rank_case(6, redundant=3)) == "suspect"
+
+
+def test_identities_that_do_not_hold_are_not_decided():
+    assert not symbolic.image_is_unitary(-1)
+    assert not symbolic.misses_minus_one(1)
+    assert not symbolic.squares_of_pfaffians(3, smallest=2)
+    assert not symbolic.average_is(3, mean=2)
+    assert not symbolic.exchange(3, factor=2)
+    assert not symbolic.gradient_holds(3, (1, -1, 1), fmpq(1, 2))
+    assert not symbolic.gradient_holds(3, (1, -1, 1), sign_of_D=-1)
+    assert not ranks.turn_commutes(1)
+    assert not bounded_entries.moved(2, starred=False)
+    assert verdict_of(bounded_entries.complex_gradient_case(Fraction(1))) == NOT_REFUTED
+
+
+# --- third computations, in floats
+
+
+def matrix_of(witness: dict[str, str], name: str = "W") -> np.ndarray:
+    if name in witness:
+        values = np.array([float(Fraction(x)) for x in witness[name].split()])
+    else:
+        real, imaginary = (
+            np.array([float(Fraction(x)) for x in witness[f"{name}_{part}"].split()]) for part in ("re", "im")
+        )
+        values = real + 1j * imaginary
+    n = int(len(values) ** 0.5)
+    return values.reshape(n, n)
+
+
+def float_cayley(Z: np.ndarray) -> np.ndarray:
+    return np.linalg.solve(np.eye(len(Z)) + Z, np.eye(len(Z)) - Z)
+
+
+def test_the_complex_witness_needs_the_root_of_2_for_all_four_signatures():
+    W = matrix_of(witness_of("sco-3.1-cplx", "unitary W, n ≤ 4", "least max |a_jk| over D in {±1}ⁿ"))
+    assert np.allclose(W.conj().T @ W, np.eye(2))
+    sizes = [np.abs(float_cayley(W * np.array(d))).max() for d in itertools.product((1, -1), repeat=2)]
+    assert sizes == pytest.approx([2**0.5] * 4, abs=1e-15)
+
+
+def test_missed_matrices_are_at_a_distance_from_the_image():
+    """The other determinant: at least √2 away; the same: approached, with entries of A without bound."""
+    W = matrix_of(witness_of("sco-3.1-cap", "D fixed, the other determinant", "W = C(A) D"))
+    reached = [float_cayley(np.array([[0, t], [-t, 0]])) for t in np.linspace(-20, 20, 401)]
+    assert min(np.linalg.norm(W - each) for each in reached) >= 2**0.5
+    near = float_cayley(np.array([[0, 1e6], [-1e6, 0]]))
+    W = matrix_of(witness_of("sco-3.1-cap", "D fixed, the same determinant", "W = C(A) D"))
+    assert np.linalg.norm(W - near) < 1e-5
+
+
+def test_gradient_descent_of_autograd_passes_the_bound_that_the_ball_run_passes():
+    witness = witness_of("sco-3.1-bdd", "gradient descent, D fixed, n = 2, bound 10", "max |a_ij|")
+    a = torch.tensor(float(Fraction(witness["a"])), dtype=torch.float64, requires_grad=True)
+    E, one = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64), torch.eye(2, dtype=torch.float64)
+    sizes = []
+    for _ in range(int(witness["steps"])):
+        loss = ((torch.linalg.solve(one + a * E, one - a * E) + one) ** 2).sum() / 2
+        (slope,) = torch.autograd.grad(loss, a)
+        a = (a - float(Fraction(witness["rate"])) * slope).detach().requires_grad_()
+        sizes.append(float(a.detach()))
+    assert sizes[-1] > 10 > sizes[-2] and sizes == sorted(sizes)
+
+
+def test_the_reference_provides_an_imaginary_D_at_a_real_matrix():
+    witness = witness_of("sco-T3.1-attr", "Kahan 2006 at real W", "the D that its theorem provides")
+    D = np.array(
+        [
+            complex(Fraction(x), Fraction(y))
+            for x, y in zip(witness["D_re"].split(), witness["D_im"].split(), strict=True)
+        ]
+    )
+    S = float_cayley(matrix_of(witness) * D)
+    assert np.allclose(np.diag(S), 0) and np.abs(S).max() == pytest.approx(1) and np.abs(D.imag).min() > 0.5
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_the_rank_of_the_float_jacobian_is_that_modulo_two_primes(n):
+    """The library's own parametrisation, differentiated by torch at a random point."""
+    generator = torch.Generator().manual_seed(n)
+    angles = torch.rand(3, n, dtype=torch.float64, generator=generator) * 6
+    vectors = torch.randn(2, 2, n, dtype=torch.float64, generator=generator)
+    order = torch.randperm(n, generator=generator)
+
+    def entries(angles: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+        return torch.view_as_real(restricted_unitary(angles, vectors, order)).reshape(-1)
+
+    blocks = torch.autograd.functional.jacobian(entries, (angles, vectors))
+    J = torch.cat([block.reshape(2 * n * n, -1) for block in blocks], 1)
+    values = torch.linalg.svdvals(J)
+    rank = int((values > 1e-8 * values[0]).sum())
+    point = restricted.generic_point(n, seed=5)
+    assert rank == ranks.rank(point) == ranks.rank_again(point) == min(n * n, 7 * n - 7)
+    assert J.shape[1] == 7 * n
+
+
+def test_two_back_ends_agree_on_random_matrices():
+    rng = random.Random(0)
+    for n in (1, 2, 3):
+        for _ in range(5):
+            W = exact.rational_unitary(n, rng)
+            p = exact.complex_text(W)
+            assert exact.is_orthogonal(exact.typed_complex(p)) and again.is_unitary(again.read(p, "W"))
+            mine, theirs = exact.least_largest_squared(W, is_complex=True), again.least_largest(again.read(p, "W"))
+            assert (mine.p, mine.q) == (theirs.numerator, theirs.denominator)
+            D = [again.ONE] * n
+            assert again.sizes(again.scaled(again.read(p, "W"), D)) == again.sizes(again.read(p, "W"))
+
+
+STATEMENTS = {
+    f"{name}, {case.domain}, {case.quantity}": case.ask.__self__
+    for name, case in [
+        *((question.id, case) for question in QUESTIONS.values() for case in question.cases),
+        *FALSEHOODS.items(),
+        *TRUTHS.items(),
+    ]
+    if isinstance(getattr(case.ask, "__self__", None), Statement)
+}
+
+
+def rows_of(point: dict[str, str]) -> int:
+    return max(int(len(text.split()) ** 0.5) for text in point.values())
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_both_back_ends_decide_alike_where_the_statement_holds_too(name):
+    """A second back-end that always said "broken" would confirm every mistake of the first."""
+    statement = STATEMENTS[name]
+    small = [point for point in statement.points(SMOKE, 5) if rows_of(point) <= 3]
+    assert small
+    for point in small[:6]:
+        assert statement.first(point)[0] == statement.second(point)[0], point
+
+
+def test_the_search_reaches_the_known_optimum_and_its_value_is_that_of_the_rationals():
+    found = orthogonal_matrices.worst_orthogonal(2, SMOKE, 3)
+    assert 0.95 < found.value <= 1 + 1e-12
+    W = exact.square([0, 1, 1, 0])
+    exactly = float(Fraction(str(exact.least_largest_squared(W, is_complex=False)))) ** 0.5
+    assert orthogonal_matrices.least_largest(np.array([[0.0, 1.0], [1.0, 0.0]])) == exactly == 1
+
+
+def test_the_second_back_end_imports_neither_flint_nor_the_first():
+    tree = ast.parse(Path(again.__file__).read_text("utf-8"))
+    named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    named |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    assert named == {"__future__", "collections.abc", "fractions", "typing", "itertools", "math"}
+
+
+@pytest.mark.parametrize("backend", [again, exact])
+def test_back_ends_that_disagree_leave_doubt(monkeypatch, backend):
+    """With one of them blind nothing is refuted; with the first blind nothing is even suspected."""
+    blind = {again: ("sizes", lambda A: [Fraction(0)]), exact: ("moduli_squared", lambda A, is_complex: [fmpq(0)])}
+    monkeypatch.setattr(backend, *blind[backend])
+    for name, domain in (("sco-3.1-cplx", "unitary W, n ≤ 4"), ("sco-3.1-bdd", "D fixed, n = 2")):
+        (case,) = (each for each in QUESTIONS[name].cases if each.domain == domain)
+        assert answer(QUESTIONS[name], case, SMOKE, 1).verdict == ("suspect" if backend is again else NOT_REFUTED)
+
+
+# --- sign matrices and reflections
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_no_sign_matrix_has_a_larger_norm_by_floats(n):
+    places = list(itertools.combinations(range(n), 2))
+    worst = 0.0
+    for signs in itertools.islice(itertools.product((1, -1), repeat=len(places)), 2**10):
+        A = np.zeros((n, n))
+        for (i, j), sign in zip(places, signs, strict=True):
+            A[i, j], A[j, i] = sign, -sign
+        worst = max(worst, float(np.linalg.norm(A, 2)))
+    assert worst == pytest.approx(1 / np.tan(np.pi / (2 * n)), rel=1e-12)
+    assert sign_matrices.largest_is_cotangent(n)
+
+
+def test_another_cotangent_is_not_the_largest_norm(monkeypatch):
+    monkeypatch.setattr(sign_matrices, "cotangent", lambda n: (arb.pi() / (2 * n + 1)).cot())
+    assert not sign_matrices.largest_is_cotangent(4)
+
+
+def test_the_polynomial_is_that_of_the_hermitian_matrix_and_a_smaller_bound_is_not_accepted():
+    S = fmpz_mat(3, 3, [0, 1, 1, -1, 0, 1, -1, -1, 0])
+    found = sign_matrices.hermitian_polynomial(S)
+    roots = np.roots(found[::-1])
+    assert sorted(roots.real) == pytest.approx(sorted(np.linalg.eigvalsh(1j * np.array(S.tolist(), dtype=float))))
+    own = sign_matrices.cotangent(3)
+    assert sign_matrices.is_below(found, own * 2) and not sign_matrices.is_below(found, own / 2)
+    assert sign_matrices.is_above(found, own / 2) and not sign_matrices.is_above(found, own * 2)
+
+
+def test_householder_factors_multiply_to_W_in_floats():
+    W = exact.cayley(exact.square([0, 1, 2, -1, 0, 3, -2, -3, 0])) * exact.square([0, 1, 0, 1, 0, 0, 0, 0, -1])
+    factors = reflections.householder_factors(W)
+    assert factors is not None
+    vectors, sign = factors
+    product = np.eye(3)
+    for v in vectors:
+        full = np.array([0.0] * (3 - len(v)) + [int(x.p) / int(x.q) for x in v])
+        product = product @ (np.eye(3) - 2 * np.outer(full, full) / (full @ full))
+    product = product @ np.diag([1.0, 1.0, float(sign)])
+    assert product == pytest.approx(np.array([[int(x.p) / int(x.q) for x in row] for row in W.tolist()]))
+
+
+def test_fewer_layers_of_rotations_are_short_of_the_unitary_group():
+    assert reflections.rotation_rank(6, 6, seed=1)[0] == 36
+    assert reflections.rotation_rank(6, 5, seed=1)[0] < 36
+    assert reflections.rotation_rank(6, 5, seed=1)[1] == 32  # 13 rotations of two numbers, and six phases
+
+
+@pytest.mark.parametrize(("n", "layers"), [(2, 2), (4, 3), (5, 5)])
+def test_every_factor_of_rotations_is_unitary_and_its_derivatives_are_tangents(n, layers):
+    """F*F = I and F*dF + dF*F = 0 modulo p, the conjugate by i → −i; and as many derivatives as parameters."""
+    p, i, _ = ranks.prime(n, 10**6)
+    ours, conjugates = reflections.rotations(n, layers, 3, p, i), reflections.rotations(n, layers, 3, p, p - i)
+    one = reflections._embedded(n, p, 0, [[1]], 1)
+    for F, G, moved, turned in zip(ours[0], conjugates[0], ours[1], conjugates[1], strict=True):
+        assert G.transpose() * F == one
+        for dF, dG in zip(moved, turned, strict=True):
+            assert G.transpose() * dF + dG.transpose() * F == one - one
+    assert sum(map(len, ours[1])) == 2 * sum(len(range(layer % 2, n - 1, 2)) for layer in range(layers)) + n
+
+
+@pytest.mark.parametrize("name", skew_updates.OPTIMIZERS)
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_torch_and_the_formulas_make_the_same_updates(name, sign):
+    """Not only both skew: the same A after eight steps in float64, up to rounding."""
+    mine, theirs = (
+        updated(name, 4, 8, 2, "float64", sign)[0] for updated in (skew_updates.updated, skew_updates.updated_again)
+    )
+    start = skew_updates.start(4, 2)[0]
+    assert np.abs(mine - start).max() > 1e-3
+    np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-11)  # 8 solves and divisions by √v, each some 1e2 to 1e3 u
+
+
+# --- doubts
+
+
+def test_doubt_remains_off_the_hypotheses():
+    case = QUESTIONS["sco-3.1-cplx"].case("unitary W, n ≤ 4", "least max |a_jk| over D in {±1}ⁿ")
+    good = {"W_re": "0 -1 0 0", "W_im": "0 0 -1 0"}
+    assert not doubt_about(case.check(good), case)
+    assert "unitary" in doubt_about(case.check({**good, "W_re": "0 -2 0 0"}), case)
+    assert doubt_about(case.check({"W_re": "1 0 0 1", "W_im": "0 0 0 0"}), case)
+    case = QUESTIONS["sco-T3.1-attr"].cases[0]
+    good = {"W": "0 -1 1 0", "D_re": "3/5 3/5", "D_im": "4/5 -4/5"}
+    assert not doubt_about(case.check(good), case)
+    assert "diagonal and unitary" in doubt_about(case.check({**good, "D_re": "1 1"}), case)
+    assert doubt_about(case.check({**good, "D_im": "4/5 4/5"}), case)  # the diagonal of S is not 0
+    with pytest.raises(ClaimError, match="up to 6"):
+        QUESTIONS["sco-T3.1"].cases[0].check({"W": " ".join(["0"] * 49)})
+    with pytest.raises(ClaimError, match="n²"):
+        QUESTIONS["sco-T3.1"].cases[0].check({"W": "1 0 0"})
+    with pytest.raises(ClaimError, match="replayed"):
+        QUESTIONS["sco-3.1-bdd"].cases[2].check({"a": "1/2", "rate": "1/4", "steps": "1000000"})
+    with pytest.raises(ClaimError, match="replayed"):
+        QUESTIONS["sco-3.2b"].cases[1].check({"n": "1000", "updates": "5", "seed": "1"})
+    with pytest.raises(ClaimError, match="n = 6"):
+        QUESTIONS["sco-2.2b"].case("n = 6", "largest rank of the differential against n²").check(
+            {"a_re": "1 2", "a_im": "0 0", "b_re": "1 3", "b_im": "0 0"}
+        )
+    case = QUESTIONS["sco-2.2b"].case("n = 7", "largest rank of the differential against n²")
+    row = " ".join(map(str, range(1, 8)))
+    zeros = " ".join("0" for _ in range(7))
+    assert "parallel" in doubt_about(case.check({"a_re": row, "a_im": zeros, "b_re": row, "b_im": zeros}), case)
+    case = real_reach_case(2)
+    assert doubt_about(case.check({"W0": "1 0 0 1", "W1": "0 -1 1 0"}), case)
+    assert "orthogonal" in doubt_about(case.check({"W0": "1 0 0 1", "W1": "2 0 0 -1"}), case)
+    case = QUESTIONS["sco-3.1-cap"].cases[1]
+    assert "±1" in doubt_about(case.check({"W": "-1 0 0 1", "D": "1 2"}), case)

@@ -1,0 +1,174 @@
+"""Counting: live floats by hand for tiny sizes, gradients against autograd, and the arithmetic of the tables."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from verification.answer import answer, doubt_about
+from verification.claims.unicornn import memory as memory_claims
+from verification.claims.unicornn import table_arithmetic as tables
+from verification.domains import BUDGETS
+from verification.measure import memory
+from verification.measure.memory import ALGORITHMS, Meter, Sizes
+
+SMOKE = BUDGETS["smoke"]
+QUESTIONS = {each.id: each for each in (*memory_claims.QUESTIONS, *tables.QUESTIONS)}
+
+# N, L, m, b, d, and what is live at once, added up by hand (target and three temporaries: 4 b m in all)
+HAND = [
+    # u: 4; y, z, p, q: 4·2·3 = 24; 4 b m = 12
+    (Sizes(2, 2, 3, 1, 2), "interleaved", 4 + 24 + 12),
+    # u: 2·3·2 = 12; y, z, p, q of one layer: 4·2·5 = 40; 4 b m = 40
+    (Sizes(3, 1, 5, 2, 2), "interleaved", 12 + 40 + 40),
+    # one layer: u 12, 4 b m = 40, V u of all times N b m = 30, y, z, p, q 40
+    (Sizes(3, 1, 5, 2, 2), "layer_parallel", 12 + 40 + 30 + 40),
+    # u 4, 4 b m = 12; the top layer: y^1 and V y^1 of both times 2·6, and y, z, p, q of one layer 12
+    (Sizes(2, 2, 3, 1, 2), "layer_parallel", 4 + 12 + 12 + 12),
+    # u 4, y, z, p, q 24, 4 b m = 12, and y, z of both layers and times 2·2·2·3
+    (Sizes(2, 2, 3, 1, 2), "stored", 4 + 24 + 12 + 24),
+]
+
+
+@pytest.mark.parametrize(("sizes", "name", "by_hand"), HAND)
+def test_the_meter_counts_what_a_hand_count_does(sizes: Sizes, name: str, by_hand: int) -> None:
+    assert memory.use(ALGORITHMS[name], sizes).counted == by_hand
+
+
+def autograd(sizes: Sizes, seed: int) -> list[list[np.ndarray]]:
+    """dE/dw, dE/dh, dE/db, dE/dV of every layer by torch, from the recurrence alone."""
+    network, data = memory.network(sizes, seed), memory.data(sizes, seed + 1, Meter())
+    weights = [[torch.tensor(a, requires_grad=True) for a in (k.w, k.h, k.b, k.V)] for k in network.layers]
+    states = [[torch.zeros(sizes.batch, sizes.hidden, dtype=torch.float64)] * 2 for _ in weights]
+    for below in torch.tensor(data.u):
+        for state, (w, h, b, V) in zip(states, weights, strict=True):
+            y, z = state
+            z = z - h * (torch.tanh(w * y + below @ V.T + b) + network.alpha * y)
+            below = y + h * z
+            state[:] = [below, z]
+    ((states[-1][0] - torch.tensor(data.target)) ** 2).sum().div(2).backward()
+    return [[each.grad.numpy() for each in layer] for layer in weights]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("sizes", [Sizes(9, 3, 4, 2, 5), Sizes(5, 1, 3, 1, 1), Sizes(1, 2, 2, 3, 2)])
+def test_what_is_counted_computes_the_gradient(name: str, sizes: Sizes) -> None:
+    found = memory.use(ALGORITHMS[name], sizes, seed=4).gradients
+    tolerance = 64 * sizes.steps * np.finfo(float).eps
+    for layer, reference in zip(found, autograd(sizes, 4), strict=True):
+        for value, expected in zip((layer.w, layer.h, layer.b, layer.V), reference, strict=True):
+            assert np.abs(value - expected).max() <= tolerance * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_allocator_was_asked_for_as_much_as_was_counted(name: str) -> None:
+    use = memory.use(ALGORITHMS[name], Sizes(300, 3, 64, 8, 2))
+    assert use.counted <= use.traced * 1.001
+    assert use.traced - use.counted < 4 * 64 * 64 + 2000 + 0.03 * use.counted
+
+
+def test_the_interleaved_count_is_linear_as_printed() -> None:
+    for N, L, m, b, d in [(3, 1, 2, 1, 1), (50, 3, 7, 2, 5), (100, 2, 16, 4, 1)]:
+        counted = memory.use(memory.interleaved, Sizes(N, L, m, b, d)).counted
+        assert counted == N * b * d + (4 * L + 4) * b * m
+
+
+def test_a_memory_witness_that_is_too_small_does_not_count() -> None:
+    case = QUESTIONS["both-2.3-mem-vs-fast"].cases[0]
+    large = {"N": "160", "L": "3", "m": "48", "b": "2", "d": "1"}
+    assert not doubt_about(case.check(large), case)
+    assert doubt_about(case.check({**large, "d": "96"}), case)
+    other = QUESTIONS["both-2.3-memory"].cases[0]
+    assert doubt_about(other.check(large), other)
+
+
+def test_storing_said_to_be_as_cheap_as_the_inverse_is_seen() -> None:
+    """The planted falsehood: the stored states against N b d + L b m."""
+    case = memory_claims._case("stored states", memory.stored, memory_claims._linear, "N b d + L b m")
+    question = dataclasses.replace(QUESTIONS["both-2.3-memory"], cases=(case,))
+    assert answer(question, case, SMOKE, 0).verdict == "refuted"
+
+
+# --- tables
+
+
+def test_the_counts_by_formula_are_those_of_the_modules() -> None:
+    sizes = [
+        ("unicornn", 7, 3, 3, 2),
+        ("unicornn", 4, 5, 1, 1),
+        ("cornn", 6, 2, 1, 3),
+        ("lstm", 5, 4, 1, 2),
+    ]
+    for cell, m, d, L, outputs in sizes:
+        assert tables.by_formula(cell, m, d, L, outputs) == tables.by_modules(cell, m, d, L, outputs)
+
+
+def test_counts_read_as_printed() -> None:
+    assert tables.agreeing({"a": 34954, "b": 33664}, "35k") == ["34,954 (a)"]
+    assert tables.agreeing({"a": 1344, "b": 1509, "c": 1573}, "1.5k") == ["1,509 (b)", "1,573 (c)"]
+    assert tables.agreeing({"a": 267786}, "270k") == ["267,786 (a, the 0 of 270k holding the place)"]
+    assert tables.agreeing({"a": 264999}, "270k") == []
+    assert tables.agreeing({"a": 117002}, "64k") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "domain", "verdict"),
+    [
+        *[
+            ("both-param-counts", f"printed {row}", "proved")
+            for row in ("nCIFAR", "psMNIST-128", "psMNIST-256", "IMDB", "EigenWorms", "Lorenz96")
+        ],
+        *[("both-baseline-counts", f"cornn {row}", "proved") for row in ("psMNIST", "nCIFAR", "EigenWorms", "IMDB")],
+        ("both-baseline-counts", "lstm psMNIST", "proved"),
+        ("both-baseline-counts", "lstm nCIFAR", "refuted"),
+        *[
+            ("both-2-hyperparams", f"printed {row}", "proved")
+            for row in ("nCIFAR", "psMNIST-128", "psMNIST-256", "RR", "HR")
+        ],
+        *[("both-2-hyperparams", f"printed {row}", "refuted") for row in ("IMDB", "EigenWorms")],
+        ("both-4-health", "healthcare", "refuted"),
+        ("both-4-small", "noise padded CIFAR-10", "proved"),
+        ("both-4-small", "IMDB", "proved"),
+        ("both-4-small", "rows of Table 6 whose N is printed", "proved"),
+        ("both-A-init", "every fan_in", "proved"),
+        ("both-A-init", "fan_in of Table 6", "not-refuted"),
+        ("both-C.4-L3max", "rows of Table 6", "proved"),
+        ("both-2.3-memory", "all layers stepped back together", "not-refuted"),
+        ("both-2.3-memory", "stored states", "not-refuted"),
+        ("both-2.3-mem-vs-fast", "layer after layer, in parallel over time", "refuted"),
+    ],
+)
+def test_every_case_is_answered(name: str, domain: str, verdict: str) -> None:
+    case = next(case for case in QUESTIONS[name].cases if case.domain == domain)
+    judgement = answer(QUESTIONS[name], case, SMOKE, seed=0)
+    assert judgement.verdict == verdict, judgement.because
+
+
+def test_no_case_is_left_out_of_the_list_above() -> None:
+    assert sum(len(each.cases) for each in QUESTIONS.values()) == 29
+
+
+def test_other_sizes_than_the_tables_do_not_count_against_it() -> None:
+    case = QUESTIONS["both-baseline-counts"].case("lstm nCIFAR", "parameters, printed 64k")
+    printed = {"m": "128", "d": "96", "L": "1", "n_out": "10"}
+    assert not doubt_about(case.check(printed), case)
+    assert "as in the table" in doubt_about(case.check({**printed, "m": "300"}), case)
+
+
+def test_other_numbers_than_the_texts_do_not_count_against_it() -> None:
+    case = QUESTIONS["both-4-health"].cases[0]
+    assert doubt_about(case.check({"frequency": "126", "minutes": "8", "printed": "4000"}), case)
+    case = QUESTIONS["both-2-hyperparams"].cases[0]
+    assert doubt_about(case.check({"dt": "1/10 1/5 1/2", "alpha": "13"}), case)
+
+
+def test_a_count_misprinted_is_seen() -> None:
+    """The planted falsehood: 36k for psMNIST-128."""
+    size = dataclasses.replace(tables._size(tables.ROWS[1]), printed="36k")
+    case = dataclasses.replace(
+        QUESTIONS["both-param-counts"].cases[1], ask=tables._counted(size), check=tables._counted_check(size)
+    )
+    assert answer(QUESTIONS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"

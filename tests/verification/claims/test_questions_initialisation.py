@@ -1,0 +1,168 @@
+"""Questions about the spectrum at initialisation: verdicts, exact polynomials twice, false variants that must turn."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction as Q
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from odernn.published.networks import networks
+from tests.verification.claims import question_rows as rows
+from verification.answer import doubt_about
+from verification.certify import block_spectra
+from verification.claim import ClaimError
+from verification.claims.scornn import orthogonal_initialisation as start
+from verification.claims.scornn import reflected_spectrum as reflected
+from verification.measure.orthogonal_initialisation import Blocks, spectral_law
+from verification.question import Case
+
+QUESTIONS = {each.id: each for each in (*start.QUESTIONS, *reflected.QUESTIONS)}
+ODD = {"MNIST-170", "psMNIST-170", "MNIST-512", "copying", "adding-200", "adding-400", "adding-750"}
+"""The printed networks with an even n and an odd ρ."""
+EXPECTED = {
+    "sco-4.2a": ["refuted", "proved", "proved", "refuted", "not-refuted"],
+    "sco-4.2b": [
+        "proved",
+        "refuted",
+        *("refuted" if each.name in ODD else "proved" for each in networks("scornn")),
+        "proved",
+    ],
+    "sco-4.2c": ["refuted", "proved", "proved", "refuted", "refuted", "refuted", "not-refuted"],
+    "thm-init": ["proved", "proved", "proved"],
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_case_is_answered(name: str) -> None:
+    assert rows.verdicts_of(QUESTIONS[name]) == EXPECTED[name]
+    assert set(EXPECTED) == set(QUESTIONS)
+
+
+@pytest.mark.parametrize("family", (start, reflected))
+def test_a_claim_file_names_no_verdict(family: ModuleType) -> None:
+    rows.assert_names_no_verdict(family)
+
+
+def verdict_of(case: Case) -> str:
+    return str(rows.verdict_of(case).verdict)
+
+
+# Exact polynomials.
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_both_back_ends_have_the_polynomial_of_the_computed_matrix(n: int) -> None:
+    halves = block_spectra.distinct_halves(n)
+    A = np.zeros((n, n))
+    for k, s in enumerate(halves):
+        A[2 * k, 2 * k + 1], A[2 * k + 1, 2 * k] = float(s), -float(s)
+    for signs in itertools.product((1, -1), repeat=n):
+        exact = block_spectra.computed(halves, signs)
+        again = block_spectra.by_blocks(halves, signs)
+        assert exact == block_spectra.as_poly(again)
+        W = np.linalg.solve(np.eye(n) + A, np.eye(n) - A) @ np.diag(signs)
+        np.testing.assert_allclose(np.poly(W)[::-1], [float(c) for c in again], atol=1e-12)
+
+
+def test_cosines_are_those_of_the_angles() -> None:
+    for s in start.HALVES:
+        assert float(block_spectra.cosine(s)) == pytest.approx(np.cos(2 * np.arctan(float(s))))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_a_spectrum_is_reflected_iff_no_block_is_mixed(n: int) -> None:
+    halves = block_spectra.distinct_halves(n)
+    for D in reflected.every(n):
+        expected = Blocks.of(D).mixed == 0
+        assert reflected.is_reflected(halves, D) == reflected.is_reflected_again(halves, D) == expected
+    assert all(Blocks.of(D).mixed == 0 for D in reflected.aligned(n))
+    assert len(reflected.aligned(n)) == 2 ** ((n + 1) // 2)
+
+
+def test_long_and_short_comparisons_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shortcut for large n, on all D of a small one."""
+    halves = block_spectra.distinct_halves(5)
+    exhaustive = [reflected.is_reflected(halves, D) for D in reflected.every(5)]
+    monkeypatch.setattr(reflected, "EXHAUSTIVE", 0)
+    assert [reflected.is_reflected(halves, D) for D in reflected.every(5)] == exhaustive
+
+
+# False variants.
+
+
+@pytest.mark.parametrize("off", [1, -1])
+def test_one_eigenvalue_more_or_less_on_the_left_is_refuted(off: int) -> None:
+    assert verdict_of(reflected.left_half_case((2, 3), off)) == "refuted"
+
+
+def test_another_power_of_s_has_other_eigenvalues() -> None:
+    assert verdict_of(start.conjugate_case(power=1)) == "refuted"
+    assert start.rotation_identity() and not start.rotation_identity(power=1)
+    assert verdict_of(start.blocks_case(power=1)) == "refuted"
+
+
+@pytest.mark.parametrize("change", [{"s": "2"}, {"D": "1 2"}, {"D": "1 -1"}])
+def test_a_block_outside_the_premises_or_without_violation_does_not_count(change: dict[str, str]) -> None:
+    """With t from s (1 + cos t) = 1 − cos t: beyond π/2, no sign, and a mixed block, which does not depend on t."""
+    case, witness = start.blocks_case(power=1), {"s": "1/2", "D": "1 1"}
+    assert case.check is not None and not doubt_about(case.check(witness), case)
+    assert doubt_about(case.check({**witness, **change}), case)
+
+
+def test_laws_that_are_not_uniform_are_refuted_and_uniform_ones_proved() -> None:
+    def law(D: list[int]) -> Case:
+        return start.law_case("variant", "law", D, lambda law: law.is_uniform, "uniform")
+
+    assert verdict_of(law([1, 1, -1, -1])) == "proved"
+    assert verdict_of(law([1, -1, 1, -1])) == "refuted"
+    assert verdict_of(law([1, 1, 1, -1, -1, -1])) == "refuted"
+    assert verdict_of(law([1, 1, 1, 1])) == "refuted"
+
+
+def test_the_law_by_roots_is_the_law_by_blocks() -> None:
+    for n in range(1, 7):
+        for D in itertools.product((1, -1), repeat=n):
+            assert start.law_again(D) == spectral_law(Blocks.of(D))
+
+
+def test_the_law_of_a_random_D_is_the_mean_over_all() -> None:
+    for n in (2, 4, 6):
+        laws = [spectral_law(Blocks.of(D)) for D in reflected.every(n) if D.count(-1) == n // 2]
+        mean = [sum(getattr(law, name) for law in laws) / len(laws) for name in ("right", "left", "at_one")]
+        found = start.random_law(n)
+        assert [found.right, found.left, found.at_one] == mean
+        assert found.at_one == Q(n, 4 * (n - 1)) > Q(1, 4)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_wider_arc_is_told_from_the_drawn_one(groups: int) -> None:
+    assert verdict_of(start.drawn_case(groups, widened=2.0)) == "suspect"
+
+
+@pytest.mark.parametrize("change", [{"D": "1 1"}, {"s": "2"}, {"D": "1 2"}])
+def test_a_witness_that_does_not_fit_does_not_count(change: dict[str, str]) -> None:
+    """A block that is kept, an angle beyond π/2, an entry that is no sign."""
+    case, witness = QUESTIONS["sco-4.2b"].cases[1], {"D": "1 -1", "s": "1/2"}
+    assert case.check is not None and not doubt_about(case.check(witness), case)
+    assert doubt_about(case.check({**witness, **change}), case)
+
+
+def test_a_mixed_block_is_no_witness_against_a_printed_row() -> None:
+    case = next(each for each in QUESTIONS["sco-4.2b"].cases if each.domain == "printed psMNIST-360")
+    assert case.check is not None and "premise" in doubt_about(case.check({"D": "1 -1", "s": "1/2"}), case)
+
+
+def test_more_placements_than_can_be_tried_are_turned_away() -> None:
+    case = start.random_case(6)
+    assert case.check is not None and not doubt_about(case.check({"n": "6"}), case)
+    with pytest.raises(ClaimError, match="from 2 to 12"):
+        case.check({"n": "40"})
+
+
+def test_the_polynomials_of_blocks_hold_for_every_angle() -> None:
+    pairs = list(itertools.product((1, -1), repeat=2))
+    assert all(block_spectra.block_identity(*pair) for pair in pairs)
+    assert not any(block_spectra.block_identity(*pair, power=1) for pair in pairs if sum(pair))

@@ -1,0 +1,553 @@
+"""Theorem 1 of the ODERNN paper on trial, reading by reading: what comes out, that every refutation is seen by a third
+computation in floats, that both back-ends agree on random steps, and that planted falsehoods fall and truths stand.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from odernn import tableaus
+from odernn.properties.algebraic_stability import algebraic_stability, burrage_butcher
+from odernn.published.sources import Source
+from odernn.tableaus.methods import in_stages
+from verification import counterexample
+from verification.adversary import monotone_fields
+from verification.adversary.monotone_fields import BlockStep, rational_member, worst
+from verification.answer import answer, doubt_about
+from verification.certify import contraction_check
+from verification.certify import typed_step_exact as typed_step_first
+from verification.certify.second import typed_step as typed_step_second
+from verification.certify.typed_step import Reading, Table, parsed, written
+from verification.claim import ClaimError
+from verification.claims.odernn import burrage_butcher as tensors
+from verification.claims.odernn import odernn_contraction as contraction
+from verification.claims.odernn import odernn_stability as stability
+from verification.domains import BUDGETS
+from verification.measure.energy_balance import Balance, implied_case
+from verification.question import Question
+from verification.registry import Registry
+
+FAMILIES = (stability, contraction, tensors)
+QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}
+SMOKE = BUDGETS["smoke"]
+REFUTED, PROVED, NOT_REFUTED = "refuted", "proved", "not-refuted"
+
+EXPECTED = {
+    "ode-T1": {
+        "S = 1 | ‖Δy₊‖₂ ≤ ‖Δy‖₂": REFUTED,
+        "S = 2 | some norm": REFUTED,
+        "S = 2, B_i = I, M as printed | some norm": REFUTED,
+        "‖Δy₊‖₂ ≤ ‖Δy‖₂": PROVED,
+    },
+    "ode-T1-1st": {"‖Δy₊‖₂ ≤ ‖Δy‖₂": REFUTED, "some norm": REFUTED},
+    "ode-T1-sign": {"|Δy₊| ≤ |Δy|": REFUTED},
+    "ode-T1-diff": {"|Δy₊| ≤ |Δy|": REFUTED, "‖y₊‖ ≤ ‖y‖": PROVED},
+    "ode-T1-dyn": {
+        "‖Δy₊‖ ≤ ‖Δy‖ at each step": PROVED,
+        "some norm": REFUTED,
+        "|Δy₊| ≤ |Δy|, gate relu(y)": REFUTED,
+    },
+    "ode-T1-nec": {"|Δy₊| ≤ |Δy|": REFUTED, "M ≱ 0 ⇒ |Δy₁| > |Δy₀|": PROVED},
+    "ode-T1-scalar": {"‖Δy₊‖ ≤ ‖Δy‖": PROVED, "‖Δy₊‖/‖Δy‖": NOT_REFUTED},
+    "thm-1*": {
+        "‖Δy₊‖_G ≤ ‖Δy‖_G": PROVED,
+        "‖Δy₊‖_G/‖Δy‖_G, G = P⁻¹": NOT_REFUTED,
+        "‖Δy₊‖/‖Δy‖": NOT_REFUTED,
+        "M and G B_i for G = det(P) P⁻¹": PROVED,
+        "wᵀ B_i Δf = −Σ (Kw)_r Δσ_r": PROVED,
+    },
+    "ode-T1-relu": {
+        "relu, σ(y) | (u−v)ᵀ(f(u)−f(v)) ≥ 0": PROVED,
+        "tanh, σ(y) | (u−v)ᵀ(f(u)−f(v)) ≥ 0": PROVED,
+        "(u−v)ᵀ(f(u)−f(v)) ≥ 0": REFUTED,
+        "(u−v)ᵀ(f(u)−f(v)) ≤ 0": REFUTED,
+    },
+    "ode-eq5": {
+        "S = 1, any blocks | printed M": REFUTED,
+        "S = 2, symmetric blocks | printed M": REFUTED,
+        "printed M": PROVED,
+        "M with transposes and G": PROVED,
+    },
+    "thm-E": {"energy identity": PROVED},
+    "thm-1-expl": {"M_ii + B_iᵀ G B_i": PROVED},
+    "ode-T1-expl": {
+        "I: M ≥ 0 for some G > 0": REFUTED,
+        "URNN, leak form | II: B_i ≥ 0": PROVED,
+        "II: B_i ≥ 0": REFUTED,
+    },
+    "ode-Q3": {
+        "condition I: M ≥ 0": REFUTED,
+        "‖W z‖ ≤ ‖z‖": REFUTED,
+        "every layer is non-expansive": PROVED,
+    },
+}
+"""Verdict by quantity, or by "domain | quantity" where the quantity alone does not tell."""
+
+CASES = [(q.id, c.domain, c.quantity) for q in QUESTIONS.values() for c in q.cases]
+
+
+def expected(name: str, domain: str, quantity: str) -> str:
+    table = EXPECTED[name]
+    return table.get(f"{domain} | {quantity}") or table[quantity]
+
+
+def judged(case):
+    judgement = answer(Question("planted", Source("odernn", "p"), "planted", "real", (case,)), case, SMOKE, 3)
+    assert judgement.verdict != "error", judgement.because
+    return judgement
+
+
+@pytest.fixture(scope="module")
+def judgements():
+    return {
+        (name, case.domain, case.quantity): answer(question, case, SMOKE, 1)
+        for name, question in QUESTIONS.items()
+        for case in question.cases
+    }
+
+
+def test_every_question_is_registered_and_pinned():
+    ids = {each.question.id for each in Registry().questions()}
+    assert set(QUESTIONS) <= ids and set(EXPECTED) == set(QUESTIONS)
+    assert len(QUESTIONS) == 14 and len(CASES) == 86
+
+
+@pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
+def test_verdict(judgements, name, domain, quantity):
+    judgement = judgements[name, domain, quantity]
+    assert judgement.verdict == expected(name, domain, quantity), judgement.because
+    assert judgement.because
+
+
+def test_every_refutation_is_checked_again_from_its_text(judgements):
+    registry, checked = Registry(), 0
+    for judgement in judgements.values():
+        if judgement.verdict == REFUTED:
+            holds, lines = counterexample.check(counterexample.from_json(judgement.witness), registry)
+            assert holds and sum("violates" in line for line in lines) == 2, lines
+            checked += 1
+    assert checked == sum(expected(*place) == REFUTED for place in CASES) == 49
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
+def test_a_family_answers_within_ten_seconds_and_names_no_verdict(family):
+    start = time.process_time()
+    for question in family.QUESTIONS:
+        for case in question.cases:
+            answer(question, case, SMOKE, 2)
+    assert time.process_time() - start < 10
+    text = Path(family.__file__).read_text("utf-8")
+    for word in ("refuted", "vacuous", "inconclusive", "suspect", "inapplicable", '"proved"', "verdict"):
+        assert word not in text
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_names_do_not_matter(judgements, name):
+    question = QUESTIONS[name]
+    other = replace(question, id=next(each for each in QUESTIONS if each != name))
+    for case in question.cases:
+        mine, theirs = judgements[name, case.domain, case.quantity], answer(other, case, SMOKE, 1)
+        assert (mine.verdict, mine.because) == (theirs.verdict, theirs.because)
+
+
+# --- a third computation: floats, the stages solved together
+
+
+def float_step(step):
+    """R of all tables, by one dense solve a table in doubles."""
+    D, S, eta = step.size, step.stages, float(step.eta)
+    total = np.eye(D)
+    for table in step.tables:
+        A, B, N = (np.array(x, dtype=float) for x in (table.A, table.B, step.N))
+        rows = np.block([[A[i][j] for j in range(S)] for i in range(S)])
+        fields = np.zeros((S * D, S * D))
+        for i in range(S):
+            fields[i * D : i * D + D, i * D : i * D + D] = N[i]
+        k = np.linalg.solve(np.eye(S * D) - eta * fields @ rows, fields @ np.tile(np.eye(D), (S, 1)))
+        total = (np.eye(D) + eta * np.hstack(list(B)) @ k) @ total
+    return total
+
+
+def typed_witnesses(judgements):
+    for (name, domain, quantity), judgement in judgements.items():
+        if judgement.verdict == REFUTED and name.startswith("ode-T1"):
+            parameters = json.loads(judgement.witness)["parameters"]
+            if "N" in parameters:
+                yield name, domain, quantity, parameters
+
+
+def test_floats_see_every_refutation_of_theorem_1(judgements):
+    seen = 0
+    for name, domain, quantity, parameters in typed_witnesses(judgements):
+        R = float_step(parsed(parameters))
+        if "some norm" in quantity or "|Δy₊|" in quantity:
+            assert np.abs(np.linalg.eigvals(R)).max() > 1.01, (name, domain)
+        else:
+            assert np.linalg.norm(R, 2) > 1.01, (name, domain)
+        seen += 1
+    assert seen == 15
+
+
+def test_the_printed_tensor_is_zero_where_two_solutions_move_apart_without_bound(judgements):
+    """Every block of M as printed is 0, B_i = I, and the distance grows by √(37/13) a step in every direction."""
+    place = ("ode-T1", "S = 2, B_i = I, M as printed", "some norm")
+    step = parsed(json.loads(judgements[place].witness)["parameters"])
+    (table,) = step.tables
+    A, B = np.array(table.A, dtype=float), np.array(table.B, dtype=float)
+    for i in range(2):
+        assert np.array_equal(B[i], np.eye(2))
+        assert all(np.linalg.eigvalsh(np.array(N, dtype=float) + np.array(N, dtype=float).T).max() <= 0 for N in step.N)
+        for j in range(2):
+            assert np.abs(B[i] @ A[i][j] + B[j] @ A[j][i] - B[i] @ B[j]).max() == 0
+    transposed = B[0].T @ A[0][1] + A[1][0].T @ B[1] - B[0].T @ B[1]
+    assert np.linalg.norm(transposed) > 1
+    R = np.linalg.matrix_power(float_step(step), 20)
+    assert np.linalg.svd(R)[1] == pytest.approx([(37 / 13) ** 10] * 2, rel=1e-12)
+
+
+def test_one_stage_can_be_unbounded_in_every_norm(judgements):
+    place = ("ode-T1-1st", "A = P/2 + kP⁻¹J, B = P", "some norm")
+    step = parsed(json.loads(judgements[place].witness)["parameters"])
+    A, B = (np.array(x, dtype=float) for x in (step.tables[0].A[0][0], step.tables[0].B[0]))
+    assert np.abs(B @ A + A.T @ B - B @ B).max() < 1e-15 and np.linalg.eigvalsh(B).min() > 0
+    assert sorted(np.abs(np.linalg.eigvals(float_step(step)))) == pytest.approx([0.5, 2.0])
+
+
+def test_ordinary_tanh_networks_with_antisymmetric_weights_have_both_signs():
+    """Random pairs, not the witness: σ(Jy) is monotone in neither sense."""
+    rng = np.random.default_rng(0)
+    u, v = rng.normal(size=(2, 2000, 2))
+    J = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    for sigma in (np.tanh, lambda x: np.maximum(x, 0.0)):
+        values = ((u - v) * (sigma(u @ J.T) - sigma(v @ J.T))).sum(axis=1)
+        assert values.min() < -0.1 and values.max() > 0.1
+
+
+# --- both back-ends on random steps
+
+
+def random_step(rng: random.Random):
+    D, S = rng.choice(((1, 1), (1, 2), (2, 1), (2, 2)))
+
+    def block(kind="any"):
+        rows = [[Fraction(rng.randint(-3, 3), rng.randint(1, 3)) for _ in range(D)] for _ in range(D)]
+        if kind == "semidefinite":
+            rows = [[sum(a * b for a, b in zip(p, q, strict=True)) for q in rows] for p in rows]
+        if kind == "skew":
+            rows = [[rows[i][j] - rows[j][i] for j in range(D)] for i in range(D)]
+        return tuple(map(tuple, rows))
+
+    A = tuple(tuple(block() for _ in range(S)) for _ in range(S))
+    weights = tuple(block(rng.choice(("any", "semidefinite"))) for _ in range(S))
+    fields = [block(rng.choice(("any", "skew", "semidefinite"))) for _ in range(S)]
+    G = rng.choice((None, block("semidefinite")))
+    return written([Table(A, weights)], fields, G=G, eta=Fraction(rng.randint(1, 4), 2))
+
+
+@pytest.mark.parametrize("tensor", ["transposed", "printed", "any"])
+@pytest.mark.parametrize("norm", ["euclidean", "weighted", "every"])
+def test_back_ends_agree_on_random_steps(tensor, norm):
+    rng = random.Random(f"{tensor} {norm}")
+    seen = set()
+    for _ in range(120):
+        step = parsed(random_step(rng))
+        reading = Reading(tensor, rng.choice((-1, 1)), rng.choice((False, True)), norm, rng.choice((False, True)))
+        ones, others = typed_step_first.facts(step, reading), typed_step_second.facts(step, reading)
+        assert [each.holds for each in ones] == [each.holds for each in others]
+        first, second = typed_step_first.violation(step, reading)[0], typed_step_second.violation(step, reading)[0]
+        assert first == second
+        seen |= {("violated", first), *(("premise", k, each.holds) for k, each in enumerate(ones))}
+        R = typed_step_first.matrix(step)
+        if R is not None:
+            exact = [[int(x.p) / int(x.q) for x in row] for row in R.tolist()]
+            assert np.allclose(exact, float_step(step), rtol=1e-9, atol=1e-9 * np.abs(exact).max())
+    assert ("violated", True) in seen and ("violated", False) in seen
+    assert {("premise", 0, True), ("premise", 0, False)} <= seen
+
+
+def test_parameters_that_do_not_fit_are_named():
+    good = {"D": "1", "S": "1", "eta": "1", "a": "1/2", "b": "1", "N": "-1"}
+    assert contraction_check.check(good, Reading()).premises
+    for change, words in (
+        ({"eta": "0"}, "positive"),
+        ({"D": "3", "S": "3"}, "up to 8 rows"),
+        ({"a": "1 2"}, "asks for 1 and 1"),
+        ({"N": "1 2"}, "1 × 1 matrices"),
+        ({"D": "3/2"}, "one of 1"),
+        ({"P": "1 2"}, "1 × 1 matrices"),
+    ):
+        with pytest.raises(ClaimError, match=words):
+            parsed({**good, **change})
+    with pytest.raises(ClaimError, match="not symmetric"):
+        parsed({**good, "D": "2", "N": "0 0 0 0", "G": "1 1 0 1"})
+
+
+@pytest.mark.parametrize(
+    ("change", "premise"),
+    [
+        ({"N": "0 1 -1 1/8"}, "(f_i(u)"),
+        ({"B": "1 1 0 2"}, "B_i"),
+        ({"B": "1 0 0 -2"}, "B_i"),
+        ({"A": "1/4 0 0 1"}, "M ≥ 0"),
+        ({"A": "1/2 0 0 3/4"}, "M ≥ 0"),
+        ({"N": "2 0 0 1"}, "one solution"),
+    ],
+)
+def test_no_refutation_without_its_hypotheses(change, premise):
+    case = QUESTIONS["ode-T1-1st"].case("A = P/2, B = P", "‖Δy₊‖₂ ≤ ‖Δy‖₂")
+    good = {"D": "2", "S": "1", "eta": "1", "A": "1/2 0 0 1", "B": "1 0 0 2", "N": "0 1 -1 0"}
+    assert not doubt_about(case.check(good), case)
+    check = case.check({**good, **change})
+    assert any(premise in each.text and not each.holds for each in check.premises)
+    assert doubt_about(check, case)
+
+
+def test_stages_of_one_abscissa_must_share_their_field():
+    case = QUESTIONS["ode-T1-nec"].case("rk4", "|Δy₊| ≤ |Δy|")
+    (good,) = case.ask(SMOKE, 0).candidates
+    assert not doubt_about(case.check(good), case)
+    fields = good["N"].split()
+    fields[4:8] = ["0", "1", "-1", "0"]  # stages 2 and 3 of RK4 have c = 1/2
+    assert "share their field" in doubt_about(case.check({**good, "N": " ".join(fields)}), case)
+
+
+QUARTERS = ["-2", "-1", "-1/2", "0", "1/4", "1", "2"]
+TURNS = ("1 0 0 1", "0 1 -1 0", "-1 2 3 1")
+SQUARE = [(u, v) for u in QUARTERS for v in QUARTERS]
+GRIDS = {
+    "gated": (
+        stability.gated_case(),
+        [{"g": g, "s": s, "u": u, "v": v} for g in ("1", "3") for s in ("0", "2") for u, v in SQUARE],
+    ),
+    "y f(y) ≤ 0": (stability.single_case(), [{"c": "2", "Y": f"{u} {v}"} for u, v in SQUARE if u != v]),
+    "relu": (
+        contraction.sign_case("relu", "K", 1),
+        [{"K": K, "u": f"{u} {v}", "v": "1 -1"} for K in TURNS for u, v in SQUARE],
+    ),
+    "tanh": (
+        contraction.sign_case("tanh", "K", -1),
+        [{"K": K, "u": f"{u} {v}", "v": "1 -1"} for K in TURNS for u, v in SQUARE if (u, v) != ("1", "-1")],
+    ),
+    "B_i": (
+        tensors.condition_case("GRU, constant", "II"),
+        [{"stage": i, "component": c, "z": "1/2"} for i in ("0", "4") for c in ("1", "2")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_both_back_ends_have_one_opinion(name):
+    case, grid = GRIDS[name]
+    opinions = [[each.violated for each in case.check(parameters).opinions] for parameters in grid]
+    assert all(first == second for first, second in opinions)
+    assert {first for first, _ in opinions} == {True, False}
+
+
+# --- planted falsehoods, and truths beside them
+
+ANY = Reading(tensor="any")
+FALSEHOODS = {
+    "identity with 1 for 2": Balance(2, 2, work=1).case("p", "p"),
+    "identity with 2η² gᵀMg": Balance(2, 1, dissipation=2).case("p", "p"),
+    "identity with the other sign of M": Balance(1, 1, dissipation=-1).case("p", "p"),
+    "printed M, S = 2, symmetric B": Balance(2, 2, "symmetric B", printed=True).case("p", "p"),
+    "M_ii = −2 BᵀGB": tensors.explicit_case(2, -2),
+    "M_ii = BᵀGB": tensors.explicit_case(1, 1),
+    "M = 2 m_ij P": contraction.weighted_tensor_case(2),
+    "f = +Kᵀσ": contraction.gradient_field_case(2, 1),
+    "without condition I, searched": contraction.worst_case("lobatto iiia 2", reading=ANY),
+    "without condition I, explicit": contraction.worst_case("heun 3", reading=ANY),
+    "outward Gauss": stability.searched("p", "p", Reading(sign=1), stability.outward("implicit euler")),
+    "G = I for P = diag(1, p)": stability.searched("p", "p", Reading(), stability.midpoints()),
+}
+
+
+@pytest.mark.parametrize("name", FALSEHOODS)
+def test_a_planted_falsehood_is_refuted(name):
+    judgement = judged(FALSEHOODS[name])
+    assert judgement.verdict == REFUTED, judgement.because
+
+
+@pytest.mark.parametrize(
+    "balance",
+    [
+        Balance(2, 2),
+        Balance(1, 3),
+        Balance(2, 2, work=1),
+        Balance(2, 2, dissipation=2),
+        Balance(2, 2, printed=True),
+        Balance(2, 2, "symmetric", printed=True),
+        Balance(2, 1, printed=True, dissipation=3),
+    ],
+    ids=str,
+)
+def test_both_typings_of_the_balance_have_the_same_difference_of_its_sides(balance):
+    """Not only whether it is 0: at random rationals the two are one number, for true identities and false ones."""
+    rng = random.Random(8)
+    values = []
+    for _ in range(5):
+        v = {name: Fraction(rng.randint(-9, 9), rng.randint(1, 4)) for name in balance.names}
+        assert balance.residual(v) == balance.again(v)
+        values += balance.residual(v)
+    is_true = not balance.printed and (balance.work, balance.dissipation) == (2, 1)
+    assert all(x == 0 for x in values) is is_true
+
+
+def test_an_identity_with_a_wrong_factor_proves_nothing():
+    wrong = implied_case("p", "p", (Balance(1, 1, "scalar", work=1),), "nothing")
+    assert judged(wrong).verdict == NOT_REFUTED
+
+
+EVERY, IN_G = Reading(norm="every"), Reading(weighted=True, norm="weighted")
+TRUTHS = {
+    "P = I": stability.searched("p", "p", Reading(), stability.midpoints(largest=1)),
+    "in G = P⁻¹": stability.searched("p", "p", IN_G, stability.midpoints("inverse")),
+    "A = P/2, some norm": stability.searched("p", "p", EVERY, stability.turned_midpoints(0)),
+    "A_12 = A_21": stability.searched("p", "p", EVERY, stability.turned_couplings(0)),
+    "alternating, P = I": stability.searched("p", "p", EVERY, stability.alternating(1, most=1)),
+    "two tables, P = I": stability.searched("p", "p", EVERY, stability.alternating(2, most=1)),
+    "constant gate": stability.gated_case("1"),
+    "f(y) = −y³": stability.single_case(0),
+    "Radau IA 2": contraction.worst_case("radau ia 2"),
+    "B_i ≥ 0 of Euler": tensors.condition_case("URNN, leak form", "II"),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_a_true_sibling_is_not_refuted(name):
+    judgement = judged(TRUTHS[name])
+    assert judgement.verdict in (PROVED, NOT_REFUTED), judgement.because
+
+
+def test_a_method_that_is_not_algebraically_stable_does_not_count_against_theorem_1():
+    judgement = judged(contraction.worst_case("lobatto iiia 2"))
+    assert judgement.verdict == "suspect" and "M ≥ 0" in judgement.because
+
+
+# --- the search
+
+
+def scalar_step(name: str, size: int) -> BlockStep:
+    tableau = in_stages(tableaus.get(name))
+    A, b = (np.array([[float(x) for x in row] for row in rows]) for rows in (tableau.A, [tableau.b]))
+    return BlockStep(A[:, :, None, None] * np.eye(size), b[0][:, None, None] * np.eye(size), np.eye(size))
+
+
+STABLE = (
+    "implicit midpoint",
+    "gauss 2",
+    "gauss 3",
+    "radau iia 2",
+    "radau iia 3",
+    "lobatto iiic 2",
+    "lobatto iiic 3",
+)
+
+
+@pytest.mark.parametrize("name", STABLE)
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_worst_contraction_ratio_on_random_monotone_fields(name, size):
+    found = worst(scalar_step(name, size), "monotone", 40, 5)
+    assert 0.9 < found.ratio <= 1 + 1e-8
+    assert 0.9 < found.control <= 1 + 1e-12
+    assert np.linalg.eigvalsh(found.N + found.N.swapaxes(1, 2)).max() < 1e-9 * max(1.0, np.abs(found.N).max())
+
+
+def nonlinear_step(A, b, f, jacobian, y):
+    """One step with η = 1 by damped Newton steps on all stages: y₊."""
+    S, D = len(b), len(y)
+    Y = np.tile(y, (S, 1))
+    for _ in range(60):
+        residual = Y - y - A @ np.array([f(each) for each in Y])
+        slopes = [jacobian(each) for each in Y]
+        if np.abs(residual).max() < 1e-13:
+            break
+        matrix = np.block([[(i == j) * np.eye(D) - A[i, j] * slopes[j] for j in range(S)] for i in range(S)])
+        change, share = np.linalg.solve(matrix, residual.reshape(-1)).reshape(S, D), 1.0
+        while share > 1e-6:  # halved until the residual falls
+            tried = Y - share * change
+            if np.linalg.norm(tried - y - A @ np.array([f(each) for each in tried])) < np.linalg.norm(residual):
+                break
+            share /= 2
+        Y = Y - share * change
+    assert np.abs(Y - y - A @ np.array([f(each) for each in Y])).max() < 1e-11
+    return y + b @ np.array([f(each) for each in Y])
+
+
+@pytest.mark.parametrize("name", ["implicit midpoint", "gauss 2", "radau iia 2", "lobatto iiic 2"])
+def test_nonlinear_monotone_fields_are_contracted_and_their_opposites_are_not(name):
+    """f(y) = S y − Kᵀ tanh(K y + b), S skew: pairs never move apart; with + Kᵀ tanh some do."""
+    tableau, rng = in_stages(tableaus.get(name)), np.random.default_rng(7)
+    A = np.array([[float(a) for a in row] for row in tableau.A])
+    weights = np.array([float(b) for b in tableau.b])
+    largest = {-1: 0.0, 1: 0.0}
+    for _ in range(30):
+        C, K, drive = rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), rng.normal(size=3)
+        u, v = rng.normal(size=(2, 3))
+        for sign in largest:
+            scale = 1.0 if sign < 0 else 0.1  # small enough for one solution of the stage equations
+
+            def f(y, K=K, C=C, sign=sign, scale=scale, drive=drive):
+                return scale * ((C - C.T) @ y + sign * K.T @ np.tanh(K @ y + drive))
+
+            def jacobian(y, K=K, C=C, sign=sign, scale=scale, drive=drive):
+                return scale * (C - C.T + sign * (K.T * (1 - np.tanh(K @ y + drive) ** 2)) @ K)
+
+            ends = [nonlinear_step(A, weights, f, jacobian, each) for each in (u, v)]
+            largest[sign] = max(largest[sign], np.linalg.norm(ends[0] - ends[1]) / np.linalg.norm(u - v))
+    assert 0.5 < largest[-1] <= 1 + 1e-8 and largest[1] > 1.1
+
+
+@pytest.mark.parametrize("fields", ["monotone", "weighted", "diagonal", "gradient"])
+def test_control_never_beats_its_optimum_and_fails_when_the_search_is_cut(fields, monkeypatch):
+    for seed in range(4):
+        found = worst(scalar_step("radau iia 2", 2), fields, 60, seed)
+        assert 0.9 < found.control <= 1 + 1e-12
+    monkeypatch.setattr(monotone_fields, "POPULATION", 1)
+    assert min(worst(scalar_step("radau iia 2", 2), fields, 0, seed).control for seed in range(4)) < 0.9
+
+
+def test_rational_members_are_monotone_exactly():
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        C, Q = rng.normal(size=(2, 3, 3))
+        N = C - C.T - Q @ Q.T * rng.choice([0.0, 1e-6, 1.0])
+        near = rational_member(N)
+        assert np.abs(np.array(near, dtype=float) - N).max() < 5e-2
+        twice = [
+            [-(x + y) for x, y in zip(*rows, strict=True)] for rows in zip(near, zip(*near, strict=True), strict=True)
+        ]
+        assert typed_step_second._is_semidefinite(twice)
+
+
+def test_pins_of_the_scalar_tensor():
+    assert algebraic_stability(tableaus.get("implicit midpoint")).value.is_zero
+    assert algebraic_stability(tableaus.get("gauss 2")).value.is_zero
+    inertia = algebraic_stability(tableaus.get("radau iia 2")).value.inertia
+    assert (inertia.positive, inertia.negative, inertia.zero) == (1, 0, 1)
+    M = np.array([[float(x) for x in row] for row in burrage_butcher(tableaus.get("radau iia 2"))])
+    assert np.linalg.eigvalsh(M) == pytest.approx([0.0, 1 / 8], abs=1e-15)
+
+
+def test_radau_loses_energy_by_its_tensor():
+    """‖Δy₊‖² = ‖Δy‖² − gᵀMg on skew fields, in floats, against the exact M: an independent reading of the identity."""
+    step, J = scalar_step("radau iia 2", 2), np.array([[0.0, 1.0], [-1.0, 0.0]])
+    N = np.array([[2 * J, -3 * J]])[0]
+    system = np.block(
+        [[np.eye(2) - step.A[i, j] @ N[j] if i == j else -step.A[i, j] @ N[j] for j in (0, 1)] for i in (0, 1)]
+    )
+    Y = np.linalg.solve(system, np.tile(np.eye(2), (2, 1)))
+    g = np.vstack([N[0] @ Y[:2], N[1] @ Y[2:]])
+    R = np.eye(2) + np.hstack([step.B[0], step.B[1]]) @ g
+    M = np.kron([[float(x) for x in row] for row in burrage_butcher(tableaus.get("radau iia 2"))], np.eye(2))
+    assert np.abs(R.T @ R - (np.eye(2) - g.T @ M @ g)).max() < 1e-14  # R of size 1, some ten operations an entry
+    assert math.isclose(monotone_fields.norms(step, N[None])[0], np.linalg.norm(R, 2), rel_tol=1e-14)

@@ -1,0 +1,421 @@
+"""Questions about powers of dt, vanishing and growth: a true exponent survives, a wrong one is found, rules decide."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+
+from odernn.published.sources import Source
+from verification import verdict
+from verification.answer import answer, doubt_about
+from verification.cases import order as orders
+from verification.certify import scaling_limits
+from verification.certify.scalar_stack import ScalarStack
+from verification.certify.scaling_limits import NoLimitError
+from verification.claims.unicornn import depth_orders, representation, vanishing
+from verification.domains import BUDGETS
+from verification.question import Case, Question
+from verification.registry import Registry
+from verification.verdict import Judgement
+
+FILES = (representation, depth_orders, vanishing)
+SMOKE = BUDGETS["smoke"]
+NAMES = {"domain": "d", "symbol": "q"}
+
+
+def judged(case: Case) -> Judgement:
+    question = Question("planted", Source("sam", "nowhere"), "planted", "slope", (case,))
+    return answer(question, case, SMOKE, 0)
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[str, list[Judgement]]:
+    return {
+        question.id: [answer(question, case, SMOKE, 0) for case in question.cases]
+        for file in FILES
+        for question in file.QUESTIONS
+    }
+
+
+EXPECTED = {
+    "both-72": {"refuted": 1},
+    "both-77": {"proved": 1},
+    "both-80": {"proved": 1, "refuted": 1},
+    "both-84": {"refuted": 2},
+    "both-3.3/3.2-repr": {"refuted": 4, "not-refuted": 2},
+    "both-3.3-fixed-n": {"refuted": 1, "not-refuted": 1},
+    "both-3.3-Odt": {"refuted": 1, "not-refuted": 3},
+    "both-3.3-nok": {"refuted": 1},
+    "both-D.4/C.4": {"refuted": 2, "not-refuted": 1},
+    "both-D.4-order": {"refuted": 2, "not-refuted": 2},
+    "both-(101)/(74)": {"refuted": 6, "not-refuted": 10},
+    "both-106/79": {"refuted": 6, "not-refuted": 2},
+    "both-(107)/(80)": {"refuted": 8, "not-refuted": 8},
+    "both-D.5-example": {"proved": 1},
+    "both-D.5-Slarge": {"refuted": 2},
+    "both-novanish": {"refuted": 2},
+    "both-novanish-norm": {"proved": 1},
+    "both-exploding-mitigated": {"refuted": 1, "not-refuted": 1},
+    "icml-3.1-T3": {"refuted": 1, "not-refuted": 2},
+}
+
+
+def test_the_table(table):
+    assert {name: dict(Counter(each.verdict for each in found)) for name, found in table.items()} == EXPECTED
+
+
+def test_every_question_is_registered():
+    ids = {each.question.id for each in Registry().questions()}
+    assert set(EXPECTED) <= ids
+
+
+def test_every_refutation_names_its_parameters_and_its_limit(table):
+    refuted = [each for found in table.values() for each in found if each.verdict == verdict.REFUTED]
+    assert len(refuted) == sum(each.get("refuted", 0) for each in EXPECTED.values())
+    for each in refuted:
+        assert each.witness and each.found and each.claimed
+    theorems = ("thm-", "y_0 = 0", "no multiple")
+    assert all(any(word in each.because for word in theorems) for each in refuted)
+
+
+def test_every_refutation_is_checked_again_from_its_text(table):
+    """The witness alone, through the same entry as ``odernn witness verify``; and damaged ones are turned down."""
+    from verification import counterexample
+
+    registry, checked = Registry(), 0
+    for each in (judgement for found in table.values() for judgement in found if judgement.witness):
+        if checked % 4 == 0 or "both-7" in each.claim:
+            holds, lines = counterexample.check(counterexample.from_json(each.witness), registry)
+            assert holds and sum("violates" in line for line in lines) == 2
+        checked += 1
+    assert checked == sum(each.get("refuted", 0) for each in EXPECTED.values())
+
+
+# --- mutants of true statements
+
+L1, L3 = ScalarStack(), ScalarStack(layers=3)
+SLOW = replace(L1, w=Fraction(1, 2))
+STEPWISE = replace(L1, offset=-4, ratio=Fraction(1))
+TWO = replace(L1, offset=2, ratio=Fraction(0))
+RESIDUAL = replace(L1, layers=7, skip=3, offset=1, ratio=Fraction(0))
+
+TRUE_AND_MUTANT = [
+    # a theorem gives the exact order: a wrong exponent is refuted
+    (L1, "contribution", 1, "at most", 2, 0, verdict.REFUTED),
+    (L1, "contribution", 1, "at least", 0, 0, verdict.REFUTED),
+    (L3, "contribution", 1, "at most", 2, 0, verdict.REFUTED),
+    (replace(L3, layers=4, skip=2), "contribution", 1, "at most", 2, 0, verdict.REFUTED),
+    (TWO, "contribution", 3, "at most", 4, 0, verdict.REFUTED),
+    (TWO, "contribution", 3, "at least", 2, 0, verdict.REFUTED),
+    (L1, "remainder, L = 1", 1, "at most", 2, 0, verdict.REFUTED),
+    (L1, "remainder, L = 1", 1, "at least", 0, 0, verdict.REFUTED),
+    (replace(TWO, horizon=Fraction(1, 16)), "remainder, L = 1", 4, "at most", 5, 16, verdict.REFUTED),
+    (RESIDUAL, "norm", 5, "at most", 6, 0, verdict.REFUTED),
+    (RESIDUAL, "y by y", 6, "at most", 7, 0, verdict.REFUTED),
+    (RESIDUAL, "y by y", 6, "at least", 5, 0, verdict.REFUTED),
+    # no estimate in the library: certified at finite dt only
+    (STEPWISE, "(80)", 2, "at most", 3, 0, verdict.SUSPECT),
+    (STEPWISE, "(80)", 2, "at least", 1, 0, verdict.SUSPECT),
+    (SLOW, "contribution", 1, "at most", 2, 0, verdict.SUSPECT),
+    (SLOW, "contribution", 1, "at least", 0, 0, verdict.SUSPECT),
+    (replace(L3, offset=2, ratio=Fraction(0)), "remainder, L = 3", 8, "at most", 9, 32, verdict.SUSPECT),
+]
+
+
+@pytest.mark.parametrize(("stack", "quantity", "power", "side", "mutant", "fixed_n", "expected"), TRUE_AND_MUTANT)
+def test_a_true_exponent_survives_and_a_neighbour_does_not(stack, quantity, power, side, mutant, fixed_n, expected):
+    true = judged(orders.order_case(stack, quantity, power, side, fixed_n=fixed_n, **NAMES))
+    assert true.verdict == verdict.NOT_REFUTED and f"{power} or" in true.claimed
+    false = judged(orders.order_case(stack, quantity, mutant, side, fixed_n=fixed_n, **NAMES))
+    assert false.verdict == expected, false.because
+    if expected == verdict.SUSPECT:
+        assert "no limit argument" in false.because
+
+
+def test_a_ladder_alone_does_not_refute():
+    """The same candidate with and without the theorem: without it, the rules say suspect."""
+    case = orders.order_case(L1, "contribution", 2, "at most", **NAMES)
+    assert case.check is not None
+    parameters = case.ask(SMOKE, 0).candidates[0]
+    check = case.check(parameters)
+    assert not doubt_about(check, case) and check.limit.startswith("thm-R")
+    assert "no limit argument" in doubt_about(replace(check, limit=""), case)
+    assert doubt_about(replace(check, opinions=check.opinions[:1] * 2), case)
+    late = case.check(dict(parameters) | {"ratio": "1/2"})
+    assert "k ≤ n/10" in doubt_about(late, case)
+
+
+def test_both_back_ends_enclose_the_same_local_slope():
+    stack = ScalarStack(layers=3, w=Fraction(1, 3))
+    for quantity in ("contribution", "remainder, L = 3", "y by y", "norm", "(80)", "(84)"):
+        text = stack.to_text() | {"steps": "32", "refine": "fixed T"}
+        opinions = orders.check_order(text, quantity=quantity, power=50, side="at most").opinions
+        assert [each.backend for each in opinions] == ["balls", "mpmath"]
+        assert opinions[0].text == opinions[1].text and all(each.violated for each in opinions)
+
+
+# --- the estimates that carry the limit
+
+SHAPES = [(1, 0), (2, 0), (3, 0), (4, 0), (4, 2), (5, 3), (7, 2), (7, 3)]
+PLACES = [(1, Fraction(1, 16)), (2, Fraction(0)), (3, Fraction(0))]
+
+
+@pytest.mark.parametrize(("layers", "skip"), SHAPES)
+@pytest.mark.parametrize(("offset", "ratio"), PLACES)
+@pytest.mark.parametrize("alpha", [Fraction(0), Fraction(1), Fraction(5, 2)])
+def test_the_uniform_estimates_hold_at_every_finer_step(layers, skip, offset, ratio, alpha):
+    stack = ScalarStack(layers=layers, skip=skip, alpha=alpha, offset=offset, ratio=ratio)
+    quantities = ["contribution"] + (["y by y", "norm"] if layers > 1 else [])
+    if layers == 1 and alpha == 0 and not ratio:  # S(τ, s) = τ − s: the remainder is of order dt⁴, which is not proved
+        with pytest.raises(NoLimitError):
+            orders.limit_of(stack, 32, "remainder, L = 1", "fixed T")
+    elif layers == 1:
+        quantities.append("remainder, L = 1")
+    quantities += ["remainder, L = 3"] * (layers == 3) + ["(84)", "(80)"] * (layers == 1 and not ratio and alpha > 0)
+    for quantity in quantities:
+        found = orders.limit_of(stack, 32, quantity, "fixed T")
+        for steps in (32, 48, 128, 512):
+            value = abs(orders.measured(stack, steps, quantity)) * steps**found.power
+            assert float(found.low) <= value * (1 + 1e-9) and value <= float(found.high) * (1 + 1e-9), (quantity, steps)
+
+
+def test_the_estimate_at_fixed_steps_holds_at_every_finer_step():
+    found = scaling_limits.remainder_of_one_layer_at_fixed_steps(TWO, 16)
+    for i in range(8):
+        stack = replace(TWO, horizon=Fraction(1, 2**i))
+        value = abs(orders.measured(stack, 16, "remainder, L = 1")) * (16 * 2**i) ** 4
+        assert float(found.low) <= value * (1 + 1e-6) and value <= float(found.high) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        replace(L1, w=Fraction(1, 100)),
+        replace(L1, horizon=Fraction(7), target=Fraction(50)),
+        replace(L1, target=Fraction(0)),
+        replace(L1, b=Fraction(0)),
+        replace(L3, v=Fraction(-1)),
+        replace(L1, alpha=Fraction(-1)),
+        replace(L1, ratio=Fraction(0)),
+    ],
+)
+def test_no_estimate_is_given_where_a_hypothesis_fails(stack):
+    """w ≠ 0; √α T′ above π; a target that the state may meet; no drive; a sign unknown; α < 0; y_0 = 0."""
+    with pytest.raises(NoLimitError):
+        scaling_limits.contribution(stack, 64)
+
+
+# --- polynomials, counting, decay and growth
+
+
+def test_the_first_order_form_is_read_from_the_polynomials(monkeypatch):
+    assert all(representation.first_order_form(factors) for factors in range(1, 9))
+    case = representation.QUESTIONS[1].cases[0]
+    assert judged(case).verdict == verdict.PROVED
+    monkeypatch.setattr(representation, "first_order_form", lambda factors: "")
+    assert judged(case).verdict == verdict.NOT_REFUTED
+
+
+def test_the_counter_is_counted_three_ways():
+    for L in range(2, 40):
+        for S in range(2, 60):
+            nu = depth_orders.counter(L, S)
+            assert nu == depth_orders._counter_by_counting(L, S) == depth_orders._counter_by_intervals(L, S)
+
+
+def test_the_tail_is_tuned_exactly():
+    h = vanishing.DT / 2
+    tail = vanishing.tuned_tail(vanishing.ALPHA, vanishing.W, h)
+    assert all(0 < slope <= 1 for slope in tail)
+    rows = vanishing.row_by_row(vanishing.ALPHA, vanishing.W, h, [Fraction(1)] * 30 + tail)[len(tail) - 1 :]
+    ratios = {(b[0] / a[0], b[1] / a[1]) for a, b in pairwise(rows)}
+    assert ratios == {(Fraction(4, 5), Fraction(4, 5))}
+
+
+def test_a_badly_tuned_tail_is_no_limit():
+    """One input changed by 1e-9: the contribution is still small at these two k, but it will grow again."""
+    case = vanishing.QUESTIONS[0].cases[0]
+    assert case.check is not None
+    parameters = dict(case.ask(SMOKE, 0).candidates[0])
+    assert not doubt_about(case.check(parameters), case)
+    first, rest = parameters["tail"].split(" ", 1)
+    parameters["tail"] = f"{Fraction(first) + Fraction(1, 10**9)} {rest}"
+    assert doubt_about(case.check(parameters), case)
+
+
+@pytest.mark.parametrize("w", [Fraction(-1, 2), Fraction(3)])
+def test_without_a_hyperbolic_step_no_decay_is_claimed(w):
+    assert judged(vanishing.decay_case(Fraction(1), w, Fraction(1, 5), domain="d")).verdict == verdict.NOT_REFUTED
+    assert judged(vanishing.growth_case(Fraction(1), w, Fraction(1, 5), domain="d")).verdict == verdict.NOT_REFUTED
+
+
+def test_growth_without_its_eigenvalue_is_not_enough():
+    """w = −8: λ is no rational number, so the cited closed form is not verified; certified at two N only."""
+    found = judged(vanishing.growth_case(Fraction(1), Fraction(-8), Fraction(1, 5), domain="d"))
+    assert found.verdict == verdict.SUSPECT and "no limit argument" in found.because
+
+
+def test_the_printed_bound_grows_like_the_cube_and_no_slower():
+    assert judged(vanishing.bound_growth_case(3)).verdict == verdict.NOT_REFUTED
+    assert judged(vanishing.bound_growth_case(4)).verdict == verdict.NOT_REFUTED
+    assert judged(vanishing.bound_growth_case(2)).verdict == verdict.REFUTED
+
+
+def test_the_bias_gradient_is_that_of_autograd():
+    import torch
+
+    from odernn.cells.unicornn import UnICORNN
+
+    steps, dt = 30, 0.2
+    net = UnICORNN(1, 1, dt=dt, alpha=4.0, dtype=torch.float64)
+    with torch.no_grad():
+        layer = net.layers[0]
+        layer.w.fill_(-9.0), layer.b.zero_(), layer.c.zero_()
+    output, _ = net(torch.zeros(steps, 1, 1, dtype=torch.float64))
+    (0.5 * (output - 1).square().sum() / steps).backward()
+    exact = vanishing._bias_gradient(Fraction(4), Fraction(-9), Fraction(1, 10), steps)
+    assert float(layer.b.grad) == pytest.approx(float(exact), rel=1e-10)
+
+
+def test_a_product_that_contracts_volume_would_not_be_proved(monkeypatch):
+    assert vanishing.determinant_is_one()
+    monkeypatch.setattr(vanishing, "determinant_is_one", lambda: "")
+    case = vanishing.QUESTIONS[1].cases[0]
+    assert judged(case).verdict == verdict.NOT_REFUTED
+
+
+# --- the two typings side by side, at parameters that violate nothing
+
+GENERIC_NEURON = {
+    "alpha": "7/5",
+    "w": "-19/7",
+    "target": "3/11",
+    "dt": "2/7",
+    "kick": "4/9",
+    "steps": "9",
+    "tail": "2/3 1/5 8/9 1/2",
+    "word": "3/4 1/3 5/6 1",
+}
+
+
+def at_256_bits(balls: Callable[[], list[Any]], intervals: Callable[[], list[Any]]) -> None:
+    with flint.ctx.workprec(256):
+        first = [float(x.mid()) if isinstance(x, flint.arb) else float(x) for x in balls()]
+    before, vanishing.iv.prec = vanishing.iv.prec, 256
+    try:
+        second = [float(x.mid) for x in intervals()]
+    finally:
+        vanishing.iv.prec = before
+    assert first == pytest.approx(second, rel=1e-12) and all(first)
+
+
+@pytest.mark.parametrize("target", ["3/11", "-1/2"])
+def test_contributions_forward_in_balls_and_backward_in_intervals_agree(target: str):
+    """All slopes differ, no state is zero, and any two k."""
+    given = GENERIC_NEURON | {"target": target}
+    for ks in ((2, 3), (4, 9), (5, 8)):
+        at_256_bits(
+            lambda ks=ks: vanishing._ball_contributions(given, ks),
+            lambda ks=ks: vanishing._interval_contributions(given, ks),
+        )
+
+
+@pytest.mark.parametrize(
+    ("alpha", "w", "h", "steps"), [("4", "-9", "1/10", 7), ("3/5", "2/7", "1/3", 12), ("3/5", "2/7", "3/8", 5)]
+)
+def test_the_exact_bias_gradient_is_that_of_the_intervals(alpha: str, w: str, h: str, steps: int):
+    given = (Fraction(alpha), Fraction(w), Fraction(h), steps)
+    at_256_bits(lambda: [abs(vanishing._bias_gradient(*given))], lambda: [vanishing._interval_bias_gradient(*given)])
+
+
+@pytest.mark.parametrize("alpha", ["1/9", "7/3"])
+def test_the_printed_bound_is_that_of_the_intervals_and_of_plain_floats(alpha: str):
+    T, a, K = Fraction(5, 3), Fraction(alpha), Fraction(13, 4)
+    at_256_bits(
+        lambda: [
+            vanishing.printed_bound(
+                *(flint.arb(flint.fmpq(x.numerator, x.denominator)) for x in (T, a, K)), flint.arb(1), flint.arb(1)
+            )
+        ],
+        lambda: [vanishing._interval_bound(T, a, K)],
+    )
+    V, target, t, b, k = 1.7, 0.6, float(T), float(a), float(K)
+    root = math.sqrt(2 * (1 + 2 * max(1 + 2 * b, 4 * b * b) * t))
+    F = root / math.sqrt(b)
+    expected = t * (1 + 2 * (k + k * k / 2) * t) * V * (target + F) * (2 + root + (2 + b) * F)
+    found = vanishing.printed_bound(*map(flint.arb, (t, b, k, V, target)))
+    assert float(found.mid()) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_first_step_contributes_nothing_and_the_fourth_does():
+    """∂E_1/∂w has the factor y_0 = 0."""
+    with flint.ctx.workprec(256):
+        first = [float(x.mid()) for x in vanishing._ball_contributions(GENERIC_NEURON, (1, 4))]
+    before, vanishing.iv.prec = vanishing.iv.prec, 256
+    try:
+        second = [float(x.mid) for x in vanishing._interval_contributions(GENERIC_NEURON, (1, 4))]
+    finally:
+        vanishing.iv.prec = before
+    assert first[0] == second[0] == 0 < first[1]
+    assert first[1] == pytest.approx(second[1], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "w", "h"), [("1", "-3", "1/2"), ("1/8", "-13/4", "2/5"), ("4", "-9", "1/10"), ("1", "-9/4", "3/5")]
+)
+def test_the_contracting_eigenvalue_is_that_of_the_matrix_or_none_if_it_is_irrational(alpha: str, w: str, h: str):
+    a, v, step = Fraction(alpha), Fraction(w), Fraction(h)
+    kappa = float(a + v)
+    matrix = np.array([[1 - float(step) ** 2 * kappa, float(step)], [-float(step) * kappa, 1.0]])
+    smallest = min(abs(np.linalg.eigvals(matrix)))
+    found = vanishing.contracting_eigenvalue(a, v, step)
+    if w == "-9/4":  # λ + 1/λ = 2 + 9/20, whose discriminant 801/400 is no square
+        assert found is None
+    else:
+        assert found is not None and float(found) == pytest.approx(smallest, rel=1e-12) and found < 1
+
+
+def test_an_elliptic_or_parabolic_step_has_no_contracting_eigenvalue():
+    for w in (Fraction(-1), Fraction(0), Fraction(3)):
+        assert vanishing.contracting_eigenvalue(Fraction(1), w, Fraction(1, 5)) is None
+
+
+def test_the_rows_are_those_of_products_of_matrices_from_the_last_step_back():
+    alpha, w, h, slopes = Fraction(7, 5), Fraction(-19, 7), Fraction(2, 9), [Fraction(1, k) for k in (2, 1, 3, 5)]
+    row, found = np.array([1.0, 0.0]), vanishing.row_by_row(alpha, w, h, slopes)
+    for (p, q), slope in zip(found, reversed(slopes), strict=True):
+        kappa, step = float(alpha + w * slope), float(h)
+        row = row @ np.array([[1 - step**2 * kappa, step], [-step * kappa, 1.0]])
+        assert [float(p), float(q)] == pytest.approx(row, rel=1e-13)
+
+
+def test_the_gradient_by_the_bias_is_that_of_a_difference_quotient():
+    alpha, w, h, N = Fraction(3, 5), Fraction(2, 7), Fraction(3, 8), 4
+
+    def energy(b: float) -> float:
+        y = z = total = 0.0
+        for _ in range(N):
+            z -= float(h) * (math.tanh(float(w) * y + b) + float(alpha) * y)
+            y += float(h) * z
+            total += (y - 1) ** 2 / 2 / N
+        return total
+
+    quotient = (energy(1e-5) - energy(-1e-5)) / 2e-5
+    assert float(vanishing._bias_gradient(alpha, w, h, N)) == pytest.approx(quotient, rel=1e-8)
+
+
+def test_the_printed_exponents_at_given_depths():
+    """ν = 2 at (L, S) = (7, 3), 1 at (6, 3), 0 at (2, 5): ν + L − νS − 1 hops; the first exponent of (106) is 2p."""
+    assert [depth_orders.counter(*pair) for pair in ((7, 3), (6, 3), (2, 5))] == [2, 1, 0]
+    assert [depth_orders.printed_hops(*pair) for pair in ((7, 3), (6, 3), (2, 5))] == [2, 3, 1]
+    assert [depth_orders.printed_power(*pair) for pair in ((7, 3), (6, 3), (2, 5))] == [5, 7, 3]
+    assert [depth_orders._residual_power(pair) for pair in ((7, 3), (6, 3), (2, 5))] == [4, 6, 2]

@@ -1,0 +1,518 @@
+"""The command line: what goes where, exit codes, and errors of one line. Stores are made by hand, so this is fast."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import odernn
+from verification import cli, domains, verdict
+from verification.cli import main
+from verification.commands import terminal
+from verification.commands import verify as verify_command
+from verification.domains import Budget
+from verification.run import plan as run
+from verification.run.store import SCHEMA_VERSION, Store
+from verification.verdict import Judgement
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+DONE, DIFFERENCE, USAGE, NOT_CERTIFIED, INTERNAL = 0, 1, 2, 3, 4
+
+JUDGEMENT = Judgement(
+    claim="icml-C.1",
+    domain="printed psMNIST-128",
+    layer=1,
+    quantity="position",
+    norm="max",
+    symbol="max abs(yₙ)",
+    reading="printed",
+    verdict=verdict.PROVED,
+    because="for all weights",
+    log_bound=5.6,
+    log_worst=4.9,
+    slack=0.325,
+    log_data=-0.2,
+)
+OTHER = replace(JUDGEMENT, claim="thm-S", origin="library", verdict=verdict.NOT_REFUTED, reading="")
+SOURCE = "scikit-learn digits: made by hand"
+
+
+def make_store(path: Path, *, judged: int = 2) -> Path:
+    """A store with a run of two cells, of which ``judged`` are done."""
+    with Store(path, writable=True) as store:
+        store.begin_run("by hand", {"budget": "smoke", "seed": 5, "claims_dirs": []}, ["one", "two"])
+        store.put("data", kind="measure", spec={}, data={"source": SOURCE}, arrays={}, wall_s=0.0)
+        for key, judgement in list(zip(("one", "two"), (JUDGEMENT, OTHER), strict=True))[:judged]:
+            spec = {"needs": {"data": ["data"]}}
+            store.put(key, kind="judge", spec=spec, data=[judgement.to_plain()], arrays={}, wall_s=1.5)
+        if judged == 2:
+            store.complete_run("by hand")
+    return path
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONUTF8": "1"}
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "verification", *arguments]
+
+
+def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """The exit code and the one line of a command that prints nothing else."""
+    code = main(arguments)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    errors = [line for line in lines if line.startswith("odernn: ")]
+    assert len(errors) == 1 and lines[-1] == errors[0] and "Traceback" not in captured.err
+    return code, errors[0]
+
+
+# --- table ------------------------------------------------------------------------------------------------------
+
+
+def test_table_prints_the_store_and_nothing_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    make_store(Path("odernn.sqlite"))
+    assert main(["table"]) == DONE
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    (row,) = [line.split() for line in captured.out.splitlines() if line.startswith("icml-C.1 ")]
+    assert row[:3] == ["icml-C.1", "psMNIST-128,", "layer"] and row[8] == "270" and row[-4] == "proved"
+    assert "theorem, tested" in captured.out and SOURCE in captured.out and "seed 5" in captured.out
+
+
+@pytest.mark.parametrize("name", ["text", "github", "latex", "csv", "json"])
+def test_table_prints_every_format_twice_the_same(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    make_store(Path("odernn.sqlite"))
+    texts = []
+    for _ in range(2):
+        assert main(["table", "--format", name, "--full"]) == DONE
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] and len(texts[0]) > 100
+    assert "\x1b" not in texts[0]
+
+
+def test_table_of_a_run_that_was_cut_short_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    make_store(Path("odernn.sqlite"), judged=1)
+    assert main(["table"]) == DONE
+    captured = capsys.readouterr()
+    assert "icml-C.1" in captured.out and "thm-S " not in captured.out
+    assert "Incomplete: 1 of 2" in captured.out
+    assert captured.err.startswith("odernn: the run is incomplete, 1 of 2") and captured.err.count("\n") == 1
+    assert main(["expectations"]) == USAGE
+    captured = capsys.readouterr()
+    assert not captured.out and "1 of 2 cells are judged" in captured.err
+
+
+def test_table_of_one_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    make_store(Path("odernn.sqlite"))
+    assert main(["table", "--claim", "THM-s", "--format", "csv"]) == DONE
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == ["claim", "thm-S"]
+    code, line = fails(capsys, "table", "--claim", "thm-T")
+    assert code == USAGE and 'Did you mean "thm-S"?' in line
+
+
+# --- errors: one line, what and why and what to do ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["tabel"], "Did you mean 'table', 'tableau'?"),
+        (["verify", "--bogus"], "No such option"),
+        (["verify", "--seed", "x"], "'--seed'"),
+        (["verify", "--jobs", "-1"], "'--jobs'"),
+        (["verify", "icml-C.11"], 'Did you mean "icml-C.1"?'),
+        (["verify", "--budget", "smok"], 'Did you mean "smoke"?'),
+        (["verify", "--task", "cifar"], "Choose from: digits, mnist."),
+        (["verify", "--format", "txt"], 'Did you mean "text"?'),
+        (["verify", "--data", "."], "Add --task mnist"),
+        (["verify", "--task", "mnist"], "ODERNN_DATA"),
+        (["verify", "--task", "mnist", "--data", "."], "no file train-images-idx3-ubyte.gz"),
+        (["verify", "--task", "mnist", "--download"], "--data FOLDER"),
+        (["verify", "--claims", "nowhere"], '"nowhere" does not exist'),
+        (["verify", "--expect", "nowhere.json"], "cannot be read (No such file or directory)"),
+        (["verify", "--seed", "x"], "`odernn verify --help` shows"),
+        (["witness", "nope"], "`odernn witness --help` shows"),
+        (["verify", "--json", "--full"], "--full: is about the table, which --json replaces"),
+        (["verify", "--json", "--format", "csv"], "--format: is about the table, which --json replaces"),
+        (["verify", "--config", "a"], "--config: describes a trained network. Give --checkpoint, too."),
+        (["verify", "thm-S", "--checkpoint", "a"], "CLAIM: is about the claims. Leave it out, or --checkpoint."),
+        (["verify", "--store", "."], '"." is a folder'),
+        (["table"], '"odernn.sqlite" does not exist'),
+        (["table", "--store", "."], "is a folder"),
+        (["claims", "--claims", "nowhere"], '"nowhere" does not exist'),
+        (["claims", "--format", "jsn"], 'Did you mean "json"?'),
+        (["witness", "verify", "nowhere.json"], "does not exist"),
+        (["witness", "show", "nowhere.json"], "does not exist"),
+        (["witness", "verify", "."], "cannot be read"),
+        (["doctor", "--format", "x"], "Choose from: csv, github, json, latex, text."),
+    ],
+)
+def test_usage_errors(capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+    code, line = fails(capsys, *arguments)
+    assert code == USAGE and said in line
+
+
+def test_no_command_prints_the_help_as_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["witness"]):
+        assert main(arguments) == USAGE
+        captured = capsys.readouterr()
+        assert captured.out == "" and "Commands:" in captured.err
+
+
+def test_the_list_of_commands_is_the_folder_of_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    files = (CHECKOUT / "verification" / "commands").glob("*.py")
+    with_command = {
+        file.stem for file in files if re.search(r"^(def )?command\b", file.read_text(encoding="utf-8"), re.M)
+    }
+    assert set(cli.COMMANDS) == with_command and len(cli.COMMANDS) == len(with_command) >= 12
+    assert main(["--help"]) == DONE
+    listed = re.findall(r"^  (\w+)  +\S", capsys.readouterr().out.partition("Commands:")[2], re.M)
+    assert tuple(listed) == cli.COMMANDS
+
+
+def test_a_command_does_not_import_the_others() -> None:
+    code = "import sys; from verification.cli import main; main(['doctor']); print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=120)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "verification.commands.doctor" in loaded and "verification.commands.verify" not in loaded
+
+
+def test_help_and_version_go_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == DONE
+    assert capsys.readouterr().out == f"odernn {odernn.__version__}\n"
+    assert main(["verify", "--help"]) == DONE
+    assert "--expect" in capsys.readouterr().out
+
+
+def test_a_claim_file_that_fails_is_an_error_of_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text("CLAIMS = 1 / 0\n")
+    code, line = fails(capsys, "claims", "--claims", str(tmp_path))
+    assert code == USAGE and "wrong.py" in line and "ZeroDivisionError" in line
+
+
+def test_a_store_from_a_newer_schema_and_a_file_that_is_no_store(capsys: pytest.CaptureFixture[str]) -> None:
+    import sqlite3
+
+    database = sqlite3.connect("new.sqlite")
+    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    database.close()
+    Path("other.sqlite").write_text("not a database, and long enough to be looked at " * 20)
+    for name in ("new.sqlite", "other.sqlite"):
+        for arguments in (["table"], ["verify", "thm-S"]):
+            code, line = fails(capsys, *arguments, "--store", name)
+            assert code == USAGE and f'"{name}"' in line
+
+
+def test_two_runs_on_one_store(capsys: pytest.CaptureFixture[str]) -> None:
+    with Store(Path("odernn.sqlite"), writable=True):
+        code, line = fails(capsys, "verify", "thm-S")
+    assert code == USAGE and "in use by another run" in line
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[]", '["x"]', '{"a": 1}', '{"a": {"witness": {}}}', "{", '{"a | free | layer 1 | position": "rejected"}', "\xff"],
+)
+def test_a_damaged_list_of_expectations_ends_the_run_before_it_begins(
+    capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    Path("expect.json").write_bytes(text.encode("latin-1"))
+    code, line = fails(capsys, "verify", "--expect", "expect.json")
+    assert code == USAGE and "expect.json" in line
+    assert not Path("odernn.sqlite").exists()
+
+
+def test_an_internal_error_is_one_line_and_a_hint(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from verification.commands import claims
+
+    def fall_over(**_: object) -> int:
+        raise RuntimeError("fell\nover \x1b[31m")
+
+    monkeypatch.setattr(claims, "run", fall_over)
+    code, line = fails(capsys, "claims")
+    assert code == INTERNAL
+    assert line == (
+        "odernn: internal error: RuntimeError: fell over \\x1b[31m (set ODERNN_TRACEBACK=1 for the traceback)"
+    )
+    monkeypatch.setenv(cli.TRACEBACK, "1")
+    assert main(["claims"]) == INTERNAL
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "code", "word"),
+    [(KeyboardInterrupt(), 130, "interrupted"), (terminal.Terminated(), 143, "terminated")],
+)
+def test_an_interrupt_prints_how_to_resume(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    interrupt: KeyboardInterrupt,
+    code: int,
+    word: str,
+) -> None:
+    def stop(_: object) -> int:
+        raise interrupt
+
+    monkeypatch.setattr(verify_command, "run", stop)
+    found, line = fails(capsys, "verify", "--store", "a b.sqlite")
+    assert found == code and line.startswith(f"odernn: {word}")
+    assert line.endswith("Run the same command again to resume: odernn verify --store 'a b.sqlite'")
+
+
+# --- witnesses, claims, doctor ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "[1]",
+        '{"format": "odernn-witness"}',
+        '{"format": NaN}',
+        "[" * 100_000,
+        '{"instance": {"inputs": {"steps": 1000000000}}}',
+        '{"claim": "\\u001b[31m"}',
+        "\xff\xfe",
+    ],
+)
+def test_a_damaged_witness_does_not_certify(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    Path("w.json").write_bytes(text.encode("latin-1"))
+    for verb in ("verify", "show"):
+        code, line = fails(capsys, "witness", verb, "w.json")
+        assert code == NOT_CERTIFIED and '"w.json" does not certify' in line and "\x1b" not in line
+
+
+def test_claims_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "--format", "json"]) == DONE
+    listed = json.loads(capsys.readouterr().out)["rows"]
+    assert {"icml-C.1", "sam-D.1-a", "sam-D.1-b", "thm-S"} <= {row["claim"] for row in listed}
+    assert all(row["statement"] and row["source"] and row["file"].endswith(".py") for row in listed)
+
+
+def test_doctor_finds_a_sound_installation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--format", "json"]) == DONE
+    found = {row["what"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert found["torch"]["state"] == found["execution torch"]["state"] == found["name cuda"]["state"] == "ok"
+    assert found["MNIST"]["state"] == "missing" and "ODERNN_DATA" in found["MNIST"]["remark"]
+    assert all(row["remark"] for row in found.values() if row["state"] != "ok")
+
+
+def test_doctor_names_what_is_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = SimpleNamespace(origin="/somewhere/cuda/__init__.py")
+    monkeypatch.setitem(sys.modules, "cuda", SimpleNamespace(__spec__=taken))
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    assert main(["doctor"]) == INTERNAL
+    text = capsys.readouterr().out
+    assert text.startswith("odernn is broken: filelock, name cuda") and "/somewhere/cuda/__init__.py" in text
+
+
+# --- a real run, small ----------------------------------------------------------------------------------------------
+
+FALSE_CLAIM = '''
+"""A false statement."""
+from odernn.tableaus.tableau import Source
+from verification.claim import Claim, Part, Premise
+
+CLAIMS = (
+    Claim(
+        id="small.False",
+        source=Source("nobody", "p. 1"),
+        statement="|z_n| ≤ t_n / 2",
+        premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
+        parts=(
+            Part("momentum", "max", lambda s, numbers: numbers.log(s.time / 2), lambda s, iv: iv.log(s.time / 2)),
+        ),
+    ),
+)
+'''
+TINY = Budget("tiny", 1, 0, (("1/4", "2", "1/10"),), (), 4, 100, (1.0,), 2)
+CELL = "small.False | free | layer 1 | momentum"
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Arguments of a run of one false claim on one free point, in this process."""
+    monkeypatch.setitem(domains.BUDGETS, "tiny", TINY)
+    monkeypatch.setattr(run, "printed_rows", lambda: ())
+    (tmp_path / "my claims").mkdir()
+    (tmp_path / "my claims" / "small.py").write_text(FALSE_CLAIM, encoding="utf-8")
+    return ["verify", "small-false", "--budget", "tiny", "--jobs", "0", "--claims", "my claims"]
+
+
+def test_a_false_claim_is_refuted_and_replayed(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
+    assert main(tiny) == DONE
+    captured = capsys.readouterr()
+    assert captured.out.startswith("claims     1 tried on 1 domain, 1 cell: 1 refuted\nrefuted    small.False  free ")
+    assert "refuted (witness 1)" in captured.out
+    assert captured.err.startswith(f"odernn {odernn.__version__} · torch ") and "executions: torch" in captured.err
+    replay = re.search(r"replay: odernn (.*)", captured.out)
+    assert replay and replay[1] == "witness verify witnesses/small-false-free-layer1-momentum.json --claims 'my claims'"
+
+    witness = "witnesses/small-false-free-layer1-momentum.json"
+    assert main(["witness", "verify", witness, "--claims", "my claims"]) == DONE
+    assert "\ncertified: small.False" in capsys.readouterr().out
+    assert main(["witness", "show", witness]) == DONE
+    assert "α = 1/4, 1 layer of 1 neuron" in capsys.readouterr().out
+    code, line = fails(capsys, "witness", "verify", witness)
+    assert code == NOT_CERTIFIED and 'Unknown claim "small.False"' in line
+    path = Path(witness)
+    changed = re.sub(r'("log_measured": ")(.)', r"\g<1>9", path.read_text(encoding="utf-8"))
+    path.write_text(changed, encoding="utf-8")
+    assert main(["witness", "verify", witness, "--claims", "my claims"]) == NOT_CERTIFIED
+    assert "NOT certified" in capsys.readouterr().out
+
+    assert main(tiny) == DONE
+    again = capsys.readouterr().out
+    assert again == captured.out
+    assert main(["table"]) == DONE
+    assert again.endswith("\n" + capsys.readouterr().out)
+
+
+def test_expectations_and_json_lines(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
+    Path("expect.json").write_text(json.dumps({CELL: "refuted"}))
+    assert main([*tiny, "--expect", "expect.json", "--json"]) == DONE
+    captured = capsys.readouterr()
+    (line,) = captured.out.splitlines()
+    judgement = json.loads(line, parse_constant=lambda name: pytest.fail(name))
+    assert judgement["verdict"] == "refuted" and judgement["log_worst"] > judgement["log_bound"]
+    assert Path("witnesses", judgement["witness"]).is_file()
+
+    Path("expect.json").write_text(json.dumps({CELL: "proved", "small.False | free | layer 2 | momentum": "refuted"}))
+    assert main([*tiny, "--expect", "expect.json", "--witnesses", "other"]) == DIFFERENCE
+    captured = capsys.readouterr()
+    assert f"{CELL}: refuted, expected proved\n" in captured.err
+    assert "layer 2 | momentum: expected refuted, but it was not judged\n" in captured.err
+    assert captured.err.splitlines()[-1].startswith("odernn: 2 of the verdicts")
+    assert "refuted (witness 1)" in captured.out and Path("other", judgement["witness"]).is_file()
+
+    assert main(["expectations"]) == DONE
+    printed = capsys.readouterr().out
+    Path("expect.json").write_text(printed)
+    assert json.loads(printed)[CELL]["verdict"] == "refuted"
+    Path("pinned.json").write_text(json.dumps(json.loads(printed)[CELL]["witness"]))
+    assert main(["witness", "verify", "pinned.json", "--claims", "my claims"]) == DONE
+    assert main([*tiny, "--expect", "expect.json"]) == DONE
+    capsys.readouterr()
+
+    Path("expect.json").write_text("{}")
+    assert main([*tiny, "--expect", "expect.json"]) == DIFFERENCE
+    assert "but it is not in the list of expectations" in capsys.readouterr().err
+
+
+def test_a_format_for_programs_is_alone_on_stdout(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
+    assert main([*tiny, "--format", "json"]) == DONE
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["rows"][0]["claim"] == "small.False"
+    assert "claims     1 tried" in captured.err and "replay: " in captured.err
+
+
+def test_witnesses_that_cannot_be_written_lose_nothing(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
+    Path("taken").write_text("a file")
+    code, line = fails(capsys, *tiny, "--witnesses", "taken")
+    assert code == USAGE and '"taken" cannot be written' in line
+    assert main(["table"]) == DONE
+
+
+# --- the process ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    make_store(Path("odernn.sqlite"))
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        command("table"), stdout=writing, stderr=subprocess.PIPE, text=True, env=environment(), timeout=60
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (DONE, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    make_store(Path("odernn.sqlite"))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command("table"), stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), timeout=60
+        )
+    assert done.returncode == USAGE and done.stderr.count("\n") == 1
+    assert "The output cannot be written: no space left on device. Make room" in done.stderr
+
+
+def test_a_terminal_without_the_signs_gets_question_marks() -> None:
+    make_store(Path("odernn.sqlite"))
+    ascii_only = environment() | {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command("table"), capture_output=True, env=ascii_only, timeout=60)
+    assert done.returncode == DONE and b"psMNIST-128, layer 1 ? printed" in done.stdout
+
+
+HEARING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+"""Starts a command that hears SIGINT, even where the tests run in the background of a script and inherit it ignored."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(("number", "code", "jobs"), [(signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 0)])
+def test_signals_end_a_run_with_the_line_that_resumes_it(number: signal.Signals, code: int, jobs: int) -> None:
+    hearing = [sys.executable, "-c", HEARING, *command("verify", "--jobs", str(jobs))]
+    process = subprocess.Popen(hearing, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    assert process.stderr is not None and process.stderr.readline().startswith("odernn ")  # the header: it runs
+    process.send_signal(number)
+    out, error = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "")
+    assert error.endswith(f"to resume: python -m verification verify --jobs {jobs}\n") and "Traceback" not in error
+
+
+def test_progress_of_a_run_without_a_terminal_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    import time
+
+    with terminal.lines(0.05) as report:
+        report("searching", 3, 93)
+        time.sleep(0.2)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines and all(re.fullmatch(r"searching 3/93 after \d+ s", line) for line in lines)
+
+
+COMMAND = shutil.which("odernn", path=str(Path(sys.executable).parent))
+
+
+@pytest.mark.skipif(COMMAND is None, reason="odernn is not installed in this environment")
+def test_the_installed_command_is_the_same() -> None:
+    done = subprocess.run([COMMAND, "--version"], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("odernn ")
+
+
+# --- what the documents say ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/adding.md"])
+def test_the_claim_in_a_document_is_a_claim(capsys: pytest.CaptureFixture[str], tmp_path: Path, document: str) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (CHECKOUT / document).read_text(encoding="utf-8"), re.DOTALL)
+    (text,) = [block for block in blocks if "CLAIMS = " in block]
+    (tmp_path / "documented.py").write_text(text, encoding="utf-8")
+    assert main(["claims", "--claims", str(tmp_path), "--format", "csv"]) == DONE
+    assert "my.momentum" in capsys.readouterr().out
+
+
+def test_the_documents_name_the_exit_codes_of_the_program() -> None:
+    for document in ("README.md", "docs/conventions.md"):
+        text = (CHECKOUT / document).read_text(encoding="utf-8")
+        assert all(str(code) in text for code in (DONE, DIFFERENCE, USAGE, NOT_CERTIFIED, INTERNAL, 130, 143))

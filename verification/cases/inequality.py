@@ -1,0 +1,179 @@
+"""One inequality at exact parameters: both sides in balls, and typed again for mpmath's intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+import flint
+
+from odernn.bounds.numbers import BALLS
+from verification.certify.positivity import Side, is_nonnegative
+from verification.certify.second import intervals as second
+from verification.question import Attempt, Check, Hypothesis, Opinion, Parameters, numbers, rational
+
+BITS = 256
+Sides: TypeAlias = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A premise as an exact margin of the parameters: it holds where margin > 0, or ≥ 0 if it is not strict."""
+
+    text: str
+    margin: Callable[[Any], Fraction]
+    strict: bool = True
+
+    def at(self, exact: Any) -> Hypothesis:
+        margin = Fraction(self.margin(exact))
+        return Hypothesis(self.text, str(margin), margin > 0 if self.strict else margin >= 0)
+
+
+@dataclass(frozen=True)
+class Inequality:
+    """left ≤ right, for all parameters that satisfy the premises.
+
+    balls, intervals   (left, right) of a namespace of numbers: python-flint balls; intervals of ``second.iv``
+                       (which also finds the parameters as text, in ``texts``)
+    are_logs           whether both sides are natural logarithms
+    lists              names of parameters that are lists
+    bits               working precision of both
+    limit              the argument, with its numbers, that carries a violation to dt → 0; "" if there is none
+    network            the check for parameters of a whole network, with "m" among them; None if there is none
+    """
+
+    balls: Callable[[Any], Sides]
+    intervals: Callable[[Any], Sides]
+    premises: tuple[Condition, ...] = ()
+    are_logs: bool = False
+    lists: tuple[str, ...] = ()
+    bits: int = BITS
+    limit: Callable[[Any], str] | None = None
+    network: Callable[[Parameters], Check] | None = None
+
+    def check(self, parameters: Parameters) -> Check:
+        """Both opinions, the premises and the sentence."""
+        if self.network is not None and "m" in parameters:
+            return self.network(parameters)
+        given = {name: numbers(parameters, name) for name in parameters}
+        exact = _namespace(given, self.lists, Fraction)
+        with flint.ctx.workprec(self.bits):
+            left, right = self.balls(_namespace(given, self.lists, BALLS.exact))
+            violated = bool(left > right)
+            text = f"{left.str(10, radius=False)} against {right.str(10, radius=False)}"
+            logs = (left, right) if self.are_logs else tuple(x.log() if x > 0 else None for x in (left, right))
+            sizes = [None if x is None or not x.is_finite() else float(x.mid()) for x in logs]
+        again, gap = self._again(parameters)
+        return Check(
+            opinions=(Opinion("balls", violated, text), Opinion("mpmath", again, gap)),
+            premises=tuple(each.at(exact) for each in self.premises),
+            limit=self.limit(exact) if self.limit is not None else "",
+            words=f"{', '.join(f'{name} = {value}' for name, value in parameters.items())}: {text}"
+            + (" (logarithms)" if self.are_logs else ""),
+            log_measured=sizes[0] if None not in sizes else None,
+            log_claimed=sizes[1] if None not in sizes else None,
+        )
+
+    def _again(self, parameters: Parameters) -> tuple[bool, str]:
+        before = second.iv.prec
+        second.iv.prec = self.bits
+        try:
+            given = {name: [second.number(word) for word in text.split()] for name, text in parameters.items()}
+            values = {name: value if name in self.lists else value[0] for name, value in given.items()}
+            left, right = self.intervals(SimpleNamespace(texts=dict(parameters), **values))
+            return bool(left.a > right.b), f"left in [{_end(left.a)}, {_end(left.b)}], right at most {_end(right.b)}"
+        finally:
+            second.iv.prec = before
+
+
+def _end(value: Any) -> str:
+    return f"{float(value.mid):.10g}" if hasattr(value, "mid") else f"{float(value):.10g}"
+
+
+def _namespace(given: Mapping[str, list[Fraction]], lists: tuple[str, ...], make: Callable[[Any], Any]) -> Any:
+    made = {name: [make(value) for value in values] for name, values in given.items()}
+    return SimpleNamespace(**{name: value if name in lists else value[0] for name, value in made.items()})
+
+
+# --- polynomial inequalities over boxes
+
+
+@dataclass(frozen=True)
+class Piece:
+    """left ≤ right as polynomials on a box; ``lift`` makes of a point of it, by name, the parameters of the check."""
+
+    left: Any
+    right: Any
+    box: tuple[Side, ...]
+    lift: Callable[[dict[str, Fraction]], Mapping[str, Fraction | int]] = dict
+
+
+def attempt(pieces: Iterable[Piece], over: str, conclusion: str = "") -> Attempt:
+    """Every piece decided by Bernstein coefficients: a proof over the whole box, or points where one is violated."""
+    count, boxes, candidates, undecided = 0, 0, [], 0
+    for piece in pieces:
+        difference = piece.right - piece.left
+        found = is_nonnegative(difference, piece.box)
+        count, boxes = count + 1, boxes + found.boxes
+        if found.holds is False:
+            assert found.point is not None
+            point = _inside(difference, found.point, piece.box)
+            names = difference.context().names()
+            lifted = piece.lift(dict(zip(names, point, strict=True)))
+            candidates.append({name: rational(value) for name, value in lifted.items()})
+        undecided += found.holds is None
+    text = f"{count} polynomials nonnegative on {over}: all Bernstein coefficients of {boxes} boxes ≥ 0, exactly"
+    proved = not candidates and not undecided
+    return Attempt(
+        tried=text if proved else f"{count} polynomials on {over}, {boxes} boxes; {undecided} undecided",
+        evaluations=0 if undecided and not candidates else boxes,
+        candidates=tuple(candidates),
+        proof="; ".join(filter(None, (text, conclusion))) if proved else "",
+    )
+
+
+def _inside(difference: Any, point: Sequence[Fraction], box: Sequence[Side]) -> tuple[Fraction, ...]:
+    """A point in the interior of the box where the difference is still negative: far inside, with short fractions."""
+    centre = [Fraction(lower) + (1 if upper is None else (Fraction(upper) - lower) / 2) for lower, upper in box]
+    for k in range(1, 60):
+        moved = tuple(x + (c - x) / 2**k for x, c in zip(point, centre, strict=True))
+        if not _is_negative(difference, moved, box):
+            continue
+        for denominator in (1, 2, 4, 8, 16, 32, 64, 128, 256):
+            short = tuple(x.limit_denominator(denominator) for x in moved)
+            if _is_negative(difference, short, box):
+                return short
+        return moved
+    return tuple(point)
+
+
+def _is_negative(difference: Any, point: Sequence[Fraction], box: Sequence[Side]) -> bool:
+    """At a point in the interior of the box."""
+    if any(x <= lower or (upper is not None and x >= upper) for x, (lower, upper) in zip(point, box, strict=True)):
+        return False
+    return bool(difference(*(flint.fmpq(x.numerator, x.denominator) for x in point)) < 0)
+
+
+def semidefinite_pieces(matrix: Sequence[Sequence[Any]], box: tuple[Side, ...]) -> tuple[Piece, ...]:
+    """All principal minors ≥ 0: the symmetric matrix of polynomials is positive semidefinite on the box."""
+    size = len(matrix)
+    subsets = [[i for i in range(size) if mask >> i & 1] for mask in range(1, 2**size)]
+    minors = [_determinant([[matrix[i][j] for j in chosen] for i in chosen]) for chosen in subsets]
+    return tuple(Piece(0 * minor, minor, box) for minor in minors)
+
+
+def coefficient(factor: Fraction | int) -> Any:
+    """A fraction as a coefficient of polynomials and of balls."""
+    return flint.fmpq(Fraction(factor).numerator, Fraction(factor).denominator)
+
+
+def _determinant(rows: Sequence[Sequence[Any]]) -> Any:
+    if len(rows) == 1:
+        return rows[0][0]
+    total = 0 * rows[0][0]
+    for j, entry in enumerate(rows[0]):
+        total = total + (-1) ** j * entry * _determinant([[*row[:j], *row[j + 1 :]] for row in rows[1:]])
+    return total

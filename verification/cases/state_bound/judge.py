@@ -1,0 +1,276 @@
+"""From evidence to judgements: the rules, in the order in which they are asked. None of them knows a claim's id.
+
+A float ratio never refutes by itself: it nominates a candidate, which ``refute`` has certified by both back-ends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import flint
+import numpy as np
+
+from odernn.bounds import sharp
+from odernn.bounds.numbers import BALLS
+from verification import verdict
+from verification.cases.state_bound import refute
+from verification.cases.state_bound.ratios import (
+    NEAR,
+    Evidence,
+    Ratio,
+    Trial,
+    failing_premises,
+    finest_rungs,
+    is_admissible,
+    log_bounds,
+    norm_factor,
+    point_setting,
+    ratio_of,
+    reading_of,
+    safe_log,
+)
+from verification.claim import Claim, Part, Setting, admissible
+from verification.domains import FREE, SearchPoint
+from verification.system import UNICORNN
+from verification.verdict import Judgement
+
+LOG_10 = math.log(10.0)
+LOG_FLOAT32_MAX = math.log(float(np.finfo(np.float32).max))
+
+
+def judge(claim: Claim, evidence: Evidence) -> list[Judgement]:
+    """One judgement a part of the claim. Never raises for what a claim's formula does: that becomes ``error``."""
+    judgements = []
+    for part in claim.parts:
+        blank = blank_of(claim, part, evidence.domain, evidence.layer)
+        try:
+            judgements.append(_judge_part(claim, part, evidence, blank))
+        except Exception as error:  # the claim's own code may do anything; the ledger says so and goes on
+            judgements.append(replace(blank, because=f"{type(error).__name__}: {error}"))
+    return judgements
+
+
+def blank_of(claim: Claim, part: Part, domain: str, layer: int, because: str = "") -> Judgement:
+    """The judgement before anything is known: an error, with the names filled in."""
+    return Judgement(
+        claim=claim.id,
+        domain=domain,
+        layer=layer,
+        quantity=part.quantity,
+        norm=part.norm,
+        symbol=part.symbol,
+        reading=reading_of(claim, domain),
+        verdict=verdict.ERROR,
+        because=because,
+        origin=claim.origin,
+        system=claim.system.name,
+        dominated_by=claim.dominated_by,
+    )
+
+
+def _judge_part(claim: Claim, part: Part, evidence: Evidence, blank: Judgement) -> Judgement:
+    points = [point for point in evidence.points if is_admissible(claim, point, evidence.layer)]
+    if not points:
+        because = "; ".join(failing_premises(claim, evidence.points[0], evidence.layer))
+        if evidence.domain != FREE:
+            return replace(blank, verdict=verdict.INAPPLICABLE, because=f"no admissible instance: {because} fails")
+        because = (
+            f"none of the search's {len(evidence.points)} points satisfies every premise (the first: {because} fails)"
+        )
+        return replace(blank, verdict=verdict.INCONCLUSIVE, because=because)
+    trials = [t for t in evidence.trials if t.quantity == part.quantity and t.point in points]
+    ratios = sorted((ratio_of(part, trial, evidence.layer) for trial in trials if trial.finite), key=lambda r: -r.log)
+    filled = _described(blank, part, evidence, ratios, trials)
+    found = refute.attempt(claim, part, evidence, ratios)
+    if isinstance(found, refute.Refutation):
+        refuted = _at(filled, part, evidence, [found.ratio], found.ratio.step)
+        return replace(refuted, verdict=verdict.REFUTED, because=found.because, witness=found.witness)
+    if not all(trial.finite for trial in trials) or not ratios:
+        return replace(filled, verdict=verdict.INCONCLUSIVE, because="a search returned numbers that are not finite")
+    if isinstance(found, refute.Suspicion):
+        return replace(filled, verdict=verdict.SUSPECT, because=found.because)
+    relevant = _relevant(ratios, evidence, blank.reading)
+    if not relevant:
+        because = "no ladder of admissible points reaches its finest dt: nothing was tried that speaks about dt → 0"
+        return replace(filled, verdict=verdict.INCONCLUSIVE, because=because)
+    if uncertified := _standing_violation(relevant, evidence):
+        return replace(filled, verdict=verdict.SUSPECT, because=uncertified)
+    if not all(np.isfinite(values).all() for values in _network_runs(part, evidence).values()):
+        return replace(
+            filled, verdict=verdict.INCONCLUSIVE, because="the row's own network returned numbers not finite"
+        )
+    if exceeding := _network_above(part, evidence):
+        return replace(filled, verdict=verdict.SUSPECT, because=exceeding)
+    if evidence.domain != FREE and ratios[0].log_final_bound > LOG_FLOAT32_MAX:
+        digits = ratios[0].log_final_bound / LOG_10
+        return replace(
+            filled, verdict=verdict.VACUOUS, because=f"the bound 10^{digits:.1f} exceeds the largest float32"
+        )
+    if proof := _proof(claim, part, evidence):
+        return replace(filled, verdict=verdict.PROVED, because=proof)
+    failed = [control for control in evidence.controls if not control["passed"]]
+    if failed or not evidence.controls:
+        return replace(filled, verdict=verdict.INCONCLUSIVE, because="control-failed: " + _control_text(failed))
+    return replace(filled, verdict=verdict.NOT_REFUTED, because=_tried_text(filled))
+
+
+def _relevant(ratios: list[Ratio], evidence: Evidence, reading: str) -> list[Ratio]:
+    """What the verdict speaks about: in the limit reading only the finest rungs of the ladders."""
+    return finest_rungs(ratios, evidence) if reading == "limit" else ratios
+
+
+def _standing_violation(ratios: list[Ratio], evidence: Evidence) -> str:
+    """A violation in floats that nothing above has settled: whatever else holds, the verdict is ``suspect``."""
+    for ratio in ratios:
+        if ratio.log > NEAR:
+            where = f"{ratio.trial.point.label(evidence.layer)} at n = {ratio.step}"
+            return f"float64 ratio {math.exp(ratio.log):.6g} at {where}, which no certificate settles"
+    return ""
+
+
+def _network_runs(part: Part, evidence: Evidence) -> dict[str, np.ndarray]:
+    """The envelopes of the row's own network, by what it was run on."""
+    key = f"{part.quantity}/{part.norm}"
+    runs = {"real input": evidence.data.get(key), "an input in the data's range": evidence.in_range.get(key)}
+    return {name: values for name, values in runs.items() if values is not None}
+
+
+def _network_above(part: Part, evidence: Evidence) -> str:
+    """Whether the row's own network exceeds the bound of its own effective steps (or the row would be refuted)."""
+    for name, values in _network_runs(part, evidence).items():
+        bounds = log_bounds(part, evidence.points[0], evidence.layer, evidence.step_sizes)
+        if np.any(safe_log(values) > bounds):
+            return f"the row's own network exceeds the bound on {name}, and no adversary found a violation to certify"
+    return ""
+
+
+def _described(blank: Judgement, part: Part, evidence: Evidence, ratios: list[Ratio], trials: list[Trial]) -> Judgement:
+    """The judgement with every number that is known, and no verdict yet."""
+    key = f"{part.quantity}/{part.norm}"
+    spent = sum(trial.evaluations for trial in trials)
+    powers = [report["best"] for control in evidence.controls for report in control["reports"]]
+    found = replace(
+        blank,
+        log_data=_log_peak(evidence.data.get(key)),
+        log_range=_log_peak(_larger(evidence.in_range.get(key), evidence.data.get(key))),
+        evaluations=spent,
+        control=min(powers) if powers else None,
+    )
+    relevant = _relevant(ratios, evidence, blank.reading)
+    return _at(found, part, evidence, relevant, None) if relevant else found
+
+
+def _at(judgement: Judgement, part: Part, evidence: Evidence, ratios: list[Ratio], step: int | None) -> Judgement:
+    """The numbers of the point of the first ratio: at ``step`` for a refutation; else bound and exact value at n =
+    N, and the largest value that any trial at that point reached.
+    """
+    ratio = ratios[0]
+    trial, point = ratio.trial, ratio.trial.point
+    peak = max(each.log_peak for each in ratios if each.trial.point == point)
+    shown = point.steps if step is None else step
+    exact = None
+    if trial.instance.system == "unicornn":
+        setting = point_setting(point, evidence.layer, step=shown)
+        log_exact = sharp.log_supremum_at(
+            alpha=setting.alpha, step_size=setting.step_sizes[0], steps=shown, quantity=part.quantity
+        )
+        exact = float(log_exact) + norm_factor(part, point.hidden_size)
+    return replace(
+        judgement,
+        point=point.label(evidence.layer),
+        step=shown,
+        critical_step=ratio.step,
+        log_bound=ratio.log_final_bound if step is None else ratio.log_bound,
+        log_worst=peak if step is None else ratio.log_worst,
+        log_exact=exact,
+        slack=-ratio.log / LOG_10,
+        adversary=trial.adversary,
+    )
+
+
+def _larger(in_range: np.ndarray | None, data: np.ndarray | None) -> np.ndarray | None:
+    """Real input is an input in the data's range, too."""
+    return in_range if data is None or in_range is None else np.maximum(in_range, data)
+
+
+def _log_peak(values: np.ndarray | None) -> float | None:
+    if values is None:
+        return None
+    peak = float(np.max(values))
+    return math.log(peak) if peak > 0 and math.isfinite(peak) else None
+
+
+# --- proof ------------------------------------------------------------------------------------------------------
+
+
+def _proof(claim: Claim, part: Part, evidence: Evidence) -> str:
+    """On a printed row: thm-S ≤ bound for every n ≤ N and every h ≤ dt, in balls. Returns the box, or "" if not proved.
+
+    Uses the invariant form (α > 0) or the exact supremum (α = 0): both increase with h, so h = dt covers all σ̂(c) ≤ 1,
+    provided that the bound does not depend on h: it is given none, and one that asks for it is not proved.
+    """
+    if (
+        evidence.domain == FREE
+        or claim.origin == "library"
+        or claim.system is not UNICORNN
+        or len(evidence.points) != 1
+    ):
+        return ""
+    point, layer = evidence.points[0], evidence.layer
+    with flint.ctx.workprec(128):
+        alpha, dt = BALLS.exact(point.alpha), BALLS.exact(point.dt[layer - 1])
+        if point.alpha > 0 and not alpha * dt * dt < 4:
+            return ""
+        if not all(_premises_proved(claim, _box_setting(point, number, 1)) for number in range(1, layer + 1)):
+            return ""
+        factor = BALLS.exact(point.hidden_size).log() / 2 if part.norm == "euclidean" else 0
+        for n in range(1, point.steps + 1):
+            try:
+                bound = part.bound(_box_setting(point, layer, n), BALLS)
+            except TypeError:
+                return ""
+            if not factor + _envelope(point, dt, n, part.quantity) <= bound:
+                return ""
+    return f"for all weights, inputs, c and n ≤ {point.steps}: thm-S ≤ bound, in balls"
+
+
+def _box_setting(point: SearchPoint, layer: int, n: int) -> Setting:
+    """Step n of the row's layer, for every effective step at once: there is no ``step_sizes``."""
+    return Setting.of(
+        BALLS,
+        alpha=point.alpha,
+        dt=point.dt[layer - 1],
+        step=n,
+        steps=point.steps,
+        hidden_size=point.hidden_size,
+        step_sizes=None,
+    )
+
+
+def _premises_proved(claim: Claim, setting: Setting) -> bool:
+    return all(holds for *_, holds in admissible(claim, setting, BALLS))
+
+
+def _envelope(point: SearchPoint, dt: Any, n: int, quantity: str) -> Any:
+    step = BALLS.exact(n)
+    if point.alpha == 0:
+        return sharp.log_undamped_supremum(step_size=dt, step=step, quantity=quantity, numbers=BALLS)
+    return sharp.log_invariant_bound(
+        alpha=BALLS.exact(point.alpha), step_size=dt, step=step, quantity=quantity, numbers=BALLS
+    )
+
+
+# --- sentences --------------------------------------------------------------------------------------------------
+
+
+def _control_text(failed: list[dict[str, Any]]) -> str:
+    if not failed:
+        return "no control was run"
+    return "; ".join(f"{c['group']}: {r['sentence']}" for c in failed for r in c["reports"] if not r["passed"])
+
+
+def _tried_text(judgement: Judgement) -> str:
+    control = f", power control {judgement.control:.3f}" if judgement.control is not None else ""
+    return f"{judgement.evaluations} evaluations{control}"

@@ -1,0 +1,1 @@
+"""Statements of Zhang et al. 2016 about architectures as cyclic graphs."""

@@ -1,0 +1,363 @@
+# Claims: cplx-D2.1a · cplx-D2.1b · cplx-L2.1 · cplx-2-corr · cplx-2-cw
+"""Cyclic graphs and their unfoldings: what Definition 2.1, Lemma 2.1 and the text of Section 2 say of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import networkx
+
+from odernn.architecture import catalogue
+from odernn.published.sources import Source
+from verification.certify.second.graph import Graph, parse
+from verification.domains import Budget
+from verification.measure.graph_facts import Facts, Raw, facts_of, raw_of
+from verification.measure.graph_statements import (
+    CYCLE,
+    EVERY,
+    Condition,
+    Domain,
+    Side,
+    Statement,
+    box_case,
+    free_case,
+)
+from verification.question import Attempt, Case, Parameters, Question
+
+ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
+
+# --- Definition 2.1: labels, edges of the unfolding
+
+ODD = Condition(
+    "m is odd, m ≥ 3",
+    lambda f, _: f.graph.period % 2 == 1 < f.graph.period,
+    lambda g, _: g.period > 1 and bool(g.period & 1),
+)
+
+
+def printed_labels(steps: int = 2) -> Statement:
+    """Every time has a label in {0, 2, …, m − 1}, or in steps of another size."""
+
+    def first(facts: Facts, _: Parameters) -> Side:
+        m, labels = facts.graph.period, range(0, facts.graph.period, steps)
+        missing = [f"{node} at time {t}" for node, t in facts.graph.nodes.items() if t not in labels]
+        return Side(len(missing), f"m = {m}, labels {{{', '.join(map(str, labels))}}}; none for {', '.join(missing)}")
+
+    def second(graph: Graph, _: Parameters) -> Side:
+        missing = sum(time % steps != 0 for time in graph.times.values())
+        return Side(missing, f"{missing} times are no multiple of {steps}")
+
+    return Statement(first, second, conditions=(ODD,))
+
+
+def pairs_apart(with_sigma: bool = True) -> Statement:
+    """The edges of G_un that start within one period, as pairs of nodes of G_un, are as many as the edges of G_c.
+
+    ``with_sigma=False`` reads the pairs as nodes of G_c, which forgets σ: the planted falsehood.
+    """
+
+    def first(facts: Facts, _: Parameters) -> Side:
+        reach, m = facts.reach, facts.graph.period
+        pairs = {
+            ((t, u), (s, v) if with_sigma else v)
+            for (t, u), (s, v) in facts.graph.unfolding(-reach, m + reach + 1).edges
+            if 0 <= t < m
+        }
+        return Side(len(facts.graph.edges) - len(pairs), f"{len(facts.graph.edges)} edges, {len(pairs)} pairs")
+
+    def second(graph: Graph, _: Parameters) -> Side:
+        lost = sum(
+            any(edge[:2] == other[:2] and (edge[2] == other[2] or not with_sigma) for other in graph.edges[:place])
+            for place, edge in enumerate(graph.edges)
+        )
+        return Side(lost, f"{lost} edges fall together with another one")
+
+    return Statement(first, second)
+
+
+# --- Definition 2.1, condition (3): a decision against all closed walks
+
+WEIGHTED = Domain(
+    "weighted graphs with (1), (2)",
+    (
+        Condition("(1) σ = time(v) − time(u) mod m", lambda f, _: f.has_residues, lambda g, _: g.has_residues),
+        Condition(CYCLE.text, lambda f, _: f.has_cycle, CYCLE.second),
+    ),
+    load=raw_of,
+)
+
+
+def decided(simple_cycles_only: bool = False) -> Statement:
+    """(3) as decided on the finite graph = no closed walk of sum 0, as a long enough piece of the unfolding shows.
+
+    ``simple_cycles_only`` decides by the sums of simple cycles, none of which is to be 0: the planted falsehood.
+    """
+
+    def side(decision: bool, truth: bool) -> Side:
+        return Side(int(decision != truth), f"decided: (3) {_holds(decision)}; closed walks: (3) {_holds(truth)}")
+
+    def first(raw: Raw, _: Parameters) -> Side:
+        return side(0 not in raw.cycle_sums if simple_cycles_only else raw.is_admitted, raw.unfolds)
+
+    def second(graph: Graph, _: Parameters) -> Side:
+        rule = all(s for s in graph.sums) if simple_cycles_only else graph.has_one_sign
+        return side(rule, graph.is_acyclic_in_time)
+
+    return Statement(first, second)
+
+
+def _holds(condition: bool) -> str:
+    return "holds" if condition else "fails"
+
+
+# --- Lemma 2.1
+
+
+def acyclic() -> Statement:
+    """The unfolding over 8 |V| max |σ| + m times has no directed cycle; one anywhere else could be moved there."""
+
+    def first(facts: Facts, _: Parameters) -> Side:
+        window = facts.graph.unfolding(0, 8 * facts.reach + facts.graph.period)
+        return Side(int(not networkx.is_directed_acyclic_graph(window)), f"{len(window)} nodes of the unfolding")
+
+    def second(graph: Graph, _: Parameters) -> Side:
+        order = graph.window(0, 8 * graph.reach + graph.period)
+        return Side(int(order is None), "a cycle" if order is None else f"{len(order)} nodes in an order")
+
+    return Statement(first, second)
+
+
+def forward() -> Statement:
+    """No edge of the unfolding leads back in time: the planted falsehood."""
+
+    def first(facts: Facts, _: Parameters) -> Side:
+        window = facts.graph.unfolding(0, 2 * facts.reach + facts.graph.period)
+        back = sum(head[0] < tail[0] for tail, head in window.edges)
+        return Side(int(back > 0), f"{back} edges back in time")
+
+    def second(graph: Graph, _: Parameters) -> Side:
+        back = [edge for edge in graph.edges if edge[2] < 0]
+        return Side(int(bool(back)), f"{len(back)} edges back in time")
+
+    return Statement(first, second)
+
+
+# --- Section 2: the correspondence of G_c and G_un
+
+
+def least_period() -> Statement:
+    """m is the smallest number such that G_un is mapped on itself by a shift in time."""
+
+    def places(facts: Facts) -> Iterator[Parameters]:
+        graph = facts.graph
+        names = tuple(graph.nodes)
+        for p in range(1, graph.period):
+            if graph.period % p:
+                continue
+            for images in itertools.permutations(names):
+                moved = dict(zip(names, images, strict=True))
+                if all((graph.nodes[b] - graph.nodes[a] - p) % graph.period == 0 for a, b in moved.items()):
+                    yield {"shift": str(p), "images": " ".join(images)}
+
+    def first(facts: Facts, parameters: Parameters) -> Side:
+        graph, p = facts.graph, int(parameters["shift"])
+        moved = dict(zip(graph.nodes, parameters["images"].split(), strict=True))
+        long = 2 * facts.reach + 2 * graph.period
+        here, there = graph.unfolding(0, long), graph.unfolding(p, long + p)
+        image = {((t + p, moved[u]), (s + p, moved[v])) for (t, u), (s, v) in here.edges}
+        same = image == set(there.edges) and {(t + p, moved[u]) for t, u in here.nodes} == set(there.nodes)
+        return _shifted(graph.period, p, moved, same)
+
+    def second(graph: Graph, parameters: Parameters) -> Side:
+        p, images = int(parameters["shift"]), parameters["images"].split()
+        moved = dict(zip(graph.times, images, strict=True))
+        bijective = set(images) == set(graph.times)
+        later = all(graph.times[b] == (graph.times[a] + p) % graph.period for a, b in moved.items())
+        edges = {(moved[u], moved[v], sigma) for u, v, sigma in graph.edges}
+        return _shifted(graph.period, p, moved, bijective and later and edges == set(graph.edges))
+
+    return Statement(first, second, places)
+
+
+def _shifted(m: int, p: int, moved: dict[str, str], same: bool) -> Side:
+    images = ", ".join(f"{a} → {b}" for a, b in moved.items())
+    if not 0 < p < m:
+        return Side(0, f"the shift {p} is not less than m = {m}")
+    text = f"m = {m}, and G_un shifted by {p} with {images} is {'G_un' if same else 'another graph'}"
+    return Side(int(same), text)
+
+
+def one_to_one() -> Statement:
+    """Different G_c have different G_un; the other graph is the two-fold cover."""
+
+    def places(facts: Facts) -> Iterator[Parameters]:
+        cover = facts.graph.cover(2)
+        plain = {"period": cover.period, "nodes": dict(cover.nodes), "edges": cover.edges}
+        if cover.inputs or cover.outputs:
+            plain |= {"inputs": cover.inputs, "outputs": cover.outputs}
+        if cover.allow_unreachable:
+            plain["allow_unreachable"] = True
+        yield {"other": json.dumps(plain)}
+
+    def first(facts: Facts, parameters: Parameters) -> Side:
+        other = facts_of(parameters["other"])
+        if other is None:
+            return Side(0, "the other is no graph with (1)-(3)")
+        long = 2 * facts.reach + 2 * other.graph.period
+        renamed = {
+            ((t, u.partition("@")[0]), (s, v.partition("@")[0]))
+            for (t, u), (s, v) in other.graph.unfolding(0, long).edges
+        }
+        same = renamed == set(facts.graph.unfolding(0, long).edges)
+        return _two(len(facts.graph.nodes), len(other.graph.nodes), same, parameters)
+
+    def second(graph: Graph, parameters: Parameters) -> Side:
+        other = parse(parameters["other"])
+        folds = other.period // graph.period
+        named = {f"{v}@{time + r * graph.period}" for v, time in graph.times.items() for r in range(folds)}
+        edges = {
+            (f"{u}@{t}", f"{v}@{(t + sigma) % other.period}", sigma)
+            for u, v, sigma in graph.edges
+            for t in range(graph.times[u], other.period, graph.period)
+        }
+        same = other.has_residues and set(other.times) == named and set(other.edges) == edges
+        return _two(graph.size, other.size, same, parameters)
+
+    return Statement(first, second, places)
+
+
+def _two(nodes: int, others: int, same: bool, parameters: Parameters) -> Side:
+    text = f"it has {nodes} nodes, {parameters['other']} has {others}"
+    unfoldings = "their unfolding is the same, (t, v) being (t, v@t)" if same else "their unfoldings differ"
+    return Side(int(same and nodes != others), f"{text}; {unfoldings}")
+
+
+def folded(with_sigma: bool = True) -> Statement:
+    """G_un with its labels and m give G_c back: fold time modulo m; ``with_sigma=False`` keeps one edge for each pair
+    of nodes, which is the planted falsehood.
+    """
+
+    def first(facts: Facts, _: Parameters) -> Side:
+        graph = facts.graph
+        edges: set[Any] = set()
+        for (t, u), (s, v) in graph.unfolding(-facts.reach, graph.period + facts.reach + 1).edges:
+            if 0 <= t < graph.period:
+                edges.add((u, v, s - t) if with_sigma else (u, v))
+        return Side(int(len(edges) != len(graph.edges)), f"{len(edges)} of {len(graph.edges)} edges come back")
+
+    def second(graph: Graph, _: Parameters) -> Side:
+        reach = max(abs(sigma) for *_, sigma in graph.edges)
+        order = graph.window(-reach, graph.period + reach)
+        inside = set(order or ())
+        edges = {
+            (u, v, sigma) if with_sigma else (u, v)
+            for t, u in inside
+            for _, v, sigma in graph.after[u]
+            if 0 <= t < graph.period and (t + sigma, v) in inside
+        }
+        return Side(int(len(edges) != len(graph.edges)), f"{len(edges)} edges come back")
+
+    return Statement(first, second)
+
+
+# --- Section 2: periods of named networks
+
+
+def clockwork_case(largest: int = 6, modules: int = 3) -> Case:
+    """m > 1 for every clockwork RNN of at least two periods: no shift of time by less than their lcm maps G_un on
+    itself, since it must keep the number of modules that act, and all of them act only where the lcm divides t.
+    """
+
+    def ask(_: Budget, __: int) -> Attempt:
+        count, least = 0, math.inf
+        for size in range(2, modules + 1):
+            for periods in itertools.combinations(range(1, largest + 1), size):
+                graph = catalogue.clockwork(periods)
+                acting = [sum(t % period == 0 for period in periods) for t in range(math.lcm(*periods))]
+                nodes = [
+                    sum(time == t and node.startswith("h") for node, time in graph.nodes.items())
+                    for t in range(graph.period)
+                ]
+                if acting != nodes:
+                    raise ArithmeticError(f"clockwork{periods}: {nodes} modules act, not {acting}")
+                own = next(p for p in range(1, len(acting) + 1) if acting == acting[p:] + acting[:p])
+                least, count = min(least, own), count + 1
+        text = f"the number of modules that act has a period of {least} or more in all {count}"
+        return Attempt(text, count, found=f"m ≥ {least}", claimed="m > 1", proof=text if least > 1 else "")
+
+    return Case(f"clockwork RNNs of 2 to {modules} periods ≤ {largest}", "m", ask)
+
+
+def traditional_case() -> Case:
+    """m = 1 for the networks that the paper calls traditional, simple and stacked RNNs and LSTMs."""
+    names = ("sh", "st", "bu", "td", "stack-1", "stack-3", "stacked lstm-1", "stacked lstm-3")
+
+    def ask(_: Budget, __: int) -> Attempt:
+        periods = {name: catalogue.get(name).period for name in names}
+        text = f"m = 1 for {sum(m == 1 for m in periods.values())} of {len(names)}: {', '.join(names)}"
+        most = sum(m == 1 for m in periods.values()) * 2 > len(names)
+        return Attempt(text, len(names), found=text, claimed="most: m = 1", proof=text if most else "")
+
+    return Case("simple and stacked RNNs and LSTMs", "m", ask)
+
+
+QUESTIONS = (
+    Question(
+        id="cplx-D2.1a",
+        source=Source("complexity", "Def. 2.1"),
+        statement='time index "i in {0, 2, …, m − 1}"; E_c in V × V × Z with parallel edges; "E_un in V_un × V_un": '
+        "every time has a label, every edge of G_c has edges of G_un of its own",
+        semantics="reading",
+        cases=(
+            free_case(EVERY, "labels, read as steps of 2", printed_labels()),
+            free_case(EVERY, "edges as pairs, parallel edges differ in σ", pairs_apart(), planted=pairs_apart(False)),
+            box_case(EVERY, "edges as pairs, parallel edges differ in σ", pairs_apart()),
+        ),
+    ),
+    Question(
+        id="cplx-D2.1b",
+        source=Source("complexity", "Def. 2.1, (3)"),
+        statement='condition (3), "for any closed walk the sum of all σ is not zero", is decided on a finite graph: '
+        "it holds iff the cycle sums of each strongly connected component are nonzero and of one sign",
+        semantics="comb",
+        cases=(
+            free_case(WEIGHTED, "decision = enumeration", decided(), planted=decided(True), proof=ACYCLICITY),
+            box_case(WEIGHTED, "decision = enumeration", decided()),
+        ),
+    ),
+    Question(
+        id="cplx-L2.1",
+        source=Source("complexity", "Lemma 2.1"),
+        statement="the unfolding of any RNN cyclic graph, (1)-(3), is a directed acyclic graph",
+        semantics="comb",
+        cases=(
+            free_case(EVERY, "cycles of the unfolding", acyclic(), planted=forward(), proof=ACYCLICITY),
+            box_case(EVERY, "cycles of the unfolding", acyclic()),
+        ),
+    ),
+    Question(
+        id="cplx-2-corr",
+        source=Source("complexity", "Sec. 2"),
+        statement='"The two kinds of graph representations ... have a one-to-one correspondence"; "m is the smallest '
+        'number that has such property for G_un"; hypotheses of Def. 2.1',
+        semantics="comb",
+        cases=(
+            free_case(EVERY, "m is the smallest period of G_un", least_period()),
+            free_case(EVERY, "different G_c have different G_un", one_to_one()),
+            free_case(EVERY, "G_un, its labels and m give G_c", folded(), planted=folded(False)),
+            box_case(EVERY, "G_un, its labels and m give G_c", folded()),
+        ),
+    ),
+    Question(
+        id="cplx-2-cw",
+        source=Source("complexity", "Sec. 2"),
+        statement='"Most traditional RNNs have m = 1, while some special structures like hierarchical or clockwork RNN '
+        'have m > 1"; m the smallest period of G_un',
+        semantics="comb",
+        cases=(traditional_case(), clockwork_case()),
+    ),
+)

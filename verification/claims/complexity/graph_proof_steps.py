@@ -1,0 +1,138 @@
+# Claims: cplx-A.1-pf
+"""cplx-A.1-pf: three steps of the proof of Theorem A.1, as printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from odernn.published.sources import Source
+from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
+from verification.measure.graph_facts import Facts
+from verification.measure.graph_growth import cycle_of
+from verification.measure.graph_statements import FORWARD, Side, Statement, free_case
+from verification.question import Parameters, Question
+
+
+def _text(edges: tuple[Arc, ...]) -> str:
+    return json.dumps([list(edge) for edge in edges])
+
+
+def _path_of(parameters: Parameters) -> tuple[Arc, ...]:
+    return tuple((str(u), str(v), int(step)) for u, v, step in json.loads(parameters["path"]))
+
+
+def _walked(facts: Facts, path: tuple[Arc, ...]) -> int | None:
+    """The time that the path takes, in the library's unfolding; None if it is no path."""
+    start = facts.graph.nodes[path[0][0]]
+    long = facts.reach + facts.graph.period
+    unfolded = facts.graph.unfolding(start - long, start + long + 1)
+    time, node = start, path[0][0]
+    for u, v, step in path:
+        if node != u or not unfolded.has_edge((time, u), (time + step, v)):
+            return None
+        time, node = time + step, v
+    return time - start
+
+
+def path_places(facts: Facts) -> Iterator[Parameters]:
+    """Every edge, and every path of two edges without repeated nodes."""
+    edges: list[Arc] = [(u, v, step) for u, v, step in facts.graph.edges]
+    for one in edges:
+        yield {"path": _text((one,))}
+        for other in edges:
+            if one[1] == other[0] and len({one[0], one[1], other[1]}) == 3:
+                yield {"path": _text((one, other))}
+
+
+def _of_paths(margin: Callable[[Facts | Graph, tuple[Arc, ...], int], Side]) -> Statement:
+    """A statement about the time D(γ) that a path takes."""
+
+    def first(facts: Facts, parameters: Parameters) -> Side | None:
+        path = _path_of(parameters)
+        taken = _walked(facts, path) if path else None
+        return None if taken is None else margin(facts, path, taken)
+
+    def second(graph: Graph, parameters: Parameters) -> Side | None:
+        path = _path_of(parameters)
+        return margin(graph, path, sigma(path)) if path and joined(graph, path) else None
+
+    return Statement(first, second, path_places)
+
+
+def duration(*, labels: int = 1) -> Statement:
+    """D(γ₀) = t̄_end − t̄_0 + Σσ(e_i), or without the labels."""
+
+    def margin(graph: Facts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
+        times = graph.graph.nodes if isinstance(graph, Facts) else graph.times
+        printed = labels * (times[path[-1][1]] - times[path[0][0]]) + sum(step for *_, step in path)
+        return Side(abs(taken - printed), f"γ₀ = {_text(path)} takes the time {taken}, the formula says {printed}")
+
+    return _of_paths(margin)
+
+
+def bounded() -> Statement:
+    """|D(γ₀)| ≤ m + Γ max σ(e), with Γ as large as the number of edges of the graph."""
+
+    def margin(graph: Facts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
+        m, edges = (graph.graph.period, graph.graph.edges) if isinstance(graph, Facts) else (graph.period, graph.edges)
+        most = m + len(edges) * max(step for *_, step in edges)
+        return Side(abs(taken) - most, f"γ₀ = {_text(path)} has |D(γ₀)| = {abs(taken)}, m + Γ max σ = {most}")
+
+    return _of_paths(margin)
+
+
+def within_epsilon() -> Statement:
+    """For ε = 0: D_i(n)/n ≤ d_r for all n > N. Not so if a path with l − d_r Σσ > 0 meets a critical cycle."""
+
+    def places(facts: Facts) -> Iterator[Parameters]:
+        for place in path_places(facts):
+            for cycle in facts.simple_cycles:
+                yield {**place, "cycle": _text(tuple((u, v, step) for u, v, step in cycle))}
+
+    def side(path: tuple[Arc, ...], cycle: tuple[Arc, ...], top: Fraction, start: int) -> Side | None:
+        met = {u for u, _, _ in path} | {path[-1][1]}
+        if rate(cycle) != top or not met & {u for u, _, _ in cycle}:
+            return None
+        gain = len(path) - top * sigma(path)
+        at = f"n = {sigma(path)} + {sigma(cycle)}k"
+        text = (
+            f"D_{start}(n) ≥ n d_r + {gain} at {at} for every k ≥ 0, along {_text(path)} with k turns of {_text(cycle)}"
+        )
+        return Side(gain, text)
+
+    def first(facts: Facts, parameters: Parameters) -> Side | None:
+        path, cycle = _path_of(parameters), cycle_of(parameters)
+        if not path or _walked(facts, path) is None or cycle not in facts.simple_cycles:
+            return None
+        return side(path, cycle, facts.d_r, facts.graph.nodes[path[0][0]])
+
+    def second(graph: Graph, parameters: Parameters) -> Side | None:
+        path, cycle = _path_of(parameters), cycle_of(parameters)
+        if not path or not joined(graph, path) or not is_cycle(graph, cycle):
+            return None
+        found = side(path, cycle, max(graph.rates), graph.times[path[0][0]])
+        if found is None or not found.violated:
+            return found
+        turn = sigma(path) + 3 * sigma(cycle)
+        longest = graph.lengths(graph.times[path[0][0]], max(turn, 0))[turn]
+        return found if longest > turn * max(graph.rates) else Side(0, f"D({turn}) = {longest}")
+
+    return Statement(first, second, places)
+
+
+QUESTIONS = (
+    Question(
+        id="cplx-A.1-pf",
+        source=Source("complexity", "proof of Thm A.1"),
+        statement='"D(γ₀) = t̄_end − t̄_0 + Σ σ(e_i)"; "|D(γ₀)| ≤ m + Γ max σ(e)", Γ at most the number of edges; "for '
+        'any ε ≥ 0 there is N" with D_i(n)/n ≤ d_r + ε for n > N',
+        semantics="reading",
+        cases=(
+            free_case(FORWARD, "D(γ₀) = t̄_end − t̄_0 + Σσ", duration()),
+            free_case(FORWARD, "|D(γ₀)| ≤ m + Γ max σ", bounded()),
+            free_case(FORWARD, "ε = 0: D_i(n)/n ≤ d_r for n > N", within_epsilon()),
+        ),
+    ),
+)

@@ -1,0 +1,363 @@
+# Claims: cplx-4.2-tab · cplx-4.3-tab · cplx-4.4-copy · cplx-4.5-tab
+"""What Zhang et al. 2016 say of their tables, Sections 4.2 to 4.5: each sentence a predicate of the printed numbers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import flint
+
+from odernn.architecture import catalogue
+from odernn.architecture.files import to_json
+from odernn.architecture.measures import smallest_rate
+from odernn.bounds.numbers import BALLS
+from odernn.published import complexity as printed
+from odernn.published.complexity import PrintedRow, half_a_digit
+from odernn.published.sources import Source
+from verification.cases.inequality import BITS, Condition, Inequality
+from verification.certify.second import intervals as second
+from verification.certify.second.graph import parse
+from verification.claims.complexity.graph_counts import LSTMS, STANH, quarter_case
+from verification.domains import Budget
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
+
+EXACT, AGAIN = "fractions", "decimals"
+"""The two back-ends of printed numbers: rationals, and the digits as they are."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What should hold between the numbers of some columns, typed for fractions and once more for decimals."""
+
+    text: str
+    holds: Callable[..., bool]
+    again: Callable[..., bool]
+
+
+LESS = Relation("increasing in this order", lambda l, r: l < r, lambda l, r: r.compare(l) == 1)
+NOT_MORE = Relation("nowhere decreasing in this order", lambda l, r: l <= r, lambda l, r: r.compare(l) != -1)
+
+
+def columns_case(
+    row: PrintedRow, quantity: str, groups: Callable[[], Iterable[tuple[str, ...]]], relation: Relation
+) -> Case:
+    """The relation holds between the numbers of every group of columns of a row; ``groups`` may take time."""
+
+    def words(columns: Sequence[str], numbers: Sequence[str]) -> str:
+        listed = ", ".join(f"{column}: {number}" for column, number in zip(columns, numbers, strict=True))
+        return f"{row.table}, {row.name}: {listed}"
+
+    def ask(_: Budget, __: int) -> Attempt:
+        known = tuple(groups())
+        wrong = [columns for columns in known if not relation.holds(*map(row.value, columns))]
+        text = f"{row.table}, {row.name}: {_listed(row)}; {quantity}, in {len(known)} comparisons"
+        if not wrong:
+            return Attempt(text, len(known), found=_listed(row), claimed=quantity, proof=text)
+        candidates = [
+            {"columns": json.dumps(columns), "numbers": " ".join(row.numbers[each] for each in columns)}
+            for columns in wrong
+        ]
+        found = words(wrong[0], candidates[0]["numbers"].split())
+        return Attempt(text, len(known), found=found, claimed=quantity, candidates=tuple(candidates))
+
+    def check(parameters: Parameters) -> Check:
+        columns, numbers = tuple(json.loads(parameters["columns"])), parameters["numbers"].split()
+        same = columns in set(groups()) and numbers == [row.numbers[each] for each in columns]
+        shown = words(columns, numbers)
+        return Check(
+            opinions=(
+                Opinion(EXACT, not relation.holds(*map(Fraction, numbers)), f"{shown}, not {relation.text}"),
+                Opinion(AGAIN, not relation.again(*map(Decimal, numbers)), f"{shown}, not {relation.text}"),
+            ),
+            premises=(Hypothesis(f"the numbers are printed in {row.table}, {row.name}", str(int(same)), same),),
+            words=f"{shown}, not {relation.text}",
+        )
+
+    return Case(f"{row.table}: {row.name}", quantity, ask, check)
+
+
+def _listed(row: PrintedRow) -> str:
+    return ", ".join(f"{column}: {number}" for column, number in row.numbers.items())
+
+
+# --- Section 4.5
+
+BIG = 10
+"""What a "big performance gap" is taken to mean: this many points of accuracy, or more."""
+ALMOST = 1
+"""What "almost the same performance" is taken to mean: less than this many points of accuracy apart."""
+
+
+def _skip_coefficient(architecture: str, k: int) -> Fraction:
+    """s = 1/j of an architecture of Section 4.5, by the library and by enumeration of simple cycles."""
+    graph = catalogue.get(f"4.5{architecture}" + ("" if architecture == "(1)" else f"-{k}"))
+    found = smallest_rate(graph).value
+    again = min(parse(to_json(graph)).rates)
+    if found != again:
+        raise ArithmeticError(f"{graph}: j is {found} by the library, {again} by enumeration")
+    return 1 / again
+
+
+def _coefficients(row: PrintedRow) -> dict[str, Fraction]:
+    """s of every column: printed as its heading in the part by s of Table 2, computed from the graph elsewhere."""
+    if row in printed.ARCHITECTURES:
+        k = int(row.name.rpartition(" ")[2])
+        return {column: _skip_coefficient(column, k) for column in row.numbers}
+    return {column: Fraction(column) for column in row.numbers}
+
+
+def _pairs(row: PrintedRow) -> Iterator[tuple[str, str]]:
+    """(column of the larger s, column of the smaller s)."""
+    s = _coefficients(row)
+    return ((one, other) for one, other in itertools.permutations(s, 2) if s[one] > s[other])
+
+
+def larger_is_better_case(row: PrintedRow) -> Case:
+    """Of any two architectures of one k, that with the larger s has the higher accuracy."""
+    return columns_case(row, "a larger s has a higher accuracy", lambda: [pair[::-1] for pair in _pairs(row)], LESS)
+
+
+def against_one_case(row: PrintedRow) -> Case:
+    """Every s > 1 is better than s = 1, by BIG points or more."""
+
+    def groups() -> list[tuple[str, str]]:
+        s = _coefficients(row)
+        return [(larger, smaller) for larger, smaller in _pairs(row) if s[smaller] == 1]
+
+    relation = Relation(
+        f"{BIG} points more, or more, for every s > 1 than for s = 1",
+        lambda more, less: more - less >= BIG,
+        lambda more, less: less + BIG <= more,
+    )
+    return columns_case(row, f"every s > 1 gains {BIG} points or more on s = 1", groups, relation)
+
+
+def some_gap_case(row: PrintedRow) -> Case:
+    """Some two different s are BIG points or more apart: the row as a whole is one comparison."""
+
+    def gaps(numbers: Sequence[Any]) -> list[Any]:
+        places = {column: place for place, column in enumerate(row.numbers)}
+        return [numbers[places[one]] - numbers[places[other]] for one, other in _pairs(row)]
+
+    relation = Relation(
+        f"{BIG} points or more between some two different s",
+        lambda *numbers: max(map(abs, gaps(numbers))) >= BIG,
+        lambda *numbers: any(gap.copy_abs() >= BIG for gap in gaps(numbers)),
+    )
+    quantity = f"some two different s are {BIG} points or more apart"
+    return columns_case(row, quantity, lambda: [tuple(row.numbers)], relation)
+
+
+def cause_case(row: PrintedRow) -> Case:
+    """The gap is due to s: two architectures of different s differ by more than two of the same s do."""
+
+    def groups() -> list[tuple[str, ...]]:
+        s = _coefficients(row)
+        equal = [(one, other) for one, other in itertools.combinations(s, 2) if s[one] == s[other]]
+        found = [(*pair, *same) for pair in _pairs(row) for same in equal]
+        return sorted(found, key=lambda group: abs(row.value(group[0]) - row.value(group[1])))
+
+    relation = Relation(
+        "further apart, the first two (different s) than the last two (the same s)",
+        lambda a, b, c, d: abs(a - b) > abs(c - d),
+        lambda a, b, c, d: (a - b) * (a - b) > (c - d) * (c - d),
+    )
+    return columns_case(row, "different s differ by more than the same s", groups, relation)
+
+
+def gain_case(row: PrintedRow, ours: str, theirs: str, gain: str) -> Case:
+    """The difference of two accuracies, in points, is what is printed."""
+    relation = Relation(
+        f"{gain} points apart", lambda a, b: a - b == Fraction(gain), lambda a, b: b + Decimal(gain) == a
+    )
+    return columns_case(row, f"{ours} − {theirs} = {gain} points", lambda: [(ours, theirs)], relation)
+
+
+def almost_case(row: PrintedRow, ours: str, theirs: str) -> Case:
+    """Two accuracies are less than ALMOST points apart."""
+    relation = Relation(
+        f"less than {ALMOST} point apart", lambda a, b: abs(a - b) < ALMOST, lambda a, b: -ALMOST < b - a < ALMOST
+    )
+    return columns_case(row, f"{ours} and {theirs} less than {ALMOST} point apart", lambda: [(ours, theirs)], relation)
+
+
+# --- Section 4.3
+
+DEPTH_ROW = printed.DEPTHS[0]
+
+
+def _along(axis: str, fixed: int) -> list[tuple[str, str]]:
+    """Pairs (fewer, more) of the other depth where d_r = fixed or d_f = fixed."""
+    line = [f"({f},{fixed})" for f in (2, 3, 4)] if axis == "d_r" else [f"({fixed},{r})" for r in (1, 2, 3)]
+    return list(itertools.combinations(line, 2))
+
+
+# --- Section 4.4, copying memory
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A reading of "average cross entropy of category predictions at each time step".
+
+    recalled   what part of the steps that are averaged over are the ten symbols to be recalled, of length T
+    unit       "nats" or "bits"
+    """
+
+    text: str
+    recalled: Callable[[int], Fraction]
+    unit: str
+
+
+METRICS = tuple(
+    Metric(f"{steps}, in {unit}", recalled, unit)
+    for steps, recalled in (
+        ("mean over all T + 20 steps", lambda T: Fraction(10, T + 20)),
+        ("mean over the ten steps of recall", lambda T: Fraction(1)),
+    )
+    for unit in ("nats", "bits")
+)
+
+
+def _length(row: PrintedRow) -> int:
+    return int(row.name.rpartition(" ")[2])
+
+
+def baseline_case(row: PrintedRow, s: str, metric: Metric) -> Case:
+    """The printed cross entropy is at most that of the best network without memory, whatever rounding changed.
+
+    Where rounding decides, nothing is compared: no evaluation, and so no verdict.
+    Ten symbols, uniform over eight, are all that such a network cannot predict: log 8 each (thm-base).
+    """
+    text, T = row.numbers[s], _length(row)
+    low = row.value(s) - half_a_digit(text)
+    share = metric.recalled(T)
+    point = {"T": str(T), "s": s, "printed": str(row.value(s)), "low": str(low), "share": str(share)}
+    asked = Condition(
+        f"T, s and the number as in {row.table}, low = printed − half a digit, share of recalled steps: {metric.text}",
+        lambda p: Fraction(
+            (p.T, p.s, p.printed, p.low, p.share) == (T, Fraction(s), row.value(s), low, metric.recalled(int(p.T)))
+        ),
+    )
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        symbol = BALLS.exact(8).log()
+        return p.low, p.share * (symbol if metric.unit == "nats" else symbol / BALLS.exact(2).log())
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        symbol = second.iv.log(second.iv.mpf(2)) * 3 if metric.unit == "nats" else second.iv.mpf(3)
+        return p.low, symbol * p.share
+
+    decide = Inequality(balls, intervals, (asked,)).check
+
+    def ask(_: Budget, __: int) -> Attempt:
+        with flint.ctx.workprec(BITS):
+            _, baseline = balls(_Numbers(BALLS.exact(low), BALLS.exact(share)))
+            below = bool(BALLS.exact(row.value(s) + half_a_digit(text)) <= baseline)
+            above = bool(BALLS.exact(low) > baseline)
+            shown = baseline.str(6, radius=False)
+        found = f"{text} against {shown} without memory"
+        return Attempt(
+            found,
+            int(below or above),
+            found=text,
+            claimed=f"at most {shown}",
+            proof=f"{found}, in balls" if below else "",
+            candidates=(point,) if above else (),
+        )
+
+    return Case(f"{row.name}, s = {s}", f"cross entropy against no memory: {metric.text}", ask, decide)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    low: Any
+    share: Any
+
+
+def _place(place: str) -> Source:
+    return Source("complexity", place)
+
+
+def _copying() -> Iterator[Case]:
+    for row in printed.COPYING:
+        fewer, more = row.numbers
+        yield columns_case(row, f"less at s = {more} than at s = {fewer}", partial(list, [(more, fewer)]), LESS)
+    for row in printed.COPYING:
+        for s in row.numbers:
+            yield from (baseline_case(row, s, metric) for metric in METRICS)
+
+
+def _section_4_5() -> Iterator[Case]:
+    yield from map(some_gap_case, (*printed.LADDERS, *printed.ARCHITECTURES))
+    yield from map(against_one_case, printed.LADDERS)
+    yield from map(cause_case, printed.ARCHITECTURES)
+    yield from map(larger_is_better_case, printed.ARCHITECTURES)
+    mnist, permuted = printed.PREVIOUS
+    yield almost_case(mnist, "stanh", "LSTM")
+    yield from (quarter_case(STANH, lstm, domain) for domain, lstm in LSTMS.items())
+    yield gain_case(permuted, "stanh", "uRNN", "2.6")
+
+
+QUESTIONS = (
+    Question(
+        id="cplx-4.2-tab",
+        source=_place("Sec. 4.2, Table 1 left"),
+        statement="td outperforms the others on every row: its bits per character are less than those of sh, st, bu",
+        semantics="reading",
+        cases=tuple(
+            columns_case(row, "td below sh, st, bu", lambda: [("td", each) for each in ("sh", "st", "bu")], LESS)
+            for row in printed.STRUCTURES
+        ),
+    ),
+    Question(
+        id="cplx-4.3-tab",
+        source=_place("Sec. 4.3, Table 1 right"),
+        statement="best at d_f = 3, d_r = 2; for d_r = 3 or d_f = 4 increasing the other depth only hurts: every "
+        "increase raises the printed bits per character (strict), or none lowers them (weak)",
+        semantics="reading",
+        cases=(
+            columns_case(
+                DEPTH_ROW,
+                "(3,2) below all others",
+                lambda: [("(3,2)", column) for column in DEPTH_ROW.numbers if column != "(3,2)"],
+                LESS,
+            ),
+            *(
+                columns_case(
+                    DEPTH_ROW,
+                    f"{axis} = {fixed}: increasing {other} only hurts, {name}",
+                    partial(_along, axis, fixed),
+                    relation,
+                )
+                for axis, fixed, other in (("d_r", 3, "d_f"), ("d_f", 4, "d_r"))
+                for name, relation in (("strict", LESS), ("weak", NOT_MORE))
+            ),
+        ),
+    ),
+    Question(
+        id="cplx-4.4-copy",
+        source=_place("Sec. 4.4"),
+        statement='copying memory, "average cross entropy of category predictions at each time step": T = 200: 0.2409 '
+        "(s = 1), 0.0975 (s = 40); T = 300: 0.2025, 0.1328 (s = 30): less with the larger s, and no more than without "
+        "memory, which is 10 log 8/(T + 20) if averaged over all steps, log 8 if over the ten recalled",
+        semantics="reading",
+        cases=tuple(_copying()),
+    ),
+    Question(
+        id="cplx-4.5-tab",
+        source=_place("Secs 4.4, 4.5, Table 2"),
+        statement='"differences in s indeed cause big performance gaps"; "Given the same k, the model with a larger s '
+        'performs better"; "almost the same performance as LSTM on MNIST with only 25% number of parameters"; gain '
+        f"2.6% over uRNN. Read as: big, {BIG} points of accuracy; almost the same, less than {ALMOST} point apart; the "
+        "gaps are due to s, so that different s differ by more than the same s",
+        semantics="reading",
+        cases=tuple(_section_4_5()),
+    ),
+)

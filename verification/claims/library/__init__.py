@@ -1,0 +1,1 @@
+"""Theorems of this library that no paper states, and links between the papers."""

@@ -1,0 +1,507 @@
+# Claims: ode-T2 · ode-T2-input · ode-4-chang · ode-T2-proof · thm-ARNN
+"""Niu, Chuang, Horesh 2019, Theorem 2 and the remark on AntisymmetricRNN: which steps stay bounded, for which η.
+
+The condition of Theorem 2 is not legible. With a = η L_s max|λ_i(W)| it is put to the test as a < 2 (symplectic Euler)
+and a < 1 (leapfrog), the sharp numbers of ``odernn.bounds.arnn``, and at and beyond them.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import flint
+import mpmath
+from flint import arb, fmpq, fmpq_poly
+
+from odernn.bounds.arnn import THRESHOLDS, Scheme, largest_damped_step, resonant_word, step_matrix
+from odernn.exact.linear_algebra import diagonalise
+from odernn.published.sources import Source
+from verification.cases.decision import EXACT, Found, at, decided, premise, text_of
+from verification.certify import power_bounded, sturm
+from verification.domains import Budget
+from verification.measure import frozen_slopes as frozen
+from verification.question import Case, Hypothesis, Parameters, Question, number, numbers
+
+NAMES: dict[Scheme, str] = {
+    "symplectic_euler": "symplectic Euler",
+    "leapfrog": "leapfrog",
+    "forward_euler": "forward Euler",
+    "explicit_midpoint": "explicit midpoint",
+    "implicit_midpoint": "implicit midpoint",
+}
+BITS = 256
+
+
+# --- modes: one eigenvalue, constant slopes; the whole range of a at once
+
+
+def modes_case(scheme: Scheme, threshold: Fraction) -> Case:
+    """|trace| < 2 and determinant 1 for 0 < a < threshold: two different eigenvalues on the unit circle."""
+
+    def first(_: Parameters) -> Found:
+        (a, b), (c, d) = step_matrix(scheme, fmpq_poly([0, 1]))
+        inside, determinant = (a + d) ** 2 - 4, a * d - b * c
+        end = fmpq(*threshold.as_integer_ratio())
+        factors = [f for f, _ in inside.factor()[1]]
+        if any(f.degree() != 1 for f in factors):
+            raise ArithmeticError(f"{inside} has roots that are not rational: no threshold is decided by its factors")
+        stays = not any(0 < -f.coeffs()[0] / f.coeffs()[1] < end for f in factors) and inside(end / 2) < 0
+        return Found(not (determinant == 1 and stays), f"determinant {determinant}, trace² − 4 = {inside}")
+
+    def second(_: Parameters) -> Found:
+        trace, determinant = frozen.TRACES[scheme], frozen.DETERMINANTS[scheme]
+        inside = sturm.minus(sturm.times(trace, trace), [Fraction(4)])
+        between = sturm.roots_between(inside, Fraction(0), threshold)
+        negative = sturm.value(inside, threshold / 3) < 0
+        holds = determinant == [1] and between == 0 and negative
+        return Found(not holds, f"{between} roots of trace² − 4 in (0, {threshold}), by Sturm's theorem")
+
+    return decided(
+        NAMES[scheme],
+        f"powers bounded for η L_s max|λ| < {threshold}, constant slopes in (0, L_s]",
+        at({"modes": "all", "threshold": str(threshold)}),
+        first,
+        second,
+        box=f"every mode and every 0 < a < {threshold}, a² = η²λ² times the product of the two slopes; all "
+        "anti-Hermitian weights and constant slopes reduce to it (docs/derivations/arnn.md)",
+        claimed="bounded powers",
+    )
+
+
+def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fraction | None, *, closed: bool) -> Case:
+    """Bounded powers at single a, under the premise a < most or a ≤ most."""
+
+    def matrix(parameters: Parameters) -> list[list[Fraction]]:
+        return [list(map(Fraction, row)) for row in step_matrix(scheme, number(parameters, "a"))]
+
+    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+        a = number(parameters, "a")
+        found = [premise("η L_s max|λ| > 0", a)]
+        if most is not None:
+            found.append(premise(f"η L_s max|λ| {'≤' if closed else '<'} {most}", most - a, strict=not closed))
+        return tuple(found)
+
+    return decided(
+        NAMES[scheme],
+        quantity,
+        at(*({"a": a} for a in values)),
+        lambda p: power_bounded.powers(matrix(p)),
+        lambda p: power_bounded.grows(frozen.mode(scheme, number(p, "a"))),
+        box=f"modes with a = η L_s |λ| in {', '.join(values)}",
+        claimed="bounded powers",
+        premises=premises,
+        is_box=False,
+    )
+
+
+def every_step_case(scheme: Scheme) -> Case:
+    """Bounded powers for some η > 0: the modulus² of the multiplier is a polynomial that exceeds 1 for every a > 0."""
+
+    def first(parameters: Parameters) -> Found:
+        (a, b), (c, d) = step_matrix(scheme, fmpq_poly([0, 1]))
+        rotation = a == d and b + c == 0
+        beyond = a * a + c * c - 1
+        everywhere = rotation and beyond.degree() > 0 and all(each >= 0 for each in beyond.coeffs())
+        here = beyond(fmpq(*number(parameters, "a").as_integer_ratio())) > 0
+        return Found(everywhere and here, f"|multiplier|² − 1 = {beyond}, positive for every a > 0")
+
+    def second(parameters: Parameters) -> Found:
+        beyond, a = sturm.minus(frozen.MODULI[scheme], [Fraction(1)]), number(parameters, "a")
+        none = sturm.roots_between(beyond, Fraction(0), Fraction(10**9)) == 0
+        return Found(
+            none and sturm.value(beyond, a) > 0, "positive there, and no root of |multiplier|² − 1 in (0, 10⁹)"
+        )
+
+    return decided(
+        NAMES[scheme],
+        "powers bounded for some η > 0",
+        at({"a": "1/1000"}),
+        first,
+        second,
+        box="every mode and every a > 0",
+        is_box=False,
+        claimed="bounded powers",
+        premises=lambda p: (premise("η L_s max|λ| > 0", number(p, "a")),),
+    )
+
+
+# --- whole networks at constant slopes: random rational weights
+
+
+def networks_case(scheme: Scheme) -> Case:
+    """Random rational W, η and slopes below the threshold, decided exactly. A sample of what modes prove."""
+
+    def places(budget: Budget, seed: int) -> Iterator[Parameters]:
+        rng = random.Random(seed)
+        for number_of_neurons in (1, 2, 3) * {"smoke": 4, "standard": 20, "deep": 100}[budget.name]:
+            yield frozen.random_network(scheme, number_of_neurons, rng)
+
+    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+        level = Fraction(THRESHOLDS[scheme]) ** 2
+        form = frozen.threshold_form(scheme, parameters, level)
+        pivot = min(diagonalise(tuple(tuple(fmpq(*x.as_integer_ratio()) for x in row) for row in form)).pivots)
+        slopes = numbers(parameters, "slopes")
+        return (
+            premise(f"smallest pivot of {level} I − η² WᵀW", pivot),
+            premise("slopes in (0, 1]", min(slopes), strict=True),
+            premise("slopes ≤ 1", 1 - max(slopes), strict=False),
+        )
+
+    return decided(
+        NAMES[scheme],
+        "powers bounded, random weights and slopes below the threshold",
+        places,
+        lambda p: power_bounded.powers(frozen.network(scheme, p)),
+        lambda p: power_bounded.grows(frozen.network_again(scheme, p), most=40),
+        box="random rational weights of 1 to 3 neurons with constant slopes",
+        claimed="bounded powers",
+        premises=premises,
+        is_box=False,
+    )
+
+
+# --- zero slopes: ReLU, no inputs
+
+
+def relu_case() -> Case:
+    """σ = ReLU is monotone with sup σ' = 1. From q = 1, p = 0 every step adds the same to p, for ever."""
+
+    def first(parameters: Parameters) -> Found:
+        a, q, p = (fmpq(*number(parameters, name).as_integer_ratio()) for name in ("a", "q", "p"))
+        after_p = p - a * max(q, 0 * q)
+        after_q = q + a * max(after_p, 0 * a)
+        # p ≤ 0 stays so and q does not move: the same step again, by induction
+        forever = bool(p <= 0 and after_p < p and after_q == q)
+        return Found(forever, f"q_n = {q}, p_n = {p} − {a * q} n for all n")
+
+    return decided(
+        "symplectic Euler, ReLU, no inputs",
+        "states bounded for η L_s max|λ| < 2",
+        at({"a": "1/2", "q": "1", "p": "0"}),
+        first,
+        frozen.falls_for_ever,
+        box="one neuron, S = 1",
+        is_box=False,
+        claimed="bounded states",
+        premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "a"), 2 - number(p, "a"))),),
+    )
+
+
+# --- slopes that change with time
+
+
+def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple[Fraction, ...], ...]] = ()) -> Case:
+    """ReLU, or a leaky one, with drives that choose the slopes: the difference of two runs with the same drives."""
+    threshold = Fraction(THRESHOLDS[scheme])
+    chosen: Sequence[Sequence[Sequence[Any]]] = words or [resonant_word(scheme, Fraction(a)) for a in values]
+    places = [{"a": a, "slopes": text_of(word)} for a, word in zip(values, chosen, strict=True)]
+    least = min(min(map(min, word)) for word in chosen)
+    sigma = "ReLU" if least == 0 else f"σ(x) = max(x, {least} x)"
+
+    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+        a, slopes = number(parameters, "a"), numbers(parameters, "slopes")
+        return (
+            premise(f"0 < η L_s max|λ| < {threshold}", min(a, threshold - a)),
+            premise(f"slopes of {sigma}", 0 if set(slopes) <= {Fraction(least), Fraction(1)} else -1, strict=False),
+        )
+
+    return decided(
+        f"{NAMES[scheme]}, {sigma}, biases that depend on time",
+        f"bounded differences of two runs, η L_s max|λ| < {threshold}",
+        at(*places),
+        lambda p: power_bounded.powers(frozen.word(scheme, number(p, "a"), numbers(p, "slopes"))),
+        lambda p: frozen.driven_runs(scheme, number(p, "a"), numbers(p, "slopes"), Fraction(least)),
+        box="one mode, the slopes repeated for ever",
+        is_box=False,
+        claimed="bounded differences",
+        premises=premises,
+        names=(EXACT, "two runs in fractions"),
+    )
+
+
+def tanh_case() -> Case:
+    """σ = tanh, symplectic Euler: the Jacobian along a run whose pre-activations are 0 (slope 1) or C."""
+    far, a = 10, Fraction(1)
+    word = resonant_word("symplectic_euler", a)
+    places = {"a": str(a), "preactivations": " ".join(str(0 if slope else far) for pair in word for slope in pair)}
+
+    def first(parameters: Parameters) -> Found:
+        with flint.ctx.workprec(BITS):
+            step = arb(fmpq(*number(parameters, "a").as_integer_ratio()))
+            slopes = [1 - arb(fmpq(*x.as_integer_ratio())).tanh() ** 2 for x in numbers(parameters, "preactivations")]
+            trace = frozen.word_trace(step, slopes)
+            return Found(bool(abs(trace) > 2), f"determinant 1, trace {trace.str(8, radius=False)} of the product")
+
+    def second(parameters: Parameters) -> Found:
+        context = mpmath.iv
+        context.prec = BITS
+        step = number(parameters, "a")
+        iv = context.mpf(step.numerator) / step.denominator
+        product = [[context.mpf(1), context.mpf(0)], [context.mpf(0), context.mpf(1)]]
+        found = numbers(parameters, "preactivations")
+        for kick, drift in zip(found[::2], found[1::2], strict=True):
+            s, t = (4 / (context.exp(x) + context.exp(-x)) ** 2 for x in map(int, (kick, drift)))
+            product = [[x - iv * s * y for x, y in zip(*product, strict=True)], product[1]]
+            product = [product[0], [y + iv * t * x for x, y in zip(*product, strict=True)]]
+        trace = product[0][0] + product[1][1]
+        return Found(bool(trace.a > 2 or trace.b < -2), f"trace {mpmath.nstr(trace.mid, 8)}")
+
+    return decided(
+        "symplectic Euler, tanh, biases that depend on time",
+        "bounded Jacobians of n steps, η L_s max|λ| < 2",
+        at(places),
+        first,
+        second,
+        box="one mode, the pre-activations repeated for ever",
+        is_box=False,
+        claimed="bounded Jacobians",
+        premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "a"), 2 - number(p, "a"))),),
+        names=("balls", "mpmath"),
+    )
+
+
+def drift_case() -> Case:
+    """σ = tanh, a constant bias b, S = diag(1, 0): the second neuron has p_n = p_0 − n η tanh(b)."""
+
+    def first(parameters: Parameters) -> Found:
+        with flint.ctx.workprec(BITS):
+            eta, bias = (arb(fmpq(*number(parameters, name).as_integer_ratio())) for name in ("eta", "b"))
+            pace = eta * bias.tanh()
+            return Found(bool(pace != 0), f"p of the second neuron falls by {pace.str(8, radius=False)} in every step")
+
+    def second(parameters: Parameters) -> Found:
+        context = mpmath.iv
+        context.prec = BITS
+        eta, bias = (context.mpf(x.numerator) / x.denominator for x in (number(parameters, n) for n in ("eta", "b")))
+        pace = eta * (1 - 2 / (context.exp(2 * bias) + 1))
+        return Found(0 not in pace, f"falls by {mpmath.nstr(pace.mid, 8)}")
+
+    return decided(
+        "symplectic Euler, tanh, constant biases",
+        "states bounded for η L_s max|λ| < 2, S singular",
+        at({"eta": "1", "b": "1"}),
+        first,
+        second,
+        box="S = diag(1, 0)",
+        is_box=False,
+        claimed="bounded states",
+        premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "eta"), 2 - number(p, "eta"))),),
+        names=("balls", "mpmath"),
+    )
+
+
+# --- AntisymmetricRNN: W − Wᵀ − γ I, forward Euler
+
+
+def anti_hermitian_case(gamma: str) -> Case:
+    """(W − Wᵀ − γ I)* = −(W − Wᵀ − γ I): n × n matrices of symbols, n ≤ 4."""
+
+    def first(parameters: Parameters) -> Found:
+        return frozen.anti_hermitian(int(number(parameters, "n")), number(parameters, "gamma"))
+
+    def second(parameters: Parameters) -> Found:
+        return frozen.anti_hermitian_again(int(number(parameters, "n")), number(parameters, "gamma"))
+
+    return decided(
+        f"γ = {gamma}",
+        "W − Wᵀ − γ I is anti-Hermitian",
+        at(*({"n": str(n), "gamma": gamma} for n in range(1, 5))),
+        first,
+        second,
+        box="all real W of size n ≤ 4, entries as symbols",
+        claimed="anti-Hermitian",
+        premises=lambda p: (premise("γ ≥ 0", number(p, "gamma"), strict=False),),
+    )
+
+
+def damped_case() -> Case:
+    """|1 − ηγ + iηλ|² − 1 = η (η (γ² + λ²) − 2γ): not above 1 iff η ≤ 2γ/(γ² + λ²)."""
+
+    def first(_: Parameters) -> Found:
+        return frozen.damped_identity()
+
+    def second(_: Parameters) -> Found:
+        rng = random.Random(1)
+        for _trial in range(200):
+            gamma, frequency = Fraction(rng.randint(1, 30), 10), Fraction(rng.randint(-30, 30), 10)
+            most = largest_damped_step(gamma, frequency)
+            for share, holds in ((Fraction(1), True), (Fraction(9, 10), True), (Fraction(11, 10), False)):
+                real, imaginary = 1 - share * most * gamma, share * most * frequency
+                if (real * real + imaginary * imaginary <= 1) != holds:
+                    return Found(True, f"γ = {gamma}, λ = {frequency}, η = {share * most}")
+        return Found(False, "600 random rational points on both sides")
+
+    return decided(
+        "γ > 0, linear",
+        "modes do not grow iff η ≤ 2γ/(γ² + λ²)",
+        at({"γ, λ, η": "all"}),
+        first,
+        second,
+        box="all real γ > 0, λ, η > 0: an identity of polynomials",
+        claimed="the largest step",
+    )
+
+
+def damped_step_case() -> Case:
+    """The condition of Theorem 2, which does not know γ, for the damped weight and its forward Euler step."""
+
+    def matrix(p: Parameters) -> list[list[Fraction]]:
+        eta, gamma, frequency = (number(p, name) for name in ("eta", "gamma", "lambda"))
+        return [[1 - eta * gamma, -eta * frequency], [eta * frequency, 1 - eta * gamma]]
+
+    return decided(
+        "γ = 1/10, linear",
+        "bounded powers for η |λ| < 2",
+        at({"eta": "1/2", "gamma": "1/10", "lambda": "1"}),
+        lambda p: power_bounded.powers(matrix(p)),
+        lambda p: power_bounded.grows(matrix(p)),
+        box="one mode",
+        is_box=False,
+        claimed="bounded powers",
+        premises=lambda p: (
+            premise("η |λ| < 2", 2 - number(p, "eta") * abs(number(p, "lambda"))),
+            premise("γ > 0", number(p, "gamma")),
+        ),
+    )
+
+
+# --- "This will be proven in Theorem 5"
+
+THEOREM_5 = (
+    "Any Boolean function from the uniform family can be mapped to a unique fixed point of an ODE evolution with a "
+    "polynomial number of parameters"
+)
+PRINTED = {"definitions": "1 2 4 5 5", "theorems": "1 2 3 5"}
+"""The numbers as they are printed, in order; what is lost with a formula may be missing, so that gaps say nothing."""
+
+
+def mentions_case() -> Case:
+    """Theorem 5 speaks of what Theorem 2 asserts: a step size, stability, or an ARNN."""
+    wanted = ("step", "stable", "stability", "arnn", "anti-hermitian", "eigenvalue")
+
+    def first(parameters: Parameters) -> Found:
+        met = [word for word in wanted if re.search(re.escape(word), parameters["theorem 5"], re.IGNORECASE)]
+        return Found(not met, f"words of Theorem 2 in Theorem 5: {', '.join(met) or 'none'}")
+
+    def second(parameters: Parameters) -> Found:
+        words = parameters["theorem 5"].casefold().split()
+        met = [word for word in words if any(word.startswith(each) for each in wanted)]
+        return Found(not met, f"of its {len(words)} words {len(met)} are")
+
+    return decided(
+        "text of Theorem 5",
+        "proves a condition on the step size",
+        at({"theorem 5": THEOREM_5}),
+        first,
+        second,
+        box="the statement as printed",
+        claimed="a statement about stability",
+        names=("patterns", "words"),
+    )
+
+
+def numbering_case(kind: str) -> Case:
+    """No number twice."""
+
+    def first(parameters: Parameters) -> Found:
+        found = [int(x) for x in numbers(parameters, kind)]
+        return Found(len(set(found)) < len(found), f"{kind} {', '.join(map(str, found))}")
+
+    def second(parameters: Parameters) -> Found:
+        found = parameters[kind].split()
+        twice = sorted({each for each in found if found.count(each) > 1})
+        return Found(bool(twice), f"twice {twice}")
+
+    return decided(
+        "numbering",
+        f"no two {kind} have the same number",
+        at({kind: PRINTED[kind]}),
+        first,
+        second,
+        box="numbers in order",
+        claimed="each once",
+        names=("integers", "digits"),
+    )
+
+
+# --- the library's theorem
+
+TWO, ONE = Fraction(2), Fraction(1)
+HALF = Fraction(1, 2)
+
+QUESTIONS = (
+    Question(
+        id="ode-T2",
+        source=Source("odernn", "Theorem 2"),
+        statement="a 1-2-ARNN with monotonic activation function and purely imaginary anti-Hermitian weight matrix is "
+        "stable for a step size η that satisfies a condition in the eigenvalues of W (the formula is lost)",
+        semantics="real",
+        dominated_by="thm-ARNN",
+        cases=(
+            modes_case("symplectic_euler", TWO),
+            modes_case("leapfrog", ONE),
+            networks_case("symplectic_euler"),
+            networks_case("leapfrog"),
+            mode_case("symplectic_euler", "powers bounded for η L_s max|λ| ≤ 2", ("1", "2"), TWO, closed=True),
+            mode_case("leapfrog", "powers bounded for η L_s max|λ| ≤ 1", ("1/2", "1"), ONE, closed=True),
+            mode_case("leapfrog", "powers bounded for η L_s max|λ| < 2", ("1/2", "3/2"), TWO, closed=False),
+            mode_case("forward_euler", "powers bounded for η L_s max|λ| < 2", ("1/4", "3/2"), TWO, closed=False),
+            every_step_case("forward_euler"),
+            every_step_case("explicit_midpoint"),
+            relu_case(),
+        ),
+    ),
+    Question(
+        id="ode-T2-input",
+        source=Source("odernn", "Theorem 2"),
+        statement="the same for a recurrent network, with inputs or biases that depend on time",
+        semantics="real",
+        dominated_by="thm-ARNN",
+        cases=(
+            word_case("symplectic_euler", ("1", "1/2", "1/10")),
+            word_case("leapfrog", ("3/4", "1/2", "1/10")),
+            word_case(
+                "symplectic_euler",
+                ("3/2", "1"),
+                (((HALF, ONE), (ONE, ONE)), ((HALF, HALF), (HALF, HALF), (ONE, HALF), (ONE, ONE))),
+            ),
+            tanh_case(),
+            drift_case(),
+        ),
+    ),
+    Question(
+        id="ode-4-chang",
+        source=Source("odernn", "Conclusion"),
+        statement="the AntisymmetricRNN of Chang et al. is a specific case of ARNN: an anti-Hermitian weight "
+        "W − Wᵀ − γ I, and a stable step",
+        semantics="real",
+        dominated_by="thm-ARNN",
+        cases=(
+            anti_hermitian_case("0"),
+            anti_hermitian_case("1/10"),
+            every_step_case("forward_euler"),
+            damped_step_case(),
+            damped_case(),
+        ),
+    ),
+    Question(
+        id="ode-T2-proof",
+        source=Source("odernn", "proof of Theorem 2"),
+        statement='"This will be proven in Theorem 5"; numbers of definitions and theorems',
+        semantics="reading",
+        cases=(mentions_case(), numbering_case("definitions"), numbering_case("theorems")),
+    ),
+    Question(
+        id="thm-ARNN",
+        source=Source("library", "docs/derivations/arnn.md"),
+        statement="constant slopes in (0, L_s], a = η L_s max|λ|: powers of symplectic Euler are bounded if a < 2, of "
+        "the leapfrog if a < 1; forward Euler of iλ − γ does not grow iff η ≤ 2γ/(γ² + λ²)",
+        semantics="real",
+        origin="library",
+        cases=(modes_case("symplectic_euler", TWO), modes_case("leapfrog", ONE), damped_case()),
+    ),
+)

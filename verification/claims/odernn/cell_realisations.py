@@ -1,0 +1,537 @@
+# Claims: ode-C1 · ode-C1-lab · ode-C2 · ode-C3 · ode-C4 · ode-C* · thm-cells
+"""Niu, Chuang, Horesh 2019, Claims 1 to 4: LSTM, GRU, URNN and clockwork networks as n-t-ODERNNs, exactly.
+
+The tables are those of ``realisations``; functions are unknown, so that an equality holds for all of them. The
+second look is at the formulas of the source as reconstructed (docs/derivations/cell_realisations.md), in fractions.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import flint
+import mpmath
+from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
+
+from odernn.cells.odernn import MatrixTableau, realisations
+from odernn.published.sources import Source
+from verification.cases.decision import Found, at, decided, premise
+from verification.measure import cell_formulas as formulas
+from verification.measure import gated_nesting as nesting
+from verification.measure import tableau_algebra as algebra
+from verification.question import Case, Parameters, Question, number, numbers
+
+BITS = 192
+LAYERS, WIDTHS = (1, 2), (1, 2)
+FORMS: tuple[realisations.Form, ...] = ("gated", "constant")
+NESTED = {("lstm", "gated"): 2, ("lstm", "constant"): 4, ("gru", "gated"): 2, ("gru", "constant"): 4}
+"""n of one layer."""
+BLOCKS = {"lstm": 2, "gru": 1}
+"""t."""
+
+
+# --- LSTM and GRU
+
+
+def cell_case(kind: str, form: realisations.Form) -> Case:
+    """Equal outputs and states, and (n, t), for L layers one on top of the other within a step."""
+    nested, blocks = NESTED[kind, form], BLOCKS[kind]
+
+    def first(parameters: Parameters) -> Found:
+        L, d = (int(number(parameters, name)) for name in ("L", "d"))
+        make = realisations.lstm if kind == "lstm" else realisations.gru
+        tableau = make(d, form=form)
+        n = algebra.depth(tableau, L)
+        differ = algebra.lstm_differs(tableau, L, d) if kind == "lstm" else algebra.gru_differs(tableau, L, d)
+        wrong = differ or (n, tableau.t) != (nested * L, blocks)
+        return Found(wrong, f"{'different' if differ else 'equal'} outputs, (n, t) = ({n}, {tableau.t}) at L = {L}")
+
+    def second(parameters: Parameters) -> Found:
+        L, d = (int(number(parameters, name)) for name in ("L", "d"))
+        differ = formulas.differs(kind, form, L, d, random.Random(17 * L + d))
+        return Found(differ, "the formulas differ" if differ else "the formulas agree at random rationals")
+
+    return decided(
+        f"{form} coefficients",
+        f"an ODERNN with the same outputs, (n, t) = ({nested} L, {blocks})",
+        at(*({"L": str(L), "d": str(d)} for L in LAYERS for d in WIDTHS)),
+        first,
+        second,
+        box="L ≤ 2, d ≤ 2, all weights, states and inputs, any functions in place of tanh and the logistic one: "
+        "polynomials",
+        claimed="equal",
+        names=("polynomials", "formulas in fractions"),
+    )
+
+
+def bounded_slopes_case(kind: str) -> Case:
+    """Constant coefficients and functions with bounded slopes make a map with bounded slopes, whatever n and t are.
+
+    With one gate that reads h and the rest of the weights 0, the new state is gate(h)·x with x free: between h and
+    h' it changes by (gate(h) − gate(h')) x, without a bound.
+    """
+    factor, article = ("c", "an") if kind == "LSTM" else ("the other component of h", "a")
+
+    def first(parameters: Parameters) -> Found:
+        one, other = (arb(fmpq(*x.as_integer_ratio())) for x in numbers(parameters, "h"))
+        with flint.ctx.workprec(BITS):
+            change = ((one / 2).tanh() - (other / 2).tanh()) / 2
+            return Found(bool(change != 0), f"the state changes by {change.str(6, radius=False)} times {factor}")
+
+    def second(parameters: Parameters) -> Found:
+        mpmath.iv.prec = BITS
+        one, other = (mpmath.iv.mpf(x.numerator) / x.denominator for x in numbers(parameters, "h"))
+        change = 1 / (1 + mpmath.iv.exp(-one)) - 1 / (1 + mpmath.iv.exp(-other))
+        return Found(0 not in change, f"by {mpmath.nstr(change.mid, 6)} times {factor}")
+
+    return decided(
+        "constant coefficients, functions with bounded slopes, any n and t",
+        f"an ODERNN with the states of {article} {kind}",
+        at({"h": "1 0"}),
+        first,
+        second,
+        box="one gate with weight 1, all other weights 0",
+        is_box=False,
+        claimed="equal",
+        names=("balls", "mpmath"),
+    )
+
+
+def one_stage_case() -> Case:
+    """n = 1 and constant coefficients: y₊ is a sum of functions of one linear form each (y is one, too).
+
+    Let Π_i D_i, D_i = α_i ∂_h + β_i ∂_c, annihilate the N functions, (α_i, β_i) pairwise independent. It turns
+    gate(h) c into Πα gate^(N) c + Σ_i β_i Π_{j≠i} α_j gate^(N−1), and gate^(k) is not 0. So some α_i = 0; then
+    β_i Π_{j≠i} α_j = 0 although β_i ≠ 0 and no other α_j vanishes.
+    """
+
+    def first(parameters: Parameters) -> Found:
+        N = int(number(parameters, "N"))
+        ring = fmpq_mpoly_ctx.get(
+            [f"{kind}{i}" for kind in ("a", "b") for i in range(N)] + ["h", "c"], Ordering.degrevlex
+        )
+        gens: list[Any] = list(ring.gens())
+        alpha, beta, (dh, dc) = gens[:N], gens[N : 2 * N], gens[2 * N :]
+        operator = ring.constant(1)
+        for a, b in zip(alpha, beta, strict=True):
+            operator = operator * (a * dh + b * dc)
+        once = operator.derivative(2 * N + 1).subs({"c": 0, "h": 1})  # what falls on c takes one ∂_c
+        never = operator.subs({"c": 0, "h": 1})
+        holds = never == math.prod(alpha[1:], start=alpha[0])
+        for i in range(N):
+            others = [a for j, a in enumerate(alpha) if j != i]
+            holds = holds and once.subs({f"a{i}": 0}) == math.prod(others, start=beta[i])
+        gate = fmpq_poly([0, 1])
+        for _ in range(N):
+            gate = gate.derivative() * fmpq_poly([0, 1, -1])  # s' = s − s²
+            holds = holds and gate.degree() > 0
+        return Found(bool(holds), f"gate(h) c is no sum of {N} functions of linear forms")
+
+    def second(parameters: Parameters) -> Found:
+        N = int(number(parameters, "N"))
+        return Found(formulas.is_no_ridge_sum(N, random.Random(N)), f"the same at random rational forms, N = {N}")
+
+    return decided(
+        "L = 1, constant coefficients, any functions",
+        "an ODERNN with the states of an LSTM, n = 1, at most 6 linear forms",
+        at(*({"N": str(N)} for N in (6, 5, 4, 3, 2, 1))),
+        first,
+        second,
+        box="N = 1 … 6 linear forms",
+        is_box=False,
+        claimed="equal",
+        names=("polynomials", "fractions"),
+    )
+
+
+def relayed_case() -> Case:
+    """n counted along the A_ij alone: what gates carry is not counted, and n ≤ L (idle stages make it n = L)."""
+
+    def first(parameters: Parameters) -> Found:
+        L, d = (int(number(parameters, name)) for name in ("L", "d"))
+        tableau = nesting.relayed_lstm(d)
+        n, differ = nesting.chain_along_A(tableau, L), algebra.lstm_differs(tableau, L, d, one=nesting.ONE)
+        words = f"{'different' if differ else 'equal'} outputs, (n, t) = ({n}, {tableau.t}) at L = {L}"
+        return Found(differ or n > L or tableau.t != 2, f"{words}; n = {algebra.depth(tableau, L)} with gates counted")
+
+    def second(parameters: Parameters) -> Found:
+        L, d = (int(number(parameters, name)) for name in ("L", "d"))
+        differ = formulas.differs("lstm", "relayed", L, d, random.Random(19 * L + d))
+        n = nesting.chain_again(L)
+        return Found(differ or n > L, f"the formulas {'differ' if differ else 'agree'}, the longest chain has {n}")
+
+    return decided(
+        "gated coefficients, n along the A_ij alone",
+        "an ODERNN with the same outputs, n ≤ L, t = 2",
+        at(*({"L": str(L), "d": str(d)} for L in LAYERS for d in WIDTHS)),
+        first,
+        second,
+        box="L ≤ 2, d ≤ 2, all weights, states and inputs, any functions in place of tanh and the logistic one: "
+        "polynomials",
+        claimed="equal",
+        names=("polynomials", "formulas in fractions"),
+    )
+
+
+def poles_case(kind: str = "LSTM", inner: str = "logistic") -> Case:
+    """Gates counted, L = n = 1: the states are meromorphic in ℂ, so a bounded set holds finitely many poles.
+
+    An LSTM unit with i g = 0, c = 1, o = 1/2 and the forget gate σ̂(z), z its input, has h₊ = tanh(σ̂(z))/2; so has a GRU
+    unit with h = 0, update gate 1/2, q = 1 and the reset gate σ̂(z). It has a pole nearer to iπ than 1/k for every k.
+    ``inner`` "identity" is the planted falsehood: tanh(z).
+    """
+
+    def distance(parameters: Parameters) -> int:
+        return int(number(parameters, "k"))
+
+    return decided(
+        "gated coefficients, gates counted in n, tanh, logistic, relu, square and linear stages",
+        f"an ODERNN with the states of {'an' if kind == 'LSTM' else 'a'} {kind}, L = n = 1",
+        at(*({"k": str(2**j)} for j in (10, 5, 0))),
+        lambda p: nesting.pole_near(distance(p), inner),
+        lambda p: nesting.pole_near_again(distance(p), inner),
+        box="poles of tanh(σ̂(z)) nearer to iπ than 1/k",
+        is_box=False,
+        claimed="finitely many",
+        limit=lambda _: "for every k: 0 < |δ_k| ≤ t/(1 − t) < 1/k, t = 1/(π(k + ½)): iπ is a limit of poles",
+        names=("balls", "fractions"),
+    )
+
+
+# --- labels
+
+
+def labels_case(domain: str, quantity: str, claimed: Callable[[int], int], proved: Callable[[int], int]) -> Case:
+    """Claim and proof give the same number for every L."""
+
+    def first(parameters: Parameters) -> Found:
+        L = int(number(parameters, "L"))
+        return Found(claimed(L) != proved(L), f"L = {L}: {claimed(L)} in the claim, {proved(L)} in the proof")
+
+    def second(parameters: Parameters) -> Found:
+        L = number(parameters, "L")
+        labels = {"claim": "2-?", "proof": f"{L}-2"}
+        places = {"n-t, n-t": (0, 0), "t-n, t-n": (0, 0), "t-n, n-t": (0, 1)}[domain]
+        one, other = (label.split("-")[place] for label, place in zip(labels.values(), places, strict=True))
+        return Found(one != other, f"{labels['claim']} against {labels['proof']}")
+
+    return decided(
+        domain,
+        quantity,
+        at(*({"L": str(L)} for L in (1, 3, 2, 4, 5))),
+        first,
+        second,
+        box="L = 1 … 5, order of the two labels in the claim and in the proof",
+        claimed="the same number",
+        names=("integers", "labels"),
+    )
+
+
+# --- URNN, clockwork
+
+
+def unitary_case() -> Case:
+    """σ(W y + V x): W any matrix of symbols, so complex and unitary ones too; σ any function, so modReLU too."""
+
+    def first(parameters: Parameters) -> Found:
+        d = int(number(parameters, "d"))
+        tableau = realisations.simple(d)
+        names = [*algebra.matrix_names("W", d, d), *algebra.matrix_names("U", d, d)]
+        names += [name for block in ("b", "y", "u") for name in algebra.vector_names(block, d)]
+        symbols = algebra.Symbols(names, 2 * d)
+        W, U = symbols.matrix("W", d, d), symbols.matrix("U", d, d)
+        b, y, u = (symbols.vector(block, d) for block in ("b", "y", "u"))
+        after = algebra.step(tableau, lambda _: (W, U, b), y, u, symbols.functions)
+        equal = after == algebra.simple(W, U, b, y, u, symbols.functions["tanh"])
+        unit = all(
+            algebra.in_full(tableau.B[i].matrix, d, d) == [[fmpq(s * (j == k)) for k in range(d)] for j in range(d)]
+            for i, s in ((0, -1), (1, 1))
+        )
+        return Found(not (equal and unit and (tableau.n, tableau.t) == (1, 1)), "B_0 = −I, B_1 = I, (n, t) = (1, 1)")
+
+    def second(parameters: Parameters) -> Found:
+        """modReLU itself, of Gaussian rationals with rational modulus: y − y + z (|z| + b)₊/|z|."""
+        return Found(
+            formulas.unitary_differs(int(number(parameters, "d"))), "Gaussian rationals, W a rotation by 3/5 + 4i/5"
+        )
+
+    return decided(
+        "coefficients ±I",
+        "an ODERNN with the same states, (n, t) = (1, 1)",
+        at(*({"d": str(d)} for d in (1, 2, 3))),
+        first,
+        second,
+        box="d ≤ 3, all W, V, b, states and inputs, any σ: polynomials",
+        claimed="equal",
+        names=("polynomials", "Gaussian rationals"),
+    )
+
+
+PERIODS = ((1, 2), (1, 2, 4), (2, 3), (1, 3, 4))
+
+
+def _clockwork_places() -> list[dict[str, str]]:
+    return [
+        {"periods": " ".join(map(str, periods)), "l": str(l)} for periods in PERIODS for l in range(math.lcm(*periods))
+    ]
+
+
+def _clockwork_equal(parameters: Parameters) -> tuple[bool, MatrixTableau]:
+    periods, l = [int(x) for x in numbers(parameters, "periods")], int(number(parameters, "l"))
+    g = len(periods)
+    tableau = realisations.clockwork(periods, [1] * g, l)
+    names = [*algebra.matrix_names("W", g, g), *algebra.matrix_names("U", g, 1)]
+    names += [*algebra.vector_names("b", g), *algebra.vector_names("y", g), *algebra.vector_names("u", 1)]
+    symbols = algebra.Symbols(names, 2 * g)
+    full = symbols.matrix("W", g, g)
+    W = [[x if j >= i else 0 * x for j, x in enumerate(row)] for i, row in enumerate(full)]
+    U, b, y, u = symbols.matrix("U", g, 1), symbols.vector("b", g), symbols.vector("y", g), symbols.vector("u", 1)
+    after = algebra.step(tableau, lambda _: (W, U, b), y, u, symbols.functions)
+    proposed = algebra.simple(W, U, b, y, u, symbols.functions["tanh"])
+    wanted = [new if l % period == 0 else old for period, new, old in zip(periods, proposed, y, strict=True)]
+    return after == wanted, tableau
+
+
+def clockwork_case() -> Case:
+    """Every group at every time of a period."""
+
+    def first(parameters: Parameters) -> Found:
+        equal, tableau = _clockwork_equal(parameters)
+        return Found(not (equal and (tableau.n, tableau.t) == (1, 1)), f"(n, t) = ({tableau.n}, {tableau.t})")
+
+    def second(parameters: Parameters) -> Found:
+        periods, l = [int(x) for x in numbers(parameters, "periods")], int(number(parameters, "l"))
+        return Found(formulas.clockwork_differs(periods, l, random.Random(l)), "equal in fractions")
+
+    return decided(
+        "coefficients that depend on time",
+        "an ODERNN with the same states, (n, t) = (1, 1)",
+        at(*_clockwork_places()),
+        first,
+        second,
+        box="periods (1,2), (1,2,4), (2,3), (1,3,4), every time of a period, all weights, any σ",
+        claimed="equal",
+        names=("polynomials", "formulas in fractions"),
+    )
+
+
+def clocks_case(label: str) -> Case:
+    """n or t has to be the number of clocks."""
+
+    def first(parameters: Parameters) -> Found:
+        equal, tableau = _clockwork_equal({**parameters, "l": "0"})
+        clocks, value = len(numbers(parameters, "periods")), getattr(tableau, label)
+        return Found(equal and value < clocks, f"{clocks} clocks, a table with {label} = {value}")
+
+    def second(parameters: Parameters) -> Found:
+        periods = [int(x) for x in numbers(parameters, "periods")]
+        works = not any(formulas.clockwork_differs(periods, l, random.Random(l)) for l in range(math.lcm(*periods)))
+        return Found(works and len(periods) > 1, "one tanh on one block, gates 0 or 1 by the time")
+
+    return decided(
+        "coefficients that depend on time",
+        f"no {label} smaller than the number of clocks",
+        at({"periods": "1 2"}, {"periods": "1 2 4"}),
+        first,
+        second,
+        box="two and three clocks",
+        is_box=False,
+        claimed="the number of clocks",
+        names=("polynomials", "formulas in fractions"),
+    )
+
+
+def autonomous_case() -> Case:
+    """Constant coefficients: equal states and inputs give equal new states. A clockwork network does not.
+
+    The last group of the network at h = 0, V u + b = x: it becomes tanh x when its period divides l, and else stays 0.
+    """
+
+    def first(parameters: Parameters) -> Found:
+        periods = [int(value) for value in numbers(parameters, "periods")]
+        g, argument = len(periods), fmpq(*number(parameters, "x").as_integer_ratio())
+        with flint.ctx.workprec(BITS):
+            values = [arb(0), arb(argument).tanh()]
+            after = []
+            for l in range(math.lcm(*periods)):
+                B = algebra.in_full(realisations.clockwork(periods, [1] * g, l).B[1].matrix, g, g)
+                after.append(values[int(B[g - 1][g - 1] != 0)])
+            moved = [abs(one - after[0]) for one in after]
+            shown = ", ".join(value.str(6, radius=False) for value in after)
+            return Found(any(bool(change > 0) for change in moved), f"h = 0 becomes {shown} at l = 0, 1, …")
+
+    def second(parameters: Parameters) -> Found:
+        mpmath.iv.prec = BITS
+        x, *_, last = number(parameters, "x"), *numbers(parameters, "periods")
+        periods = [int(value) for value in numbers(parameters, "periods")]
+        e = mpmath.iv.exp(2 * mpmath.iv.mpf(x.numerator) / x.denominator)
+        rests = {l % int(last) == 0 for l in range(math.lcm(*periods))}
+        return Found(0 not in (e - 1) / (e + 1) and len(rests) == 2, "tanh x ≠ 0, and the group acts now and then")
+
+    return decided(
+        "constant coefficients",
+        "an ODERNN with the same states",
+        at({"periods": "1 2", "x": "1"}),
+        first,
+        second,
+        box="the last group, V u + b = x, at two times",
+        is_box=False,
+        claimed="equal",
+        names=("balls", "mpmath"),
+    )
+
+
+# --- scope
+
+
+def every_map_case() -> Case:
+    """k_1 = κ ≠ 0 constant, B = diag((Φ − y)/κ): y + B k_1 = Φ for every Φ."""
+
+    def first(_: Parameters) -> Found:
+        phi, y, kappa = fmpq_mpoly_ctx.get(["phi", "y", "kappa"], Ordering.degrevlex).gens()
+        with flint.ctx.workprec(BITS):
+            nonzero = bool(arb(1).tanh() > 0)
+        return Found(not nonzero or y * kappa + (phi - y) * kappa != kappa * phi, "κ (y + B k_1) = κ Φ, κ = tanh 1 > 0")
+
+    def second(_: Parameters) -> Found:
+        rng = random.Random(3)
+        kappa = Fraction(16, 21)
+        for _trial in range(100):
+            y, phi = Fraction(rng.randint(-99, 99), rng.randint(1, 9)), Fraction(rng.randint(-99, 99), 7)
+            if y + (phi - y) / kappa * kappa != phi:
+                return Found(True, f"y = {y}, Φ = {phi}")
+        return Found(False, "100 rational points")
+
+    return decided(
+        "coefficients that depend on the state",
+        "every map y₊ = Φ(y, x) is a 1-1-ODERNN",
+        at({"Φ": "any"}),
+        first,
+        second,
+        box="all real y and values of Φ",
+        claimed="every map",
+        names=("polynomials", "fractions"),
+    )
+
+
+def square_case() -> Case:
+    """Φ(y) = y²: the change between y and y + 1 is 2y + 1, and bounded for any constant table with bounded slopes."""
+
+    def first(parameters: Parameters) -> Found:
+        y = fmpq_poly([0, 1])
+        change = (y + 1) ** 2 - y**2
+        here = change(fmpq(*number(parameters, "y").as_integer_ratio()))
+        return Found(change.degree() == 1, f"the change is {change}, {here} at this y")
+
+    def second(parameters: Parameters) -> Found:
+        y = number(parameters, "y")
+        changes = [(y + k + 1) ** 2 - (y + k) ** 2 for k in range(3)]
+        return Found(
+            changes[1] - changes[0] == changes[2] - changes[1] != 0, f"changes {', '.join(map(str, changes))}, …"
+        )
+
+    return decided(
+        "constant coefficients, functions with bounded slopes, any n and t",
+        "every map y₊ = Φ(y, x) is an ODERNN",
+        at({"y": "1000"}),
+        first,
+        second,
+        box="Φ(y) = y²",
+        is_box=False,
+        claimed="every map",
+        names=("polynomials", "fractions"),
+        premises=lambda p: (premise("y ≥ 0", number(p, "y"), strict=False),),
+    )
+
+
+QUESTIONS = (
+    Question(
+        id="ode-C1",
+        source=Source("odernn", "Claim 1"),
+        statement="for any LSTM with L hidden layers there is an ODERNN with the same input-output relation (proof: an "
+        "L-2-ODERNN, one more order of nonlinearity a layer)",
+        semantics="alg",
+        dominated_by="thm-cells",
+        cases=(
+            cell_case("lstm", "gated"),
+            cell_case("lstm", "constant"),
+            one_stage_case(),
+            bounded_slopes_case("LSTM"),
+            relayed_case(),
+            poles_case(),
+        ),
+    ),
+    Question(
+        id="ode-C1-lab",
+        source=Source("odernn", "Claims 1 and 2 with their proofs"),
+        statement='the claims print "2-?-ODERNN", the proofs "L-2-ODERNN": the same labels in the same order',
+        semantics="reading",
+        cases=(
+            labels_case("n-t, n-t", "n of claim and proof", lambda _: 2, lambda L: L),
+            labels_case("t-n, t-n", "t of claim and proof", lambda _: 2, lambda L: L),
+            labels_case("t-n, n-t", "t of claim and proof", lambda _: 2, lambda _: 2),
+        ),
+    ),
+    Question(
+        id="ode-C2",
+        source=Source("odernn", "Claim 2"),
+        statement="for any GRU with L hidden layers there is an ODERNN (proof: an L-2-ODERNN) that realises the "
+        "transformation of the hidden variables",
+        semantics="alg",
+        dominated_by="thm-cells",
+        cases=(
+            cell_case("gru", "gated"),
+            cell_case("gru", "constant"),
+            bounded_slopes_case("GRU"),
+            poles_case("GRU"),
+        ),
+    ),
+    Question(
+        id="ode-C3",
+        source=Source("odernn", "Claim 3"),
+        statement="any URNN is realised by an ODERNN with coefficients of the type of the identity",
+        semantics="alg",
+        dominated_by="thm-cells",
+        cases=(unitary_case(),),
+    ),
+    Question(
+        id="ode-C4",
+        source=Source("odernn", "Claim 4"),
+        statement="an ODERNN with labels given by the number of clocks realises the clockwork RNN",
+        semantics="alg",
+        dominated_by="thm-cells",
+        cases=(clockwork_case(), clocks_case("n"), clocks_case("t"), autonomous_case()),
+    ),
+    Question(
+        id="ode-C*",
+        source=Source("odernn", "Section 2.2 with Definition 1"),
+        statement="scope of the family: which maps are n-t-ODERNNs if coefficients depend on time, memory and state",
+        semantics="alg",
+        dominated_by="thm-cells",
+        cases=(every_map_case(), square_case()),
+    ),
+    Question(
+        id="thm-cells",
+        source=Source("library", "docs/derivations/cell_realisations.md"),
+        statement="(n, t) of one layer: LSTM (2, 2) gated and (4, 2) constant, GRU (2, 1) and (4, 1), URNN (1, 1), "
+        "clockwork (1, 1) with coefficients that depend on time; n times L for L layers; with coefficients that depend "
+        "on the state every map is a 1-1-ODERNN",
+        semantics="alg",
+        origin="library",
+        cases=(
+            *(
+                replace(cell_case(kind, form), domain=f"{kind.upper()}, {form} coefficients")
+                for kind in ("lstm", "gru")
+                for form in FORMS
+            ),
+            replace(unitary_case(), domain="URNN, coefficients ±I"),
+            replace(clockwork_case(), domain="clockwork, coefficients that depend on time"),
+            every_map_case(),
+        ),
+    ),
+)

@@ -1,0 +1,445 @@
+# Claims: ode-T5 · ode-T5-terms · ode-T5-fix · ode-T5-herm · thm-clock
+"""Niu, Chuang, Horesh 2019, Theorem 5 and Appendix A: the clock Hamiltonian of a Boolean circuit, exactly.
+
+(38)–(40) are not legible; H is Feynman's (``measure.clock_hamiltonian``), and (38) is read as Σ U_l ⊗ |l⟩⟨l−1|.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import flint
+from flint import fmpz_mat, fmpz_poly
+
+from odernn.bounds.numbers import BALLS
+from odernn.published.sources import Source
+from verification.cases.decision import Found, Places, decided, premise
+from verification.certify.clock import BITS, kernel_again, spectrum
+from verification.certify.second import clock as again
+from verification.domains import Budget
+from verification.measure.clock_hamiltonian import (
+    FULL_ADDER,
+    HALF_ADDER,
+    NOT,
+    Circuit,
+    gap,
+    hamiltonian,
+    kernel,
+    terms,
+)
+from verification.question import Case, Hypothesis, Parameters, Question, number, numbers
+
+CIRCUITS = {circuit.name: circuit for circuit in (NOT, HALF_ADDER, FULL_ADDER)}
+BOX = "all inputs of the circuits not (T = 1, n = 1), half adder (T = 2, n = 3), full adder (T = 5, n = 4)"
+
+
+def _inputs(_: Budget, __: int) -> Iterator[Parameters]:
+    for circuit in CIRCUITS.values():
+        for word in range(2**circuit.bits):
+            yield {"circuit": circuit.name, "input": str(word)}
+
+
+def _circuits(_: Budget, __: int) -> Iterator[Parameters]:
+    for name in CIRCUITS:
+        yield {"circuit": name, "input": "0"}
+
+
+def _small_circuits(_: Budget, __: int) -> Iterator[Parameters]:
+    """Every circuit of one or two gates on two bits, for the input 0: another input is another name of the words."""
+    gates = list(itertools.permutations(range(4)))
+    for circuit in [(gate,) for gate in gates] + list(itertools.product(gates, repeat=2)):
+        yield {"bits": "2", "gates": " ".join(str(x) for gate in circuit for x in gate), "input": "0"}
+
+
+def _typed(parameters: Parameters) -> tuple[Circuit, int]:
+    """A circuit by name, or by its gates, the images of all words one gate after the other."""
+    word = int(number(parameters, "input"))
+    if "circuit" in parameters:
+        return CIRCUITS[parameters["circuit"]], word
+    bits, images = int(number(parameters, "bits")), [int(x) for x in numbers(parameters, "gates")]
+    gates = tuple(tuple(images[k : k + 2**bits]) for k in range(0, len(images), 2**bits))
+    return Circuit("as typed", bits, gates), word
+
+
+def case(
+    domain: str,
+    quantity: str,
+    first: Callable[[Circuit, int], Found],
+    second: Callable[[Circuit, int], Found],
+    *,
+    claimed: str,
+    places: Places = _inputs,
+    box: str = BOX,
+) -> Case:
+    """A statement about a circuit and an input."""
+    return decided(
+        domain,
+        quantity,
+        places,
+        lambda p: first(*_typed(p)),
+        lambda p: second(*_typed(p)),
+        box=box,
+        claimed=claimed,
+        names=("flint", "integers"),
+    )
+
+
+# --- Theorem 5
+
+
+def _zero_energy(circuit: Circuit, word: int) -> Found:
+    found = spectrum(circuit, word)
+    image = fmpz_mat([list(row) for row in hamiltonian(circuit, word)]) * fmpz_mat([[x] for x in kernel(circuit, word)])
+    holds = found.is_positive and not any(image.entries())
+    return Found(not holds, "no negative eigenvalue, and H Σ U_l…U_1|x⟩⊗|l⟩ = 0")
+
+
+def _zero_energy_again(circuit: Circuit, word: int) -> Found:
+    annihilated, _ = kernel_again(circuit, word)
+    return Found(not (annihilated and again.is_sum_of_squares(circuit, word)), "2H is a sum of squares |(U_l ⊗ …)ψ|²")
+
+
+def _unique(with_input: bool) -> tuple[Callable[[Circuit, int], Found], Callable[[Circuit, int], Found]]:
+    def first(circuit: Circuit, word: int) -> Found:
+        nullity = spectrum(circuit, word, with_input).nullity
+        return Found(nullity != 1, f"kernel of dimension {nullity} in {circuit.size}")
+
+    def second(circuit: Circuit, word: int) -> Found:
+        if with_input:
+            annihilated, most = kernel_again(circuit, word, with_input)
+            return Found(not (annihilated and most == 1), f"dimension at least {int(annihilated)}, at most {most}")
+        count = sum(kernel_again(circuit, other, with_input)[0] for other in range(2**circuit.bits))
+        return Found(count > 1, f"the {count} histories of different inputs, with no place in common, are all in it")
+
+    return first, second
+
+
+def _is_gap(circuit: Circuit, word: int) -> Found:
+    found = spectrum(circuit, word)
+    closed = f"1 − cos(π/{2 * (circuit.steps + 1)}) = {float(gap(circuit.steps)):.9f}"
+    return Found(not found.is_closed_form, f"smallest nonzero eigenvalue {closed}, {circuit.name}")
+
+
+def _is_gap_again(circuit: Circuit, word: int) -> Found:
+    """LDLᵀ of H − λ in fractions just below and just above the closed form: 1 negative pivot, then at least 2."""
+    with flint.ctx.workprec(BITS):
+        value = Fraction(float(gap(circuit.steps, BALLS)))
+    below, above = (again.negative_pivots(circuit, word, value * (1 + sign * Fraction(1, 10**9))) for sign in (-1, 1))
+    return Found(not (below == 1 < above), f"{below} eigenvalue below, {above} just above")
+
+
+def _output(circuit: Circuit, word: int) -> Found:
+    vector = kernel(circuit, word)
+    last = vector[-(2**circuit.bits) :]
+    output = circuit.run(word)[-1]
+    share = Fraction(sum(x * x for x in last), sum(x * x for x in vector))
+    holds = [k for k, x in enumerate(last) if x] == [output] and share == Fraction(1, circuit.steps + 1)
+    return Found(not holds, f"the part on |T⟩ is the output, of squared amplitude {share}")
+
+
+def _output_again(circuit: Circuit, word: int) -> Found:
+    output = again.computed(circuit.name, word)
+    places = again.kernel_places(circuit, word)
+    holds = places[-1] == output and len(places) == circuit.steps + 1
+    return Found(not holds, f"{circuit.name} of {word} is {output}, by arithmetic")
+
+
+# --- terms
+
+
+def _term_count(with_input: bool) -> tuple[Callable[[Circuit, int], Found], Callable[[Circuit, int], Found]]:
+    def first(circuit: Circuit, word: int) -> Found:
+        count = len(terms(circuit, word, with_input=with_input))
+        return Found(count != circuit.steps, f"{count} terms, T = {circuit.steps}")
+
+    def second(circuit: Circuit, word: int) -> Found:
+        """Rank of the span of the terms as vectors: they are independent, so none can be saved by gathering."""
+        rank = again.independent_terms(circuit, word, with_input)
+        return Found(rank != circuit.steps, f"{rank} linearly independent terms")
+
+    return first, second
+
+
+def _polynomial_size(circuit: Circuit, word: int) -> Found:
+    count = len(terms(circuit, word))
+    return Found(count > circuit.steps + circuit.bits, f"T + n = {count} terms for {circuit.name}")
+
+
+def _polynomial_size_again(circuit: Circuit, word: int) -> Found:
+    rank = again.independent_terms(circuit, word, True)
+    return Found(rank > len(circuit.gates) + circuit.bits, f"{rank} independent terms")
+
+
+# --- fixed points of i ψ' = H ψ and of ψ' = −H ψ
+
+
+def _one_point(circuit: Circuit, word: int) -> Found:
+    """Fixed points of both equations are the kernel of H: a linear space."""
+    nullity = spectrum(circuit, word).nullity
+    return Found(
+        nullity > 0, f"ψ = 0 and every multiple of the kernel vector are fixed: a space of dimension {nullity}"
+    )
+
+
+def _one_point_again(circuit: Circuit, word: int) -> Found:
+    annihilated, _ = kernel_again(circuit, word)
+    return Found(annihilated, "Hψ = 0 for ψ = 0, v and 2v")
+
+
+def _attracts_schroedinger(circuit: Circuit, word: int) -> Found:
+    """i ψ' = H ψ, H = Hᵀ: d/dt |P ψ|² = 0 and d/dt |ψ|² = 0, P the projection on the kernel. A state with a part
+    outside the kernel keeps that distance to it for ever.
+    """
+    H = fmpz_mat([list(row) for row in hamiltonian(circuit, word)])
+    symmetric = H.transpose() == H
+    distance = _distance(circuit, word)
+    return Found(symmetric and distance > 0, f"from |x⟩⊗|0⟩ the squared distance to the kernel is {distance} for all t")
+
+
+def _attracts_schroedinger_again(circuit: Circuit, word: int) -> Found:
+    symmetric = again.is_symmetric(circuit, word)
+    annihilated, most = kernel_again(circuit, word)
+    distance = 1 - Fraction(1, len(again.kernel_places(circuit, word)))
+    stays = symmetric and annihilated and most == 1 and distance > 0
+    return Found(stays, f"squared distance {distance}, conserved")
+
+
+def _distance(circuit: Circuit, word: int) -> Fraction:
+    """|ψ|² − ⟨v, ψ⟩²/⟨v, v⟩ of ψ = |x⟩⊗|0⟩."""
+    vector = kernel(circuit, word)
+    return 1 - Fraction(vector[word] ** 2, sum(x * x for x in vector))
+
+
+def _attracts_heat(circuit: Circuit, word: int) -> Found:
+    """ψ' = −H ψ: the distance to the kernel falls like e^(−gap t), for H ≥ 0 with a gap; the limit is not 0."""
+    found = spectrum(circuit, word)
+    holds = found.is_positive and bool(found.smallest > 0) and _distance(circuit, word) < 1
+    return Found(
+        not holds,
+        f"rate {float(found.smallest):.6f}; from |x⟩⊗|0⟩ the limit has length² {1 - _distance(circuit, word)}",
+    )
+
+
+def _attracts_heat_again(circuit: Circuit, word: int) -> Found:
+    _, most = kernel_again(circuit, word)
+    holds = again.is_sum_of_squares(circuit, word) and most == 1 and word in again.kernel_places(circuit, word)
+    return Found(not holds, "H ≥ 0, one-dimensional kernel, overlap with |x⟩⊗|0⟩")
+
+
+def _every_start(circuit: Circuit, word: int) -> Found:
+    """ψ' = −H ψ from a state orthogonal to the kernel: it goes to 0, which is no output."""
+    vector = kernel(circuit, word)
+    other = next(place for place, x in enumerate(vector) if not x)
+    return Found(vector[other] == 0, f"from the basis vector {other}, orthogonal to the kernel, the limit is 0")
+
+
+def _every_start_again(circuit: Circuit, word: int) -> Found:
+    free = set(range(2**circuit.bits)) - {again.kernel_places(circuit, word)[0]}
+    return Found(bool(free), f"from |{min(free)}⟩⊗|0⟩ the limit is 0")
+
+
+# --- (38), (39)
+
+LONGEST = 8
+
+
+def _clock_lengths(_: Budget, __: int) -> Iterator[Parameters]:
+    for steps in range(1, LONGEST + 1):
+        yield {"T": str(steps)}
+
+
+def _hopping(steps: int, sign: int) -> fmpz_mat:
+    """Forward plus sign times backward, gates as identities: Σ |l⟩⟨l−1| + sign Σ |l−1⟩⟨l|."""
+    size = steps + 1
+    return fmpz_mat([[int(i == j + 1) + sign * int(j == i + 1) for j in range(size)] for i in range(size)])
+
+
+def hop_case(
+    quantity: str, sign: int, first: Callable[[fmpz_mat, int], Found], second: Callable[[int, int], Found], claimed: str
+) -> Case:
+    domain = {0: "(38) alone", 1: "(38) plus (39)", -1: "(38) minus (39)"}[sign]
+
+    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+        return (premise("T ≥ 1", number(parameters, "T") - 1, strict=False),)
+
+    return decided(
+        domain,
+        quantity,
+        _clock_lengths,
+        lambda p: first(_hopping(int(number(p, "T")), sign), int(number(p, "T"))),
+        lambda p: second(int(number(p, "T")), sign),
+        box=f"all circuits with T ≤ {LONGEST} gates: ΣU_l…U_1 ⊗ |l⟩⟨l| turns the gates into identities",
+        claimed=claimed,
+        premises=premises,
+        names=("flint", "integers"),
+    )
+
+
+def _unitary(A: fmpz_mat, _: int) -> Found:
+    gram = A.transpose() * A
+    wrong = [k for k in range(A.nrows()) if gram[k, k] != 1]
+    return Found(
+        bool(wrong), f"AᵀA has 0 at the place of |{wrong[0]}⟩: that state is sent to 0" if wrong else "AᵀA = I"
+    )
+
+
+def _nilpotent(A: fmpz_mat, steps: int) -> Found:
+    return Found(any((A ** (steps + 1)).entries()), "A^(T+1) = 0: 0 is the only eigenvalue")
+
+
+def _hermitian(A: fmpz_mat, _: int) -> Found:
+    return Found(A.transpose() != A, "A = Aᵀ" if A.transpose() == A else "A ≠ Aᵀ")
+
+
+def _imaginary(A: fmpz_mat, _: int) -> Found:
+    """Aᵀ = −A has imaginary eigenvalues only; a root whose ball excludes real part 0 shows the contrary."""
+    if A.transpose() == -A:
+        return Found(False, "Aᵀ = −A")
+    with flint.ctx.workprec(128):
+        factors: Any = [factor for factor, _ in fmpz_poly(A.charpoly()).factor()[1]]
+        roots = [root for factor in factors for root, _ in factor.complex_roots()]
+        off = [root for root in roots if not root.real.contains(0)]
+    if not off:
+        raise ArithmeticError(f"neither antisymmetric nor with an eigenvalue off the axis: {A}")
+    return Found(True, f"an eigenvalue {off[0].real.str(6, radius=False)}")
+
+
+QUESTIONS = (
+    Question(
+        id="ode-T5",
+        source=Source("odernn", "Theorem 5, (40)"),
+        statement="any Boolean function from the uniform family maps to a unique fixed point with polynomially many "
+        "parameters: the ground state of H has energy exactly zero, is unique, separated by a gap, and its projection "
+        "on the last state of the clock gives the output",
+        semantics="alg",
+        dominated_by="thm-clock",
+        cases=(
+            case("H = H_in + H_prop", "energy exactly zero", _zero_energy, _zero_energy_again, claimed="0"),
+            case("H = H_in + H_prop", "unique ground state", *_unique(True), claimed="dimension 1"),
+            case(
+                "every circuit with n = 2, T ≤ 2",
+                "unique ground state",
+                *_unique(True),
+                claimed="dimension 1",
+                places=_small_circuits,
+                box="all 600 circuits of one or two gates on two bits",
+            ),
+            case("H_prop alone", "unique ground state", *_unique(False), claimed="dimension 1"),
+            case("H = H_in + H_prop", "a gap", _is_gap, _is_gap_again, claimed="above 0"),
+            case(
+                "every circuit with n = 2, T ≤ 2",
+                "a gap",
+                _is_gap,
+                _is_gap_again,
+                claimed="above 0",
+                places=_small_circuits,
+                box="all 600 circuits of one or two gates on two bits",
+            ),
+            case("H = H_in + H_prop", "projection on |T⟩", _output, _output_again, claimed="the output"),
+            case(
+                "H = H_in + H_prop",
+                "number of terms ≤ T + n",
+                _polynomial_size,
+                _polynomial_size_again,
+                claimed="T + n",
+                places=_circuits,
+                box="the three circuits",
+            ),
+        ),
+    ),
+    Question(
+        id="ode-T5-terms",
+        source=Source("odernn", "end of Appendix A"),
+        statement="the number of terms of the Hamiltonian equals the number of time steps",
+        semantics="comb",
+        dominated_by="thm-clock",
+        cases=(
+            case(
+                "H = H_in + H_prop",
+                "number of terms",
+                *_term_count(True),
+                claimed="T",
+                places=_circuits,
+                box="the three circuits",
+            ),
+            case(
+                "H_prop alone",
+                "number of terms",
+                *_term_count(False),
+                claimed="T",
+                places=_circuits,
+                box="the three circuits",
+            ),
+        ),
+    ),
+    Question(
+        id="ode-T5-fix",
+        source=Source("odernn", "Theorem 5"),
+        statement="a unique fixed point of an ODE evolution: of i ψ' = H ψ, or of ψ' = −H ψ",
+        semantics="real",
+        dominated_by="thm-clock",
+        cases=(
+            case("both equations", "one fixed point", _one_point, _one_point_again, claimed="one"),
+            case("both equations", "one fixed point up to a factor", *_unique(True), claimed="one ray"),
+            case(
+                "i ψ' = H ψ",
+                "the ray attracts",
+                _attracts_schroedinger,
+                _attracts_schroedinger_again,
+                claimed="distance to 0",
+            ),
+            case(
+                "ψ' = −H ψ",
+                "the ray attracts from |x⟩⊗|0⟩",
+                _attracts_heat,
+                _attracts_heat_again,
+                claimed="distance to 0, limit not 0",
+            ),
+            case(
+                "ψ' = −H ψ",
+                "the limit is not 0 from every start ≠ 0",
+                _every_start,
+                _every_start_again,
+                claimed="never 0",
+            ),
+        ),
+    ),
+    Question(
+        id="ode-T5-herm",
+        source=Source("odernn", "Appendix A, (38), (39)"),
+        statement="the overall unitary takes the form (38); adding the inverse process (39), whose eigenvalues are "
+        "purely imaginary, gives a Hermitian matrix",
+        semantics="alg",
+        dominated_by="thm-clock",
+        cases=(
+            hop_case("unitary", 0, _unitary, again.is_unitary, "AᵀA = I"),
+            hop_case("0 is the only eigenvalue", 0, _nilpotent, again.is_nilpotent, "nilpotent"),
+            hop_case("Hermitian", 1, _hermitian, again.is_hermitian, "A = Aᵀ"),
+            hop_case("purely imaginary eigenvalues", 1, _imaginary, again.is_imaginary, "imaginary"),
+            hop_case("Hermitian", -1, _hermitian, again.is_hermitian, "A = Aᵀ"),
+            hop_case("purely imaginary eigenvalues", -1, _imaginary, again.is_imaginary, "imaginary"),
+        ),
+    ),
+    Question(
+        id="thm-clock",
+        source=Source("library", "docs/derivations/clock_hamiltonian.md"),
+        statement="H ≥ 0, its kernel is spanned by Σ U_l…U_1|x⟩⊗|l⟩, its smallest nonzero eigenvalue is "
+        "1 − cos(π/(2(T+1))); the part of the kernel on |T⟩ is the output, of amplitude 1/√(T+1)",
+        semantics="alg",
+        origin="library",
+        cases=(
+            case("H = H_in + H_prop", "kernel", *_unique(True), claimed="dimension 1"),
+            case(
+                "H = H_in + H_prop",
+                "smallest nonzero eigenvalue",
+                _is_gap,
+                _is_gap_again,
+                claimed="1 − cos(π/(2(T+1)))",
+            ),
+            case("H = H_in + H_prop", "amplitude on |T⟩", _output, _output_again, claimed="1/√(T+1)"),
+        ),
+    ),
+)

@@ -1,0 +1,411 @@
+# Claims: sco-3.1d · sco-T3.1 · sco-T3.1-attr · sco-3.1-cplx · sco-3.1-bdd
+"""Theorem 3.1 of scornn, W = C(A) D with |a_ij| ≤ 1, and what is said about it: Sections 1 and 3.1."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+
+import flint
+import numpy as np
+import torch
+from flint import arb, fmpq
+
+from odernn.orthogonal.cayley import DEFAULT_TAU, scaled_cayley, scaled_cayley_inverse
+from odernn.published.sources import Source
+from verification.adversary import orthogonal_matrices as search
+from verification.certify.second import cayley as again
+from verification.certify.second import intervals as intervals
+from verification.claim import ClaimError
+from verification.domains import Budget
+from verification.measure import cayley_exact as exact
+from verification.measure import cayley_symbols as symbolic
+from verification.measure.cayley_entries import angle_case, complex_signs_case
+from verification.measure.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.measure.exact_cayley import cayley
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
+
+BITS = 128
+LARGEST = 5
+"""Sizes n up to here are decided with free entries of W and of A."""
+MOST_STEPS = 20_000
+"""Steps of gradient descent that are replayed: a second for either back-end."""
+
+
+# --- Theorem 3.1
+
+
+def real_case(bound: Fraction = Fraction(1)) -> Case:
+    """min over D in {±1}ⁿ of max |a_ij| ≤ bound, every orthogonal W."""
+
+    def decide() -> str:
+        sizes = range(1, LARGEST + 1)
+        return listed(
+            (
+                f"Σ over D of det(I + W D) = 2ⁿ for free entries of W, n ≤ {LARGEST}: the largest is at least 1",
+                all(map(symbolic.average_is, sizes)),
+            ),
+            (
+                "negating the columns j, k multiplies it by det(A_SS), S = {j, k}, for free entries of A, so by a_jk² "
+                "for skew A, and at the largest that is at most 1",
+                all(map(symbolic.exchange, sizes)) and bound >= 1,
+            ),
+        )
+
+    def points(budget: Budget, seed: int) -> Iterator[Parameters]:
+        rng = random.Random(seed)
+        matrices = [W for n in (1, 2, 3) for W in exact.signed_permutations(n)]
+        matrices += [exact.rational_orthogonal(2 + k % 4, rng) for k in range(12)]
+        return ({"W": exact.text(W)} for W in matrices)
+
+    def first(p: Parameters) -> Found:
+        least = exact.least_largest_squared(exact.typed(p), is_complex=False)
+        limit = fmpq(*(bound * bound).as_integer_ratio())
+        return bool(least > limit), f"least max |a_ij|² over all D: {least}, claimed {limit}"
+
+    def second(p: Parameters) -> Found:
+        least = again.least_largest(again.read(p, "W"))
+        return least > bound * bound, f"{least} against {bound * bound}"
+
+    statement = Statement(
+        f"least max |a_ij| over D against {bound}",
+        decide,
+        points,
+        first,
+        second,
+        unitary_premise("W", real=True),
+        "at most 1",
+        str(bound),
+    )
+    return statement.case(f"orthogonal W, n ≤ {LARGEST}", "least max |a_ij| over D in {±1}ⁿ")
+
+
+def search_case() -> Case:
+    """The worst W that ascent finds, all 2ⁿ signatures tried at each; the control is n = 2, where the worst is 1."""
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        found = {n: search.worst_orthogonal(n, budget, seed) for n in range(2, 7)}
+        count = sum(each.evaluations for each in found.values())
+        worst = max(each.value for n, each in found.items() if n > 2)
+        return Attempt(
+            f"{count:,} orthogonal matrices, n = 2..6, all signatures of each",
+            count,
+            log_measured=float(np.log(worst)),
+            log_claimed=0.0,
+            control=min(1.0, found[2].value),
+        )
+
+    return Case("orthogonal W, n = 3..6, floats", "least max |a_ij| over D in {±1}ⁿ", ask, is_search=True)
+
+
+SIZES = {"smoke": (64, 128), "standard": (64, 128, 256), "deep": (64, 128, 256, 512)}
+
+
+def algorithm_case() -> Case:
+    """``scaled_cayley_inverse`` of Haar matrices and of the Householder matrix of (1, .., 1): max |a_ij| ≤ τ."""
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        generator = torch.Generator().manual_seed(seed)
+        worst, gap, flips, count = 0.0, 0.0, 0, 0
+        for n in SIZES[budget.name]:
+            Q, R = torch.linalg.qr(torch.randn(n, n, dtype=torch.float64, generator=generator))
+            ones = torch.eye(n, dtype=torch.float64) - 2 / n
+            for W in (Q * torch.sign(R.diagonal()), ones):
+                found = scaled_cayley_inverse(W)
+                worst, flips, count = max(worst, float(found.A.abs().max())), max(flips, found.flips), count + 1
+                gap = max(gap, float((scaled_cayley(found.A, found.signs, refine=True) - W).abs().max()))
+        return Attempt(
+            f"n up to {max(SIZES[budget.name])}, at most {flips} exchanges, max |C(A) D − W| = {gap:.1e}",
+            count,
+            log_measured=float(np.log(worst)),
+            log_claimed=float(np.log(DEFAULT_TAU)),
+        )
+
+    return Case("the algorithm, float64, n ≥ 64", "max |a_ij| against 1 + 2^-20", ask)
+
+
+# --- the reference
+
+
+def attribution_case(real: bool = False) -> Case:
+    """The reference has D diagonal unitary: at a real W its conclusion (zero diagonal, |s_jk| ≤ 1) forces D in {±1}ⁿ.
+
+    Only then is Theorem 3.1 its special case. ``real`` = True asks it with D in {±1}ⁿ from the start.
+    """
+    points = ({"W": "0 -1 1 0", "D_re": "3/5 3/5", "D_im": "4/5 -4/5"}, {"W": "0 -1 1 0", "D_re": "1 1", "D_im": "0 0"})
+
+    def first(p: Parameters) -> Found:
+        W = exact.typed(p)
+        big = exact.embedded(W, 0 * W) * exact.scaling(numbers(p, "D_re"), numbers(p, "D_im"))
+        S = exact.moduli_squared(cayley(big), is_complex=True)
+        n = W.nrows()
+        concluded = all(S[i * n + i] == 0 for i in range(n)) and max(S) <= 1
+        other = any(y != 0 for y in numbers(p, "D_im"))
+        return concluded and other, f"D {'not ' * other}real, S as concluded: {concluded}, max |s_jk|² = {max(S)}"
+
+    def second(p: Parameters) -> Found:
+        D = list(zip(map(Fraction, p["D_re"].split()), map(Fraction, p["D_im"].split()), strict=True))
+        S = again.cayley(again.scaled(again.read(p, "W"), D))
+        concluded = S is not None and all(row[i] == again.ZERO for i, row in enumerate(S)) and max(again.sizes(S)) <= 1
+        return concluded and any(y for _, y in D), f"concluded: {concluded}, D = diag of {D}"
+
+    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+        sizes = [x * x + y * y for x, y in zip(numbers(p, "D_re"), numbers(p, "D_im"), strict=True)]
+        unit = all(size == 1 for size in sizes)
+        allowed = not real or all(y == 0 for y in numbers(p, "D_im"))
+        return (
+            *unitary_premise("W", real=True)(p),
+            Hypothesis("D is diagonal and unitary" + ", and real" * real, str(int(unit)), unit and allowed),
+        )
+
+    statement = Statement(
+        "D of Kahan 2006 at a real W against ±1",
+        lambda: "",
+        lambda _, __: points[1:] if real else points,
+        first,
+        second,
+        premises,
+        claimed="±1",
+    )
+    return statement.case("Kahan 2006 at real W" + ", D real" * real, "the D that its theorem provides")
+
+
+# --- the complex case
+
+
+def unitary_diagonal_case() -> Case:
+    """For D diagonal unitary with the largest |det(I + W D)|: zero diagonal and |a_jk| ≤ 1."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        sizes = range(1, LARGEST)
+        alpha, s = symbolic.symbols("alpha", "s")
+        # e = (1 + is)/(1 − is): |(1 + iα + e(1 − iα))/2|² = (1 + αs)²/(1 + s²), more than 1 at s = α unless α = 0
+        excess = (1 + alpha * s) ** 2 - (1 + s * s)
+        at = excess.compose(alpha, alpha)
+        proof = listed(
+            (
+                f"Σ over D in {{±1}}ⁿ of det(I + W D) = 2ⁿ, n ≤ {LARGEST - 1}: the largest |det| is at least 1",
+                all(map(symbolic.average_is, sizes)),
+            ),
+            (
+                "a phase e at column j multiplies it by (1 + a_jj + e(1 − a_jj))/2, of modulus² (1 + αs)²/(1 + s²) for "
+                "a_jj = iα, e = (1 + is)/(1 − is), which is > 1 at s = α ≠ 0: so the diagonal is 0",
+                all(map(symbolic.one_turn, sizes)) and at == alpha**2 + alpha**4,
+            ),
+            ("two signs multiply it by det(A_SS) = |a_jk|², so that is at most 1", all(map(symbolic.exchange, sizes))),
+        )
+        return Attempt(proof or "polynomials", len(sizes), found="at most 1", claimed="1", proof=proof)
+
+    return Case(f"unitary W, D diagonal unitary, n ≤ {LARGEST - 1}", "least max |a_jk| over D", ask)
+
+
+def complex_bijection_case() -> Case:
+    """Skew-Hermitian A to unitary W without eigenvalue −1 and back."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        x = symbolic.X
+        square = x.plus(1).times(x.negative().plus(1)).equals(x.times(x.negative()).plus(1))
+        proof = listed(
+            (
+                "A* = −A: (I + A)*(I + A) = I + A*A ≥ I, C(A)* = C(A)⁻¹, I + C(A) = 2(I + A)⁻¹, as functions of A, "
+                "all n",
+                square and symbolic.image_is_unitary() and symbolic.misses_minus_one(),
+            ),
+            (
+                "W* = W⁻¹, det(I + W) ≠ 0: C(W)* = −C(W), C(C(W)) = W, as functions of W",
+                symbolic.inverse_is_skew() and symbolic.is_involution(),
+            ),
+        )
+        return Attempt(proof, 2, found="bijection", claimed="bijection", proof=proof)
+
+    return Case("skew-Hermitian A", "A → C(A) and back", ask)
+
+
+def complex_gradient_case(factor: Fraction = Fraction(1, 2)) -> Case:
+    """dL = ½ Re tr((V* − V)* dA), V = (I + A)⁻*(∂L/∂W)(D* + W*), dL = Re tr((∂L/∂W)* dW): Theorem 3.2 with * for T."""
+
+    def halved() -> bool:
+        good = True
+        for n in (1, 2, 3):
+            V, Y = symbolic.complex_general(n, "v", "y")
+            dA = symbolic.difference(Y, symbolic.adjoint(Y))
+            slope = -symbolic.real_trace(symbolic.complex_product(symbolic.adjoint(V), dA))
+            formula = symbolic.difference(symbolic.adjoint(V), V)
+            along = symbolic.real_trace(symbolic.complex_product(symbolic.adjoint(formula), dA))
+            good = good and slope - fmpq(*factor.as_integer_ratio()) * along == 0
+        return good
+
+    def ask(_: Budget, __: int) -> Attempt:
+        proof = listed(
+            (
+                "(I + A) dW = −dA (D + W), so dL = −Re tr(V* dA): Re tr(G* R dA S) = Re tr((R* G S*)* dA) for free R, "
+                "here (I + A)⁻¹, free S, here D + W, and every G, as polynomials, n ≤ 2",
+                all(map(moved, (1, 2))),
+            ),
+            ("that is ½ Re tr((V* − V)* dA) for skew-Hermitian dA, as polynomials in V and dA, n ≤ 3", halved()),
+        )
+        return Attempt(proof or "polynomials", 5, found="equal", claimed="equal", proof=proof)
+
+    return Case("skew-Hermitian A, n ≤ 3", "Theorem 3.2 with * for T", ask)
+
+
+def moved(n: int, starred: bool = True) -> bool:
+    """Re tr(G* R dA S) = Re tr(V* dA), V = R* G S*; with ``starred`` = False V = R G S*."""
+    G, R, dA, S = symbolic.complex_general(n, "g", "r", "a", "s")
+    times, star = symbolic.complex_product, symbolic.adjoint
+    V = times(times(star(R) if starred else R, G), star(S))
+    left = symbolic.real_trace(times(times(times(star(G), R), dA), S))
+    return bool(left - symbolic.real_trace(times(star(V), dA)) == 0)
+
+
+# --- 3.1: eigenvalues near −1
+
+
+def near_case() -> Case:
+    """For D = I: to every M a W that needs max |a_ij| = M, n = 2."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        (t,) = symbolic.symbols("t")
+        # (1 + t²) C([[0, t], [−t, 0]]) = [[1 − t², −2t], [2t, 1 − t²]]: (I + A) times it is (1 + t²)(I − A)
+        W, A = [[1 - t * t, -2 * t], [2 * t, 1 - t * t]], [[0 * t, t], [-t, 0 * t]]
+        left = symbolic.product(symbolic.shifted(A, 1), W)
+        right = [[(1 + t * t) * x for x in row] for row in symbolic.shifted(A, -1)]
+        proof = listed(
+            ("C([[0, t], [−t, 0]]) = [[1 − t², −2t], [2t, 1 − t²]]/(1 + t²), eigenvalues −1 + (2 ± 2it)/(1 + t²), "
+             "as polynomials in t", left == right),
+            ("A is determined by W, so max |a_ij| = |t| without bound", symbolic.is_involution()),
+        )  # fmt: skip
+        return Attempt(proof, 1, found="unbounded", claimed="large", proof=proof)
+
+    return Case("n = 2, D = I", "max |a_ij| for eigenvalues near −1", ask)
+
+
+# --- 3.1: boundedness of A
+
+
+def fixed_entry_case() -> Case:
+    """max |a_ij| ≤ 1 for the A of a W with D as given, D = I."""
+
+    def points(_: Budget, __: int) -> Iterator[Parameters]:
+        yield {"W": "-3/5 -4/5 4/5 -3/5"}
+
+    def first(p: Parameters) -> Found:
+        size = max(exact.moduli_squared(cayley(exact.typed(p)), is_complex=False))
+        return bool(size > 1), f"max |a_ij|² = {size} for D = I"
+
+    def second(p: Parameters) -> Found:
+        A = again.cayley(again.read(p, "W"))
+        return A is not None and max(again.sizes(A)) > 1, f"max |a_ij|² = {A and max(again.sizes(A))}"
+
+    statement = Statement(
+        "max |a_ij| against 1", lambda: "", points, first, second, unitary_premise("W", real=True), claimed="1"
+    )
+    return statement.case("D fixed, n = 2", "max |a_ij| of the A of W")
+
+
+def descent_case(bound: int, learning_rate: Fraction = Fraction(1, 4), towards: int = -1) -> Case:
+    """max |a_ij| ≤ bound along gradient descent, D fixed: n = 2, D = I, A = a E, L = ½‖W − towards·I‖_F².
+
+    ½‖W + I‖² = 4/(1 + a²) and its derivative is −8a/(1 + a²)²; ½‖W − I‖² = 4a²/(1 + a²), derivative 8a/(1 + a²)².
+    """
+
+    def ask(_: Budget, __: int) -> Attempt:
+        a, steps = 0.5, 0
+        rate = float(learning_rate)
+        while abs(a) <= bound and steps < 10 * bound**4 + 100:
+            a, steps = a + towards * -8 * rate * a / (1 + a * a) ** 2, steps + 1
+        text = f"from a = 1/2 at learning rate {learning_rate}: |a| = {abs(a):.6g} after {steps} steps"
+        candidates = ({"a": "1/2", "rate": str(learning_rate), "steps": str(steps)},) if abs(a) > bound else ()
+        return Attempt(text, steps, found=f"{abs(a):.6g}", claimed=str(bound), candidates=candidates)
+
+    def check(p: Parameters) -> Check:
+        steps = int(number(p, "steps"))
+        if not 0 <= steps <= MOST_STEPS:
+            raise ClaimError(f"steps is {steps}; up to {MOST_STEPS:,} are replayed.")
+        rate, start = number(p, "rate"), number(p, "a")
+        with flint.ctx.workprec(4 * BITS):
+            a, share = (arb(fmpq(x.numerator, x.denominator)) for x in (start, rate))
+            for _ in range(steps):
+                a = a - towards * 8 * share * a / (1 + a * a) ** 2
+            first, shown = bool(abs(a) > bound), a.str(8, radius=False)
+        other, text = _descent_again(p, bound, towards)
+        sign = "+" if towards == -1 else "−"
+        return Check(
+            opinions=(Opinion("balls", first, f"a = {shown}"), Opinion("mpmath", other, text)),
+            premises=(Hypothesis("learning rate > 0", str(rate), rate > 0),),
+            words=f"n = 2, D = I, L = ½‖W {sign} I‖²: from a = {start} at learning rate {rate}, a = {shown} "
+            f"after {steps} steps; while |a| ≤ M a step adds at least 8·rate·|a₀|/(1 + M²)², so every M is passed",
+        )
+
+    return Case(f"gradient descent, D fixed, n = 2, bound {bound}", "max |a_ij|", ask, check)
+
+
+def _descent_again(p: Parameters, bound: int, towards: int) -> tuple[bool, str]:
+    """Theorem 3.2 for 2 × 2 matrices in mpmath's intervals: W, ∂L/∂W = W − T and V entry by entry."""
+    iv = intervals.iv
+    before, iv.prec = iv.prec, 4 * BITS
+    try:
+        a, rate = intervals.number(p["a"]), intervals.number(p["rate"])
+        for _ in range(int(p["steps"])):
+            under = 1 + a * a
+            c, s = (1 - a * a) / under, -2 * a / under  # W = [[c, s], [−s, c]]
+            g = ((c - towards, s), (-s, c - towards))
+            h = ((c + 1, -s), (s, c + 1))  # D + Wᵀ
+            M = [[g[i][0] * h[0][j] + g[i][1] * h[1][j] for j in (0, 1)] for i in (0, 1)]
+            # (I + A)⁻ᵀ = [[1, −a], [a, 1]]⁻¹ = [[1, a], [−a, 1]]/(1 + a²)
+            v12, v21 = (M[0][1] + a * M[1][1]) / under, (M[1][0] - a * M[0][0]) / under
+            a = a - rate * (v21 - v12)
+        return bool(abs(a).a > bound), f"a = {float(a.mid):.8g}"
+    finally:
+        iv.prec = before
+
+
+QUESTIONS = (
+    Question(
+        id="sco-3.1d",
+        source=Source("scornn", "Sec. 3.1"),
+        statement='orthogonal matrices with eigenvalues near −1 "can require large entries of A": with D = I, max '
+        "|a_ij| ≥ tan(φ/2) tan(π/(2n)) for an eigen-angle φ, and without bound as φ → π",
+        semantics="real",
+        dominated_by="thm-SC-norm",
+        cases=(near_case(), angle_case()),
+    ),
+    Question(
+        id="sco-T3.1",
+        source=Source("scornn", "Thm 3.1"),
+        statement="every orthogonal W equals (I + A)⁻¹(I − A) D with A real skew-symmetric, |a_ij| ≤ 1, D diagonal "
+        "with entries ±1",
+        semantics="real",
+        dominated_by="thm-SC-exist",
+        cases=(real_case(), search_case(), algorithm_case()),
+    ),
+    Question(
+        id="sco-T3.1-attr",
+        source=Source("scornn", "Sec. 3.1"),
+        statement='Theorem 3.1 is attributed to "results from Kahan (2006)": its theorem (W unitary, D diagonal '
+        "unitary, S = C(W D) with zero diagonal and |s_jk| ≤ 1) has Theorem 3.1 as its special case of real W, so "
+        "every D that it provides there is ±1. (The reference's version of 2015 credits the case of real W and D = ±1 "
+        "to O'Dorney 2014.)",
+        semantics="reading",
+        cases=(attribution_case(),),
+    ),
+    Question(
+        id="sco-3.1-cplx",
+        source=Source("scornn", "Sec. 1"),
+        statement='"the method and all related theory remain valid for unitary and skew-Hermitian matrices in the '
+        'complex case": |a_jk| ≤ 1 for some D in {±1}ⁿ; for some D diagonal unitary; bijection; gradient with * for T',
+        semantics="real",
+        dominated_by="thm-SC-comp",
+        cases=(complex_signs_case(), unitary_diagonal_case(), complex_bijection_case(), complex_gradient_case()),
+    ),
+    Question(
+        id="sco-3.1-bdd",
+        source=Source("scornn", "Sec. 3.1"),
+        statement='the scaled transform "ensures that the skew-symmetric matrix A that generates the orthogonal matrix '
+        'will be bounded": by 1 for the best D; for D as fixed before training, and along gradient descent',
+        semantics="real",
+        dominated_by="thm-SC-norm",
+        cases=(real_case(), fixed_entry_case(), descent_case(1), descent_case(10)),
+    ),
+)

@@ -1,0 +1,94 @@
+# Claims: sco-5.5.1-gpu
+"""sco-5.5.1-gpu: is the machine precision of a GPU lower than that of a CPU, in the same dtype?"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from odernn.published.sources import Source
+from verification.certify.float_replay import FORMATS
+from verification.domains import Budget
+from verification.question import Attempt, Case, Check, Opinion, Parameters, Question
+
+NAMES = ("float32", "float64")
+
+
+def format_case(name: str) -> Case:
+    """eps of a dtype is a property of the format, the same number wherever IEEE 754 is kept."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        from verification.measure.machine_precision import measured_epsilon
+
+        measured_here = measured_epsilon(name)
+        return Attempt(
+            f"eps of {name} on the CPU by additions, and of the format",
+            1,
+            found=f"{measured_here:.4g} on both",
+            claimed="a larger eps on the GPU",
+            candidates=({"k": str(round(-math.log2(measured_here)))},),
+        )
+
+    return Case(f"{name}, the format", "eps on a GPU > eps on a CPU", ask, lambda p: _format_check(p, name))
+
+
+def _format_check(parameters: Parameters, name: str) -> Check:
+    """1 + 2^−k is a number of the format and 1 + 2^−(k+1) rounds to 1: by torch, and by rounding written by hand."""
+    import torch
+
+    from verification.certify.float_replay import rounded
+    from verification.measure.machine_precision import DTYPES, measured_epsilon
+
+    k = int(parameters["k"])
+    form, step = FORMATS[name], Fraction(1, 2**k)
+    by_hand = rounded(1 + step, form) == 1 + step and rounded(1 + step / 2, form) == 1
+    library = torch.finfo(DTYPES[name]).eps == measured_epsilon(name) == float(step)
+    return Check(
+        opinions=(
+            Opinion("torch", library, f"torch.finfo({name}).eps = 2^-{k} = measured by additions, no device in it"),
+            Opinion("replay", by_hand, f"1 + 2^-{k} is a number of {name}, 1 + 2^-{k + 1} rounds to 1"),
+        ),
+        words=f"{name} has eps = 2^-{k}: IEEE 754 fixes it, not the device; what a device that departs from it does "
+        "has to be measured there",
+    )
+
+
+def device_case(name: str) -> Case:
+    """The same measured on a CUDA device, where there is one."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        from verification.measure.machine_precision import device_available, measured_epsilon
+
+        if not device_available():
+            return Attempt(
+                "",
+                0,
+                inapplicable="no CUDA device here: measured_epsilon(name, 'cuda') in "
+                "verification/measure/machine_precision.py needs one",
+            )
+        here, there = measured_epsilon(name), measured_epsilon(name, "cuda")
+        candidates = ({"k": str(round(-math.log2(there)))},) if there <= here else ()
+        return Attempt(
+            f"{name}: eps {here:.4g} on the CPU, {there:.4g} on the GPU, by additions",
+            2,
+            found=f"{there:.4g}",
+            claimed=f"more than {here:.4g}",
+            candidates=candidates,
+        )
+
+    return Case(f"{name}, measured", "eps on a GPU > eps on a CPU", ask, lambda p: _format_check(p, name))
+
+
+QUESTIONS = (
+    Question(
+        id="sco-5.5.1-gpu",
+        source=Source("scornn", "Sec. 5.5.1"),
+        statement='GPUs "have a much lower machine precision than a standard computer processing unit (CPU)"; asked of '
+        "the same dtype on both",
+        semantics="float",
+        cases=(
+            *(format_case(name) for name in ("float16", "float32", "float64")),
+            *(device_case(name) for name in NAMES),
+        ),
+    ),
+)

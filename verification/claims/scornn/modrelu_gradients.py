@@ -1,0 +1,401 @@
+# Claims: sco-4.1b · sco-5.5.2 · sco-5.5.2-exp · thm-H-grad
+"""Do gradients of hidden states keep their size through an orthogonal W and modReLU?   sco-4.1b, sco-5.5.2
+
+Refutations of gradient statements are networks over the rationals: W = C(A) D exactly, so that ∂h_T/∂h_0 is a matrix of
+fractions, and where units fall silent it becomes 0, not merely small.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import arb, fmpq, fmpz_poly
+
+from odernn.bounds import hidden_gradient
+from odernn.published.sources import Source
+from verification.certify import modrelu_run
+from verification.certify.modrelu_run import Run
+from verification.certify.second import modrelu_run as modrelu_run_second
+from verification.domains import Budget
+from verification.measure.cayley_exact import is_orthogonal
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, rationals
+
+# --- gradients through modReLU
+
+
+def orthogonality_identity(swapped: int = -1) -> str:
+    """C(A)ᵀC(A) = I for every n, as an identity between polynomials in A alone; "" if it is not one.
+
+    Aᵀ = ``swapped`` A, −A in truth. With M = I + A, N = I − A and C(A) = M⁻¹N: as polynomials in one matrix commute,
+    C(A)ᵀC(A) = Nᵀ (M Mᵀ)⁻¹ N is I iff NᵀN = MᵀM.
+    """
+    x = fmpz_poly([0, 1])
+    M, N = 1 + x, 1 - x
+    transposed = fmpz_poly([0, swapped])
+    M_T, N_T = 1 + transposed, 1 - transposed
+    if N_T * N != M_T * M:
+        return ""
+    return "(I − A)ᵀ(I − A) = (I + A)ᵀ(I + A) as polynomials in A, Aᵀ = −A, which commute: C(A) D is orthogonal"
+
+
+@dataclass(frozen=True)
+class GradientStatement:
+    """What is claimed of gradients along a run.
+
+    holds, holds_again   of the first back-end's run and of the second's text; False is a violation
+    found                the numbers in words
+    """
+
+    claimed: str
+    holds: Callable[[Run, Parameters], bool]
+    holds_again: Callable[[Parameters], bool]
+    found: Callable[[Run, Parameters], str]
+
+
+def _final(parameters: Parameters) -> list[Fraction]:
+    return [Fraction(word) for word in parameters["v"].split()]
+
+
+def _ratio_text(run: Run, parameters: Parameters, every: bool) -> str:
+    squares = modrelu_run.squared_gradients(run, _final(parameters), every)
+    return f"‖∂L/∂h_1‖² = {squares[1]}, ‖∂L/∂h_T‖² = {squares[-1]}, T = {len(run.active)}"
+
+
+def _keeps(run: Run, parameters: Parameters) -> bool:
+    """JᵀJ = I."""
+    return is_orthogonal(run.J)
+
+
+def _keeps_again(parameters: Parameters) -> bool:
+    columns = modrelu_run_second.jacobian(parameters)
+    pairs = itertools.product(enumerate(columns), repeat=2)
+    return all(sum(a * b for a, b in zip(x, y, strict=True)) == (i == j) for (i, x), (j, y) in pairs)
+
+
+def _survives(run: Run, parameters: Parameters) -> bool:
+    """∂h_T/∂h_0 ≠ 0."""
+    return any(entry != 0 for entry in run.J.entries())
+
+
+def _survives_again(parameters: Parameters) -> bool:
+    return any(entry != 0 for column in modrelu_run_second.jacobian(parameters) for entry in column)
+
+
+ISOMETRIC = GradientStatement("JᵀJ = I", _keeps, _keeps_again, lambda run, _: f"J = {run.J.entries()}")
+NONZERO = GradientStatement(
+    "‖∂h_T/∂h_0‖ does not vanish",
+    _survives,
+    _survives_again,
+    lambda run, _: f"∂h_T/∂h_0 = {'0' if not any(run.J.entries()) else 'not 0'} at T = {len(run.active)}",
+)
+
+
+def loss_statement(claimed: str, every: bool, holds: Callable[[Any, Any], bool]) -> GradientStatement:
+    """``holds``(‖∂L/∂h_1‖², ‖∂L/∂h_T‖²)."""
+
+    def first(run: Run, parameters: Parameters) -> bool:
+        squares = modrelu_run.squared_gradients(run, _final(parameters), every)
+        return holds(squares[1], squares[-1])
+
+    def again(parameters: Parameters) -> bool:
+        steps = len(parameters["drive"].split()) // len(parameters["D"].split())
+        ends = [modrelu_run_second.squared_gradient(parameters, t, every) for t in (1, steps)]
+        return holds(*ends)
+
+    return GradientStatement(claimed, first, again, lambda run, p: _ratio_text(run, p, every))
+
+
+NO_LESS = loss_statement("‖∂L/∂h_1‖ ≥ ‖∂L/∂h_T‖/10", False, lambda early, late: 100 * early >= late)
+NO_MORE = loss_statement("‖∂L/∂h_1‖ ≤ ‖∂L/∂h_T‖", False, lambda early, late: early <= late)
+SAME = loss_statement("‖∂L/∂h_1‖ = ‖∂L/∂h_T‖", False, lambda early, late: early == late)
+EVERY = loss_statement("‖∂L/∂h_1‖ ≤ 10 ‖∂L/∂h_T‖, loss at every step", True, lambda early, late: early <= 100 * late)
+
+
+@dataclass(frozen=True)
+class Biases:
+    """Which biases and states a row is about: values to try, and the premise on b and on the z_t of a run."""
+
+    text: str
+    values: tuple[Fraction, ...]
+    admits: Callable[[list[Fraction], Run], bool]
+
+
+def _z(run: Run) -> Iterator[fmpq]:
+    return itertools.chain.from_iterable(run.z)
+
+
+NEGATIVE = Biases("b < 0", (Fraction(-1), Fraction(-1, 2), Fraction(-1, 4)), lambda b, _: all(value < 0 for value in b))
+ACTIVE = Biases(
+    "b ≥ 0, no z_t is 0",
+    (Fraction(0), Fraction(1, 4), Fraction(1)),
+    lambda b, run: all(value >= 0 for value in b) and all(value != 0 for value in _z(run)),
+)
+FREE = Biases("b free", (Fraction(-1, 2), Fraction(0), Fraction(1)), lambda b, _: True)
+AT_ZERO = Biases(
+    "b ≥ 0, some z_t = 0 (derivative 0 there)",
+    (Fraction(0), Fraction(1)),
+    lambda b, run: all(value >= 0 for value in b) and any(value == 0 for value in _z(run)),
+)
+
+TRIALS = {"smoke": 60, "standard": 400, "deep": 1500}
+LONGEST = 24
+
+
+PLAIN = 8
+"""Networks with D = I and no input come first: half of them with A = 0, half with one angle, cos t = 3/5."""
+
+
+def networks(biases: Biases, count: int, seed: int, *, at_zero: bool = False) -> Iterator[Parameters]:
+    """Rational networks of two and three units; those after the first ``PLAIN`` have random weights and inputs."""
+    generator = random.Random(seed)
+    for trial in range(count):
+        n, plain = 2 + trial % 2, trial < PLAIN
+        free = [Fraction(generator.randint(-4, 4), generator.randint(1, 4)) for _ in range(n * (n - 1) // 2)]
+        if plain:
+            free = [Fraction(int(trial >= PLAIN // 2 and place == 0), 2) for place in range(len(free))]
+        steps = LONGEST if plain else generator.randint(2, LONGEST)
+        drive = [Fraction(0 if plain or at_zero else generator.randint(-3, 3), 2) for _ in range(n * steps)]
+        start = [Fraction(0 if at_zero else 2 if plain else generator.randint(-4, 4)) for _ in range(n)]
+        yield {
+            "A": rationals(free),
+            "D": " ".join("1" if plain else generator.choice(("1", "-1")) for _ in range(n)),
+            "b": rationals([generator.choice(biases.values) for _ in range(n)]),
+            "h": rationals(start),
+            "drive": rationals(drive),
+            "v": rationals([Fraction(1)] * n),
+        }
+
+
+def gradient_case(
+    biases: Biases, statement: GradientStatement, *, proof: Callable[[], str] = lambda: "", why: str = ""
+) -> Case:
+    """The statement for all runs that the biases admit: random rational networks, and ``proof`` where there is one.
+
+    ``why`` says how the violation goes on for larger T.
+    """
+
+    def admitted(parameters: Parameters) -> tuple[Run, bool]:
+        run = modrelu_run.run(parameters)
+        return run, biases.admits([Fraction(word) for word in parameters["b"].split()], run)
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        tried, violations = 0, []
+        for parameters in networks(biases, TRIALS[budget.name], seed, at_zero=biases is AT_ZERO):
+            run, admits = admitted(parameters)
+            if admits:
+                tried += 1
+                if not statement.holds(run, parameters):
+                    violations.append(_shortened(parameters, admitted, statement))
+        best = sorted(violations, key=lambda each: sum(map(len, each.values())))[:3]
+        text = f"{tried} rational networks of 2 and 3 units, T ≤ {LONGEST}, exactly"
+        proved = "" if violations else proof()
+        found = statement.found(modrelu_run.run(best[0]), best[0]) if best else "no exception"
+        return Attempt(
+            "; ".join(filter(None, (text, proved))),
+            tried,
+            found=found,
+            claimed=statement.claimed,
+            candidates=tuple(best),
+            proof=proved,
+        )
+
+    def check(parameters: Parameters) -> Check:
+        run, admits = admitted(parameters)
+        return Check(
+            opinions=(
+                Opinion("flint", not statement.holds(run, parameters), statement.found(run, parameters)),
+                Opinion("fractions", not statement.holds_again(parameters), f"not {statement.claimed}, forwards"),
+            ),
+            premises=(
+                Hypothesis(f"{biases.text}, exactly", parameters["b"], admits),
+                Hypothesis("W = C(A) D is orthogonal, D = ±1", "0", _is_scaled_cayley(run, parameters)),
+            ),
+            words=f"W = C(A) D with A = [{parameters['A']}], D = [{parameters['D']}], b = [{parameters['b']}], h_0 = "
+            f"[{parameters['h']}]: {statement.found(run, parameters)}" + (f"; {why}" if why else ""),
+        )
+
+    return Case(biases.text, statement.claimed, ask, check)
+
+
+def _is_scaled_cayley(run: Run, parameters: Parameters) -> bool:
+    return is_orthogonal(run.W) and set(parameters["D"].split()) <= {"1", "-1"}
+
+
+def _shortened(
+    parameters: Parameters, admitted: Callable[[Parameters], tuple[Run, bool]], statement: GradientStatement
+) -> Parameters:
+    """The same network after the fewest steps with which it still violates the statement."""
+    n, drive = len(parameters["D"].split()), parameters["drive"].split()
+    for steps in range(2, len(drive) // n):
+        shorter = {**parameters, "drive": " ".join(drive[: n * steps])}
+        run, admits = admitted(shorter)
+        if admits and not statement.holds(run, shorter):
+            return shorter
+    return parameters
+
+
+def _isometry() -> str:
+    identity = orthogonality_identity()
+    return identity and (
+        f"{identity}; |z| + b > 0 for b ≥ 0 and z ≠ 0, so every D_t = I and J is a product of orthogonal matrices, "
+        "for all n, T and inputs"
+    )
+
+
+def _contraction() -> str:
+    identity = orthogonality_identity()
+    return identity and (
+        f"{identity}; ‖WᵀD_t g‖ = ‖D_t g‖ ≤ ‖g‖ as every diagonal entry of D_t is 0 or 1, for all n, T, b and inputs"
+    )
+
+
+# --- sco-5.5.2-exp: the initial network on the adding problem
+
+SEQUENCES = {"smoke": 10, "standard": 50, "deep": 200}
+SEEDS = 5
+HORIZON = 500
+
+
+def initial_case(initial: str) -> Case:
+    """max_t / min_t of the mean gradient norm over T = 500 steps, the worst of five networks, against 10."""
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        from verification.measure import hidden_gradients
+
+        count, ratios = SEQUENCES[budget.name], []
+        for k in range(SEEDS):
+            norms = hidden_gradients.on_adding(initial=initial, steps=HORIZON, count=count, seed=seed + k)  # type: ignore[arg-type]
+            ratios.append(float(norms.max() / norms.min()))
+        worst = arb(max(ratios)).log()
+        return Attempt(
+            tried=f"{SEEDS} networks of n = 170, {count} sequences of T = {HORIZON} each, float32: largest over "
+            f"smallest mean ‖∂L/∂h_t‖ between {min(ratios):.4g} and {max(ratios):.4g}",
+            evaluations=SEEDS * HORIZON,
+            log_measured=float(worst.mid()),
+            log_claimed=float(arb(10).log().mid()),
+            found=f"a factor {max(ratios):.4g}",
+            claimed="less than 10",
+        )
+
+    return Case(f'adding, T = {HORIZON}, initial="{initial}"', "max_t ‖∂L/∂h_t‖ / min_t ‖∂L/∂h_t‖", ask)
+
+
+# --- thm-H-grad
+
+
+def singular_value_case(quantity: str, lost: int = 1) -> Case:
+    """I − JᵀJ ≥ 0, and n − rank(I − JᵀJ) ≥ n − ``lost`` Σ r_t, over Q; ``lost`` = 0 is false."""
+
+    def violated(run: Run) -> bool:
+        n = run.W.nrows()
+        J = [[run.J[i, j] for j in range(n)] for i in range(n)]
+        inertia = hidden_gradient.contraction_inertia(J)
+        least = n - lost * (n - hidden_gradient.least_isometric_dimension(n, run.silent))
+        return not inertia.is_semidefinite or hidden_gradient.isometric_dimension(J) < least
+
+    def violated_again(parameters: Parameters) -> bool:
+        """By counting: the isometric dimension is n − rank, the rank by elimination over fractions."""
+        columns = modrelu_run_second.jacobian(parameters)
+        _, slopes = modrelu_run_second.states(parameters)
+        n = len(columns)
+        gap = [
+            [
+                (i == j) - sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction(0))
+                for j in range(n)
+            ]
+            for i in range(n)
+        ]
+        silent = sum(int(1 - slope) for row in slopes for slope in row)
+        return n - _rank(gap) < n - lost * silent
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        tried = [
+            (violated(modrelu_run.run(parameters)), parameters)
+            for parameters in networks(FREE, TRIALS[budget.name], seed)
+        ]
+        return Attempt(
+            f"{len(tried)} rational networks of 2 and 3 units, T ≤ {LONGEST}, exact ranks and inertias",
+            len(tried),
+            candidates=tuple(parameters for wrong, parameters in tried if wrong)[:3],
+        )
+
+    def check(parameters: Parameters) -> Check:
+        run = modrelu_run.run(parameters)
+        return Check(
+            opinions=(
+                Opinion("flint", violated(run), f"silent units {run.silent}"),
+                Opinion("fractions", violated_again(parameters), "by elimination"),
+            ),
+            premises=(Hypothesis("W = C(A) D is orthogonal, D = ±1", "0", _is_scaled_cayley(run, parameters)),),
+            words=f"A = [{parameters['A']}], b = [{parameters['b']}]: silent units {run.silent}",
+        )
+
+    return Case("b free", quantity, ask, check)
+
+
+def _rank(rows: list[list[Fraction]]) -> int:
+    rows, found = [list(row) for row in rows], 0
+    for column in range(len(rows[0])):
+        pivot = next((i for i in range(found, len(rows)) if rows[i][column] != 0), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        for i in range(found + 1, len(rows)):
+            factor = rows[i][column] / rows[found][column]
+            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[found], strict=True)]
+        found += 1
+    return found
+
+
+_STAYS = "once 0, a product of Jacobians stays 0 at every later T"
+
+QUESTIONS = (
+    Question(
+        id="sco-4.1b",
+        source=Source("scornn", "Sec. 4.1"),
+        statement='modReLU "does not have vanishing gradient issues": ‖∂h_T/∂h_0‖ does not vanish as T grows',
+        semantics="real",
+        dominated_by="thm-H-grad",
+        cases=(
+            gradient_case(NEGATIVE, NONZERO, why=_STAYS),
+            gradient_case(ACTIVE, ISOMETRIC, proof=_isometry),
+            gradient_case(AT_ZERO, NONZERO, why=_STAYS),
+        ),
+    ),
+    Question(
+        id="sco-5.5.2",
+        source=Source("scornn", "Secs. 3.2, 5.5.2"),
+        statement='scoRNN "maintains stable hidden state gradients in the sense that the gradient norm does not change '
+        'significantly in time"; read as: ‖∂L/∂h_t‖ within a factor 10 of ‖∂L/∂h_T‖ for all t, the loss at the end or '
+        "at every step",
+        semantics="real",
+        dominated_by="thm-H-grad",
+        cases=(
+            gradient_case(FREE, NO_MORE, proof=_contraction),
+            gradient_case(NEGATIVE, NO_LESS, why=_STAYS),
+            gradient_case(ACTIVE, SAME, proof=_isometry),
+            gradient_case(ACTIVE, EVERY, why="with A = 0, D = I, b = 0 and z ≠ 0, ∂L/∂h_t = (T − t + 1) v for every T"),
+        ),
+    ),
+    Question(
+        id="sco-5.5.2-exp",
+        source=Source("scornn", "Sec. 5.5.2, Fig. 5 left"),
+        statement='at the beginning of training the gradients "decay by less than an order of magnitude" over T = 500 '
+        "steps of the adding problem, n = 170",
+        semantics="float",
+        cases=(initial_case("small"), initial_case("glorot")),
+    ),
+    Question(
+        id="thm-H-grad",
+        source=Source("library", "docs/derivations/modrelu_gradients.md"),
+        statement="J = ∂h_T/∂h_t = Π D_k W: all singular values in [0, 1], at least n − Σ r_k of them 1",
+        semantics="real",
+        origin="library",
+        cases=(singular_value_case("singular values of J in [0, 1], n − Σ r_k of them 1"),),
+    ),
+)

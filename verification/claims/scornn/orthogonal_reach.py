@@ -1,0 +1,98 @@
+# Claims: sco-3.1-cap · sco-3.2-reach
+"""Which orthogonal and unitary matrices a recurrent network can have: scornn, Sections 3.1, 3.2 and 6."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from flint import fmpq_mat
+
+from odernn.published.sources import Source
+from verification.domains import Budget
+from verification.measure import cayley_exact as exact
+from verification.measure import reflections
+from verification.measure.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
+from verification.measure.cayley_statements import listed
+from verification.question import Attempt, Case, Question
+
+REFLECTED = 5
+"""Sizes n up to here are decided with free entries."""
+ROTATED = range(2, 9)
+
+
+def householder_case(sign: int = 1) -> Case:
+    """W = H_n(u_n) … H_2(u_2) diag(1, .., 1, ±1) for every orthogonal W."""
+
+    def matrices(seed: int) -> Iterator[fmpq_mat]:
+        rng = random.Random(seed)
+        for n in range(1, 5):
+            yield from exact.signed_permutations(n)
+        for k in range(30):
+            yield exact.rational_orthogonal(2 + k % 4, rng)
+
+    def ask(_: Budget, seed: int) -> Attempt:
+        decided = listed(
+            (
+                f"H(w − e₁) w = e₁ for |w| = 1 as polynomials, n ≤ {REFLECTED}, and the rest by induction: "
+                "the first row "
+                "of an orthogonal matrix whose first column is e₁ is e₁ᵀ",
+                all(reflections.reflects_onto_first(n, sign) for n in range(1, REFLECTED + 1)),
+            ),
+        )
+        tried = list(matrices(seed))
+        missed = [W for W in tried if reflections.householder_factors(W) is None]
+        text = f"{decided}; {len(tried) - len(missed)} of {len(tried)} rational W factored exactly"
+        return Attempt(
+            text, len(tried), found="reached", claimed="reached", proof=text if decided and not missed else ""
+        )
+
+    return Case(f"oRNN, n reflections and a sign, n ≤ {REFLECTED}", "W is a product of reflections", ask)
+
+
+def rotation_case(n: int) -> Case:
+    """The differential of EURNN with L = n layers has rank n² somewhere: it is not short of parameters."""
+
+    def ask(_: Budget, seed: int) -> Attempt:
+        found = [reflections.rotation_rank(n, n, seed + k) for k in range(3)]
+        rank, parameters = max(found)
+        text = f"rank {rank} of {parameters} parameters at an integer point t, modulo a prime, so no less at the point"
+        return Attempt(text, 3, found=str(rank), claimed=str(n * n), proof=text if rank == n * n else "")
+
+    return Case(f"EURNN, L = n = {n}", "rank of the differential against n²", ask)
+
+
+QUESTIONS = (
+    Question(
+        id="sco-3.1-cap",
+        source=Source("scornn", "Secs 3.1, 3.2, 6"),
+        statement='scoRNN "can reach any orthogonal matrix including those with −1 eigenvalues" "with an appropriate '
+        'choice of D": every orthogonal W is C(A) D for some D; and for the D that is fixed before training',
+        semantics="real",
+        dominated_by="thm-SC-comp",
+        cases=(
+            free_signs_case(),
+            fixed_signs_case("D fixed, the other determinant", (1, 0, 0, -1), (1, 1)),
+            fixed_signs_case("D fixed, the same determinant", (-1, 0, 0, -1), (1, 1)),
+            fixed_signs_case("D fixed, ρ = n/2, the same determinant", (-1, 0, 0, 1), (1, -1)),
+        ),
+    ),
+    Question(
+        id="sco-3.2-reach",
+        source=Source("scornn", "Sec. 3.2"),
+        statement='"scoRNN, full-capacity uRNN, EURNN, and oRNN models all have the theoretical capacity to optimize '
+        'over all orthogonal or unitary recurrent matrices": every such matrix is reached by the parameters that '
+        "training moves; for EURNN: as many dimensions as the unitary group",
+        semantics="real",
+        dominated_by="thm-U2",
+        cases=(
+            free_signs_case(),
+            fixed_signs_case("scoRNN, D fixed, n = 1", (-1,), (1,)),
+            fixed_signs_case("scoRNN, D fixed, n = 2", (-1, 0, 0, -1), (1, 1)),
+            reach_case(),
+            real_reach_case(2),
+            householder_case(),
+            *map(rotation_case, ROTATED),
+        ),
+    ),
+)

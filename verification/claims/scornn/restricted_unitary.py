@@ -1,0 +1,131 @@
+# Claims: sco-2.2b
+"""sco-2.2b: how many unitary matrices the restricted-capacity parametrisation represents, by the rank of its
+differential.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+
+from flint import fmpq
+
+from odernn.published.sources import Source
+from verification.certify.second import cayley as again
+from verification.claim import ClaimError
+from verification.domains import Budget
+from verification.measure import cayley_symbols as symbolic
+from verification.measure import reflection_ranks as ranks
+from verification.question import (
+    Attempt,
+    Case,
+    Check,
+    Hypothesis,
+    Opinion,
+    Parameters,
+    Question,
+    number,
+    numbers,
+    rationals,
+)
+
+
+def count_case(parameters_per_row: int = 7) -> Case:
+    """7n parameters are fewer than the n² dimensions of the unitary group, for every n ≥ 8."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        (t,) = symbolic.symbols("t")
+        gap = (8 + t) ** 2 - parameters_per_row * (8 + t)
+        text = f"n = 8 + t: n² − {parameters_per_row}n = {gap}"
+        if gap(fmpq(0)) > 0 and all(c >= 0 for c in gap.coeffs()):
+            proof = f"{text}, positive for t ≥ 0; a smooth image of fewer dimensions has measure 0"
+            return Attempt(text, 1, found=f"{parameters_per_row}n", claimed="fewer than n²", proof=proof)
+        return Attempt(text, 1, found=f"{parameters_per_row}n", claimed="fewer than n²", candidates=({"n": "8"},))
+
+    def check(parameters: Parameters) -> Check:
+        n = number(parameters, "n")
+        enough = parameters_per_row * n >= n * n
+        second = fmpq(parameters_per_row) / fmpq(n.numerator, n.denominator) >= 1
+        text = f"n = {n}: {parameters_per_row * n} parameters, {n * n} dimensions"
+        return Check(
+            opinions=(Opinion("fractions", enough, text), Opinion("flint", bool(second), text)),
+            premises=(Hypothesis("n > 7", str(n - 7), n > 7),),
+            words=text,
+        )
+
+    return Case("n ≥ 8", "parameters of the restricted form against n²", ask, check)
+
+
+def generic_point(n: int, seed: int) -> ranks.Point:
+    rng = random.Random(seed)
+    order = list(range(n))
+    rng.shuffle(order)
+    return {
+        "t": [Fraction(rng.randint(-9, 9), rng.randint(1, 9)) for _ in range(3 * n)],
+        **{name: [Fraction(rng.randint(-9, 9) or 1) for _ in range(2 * n)] for name in "xy"},
+        "order": [Fraction(k) for k in order],
+    }
+
+
+def rank_case(n: int, redundant: int = ranks.REDUNDANT, sign: int = -1) -> Case:
+    """The parametrisation has a differential of rank n² somewhere: as it must to represent all unitary matrices.
+
+    redundant   how many directions are said to leave W alone, at every point; sign   of the turn (``ranks``)
+    """
+    size = n * n
+    most = 7 * n - redundant
+
+    def ask(_: Budget, seed: int) -> Attempt:
+        points = [generic_point(n, seed + k) for k in range(3)]
+        point = max(points, key=ranks.rank)
+        found = ranks.rank(point), ranks.rank_again(point)
+        if found[0] != found[1]:
+            raise ArithmeticError(f"n = {n}: rank {found[0]} in closed form, {found[1]} by dual numbers")
+        described = f"rank {found[0]} of {7 * n} parameters, modulo two primes, at t = {rationals(point['t'])}"
+        if found[0] == size:
+            text = f"{described}, x = {rationals(point['x'])}, y = {rationals(point['y'])}: no less in Q(i, ζ_{n})"
+            return Attempt(text, 3, found=str(size), claimed=str(size), proof=text)
+        candidates = ({"a_re": _row(n, 1), "a_im": _row(n, 0), "b_re": _row(n, 2), "b_im": _row(n, 1)},)
+        return Attempt(described, 3, found=str(found[0]), claimed=str(size), candidates=candidates)
+
+    def check(parameters: Parameters) -> Check:
+        a, b = (list(zip(numbers(parameters, f"{v}_re"), numbers(parameters, f"{v}_im"), strict=True)) for v in "ab")
+        if not len(a) == len(b) == n:
+            raise ClaimError(f"a and b have {len(a)} and {len(b)} entries; this case is about n = {n}.")
+        apart = any(
+            again.times(p, s) != again.times(q, r)
+            for (p, q), (r, s) in itertools.combinations(zip(a, b, strict=True), 2)
+        )
+        text = f"rank at most 7n − {redundant} = {most} at every point, {size} dimensions"
+        return Check(
+            opinions=(
+                Opinion("flint", ranks.turn_commutes(sign) and most < size, f"{text}; the turn, as polynomials"),
+                Opinion(
+                    "fractions", ranks.turn_commutes_at(a, b, sign) and most < size, f"{text}; the turn, at a and b"
+                ),
+            ),
+            premises=(Hypothesis("a and b are not parallel", str(int(apart)), apart),),
+            words=f"n = {n}: W stays the same along lengths and phases of v₁ and v₂ (4), phases moved between D₁, D₂, "
+            f"D₃ (2), and turning the two reflections together (1), so the rank is at most {most} < {size}",
+        )
+
+    return Case(f"n = {n}", "largest rank of the differential against n²", ask, check)
+
+
+def _row(n: int, k: int) -> str:
+    return " ".join(str((j + 1) ** k % 7 + k) for j in range(n))
+
+
+QUESTIONS = (
+    Question(
+        id="sco-2.2b",
+        source=Source("scornn", "Sec. 2.2"),
+        statement='the restricted-capacity uRNN "has only 7n parameters, which is insufficient to represent all '
+        'unitary matrices for n > 7": short for every n ≥ 8; and, the threshold read as sharp, not short for n ≤ 7: '
+        "there the differential has rank n² somewhere",
+        semantics="alg",
+        dominated_by="thm-U2",
+        cases=(count_case(), *map(rank_case, range(2, 8))),
+    ),
+)

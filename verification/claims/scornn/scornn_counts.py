@@ -1,0 +1,292 @@
+# Claims: sco-T1T2 · sco-T3tab · sco-5.5.3
+"""Counts in the scoRNN paper: parameters of all models, cost of forming W, memory.   sco-T1T2, sco-T3tab, sco-5.5.3"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+from flint import fmpq, fmpq_poly
+
+from odernn.published import scornn as printed
+from odernn.published.scornn import PrintedModel
+from odernn.published.sources import Source
+from verification.domains import Budget
+from verification.measure import parameter_counts as counts
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
+
+Counter = Callable[[str, int, int, int, Iterable[str]], int]
+
+BACKENDS: tuple[tuple[str, Counter], ...] = (("formula", counts.by_formula), ("tensors", counts.by_tensors))
+
+# --- parameters
+
+
+def _named(counted: frozenset[str], model: str) -> str:
+    """ "all", or what is left out."""
+    if counted == counts.full_convention(model):
+        return "as defined"
+    parts = [part for part in counts.OPTIONAL if part in counted]
+    return "with " + (", ".join(parts) if parts else "matrices only")
+
+
+def _all(counter: Counter, model: str, n: int, m: int, p: int) -> dict[str, int]:
+    """The count under every convention, that of the definitions first."""
+    ordered = sorted(counts.conventions(), key=lambda each: each != counts.full_convention(model))
+    return {_named(each, model): counter(model, n, m, p, each) for each in ordered}
+
+
+def _agreeing(found: dict[str, int], text: str) -> list[str]:
+    """Conventions under which the count reads as printed; rounding counts before a 0 that only holds its place."""
+    how = {name: counts.reads_as(count, text) for name, count in found.items()}
+    strict = [name for name, way in how.items() if way.startswith("rounded")]
+    return [f"{found[name]:,} ({name}, {how[name]})" for name in (strict or [name for name in how if how[name]])]
+
+
+def _value(text: str) -> int:
+    return int(Fraction(text.removesuffix("k").replace(",", "")) * 1000)
+
+
+def count_case(row: PrintedModel, outputs: int | None = None) -> Case:
+    """The number of parameters reads as printed under one of the conventions."""
+    n, m, p = row.hidden_size, row.input_size, row.outputs if outputs is None else outputs
+
+    def ask(_: Budget, __: int) -> Attempt:
+        found = _all(counts.by_formula, row.model, n, m, p)
+        if found != _all(counts.by_tensors, row.model, n, m, p):
+            raise ArithmeticError(f"{row.name}: the formula and the tensors disagree")
+        good = _agreeing(found, row.parameters)
+        nearest = min(found.values(), key=lambda count: abs(count - _value(row.parameters)))
+        return Attempt(
+            f"{len(found)} conventions",
+            len(found),
+            claimed=row.parameters,
+            found=good[0] if good else f"{found['as defined']:,} as defined, nearest {nearest:,}",
+            proof=f"{row.parameters} is {'; or '.join(good[:2])}" if good else "",
+            candidates=() if good else ({"n": str(n), "m": str(m), "p": str(p)},),
+        )
+
+    def check(parameters: Parameters) -> Check:
+        sizes = [int(number(parameters, name)) for name in ("n", "m", "p")]
+        opinions = []
+        for backend, counter in BACKENDS:
+            found = _all(counter, row.model, *sizes)
+            opinions.append(Opinion(backend, not _agreeing(found, row.parameters), f"{found}"))
+        found = _all(counts.by_formula, row.model, *sizes)
+        return Check(
+            opinions=tuple(opinions),
+            premises=(Hypothesis("n, m, p as in the table", f"{sizes}", sizes == [n, m, p]),),
+            words=f"{row.table}, {row.name}, m = {m}, p = {p}: {found['as defined']:,} parameters, "
+            f"{min(found.values()):,} to {max(found.values()):,} under {len(found)} conventions, printed "
+            f"{row.parameters}",
+        )
+
+    return Case(f"{row.table}: {row.name}", f"parameters, printed {row.parameters}", ask, check)
+
+
+def as_defined_case(rows: Sequence[PrintedModel]) -> Case:
+    """The full count of every row, no other convention."""
+
+    def count(row: PrintedModel, counter: Counter) -> int:
+        full = counts.full_convention(row.model)
+        return counter(row.model, row.hidden_size, row.input_size, row.outputs, full)
+
+    def ask(_: Budget, __: int) -> Attempt:
+        wrong = [k for k, row in enumerate(rows) if not counts.reads_as(count(row, counts.by_formula), row.parameters)]
+        text = f"{len(rows)} rows; {len(wrong)} do not read as printed"
+        named = "; ".join(f"{rows[k].table}, {rows[k].name}: {count(rows[k], counts.by_formula):,}" for k in wrong)
+        return Attempt(
+            text,
+            len(rows),
+            found=named or "all agree",
+            claimed="the printed numbers",
+            proof="" if wrong else text,
+            candidates=tuple({"row": str(k + 1)} for k in wrong),
+        )
+
+    def check(parameters: Parameters) -> Check:
+        row = rows[int(number(parameters, "row")) - 1]
+        found = {name: count(row, counter) for name, counter in BACKENDS}
+        return Check(
+            opinions=tuple(
+                Opinion(name, not counts.reads_as(value, row.parameters), f"{value:,}") for name, value in found.items()
+            ),
+            words=f"{row.table}, {row.name}, m = {row.input_size}, p = {row.outputs}: {found['formula']:,} "
+            f"parameters as defined, printed {row.parameters}",
+        )
+
+    return Case(f"{len(rows)} rows", "parameters as defined, no part left out", ask, check)
+
+
+# --- the cost of forming W
+
+
+def multiplications(n: int) -> int:
+    """Multiplications and divisions of LU elimination of I + A and of n right sides, counted while it runs."""
+    total = 0
+    for k in range(n):
+        for _ in range(k + 1, n):
+            total += 1  # the factor of the row
+            total += n - k - 1  # the rest of the row of I + A
+    for _ in range(n):  # each column of I − A
+        for i in range(n):
+            total += i  # forward
+            total += n - i - 1 + 1  # backward, and the division
+    return total
+
+
+def cubic() -> fmpq_poly:
+    """(4 n³ − n)/3, the polynomial that the counts are."""
+    return fmpq_poly([0, fmpq(-1, 3), 0, fmpq(4, 3)])
+
+
+COUNTED = 40
+
+
+def cost_case(below: Fraction = Fraction(1), above: Fraction = Fraction(4, 3)) -> Case:
+    """``below`` ≤ (cost of W)/(B T n²) ≤ ``above`` at B T = n, for every n ≥ 1."""
+
+    def text(n: int) -> str:
+        return f"{multiplications(n)} multiplications for W, B T n² = {n**3}"
+
+    def holds(cost: Fraction, n: int) -> bool:
+        return below * n**3 <= cost <= above * n**3
+
+    def ask(_: Budget, __: int) -> Attempt:
+        p = cubic()
+        same = all(p(fmpq(n)) == multiplications(n) for n in range(1, COUNTED + 1))
+        wrong = [n for n in range(1, COUNTED + 1) if not holds(Fraction(multiplications(n)), n)]
+        shown = (
+            f"(4n³ − n)/3 multiplications, equal to a count for n = 1 to {COUNTED}; divided by B T n² = n³ that is "
+            "4/3 − 1/(3n²)"
+        )
+        exact = below <= 1 and above >= Fraction(4, 3)  # 4/3 − 1/(3n²) rises from 1 at n = 1 towards 4/3
+        return Attempt(
+            shown,
+            COUNTED,
+            found="between 1 and 4/3",
+            claimed=f"between {below} and {above}",
+            proof=shown if same and exact and not wrong else "",
+            candidates=tuple({"n": str(n)} for n in wrong[:3]),
+        )
+
+    def check(parameters: Parameters) -> Check:
+        n = int(number(parameters, "n"))
+        value = cubic()(fmpq(n))
+        return Check(
+            opinions=(
+                Opinion("counted", not holds(Fraction(multiplications(n)), n), text(n)),
+                Opinion("flint", not holds(Fraction(int(value.p), int(value.q)), n), f"(4n³ − n)/3 = {value}"),
+            ),
+            premises=(Hypothesis("n ≥ 1", str(n), n >= 1),),
+            words=f"n = {n}: {text(n)}",
+        )
+
+    return Case("B T = n", "cost of forming W, O(n³), comparable to B T n²", ask, check)
+
+
+def once_case() -> Case:
+    """Factorisations of I + A in one forward and backward pass of the layer, for several T."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        import torch
+        from torch.overrides import TorchFunctionMode
+
+        from odernn.cells.scornn import ScoRNN
+
+        class Counting(TorchFunctionMode):
+            factored = 0
+
+            def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+                self.factored += func is torch.linalg.lu_factor
+                return func(*args, **(kwargs or {}))
+
+        found = []
+        network = ScoRNN(2, 8, rho=4, generator=torch.Generator().manual_seed(0))
+        for steps in (1, 5, 50):
+            with Counting() as mode:
+                output, _ = network(torch.ones(steps, 3, 2))
+                output.sum().backward()
+            found.append(mode.factored)
+        return Attempt(
+            f"ScoRNN of this library, T = 1, 5, 50: {found} factorisations in a forward and a backward pass",
+            3,
+            log_measured=math.log(max(found)),
+            log_claimed=0.0,
+            found=str(max(found)),
+            claimed="1",
+        )
+
+    return Case("the layer of this library", "factorisations of I + A an iteration", ask)
+
+
+def memory_case(with_signs: bool) -> Case:
+    """Numbers stored by a scoRNN beyond those of an RNN with the same n, m, p: n(n−1)/2."""
+    m, p = 1, 10
+
+    def more(n: int) -> int:
+        """By the tensors: W is stored beside A; D has n signs."""
+        matrices = n * n + counts.by_tensors("scoRNN", n, m, p, counts.OPTIONAL[:2])
+        return matrices + (n if with_signs else 0) - counts.by_tensors("RNN", n, m, p, counts.OPTIONAL[:2])
+
+    def ask(_: Budget, __: int) -> Attempt:
+        wrong = [n for n in range(1, 201) if more(n) != n * (n - 1) // 2]
+        stored = "W, A, U, V, b, c" + (", D" if with_signs else "")
+        text = f"{stored} against W, U, V and biases of an RNN, n = 1 to 200"
+        return Attempt(
+            text,
+            200,
+            found="n(n−1)/2" + (" + n" if wrong else ""),
+            claimed="n(n−1)/2",
+            proof="" if wrong else text,
+            candidates=tuple({"n": str(n)} for n in (170, 512) if n in wrong or more(n) != n * (n - 1) // 2),
+        )
+
+    def check(parameters: Parameters) -> Check:
+        n = int(number(parameters, "n"))
+        claimed = n * (n - 1) // 2
+        # once more by formulas: W of both cancels
+        again = counts.by_formula("scoRNN", n, m, p, ()) + (n if with_signs else 0) - (n * m + p * n)
+        return Check(
+            opinions=(
+                Opinion("tensors", more(n) != claimed, f"{more(n)} numbers more"),
+                Opinion("formula", again != claimed, f"{again} numbers more"),
+            ),
+            premises=(Hypothesis("n ≥ 1", str(n), n >= 1),),
+            words=f"n = {n}: {more(n)} numbers more than an RNN, n(n−1)/2 = {claimed}; the n signs of D have to be "
+            "kept, too, if only as bits",
+        )
+
+    return Case("D counted" if with_signs else "D not counted", "numbers stored beyond an RNN: n(n−1)/2", ask, check)
+
+
+_COUNTED = (*printed.MNIST, *printed.TIMIT, *printed.SYNTHETIC)
+_SIMPLE = tuple(row for row in printed.MINUTES if row.model == "RNN")
+
+
+QUESTIONS = (
+    Question(
+        id="sco-T1T2",
+        source=Source("scornn", "Tables 1, 2; Secs. 5.1, 5.2"),
+        statement="the printed numbers of parameters of scoRNN, LSTM, restricted and full uRNN agree with the "
+        "formulas of their definitions, a complex number counted twice",
+        semantics="comb",
+        cases=(*map(count_case, _COUNTED), as_defined_case(_COUNTED)),
+    ),
+    Question(
+        id="sco-T3tab",
+        source=Source("scornn", "Table 3"),
+        statement="RNN: n = 116 has 16k parameters, n = 360 has 137k, n = 512 has 270k",
+        semantics="comb",
+        cases=tuple(map(count_case, _SIMPLE)),
+    ),
+    Question(
+        id="sco-5.5.3",
+        source=Source("scornn", "Sec. 5.5.3"),
+        statement="W is formed once an iteration at O(n³), comparable to O(B T n²) when B T is comparable to n; "
+        "memory is that of a standard RNN and n(n−1)/2 entries of A",
+        semantics="comb",
+        cases=(cost_case(), once_case(), memory_case(with_signs=False), memory_case(with_signs=True)),
+    ),
+)

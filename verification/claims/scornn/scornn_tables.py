@@ -1,0 +1,231 @@
+# Claims: sco-T3time · sco-5.3-tab · sco-5.4-tab
+"""What Helfrich et al. 2018 say of their Tables 1 to 3: each sentence a predicate of the printed numbers.
+
+sco-T3time, sco-5.3-tab, sco-5.4-tab. Sentences are those of Secs. 5.3, 5.4, 5.5.3 and the abstract as
+this file reads them; vague words have one meaning each, stated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from odernn.published import scornn as printed
+from odernn.published.scornn import PrintedModel, row
+from odernn.published.sources import Source
+from verification.domains import Budget
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
+
+SIMILAR = "0.005"
+"""What "similar", "comparable" accuracy is taken to mean: no more than half a percentage point apart."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What should hold between two printed numbers, typed for fractions and once more for decimals."""
+
+    text: str
+    holds: Callable[[Fraction, Fraction], bool]
+    again: Callable[[Decimal, Decimal], bool]
+
+
+LARGER = Relation("larger", lambda a, b: a > b, lambda a, b: b.compare(a) == -1)
+SMALLER = Relation("smaller", lambda a, b: a < b, lambda a, b: b.compare(a) == 1)
+NEAR = Relation(
+    f"within {SIMILAR}",
+    lambda a, b: abs(a - b) <= Fraction(SIMILAR),
+    lambda a, b: -Decimal(SIMILAR) <= a - b <= Decimal(SIMILAR),
+)
+
+
+def times(text: str) -> Relation:
+    """The second number is ``text`` times the first, to the digits of the text."""
+    digits = len(text.partition(".")[2])
+    half = Fraction(1, 2 * 10**digits)
+
+    def again(a: Decimal, b: Decimal) -> bool:
+        least, most = (2 * Decimal(text) * 10**digits + sign for sign in (-1, 1))
+        return bool(least * a <= 2 * b * 10**digits <= most * a)
+
+    return Relation(f"{text} times as large, the second", lambda a, b: abs(b / a - Fraction(text)) <= half, again)
+
+
+Pair = tuple[PrintedModel, PrintedModel]
+
+
+def pairs_case(domain: str, column: str, pairs: Iterable[Pair], relation: Relation, quantity: str) -> Case:
+    """The relation between the results of every pair of models in that column."""
+    known = tuple(pairs)
+
+    def words(one: PrintedModel, other: PrintedModel) -> str:
+        return f"{column}: {one.name} {one.results[column]}, {other.name} {other.results[column]}"
+
+    def ask(_: Budget, __: int) -> Attempt:
+        wrong = [pair for pair in known if not relation.holds(pair[0].value(column), pair[1].value(column))]
+        listed = "; ".join(words(*pair) for pair in known)
+        return Attempt(
+            listed,
+            len(known),
+            found=words(*(wrong or known)[0]),
+            claimed=quantity,
+            proof="" if wrong else listed,
+            candidates=tuple(
+                {"pair": str(known.index(pair) + 1), "numbers": f"{pair[0].results[column]} {pair[1].results[column]}"}
+                for pair in wrong
+            ),
+        )
+
+    def check(parameters: Parameters) -> Check:
+        one, other = known[int(parameters["pair"]) - 1]
+        numbers = parameters["numbers"].split()
+        same = numbers == [one.results[column], other.results[column]]
+        shown = f"{words(one, other)}: not {relation.text}"
+        return Check(
+            opinions=(
+                Opinion("fractions", not relation.holds(Fraction(numbers[0]), Fraction(numbers[1])), shown),
+                Opinion("decimals", not relation.again(Decimal(numbers[0]), Decimal(numbers[1])), shown),
+            ),
+            premises=(Hypothesis("the numbers are printed in these rows", str(int(same)), same),),
+            words=shown,
+        )
+
+    return Case(domain, f"{column}: {quantity}", ask, check)
+
+
+def _against(one: PrintedModel, others: Sequence[PrintedModel]) -> list[Pair]:
+    return [(one, other) for other in others if other is not one]
+
+
+def _size(each: PrintedModel) -> Fraction:
+    return Fraction(each.parameters.removesuffix("k").replace(",", ""))
+
+
+def no_larger(rows: Sequence[PrintedModel], others: Sequence[PrintedModel], column: str) -> Iterator[Pair]:
+    """For every model of ``others`` the best scoRNN with no more parameters, as printed."""
+    for other in others:
+        fitting = [each for each in rows if each.model == "scoRNN" and _size(each) <= _size(other)]
+        yield max(fitting, key=lambda each: each.value(column)), other
+
+
+def same_size(rows: Sequence[PrintedModel]) -> list[Pair]:
+    """scoRNN with every other model of the same printed number of parameters."""
+    ours = [each for each in rows if each.model == "scoRNN"]
+    return [
+        (one, other) for one in ours for other in rows if other.model != "scoRNN" and other.parameters == one.parameters
+    ]
+
+
+def _best(rows: Sequence[PrintedModel], model: str, column: str) -> PrintedModel:
+    return max((each for each in rows if each.model == model), key=lambda each: each.value(column))
+
+
+def _time(model: str, n: int) -> PrintedModel:
+    return row("Table 3", model, n)
+
+
+def _mnist(model: str, n: int) -> PrintedModel:
+    return row("Table 1", model, n)
+
+
+def _time_cases() -> Iterator[Case]:
+    small = _time("scoRNN", 170)
+    large = _time("scoRNN", 512)
+    yield pairs_case(
+        "16k parameters",
+        "minutes",
+        [(small, _time("restricted uRNN", 512))],
+        times("1.5"),
+        "scoRNN n = 170 approximately 1.5 times faster than restricted uRNN",
+    )
+    yield pairs_case(
+        "16k parameters, full",
+        "minutes",
+        [(small, _time("full uRNN", 116))],
+        times("2"),
+        "scoRNN n = 170 twice as fast as full uRNN",
+    )
+    yield pairs_case(
+        "137k parameters",
+        "minutes",
+        [(large, _time("full uRNN", 360))],
+        times("2"),
+        "scoRNN 11.2 and full uRNN 25.8, the same relation",
+    )
+    lstms = [each for each in printed.MINUTES if each.model == "LSTM"]
+    yield pairs_case(
+        "LSTM", "minutes", [(each, large) for each in lstms], times("2"), "LSTM about twice as fast as scoRNN n = 512"
+    )
+
+
+def _mnist_cases() -> Iterator[Case]:
+    plain, permuted = "MNIST", "permuted MNIST"
+    small, middle, best = (_mnist("scoRNN", n) for n in (170, 360, 512))
+    unitary = [each for each in printed.MNIST if each.model.endswith("uRNN")]
+    wide = [_mnist("restricted uRNN", 512), _mnist("full uRNN", 512)]
+    domain = "scoRNN n = 512"
+    yield pairs_case(domain, permuted, _against(best, printed.MNIST), LARGER, "the highest of the table")
+    yield pairs_case(domain, plain, _against(best, unitary), LARGER, "above all uRNNs")
+    yield pairs_case(
+        "best scoRNN, best LSTM",
+        plain,
+        [(best, _best(printed.MNIST, "LSTM", plain))],
+        SMALLER,
+        "scoRNN does not outperform the LSTM",
+    )
+    for column in (plain, permuted):
+        yield pairs_case("scoRNN n = 170", column, _against(small, wide), NEAR, "similar to both uRNNs with n = 512")
+    pair = [(middle, _mnist("restricted uRNN", 2170))]
+    yield pairs_case("69k parameters", plain, pair, NEAR, "scoRNN and restricted uRNN comparable")
+    yield pairs_case("69k parameters", permuted, pair, LARGER, "scoRNN above restricted uRNN")
+    for column in (plain, permuted):
+        pairs = no_larger(printed.MNIST, unitary, column)
+        yield pairs_case(
+            "no more parameters", column, pairs, LARGER, "for every uRNN a better scoRNN with no more parameters"
+        )
+
+
+def _timit_cases() -> Iterator[Case]:
+    equal = same_size(printed.TIMIT)
+    for column in ("validation", "evaluation"):
+        yield pairs_case("equal numbers of parameters", column, equal, SMALLER, "scoRNN below the others")
+        worst = max((each for each in printed.TIMIT if each.model == "scoRNN"), key=lambda each: each.value(column))
+        others = [each for each in printed.TIMIT if each.model != "scoRNN"]
+        yield pairs_case("every scoRNN", column, _against(worst, others), SMALLER, "below every other model")
+        sizes = [each for each in printed.TIMIT if each.model == "scoRNN"]
+        larger = list(zip(sizes[1:], sizes, strict=False))
+        yield pairs_case("scoRNN, more units", column, larger, SMALLER, "a larger n has a smaller error")
+
+
+QUESTIONS = (
+    Question(
+        id="sco-T3time",
+        source=Source("scornn", "Sec. 5.5.3, Table 3"),
+        statement='minutes per epoch: at 16k parameters scoRNN is "approximately 1.5 times faster" than the '
+        'restricted and "twice as fast" as the full uRNN; 11.2 against 25.8 minutes at 137k; the LSTM about twice as '
+        "fast as scoRNN with "
+        "n = 512: ratios of the printed minutes, to the digits of the words",
+        semantics="reading",
+        cases=tuple(_time_cases()),
+    ),
+    Question(
+        id="sco-5.3-tab",
+        source=Source("scornn", "Sec. 5.3, Table 1, abstract"),
+        statement="scoRNN n = 512 has the highest accuracy on permuted MNIST, and outperforms the uRNNs but not the "
+        "LSTM unpermuted; n = 170 is similar to both uRNNs with n = 512; at 69k parameters comparable to the "
+        'restricted uRNN, better permuted; abstract: "superior results with fewer trainable parameters than other '
+        'unitary RNNs". '
+        f"Similar, comparable: at most {SIMILAR} apart",
+        semantics="reading",
+        cases=tuple(_mnist_cases()),
+    ),
+    Question(
+        id="sco-5.4-tab",
+        source=Source("scornn", "Sec. 5.4, Table 2"),
+        statement="scoRNN has a smaller mean squared error than the LSTM and both uRNNs with as many parameters, on "
+        "the validation and the evaluation set; each scoRNN below all others; falling with n",
+        semantics="reading",
+        cases=tuple(_timit_cases()),
+    ),
+)

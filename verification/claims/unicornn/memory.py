@@ -1,0 +1,121 @@
+# Claims: both-2.3-memory · both-2.3-mem-vs-fast
+"""both-2.3-memory, both-2.3-mem-vs-fast: how many floats one gradient needs with the inverse (Sec. 2.3)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+from odernn.published.sources import Source
+from verification.domains import Budget
+from verification.measure.memory import Algorithm, Sizes, Use, interleaved, layer_parallel, stored, use
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
+
+CONSTANT = 8
+"""What O(·) is taken to mean: y, z, p, q of every layer, and as much again for the target and temporaries."""
+LARGEST = 2**23
+
+GRIDS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "smoke": ((40, 160), (1, 3), (8, 48), (2, 6), (1, 4)),
+    "standard": ((40, 160, 640), (1, 2, 4), (8, 48, 96), (2, 6), (1, 4)),
+    "deep": ((40, 160, 640, 1280), (1, 2, 4, 8), (8, 48, 96), (2, 6), (1, 4, 16)),
+}
+
+
+def _linear(sizes: Sizes) -> int:
+    return sizes.claimed
+
+
+def _with_steps(sizes: Sizes) -> int:
+    return sizes.claimed_stored
+
+
+def _written(sizes: Sizes) -> Parameters:
+    values = (sizes.steps, sizes.layers, sizes.hidden, sizes.batch, sizes.inputs)
+    return dict(zip("NLmbd", map(str, values), strict=True))
+
+
+def _read(parameters: Parameters) -> Sizes:
+    values = [number(parameters, name) for name in "NLmbd"]
+    if any(value.denominator != 1 or value <= 0 for value in values):
+        raise ValueError(f"N, L, m, b, d are {', '.join(map(str, values))}: they are positive whole numbers")
+    sizes = Sizes(*map(int, values))
+    if sizes.claimed_stored + sizes.steps * sizes.batch * sizes.hidden > LARGEST:
+        raise ValueError(f"more than {LARGEST} floats: take smaller sizes to count")
+    return sizes
+
+
+def _ask(algorithm: Algorithm, order: Callable[[Sizes], int]) -> Callable[[Budget, int], Attempt]:
+    """The peak at every point of a grid of sizes against ``CONSTANT`` times the printed order."""
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        grid = [Sizes(*point) for point in itertools.product(*GRIDS[budget.name])]
+        found = [(use(algorithm, sizes, seed).counted, sizes) for sizes in grid]
+        found.sort(key=lambda each: each[0] / order(each[1]), reverse=True)
+        count, worst = found[0]
+        return Attempt(
+            tried=f"{len(grid)} sizes (N, L, m, b, d), one gradient each, every array counted",
+            evaluations=len(grid),
+            log_measured=math.log(count),
+            log_claimed=math.log(CONSTANT * order(worst)),
+            found=f"{count:,} floats at {_shown(worst)}",
+            claimed=f"{CONSTANT} · {order(worst):,}",
+            candidates=tuple(_written(sizes) for count, sizes in found[:3] if count > CONSTANT * order(sizes)),
+        )
+
+    return ask
+
+
+def _shown(sizes: Sizes) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in _written(sizes).items())
+
+
+def _check(algorithm: Algorithm, order: Callable[[Sizes], int], formula: str) -> Callable[[Parameters], Check]:
+    def check(parameters: Parameters) -> Check:
+        sizes = _read(parameters)
+        found: Use = use(algorithm, sizes)
+        allowed = CONSTANT * order(sizes)
+        limit = f"{CONSTANT} · ({formula}) = {allowed:,}"
+        return Check(
+            opinions=(
+                Opinion("counter", found.counted > allowed, f"{found.counted:,} live floats, {limit}"),
+                Opinion("tracemalloc", found.traced > allowed, f"{found.traced:,.0f} floats allocated, {limit}"),
+            ),
+            premises=(Hypothesis("N, L, m, b, d ≥ 1", str(min(sizes.steps, sizes.layers)), True),),
+            words=f"{_shown(sizes)}: {found.counted:,} floats are live at once, {found.counted / order(sizes):.1f} "
+            f"times {formula} = {order(sizes):,}; V y^(l−1)_n of a layer for all n alone is N b m = "
+            f"{sizes.steps * sizes.batch * sizes.hidden:,}, which no constant times {formula} exceeds for all m and N",
+            log_measured=math.log(found.counted),
+            log_claimed=math.log(allowed),
+        )
+
+    return check
+
+
+def _case(domain: str, algorithm: Algorithm, order: Callable[[Sizes], int], formula: str) -> Case:
+    return Case(domain, f"live floats against {formula}", _ask(algorithm, order), _check(algorithm, order, formula))
+
+
+_INVERSE = "N b d + L b m"
+
+QUESTIONS = (
+    Question(
+        id="both-2.3-memory",
+        source=Source("icml", "Sec. 2.3"),
+        statement="with the inverse, the storage for one gradient, weights not counted, is O(N b d + L b m), against "
+        "O(N b d + L b m N) for stored states; only the input signal needs to be stored",
+        semantics="comb",
+        cases=(
+            _case("all layers stepped back together", interleaved, _linear, _INVERSE),
+            _case("stored states", stored, _with_steps, "N b d + L b m N"),
+        ),
+    ),
+    Question(
+        id="both-2.3-mem-vs-fast",
+        source=Source("icml", "Sec. 2.3, Sec. 4, App. B"),
+        statement="the implementation that computes V^l y^(l−1)_n in parallel over time needs O(N b d + L b m), too",
+        semantics="comb",
+        cases=(_case("layer after layer, in parallel over time", layer_parallel, _linear, _INVERSE),),
+    ),
+)

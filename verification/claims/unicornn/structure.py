@@ -1,0 +1,301 @@
+# Claims: both-2-sigmoid · icml-effective-dt-def · both-2-noninteraction · both-2-onlypossible · both-sympl-1layer ·
+#   both-volume-Llayer
+"""What one step of UnICORNN is as a map: no coupling within a layer, symplectic or not, volume-preserving; σ̂ and the
+effective time step; which of this needs uncoupled neurons.
+"""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import sympy
+from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
+
+from odernn.published.sources import Source
+from verification.cases.identity import PathIdentity, PolynomialIdentity
+from verification.certify.second import exact_network as again
+from verification.domains import Budget
+from verification.measure import exact_network as net
+from verification.measure.exact_network import Layered, Shape
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
+
+ONE_LAYER = (Shape(1, 1, 1), Shape(1, 2, 1), Shape(1, 3, 1))
+UP_TO_THREE = tuple(Shape(L, m, 1) for L in (1, 2, 3) for m in (1, 2))
+LARGER = (Shape(3, 3, 1), Shape(4, 2, 1), Shape(5, 2, 1), Shape(6, 1, 1))
+
+
+# --- the step as a map: its Jacobian DF, all layers, input given
+
+
+def _coupling(network: Layered) -> list[Any]:
+    """What neuron i sees of neuron r ≠ i: the off-diagonal blocks of dX_j/dX_{j−1}."""
+    jacobian = network.total(1, 1, 1, 0)
+    size = len(jacobian)
+    return [jacobian[a][b] for a, b in itertools.product(range(size), repeat=2) if a // 2 != b // 2]
+
+
+def _coupling_again(network: again.Network) -> list[Any]:
+    jacobian = network.whole_step(1)
+    return [x for a, row in enumerate(jacobian) for b, x in enumerate(row) if a // 2 != b // 2]
+
+
+def _volume(network: Layered) -> list[Any]:
+    return [net.determinant(network.step_jacobian(1)) - 1]
+
+
+def _volume_again(network: again.Network) -> list[Any]:
+    return [again.det(network.whole_step(1)) - 1]
+
+
+UNCOUPLED = PathIdentity("icml", _coupling, _coupling_again, "off-diagonal blocks of dX_j/dX_{j−1} against 0")
+SYMPLECTIC = PathIdentity("icml", net.symplectic_defect, again.symplectic_defect, "DFᵀ J DF against J")
+VOLUME = PathIdentity("icml", _volume, _volume_again, "det DF against 1")
+VOLUME_SAM = PathIdentity("sam", _volume, _volume_again, "det DF against 1")
+
+
+# --- σ̂(u) = 1/2 + 1/2 tanh(u/2): a rational function of E = e^u > 0
+
+
+def _tanh_of_half() -> tuple[fmpq_poly, fmpq_poly]:
+    """tanh(u/2) = (E − 1)/(E + 1), numerator and denominator."""
+    return fmpq_poly([-1, 1]), fmpq_poly([1, 1])
+
+
+def between_zero_and_one(offset: Fraction, factor: Fraction) -> Case:
+    """0 < offset + factor tanh(u/2) < 1 for all real u."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        above, under = _tanh_of_half()
+        value = under * fmpq(*offset.as_integer_ratio()) + above * fmpq(*factor.as_integer_ratio())
+        text = f"with E = e^u > 0: value ({value})/({under}), 1 − value ({under - value})/({under})"
+        if all(is_positive_beyond_zero(p) for p in (value, under - value, under)):
+            proof = f"{text}: every coefficient is non-negative and one is positive"
+            return Attempt(text, 3, found="inside (0, 1)", claimed="inside (0, 1)", proof=proof)
+        points = [{"u": str(u)} for u in sorted(range(-12, 13), key=abs)]
+        outside = [p for p in points if check(p).opinions[0].violated]
+        return Attempt(text, len(points), found="outside", claimed="inside (0, 1)", candidates=tuple(outside[:3]))
+
+    def check(parameters: Parameters) -> Check:
+        u = number(parameters, "u")
+        with net.at_precision():
+            ball = _exact(offset) + _exact(factor) * (_exact(u) / 2).tanh()
+            outside = bool(ball <= 0 or ball >= 1)
+        value = _interval(offset) + _interval(factor) * again.tanh(_interval(u) / 2)
+        return Check(
+            opinions=(
+                Opinion("balls", outside, f"value {ball.str(12)}"),
+                Opinion("mpmath", bool(value.b <= 0 or value.a >= 1), f"value {mpmath.nstr(value.mid, 12)}"),
+            ),
+            words=f"u = {u}: the value {ball.str(6, radius=False)} does not lie in (0, 1)",
+        )
+
+    return Case("all u", "σ̂(u)", ask, check)
+
+
+def is_positive_beyond_zero(polynomial: fmpq_poly) -> bool:
+    """Sufficient for p(E) > 0 at all E > 0: no negative coefficient, and not the zero polynomial."""
+    return polynomial.degree() >= 0 and all(c >= 0 for c in polynomial.coeffs())
+
+
+def _exact(value: Fraction) -> Any:
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def _interval(value: Fraction) -> Any:
+    return mpmath.iv.mpf(value.numerator) / value.denominator
+
+
+# --- the effective time step: a neuron of (5) is symplectic Euler for (2) with its own step
+
+
+def _own_step(v: Any) -> list[Any]:
+    """One step of (5) with dt σ̂, s = σ(A), against symplectic Euler of y' = z, z' = −(s + α y) with step H = dt σ̂."""
+    z = v["z"] - v["dt"] * v["sh"] * (v["s"] + v["alpha"] * v["y"])
+    y = v["y"] + v["dt"] * v["sh"] * z
+    step = v["dt"] * v["sh"]
+    kicked = v["z"] + step * (-(v["s"] + v["alpha"] * v["y"]))
+    return [z - kicked, y - (v["y"] + step * kicked)]
+
+
+def _own_step_again(v: Any) -> list[Any]:
+    step = v["sh"] * v["dt"]
+    left = v["z"] - v["dt"] * v["sh"] * v["s"] - v["dt"] * v["sh"] * v["alpha"] * v["y"]
+    right = v["z"] - step * (v["alpha"] * v["y"] + v["s"])
+    return [left - right, step * (left - right)]
+
+
+OWN_STEP = PolynomialIdentity(
+    ("dt", "sh", "alpha", "y", "z", "s"),
+    _own_step,
+    _own_step_again,
+    "a step of (5) against symplectic Euler for (2) with step dt σ̂(c)",
+)
+
+
+# --- "only possible": a step with a full recurrent matrix W and a time step per neuron
+
+PROPERTIES = ("explicit and invertible", "volume-preserving", "symplectic")
+
+
+def only_if_uncoupled(wanted: str) -> Case:
+    """Is every multi-scale step z ← z − h(σ(W y + x) + α y), y ← y + h z with h_1 ≠ h_2 that is ``wanted`` one with
+    uncoupled neurons? A counterexample is a coupled W, two effective steps, and a proof of ``wanted`` for every σ.
+    """
+
+    def ask(_: Budget, __: int) -> Attempt:
+        tried = 0
+        for entries in sorted(itertools.product(range(4), repeat=4), key=lambda e: (sum(e), e)):
+            point = {"W": " ".join(map(str, entries)), "h": "1/4 1/8", "alpha": "1"}
+            tried += 1
+            if entries[1] and entries[2] and coupled_and(point)[1]:
+                return Attempt(
+                    "2 × 2 matrices W with entries 0..3",
+                    tried,
+                    found="possible with coupling",
+                    claimed="possible without coupling only",
+                    candidates=(point,),
+                )
+        return Attempt("2 × 2 matrices W with entries 0..3, h = (1/4, 1/8), α = 1", tried, found="none")
+
+    def coupled_and(parameters: Parameters) -> tuple[bool, bool]:
+        """Whether the neurons are coupled, and whether they are and the step is ``wanted``."""
+        W, h, alpha = numbers(parameters, "W"), numbers(parameters, "h"), number(parameters, "alpha")
+        coupled = bool(W[1] or W[2])
+        return coupled, coupled and _coupled_polynomials(W, h, alpha)[wanted]
+
+    def check(parameters: Parameters) -> Check:
+        W, h, alpha = numbers(parameters, "W"), numbers(parameters, "h"), number(parameters, "alpha")
+        coupled, first = coupled_and(parameters)
+        second = _coupled_sympy(parameters, wanted)
+        return Check(
+            opinions=(
+                Opinion("polynomials", first, f"{wanted} for every σ: {'yes' if first else 'not shown'}"),
+                Opinion("sympy", coupled and second, f"{wanted} for every σ: {'yes' if second else 'not shown'}"),
+            ),
+            premises=(
+                Hypothesis("0 < h_i = dt σ̂(c_i) < 1", str(min(*h, *(1 - x for x in h))), all(0 < x < 1 for x in h)),
+                Hypothesis("multi-scale: h_1 ≠ h_2", str(abs(h[0] - h[1])), h[0] != h[1]),
+            ),
+            words=f"W = [{W[0]} {W[1]}; {W[2]} {W[3]}], h = ({h[0]}, {h[1]}), α = {alpha}: the neurons are coupled, "
+            f"their time steps differ, and the step is {wanted}",
+        )
+
+    return Case("m = 2, full W", wanted, ask, check)
+
+
+def _coupled_polynomials(W: list[Fraction], h: list[Fraction], alpha: Fraction) -> dict[str, bool]:
+    """Which properties hold as identities in the state and the values of an unknown σ (and its derivative)."""
+    ring = fmpq_mpoly_ctx.get(["y1", "y2", "z1", "z2", "a", "b", "c", "d", "da", "db"], Ordering.degrevlex)
+    y1, y2, z1, z2, *values, da, db = ring.gens()
+    w = [fmpq(v.numerator, v.denominator) for v in W]
+    step = [fmpq(v.numerator, v.denominator) for v in h]
+    spring = fmpq(alpha.numerator, alpha.denominator)
+    sigma = net.Opaque(values)
+
+    def force(y: list[Any]) -> list[Any]:
+        return [sigma(w[2 * i] * y[0] + w[2 * i + 1] * y[1]) + spring * y[i] for i in range(2)]
+
+    y, z = [y1, y2], [z1, z2]
+    F = force(y)
+    z_after = [z[i] - step[i] * F[i] for i in range(2)]
+    y_after = [y[i] + step[i] * z_after[i] for i in range(2)]
+    y_back = [y_after[i] - step[i] * z_after[i] for i in range(2)]
+    G = force(y_back)
+    z_back = [z_after[i] + step[i] * G[i] for i in range(2)]
+    invertible = all(p - q == 0 for p, q in zip([*y_back, *z_back], [*y, *z], strict=True))
+    # the derivative of σ is one symbol per different argument
+    slope = [da, da if W[:2] == W[2:] else db]
+    DF: net.Matrix = []
+    for i in range(2):
+        kick = [-step[i] * (slope[i] * w[2 * i + r] + spring * int(i == r)) for r in range(2)]
+        row_z: list[Any] = [kick[0], int(i == 0), kick[1], int(i == 1)]
+        DF += [[step[i] * entry for entry in row_z], row_z]
+        DF[-2][2 * i] = DF[-2][2 * i] + 1
+    J = net.symplectic_unit(2)
+    return {
+        PROPERTIES[0]: invertible,
+        PROPERTIES[1]: net.determinant(DF) - 1 == 0,
+        PROPERTIES[2]: all(e == 0 for e in net.entries(net.minus(net.product(net.transpose(DF), J, DF), J))),
+    }
+
+
+def _coupled_sympy(parameters: Parameters, wanted: str) -> bool:
+    """One property in sympy, with σ an undefined function that sympy differentiates itself."""
+    W = sympy.Matrix(2, 2, [sympy.Rational(word) for word in parameters["W"].split()])
+    h = sympy.diag(*[sympy.Rational(word) for word in parameters["h"].split()])
+    alpha = sympy.Rational(parameters["alpha"])
+    y, z = sympy.Matrix(sympy.symbols("y1:3", real=True)), sympy.Matrix(sympy.symbols("z1:3", real=True))
+    sigma = sympy.Function("sigma")
+    z_after = z - h * ((W * y).applyfunc(sigma) + alpha * y)
+    y_after = y + h * z_after
+    y_back = (y_after - h * z_after).applyfunc(sympy.expand)
+    z_back = z_after + h * ((W * y_back).applyfunc(sympy.expand).applyfunc(sigma) + alpha * y_back)
+    state = sympy.Matrix([y[0], z[0], y[1], z[1]])
+    after = sympy.Matrix([y_after[0], z_after[0], y_after[1], z_after[1]])
+    DF = after.jacobian(state).doit()
+    J = sympy.Matrix([[0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1], [0, 0, -1, 0]])
+    if wanted == PROPERTIES[0]:
+        return bool(sympy.Matrix([*(y_back - y), *(z_back - z)]).applyfunc(sympy.simplify) == sympy.zeros(4, 1))
+    if wanted == PROPERTIES[1]:
+        return bool(sympy.expand(DF.det()) == 1)
+    return bool((DF.T * J * DF - J).applyfunc(sympy.expand) == sympy.zeros(4, 4))
+
+
+_HALF = Fraction(1, 2)
+
+QUESTIONS = (
+    Question(
+        id="both-2-sigmoid",
+        source=Source("sam", "Section 2, after (6)"),
+        statement="σ̂(u) = 0.5 + 0.5 tanh(u/2) ensures that the time step dt is multiplied by a value between 0 and 1",
+        semantics="real",
+        cases=(between_zero_and_one(_HALF, _HALF),),
+    ),
+    Question(
+        id="icml-effective-dt-def",
+        source=Source("icml", "Section 4, Figure 5"),
+        statement="the effective time step of neuron i is dt σ̂(c_i) ≤ dt; a neuron is (2) with its own time scale",
+        semantics="real",
+        cases=(between_zero_and_one(_HALF, _HALF), OWN_STEP.case("all numbers", "one step")),
+    ),
+    Question(
+        id="both-2-noninteraction",
+        source=Source("sam", "Section 2"),
+        statement="there is no interaction between the neurons in the hidden layer of (5): dX_j/dX_{j−1} is block "
+        "diagonal",
+        semantics="alg",
+        cases=(UNCOUPLED.case("2 ≤ m ≤ 3", "dX_j/dX_{j−1}", ONE_LAYER[1:]),),
+    ),
+    Question(
+        id="both-2-onlypossible",
+        source=Source("sam", "Section 2"),
+        statement="including this multi-scale time stepping is only possible, as each neuron (within the same hidden "
+        "layer) is independent of the others",
+        semantics="alg",
+        cases=tuple(only_if_uncoupled(wanted) for wanted in PROPERTIES),
+    ),
+    Question(
+        id="both-sympl-1layer",
+        source=Source("sam", "Sections 2 and 3, (5)"),
+        statement="symplectic Euler (5) is structure preserving, BᵀJB = J, and the phase-space volume of (5) is "
+        "conserved, det B = 1",
+        semantics="alg",
+        cases=(SYMPLECTIC.case("m ≤ 3", "BᵀJB", ONE_LAYER), VOLUME.case("m ≤ 3", "det B", ONE_LAYER)),
+    ),
+    Question(
+        id="both-volume-Llayer",
+        source=Source("sam", "Discussion"),
+        statement="given the Hamiltonian structure of our continuous and discrete dynamical system, … volume "
+        "preservation in phase space [is] guaranteed: det DF = 1 for the 2mL × 2mL Jacobian of a step, any L",
+        semantics="alg",
+        cases=(
+            VOLUME.case("L ≤ 3, m ≤ 2", "det DF, icml indices", UP_TO_THREE),
+            VOLUME_SAM.case("L ≤ 3, m ≤ 2", "det DF, sam indices", UP_TO_THREE),
+            VOLUME.sampled("L ≤ 6", "det DF, icml indices", LARGER),
+            VOLUME_SAM.sampled("L ≤ 6", "det DF, sam indices", LARGER),
+        ),
+    ),
+)

@@ -1,0 +1,462 @@
+# Claims: both-param-counts · both-baseline-counts · both-2-hyperparams · both-4-health · both-4-small · both-A-init
+#   · both-C.4-L3max
+"""Numbers of the tables and of the text around them: parameters, hyperparameters, lengths, an initialisation bound.
+
+A printed count agrees if it agrees under any of the conventions stated here: with or without biases, with or without
+the readout, rounded or cut off at the last printed digit or at the last digit that is not a 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import mpmath
+import torch
+from flint import fmpq
+from torch import nn
+
+from odernn.cells.cornn import CoRNN
+from odernn.cells.unicornn import UnICORNN
+from odernn.published.networks import ROWS, PublishedNetwork, PublishedRow, agrees, agrees_to_tens, network
+from odernn.published.sources import Source
+from verification.domains import Budget, printed_name
+from verification.question import (
+    Attempt,
+    Case,
+    Check,
+    Hypothesis,
+    Opinion,
+    Parameters,
+    Question,
+    number,
+    numbers,
+    rational,
+    rationals,
+)
+
+# --- parameter counts
+
+
+@dataclass(frozen=True)
+class Size:
+    """A network as its table gives it."""
+
+    cell: str
+    m: int
+    d: int
+    L: int
+    outputs: int
+    printed: str
+
+    def parameters(self) -> Parameters:
+        return {"m": str(self.m), "d": str(self.d), "L": str(self.L), "n_out": str(self.outputs)}
+
+
+def _size(printed: PublishedRow | PublishedNetwork) -> Size:
+    cell = printed.cell if isinstance(printed, PublishedNetwork) else "unicornn"
+    assert printed.parameters is not None
+    return Size(cell, printed.hidden_size, printed.input_size, printed.num_layers, printed.outputs, printed.parameters)
+
+
+def by_formula(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int]:
+    """The count under every convention (definitions 1.9 for UnICORNN; one hidden layer for coRNN and LSTM)."""
+    recurrent: dict[str, int] = {}
+    if cell == "unicornn":
+        plain = m * d + (L - 1) * m * m + 2 * L * m
+        recurrent = {"no biases": plain, "biases b^l": plain + L * m}
+    elif cell == "cornn":
+        recurrent = {"no bias": 2 * m * m + m * d, "bias": 2 * m * m + m * d + m}
+    elif cell == "lstm":
+        recurrent = {f"{count} bias vectors": 4 * (m * m + m * d + count * m) for count in (0, 1, 2)}
+    readouts = {"no readout": 0, "readout": (m + 1) * outputs}
+    return {
+        f"{name}, {readout}": count + more for name, count in recurrent.items() for readout, more in readouts.items()
+    }
+
+
+def by_modules(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int]:
+    """The same from the tensors of the modules themselves, one by one: weights, then biases."""
+    modules: dict[str, Callable[[], nn.Module]] = {
+        "unicornn": lambda: UnICORNN(d, m, L, dt=0.1, alpha=1.0),
+        "cornn": lambda: CoRNN(d, m, L, dt=0.1, gamma=1.0, epsilon=1.0),
+        "lstm": lambda: nn.LSTM(d, m, L),
+    }
+    tensors = dict(modules[cell]().named_parameters())
+    biases = {name for name in tensors if name.split(".")[-1] == "b" or name.startswith("bias")}
+    weights = sum(each.numel() for name, each in tensors.items() if name not in biases)
+    extra = sum(tensors[name].numel() for name in biases)
+    readout = sum(each.numel() for each in nn.Linear(m, outputs).parameters())
+    if cell == "lstm":
+        recurrent = {f"{count} bias vectors": weights + count * extra // 2 for count in (0, 1, 2)}
+    else:
+        none, some = {"unicornn": ("no biases", "biases b^l"), "cornn": ("no bias", "bias")}[cell]
+        recurrent = {none: weights, some: weights + extra}
+    return {
+        f"{name}, {text}": count + more
+        for name, count in recurrent.items()
+        for text, more in (("no readout", 0), ("readout", readout))
+    }
+
+
+def agreeing(counts: dict[str, int], printed: str) -> list[str]:
+    """The conventions under which a count reads as printed; if there are none, those in which one final 0 before the k
+    only holds the place: 267,786 is "270k".
+    """
+    strict = [f"{count:,} ({name})" for name, count in counts.items() if agrees(count, printed)]
+    return strict or [
+        f"{count:,} ({name}, the 0 of {printed} holding the place)"
+        for name, count in counts.items()
+        if agrees_to_tens(count, printed)
+    ]
+
+
+def _counted(size: Size) -> Callable[[Budget, int], Attempt]:
+    def ask(_: Budget, __: int) -> Attempt:
+        counts = by_formula(size.cell, size.m, size.d, size.L, size.outputs)
+        good = agreeing(counts, size.printed)
+        nearest = min(counts.values(), key=lambda count: abs(count - _value(size.printed)))
+        return Attempt(
+            tried=f"{len(counts)} conventions",
+            evaluations=len(counts),
+            found=good[0] if good else f"{min(counts.values()):,} to {max(counts.values()):,}, nearest {nearest:,}",
+            claimed=size.printed,
+            proof=f"{size.printed} is {'; or '.join(good)}" if good else "",
+            candidates=() if good else (size.parameters(),),
+        )
+
+    return ask
+
+
+def _value(printed: str) -> Fraction:
+    return Fraction(printed.removesuffix("k").replace(",", "")) * 1000
+
+
+def _counted_check(size: Size) -> Callable[[Parameters], Check]:
+    def check(parameters: Parameters) -> Check:
+        m, d, L, outputs = (int(number(parameters, name)) for name in ("m", "d", "L", "n_out"))
+        opinions = []
+        for backend, counter in (("formula", by_formula), ("modules", by_modules)):
+            counts = counter(size.cell, m, d, L, outputs)
+            text = "; ".join(f"{name}: {count:,}" for name, count in counts.items())
+            opinions.append(Opinion(backend, not agreeing(counts, size.printed), text))
+        same = (m, d, L, outputs) == (size.m, size.d, size.L, size.outputs)
+        low, high = (end(by_formula(size.cell, m, d, L, outputs).values()) for end in (min, max))
+        return Check(
+            opinions=tuple(opinions),
+            premises=(Hypothesis("m, d, L, n_out as in the table", f"{m}, {d}, {L}, {outputs}", same),),
+            words=f"{size.cell}, m = {m}, d = {d}, L = {L}, n_out = {outputs}: {low:,} to {high:,} parameters under "
+            f"the {len(by_formula(size.cell, m, d, L, outputs))} conventions, printed {size.printed}",
+        )
+
+    return check
+
+
+def _count_case(domain: str, printed: PublishedRow | PublishedNetwork) -> Case:
+    size = _size(printed)
+    return Case(domain, f"parameters, printed {size.printed}", _counted(size), _counted_check(size))
+
+
+# --- hyperparameters of a row
+
+
+def _decimals(values: Iterable[Fraction]) -> str:
+    """Each value once, as a decimal."""
+    return ", ".join(f"{float(value):g}" for value in dict.fromkeys(values))
+
+
+def _hyperparameters(printed: PublishedRow) -> Callable[[Budget, int], Attempt]:
+    def ask(_: Budget, __: int) -> Attempt:
+        count = len(set(printed.dt)) + 1
+        text = f"values of dt: {_decimals(printed.dt)}; α = {float(printed.alpha):g}"
+        return Attempt(
+            tried=text,
+            evaluations=1,
+            found=f"{count} ({text})",
+            claimed="2",
+            proof=text if count <= 2 else "",
+            candidates=() if count <= 2 else ({"dt": rationals(printed.dt), "alpha": rational(printed.alpha)},),
+        )
+
+    return ask
+
+
+def _hyperparameters_check(printed: PublishedRow) -> Callable[[Parameters], Check]:
+    def check(parameters: Parameters) -> Check:
+        dt, alpha = numbers(parameters, "dt"), number(parameters, "alpha")
+        same = tuple(dt) == printed.dt and alpha == printed.alpha
+        exact = len(set(dt)) + 1
+        balls = [fmpq(each.numerator, each.denominator) for each in dt]
+        pairwise = 1 + sum(all(each != earlier for earlier in balls[:place]) for place, each in enumerate(balls))
+        return Check(
+            opinions=(
+                Opinion("fractions", exact > 2, f"{exact} numbers"),
+                Opinion("flint", pairwise > 2, f"{pairwise} numbers, compared pairwise"),
+            ),
+            premises=(Hypothesis("dt of every layer and α as in Table 6", "0", same),),
+            words=f"{printed.name}: Table 6 gives dt = {_decimals(dt)} and "
+            f"α = {float(alpha):g}, {exact} numbers for one memory unit, learning rate, sizes and dropout not counted",
+        )
+
+    return check
+
+
+# --- sampled length, small numbers
+
+
+def _equality(
+    text: str, left: Callable[[], Fraction], right: Fraction, parameters: Parameters
+) -> Callable[[Budget, int], Attempt]:
+    def ask(_: Budget, __: int) -> Attempt:
+        equal = left() == right
+        return Attempt(
+            tried=text,
+            evaluations=1,
+            found=str(left()),
+            claimed=str(right),
+            proof=f"{text} = {right}" if equal else "",
+            candidates=() if equal else (parameters,),
+        )
+
+    return ask
+
+
+def _equality_check(
+    text: str, compute: Callable[[list[Fraction]], Fraction], names: tuple[str, ...], stated: Parameters
+) -> Callable[[Parameters], Check]:
+    """``compute`` uses + and · only: it runs over fractions, and once more over mpmath's intervals."""
+
+    def check(parameters: Parameters) -> Check:
+        values, printed = [number(parameters, name) for name in names], number(parameters, "printed")
+        intervals = [mpmath.iv.mpf(each.numerator) / each.denominator for each in values]
+        exact = compute(values)
+        difference = compute(intervals) - mpmath.iv.mpf(printed.numerator) / printed.denominator
+        same = all(Fraction(parameters[name]) == Fraction(stated[name]) for name in (*names, "printed"))
+        return Check(
+            opinions=(
+                Opinion("fractions", exact != printed, f"{exact} against {printed}"),
+                Opinion("mpmath", 0 not in difference, f"difference {difference}"),
+            ),
+            premises=(Hypothesis("the numbers of the text", ", ".join(map(str, values)), same),),
+            words=f"{text} = {exact}, printed {printed}",
+        )
+
+    return check
+
+
+def _equality_case(
+    domain: str, text: str, names: tuple[str, ...], compute: Callable[[list[Fraction]], Fraction], stated: Parameters
+) -> Case:
+    values = [Fraction(stated[name]) for name in names]
+    return Case(
+        domain,
+        text,
+        _equality(text, lambda: compute(values), Fraction(stated["printed"]), stated),
+        _equality_check(text, compute, names, stated),
+    )
+
+
+def _product(values: list[Fraction]) -> Fraction:
+    return values[0] * values[1] * 60
+
+
+MUCH_SMALLER = Fraction(1, 100)
+"""What L ≪ N is taken to mean: L/N at most this."""
+
+
+def _of_rows(
+    text: str, value: Callable[[PublishedRow], Fraction], most: Fraction, rows: tuple[PublishedRow, ...]
+) -> Callable[[Budget, int], Attempt]:
+    def ask(_: Budget, __: int) -> Attempt:
+        worst = max(rows, key=value)
+        shown = f"{text} is at most {float(value(worst)):.3g} ({worst.name}) over {len(rows)} rows of Table 6"
+        holds = value(worst) <= most
+        return Attempt(
+            tried=shown,
+            evaluations=len(rows),
+            found=f"{float(value(worst)):.3g}",
+            claimed=f"≤ {float(most):g}",
+            proof=shown if holds else "",
+            candidates=() if holds else ({"L": str(worst.num_layers), "N": str(worst.steps)},),
+        )
+
+    return ask
+
+
+def _of_rows_check(
+    value: Callable[[Fraction, Fraction], Fraction], most: Fraction, rows: tuple[PublishedRow, ...]
+) -> Callable[[Parameters], Check]:
+    def check(parameters: Parameters) -> Check:
+        L, N = number(parameters, "L"), number(parameters, "N")
+        printed = any(r.num_layers == L and r.steps == N for r in rows)
+        found = value(L, N)
+        gap = mpmath.iv.mpf(found.numerator) / found.denominator - mpmath.iv.mpf(most.numerator) / most.denominator
+        return Check(
+            opinions=(
+                Opinion("fractions", found > most, f"{found} against {most}"),
+                Opinion("mpmath", bool(gap.a > 0), f"difference {gap}"),
+            ),
+            premises=(Hypothesis("L and N of a row of Table 6", f"{L}, {N}", printed),),
+            words=f"L = {L}, N = {N}: {found} > {most}",
+        )
+
+    return check
+
+
+_WITH_LENGTH = tuple(r for r in ROWS if not any(note.startswith("N =") for note in r.notes))
+
+
+# --- the initialisation
+
+
+def _slope(_: Budget, __: int) -> Attempt:
+    """gain² · 3/fan_in with gain² = 2/(1 + a²) is c/fan_in; c against 6/65."""
+    found = _constant(Fraction(8))
+    text = f"for every fan_in: (gain · √(3/fan_in))² = ({found})/fan_in, gain² = 2/(1 + a²), a = 8"
+    good = found == Fraction(6, 65)
+    return Attempt(
+        text, 1, found=f"{found}", claimed="6/65", proof=text if good else "", candidates=() if good else ({"a": "8"},)
+    )
+
+
+def _constant(slope: Fraction) -> Fraction:
+    return 3 * 2 / (1 + slope**2)
+
+
+def _slope_check(parameters: Parameters) -> Check:
+    a = number(parameters, "a")
+    found = _constant(a)
+    b = mpmath.iv.mpf(a.numerator) / a.denominator
+    gap = (mpmath.iv.sqrt(2 / (1 + b**2)) * mpmath.iv.sqrt(3)) ** 2 - mpmath.iv.mpf(6) / 65
+    return Check(
+        opinions=(
+            Opinion("fractions", found != Fraction(6, 65), f"{found} against 6/65"),
+            Opinion("mpmath", 0 not in gap, f"difference {gap}"),
+        ),
+        premises=(Hypothesis("a = 8", str(a), a == 8),),
+        words=f"a = {a}: {found} against 6/65",
+    )
+
+
+DRAWS = {"smoke": 2**16, "standard": 2**20, "deep": 2**23}
+
+
+def _drawn(budget: Budget, seed: int) -> Attempt:
+    """torch's own Kaiming initialisation in float64, for the widths of Table 6: the largest |V_ij| over its bound."""
+    generator = torch.Generator().manual_seed(seed)
+    widths = sorted({r.input_size for r in ROWS} | {r.hidden_size for r in ROWS})
+    shares = {}
+    for width in widths:
+        weights = torch.empty(DRAWS[budget.name] // width + 1, width, dtype=torch.float64)
+        nn.init.kaiming_uniform_(weights, a=8, generator=generator)
+        shares[width] = float(weights.abs().max()) / math.sqrt(6 / (65 * width))
+    worst = max(shares, key=lambda width: shares[width])
+    return Attempt(
+        tried=f"{DRAWS[budget.name]:,} numbers drawn for each fan_in of {widths} by torch",
+        evaluations=DRAWS[budget.name] * len(widths),
+        log_measured=math.log(shares[worst]),
+        log_claimed=0.0,
+        found=f"{shares[worst]:.6f} of the bound (fan_in = {worst})",
+        claimed="at most 1",
+    )
+
+
+# --- the questions
+
+
+def _unicornn_cases() -> Iterator[Case]:
+    for each in ROWS:
+        if each.parameters is not None:
+            yield _count_case(printed_name(each), each)
+    yield _count_case("printed Lorenz96", network("unicornn", "Lorenz96"))
+
+
+def _baseline_cases() -> Iterator[Case]:
+    for cell, names in (("cornn", ("psMNIST", "nCIFAR", "EigenWorms", "IMDB")), ("lstm", ("psMNIST", "nCIFAR"))):
+        for name in names:
+            yield _count_case(f"{cell} {name}", network(cell, name))
+
+
+_LENGTH: Parameters = {"frequency": "125", "minutes": "8", "printed": "4000"}
+_PADDED: Parameters = {"rows": "32", "noise": "968", "printed": "1000"}
+_SHARE: Parameters = {"share": "3/10", "training": "25000", "printed": "7500"}
+
+QUESTIONS = (
+    Question(
+        id="both-param-counts",
+        source=Source("icml", "Tables 1, 2, 3, 5, 7"),
+        statement="UnICORNN has 35k, 135k, 47k, 1.5k, 30k and 9k parameters in the rows of the tables",
+        semantics="comb",
+        cases=tuple(_unicornn_cases()),
+    ),
+    Question(
+        id="both-baseline-counts",
+        source=Source("icml", "Tables 1, 2, 3, 5"),
+        statement="coRNN has 134k, 46k, 2.4k and 46k parameters, LSTM 270k (m = 256, d = 1) and 64k (m = 128, d = 96)",
+        semantics="comb",
+        cases=tuple(_baseline_cases()),
+    ),
+    Question(
+        id="both-2-hyperparams",
+        source=Source("icml", "Sec. 2, Table 6"),
+        statement="a memory unit of L layers with a total of only 2 hyperparameters",
+        semantics="reading",
+        cases=tuple(
+            Case(printed_name(r), "values of dt and α", _hyperparameters(r), _hyperparameters_check(r)) for r in ROWS
+        ),
+    ),
+    Question(
+        id="both-4-health",
+        source=Source("icml", "Sec. 4"),
+        statement="signals sampled with a frequency of 125 Hz for 8 minutes each; the resulting sequences have a "
+        "length of 4000",
+        semantics="reading",
+        cases=(
+            _equality_case(
+                "healthcare", "125 Hz · 8 · 60 s, no other step named", ("frequency", "minutes"), _product, _LENGTH
+            ),
+        ),
+    ),
+    Question(
+        id="both-4-small",
+        source=Source("icml", "Sec. 4, 2.3"),
+        statement="32 + 968 = 1000; 30% of 25k are 7.5k; L ≪ N",
+        semantics="reading",
+        cases=(
+            _equality_case("noise padded CIFAR-10", "32 + 968", ("rows", "noise"), lambda v: v[0] + v[1], _PADDED),
+            _equality_case("IMDB", "30% of 25k", ("share", "training"), lambda v: v[0] * v[1], _SHARE),
+            Case(
+                "rows of Table 6 whose N is printed",
+                f"L/N, L ≪ N read as L/N ≤ {MUCH_SMALLER}",
+                _of_rows("L/N", lambda r: Fraction(r.num_layers, r.steps), MUCH_SMALLER, _WITH_LENGTH),
+                _of_rows_check(lambda L, N: L / N, MUCH_SMALLER, _WITH_LENGTH),
+            ),
+        ),
+    ),
+    Question(
+        id="both-A-init",
+        source=Source("icml", "App. A"),
+        statement="Kaiming uniform initialisation with a = 8 gives |V_ij| ≤ √(6/(65 fan_in))",
+        semantics="real",
+        cases=(
+            Case("every fan_in", "the square of the bound", _slope, _slope_check),
+            Case("fan_in of Table 6", "largest |V_ij| over the bound", _drawn),
+        ),
+    ),
+    Question(
+        id="both-C.4-L3max",
+        source=Source("icml", "C.4, App. E"),
+        statement="L = 3 is the largest number of layers used with fully connected stacked layers",
+        semantics="reading",
+        cases=(
+            Case(
+                "rows of Table 6",
+                "L",
+                _of_rows("L", lambda r: Fraction(r.num_layers), Fraction(3), ROWS),
+                _of_rows_check(lambda L, N: L, Fraction(3), ROWS),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,231 @@
+"""The registry: which claim stands in which file, without loading the others.
+
+A claim file is a Python file under ``verification/claims`` (or in a folder given with ``--claims``) that exports
+``CLAIMS``, ``QUESTIONS`` or both. The comment at its top names its ids, ``# Claims: my.momentum · my.position``: asking
+about one claim then loads its file and no other. A file without that comment is loaded to see what it exports.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import hashlib
+import importlib.util
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from verification.claim import Claim, ClaimError, slug
+from verification.question import Question
+from verification.system import UNICORNN, System
+
+CLAIMS = Path(__file__).parent / "claims"
+HEADING = "# Claims:"
+SEPARATOR = "·"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A claim and the file that it came from."""
+
+    claim: Claim
+    path: Path
+
+
+@dataclass(frozen=True)
+class RegisteredQuestion:
+    """A question and the file that it came from."""
+
+    question: Question
+    path: Path
+
+
+def announced(path: Path) -> tuple[str, ...]:
+    """The ids that the comment at the top of a claim file names; () if there is none."""
+    words: list[str] = []
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines):
+            if not (line.startswith(HEADING) if number == 0 else line.startswith("#")):
+                break
+            words.append(line.removeprefix(HEADING).lstrip("#").strip())
+    return tuple(word.strip() for word in " ".join(words).split(SEPARATOR) if word.strip())
+
+
+class Registry:
+    """All claims and questions by id, from the package's folders and any extra folders. Ids and slugs are unique.
+
+    Iteration is over the claims, ``questions`` are the others; both load every file, ``find`` one.
+
+    >>> Registry().get("icml-C.1").claim.source.key
+    'icml'
+    """
+
+    def __init__(self, extra: tuple[Path, ...] = ()) -> None:
+        self.extra = extra
+        self._paths: dict[str, Path] = {}
+        self._by_slug: dict[str, str] = {}
+        self._loaded: dict[Path, dict[str, Registered | RegisteredQuestion]] = {}
+        self._systems = {UNICORNN.name: UNICORNN}
+        for path in _claim_files(extra):
+            for identifier in announced(path) or self._load(path):
+                self._name(identifier, path)
+
+    def _name(self, identifier: str, path: Path) -> None:
+        """Take the id and the slug, or say that one of them is taken."""
+        short = slug(identifier)
+        for known, key in ((self._paths, identifier), (self._by_slug, short)):
+            if key in known:
+                raise ClaimError(f'Claim "{identifier}" in "{path}": the name "{key}" is taken. Choose another id.')
+        self._by_slug[short] = identifier
+        self._paths[identifier] = path
+
+    def _load(self, path: Path) -> dict[str, Registered | RegisteredQuestion]:
+        """What the file exports, by id; it is run once."""
+        if path not in self._loaded:
+            claims, questions = _exported(_module(path), path)
+            for claim in claims:
+                self._check_system(claim, path)
+            exported: list[tuple[str, Registered | RegisteredQuestion]] = [
+                *((claim.id, Registered(claim, path)) for claim in claims),
+                *((question.id, RegisteredQuestion(question, path)) for question in questions),
+            ]
+            entries = dict(exported)
+            if len(entries) < len(exported):
+                twice = next(one for one in entries if [each for each, _ in exported].count(one) > 1)
+                raise ClaimError(f'Claim "{twice}" in "{path}": the name "{twice}" is taken. Choose another id.')
+            if announced(path) and announced(path) != tuple(entries):
+                raise ClaimError(
+                    f'Claim file "{path}": its first line names {", ".join(announced(path))}, but it exports '
+                    f"{', '.join(entries)}. Write the ids that it exports, in their order, behind {HEADING}"
+                )
+            self._loaded[path] = entries
+        return self._loaded[path]
+
+    def _check_system(self, claim: Claim, path: Path) -> None:
+        """Searches find a system by its name, certificates by the claim: one name must mean one system."""
+        known = self._systems.setdefault(claim.system.name, claim.system)
+        if known is not claim.system:
+            raise ClaimError(
+                f'Claim "{claim.id}" in "{path}": another system is already called "{claim.system.name}". '
+                "Rename this one."
+            )
+
+    def _all(self) -> Iterator[Registered | RegisteredQuestion]:
+        return (self._load(path)[identifier] for identifier, path in self._paths.items())
+
+    def __iter__(self) -> Iterator[Registered]:
+        return (each for each in self._all() if isinstance(each, Registered))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def questions(self) -> Iterator[RegisteredQuestion]:
+        """All questions, in the order of their files."""
+        return (each for each in self._all() if isinstance(each, RegisteredQuestion))
+
+    def ids(self) -> tuple[str, ...]:
+        """Every id, in the order of the files; none of them is loaded for it."""
+        return tuple(self._paths)
+
+    def path(self, identifier: str) -> Path:
+        """The file of a claim, by its exact id."""
+        return self._paths[identifier]
+
+    def system(self, name: str) -> System:
+        """The built-in system or the one that a claim file brings; ClaimError if there is none of that name."""
+        if name not in self._systems:
+            for path in dict.fromkeys(reversed(self._paths.values())):  # those of the extra folders first
+                self._load(path)
+                if name in self._systems:
+                    break
+        if name not in self._systems:
+            raise ClaimError(f'No claim file brings a system named "{name}". Known are {", ".join(self._systems)}.')
+        return self._systems[name]
+
+    def get(self, name: str) -> Registered:
+        """The claim with this id or slug; ClaimError with the nearest id otherwise."""
+        found = self.find(name)
+        if isinstance(found, RegisteredQuestion):
+            raise ClaimError(f'"{name}" is a question, with checks of its own, and no bound on hidden states.')
+        return found
+
+    def get_question(self, name: str) -> RegisteredQuestion:
+        """The question with this id or slug; ClaimError otherwise."""
+        found = self.find(name)
+        if isinstance(found, Registered):
+            raise ClaimError(f'"{name}" is a bound on hidden states, and no question with checks of its own.')
+        return found
+
+    def find(self, name: str) -> Registered | RegisteredQuestion:
+        """The claim or question with this id or slug; ClaimError with the nearest id otherwise."""
+        identifier = name if name in self._paths else self._by_slug.get(slug(name) if name else "")
+        if identifier is not None:
+            return self._load(self._paths[identifier])[identifier]
+        near = difflib.get_close_matches(slug(name), self._by_slug, n=1, cutoff=0.0)
+        hint = f' Did you mean "{self._by_slug[near[0]]}"?' if near else ""
+        raise ClaimError(f'Unknown claim "{name}".{hint} `odernn claims` lists all of them.')
+
+
+def _claim_files(extra: tuple[Path, ...]) -> list[Path]:
+    """The files of the package by their names, whatever folder they are in, then those of the extra folders."""
+    files = sorted(CLAIMS.glob("*/[!_]*.py"), key=lambda path: path.stem)
+    for folder in extra:
+        if not folder.is_dir():
+            raise ClaimError(f'Claims folder "{folder}" does not exist. Give a folder of claim files to --claims.')
+        files += sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    return files
+
+
+def registry_of(claims_dirs: tuple[str, ...]) -> Registry:
+    """The registry for a job. A worker process keeps what it has loaded until one of the claim files changes.
+
+    A process that is nobody's worker reads them each time: it may have changed what they import, as tests do.
+    """
+    folders = tuple(Path(folder) for folder in claims_dirs)
+    if multiprocessing.parent_process() is None:
+        return Registry(folders)
+    files = _claim_files(folders)
+    return _kept(folders, tuple((path, (stat := path.stat()).st_mtime_ns, stat.st_size) for path in files))
+
+
+@functools.lru_cache(maxsize=1)
+def _kept(folders: tuple[Path, ...], _files: tuple[tuple[Path, int, int], ...]) -> Registry:
+    return Registry(folders)
+
+
+def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[Question, ...]]:
+    """What a file exports: ``CLAIMS``, ``QUESTIONS`` or both."""
+    claims, questions = getattr(module, "CLAIMS", ()), getattr(module, "QUESTIONS", ())
+    for name, kind, values in (("CLAIMS", Claim, claims), ("QUESTIONS", Question, questions)):
+        if not isinstance(values, tuple) or not all(isinstance(value, kind) for value in values):
+            raise ClaimError(
+                f'Claim file "{path}": {name} is no tuple ({kind.__name__}(...), ...). See docs/adding.md.'
+            )
+    if not claims and not questions:
+        raise ClaimError(
+            f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...) and no QUESTIONS. See docs/adding.md.'
+        )
+    return claims, questions
+
+
+def _module(path: Path) -> ModuleType:
+    """The file as a module, under a name of its own for every text it has had."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    name = f"odernn_claims_{path.stem}_{digest[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ClaimError(f'Claim file "{path}" cannot be imported as Python.')
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look up the module that they are defined in
+    try:
+        spec.loader.exec_module(module)
+    except ClaimError:
+        del sys.modules[name]
+        raise
+    except Exception as error:
+        del sys.modules[name]
+        raise ClaimError(f'Claim file "{path}" fails on import: {type(error).__name__}: {error}.') from error
+    return module

@@ -1,0 +1,1 @@
+"""From judgements, tableaus, graphs and runs to rows of a table: pure functions."""

@@ -1,0 +1,515 @@
+"""From the folders of training runs to tables: a row a network with its seeds together, or a row an epoch. Pure.
+
+Runs whose configurations differ in the seed alone are one row: the median over their test figures, and the range. The
+figure is the one that the papers print for the task, beside what they print for the same network.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from odernn.published import results as published_results
+from odernn.published.results import Figure, PrintedResult
+from verification.report.numbers import NOT_AVAILABLE, minus, plural, size
+from verification.report.table import Column, Table
+from verification.tasks import task as task_figures
+from verification.training.runs import Row, RunRecord
+
+Record: TypeAlias = dict[str, Any]
+
+WORDS: Mapping[Figure, str] = {
+    "accuracy": "accuracy",
+    "loss": "loss",
+    "root": "root of the mean squared error",
+    "bits": "bits a character",
+    "normalised root": "error over the deviation, √(loss/baseline)",
+}
+"""What a caption calls a figure."""
+APART = (
+    ("task", "name"),
+    ("network", "cell"),
+    ("network", "hidden_size"),
+    ("network", "num_layers"),
+    ("training", "epochs"),
+    ("training", "seed"),
+)
+"""Keys of a configuration that have columns of their own."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ in their seeds alone, in the order of these, and the figure that is printed of them."""
+
+    runs: tuple[RunRecord, ...]
+    figure: Figure
+    published: tuple[PrintedResult, ...]
+
+    @property
+    def first(self) -> RunRecord:
+        return self.runs[0]
+
+    @cached_property
+    def finished(self) -> tuple[RunRecord, ...]:
+        return tuple(run for run in self.runs if run.result is not None)
+
+    @cached_property
+    def tests(self) -> tuple[float, ...]:
+        """The figure of the test split, of every finished run."""
+        return tuple(test_figure(run, self.figure) for run in self.finished)
+
+    @cached_property
+    def validations(self) -> tuple[float, ...]:
+        """That of the best evaluation of every run that has one."""
+        found = (validation_figure(run.best, self.figure) for run in self.runs if run.best is not None)
+        return tuple(value for value in found if value is not None)
+
+
+def test_figure(run: RunRecord, kind: Figure) -> float:
+    """Of the weights that were best on the validation split; ∞ for a loss that is no number. The run must be finished.
+
+    Such weights are possible: their loss was finite on the validation split alone. Nothing is worse.
+    """
+    assert run.result is not None
+    test = run.result["test"]
+    loss = math.inf if math.isnan(test["loss"]) else test["loss"]
+    return task_figures.figure(kind, loss, test["accuracy"], run.result["baseline"])
+
+
+def validation_figure(row: Row, kind: Figure) -> float | None:
+    """Of one evaluation; the loss where the figure would need the baseline of that split. None if not finite."""
+    loss, accuracy = row["validation_loss"], row["validation_accuracy"]
+    if kind == "accuracy" or loss is None:
+        return accuracy if kind == "accuracy" else None
+    return task_figures.figure("loss" if kind == "normalised root" else kind, loss, accuracy, math.nan)
+
+
+def groups(runs: Sequence[RunRecord], defaults: Mapping[str, Any]) -> tuple[Group, ...]:
+    """Runs of one task, put together by all but their seeds; ``defaults`` are the options of the task."""
+    by_configuration: dict[str, list[RunRecord]] = {}
+    for run in runs:
+        by_configuration.setdefault(_without_seed(run), []).append(run)
+    found = []
+    for together in by_configuration.values():
+        ordered = tuple(sorted(together, key=lambda run: (run.seed, run.folder)))
+        found.append(Group(ordered, figure_of(ordered), _published(ordered[0], defaults)))
+    return tuple(found)
+
+
+def figure_of(runs: Sequence[RunRecord]) -> Figure:
+    """What the papers print of the task; where they print nothing, the accuracy if there are classes, else the loss."""
+    printed = published_results.figure_of(runs[0].task)
+    if printed is not None:
+        return printed
+    rows = [row for run in runs for row in run.history]
+    classes = any(row["validation_accuracy"] is not None for row in rows)
+    return "accuracy" if classes else "loss"
+
+
+def _without_seed(run: RunRecord) -> str:
+    tables = {name: dict(table) for name, table in run.configuration.items()}
+    tables["training"].pop("seed", None)
+    return json.dumps(tables, sort_keys=True, default=str)
+
+
+def _published(run: RunRecord, defaults: Mapping[str, Any]) -> tuple[PrintedResult, ...]:
+    """What is printed for that network on that variant of the task, or for that cell in the size nearest to it."""
+    options = {**defaults, **run.configuration["task"]}
+    network = run.configuration["network"]
+    return published_results.nearest(
+        published_results.results(run.task, options),
+        cell=network["cell"],
+        network=network,
+        hidden_size=network["hidden_size"],
+        num_layers=network["num_layers"],
+    )
+
+
+# --- a row a network ----------------------------------------------------------------------------------------------
+
+
+def table(found: Sequence[Group], defaults: Mapping[str, Any], *, full: bool = False) -> Table:
+    """A row a group; with ``full`` also every number that is printed for the task. Records: groups, runs, printed."""
+    settings = differing([group.first for group in found])
+    columns = [
+        Column("network"),
+        Column("m", "right"),
+        Column("L", "right"),
+        Column("parameters", "right"),
+        *([Column("settings", width=40)] if any(settings) else []),
+        Column("seeds"),
+        Column("epochs", "right"),
+        Column("validation", "right"),
+        Column("test", "right"),
+        Column("range of test"),
+        Column("without input", "right"),
+        Column("published"),
+        *([Column("monitored", width=40)] if any(run.monitored for group in found for run in group.runs) else []),
+    ]
+    names = [column.name for column in columns]
+    rows = [_cells(group, of_group) for group, of_group in zip(found, settings, strict=True)]
+    printed = _printed([group.first for group in found], defaults)
+    if full:
+        rows += [_printed_cells(each) for each in printed]
+    return Table(
+        title=f"{found[0].first.task}: what was trained, and what is printed" if found else "no runs",
+        columns=tuple(columns),
+        rows=tuple(tuple(row.get(name, NOT_AVAILABLE) for name in names) for row in rows),
+        caption=_caption(found),
+        records=(
+            *(_group_record(group, of_group) for group, of_group in zip(found, settings, strict=True)),
+            *(run_record(run, group.figure) for group in found for run in group.runs),
+            *(_printed_record(each) for each in printed),
+        ),
+    )
+
+
+def differing(runs: Sequence[RunRecord]) -> list[str]:
+    """For each run the settings in which it differs from another, "optimizer.lr = 0.01"; sizes have their columns.
+
+    Options of a cell, and of an optimizer, are compared among the runs that have the same one.
+    """
+    flat = [_flat(run) for run in runs]
+
+    def alike(key: str, one: RunRecord, other: RunRecord) -> bool:
+        table, kind = key.partition(".")[0], {"network": "cell", "optimizer": "name"}
+        name = kind.get(table, "")
+        return key == f"{table}.{name}" or one.configuration[table].get(name) == other.configuration[table].get(name)
+
+    def is_apart(key: str, index: int) -> bool:
+        return any(
+            each.get(key) != flat[index].get(key)
+            for run, each in zip(runs, flat, strict=True)
+            if alike(key, runs[index], run)
+        )
+
+    return [
+        "; ".join(f"{key} = {_plain(value)}" for key, value in each.items() if is_apart(key, index))
+        for index, each in enumerate(flat)
+    ]
+
+
+def _flat(run: RunRecord) -> dict[str, Any]:
+    """All settings as in the file, "optimizer.lr", but those with a column and the seed."""
+    return {
+        f"{table}.{key}": value
+        for table, keys in run.configuration.items()
+        for key, value in keys.items()
+        if (table, key) not in APART
+    }
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _cells(group: Group, settings: str) -> dict[str, str]:
+    network = group.first.configuration["network"]
+    tests, results = group.tests, group.finished
+    return {
+        "network": str(network["cell"]),
+        "m": str(network["hidden_size"]),
+        "L": str(network["num_layers"]),
+        "parameters": f"{group.first.parameters:,}",
+        "settings": settings or NOT_AVAILABLE,
+        "seeds": ", ".join(str(run.seed) for run in group.runs),
+        "epochs": _epochs(group.runs),
+        "validation": _middle(group.validations, group.figure),
+        "test": _middle(tests, group.figure),
+        "range of test": f"{shown(min(tests), group.figure)} to {shown(max(tests), group.figure)}"
+        if len(tests) > 1
+        else NOT_AVAILABLE,
+        "without input": _baseline(results, group.figure),
+        "published": _printed_text(group),
+        "monitored": _monitored(group.runs),
+    }
+
+
+def shown(value: float, figure: Figure) -> str:
+    """96.33%, or three significant digits; ∞ for no number."""
+    if figure == "accuracy":
+        return f"{100 * value:.2f}%"
+    if not math.isfinite(value):
+        return "∞"
+    return size(math.log(value)) if value > 0 else minus(f"{value:g}")
+
+
+def _middle(values: Sequence[float], figure: Figure) -> str:
+    return shown(statistics.median(values), figure) if values else NOT_AVAILABLE
+
+
+def _epochs(runs: Sequence[RunRecord]) -> str:
+    """ "60", "12 to 60" if some stopped; "7 of 60" for a run that has not ended, "2 × 60 of 60" for two."""
+    ended = sorted({run.epochs for run in runs if run.result is not None})
+    texts = [str(ended[0]) if len(ended) == 1 else f"{ended[0]} to {ended[-1]}"] if ended else []
+    others = Counter(f"{run.epochs} of {run.planned}" for run in runs if run.result is None)
+    return "; ".join([*texts, *(text if count == 1 else f"{count} × {text}" for text, count in others.items())])
+
+
+def _monitored(runs: Sequence[RunRecord]) -> str:
+    """What the monitors of these runs saw, together."""
+    seen = [run.monitored for run in runs if run.monitored is not None]
+    if not seen:
+        return NOT_AVAILABLE
+    failing = list(dict.fromkeys(name for each in seen for name in each.failing))
+    steps, compared = sum(each.steps for each in seen), sum(each.compared for each in seen)
+    words = f"do not hold: {'; '.join(failing)}" if failing else "all hold"
+    return f"{plural(steps, 'step')}, {compared} bounds and margins: {words}"
+
+
+def _baseline(results: Sequence[RunRecord], figure: Figure) -> str:
+    """The loss of who sees no input, as the figure; of an accuracy there is none, so the loss is left out."""
+    found = {run.result["baseline"] for run in results if run.result is not None}
+    if len(found) != 1 or figure == "accuracy":
+        return NOT_AVAILABLE
+    (baseline,) = found
+    return shown(task_figures.figure(figure, baseline, None, baseline), figure)
+
+
+def _printed_text(group: Group) -> str:
+    """What the configuration says is printed of it; else what is printed for that cell, and for which size."""
+    own = _own(group.first)
+    if own is not None:
+        return own
+    network = group.first.configuration["network"]
+    texts = []
+    for each in group.published:
+        sizes = [
+            f"{letter} = {value}"
+            for letter, value, here in (
+                ("m", each.hidden_size, network["hidden_size"]),
+                ("L", each.num_layers, network["num_layers"]),
+            )
+            if value is not None and value != here
+        ]
+        runs = f", {each.runs} runs" if each.runs else ""
+        texts.append(f"{each.text}{' with ' + ', '.join(sizes) if sizes else ''} ({each.source}{runs})")
+    return "; ".join(texts) or NOT_AVAILABLE
+
+
+def _own(run: RunRecord) -> str | None:
+    """The row that the configuration itself names, if it names one with a result."""
+    stated = (run.result or {}).get("published")
+    if not isinstance(stated, Mapping) or not stated.get("result"):
+        return None
+    return f"{stated['result']} ({stated.get('table', '')}: {stated.get('row', '')})"
+
+
+def _printed(runs: Sequence[RunRecord], defaults: Mapping[str, Any]) -> list[PrintedResult]:
+    """All that is printed of the variants of the task that were trained, each once."""
+    found: list[PrintedResult] = []
+    for run in runs:
+        options = {**defaults, **run.configuration["task"]}
+        found += [each for each in published_results.results(run.task, options) if each not in found]
+    return found
+
+
+def _printed_cells(each: PrintedResult) -> dict[str, str]:
+    variant = ", ".join(f"{key} = {_plain(value)}" for key, value in each.options.items())
+    return {
+        "network": each.model,
+        "m": str(each.hidden_size or NOT_AVAILABLE),
+        "L": str(each.num_layers or NOT_AVAILABLE),
+        "parameters": each.parameters or NOT_AVAILABLE,
+        "settings": variant or NOT_AVAILABLE,
+        "published": f"{each.text} ({each.source}{f', {each.runs} runs' if each.runs else ''})",
+    }
+
+
+def _caption(found: Sequence[Group]) -> tuple[str, ...]:
+    if not found:
+        return ()
+    runs = [run for group in found for run in group.runs]
+    figure = found[0].figure
+    unfinished = sum(run.result is None for run in runs)
+    lines = [
+        f"{plural(len(runs), 'run')}; test: the {WORDS[figure]}, median over the seeds, of the weights that were best "
+        "on the validation split" + ("; validation: the loss" if figure == "normalised root" else "") + "."
+    ]
+    task = [setting for setting in _settings(runs[0]) if setting.startswith("task.")]
+    common = [setting for setting in task if all(setting in _settings(run) for run in runs)]
+    if common:
+        lines.append(f"In all runs: {', '.join(common)}.")
+    if unfinished:
+        lines.append(f"{plural(unfinished, 'run')} not ended: no test figure.")
+    if figure not in ("accuracy", "normalised root"):
+        lines.append("Without input: what the best predictor has that sees none.")
+    protocol = published_results.PROTOCOLS.get(runs[0].task)
+    if protocol and any(group.published for group in found):
+        lines.append(f"Published: {protocol}.")
+    versions = {f"odernn {run.versions.get('odernn')}, torch {run.versions.get('torch')}" for run in runs}
+    lines.append(f"Trained with {'; '.join(sorted(versions))}.")
+    return tuple(lines)
+
+
+# --- records ------------------------------------------------------------------------------------------------------
+
+
+def run_record(run: RunRecord, figure: Figure) -> Record:
+    """One run at full precision; the folder by its name alone."""
+    network, best, result = run.configuration["network"], run.best, run.result or {}
+    test = result.get("test", {})
+    train = run.data.get("train", {})
+    return {
+        "kind": "run",
+        "task": run.task,
+        "folder": run.folder.name,
+        "network": network["cell"],
+        "hidden_size": network["hidden_size"],
+        "num_layers": network["num_layers"],
+        "parameters": run.parameters,
+        "seed": run.seed,
+        "epochs": run.epochs,
+        "epochs_planned": run.planned,
+        "finished": run.result is not None,
+        "figure": figure,
+        "test": _finite(test_figure(run, figure)) if result else None,
+        "test_loss": _finite(test.get("loss")),
+        "test_accuracy": test.get("accuracy"),
+        "baseline": result.get("baseline"),
+        "best_epoch": None if best is None else int(best["epoch"] or 0),
+        "best_validation_loss": best and best["validation_loss"],
+        "best_validation_accuracy": best and best["validation_accuracy"],
+        "steps": result.get("steps"),
+        "seconds": result.get("seconds"),
+        "sequences": train.get("count"),
+        "sha256": train.get("sha256"),
+        "settings": _settings(run),
+        "monitored_steps": run.monitored and run.monitored.steps,
+        "bounds_compared": run.monitored and run.monitored.compared,
+        "bounds_failing": run.monitored and [f"{name} from step {at}" for name, at in run.monitored.failing.items()],
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """As JSON has it, which knows no infinity."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _settings(run: RunRecord) -> list[str]:
+    return [f"{key} = {_plain(value)}" for key, value in _flat(run).items()]
+
+
+def _group_record(group: Group, settings: str) -> Record:
+    network, tests = group.first.configuration["network"], group.tests
+    return {
+        "kind": "group",
+        "task": group.first.task,
+        "network": network["cell"],
+        "hidden_size": network["hidden_size"],
+        "num_layers": network["num_layers"],
+        "parameters": group.first.parameters,
+        "differs": settings,
+        "seeds": [run.seed for run in group.runs],
+        "epochs": [run.epochs for run in group.runs],
+        "figure": group.figure,
+        "validation": statistics.median(group.validations) if group.validations else None,
+        "test": _finite(statistics.median(tests)) if tests else None,
+        "test_smallest": _finite(min(tests, default=None)),
+        "test_largest": _finite(max(tests, default=None)),
+        "published": [each.text for each in group.published],
+        "source": [each.source for each in group.published],
+        "published_row": _own(group.first),
+    }
+
+
+def _printed_record(each: PrintedResult) -> Record:
+    return {
+        "kind": "printed",
+        "task": each.task,
+        "network": each.model,
+        "hidden_size": each.hidden_size,
+        "num_layers": each.num_layers,
+        "parameters": each.parameters,
+        "figure": each.figure,
+        "test": None if each.number is None else float(each.number),
+        "published": [each.text],
+        "source": [each.source],
+        "settings": [f"{key} = {_plain(value)}" for key, value in each.options.items()],
+    }
+
+
+# --- a row an epoch -----------------------------------------------------------------------------------------------
+
+
+def by_epoch(found: Sequence[Group]) -> Table:
+    """A row an evaluation: medians over the seeds that have got there, and the range. Records: a run's own rows."""
+    settings = differing([group.first for group in found])
+    columns = [
+        Column("network"),
+        Column("m", "right"),
+        *([Column("settings", width=40)] if any(settings) else []),
+        Column("epoch", "right"),
+        Column("runs", "right"),
+        Column("training loss", "right"),
+        Column("validation", "right"),
+        Column("range of validation"),
+        Column("seconds", "right"),
+    ]
+    names = [column.name for column in columns]
+    rows = [
+        tuple(cells[name] for name in names)
+        for group, of_group in zip(found, settings, strict=True)
+        for cells in _epoch_rows(group, of_group)
+    ]
+    caption = _caption(found)
+    figure = found[0].figure if found else "loss"
+    words = WORDS["loss" if figure == "normalised root" else figure]
+    return Table(
+        title=f"{found[0].first.task}: epoch by epoch" if found else "no runs",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        caption=(f"Validation: the {words}; medians over the seeds.", *caption[-1:]),
+        records=tuple(
+            {
+                "kind": "evaluation",
+                "task": run.task,
+                "folder": run.folder.name,
+                "network": run.configuration["network"]["cell"],
+                "hidden_size": run.configuration["network"]["hidden_size"],
+                "seed": run.seed,
+                **row,
+            }
+            for group in found
+            for run in group.runs
+            for row in run.history
+        ),
+    )
+
+
+def _epoch_rows(group: Group, settings: str) -> list[dict[str, str]]:
+    by_number: dict[float, list[Row]] = {}
+    for run in group.runs:
+        for row in run.history:
+            by_number.setdefault(row["epoch"] or 0.0, []).append(row)
+    network, found = group.first.configuration["network"], []
+    for number, rows in sorted(by_number.items()):
+        values = [value for row in rows if (value := validation_figure(row, group.figure)) is not None]
+        figure: Figure = "loss" if group.figure == "normalised root" else group.figure
+        several = len(values) > 1
+        found.append(
+            {
+                "network": str(network["cell"]),
+                "m": str(network["hidden_size"]),
+                "settings": settings or NOT_AVAILABLE,
+                "epoch": f"{number:g}",
+                "runs": str(len(rows)),
+                "training loss": _middle([v for row in rows if (v := row["train_loss"]) is not None], "loss"),
+                "validation": _middle(values, figure),
+                "range of validation": f"{shown(min(values), figure)} to {shown(max(values), figure)}"
+                if several
+                else NOT_AVAILABLE,
+                "seconds": _middle([v for row in rows if (v := row["seconds"]) is not None], "loss"),
+            }
+        )
+    return found

@@ -1,0 +1,104 @@
+"""Running a plan: the jobs that the store lacks, then the judgements of its table.
+
+Equal keys mean equal results (``verification.run.keys``), so a killed run resumes, and a changed claim is tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import odernn
+from verification.run import engine, jobs
+from verification.run.closure import library_digest, versions
+from verification.run.engine import Engine
+from verification.run.job import Job, Result, Settings
+from verification.run.plan import Plan
+from verification.run.shards import Share
+from verification.run.store import Store, failed
+from verification.verdict import Judgement
+
+
+def execute(
+    the_plan: Plan,
+    store: Store,
+    *,
+    workers: int = 0,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+    remote: Engine | None = None,
+    share: Share | None = None,
+) -> list[Judgement]:
+    """Do what the store lacks, then return the table's judgements. ``progress(kind, done, total)`` is called after
+    every job.
+
+    The cells of a job that fails get the verdict ``error``, and a later run tries it again. ``remote`` does the jobs
+    where the store's file is not; otherwise ``workers`` processes here do. Of a ``share`` only its own judgements
+    come back.
+    """
+    settings = the_plan.settings
+    perform = remote or partial(_here, workers)
+    keys = [job.key for job in the_plan.judging]
+    store.begin_run(the_plan.name, _record(the_plan, share), keys)
+    here = None if share is None else {job.key for job in share.of(the_plan.independent)}
+    measuring = [job for job in the_plan.measuring if here is None or job.key in here]
+    _do(store, measuring, settings, lambda job: (job, settings), perform, progress, "searching")
+
+    def with_results(job: Job) -> tuple[Any, ...]:
+        return job, settings, store.extract(job.needs) if remote else store.path
+
+    judging = the_plan.judging if share is None or here is None else _judged_by(share, here, the_plan, store)
+    _do(store, judging, settings, with_results, perform, progress, "judging")
+    if share is not None:
+        return judgements_of(store, [job.key for job in judging])
+    store.complete_run(the_plan.name)
+    return judgements_of(store, keys)
+
+
+def _here(workers: int, function: Callable[..., Any], todo: engine.Jobs) -> Iterator[engine.Finished]:
+    return engine.run(function, list(todo), workers=workers)
+
+
+def _record(the_plan: Plan, share: Share | None) -> dict[str, Any]:
+    """What the store keeps of a plan: enough to tell whether two stores belong together, and what they lack."""
+    facts = {
+        "version": odernn.__version__,
+        "source": library_digest(),
+        "with": versions(),
+        "independent": [job.key for job in the_plan.independent],
+    }
+    return the_plan.settings.to_plain() | facts | ({} if share is None else {"shard": str(share)})
+
+
+def _judged_by(share: Share, here: set[str], the_plan: Plan, store: Store) -> list[Job]:
+    """The questions of a share, and its judgements that need nothing which the store lacks."""
+    judges = share.of([job for job in the_plan.judging if job.kind == "judge"])
+    ready = {job.key for job in judges if store.has(job.needs) == set(job.needs)}
+    return [job for job in the_plan.judging if job.key in here or job.key in ready]
+
+
+def _do(
+    store: Store,
+    todo: Sequence[Job],
+    settings: Settings,
+    arguments: Callable[[Job], tuple[Any, ...]],
+    perform: Engine,
+    progress: Callable[[str, int, int], None],
+    label: str,
+) -> None:
+    by_key = {job.key: job for job in todo}
+    finished = {key for key in store.has(by_key) if not failed(store.data(key))}
+    missing = ((key, arguments(job)) for key, job in by_key.items() if key not in finished)
+    progress(label, len(finished), len(by_key))
+    for number, outcome in enumerate(perform(jobs.perform, missing), len(finished) + 1):
+        job = by_key[outcome.key]
+        result = Result(jobs.errors(job, settings, outcome.error)) if outcome.error else outcome.value
+        store.put(
+            outcome.key, kind=job.kind, spec=job.spec, data=result.data, arrays=result.arrays, wall_s=outcome.wall_s
+        )
+        progress(label, number, len(by_key))
+
+
+def judgements_of(store: Store, keys: list[str]) -> list[Judgement]:
+    """The judgements of finished judge jobs, in the order of their keys."""
+    return [Judgement(**plain) for key in keys for plain in store.data(key)]

@@ -1,0 +1,28 @@
+"""The judgement of one case of a question, which brings checks of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from verification.answer import answer, blank_of
+from verification.domains import BUDGETS
+from verification.question import Case, Question
+from verification.registry import registry_of
+from verification.run.job import Job, Result, Settings
+
+
+def perform(job: Job, settings: Settings, _: Any = None) -> Result:
+    """Ask, check what was found, judge."""
+    question, case = _asked(job, settings)
+    return Result([answer(question, case, BUDGETS[job.spec["budget"]], job.seed).to_plain()])
+
+
+def errors(job: Job, settings: Settings, because: str) -> Result:
+    """The cell of a case that could not be asked, with the verdict ``error``."""
+    return Result([replace(blank_of(*_asked(job, settings)), because=because).to_plain()])
+
+
+def _asked(job: Job, settings: Settings) -> tuple[Question, Case]:
+    question = registry_of(settings.claims_dirs).get_question(job.spec["claim"]).question
+    return question, question.case(job.spec["domain"], job.spec["quantity"])

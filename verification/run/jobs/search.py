@@ -1,0 +1,42 @@
+"""The best instance of every adversary for both quantities at one point and layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from verification.adversary.portfolio import find
+from verification.domains import point_from_plain
+from verification.instance import to_plain
+from verification.measure.hidden_state import envelope, run_instance
+from verification.registry import registry_of
+from verification.run.job import Job, Result, Settings
+from verification.system import System
+
+
+def perform(job: Job, settings: Settings, _: Any = None) -> Result:
+    """With the system that the specification names."""
+    return search(job.spec, registry_of(settings.claims_dirs).system(job.spec["system"]))
+
+
+def search(spec: dict[str, Any], system: System) -> Result:
+    """Arrays hold |quantity| of one neuron over n, by the number of the entry in ``data["found"]``."""
+    device = torch.device(spec.get("device", "cpu"))
+    point = point_from_plain(spec["point"])
+    entries, arrays = [], {}
+    for number, found in enumerate(find(system, point, spec["layer"], spec["budget"], device)):
+        y, z, _ = run_instance(system, found.instance, spec["layer"], device)
+        values = y if found.quantity == "position" else z
+        arrays[str(number)] = envelope(values, "max").cpu().numpy()
+        entries.append(
+            {
+                "adversary": found.adversary,
+                "quantity": found.quantity,
+                "evaluations": found.evaluations,
+                "finite": found.finite and bool(np.isfinite(arrays[str(number)]).all()),
+                "instance": to_plain(found.instance),
+            }
+        )
+    return Result({"found": entries}, arrays)
