@@ -72,7 +72,9 @@ assert {Path(each.__file__).parent.parent for each in (odernn, verification)} ==
 
 def jobs():
     keys._closure.cache_clear()  # a process plans once
-    the_plan = plan.plan(Settings(claims_dirs=("claims",)), Registry((Path("claims"),)))
+    asked = ("icml-C.1", "sam-D.1-a", "icml-C.1-table6", "sam-D.1-elem", "cplx-4.4-par", "sco-T1T2", "ode-eq1")
+    settings = Settings(claims=(*asked, "planted bound", "planted system"), claims_dirs=("claims",))
+    the_plan = plan.plan(settings, Registry((Path("claims"),)))
     return {
         json.dumps([{name: value for name, value in job.spec.items() if name != "needs"}, number]): job.key
         for number, job in enumerate((*the_plan.measuring, *the_plan.judging))
@@ -134,15 +136,13 @@ def test_an_edited_adversary_is_searched_again_and_what_rests_on_it_judged_again
 
 def test_an_edited_bound_is_judged_again_and_searches_nothing_again(edited: Any) -> None:
     """Trajectories do not depend on the bound that they are compared with."""
-    again = changed(edited, BOUND)
-    kinds = {spec["kind"] for spec in again}
-    assert {"judge", "question"} == kinds
-    assert {spec["claim"] for spec in again if spec["kind"] == "judge"} == {"icml-C.1"}
+    again = {(spec["kind"], spec.get("claim")) for spec in changed(edited, BOUND)}
+    assert again == {("judge", "icml-C.1"), ("question", "icml-C.1-table6")}
 
 
 def test_an_edited_certificate_changes_every_judgement_and_control_that_it_decides_and_no_search(edited: Any) -> None:
     again = [spec["kind"] for spec in changed(edited, CERTIFICATE)]
-    assert again.count("judge") == sum(spec["kind"] == "judge" for spec in specs(edited)) > 100
+    assert again.count("judge") == sum(spec["kind"] == "judge" for spec in specs(edited)) > 60
     assert again.count("control") == sum(spec["kind"] == "control" for spec in specs(edited))
     assert "search" not in again and "measure" not in again
 
@@ -156,7 +156,7 @@ def test_an_edited_claim_file_changes_the_keys_of_its_judgements_and_no_other(ed
 def test_edited_rules_change_every_question_that_they_judge(edited: Any) -> None:
     """No claim imports its judge, and a verdict must not survive an edit of the rules."""
     again = changed(edited, RULES)
-    assert len(again) == sum(spec["kind"] == "question" for spec in specs(edited)) > 900
+    assert len(again) == sum(spec["kind"] == "question" for spec in specs(edited)) > 20
     assert {spec["kind"] for spec in again} == {"question"}
 
 
