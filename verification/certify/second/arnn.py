@@ -6,14 +6,12 @@ state y_{l−1}, y_l, two numbers each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-
-from verification.question import Parameters, number, numbers
 
 F = Fraction
 STABILITY: dict[str, tuple[list[Fraction], list[Fraction]]] = {
@@ -23,10 +21,15 @@ STABILITY: dict[str, tuple[list[Fraction], list[Fraction]]] = {
 """R(z) as numerator and denominator, constants first."""
 
 
-def distance(scheme: str, kind: str, parameters: Parameters, *, odd: bool) -> Fraction:
-    """How far the reversal of one step is from the state that it started from: 0 iff the statement holds there."""
-    eta, weight = number(parameters, "eta"), numbers(parameters, "weight")
-    first, second, x, y = (numbers(parameters, name) for name in ("first", "second", "x", "y"))
+def distance(scheme: str, kind: str, texts: Mapping[str, str], *, odd: bool) -> Fraction:
+    """How far the reversal of one step is from the state that it started from: 0 iff the statement holds there.
+
+    ``texts`` holds exact numbers by name, separated by spaces.
+    """
+    eta = F(texts["eta"])
+    weight, first, second, x, y = (
+        list(map(F, texts[name].split())) for name in ("weight", "first", "second", "x", "y")
+    )
 
     def sigma(u: Fraction) -> Fraction:
         return F(u.numerator, u.denominator + abs(u.numerator)) if odd else max(u, F(0))
