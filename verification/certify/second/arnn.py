@@ -135,32 +135,6 @@ def returned(scheme: str, states: Any, steps: int, eta: float) -> Any:
     return np.concatenate([x, y], axis=1)
 
 
-def replayed(
-    scheme: str,
-    state: Sequence[Fraction],
-    eta: Fraction,
-    rounded: Callable[[Fraction], Fraction],
-    tanh: Callable[[Fraction], Fraction],
-) -> list[Fraction]:
-    """One step and its inverse over the rationals, every operation rounded."""
-
-    def moved(x: Fraction, factor: Fraction, u: Fraction) -> Fraction:
-        return rounded(x + rounded(factor * tanh(u)))
-
-    if scheme == "symplectic_euler":
-        p, q = state
-        p = moved(p, -eta, q)
-        q = moved(moved(q, eta, p), -eta, p)
-        return [moved(p, eta, q), q]
-    x0, x1, y0, y1 = state
-    return [
-        moved(moved(x0, 2 * eta, -y1), -2 * eta, -y1),
-        moved(moved(x1, 2 * eta, y0), -2 * eta, y0),
-        y0,
-        y1,
-    ]
-
-
 # --- global errors
 
 

@@ -29,36 +29,36 @@ def entries(gates: Gates, word: int, with_input: bool = True) -> dict[tuple[int,
     wrong bits.
     """
     words, T = len(gates[0]), len(gates)
-    found: dict[tuple[int, int], int] = {}
+    doubled: dict[tuple[int, int], int] = {}
     for l in range(T + 1):
         for x in range(words):
             here = l * words + x
             wrong = bin(x ^ word).count("1") if l == 0 and with_input else 0
-            found[here, here] = (1 if l in (0, T) else 2) + 2 * wrong
+            doubled[here, here] = (1 if l in (0, T) else 2) + 2 * wrong
             if l < T:
                 there = (l + 1) * words + gates[l][x]
-                found[here, there] = found[there, here] = -1
-    return found
+                doubled[here, there] = doubled[there, here] = -1
+    return doubled
 
 
 def is_symmetric(gates: Gates, word: int) -> bool:
-    found = entries(gates, word)
-    return all(found.get((j, i)) == value for (i, j), value in found.items())
+    doubled = entries(gates, word)
+    return all(doubled.get((j, i)) == value for (i, j), value in doubled.items())
 
 
 def is_sum_of_squares(gates: Gates, word: int) -> bool:
     """Whether 2H = Σ_l Σ_x (e_(l, U_l x) − e_(l−1, x))(…)ᵀ + 2 Σ wrong bits e e ᵀ: then H ≥ 0."""
     words = len(gates[0])
-    found: dict[tuple[int, int], int] = {}
+    squares: dict[tuple[int, int], int] = {}
     for l, gate in enumerate(gates):
         for x, image in enumerate(gate):
             one, other = (l + 1) * words + image, l * words + x
             for i, sign in ((one, 1), (other, -1)):
                 for j, second in ((one, 1), (other, -1)):
-                    found[i, j] = found.get((i, j), 0) + sign * second
+                    squares[i, j] = squares.get((i, j), 0) + sign * second
     for x in range(words):
-        found[x, x] = found.get((x, x), 0) + 2 * sum((x >> b & 1) != (word >> b & 1) for b in range(_bits(gates)))
-    return {k: v for k, v in found.items() if v} == {k: v for k, v in entries(gates, word).items() if v}
+        squares[x, x] = squares.get((x, x), 0) + 2 * sum((x >> b & 1) != (word >> b & 1) for b in range(_bits(gates)))
+    return {k: v for k, v in squares.items() if v} == {k: v for k, v in entries(gates, word).items() if v}
 
 
 def negative_pivots(gates: Gates, word: int, level: Fraction) -> int:
@@ -68,13 +68,13 @@ def negative_pivots(gates: Gates, word: int, level: Fraction) -> int:
     whose pivots are a recursion. A pivot of 0 raises ZeroDivisionError: then ``level`` is an eigenvalue of a minor.
     """
     count = 0
-    found = entries(gates, word)
+    doubled = entries(gates, word)
     words = len(gates[0])
     for start in range(words):
         x, pivot = start, Fraction(0)
         for l in range(len(gates) + 1):
             here = l * words + x
-            diagonal = found[here, here] - 2 * level
+            diagonal = doubled[here, here] - 2 * level
             pivot = diagonal - (1 / pivot if l else 0)
             count += pivot < 0
             if l < len(gates):
@@ -84,10 +84,10 @@ def negative_pivots(gates: Gates, word: int, level: Fraction) -> int:
 
 def kernel_places(gates: Gates, word: int) -> list[int]:
     """The words U_l … U_1 x, l = 0 … T, by looking each up."""
-    found = [word]
-    while len(found) <= len(gates):
-        found.append(gates[len(found) - 1][found[-1]])
-    return found
+    reached = [word]
+    while len(reached) <= len(gates):
+        reached.append(gates[len(reached) - 1][reached[-1]])
+    return reached
 
 
 @lru_cache(maxsize=1024)
