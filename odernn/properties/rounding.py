@@ -29,8 +29,9 @@ from odernn.certificate import Certificate
 from odernn.exact.algebraic import Algebraic, sign
 from odernn.exact.definiteness import inertia
 from odernn.properties.algebraic_stability import algebraic_stability, burrage_butcher
-from odernn.properties.elementary_weights import ElementaryWeights, exact_spaces
-from odernn.properties.order import FailedCondition, order
+from odernn.properties.elementary_weights import ElementaryWeights
+from odernn.properties.order import FailedCondition, order, residual
+from odernn.properties.stage_spaces import exact_spaces
 from odernn.properties.symplecticity import symplecticity
 from odernn.properties.trees import PARTITIONED, ROOTED, tree_count, trees
 from odernn.tableaus.families import Enclosures, PolynomialPair, PolynomialTableau
@@ -301,7 +302,7 @@ def condition_residuals(method: Method, orders: int) -> tuple[FailedCondition, .
     for q in range(1, orders + 1):
         if tree_count(q, len(family.colours)) > MOST_TREES:
             break
-        found = [FailedCondition(tree, weights.residual(tree)) for tree in trees(q, family)]
+        found = [FailedCondition(tree, residual(weights, tree)) for tree in trees(q, family)]
         worst.append(max(found, key=lambda failed: abs(failed.residual)))
     return tuple(worst)
 

@@ -17,75 +17,23 @@ and the zero 1. So whatever holds for s + 1 holds for every number, and ``value`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import flint
-from flint import arb, fmpq
+from flint import fmpq
 
 from odernn.certificate import Certificate
-from odernn.exact.algebraic import enclosure, nearest_float
+from odernn.exact.algebraic import nearest_float
 from odernn.exact.linear_algebra import Vector
-from odernn.properties.elementary_weights import BallSpace, FormSpace, Space
-from odernn.tableaus.methods import Method, form_of, resolve
+from odernn.properties.error_radii import Rounding, rounding, vanishes
+from odernn.properties.stage_spaces import FormSpace, Space
+from odernn.tableaus.methods import Method, form_of
 from odernn.tableaus.stages import StageForm
-from odernn.tableaus.tableau import FLOAT_ULPS, ButcherTableau, PartitionedTableau
-
-
-@dataclass(frozen=True)
-class Rounding:
-    """How far the coefficients of a method may be off the numbers meant.
-
-    radius   of a coefficient that is not 0: 10⁻ᴰ for D printed digits, a whole unit because some sources cut off
-             where others round; ``FLOAT_ULPS`` · 2⁻⁵² |a| for floats. Zeros are structure and taken to be exact
-    bits     of working precision, so many that the arithmetic adds nothing to speak of
-    text     "30 digits", "double precision"
-    """
-
-    radius: Callable[[Any], Any]
-    bits: int
-    text: str
-
-    def working(self) -> AbstractContextManager[Any]:
-        """All arithmetic with the balls takes place inside of this."""
-        return flint.ctx.workprec(self.bits)
-
-    def spaces(self, forms: Sequence[StageForm]) -> list[Space]:
-        return [BallSpace(form, self.radius, self.bits) for form in forms]
-
-
-def rounding(method: Method) -> Rounding | None:
-    """``None`` if the coefficients are the numbers meant."""
-    method = resolve(method)
-    if not isinstance(method, ButcherTableau | PartitionedTableau) or method.is_exact:
-        return None
-    if method.digits is not None:
-        unit = arb(fmpq(1, 10**method.digits))
-        return Rounding(lambda a: unit, 64 + 8 * method.digits, f"{method.digits} digits")
-    ulps = arb(fmpq(FLOAT_ULPS, 2**52))
-    return Rounding(lambda a: ulps * abs(enclosure(a, 64)), 512, "double precision")
-
-
-def short(value: Any) -> str:
-    """An exact number in full if that is short, else in three digits."""
-    text = str(value)
-    return text if len(text) <= 24 else f"{nearest_float(value):.3g}"
-
-
-def vanishes(value: Any) -> bool:
-    """Whether a number is 0, or a ball holds 0."""
-    return bool(value.contains(0)) if isinstance(value, arb) else bool(value == 0)
 
 
 class Assumptions:
-    """The residuals of the simplifying assumptions, with c = A1:
-
-        B(p): bᵀc^{k−1} = 1/k, k ≤ p      C(η): A c^{k−1} = cᵏ/k, k ≤ η      D(ζ): bᵀC^{k−1}A = (bᵀ − bᵀCᵏ)/k, k ≤ ζ
-
-    Hairer, Wanner 1996, Section IV.5; Butcher 2016, Section 321.
-    """
+    """The residuals of B, C and D, each 0 where the assumption holds for k."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -111,59 +59,6 @@ class Assumptions:
         left = self.space.pull_back(self.space.dual(self.power(k - 1)))
         whole, part = self.space.dual(self.space.one), self.space.dual(self.power(k))
         return tuple(x - (y - z) / k for x, y, z in zip(left, whole, part, strict=True))
-
-
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def _power(base: str, k: int) -> str:
-    return base if k == 1 else f"{base}{str(k).translate(_SUPERSCRIPTS)}"
-
-
-@dataclass(frozen=True)
-class _Assumption:
-    """One of B, C, D: its letter, its residuals, how often it can hold, the place of a residual, and its two sides."""
-
-    letter: str
-    residuals: Callable[[Assumptions, int], Vector]
-    limit: Callable[[int], int]
-    place: str
-    sides: Callable[[int], tuple[str, str]]
-    law: str
-
-    def violation(self, k: int, index: int, residual: Any, form: StageForm) -> str:
-        """The violated equation, "row 2 of Ac − c²/2 = -1/8"."""
-        left, right = self.sides(k)
-        where = ""
-        if self.place:
-            where = f"{self.place} {index + 1} of " if form.modulus is None else f"coefficient of x^{index} of "
-        return f"{where}{left} − {right} = {short(residual)}"
-
-
-_B = _Assumption(
-    "B",
-    lambda given, k: (given.b(k),),
-    lambda s: 2 * s + 1,
-    "",
-    lambda k: ("bᵀ1" if k == 1 else f"bᵀ{_power('c', k - 1)}", "1" if k == 1 else f"1/{k}"),
-    "bᵀcᵏ⁻¹ = 1/k",
-)
-_C = _Assumption(
-    "C",
-    Assumptions.c,
-    lambda s: s + 1,
-    "row",
-    lambda k: ("A1", "c") if k == 1 else (f"A{_power('c', k - 1)}", f"{_power('c', k)}/{k}"),
-    "Acᵏ⁻¹ = cᵏ/k",
-)
-_D = _Assumption(
-    "D",
-    Assumptions.d,
-    lambda s: s + 1,
-    "column",
-    lambda k: ("bᵀA", "(bᵀ − bᵀC)") if k == 1 else (f"bᵀ{_power('C', k - 1)}A", f"(bᵀ − bᵀ{_power('C', k)})/{k}"),
-    "bᵀCᵏ⁻¹A = (bᵀ − bᵀCᵏ)/k",
-)
 
 
 def B(method: Method, p: int | None = None) -> Certificate:
@@ -243,3 +138,62 @@ def _first_violation(
                 return k, margin
             margin = max(margin, *(abs(float(residual.mid())) for residual in residuals))
     return None, margin
+
+
+@dataclass(frozen=True)
+class _Assumption:
+    """One of B, C, D: its letter, its residuals, how often it can hold, the place of a residual, and its two sides."""
+
+    letter: str
+    residuals: Callable[[Assumptions, int], Vector]
+    limit: Callable[[int], int]
+    place: str
+    sides: Callable[[int], tuple[str, str]]
+    law: str
+
+    def violation(self, k: int, index: int, residual: Any, form: StageForm) -> str:
+        """The violated equation, "row 2 of Ac − c²/2 = -1/8"."""
+        left, right = self.sides(k)
+        where = ""
+        if self.place:
+            where = f"{self.place} {index + 1} of " if form.modulus is None else f"coefficient of x^{index} of "
+        return f"{where}{left} − {right} = {short(residual)}"
+
+
+_B = _Assumption(
+    "B",
+    lambda given, k: (given.b(k),),
+    lambda s: 2 * s + 1,
+    "",
+    lambda k: ("bᵀ1" if k == 1 else f"bᵀ{_power('c', k - 1)}", "1" if k == 1 else f"1/{k}"),
+    "bᵀcᵏ⁻¹ = 1/k",
+)
+_C = _Assumption(
+    "C",
+    Assumptions.c,
+    lambda s: s + 1,
+    "row",
+    lambda k: ("A1", "c") if k == 1 else (f"A{_power('c', k - 1)}", f"{_power('c', k)}/{k}"),
+    "Acᵏ⁻¹ = cᵏ/k",
+)
+_D = _Assumption(
+    "D",
+    Assumptions.d,
+    lambda s: s + 1,
+    "column",
+    lambda k: ("bᵀA", "(bᵀ − bᵀC)") if k == 1 else (f"bᵀ{_power('C', k - 1)}A", f"(bᵀ − bᵀ{_power('C', k)})/{k}"),
+    "bᵀCᵏ⁻¹A = (bᵀ − bᵀCᵏ)/k",
+)
+
+
+def short(value: Any) -> str:
+    """An exact number in full if that is short, else in three digits."""
+    text = str(value)
+    return text if len(text) <= 24 else f"{nearest_float(value):.3g}"
+
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _power(base: str, k: int) -> str:
+    return base if k == 1 else f"{base}{str(k).translate(_SUPERSCRIPTS)}"

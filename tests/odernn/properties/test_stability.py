@@ -12,16 +12,9 @@ import pytest
 
 from odernn import tableaus
 from odernn.exact.polynomials import RealRoot, evaluate
-from odernn.properties.linear_stability import (
-    a_stability,
-    i_stability,
-    imaginary_stability_interval,
-    l_stability,
-    limit_at_infinity,
-    polynomial_text,
-    real_stability_interval,
-    stability_function,
-)
+from odernn.properties.linear_stability import a_stability, i_stability, l_stability, limit_at_infinity
+from odernn.properties.stability_function import polynomial_text, stability_function
+from odernn.properties.stability_intervals import imaginary_stability_interval, real_stability_interval
 from odernn.tableaus.families import FAMILIES, gauss, lobatto_iiia, lobatto_iiic, radau_iia
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Q
 
