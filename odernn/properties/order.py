@@ -111,7 +111,7 @@ class FailedCondition:
 
 
 @dataclass(frozen=True)
-class System:
+class OrderSystem:
     """The kind of differential equation, and a form for each colour of its trees."""
 
     family: Family
@@ -120,7 +120,7 @@ class System:
     def weights(self) -> ElementaryWeights:
         return ElementaryWeights(self.family.colours, exact_spaces(self.forms))
 
-    def with_one_root(self) -> System:
+    def with_one_root(self) -> OrderSystem:
         """If all weights are the same, a root of the first colour stands for all of them."""
         if self.family == PARTITIONED and self.forms[0].weights == self.forms[1].weights:
             return replace(self, family=replace(self.family, roots=self.family.colours[:1]))
@@ -147,17 +147,17 @@ def _largest(residuals: Callable[[int], Sequence[Any]], zero: Callable[[Any], bo
     return next((k - 1 for k in range(1, limit + 1) if not all(map(zero, residuals(k)))), limit)
 
 
-def system_of(method: Method, c: Any, separable: bool) -> System:
+def system_of(method: Method, c: Any, separable: bool) -> OrderSystem:
     """The system that decides the order of a method, which may have abscissae of its own."""
     forms = forms_of(method)
     if len(forms) == 2:
         if c is not None:
             raise ValueError("A partitioned method for y' = f(y, z) has no abscissae of its own: leave out c.")
-        return System(SEPARABLE if separable else PARTITIONED, forms).with_one_root()
+        return OrderSystem(SEPARABLE if separable else PARTITIONED, forms).with_one_root()
     if separable:
         raise ValueError("Only a partitioned method can be asked for its order on separable systems.")
     if c is None:
-        return System(ROOTED, forms)
+        return OrderSystem(ROOTED, forms)
     nodes = row(c, "c", "order")
     if forms[0].modulus is not None or len(nodes) != forms[0].dimension:
         raise ValueError(f"c has {len(nodes)} entries, but they belong to {forms[0].dimension} stages of a table.")
@@ -165,11 +165,11 @@ def system_of(method: Method, c: Any, separable: bool) -> System:
     clock = [[x if i == j else zero for j in range(len(nodes))] for i, x in enumerate(nodes)]  # Â1 = c
     timed, form = in_one_field(stagewise(clock, (zero,) * len(nodes)), forms[0])
     if timed.apply(timed.one) == form.apply(form.one):
-        return System(ROOTED, forms)
-    return System(CLOCKED, (stagewise(timed.operator, form.weights), form))
+        return OrderSystem(ROOTED, forms)
+    return OrderSystem(CLOCKED, (stagewise(timed.operator, form.weights), form))
 
 
-def _exact_order(system: System) -> tuple[int, FailedCondition]:
+def _exact_order(system: OrderSystem) -> tuple[int, FailedCondition]:
     """Ends at 2s + 1 at the latest, for no quadrature with s real nodes integrates Π(x − c_i)²."""
     weights = system.weights()
     family = system.without_superfluous([Assumptions(FormSpace(form)) for form in system.forms], vanishes)
@@ -184,7 +184,7 @@ def _exact_order(system: System) -> tuple[int, FailedCondition]:
     raise AssertionError("unreachable")
 
 
-def _consistent_order(system: System, rounded: Rounding) -> tuple[int, FailedCondition | None, float]:
+def _consistent_order(system: OrderSystem, rounded: Rounding) -> tuple[int, FailedCondition | None, float]:
     """The largest order, at most 2s, with which the coefficients are consistent; first failure; largest residual."""
     margin, limit = 0.0, 2 * system.forms[0].dimension
     with rounded.working():

@@ -1,17 +1,17 @@
 """A weight G > 0 in which a step with matrix coefficients contracts: sought, and found, or shown not to exist.
 
-All premises of ``odernn.properties.block_coefficients.contraction`` are linear in G:
+All premises of ``contraction`` are linear in G (mc-5 to mc-7):
 
     M(G) ≥ 0, or M(G) + (2/η) diag(λ_r(G)/L_r) ≥ 0;     G B_i = β_i I, β_i ≥ 0, for all monotone fields;
     G B_i e_r = −λ_r k_r, λ_r ≥ 0, for stages with restricted slopes
 
-The equations are solved exactly; what is left is a linear matrix inequality (``exact.matrix_inequalities``). Theorems:
-``docs/derivations/matrix_coefficients.md``, mc-5 to mc-7.
+The equations are solved exactly (``weight_space``); what is left is a linear matrix inequality, decided by
+``exact.matrix_inequalities``. ``docs/derivations/matrix_coefficients.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,47 +23,44 @@ from odernn.exact.linear_algebra import (
     ZERO,
     Rows,
     Vector,
-    dot,
-    entrywise,
-    inverse,
-    nullspace,
     outer,
     product,
-    rank,
     transposed,
 )
 from odernn.exact.matrix_inequalities import Pencil, decide
 from odernn.exact.text import equals
-from odernn.properties.block_coefficients import (
-    BlockTableau,
-    Fields,
-    SlopeRestricted,
-    check_fields,
-    contraction,
-    positive_step,
-)
+from odernn.properties.matrix_coefficients.block_tableau import BlockTableau
+from odernn.properties.matrix_coefficients.contraction import check_fields, contraction, positive_step, sector_diagonal
+from odernn.properties.matrix_coefficients.stage_monotonicity import Fields, SlopeRestricted, dissipation, multiplier
+from odernn.properties.matrix_coefficients.weight_space import LARGEST_SEARCH, combined, weight_basis
 from odernn.tableaus.methods import AS_PRINTED
 
 PROPERTY = "a weight G satisfies the premises of contraction"
-LARGEST_SEARCH = 10
-"""Up to this D all D(D + 1)/2 entries of G are sought. Above it only G that the equations determine."""
 LARGEST_TENSOR = 256
 """Rows of M up to which it is assembled for each G of a basis; whether signs forbid a G is seen for more."""
 NO_PROOF = "no G was found, which does not show that there is none"
 
 
-@dataclass(frozen=True)
-class NegativeCoupling:
-    """Why no G makes component r of stage i G-monotone: the numbers (K_i B_i)_qr and (K_i B_i)_rq, from 0.
-
-    C = K_i B_i must have λ_q C_qr = λ_r C_rq and −λ_r C_rr = ‖B_i e_r‖_G² > 0: a negative diagonal, and pairs of one
-    sign. ``entries`` (C_qr, C_rq) violates that; r = q for the diagonal.
-    """
-
-    stage: int
-    q: int
-    r: int
-    entries: tuple[Any, Any]
+def weight_pencil(blocks: BlockTableau, basis: Sequence[Rows], fields: Fields = "weighted", step: Any = None) -> Pencil:
+    """The inequalities for G = Σ v_k basis[k]: blocks G, M(G) with its term in η, and what must not be negative."""
+    multipliers = [_multipliers(blocks, G, fields) for G in basis]
+    tensors = [blocks.burrage_butcher(G) for G in basis]
+    if step is not None and not isinstance(fields, str):
+        slopes = [slope for stage in fields for slope in stage.slopes]
+        tensors = [
+            _plus_diagonal(M, sector_diagonal(values, slopes, step))
+            for M, values in zip(tensors, multipliers, strict=True)
+        ]
+    found = [tuple(basis), tuple(tensors)]
+    for place in range(len(multipliers[0])):
+        if any(values[place] != 0 for values in multipliers):
+            found.append(tuple(((values[place],),) for values in multipliers))
+    if not isinstance(fields, str):
+        for i, stage in enumerate(fields):
+            linear = [r for r, slope in enumerate(stage.slopes) if slope is None]
+            if linear:
+                found.append(tuple(dissipation(product(G, blocks.B[i]), stage.K, linear) for G in basis))
+    return Pencil(tuple(found))
 
 
 def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: Any = None) -> Certificate:
@@ -99,7 +96,7 @@ def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: 
         return explicit
     found = decide(pencil, _candidates(basis, blocks))
     if found.holds:
-        G = _combined(found.witness, basis)
+        G = combined(found.witness, basis)
         certificate = contraction(blocks, G, fields, step)
         if certificate:
             text = f"{found.because}: {certificate.because}"
@@ -111,60 +108,25 @@ def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: 
     return Certificate(PROPERTY, None, False, None, f"{found.because}; {NO_PROOF}", margin=found.margin)
 
 
+@dataclass(frozen=True)
+class NegativeCoupling:
+    """Why no G makes component r of stage i G-monotone: the numbers (K_i B_i)_qr and (K_i B_i)_rq, from 0.
+
+    C = K_i B_i must have λ_q C_qr = λ_r C_rq and −λ_r C_rr = ‖B_i e_r‖_G² > 0: a negative diagonal, and pairs of one
+    sign. ``entries`` (C_qr, C_rq) violates that; r = q for the diagonal.
+    """
+
+    stage: int
+    q: int
+    r: int
+    entries: tuple[Any, Any]
+
+
 def _why_not(blocks: BlockTableau, G: Rows, fields: Fields, step: Any) -> str:
     """The premise that fails for the G which the equations determine but for a factor, of the sign with trace G ≥ 0."""
     if sum((G[i][i] for i in range(len(G))), ZERO) < 0:
         G = tuple(tuple(-x for x in row) for row in G)
     return f"the equations determine G but for a factor, and {contraction(blocks, G, fields, step).because}"
-
-
-def weight_basis(blocks: BlockTableau, fields: Fields) -> tuple[Rows, ...] | None:
-    """Symmetric matrices that span the G which satisfy the equations; ``None`` if D is too large to find them.
-
-    Where one B_i is regular, all monotone fields leave G = β B_i⁻¹. Stages leave G = −K_iᵀ Λ_i B_i⁻¹ with C = K_i B_i
-    symmetrised by Λ_i: one parameter for each connected part of the graph of C (mc-6). Else all entries are unknowns.
-    """
-    start = None
-    if fields == "monotone":
-        regular = next((i for i in range(blocks.stages) if _is_regular(blocks.B[i])), None)
-        start = None if regular is None else _symmetric_part((inverse(blocks.B[regular]),))
-    elif not isinstance(fields, str):
-        start = _from_symmetrisers(blocks, fields)
-    if start is None:
-        if blocks.size > LARGEST_SEARCH:
-            return None
-        start = _all_symmetric(blocks.size)
-    if not start:
-        return ()
-    equations = _equations(blocks, start, fields)
-    if not equations:
-        return start
-    return tuple(_combined(v, start) for v in nullspace(equations))
-
-
-def weight_pencil(blocks: BlockTableau, basis: Sequence[Rows], fields: Fields = "weighted", step: Any = None) -> Pencil:
-    """The inequalities for G = Σ v_k basis[k]: blocks G, M(G) with its term in η, and what must not be negative."""
-    multipliers = [_multipliers(blocks, G, fields) for G in basis]
-    tensors = [blocks.burrage_butcher(G) for G in basis]
-    if step is not None and not isinstance(fields, str):
-        slopes = [slope for stage in fields for slope in stage.slopes]
-        tensors = [
-            _plus_diagonal(M, [ZERO if s is None else 2 * x / (step * s) for x, s in zip(values, slopes, strict=True)])
-            for M, values in zip(tensors, multipliers, strict=True)
-        ]
-    found = [tuple(basis), tuple(tensors)]
-    for place in range(len(multipliers[0])):
-        if any(values[place] != 0 for values in multipliers):
-            found.append(tuple(((values[place],),) for values in multipliers))
-    if not isinstance(fields, str):
-        for i, stage in enumerate(fields):
-            linear = [r for r, slope in enumerate(stage.slopes) if slope is None]
-            if linear:
-                found.append(tuple(_linear_part(product(G, blocks.B[i]), stage.K, linear) for G in basis))
-    return Pencil(tuple(found))
-
-
-# --- exact obstructions
 
 
 def _negative_coupling(blocks: BlockTableau, stages: Sequence[SlopeRestricted]) -> Certificate | None:
@@ -214,84 +176,6 @@ def _about_given(blocks: BlockTableau, certificate: Certificate) -> Certificate:
     return replace(certificate, holds=None, exact=False, because=f"{certificate.because}{AS_PRINTED}; {NO_PROOF}")
 
 
-# --- the space of weights
-
-
-def _all_symmetric(size: int) -> tuple[Rows, ...]:
-    return tuple(
-        tuple(tuple(ONE if {p, q} == {i, j} else ZERO for q in range(size)) for p in range(size))
-        for i in range(size)
-        for j in range(i, size)
-    )
-
-
-def _symmetric_part(matrices: Sequence[Rows]) -> tuple[Rows, ...]:
-    """A basis of the symmetric matrices in their span."""
-    size = range(len(matrices[0]))
-    rows = [tuple(X[p][q] - X[q][p] for X in matrices) for p in size for q in range(p)]
-    rows = [row for row in rows if any(x != 0 for x in row)]
-    return tuple(_combined(v, matrices) for v in nullspace(rows)) if rows else tuple(matrices)
-
-
-def _from_symmetrisers(blocks: BlockTableau, stages: Sequence[SlopeRestricted]) -> tuple[Rows, ...] | None:
-    """G = −Kᵀ Λ B⁻¹ of the first stage of D nonlinear components with regular B and no zero row in K; else ``None``."""
-    for i, stage in enumerate(stages):
-        B, K = blocks.B[i], stage.K
-        if None in stage.slopes or not all(any(row) for row in K) or not _is_regular(B):
-            continue
-        back, columns = inverse(B), transposed(K)
-        found = []
-        for diagonal in _symmetrisers(product(K, B)):
-            scaled = tuple(tuple(-x * d for x, d in zip(row, diagonal, strict=True)) for row in columns)
-            found.append(product(scaled, back))
-        return _symmetric_part(found) if found else ()
-    return None
-
-
-def _symmetrisers(C: Rows) -> list[Vector]:
-    """Vectors λ with λ_q C_qr = λ_r C_rq on a spanning tree, one for each connected part of the graph of C."""
-    size, waiting, found = len(C), set(range(len(C))), []
-    while waiting:
-        root = min(waiting)
-        values = {root: ONE}
-        front = [root]
-        while front:
-            r = front.pop()
-            for q in range(size):
-                if q not in values and C[q][r] != 0 and C[r][q] != 0:
-                    values[q] = values[r] * C[r][q] / C[q][r]
-                    front.append(q)
-        waiting -= set(values)
-        found.append(tuple(values.get(r, ZERO) for r in range(size)))
-    return found
-
-
-def _equations(blocks: BlockTableau, start: Sequence[Rows], fields: Fields) -> list[Vector]:
-    """Rows (one coefficient for each of ``start``) that vanish for the G which satisfy the equations."""
-    if fields == "weighted":
-        return []
-    found: list[Vector] = []
-    for i in range(blocks.stages):
-        images = [product(G, blocks.B[i]) for G in start]
-        residuals = [_residual_monotone(X) if fields == "monotone" else _residual_stage(X, fields[i]) for X in images]
-        found += [row for row in zip(*residuals, strict=True) if any(x != 0 for x in row)]
-    return found
-
-
-def _residual_monotone(X: Rows) -> Vector:
-    return tuple(x - (X[0][0] if p == q else ZERO) for p, row in enumerate(X) for q, x in enumerate(row))
-
-
-def _residual_stage(X: Rows, stage: SlopeRestricted) -> Vector:
-    """|k_r|² g_r − (g_rᵀ k_r) k_r of every nonlinear component with k_r ≠ 0."""
-    found: list[Any] = []
-    for g, k, slope in zip(transposed(X), stage.K, stage.slopes, strict=True):
-        if slope is not None and any(k):
-            square, inner = dot(k, k), dot(g, k)
-            found += [square * x - inner * y for x, y in zip(g, k, strict=True)]
-    return tuple(found)
-
-
 def _multipliers(blocks: BlockTableau, G: Rows, fields: Fields) -> list[Any]:
     """β_i, or the λ_r of all stages, 0 for linear components and zero rows: what must not be negative."""
     if fields == "weighted":
@@ -302,14 +186,8 @@ def _multipliers(blocks: BlockTableau, G: Rows, fields: Fields) -> list[Any]:
     for B, stage in zip(blocks.B, fields, strict=True):
         assert isinstance(stage, SlopeRestricted)
         for g, k, slope in zip(transposed(product(G, B)), stage.K, stage.slopes, strict=True):
-            found.append(-dot(g, k) / dot(k, k) if slope is not None and any(k) else ZERO)
+            found.append(multiplier(g, k, slope))
     return found
-
-
-def _linear_part(X: Rows, K: Rows, linear: Sequence[int]) -> Rows:
-    """−(X K + (X K)ᵀ) over the linear components."""
-    part = product(tuple(tuple(row[r] for r in linear) for row in X), tuple(K[r] for r in linear))
-    return entrywise(lambda x, y: -x - y, part, transposed(part))
 
 
 def _candidates(basis: Sequence[Rows], blocks: BlockTableau) -> list[Vector]:
@@ -326,21 +204,12 @@ def _check_stages(blocks: BlockTableau, stages: Sequence[SlopeRestricted]) -> No
         raise ValueError(f"The stages have K of shapes {shapes}, but the coefficients ask for {expected}.")
 
 
-def _is_regular(B: Rows) -> bool:
-    return len(B) == len(B[0]) and rank(B) == len(B)
-
-
 def _is_diagonal(G: Rows) -> bool:
     return all(x == 0 or p == q for p, row in enumerate(G) for q, x in enumerate(row))
 
 
 def _any(block: Rows) -> bool:
     return any(x != 0 for row in block for x in row)
-
-
-def _combined(v: Sequence[Any], matrices: Sequence[Rows]) -> Rows:
-    plus: Callable[..., Any] = lambda *entries: dot(v, entries)  # noqa: E731
-    return entrywise(plus, *matrices)
 
 
 def _plus_diagonal(M: Rows, diagonal: Sequence[Any]) -> Rows:
