@@ -13,7 +13,7 @@ Routh array. Hairer, Wanner 1996, Section IV.3.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
@@ -22,25 +22,35 @@ from flint import acb, acb_mat, arb, arb_mat, fmpq
 
 from odernn.certificate import Certificate
 from odernn.exact.algebraic import enclosure, sign
+from odernn.exact.linear_algebra import ONE, ZERO
 from odernn.exact.polynomials import (
     Polynomial,
+    RealRoot,
+    add,
     degree,
     evaluate,
     is_hurwitz,
+    multiply,
+    polynomial,
+    positive_roots,
+    root_bound,
     root_in_left_half_plane,
     scale_variable,
 )
 from odernn.exact.text import decimal, equals
 from odernn.properties.stability_function import StabilityFunction, polynomial_text, stability_function
-from odernn.properties.stability_intervals import INFINITY, FirstNegative, first_negative
 from odernn.tableaus.methods import Method, about_given, is_exact, resolve, roundings
 from odernn.tableaus.tableau import ButcherTableau
 
+INFINITY = "∞"
 WITNESS_BITS = 128
-
-
 SAMPLES = tuple(fmpq(4) ** k for k in range(-2, 12))
 """Where |R(iy)| > 1 is tried for all tables that round to a printed one; polynomials R are largest at the end."""
+
+
+def e_polynomial(R: StabilityFunction) -> Polynomial:
+    """E(y) = |Q(iy)|² − |P(iy)|² as a polynomial in x = y²: I-stable if and only if it is ≥ 0 for x ≥ 0."""
+    return add(_squared_modulus(R.denominator), _squared_modulus(R.numerator), -1)
 
 
 def i_stability(method: Method) -> Certificate:
@@ -80,7 +90,7 @@ def limit_at_infinity(method: Method) -> Certificate:
 
 
 def _i_stability(R: StabilityFunction) -> Certificate:
-    E = R.e_polynomial
+    E = e_polynomial(R)
     text = f"E(y) = {polynomial_text(E, 'y', 2)}"
     bad = first_negative(E)
     if bad is None:
@@ -188,3 +198,34 @@ def _balls(tableau: ButcherTableau) -> tuple[list[list[arb]], list[arb]]:
 def _fuzzy(value: Any, error: Any) -> Any:
     size = enclosure(error, 2 * WITNESS_BITS)
     return enclosure(value, 2 * WITNESS_BITS) + (-size).union(size)
+
+
+def _squared_modulus(p: Polynomial) -> Polynomial:
+    """|p(iy)|² as a polynomial in y²: even part squared plus y² times odd part squared."""
+    even = polynomial([x * (-1) ** k for k, x in enumerate(p[0::2])])
+    odd = polynomial([x * (-1) ** k for k, x in enumerate(p[1::2])])
+    return add(multiply(even, even), multiply((ZERO, ONE), multiply(odd, odd)))
+
+
+@dataclass(frozen=True)
+class FirstNegative:
+    """Where a polynomial first gets negative on (0, ∞): just above ``root`` (``None``: above 0), e.g. at ``sample``."""
+
+    root: RealRoot | None
+    sample: fmpq
+
+
+def first_negative(p: Polynomial) -> FirstNegative | None:
+    """The polynomial has one sign between neighbouring roots, so one sample in each gap decides p ≥ 0 on (0, ∞)."""
+    if not p:
+        return None
+    roots: list[RealRoot | None] = [None, *positive_roots(p)]
+    for before, after in zip(roots, [*roots[1:], None], strict=True):
+        low = before.upper if before is not None else fmpq(0)
+        high = after.lower if after is not None else max(root_bound(p), 2 * low + 1) * 2
+        sample = (low + high) / 2 if after is not None else high
+        if before is None and after is None:
+            sample = fmpq(1)
+        if sign(evaluate(p, sample)) < 0:
+            return FirstNegative(before, sample)
+    return None

@@ -14,15 +14,13 @@ from typing import Any
 
 from flint import fmpq
 
-from odernn.exact.linear_algebra import ONE, ZERO, Rows, characteristic_polynomial, entrywise, is_rational, outer
+from odernn.exact.linear_algebra import Rows, characteristic_polynomial, entrywise, is_rational, outer
 from odernn.exact.polynomials import (
     Polynomial,
-    add,
     degree,
     divide,
     evaluate,
     gcd,
-    multiply,
     polynomial,
 )
 from odernn.exact.text import brief
@@ -62,11 +60,6 @@ class StabilityFunction:
             return None
         return p[-1] / q[-1] if degree(p) == degree(q) else fmpq(0)
 
-    @property
-    def e_polynomial(self) -> Polynomial:
-        """|Q(iy)|² − |P(iy)|² as a polynomial in x = y²."""
-        return add(_squared_modulus(self.denominator), _squared_modulus(self.numerator), -1)
-
     def __str__(self) -> str:
         top, bottom = polynomial_text(self.numerator, "z"), polynomial_text(self.denominator, "z")
         if degree(self.denominator) == 0:
@@ -87,10 +80,3 @@ def polynomial_text(p: Sequence[Any], variable: str, step: int = 1) -> str:
         body = size if not power else power if size == "1" else f"{size}*{power}"
         text += (f" {'-' if negative else '+'} {body}") if text else f"{'-' if negative else ''}{body}"
     return text or "0"
-
-
-def _squared_modulus(p: Polynomial) -> Polynomial:
-    """|p(iy)|² as a polynomial in y²: even part squared plus y² times odd part squared."""
-    even = polynomial([x * (-1) ** k for k, x in enumerate(p[0::2])])
-    odd = polynomial([x * (-1) ** k for k, x in enumerate(p[1::2])])
-    return add(multiply(even, even), multiply((ZERO, ONE), multiply(odd, odd)))
