@@ -17,6 +17,7 @@ from odernn.properties.stability_function import polynomial_text, stability_func
 from odernn.properties.stability_intervals import imaginary_stability_interval, real_stability_interval
 from odernn.tableaus.families import FAMILIES, gauss, lobatto_iiia, lobatto_iiic, radau_iia
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Q
+from tests.odernn.properties.gauss_jordan import solve
 
 
 def pade(k: int, j: int) -> tuple[list[Fraction], list[Fraction]]:
@@ -42,16 +43,9 @@ def fractions(values: object) -> list[Fraction]:
 
 def one_step(A: list[list[Fraction]], b: list[Fraction], z: Fraction) -> Fraction:
     """y₁ of y' = zy, y₀ = 1, h = 1 by Gauss–Jordan elimination."""
-    s = len(b)
-    rows = [[(i == j) - z * A[i][j] for j in range(s)] + [Fraction(1)] for i in range(s)]
-    for k in range(s):
-        pivot = next(i for i in range(k, s) if rows[i][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [x / rows[k][k] for x in rows[k]]
-        for i in range(s):
-            if i != k:
-                rows[i] = [x - rows[i][k] * y for x, y in zip(rows[i], rows[k], strict=True)]
-    return 1 + z * sum(x * row[-1] for x, row in zip(b, rows, strict=True))
+    stages = range(len(b))
+    slopes = solve([[(i == j) - z * A[i][j] for j in stages] for i in stages], [Fraction(1)] * len(b))
+    return 1 + z * sum(x * slope for x, slope in zip(b, slopes, strict=True))
 
 
 DEGREES = {
