@@ -101,12 +101,12 @@ def radius_of_absolute_monotonicity(method: Method) -> Certificate:
         if is_exact(table) or _is_certain(resolve(table), K, at):
             return certificate
         return replace(certificate, holds=None, exact=False, because=f"{text}, but the coefficients are rounded")
-    found = _first_change(K)
-    if found is None:
+    change = _first_change(K)
+    if change is None:
         text = f"K(I + rK)⁻¹ ≥ 0 and (I + rK)⁻¹1 ≥ 0 for all r ≥ 0: R = {INFINITY}"
         certificate = Certificate(PROPERTY, True, True, None, text, value=INFINITY)
     else:
-        root, place = _closed(found[0]), found[1]
+        root, place = _closed(change[0]), change[1]
         text = f"K(I + rK)⁻¹ ≥ 0 and (I + rK)⁻¹1 ≥ 0 for 0 ≤ r ≤ R = {root}; then {_entry(place)} < 0"
         certificate = Certificate(PROPERTY, True, True, place, text, value=root)
     if is_exact(table):

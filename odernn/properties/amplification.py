@@ -65,9 +65,9 @@ def grown(form: StageForm, real: Vector, imaginary: Vector) -> tuple[Vector, Vec
     """Halve the rates until |K|² > 1; returns them, w = (I − AZ)⁻¹1 (real and imaginary part) and |K|²."""
     for step in small_numbers():
         x, y = (tuple(step * r for r in part) for part in (real, imaginary))
-        found = amplification(form, x, y)
-        if found is not None and sign(found[1] - 1) > 0:
-            return x, y, *found
+        response = amplification(form, x, y)
+        if response is not None and sign(response[1] - 1) > 0:
+            return x, y, *response
     raise ArithmeticError("No step was small enough, although b or M has a negative direction.")
 
 

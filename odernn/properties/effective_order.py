@@ -101,13 +101,13 @@ def effective_order(method: Method, *, separable: bool = False) -> Certificate:
     if not is_exact(method):
         because = f"at least {classical.value}, the order; the coefficients are rounded"
         return Certificate(name, None, False, None, because, margin=classical.margin, value=classical.value)
-    value, found, tried = _solved(ElementaryWeights(family.colours, exact_spaces(forms)), family, classical.value)
+    value, conjugacy, tried = _solved(ElementaryWeights(family.colours, exact_spaces(forms)), family, classical.value)
     if not tried:
         because = f"at least {value}; of order {value + 1} there are more than {MOST_TREES} trees"
-        return Certificate(name, None, False, found, because, value=value)
-    nonzero = sum(1 for weight in found.start.values() if weight != 0)
+        return Certificate(name, None, False, conjugacy, because, value=value)
+    nonzero = sum(1 for weight in conjugacy.start.values() if weight != 0)
     start = "α = 1" if nonzero == 0 else f"α with {nonzero} {'weight' if nonzero == 1 else 'weights'} ≠ 0"
-    return Certificate(name, value >= 1, True, found, f"{start}; {found.failed}", value=value)
+    return Certificate(name, value >= 1, True, conjugacy, f"{start}; {conjugacy.failed}", value=value)
 
 
 def conditions(p: int, *, separable: bool | None = None) -> tuple[tuple[Tree, Any], ...]:
@@ -123,19 +123,19 @@ def conditions(p: int, *, separable: bool | None = None) -> tuple[tuple[Tree, An
     ring = fmpq_mpoly_ctx.get([f"b{k}" for k in range(1, len(known) + 1)], Ordering.degrevlex)
     symbols = dict(zip(known, ring.gens(), strict=True))
     start: dict[Tree, Any] = {}
-    found: list[tuple[Tree, Any]] = []
+    of_order: list[tuple[Tree, Any]] = []
     for n in range(1, p + 1):
         fresh = list(trees(n, family))
         operator = _operator(n, family)
         residuals = [_from_known(symbols.__getitem__, start, tree) for tree in fresh]
-        found = []
+        of_order = []
         for combination in operator.null:
             i, factor = combination[0]
             total = _sum(other * residuals[j] for j, other in combination)
-            found.append((fresh[i], symbols[fresh[i]] - total / factor))
-        symbols |= dict(found)
+            of_order.append((fresh[i], symbols[fresh[i]] - total / factor))
+        symbols |= dict(of_order)
         start |= operator.solved([_from_known(symbols.__getitem__, start, tree) for tree in fresh])
-    return tuple(found)
+    return tuple(of_order)
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,10 @@ def subtrees(tree: Tree) -> Mapping[tuple[Tree, Forest], int]:
             for more, fallen, times in branches:
                 extended[on + more, tuple(sorted(off + fallen))] += count * times
         kept = extended
-    found: Counter[tuple[Tree, Forest]] = Counter()
+    occurrences: Counter[tuple[Tree, Forest]] = Counter()
     for (on, off), count in kept.items():
-        found[Tree(on, tree.colour), off] += count
-    return MappingProxyType(found)
+        occurrences[Tree(on, tree.colour), off] += count
+    return MappingProxyType(occurrences)
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,10 @@ class _Operator:
 
     def solved(self, residuals: list[Any]) -> dict[Tree, Any]:
         """The weights of α of order n − 1, from r + Lα = 0."""
-        found: dict[Tree, Any] = dict.fromkeys(self.fixed, fmpq(0))
+        weights: dict[Tree, Any] = dict.fromkeys(self.fixed, fmpq(0))
         for tree, row in zip(self.unknowns, self.inverse, strict=True):
-            found[tree] = -_sum(factor * residuals[i] for i, factor in row)
-        return found
+            weights[tree] = -_sum(factor * residuals[i] for i, factor in row)
+        return weights
 
 
 @functools.cache

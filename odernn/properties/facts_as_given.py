@@ -68,8 +68,8 @@ def condition_residuals(method: Method, orders: int) -> tuple[FailedCondition, .
     for q in range(1, orders + 1):
         if tree_count(q, len(family.colours)) > MOST_TREES:
             break
-        found = [FailedCondition(tree, residual(weights, tree)) for tree in trees(q, family)]
-        worst.append(max(found, key=lambda failed: abs(failed.residual)))
+        conditions = [FailedCondition(tree, residual(weights, tree)) for tree in trees(q, family)]
+        worst.append(max(conditions, key=lambda failed: abs(failed.residual)))
     return tuple(worst)
 
 

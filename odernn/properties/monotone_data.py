@@ -94,9 +94,9 @@ def _damped(form: StageForm, real: Vector, imaginary: Vector) -> tuple[Vector, V
     """All real parts lowered by so little that still |K|² > 1: then none is 0."""
     for delta in small_numbers():
         x = tuple(part - delta for part in real)
-        found = amplification(form, x, imaginary)
-        if found is not None and sign(found[1] - 1) > 0:
-            return x, imaginary, *found
+        response = amplification(form, x, imaginary)
+        if response is not None and sign(response[1] - 1) > 0:
+            return x, imaginary, *response
     raise ArithmeticError("No damping was small enough, although |K|² > 1 without any.")
 
 

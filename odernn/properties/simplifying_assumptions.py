@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flint import fmpq
@@ -81,17 +81,14 @@ def D(method: Method, zeta: int | None = None) -> Certificate:
 
 def quadrature_order(method: Method) -> Certificate:
     """``value`` is the order of the quadrature (b, c), the largest p with B(p); never above 2s."""
-    found = B(method)
-    return Certificate(
-        "quadrature order", found.holds, found.exact, found.witness, found.because, found.margin, found.value
-    )
+    return replace(B(method), property="quadrature order")
 
 
 def stage_order(method: Method) -> Certificate:
     """``value`` is the stage order, the largest q with B(q) and C(q). Hairer, Wanner 1996, Section IV.15."""
     quadrature, stages = B(method), C(method)
     less = quadrature if quadrature.value <= stages.value else stages
-    margins = [found.margin for found in (quadrature, stages) if found.margin is not None]
+    margins = [certificate.margin for certificate in (quadrature, stages) if certificate.margin is not None]
     because = f"{quadrature.property} and {stages.property}: {less.because}"
     return Certificate(
         "stage order", less.holds, less.exact, less.witness, because, max(margins, default=None), less.value

@@ -72,9 +72,9 @@ class BlockTableau:
 
     def __init__(self, A: Any, B: Any, *, floats: Literal["rounded", "exact"] = "rounded") -> None:
         given = [[list(block) for block in row] for row in A], list(B)
-        found = _block_rows(given[0], given[1])
+        exact = _block_rows(given[0], given[1])
         has_floats = any(coefficients.is_float(x) for block in _all_blocks(*given) for row in block for x in row)
-        blocks = _in_one_field(found)
+        blocks = _in_one_field(exact)
         s = len(given[1])
         object.__setattr__(self, "A", tuple(tuple(blocks[i * s : (i + 1) * s]) for i in range(s)))
         object.__setattr__(self, "B", tuple(blocks[s * s :]))
@@ -97,9 +97,9 @@ class BlockTableau:
             )
         square = identity(size) if P is None else coefficients.matrix(coefficients.table(P, "P"), "P")
         A = [[_times(a, square) for a in row] for row in tableau.A]
-        found = cls(A, [_times(b, square) for b in tableau.b])
-        object.__setattr__(found, "unit_roundoff", None if is_exact(tableau) else DOUBLE)
-        return found
+        blocks = cls(A, [_times(b, square) for b in tableau.b])
+        object.__setattr__(blocks, "unit_roundoff", None if is_exact(tableau) else DOUBLE)
+        return blocks
 
     @classmethod
     def from_matrix_tableau(
@@ -134,10 +134,10 @@ class BlockTableau:
         """G as exact numbers, the identity if not given. Raises ValueError if it is not symmetric of D rows."""
         if G is None:
             return identity(self.size)
-        found = coefficients.matrix(coefficients.table(G, "G"), "G")
-        if len(found) != self.size or found != transposed(found):
+        weight = coefficients.matrix(coefficients.table(G, "G"), "G")
+        if len(weight) != self.size or weight != transposed(weight):
             raise ValueError(f"G is not a symmetric matrix of D = {self.size} rows. Give for example identity rows.")
-        return found
+        return weight
 
     def burrage_butcher(self, G: Any = None) -> Rows:
         """M for the weight G, the identity if not given: (Σp × Σp), symmetric, exact for the entries as given."""
@@ -226,25 +226,25 @@ def _block_rows(A: Sequence[Sequence[Any]], B: Sequence[Any]) -> list[Rows]:
         raise ValueError(f"BlockTableau: B has {s} blocks, so that A must be {s} × {s} blocks, and s at least 1.")
     places = [f"A{subscript(i + 1, j + 1)}" for i in range(s) for j in range(s)]
     places += [f"B{subscript(j + 1)}" for j in range(s)]
-    found = [
+    blocks = [
         tuple(
             tuple(coefficients.scalar(x, f"BlockTableau: {place}: entry ({r}, {c})") for c, x in enumerate(row, 1))
             for r, row in enumerate(coefficients.table(block, place), 1)
         )
         for place, block in zip(places, _all_blocks(A, B), strict=True)
     ]
-    shapes = [(len(block), {len(row) for row in block}) for block in found[s * s :]]
+    shapes = [(len(block), {len(row) for row in block}) for block in blocks[s * s :]]
     D = shapes[0][0]
     for j, (rows, widths) in enumerate(shapes):
         if rows != D or D == 0 or len(widths) != 1 or 0 in widths:
             raise ValueError(f"BlockTableau: B{subscript(j + 1)} is no matrix of {D} rows. All B have D ≥ 1 rows.")
         width = next(iter(widths))
         for i in range(s):
-            block = found[i * s + j]
+            block = blocks[i * s + j]
             if len(block) != D or any(len(row) != width for row in block):
                 place = f"BlockTableau: A{subscript(i + 1, j + 1)}"
                 raise ValueError(f"{place} is not {D} × {width}, which B{subscript(j + 1)} is.")
-    return found
+    return blocks
 
 
 def _in_one_field(blocks: Sequence[Rows]) -> list[Rows]:

@@ -45,9 +45,9 @@ def contraction(blocks: BlockTableau, G: Any = None, fields: Fields = "weighted"
     multipliers: list[tuple[Any, ...]] = []
     if fields != "weighted":
         for i in range(blocks.stages):
-            found = stage_monotonicity(blocks, weight, i, None if fields == "monotone" else fields[i])
-            premises.append(found)
-            multipliers.append(found.value if isinstance(found.value, tuple) else ())
+            monotone = stage_monotonicity(blocks, weight, i, None if fields == "monotone" else fields[i])
+            premises.append(monotone)
+            multipliers.append(monotone.value if isinstance(monotone.value, tuple) else ())
     extra = None
     if factor is not None and not isinstance(fields, str) and all(premises):
         extra = sector_term(multipliers, fields, factor)
@@ -78,22 +78,22 @@ def check_fields(fields: Fields, stages: int) -> None:
 
 def weight_is_definite(G: Rows) -> Certificate:
     """Whether G > 0."""
-    found = semidefiniteness(G, name="G")
-    if found.holds is not True:
-        return replace(found, property="G > 0")
-    if found.value.zero == 0:
-        return replace(found, property="G > 0")
-    return Certificate("G > 0", False, True, None, f"G is singular, inertia {found.value}", margin=ZERO)
+    certificate = semidefiniteness(G, name="G")
+    if certificate.holds is not True:
+        return replace(certificate, property="G > 0")
+    if certificate.value.zero == 0:
+        return replace(certificate, property="G > 0")
+    return Certificate("G > 0", False, True, None, f"G is singular, inertia {certificate.value}", margin=ZERO)
 
 
 def positive_step(step: Any) -> Any:
     """η as an exact number, ``None`` if not given. Raises ValueError if it is not positive."""
     if step is None:
         return None
-    found = coefficients.scalar(step, "η")
-    if sign(found) <= 0:
+    eta = coefficients.scalar(step, "η")
+    if sign(eta) <= 0:
         raise ValueError(f"The step η is {step}, but the theorems are about η > 0. Give a positive step.")
-    return found
+    return eta
 
 
 def sector_term(multipliers: Sequence[Sequence[Any]], stages: Sequence[SlopeRestricted], step: Any) -> Rows:

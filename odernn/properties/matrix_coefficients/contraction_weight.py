@@ -51,16 +51,16 @@ def weight_pencil(blocks: BlockTableau, basis: Sequence[Rows], fields: Fields = 
             _plus_diagonal(M, sector_diagonal(values, slopes, step))
             for M, values in zip(tensors, multipliers, strict=True)
         ]
-    found = [tuple(basis), tuple(tensors)]
+    pencil = [tuple(basis), tuple(tensors)]
     for place in range(len(multipliers[0])):
         if any(values[place] != 0 for values in multipliers):
-            found.append(tuple(((values[place],),) for values in multipliers))
+            pencil.append(tuple(((values[place],),) for values in multipliers))
     if not isinstance(fields, str):
         for i, stage in enumerate(fields):
             linear = [r for r, slope in enumerate(stage.slopes) if slope is None]
             if linear:
-                found.append(tuple(dissipation(product(G, blocks.B[i]), stage.K, linear) for G in basis))
-    return Pencil(tuple(found))
+                pencil.append(tuple(dissipation(product(G, blocks.B[i]), stage.K, linear) for G in basis))
+    return Pencil(tuple(pencil))
 
 
 def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: Any = None) -> Certificate:
@@ -94,18 +94,18 @@ def contraction_weight(blocks: BlockTableau, fields: Fields = "weighted", step: 
     explicit = _always_negative(blocks, pencil) if factor is None else None
     if explicit is not None:
         return explicit
-    found = decide(pencil, _candidates(basis, blocks))
-    if found.holds:
-        G = combined(found.witness, basis)
+    decision = decide(pencil, _candidates(basis, blocks))
+    if decision.holds:
+        G = combined(decision.witness, basis)
         certificate = contraction(blocks, G, fields, step)
         if certificate:
-            text = f"{found.because}: {certificate.because}"
+            text = f"{decision.because}: {certificate.because}"
             return Certificate(PROPERTY, True, certificate.exact, G, text, margin=certificate.margin, value=certificate)
         return Certificate(PROPERTY, None, False, G, certificate.because, certificate.margin, certificate)
-    if found.holds is False:
-        because = found.because if len(basis) > 1 else _why_not(blocks, basis[0], fields, step)
-        return _about_given(blocks, replace(found, property=PROPERTY, because=because))
-    return Certificate(PROPERTY, None, False, None, f"{found.because}; {NO_PROOF}", margin=found.margin)
+    if decision.holds is False:
+        because = decision.because if len(basis) > 1 else _why_not(blocks, basis[0], fields, step)
+        return _about_given(blocks, replace(decision, property=PROPERTY, because=because))
+    return Certificate(PROPERTY, None, False, None, f"{decision.because}; {NO_PROOF}", margin=decision.margin)
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,10 @@ def _always_negative(blocks: BlockTableau, pencil: Pencil) -> Certificate | None
             continue
         zeros = [tuple((ZERO,) * len(block[0]) for _ in block[0]) for block in pencil.blocks[2:]]
         text = f"M_rr = −‖·‖_G² < 0 for r = {r + 1} and every G > 0: ⟨e eᵀ, M(G)⟩ = ⟨N, G⟩ with N ≤ 0, N ≠ 0"
-        found = Certificate(PROPERTY, False, True, (negative, Z, *zeros), text)
+        certificate = Certificate(PROPERTY, False, True, (negative, Z, *zeros), text)
         if not _any(blocks.A[i][i]):  # a zero is meant to be zero: N ≤ 0 whatever B_i is
-            return found
-        undecided = undecided or _about_given(blocks, found)
+            return certificate
+        undecided = undecided or _about_given(blocks, certificate)
     return undecided
 
 
@@ -182,12 +182,12 @@ def _multipliers(blocks: BlockTableau, G: Rows, fields: Fields) -> list[Any]:
         return []
     if fields == "monotone":
         return [product(G, B)[0][0] for B in blocks.B]
-    found: list[Any] = []
+    factors: list[Any] = []
     for B, stage in zip(blocks.B, fields, strict=True):
         assert isinstance(stage, SlopeRestricted)
         for g, k, slope in zip(transposed(product(G, B)), stage.K, stage.slopes, strict=True):
-            found.append(multiplier(g, k, slope))
-    return found
+            factors.append(multiplier(g, k, slope))
+    return factors
 
 
 def _candidates(basis: Sequence[Rows], blocks: BlockTableau) -> list[Vector]:

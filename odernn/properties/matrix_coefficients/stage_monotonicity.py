@@ -63,17 +63,17 @@ def stage_monotonicity(blocks: BlockTableau, G: Any, i: int, stage: SlopeRestric
     """
     scaled = product(blocks.weight(G), blocks.B[i])
     name = f"stage {i + 1} G-monotone with weight B{subscript(i + 1)}"
-    found, slope = _all_monotone(scaled, name) if stage is None else _stage_monotone(scaled, stage, name)
-    if blocks.is_exact or found.holds is None:
-        return found
-    if found.holds:
-        return replace(found, exact=False, because=found.because + AS_PRINTED)
+    certificate, slope = _all_monotone(scaled, name) if stage is None else _stage_monotone(scaled, stage, name)
+    if blocks.is_exact or certificate.holds is None:
+        return certificate
+    if certificate.holds:
+        return replace(certificate, exact=False, because=certificate.because + AS_PRINTED)
     x, f = slope
     sizes = product(entrywise(abs, blocks.weight(G)), entrywise(abs, blocks.B[i]))
     slack = DOUBLE * dot(matrix_vector(transposed(sizes), tuple(map(abs, x))), tuple(map(abs, f)))
     if sign(dot(matrix_vector(transposed(scaled), x), f) - slack) > 0:
-        return found
-    return replace(found, holds=None, exact=False, because=found.because + AS_PRINTED)
+        return certificate
+    return replace(certificate, holds=None, exact=False, because=certificate.because + AS_PRINTED)
 
 
 @dataclass(frozen=True)
@@ -105,15 +105,15 @@ def _stage_monotone(scaled: Rows, stage: SlopeRestricted, name: str) -> tuple[Ce
     linear = [r for r, slope in enumerate(stage.slopes) if slope is None]
     dissipated: Rows = dissipation(scaled, stage.K, linear) if linear else ()
     if linear:
-        found = semidefiniteness(dissipated, name="−GBK − (GBK)ᵀ")
-        if not found:
-            x = found.witness
+        linear_part = semidefiniteness(dissipated, name="−GBK − (GBK)ᵀ")
+        if not linear_part:
+            x = linear_part.witness
             moved = (
                 ()
                 if x is None
                 else tuple(dot(k, x) if s is None else ZERO for k, s in zip(stage.K, stage.slopes, strict=True))
             )
-            return replace(found, property=name), (x, moved)
+            return replace(linear_part, property=name), (x, moved)
     multipliers = []
     for r, (g, k, slope) in enumerate(zip(columns, stage.K, stage.slopes, strict=True)):
         factor = multiplier(g, k, slope)

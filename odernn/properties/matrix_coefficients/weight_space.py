@@ -37,12 +37,12 @@ def _residual_monotone(X: Rows) -> Vector:
 
 def _residual_stage(X: Rows, stage: SlopeRestricted) -> Vector:
     """|k_r|² g_r − (g_rᵀ k_r) k_r of every nonlinear component with k_r ≠ 0."""
-    found: list[Any] = []
+    entries: list[Any] = []
     for g, k, slope in zip(transposed(X), stage.K, stage.slopes, strict=True):
         if slope is not None and any(k):
             square, inner = dot(k, k), dot(g, k)
-            found += [square * x - inner * y for x, y in zip(g, k, strict=True)]
-    return tuple(found)
+            entries += [square * x - inner * y for x, y in zip(g, k, strict=True)]
+    return tuple(entries)
 
 
 def weight_basis(blocks: BlockTableau, fields: Fields) -> tuple[Rows, ...] | None:
@@ -73,12 +73,12 @@ def _equations(blocks: BlockTableau, start: Sequence[Rows], fields: Fields) -> l
     """Rows (one coefficient for each of ``start``) that vanish for the G which satisfy the equations."""
     if fields == "weighted":
         return []
-    found: list[Vector] = []
+    rows: list[Vector] = []
     for i in range(blocks.stages):
         images = [product(G, blocks.B[i]) for G in start]
         residuals = [_residual_monotone(X) if fields == "monotone" else _residual_stage(X, fields[i]) for X in images]
-        found += [row for row in zip(*residuals, strict=True) if any(x != 0 for x in row)]
-    return found
+        rows += [row for row in zip(*residuals, strict=True) if any(x != 0 for x in row)]
+    return rows
 
 
 def _all_symmetric(size: int) -> tuple[Rows, ...]:
@@ -104,17 +104,17 @@ def _from_symmetrisers(blocks: BlockTableau, stages: Sequence[SlopeRestricted]) 
         if None in stage.slopes or not all(any(row) for row in K) or not _is_regular(B):
             continue
         back, columns = inverse(B), transposed(K)
-        found = []
+        weights = []
         for diagonal in _symmetrisers(product(K, B)):
             scaled = tuple(tuple(-x * d for x, d in zip(row, diagonal, strict=True)) for row in columns)
-            found.append(product(scaled, back))
-        return _symmetric_part(found) if found else ()
+            weights.append(product(scaled, back))
+        return _symmetric_part(weights) if weights else ()
     return None
 
 
 def _symmetrisers(C: Rows) -> list[Vector]:
     """Vectors λ with λ_q C_qr = λ_r C_rq on a spanning tree, one for each connected part of the graph of C."""
-    size, waiting, found = len(C), set(range(len(C))), []
+    size, waiting, diagonals = len(C), set(range(len(C))), []
     while waiting:
         root = min(waiting)
         values = {root: ONE}
@@ -126,8 +126,8 @@ def _symmetrisers(C: Rows) -> list[Vector]:
                     values[q] = values[r] * C[r][q] / C[q][r]
                     front.append(q)
         waiting -= set(values)
-        found.append(tuple(values.get(r, ZERO) for r in range(size)))
-    return found
+        diagonals.append(tuple(values.get(r, ZERO) for r in range(size)))
+    return diagonals
 
 
 def _is_regular(B: Rows) -> bool:
