@@ -24,7 +24,8 @@ from odernn.certificate import Certificate
 from odernn.exact.algebraic import nearest_float, sign
 from odernn.exact.linear_algebra import Rows, diagonalise, entrywise, inverse, transposed
 from odernn.fields.field import Constants, Field
-from odernn.properties.algebraic_stability import bn_stability, burrage_butcher
+from odernn.properties.algebraic_stability import burrage_butcher
+from odernn.properties.nonlinear_stability import bn_stability
 from odernn.properties.order import order
 from odernn.properties.symmetry import adjoint, symmetry
 from odernn.properties.symplecticity import symplecticity

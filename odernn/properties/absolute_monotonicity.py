@@ -31,6 +31,7 @@ from odernn.exact.algebraic import exact_rational, quadratic_root, sign
 from odernn.exact.coefficients import subscript
 from odernn.exact.linear_algebra import (
     Rows,
+    Vector,
     characteristic_polynomial,
     determinant,
     entrywise,
@@ -65,6 +66,20 @@ LARGEST = fmpq(2**20)
 """Bisection ends here: a method with a larger radius is told apart from one with R = ∞ by polynomials only."""
 
 
+def extended(A: Rows, b: Vector) -> Rows:
+    """K = ( A  0 ; bᵀ 0 )."""
+    return (*((*row, fmpq(0)) for row in A), (*b, fmpq(0)))
+
+
+def contractive_parts(K: Rows, r: Any) -> tuple[Rows, Vector] | None:
+    """P(r) = K(I + rK)⁻¹ and w(r) = (I + rK)⁻¹1; ``None`` if I + rK is singular."""
+    I_rK = entrywise(lambda x, y: x + r * y, identity(len(K)), K)
+    if determinant(I_rK) == 0:
+        return None
+    S = inverse(I_rK)
+    return product(K, S), matrix_vector(S, (fmpq(1),) * len(K))
+
+
 def radius_of_absolute_monotonicity(method: Method) -> Certificate:
     """R(A, b) of the tableau as given: ``value`` is "∞", an exact scalar, or a ``RealRoot`` of degree 3 or more.
 
@@ -86,12 +101,12 @@ def radius_of_absolute_monotonicity(method: Method) -> Certificate:
         if is_exact(table) or _is_certain(resolve(table), K, at):
             return certificate
         return replace(certificate, holds=None, exact=False, because=f"{text}, but the coefficients are rounded")
-    found = _first_change(K)
-    if found is None:
+    change = _first_change(K)
+    if change is None:
         text = f"K(I + rK)⁻¹ ≥ 0 and (I + rK)⁻¹1 ≥ 0 for all r ≥ 0: R = {INFINITY}"
         certificate = Certificate(PROPERTY, True, True, None, text, value=INFINITY)
     else:
-        root, place = _closed(found[0]), found[1]
+        root, place = _closed(change[0]), change[1]
         text = f"K(I + rK)⁻¹ ≥ 0 and (I + rK)⁻¹1 ≥ 0 for 0 ≤ r ≤ R = {root}; then {_entry(place)} < 0"
         certificate = Certificate(PROPERTY, True, True, place, text, value=root)
     if is_exact(table):
@@ -110,11 +125,10 @@ def absolutely_monotonic(method: Method, r: Any) -> Certificate:
         raise ValueError(f"r is {r}, but absolute monotonicity is asked at −r for r ≥ 0. Give a number ≥ 0.")
     K = _extended(in_stages(method))
     name = f"absolutely monotonic at {-r}"
-    shifted = entrywise(lambda x, y: x + r * y, identity(len(K)), K)
-    if determinant(shifted) == 0:
+    parts = contractive_parts(K, r)
+    if parts is None:
         return Certificate(name, False, True, None, "I + rA is singular")
-    S = inverse(shifted)
-    P, w = product(K, S), matrix_vector(S, (fmpq(1),) * len(K))
+    P, w = parts
     entries: list[tuple[tuple[int, ...], Any]]
     entries = [((i, j), x) for i, row in enumerate(P, 1) for j, x in enumerate(row, 1)]
     entries += [((i,), x) for i, x in enumerate(w, 1)]
@@ -145,13 +159,13 @@ def radius_bounds(method: Method, bits: int = 40) -> tuple[fmpq, fmpq | None]:
 
 
 def _extended(table: Any) -> Rows:
-    """K."""
+    """K of a method whose coefficients are written out. Raises ValueError if they are not."""
     form = form_of(table)
     if form.modulus is not None:
         raise ValueError(
             f"{table!r}: absolute monotonicity is about the signs of coefficients, and these are not written out."
         )
-    return (*((*tuple(row), fmpq(0)) for row in form.operator), (*tuple(form.weights), fmpq(0)))
+    return extended(form.operator, form.weights)
 
 
 def _obstacle(K: Rows) -> tuple[tuple[int, int], str] | None:
@@ -172,7 +186,7 @@ def _obstacle(K: Rows) -> tuple[tuple[int, int], str] | None:
 def _is_certain(tableau: ButcherTableau, K: Rows, place: tuple[int, int]) -> bool:
     """Whether the obstacle is there for all coefficients that round to the printed ones; a printed 0 is meant so."""
     dA, db = roundings(tableau)
-    errors = (*((*tuple(row), fmpq(0)) for row in dA), (*tuple(db), fmpq(0)))
+    errors = extended(dA, db)
     i, j = place[0] - 1, place[1] - 1
     if K[i][j] != 0:
         return sign(K[i][j] + errors[i][j]) < 0

@@ -40,9 +40,10 @@ from typing import Any, TypeAlias
 from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly_ctx
 
 from odernn.certificate import Certificate
-from odernn.properties.elementary_weights import ElementaryWeights, exact_spaces
+from odernn.properties.elementary_weights import ElementaryWeights
 from odernn.properties.order import order
 from odernn.properties.simplifying_assumptions import short
+from odernn.properties.stage_spaces import exact_spaces
 from odernn.properties.trees import PARTITIONED, ROOTED, SEPARABLE, Family, Tree, trees
 from odernn.tableaus.methods import Method, forms_of, is_exact
 
@@ -57,6 +58,84 @@ MOST_TERMS = 5
 
 Weights: TypeAlias = Callable[[Tree], Any]
 Forest: TypeAlias = tuple[Tree, ...]
+
+
+def series_product(first: Weights, second: Weights, tree: Tree) -> Any:
+    """(αβ)(t) = α(t) + Σ_s β(s) Π α(t ∖ s), the elementary weight of a step of α followed by one of β.
+
+    Hairer, Lubich, Wanner 2006, Theorem III.1.10.
+    ``first`` and ``second`` give α(t) and β(t) for trees; those of the empty tree are 1.
+    """
+    total = first(tree)
+    for (s, forest), times in subtrees(tree).items():
+        fallen = math.prod(map(first, forest), start=fmpq(1))
+        if fallen != 0:
+            total = total + times * second(s) * fallen
+    return total
+
+
+def exact_flow(tree: Tree) -> fmpq:
+    """E(t) = 1/γ(t)."""
+    return fmpq(1, tree.density)
+
+
+def residual(alpha: Weights, beta: Weights, tree: Tree) -> Any:
+    """(αβ)(t) − (Eα)(t): β has effective order p if and only if some α makes this 0 for every t of order ≤ p."""
+    return series_product(alpha, beta, tree) - series_product(exact_flow, alpha, tree)
+
+
+def effective_order(method: Method, *, separable: bool = False) -> Certificate:
+    """The effective order of a method as ``value``; ``witness`` is a ``Conjugacy``. ``holds``: it is at least 1.
+
+    separable   a partitioned method, on y' = f(z), z' = g(y) only
+
+    ``None`` with a lower bound as ``value``: the coefficients are rounded, or the orders that ``MOST_TREES`` admits are
+    all reached and R(z) has a higher one. ValueError for one method and ``separable``.
+    """
+    forms = forms_of(method)
+    if separable and len(forms) == 1:
+        raise ValueError("Only a partitioned method can be asked for its effective order on separable systems.")
+    family = ROOTED if len(forms) == 1 else SEPARABLE if separable else PARTITIONED
+    name = f"{PROPERTY} on separable systems" if separable else PROPERTY
+    classical = order(method, separable=separable) if separable else order(method)
+    if not is_exact(method):
+        because = f"at least {classical.value}, the order; the coefficients are rounded"
+        return Certificate(name, None, False, None, because, margin=classical.margin, value=classical.value)
+    value, conjugacy, tried = _solved(ElementaryWeights(family.colours, exact_spaces(forms)), family, classical.value)
+    if not tried:
+        because = f"at least {value}; of order {value + 1} there are more than {MOST_TREES} trees"
+        return Certificate(name, None, False, conjugacy, because, value=value)
+    nonzero = sum(1 for weight in conjugacy.start.values() if weight != 0)
+    start = "α = 1" if nonzero == 0 else f"α with {nonzero} {'weight' if nonzero == 1 else 'weights'} ≠ 0"
+    return Certificate(name, value >= 1, True, conjugacy, f"{start}; {conjugacy.failed}", value=value)
+
+
+def conditions(p: int, *, separable: bool | None = None) -> tuple[tuple[Tree, Any], ...]:
+    """The conditions of effective order p on the elementary weights: pairs (t, β(t) as a polynomial in other weights).
+
+    Each condition is solved for the weight of one tree, in which it is linear, and the conditions of lower orders are
+    substituted, so that the right sides hold free weights only. They are ``fmpq_mpoly`` in b1, b2, …, the weights of
+    the trees in their order: b1 = β(τ), b2 = β([τ]), b3 = β([τ,τ]), …, the numbers of Butcher 2016.
+    ``separable``: of a pair on separable systems (True) or on all (False). p ≥ 1; those of order p alone.
+    """
+    family = ROOTED if separable is None else SEPARABLE if separable else PARTITIONED
+    known = [tree for n in range(1, p + 1) for tree in trees(n, family)]
+    ring = fmpq_mpoly_ctx.get([f"b{k}" for k in range(1, len(known) + 1)], Ordering.degrevlex)
+    symbols = dict(zip(known, ring.gens(), strict=True))
+    start: dict[Tree, Any] = {}
+    of_order: list[tuple[Tree, Any]] = []
+    for n in range(1, p + 1):
+        fresh = list(trees(n, family))
+        operator = _operator(n, family)
+        residuals = [_from_known(symbols.__getitem__, start, tree) for tree in fresh]
+        of_order = []
+        for combination in operator.null:
+            i, factor = combination[0]
+            total = _sum(other * residuals[j] for j, other in combination)
+            of_order.append((fresh[i], symbols[fresh[i]] - total / factor))
+        symbols |= dict(of_order)
+        start |= operator.solved([_from_known(symbols.__getitem__, start, tree) for tree in fresh])
+    return tuple(of_order)
 
 
 @dataclass(frozen=True)
@@ -94,32 +173,6 @@ class Conjugacy:
     failed: FailedCombination | None
 
 
-def effective_order(method: Method, *, separable: bool = False) -> Certificate:
-    """The effective order of a method as ``value``; ``witness`` is a ``Conjugacy``. ``holds``: it is at least 1.
-
-    separable   a partitioned method, on y' = f(z), z' = g(y) only
-
-    ``None`` with a lower bound as ``value``: the coefficients are rounded, or the orders that ``MOST_TREES`` admits are
-    all reached and R(z) has a higher one. ValueError for one method and ``separable``.
-    """
-    forms = forms_of(method)
-    if separable and len(forms) == 1:
-        raise ValueError("Only a partitioned method can be asked for its effective order on separable systems.")
-    family = ROOTED if len(forms) == 1 else SEPARABLE if separable else PARTITIONED
-    name = f"{PROPERTY} on separable systems" if separable else PROPERTY
-    classical = order(method, separable=separable) if separable else order(method)
-    if not is_exact(method):
-        because = f"at least {classical.value}, the order; the coefficients are rounded"
-        return Certificate(name, None, False, None, because, margin=classical.margin, value=classical.value)
-    value, found, tried = _solved(ElementaryWeights(family.colours, exact_spaces(forms)), family, classical.value)
-    if not tried:
-        because = f"at least {value}; of order {value + 1} there are more than {MOST_TREES} trees"
-        return Certificate(name, None, False, found, because, value=value)
-    nonzero = sum(1 for weight in found.start.values() if weight != 0)
-    start = "α = 1" if nonzero == 0 else f"α with {nonzero} {'weight' if nonzero == 1 else 'weights'} ≠ 0"
-    return Certificate(name, value >= 1, True, found, f"{start}; {found.failed}", value=value)
-
-
 def _solved(beta: Weights, family: Family, known: int) -> tuple[int, Conjugacy, bool]:
     """(effective order, evidence, whether the next order was tried); below ``known`` α is 1."""
     start: dict[Tree, Any] = {}
@@ -133,7 +186,7 @@ def _solved(beta: Weights, family: Family, known: int) -> tuple[int, Conjugacy, 
             start |= dict.fromkeys(trees(n - 1, family), fmpq(0)) if n > 1 else {}
             continue
         operator = _operator(n, family)
-        residuals = [_residual(tree, beta, start, n) for tree in fresh]
+        residuals = [_from_known(beta, start, tree) for tree in fresh]
         for combination in operator.null:
             total = _sum(factor * residuals[i] for i, factor in combination)
             if total != 0:
@@ -148,39 +201,14 @@ def _tall_condition(n: int, beta: Weights) -> FailedCombination | None:
     tall = Tree()
     for _ in range(n - 1):
         tall = Tree([tall])
-    residual = beta(tall) - _exact(tall)
-    return None if residual == 0 else FailedCombination(((tall, fmpq(1)),), residual)
+    defect = beta(tall) - exact_flow(tall)
+    return None if defect == 0 else FailedCombination(((tall, fmpq(1)),), defect)
 
 
-def conditions(p: int, *, separable: bool | None = None) -> tuple[tuple[Tree, Any], ...]:
-    """The conditions of effective order p on the elementary weights: pairs (t, β(t) as a polynomial in other weights).
-
-    Each condition is solved for the weight of one tree, in which it is linear, and the conditions of lower orders are
-    substituted, so that the right sides hold free weights only. They are ``fmpq_mpoly`` in b1, b2, …, the weights of
-    the trees in their order: b1 = β(τ), b2 = β([τ]), b3 = β([τ,τ]), …, the numbers of Butcher 2016.
-    ``separable``: of a pair on separable systems (True) or on all (False). p ≥ 1; those of order p alone.
-    """
-    family = ROOTED if separable is None else SEPARABLE if separable else PARTITIONED
-    known = [tree for n in range(1, p + 1) for tree in trees(n, family)]
-    ring = fmpq_mpoly_ctx.get([f"b{k}" for k in range(1, len(known) + 1)], Ordering.degrevlex)
-    symbols = dict(zip(known, ring.gens(), strict=True))
-    start: dict[Tree, Any] = {}
-    found: list[tuple[Tree, Any]] = []
-    for n in range(1, p + 1):
-        fresh = list(trees(n, family))
-        operator = _operator(n, family)
-        residuals = [_residual(tree, symbols.__getitem__, start, n) for tree in fresh]
-        found = []
-        for combination in operator.null:
-            i, factor = combination[0]
-            total = _sum(other * residuals[j] for j, other in combination)
-            found.append((fresh[i], symbols[fresh[i]] - total / factor))
-        symbols |= dict(found)
-        start |= operator.solved([_residual(tree, symbols.__getitem__, start, n) for tree in fresh])
-    return tuple(found)
-
-
-# --- the product of B-series ------------------------------------------------------------------------------------
+def _from_known(beta: Weights, start: Mapping[Tree, Any], tree: Tree) -> Any:
+    """The residual at t with 0 for the weights of α that are not known yet: of t itself and of the order below."""
+    known = tree.order - 1
+    return residual(lambda s: start[s] if s.order < known else fmpq(0), beta, tree)
 
 
 @functools.cache
@@ -194,39 +222,10 @@ def subtrees(tree: Tree) -> Mapping[tuple[Tree, Forest], int]:
             for more, fallen, times in branches:
                 extended[on + more, tuple(sorted(off + fallen))] += count * times
         kept = extended
-    found: Counter[tuple[Tree, Forest]] = Counter()
+    occurrences: Counter[tuple[Tree, Forest]] = Counter()
     for (on, off), count in kept.items():
-        found[Tree(on, tree.colour), off] += count
-    return MappingProxyType(found)
-
-
-def series_product(first: Weights, second: Weights, tree: Tree) -> Any:
-    """(αβ)(t), the elementary weight of a step of α followed by one of β.
-
-    Hairer, Lubich, Wanner 2006, Theorem III.1.10.
-    ``first`` and ``second`` give α(t) and β(t) for trees; those of the empty tree are 1.
-    """
-    total = first(tree)
-    for (s, forest), times in subtrees(tree).items():
-        total = total + times * second(s) * math.prod(map(first, forest), start=fmpq(1))
-    return total
-
-
-def _exact(tree: Tree) -> fmpq:
-    return fmpq(1, tree.density)
-
-
-def _residual(tree: Tree, beta: Weights, start: Mapping[Tree, Any], n: int) -> Any:
-    """(αβ)(t) − (Eα)(t) without the weights of α that are not yet known: those of t itself and of order n − 1."""
-    total = beta(tree) - _exact(tree)
-    for (s, forest), times in subtrees(tree).items():
-        if s is tree:
-            continue
-        if forest[-1].order < n - 1 and all(start[branch] != 0 for branch in forest):
-            total = total + times * beta(s) * math.prod((start[branch] for branch in forest), start=fmpq(1))
-        if s.order < n - 1 and start[s] != 0:
-            total = total - times * start[s] * math.prod(map(_exact, forest), start=fmpq(1))
-    return total
+        occurrences[Tree(on, tree.colour), off] += count
+    return MappingProxyType(occurrences)
 
 
 @dataclass(frozen=True)
@@ -240,10 +239,10 @@ class _Operator:
 
     def solved(self, residuals: list[Any]) -> dict[Tree, Any]:
         """The weights of α of order n − 1, from r + Lα = 0."""
-        found: dict[Tree, Any] = dict.fromkeys(self.fixed, fmpq(0))
+        weights: dict[Tree, Any] = dict.fromkeys(self.fixed, fmpq(0))
         for tree, row in zip(self.unknowns, self.inverse, strict=True):
-            found[tree] = -_sum(factor * residuals[i] for i, factor in row)
-        return found
+            weights[tree] = -_sum(factor * residuals[i] for i, factor in row)
+        return weights
 
 
 @functools.cache

@@ -1,16 +1,18 @@
-"""Linear stability, decided exactly: what a method does to y' = λy.
+"""Linear stability, decided exactly: A-, I- and L-stability.
 
-    y₁ = R(hλ) y₀,      R(z) = 1 + z bᵀ(I − zA)⁻¹1 = det(I − zA + z 1bᵀ) / det(I − zA) = P(z)/Q(z)
+    y₁ = R(hλ) y₀;      A-stable: |R(z)| ≤ 1 for Re z ≤ 0;      I-stable: |R(iy)| ≤ 1;      L-stable: and R(∞) = 0
 
-A-stable: |R(z)| ≤ 1 for Re z ≤ 0. By the maximum principle that is I-stability, |R(iy)| ≤ 1 for real y, and no pole
-in the left half plane. With P and Q in lowest terms I-stability is E(y) = |Q(iy)|² − |P(iy)|² ≥ 0, a polynomial in
-y²: its sign is read off between its real roots, which Sturm chains separate; poles are placed by the Routh array.
-Hairer, Wanner 1996, Section IV.3 (L-stable: A-stable and R(∞) = 0).
+By the maximum principle A-stability is I-stability and no pole in the left half plane. With R = P/Q in lowest terms
+I-stability is
+
+    E(y) = |Q(iy)|² − |P(iy)|² ≥ 0,
+
+a polynomial in y²: its sign is read off between its real roots, which Sturm chains separate; poles are placed by the
+Routh array. Hairer, Wanner 1996, Section IV.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
@@ -20,17 +22,14 @@ from flint import acb, acb_mat, arb, arb_mat, fmpq
 
 from odernn.certificate import Certificate
 from odernn.exact.algebraic import enclosure, sign
-from odernn.exact.linear_algebra import ONE, ZERO, characteristic_polynomial, entrywise, is_rational, outer
+from odernn.exact.linear_algebra import ONE, ZERO
 from odernn.exact.polynomials import (
     Polynomial,
     RealRoot,
     add,
     degree,
-    divide,
     evaluate,
-    gcd,
     is_hurwitz,
-    monic,
     multiply,
     polynomial,
     positive_roots,
@@ -38,8 +37,9 @@ from odernn.exact.polynomials import (
     root_in_left_half_plane,
     scale_variable,
 )
-from odernn.exact.text import brief, decimal, equals
-from odernn.tableaus.methods import AS_PRINTED, Method, about_given, form_of, is_exact, resolve, roundings
+from odernn.exact.text import decimal, equals
+from odernn.properties.stability_function import StabilityFunction, polynomial_text, stability_function
+from odernn.tableaus.methods import Method, about_given, is_exact, resolve, roundings
 from odernn.tableaus.tableau import ButcherTableau
 
 INFINITY = "∞"
@@ -48,90 +48,9 @@ SAMPLES = tuple(fmpq(4) ** k for k in range(-2, 12))
 """Where |R(iy)| > 1 is tried for all tables that round to a printed one; polynomials R are largest at the end."""
 
 
-@dataclass(frozen=True)
-class StabilityFunction:
-    """R = numerator/denominator in lowest terms, coefficients from the constant term up, denominator(0) = 1."""
-
-    numerator: Polynomial
-    denominator: Polynomial
-
-    def __call__(self, z: Any) -> Any:
-        return evaluate(self.numerator, z) / evaluate(self.denominator, z)
-
-    @property
-    def at_infinity(self) -> Any:
-        """R(∞), exactly; ``None`` for ∞."""
-        p, q = self.numerator, self.denominator
-        if degree(p) > degree(q):
-            return None
-        return p[-1] / q[-1] if degree(p) == degree(q) else fmpq(0)
-
-    @property
-    def e_polynomial(self) -> Polynomial:
-        """|Q(iy)|² − |P(iy)|² as a polynomial in x = y²."""
-        return add(_squared_modulus(self.denominator), _squared_modulus(self.numerator), -1)
-
-    def __str__(self) -> str:
-        top, bottom = polynomial_text(self.numerator, "z"), polynomial_text(self.denominator, "z")
-        if degree(self.denominator) == 0:
-            return top
-        return f"{top if degree(self.numerator) == 0 else f'({top})'}/({bottom})"
-
-
-def stability_function(method: Method) -> StabilityFunction:
-    """R(z) in lowest terms."""
-    form = form_of(method)
-    reached = entrywise(lambda a, x: a - x, form.operator, outer(form.one, form.weights))
-    p, q = (polynomial(characteristic_polynomial(S)[::-1]) for S in (reached, form.operator))
-    common = gcd(p, q)
-    p, q = divide(p, common)[0], divide(q, common)[0]
-    return StabilityFunction(tuple(x / q[0] for x in p), tuple(x / q[0] for x in q))
-
-
-def _squared_modulus(p: Polynomial) -> Polynomial:
-    """|p(iy)|² as a polynomial in y²: even part squared plus y² times odd part squared."""
-    even = polynomial([x * (-1) ** k for k, x in enumerate(p[0::2])])
-    odd = polynomial([x * (-1) ** k for k, x in enumerate(p[1::2])])
-    return add(multiply(even, even), multiply((ZERO, ONE), multiply(odd, odd)))
-
-
-def polynomial_text(p: Sequence[Any], variable: str, step: int = 1) -> str:
-    """Ascending powers as in 1 - 1/2*z + z^2; ``step`` 2 writes a polynomial in the variable's square."""
-    text = ""
-    for k, x in enumerate(p):
-        if x == 0:
-            continue
-        rational = is_rational([x])
-        negative = rational and x < 0
-        size = str(-x if negative else x) if rational else f"({brief(x)})"
-        power = "" if k == 0 else variable if k * step == 1 else f"{variable}^{k * step}"
-        body = size if not power else power if size == "1" else f"{size}*{power}"
-        text += (f" {'-' if negative else '+'} {body}") if text else f"{'-' if negative else ''}{body}"
-    return text or "0"
-
-
-@dataclass(frozen=True)
-class _FirstNegative:
-    """Where a polynomial first gets negative on (0, ∞): just above ``root`` (``None``: above 0), e.g. at ``sample``."""
-
-    root: RealRoot | None
-    sample: fmpq
-
-
-def _first_negative(p: Polynomial) -> _FirstNegative | None:
-    """The polynomial has one sign between neighbouring roots, so one sample in each gap decides p ≥ 0 on (0, ∞)."""
-    if not p:
-        return None
-    roots: list[RealRoot | None] = [None, *positive_roots(p)]
-    for before, after in zip(roots, [*roots[1:], None], strict=True):
-        low = before.upper if before is not None else fmpq(0)
-        high = after.lower if after is not None else max(root_bound(p), 2 * low + 1) * 2
-        sample = (low + high) / 2 if after is not None else high
-        if before is None and after is None:
-            sample = fmpq(1)
-        if sign(evaluate(p, sample)) < 0:
-            return _FirstNegative(before, sample)
-    return None
+def e_polynomial(R: StabilityFunction) -> Polynomial:
+    """E(y) = |Q(iy)|² − |P(iy)|² as a polynomial in x = y²: I-stable if and only if it is ≥ 0 for x ≥ 0."""
+    return add(_squared_modulus(R.denominator), _squared_modulus(R.numerator), -1)
 
 
 def i_stability(method: Method) -> Certificate:
@@ -139,43 +58,9 @@ def i_stability(method: Method) -> Certificate:
     return _rounded(method, _i_stability(stability_function(method)))
 
 
-def _i_stability(R: StabilityFunction) -> Certificate:
-    E = R.e_polynomial
-    text = f"E(y) = {polynomial_text(E, 'y', 2)}"
-    bad = _first_negative(E)
-    if bad is None:
-        return Certificate("I-stable", True, True, None, text if not E else f"{text} ≥ 0", value=E)
-    y = _root_inside(E, bad)
-    return Certificate("I-stable", False, True, y, f"E({y}) {equals(evaluate(E, y * y))} < 0", value=E)
-
-
-def _root_inside(E: Polynomial, bad: _FirstNegative) -> fmpq:
-    """A rational y with E(y²) < 0: √sample, rounded finely enough."""
-    scale = 1
-    while True:
-        y = fmpq(isqrt(int(bad.sample.p) * scale**2 // int(bad.sample.q)), scale)
-        if sign(evaluate(E, y * y)) < 0:
-            return y
-        scale *= 2
-
-
 def a_stability(method: Method) -> Certificate:
     """|R(z)| ≤ 1 for Re z ≤ 0. ``witness``: a real y with |R(iy)| > 1, or a ball in Re z < 0 that holds a pole of R."""
     return _rounded(method, _a_stability(stability_function(method)))
-
-
-def _a_stability(R: StabilityFunction) -> Certificate:
-    on_axis = _i_stability(R)
-    if not on_axis:
-        return Certificate("A-stable", False, True, on_axis.witness, on_axis.because, value=R)
-    mirrored = scale_variable(R.denominator, fmpq(-1))
-    if is_hurwitz(mirrored):
-        count = degree(mirrored)
-        poles = "no poles" if count == 0 else f"{count} pole{'s' if count > 1 else ''}, in Re z > 0"
-        return Certificate("A-stable", True, True, None, f"{on_axis.because}; {poles}", value=R)
-    pole = root_in_left_half_plane(R.denominator)
-    shown = decimal(pole.real)
-    return Certificate("A-stable", False, True, pole, f"a pole of R(z) has Re z = {shown} < 0", value=R)
 
 
 def l_stability(method: Method) -> Certificate:
@@ -204,6 +89,40 @@ def limit_at_infinity(method: Method) -> Certificate:
     return about_given(method, replace(certificate, holds=holds))
 
 
+def _i_stability(R: StabilityFunction) -> Certificate:
+    E = e_polynomial(R)
+    text = f"E(y) = {polynomial_text(E, 'y', 2)}"
+    bad = first_negative(E)
+    if bad is None:
+        return Certificate("I-stable", True, True, None, text if not E else f"{text} ≥ 0", value=E)
+    y = _root_inside(E, bad)
+    return Certificate("I-stable", False, True, y, f"E({y}) {equals(evaluate(E, y * y))} < 0", value=E)
+
+
+def _root_inside(E: Polynomial, bad: FirstNegative) -> fmpq:
+    """A rational y with E(y²) < 0: √sample, rounded finely enough."""
+    scale = 1
+    while True:
+        y = fmpq(isqrt(int(bad.sample.p) * scale**2 // int(bad.sample.q)), scale)
+        if sign(evaluate(E, y * y)) < 0:
+            return y
+        scale *= 2
+
+
+def _a_stability(R: StabilityFunction) -> Certificate:
+    on_axis = _i_stability(R)
+    if not on_axis:
+        return Certificate("A-stable", False, True, on_axis.witness, on_axis.because, value=R)
+    mirrored = scale_variable(R.denominator, fmpq(-1))
+    if is_hurwitz(mirrored):
+        count = degree(mirrored)
+        poles = "no poles" if count == 0 else f"{count} pole{'s' if count > 1 else ''}, in Re z > 0"
+        return Certificate("A-stable", True, True, None, f"{on_axis.because}; {poles}", value=R)
+    pole = root_in_left_half_plane(R.denominator)
+    shown = decimal(pole.real)
+    return Certificate("A-stable", False, True, pole, f"a pole of R(z) has Re z = {shown} < 0", value=R)
+
+
 def _limit_as_given(method: Method) -> Certificate:
     limit = stability_function(method).at_infinity
     if limit is None:
@@ -225,55 +144,6 @@ def _limit_of_all(tableau: ButcherTableau) -> bool | None:
         if limit <= 1:
             return True
         return False if limit > 1 else None
-
-
-def imaginary_stability_interval(method: Method) -> Certificate:
-    """The largest β with |R(iy)| ≤ 1 for |y| ≤ β: ``value`` is 0, ∞ or a ``RealRoot`` of a polynomial in y.
-
-    ``holds`` says whether β > 0. Of rounded coefficients it is ``None``: β is that of the numbers as given, and can
-    jump from ∞ to anything when coefficients change by less than their roundings. The endpoint is exact: a squarefree
-    polynomial and a rational interval around the root.
-    """
-    E = stability_function(method).e_polynomial
-    bad = _first_negative(E)
-    return _interval(method, "imaginary stability interval", "|R(iy)| ≤ 1 for |y| ≤ β", bad, _square_root_of)
-
-
-def real_stability_interval(method: Method) -> Certificate:
-    """The largest r with |R(x)| ≤ 1 for −r ≤ x ≤ 0: ``value`` is 0, ∞ or a ``RealRoot`` of a polynomial in r."""
-    R = stability_function(method)
-    p, q = (scale_variable(side, fmpq(-1)) for side in (R.numerator, R.denominator))
-    bad = _first_negative(add(multiply(q, q), multiply(p, p), -1))
-    return _interval(method, "real stability interval", "|R(x)| ≤ 1 for -β ≤ x ≤ 0", bad, lambda root: root)
-
-
-def _interval(method: Method, name: str, text: str, bad: _FirstNegative | None, end: Any) -> Certificate:
-    if bad is None:
-        certificate = Certificate(name, True, True, None, f"{text}, β = {INFINITY}", value=INFINITY)
-    elif bad.root is None:
-        certificate = Certificate(name, False, True, bad.sample, f"{text}, β = 0", value=fmpq(0))
-    else:
-        root = end(bad.root)
-        certificate = Certificate(name, True, True, root, f"{text}, β = {root}", value=root)
-    if is_exact(method):
-        return certificate
-    return replace(certificate, holds=None, exact=False, because=certificate.because + AS_PRINTED)
-
-
-def _square_root_of(root: RealRoot) -> RealRoot:
-    """The positive y with y² = root."""
-    doubled = polynomial([x for k, c in enumerate(root.polynomial) for x in ((c,) if k == 0 else (ZERO, c))])
-    scale = 2**WITNESS_BITS
-    while True:
-        lower = fmpq(isqrt(int(root.lower.p) * scale**2 // int(root.lower.q)), scale)
-        upper = fmpq(isqrt(int(root.upper.p) * scale**2 // int(root.upper.q)) + 1, scale)
-        if evaluate(doubled, lower) == 0:
-            return RealRoot(monic(doubled), lower, lower)
-        found = RealRoot(monic(doubled), lower, upper)
-        inside = sum(candidate.lower < upper and candidate.upper > lower for candidate in positive_roots(doubled))
-        if inside == 1 and sign(evaluate(doubled, lower)) * sign(evaluate(doubled, upper)) < 0:
-            return found
-        root, scale = root.refined(), scale * 2
 
 
 def _rounded(method: Method, certificate: Certificate) -> Certificate:
@@ -328,3 +198,34 @@ def _balls(tableau: ButcherTableau) -> tuple[list[list[arb]], list[arb]]:
 def _fuzzy(value: Any, error: Any) -> Any:
     size = enclosure(error, 2 * WITNESS_BITS)
     return enclosure(value, 2 * WITNESS_BITS) + (-size).union(size)
+
+
+def _squared_modulus(p: Polynomial) -> Polynomial:
+    """|p(iy)|² as a polynomial in y²: even part squared plus y² times odd part squared."""
+    even = polynomial([x * (-1) ** k for k, x in enumerate(p[0::2])])
+    odd = polynomial([x * (-1) ** k for k, x in enumerate(p[1::2])])
+    return add(multiply(even, even), multiply((ZERO, ONE), multiply(odd, odd)))
+
+
+@dataclass(frozen=True)
+class FirstNegative:
+    """Where a polynomial first gets negative on (0, ∞): just above ``root`` (``None``: above 0), e.g. at ``sample``."""
+
+    root: RealRoot | None
+    sample: fmpq
+
+
+def first_negative(p: Polynomial) -> FirstNegative | None:
+    """The polynomial has one sign between neighbouring roots, so one sample in each gap decides p ≥ 0 on (0, ∞)."""
+    if not p:
+        return None
+    roots: list[RealRoot | None] = [None, *positive_roots(p)]
+    for before, after in zip(roots, [*roots[1:], None], strict=True):
+        low = before.upper if before is not None else fmpq(0)
+        high = after.lower if after is not None else max(root_bound(p), 2 * low + 1) * 2
+        sample = (low + high) / 2 if after is not None else high
+        if before is None and after is None:
+            sample = fmpq(1)
+        if sign(evaluate(p, sample)) < 0:
+            return FirstNegative(before, sample)
+    return None

@@ -36,44 +36,29 @@ from odernn.certificate import Certificate
 from odernn.exact.algebraic import enclosure
 from odernn.exact.coefficients import subscript, total
 from odernn.exact.text import equals
-from odernn.properties.order import FailedCondition
+from odernn.properties.error_radii import Rounding, vanishes
+from odernn.properties.order import FailedCondition, residual
 from odernn.properties.reducibility import equal_stages
-from odernn.properties.simplifying_assumptions import Rounding, vanishes
 from odernn.properties.trees import Tree
 from odernn.tableaus.methods import about_given
 from odernn.tableaus.nystrom import NystromTableau, nystrom_adjoint
-from odernn.tableaus.tableau import FLOAT_ULPS, Q
+from odernn.tableaus.tableau import Q
 
 __all__ = ["nystrom_facts", "nystrom_order", "nystrom_symmetry", "nystrom_symplecticity", "nystrom_trees"]
 
 POSITION_LEAF = Tree((), "y")
 
 
-@functools.cache
-def nystrom_trees(order: int) -> tuple[Tree, ...]:
-    """The special Nyström trees of this order whose root is a g (colour z), in the order of ``properties.trees``."""
-    if order == 1:
-        return (Tree((), "z"),)
-    return tuple(sorted(Tree(children, "z") for children in _forests(order - 1, (1, 0))))
+def symplectic_residuals(A_bar: Any, b_bar: Any, b: Any, c: Any) -> list[tuple[tuple[int, ...], Any]]:
+    """b̄_i − b_i(1 − c_i) at (i,) and b_i(b̄_j − ā_ij) − b_j(b̄_i − ā_ji) at (i, j), from 1: all 0 if symplectic."""
+    s = range(len(b))
+    first = [((i + 1,), b_bar[i] - b[i] * (1 - c[i])) for i in s]
+    return first + [
+        ((i + 1, j + 1), b[i] * (b_bar[j] - A_bar[i][j]) - b[j] * (b_bar[i] - A_bar[j][i])) for i in s for j in range(i)
+    ]
 
 
-def _branches(order: int) -> tuple[Tree, ...]:
-    """What may sit on a g: a leaf y, or a vertex y with one g on it."""
-    return (POSITION_LEAF,) if order == 1 else tuple(Tree([t], "y") for t in nystrom_trees(order - 1))
-
-
-def _forests(total_order: int, first: tuple[int, int]) -> Iterator[tuple[Tree, ...]]:
-    """The multisets of branches with so many vertices, none before place (order, index) ``first``."""
-    if total_order == 0:
-        yield ()
-    for order in range(first[0], total_order + 1):
-        start = first[1] if order == first[0] else 0
-        for index, branch in enumerate(_branches(order)[start:], start):
-            for rest in _forests(total_order - order, (order, index)):
-                yield (branch, *rest)
-
-
-class _Weights:
+class NystromWeights:
     """bᵀΦ(t) and b̄ᵀΦ(t), in the ring that ``number`` makes of the exact coefficients."""
 
     def __init__(self, method: NystromTableau, number: Callable[[Any], Any]) -> None:
@@ -82,30 +67,34 @@ class _Weights:
         self.zero = number(fmpq(1)) * 0
         self._known: dict[Tree, list[Any]] = {}
 
-    def residual(self, tree: Tree) -> Any:
-        """bᵀΦ(t) − 1/γ(t), for a root of colour y b̄ᵀΦ(t₁) − 1/γ(t)."""
+    def __call__(self, tree: Tree) -> Any:
+        """bᵀΦ(t), for a root of colour y b̄ᵀΦ(t₁): of a method of order p it is 1/γ(t)."""
         weights, inner = (self.b, tree) if tree.colour == "z" else (self.b_bar, tree.children[0])
-        products = (b * x for b, x in zip(weights, self._stages(inner), strict=True))
-        return sum(products, self.zero) - fmpq(1, tree.density)
+        return sum((b * x for b, x in zip(weights, self.phi(inner), strict=True)), self.zero)
 
-    def _stages(self, tree: Tree) -> list[Any]:
+    def phi(self, tree: Tree) -> list[Any]:
+        """Φ(t): the product of c for each leaf y, and of ĀΦ(t₁) for each other branch [t₁]_y."""
         known = self._known.get(tree)
         if known is None:
             known = [self.zero + 1] * len(self.c)
             for child in tree.children:
                 factor = self.c
                 if child.children:
-                    inner = self._stages(child.children[0])
+                    inner = self.phi(child.children[0])
                     factor = [sum((a * inner[j] for j, a in row), self.zero) for row in self.A]
                 known = [x * y for x, y in zip(known, factor, strict=True)]
             self._known[tree] = known
         return known
 
 
-def _conditions(order: int) -> Iterator[Tree]:
-    yield from nystrom_trees(order)
-    if order > 1:
-        yield from (Tree([t], "y") for t in nystrom_trees(order - 1))
+def nystrom_facts(method: NystromTableau) -> tuple[Certificate, ...]:
+    """Everything that is decided about the method."""
+    place = next(
+        ((i + 1, j + 1) for i in range(method.stages) for j in range(i, method.stages) if method.A_bar[i][j] != 0), None
+    )
+    because = "ā_ij = 0 for j ≥ i" if place is None else f"ā{subscript(*place)} ≠ 0"
+    explicit = Certificate("explicit", place is None, True, place, because)
+    return nystrom_order(method), explicit, nystrom_symplecticity(method), nystrom_symmetry(method)
 
 
 def nystrom_order(method: NystromTableau) -> Certificate:
@@ -116,50 +105,22 @@ def nystrom_order(method: NystromTableau) -> Certificate:
     """
     value, failed = _exact_order(method)
     assert failed is not None
-    rounded = _rounding(method)
+    rounded = None if method.is_exact else Rounding.of(method.digits)
     if rounded is None:
         return Certificate("order", value >= 1, True, failed, str(failed), value=value)
     margin, consistent, first = 0.0, 2 * method.stages, None
-    exact = _Weights(method, lambda x: x)
+    exact = NystromWeights(method, lambda x: x)
     with rounded.working():
-        weights = _Weights(method, _ball(rounded))
+        weights = NystromWeights(method, _ball(rounded))
         for n in range(1, 2 * method.stages + 1):
-            found = [(tree, weights.residual(tree)) for tree in _conditions(n)]
-            violated = [tree for tree, residual in found if not vanishes(residual)]
+            defects = [(tree, residual(weights, tree)) for tree in _conditions(n)]
+            violated = [tree for tree, defect in defects if not vanishes(defect)]
             if violated:
-                consistent, first = n - 1, FailedCondition(violated[0], exact.residual(violated[0]))
+                consistent, first = n - 1, FailedCondition(violated[0], residual(exact, violated[0]))
                 break
-            margin = max(margin, *(abs(float(residual.mid())) for _, residual in found))
+            margin = max(margin, *(abs(float(defect.mid())) for _, defect in defects))
     because = f"consistent with order {consistent} to {rounded.text}; as given exactly of order {value}: {failed}"
     return Certificate("order", None, False, first, because, margin=margin, value=consistent)
-
-
-def _exact_order(method: NystromTableau) -> tuple[int, FailedCondition]:
-    weights = _Weights(method, lambda x: x)
-    for n in itertools.count(1):
-        for tree in _conditions(n):
-            residual = weights.residual(tree)
-            if residual != 0:
-                return n - 1, FailedCondition(tree, residual)
-    raise AssertionError("unreachable")
-
-
-def _rounding(method: NystromTableau) -> Rounding | None:
-    if method.is_exact:
-        return None
-    if method.digits is not None:
-        unit = arb(fmpq(1, 10**method.digits))
-        return Rounding(lambda a: unit, 64 + 8 * method.digits, f"{method.digits} digits")
-    ulps = arb(fmpq(FLOAT_ULPS, 2**52))
-    return Rounding(lambda a: ulps * abs(enclosure(a, 64)), 512, "double precision")
-
-
-def _ball(rounded: Rounding) -> Callable[[Any], Any]:
-    """A coefficient with what it may be off; a printed 0 is meant to be 0."""
-    return lambda a: arb(0) if a == 0 else enclosure(a, rounded.bits) + arb(0, rounded.radius(a))
-
-
-# --- symplectic -------------------------------------------------------------------------------------------------
 
 
 def nystrom_symplecticity(method: NystromTableau) -> Certificate:
@@ -171,58 +132,17 @@ def nystrom_symplecticity(method: NystromTableau) -> Certificate:
     name = "symplectic"
     classes = _classes(method)
     remark = " after merging equal stages" if len(classes) < method.stages else ""
-    found = _defects(*_merged(method, classes, lambda x: x))
-    violated = [(place, defect) for place, defect in found if defect != 0]
+    residuals = symplectic_residuals(*_merged(method, classes, lambda x: x))
+    violated = [(place, defect) for place, defect in residuals if defect != 0]
     if not violated:
         return about_given(method, Certificate(name, True, True, None, f"defect = 0{remark}", value=Q(0)))
     place, defect = max(violated, key=lambda entry: abs(entry[1]))
     text = f"{_formula(place)} {equals(defect)}{remark}"
-    rounded = _rounding(method)
+    rounded = None if method.is_exact else Rounding.of(method.digits)
     if rounded is not None and not _is_certainly_violated(method, rounded):
         text += ", but the coefficients are rounded"
         return Certificate(name, None, False, place, text, margin=abs(defect), value=defect)
     return Certificate(name, False, True, place, text, value=defect)
-
-
-def _classes(method: NystromTableau) -> list[list[int]]:
-    labels = {c: k for k, c in enumerate(dict.fromkeys(method.c))}
-    return equal_stages([method.A_bar], [labels[c] for c in method.c])
-
-
-def _merged(method: NystromTableau, classes: Sequence[Sequence[int]], number: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """(Ā, b̄, b, c) with one stage for each class, in another ring."""
-    rows = [[sum(number(method.A_bar[i[0]][j]) for j in members) for members in classes] for i in classes]
-    b_bar, b = ([sum(number(x[j]) for j in members) for members in classes] for x in (method.b_bar, method.b))
-    return rows, b_bar, b, [number(method.c[i[0]]) for i in classes]
-
-
-def _defects(A: Any, b_bar: Any, b: Any, c: Any) -> list[tuple[tuple[int, ...], Any]]:
-    s = range(len(b))
-    found: list[tuple[tuple[int, ...], Any]] = [((i + 1,), b_bar[i] - b[i] * (1 - c[i])) for i in s]
-    found += [((i + 1, j + 1), b[i] * (b_bar[j] - A[i][j]) - b[j] * (b_bar[i] - A[j][i])) for i in s for j in range(i)]
-    return found
-
-
-def _is_certainly_violated(method: NystromTableau, rounded: Rounding) -> bool:
-    """Whether a condition fails for all numbers meant; only said where no two abscissae may be equal."""
-    with rounded.working():
-        ball = _ball(rounded)
-        c = [ball(x) for x in method.c]
-        if any(x.overlaps(y) for x, y in itertools.combinations(c, 2)):
-            return False
-        single = [[i] for i in range(method.stages)]
-        return any(not vanishes(defect) for _, defect in _defects(*_merged(method, single, ball)))
-
-
-def _formula(place: tuple[int, ...]) -> str:
-    i = subscript(place[0])
-    if len(place) == 1:
-        return f"b̄{i} − b{i}(1 − c{i})"
-    j, ij, ji = subscript(place[1]), subscript(*place), subscript(*reversed(place))
-    return f"b{i}(b̄{j} − ā{ij}) − b{j}(b̄{i} − ā{ji})"
-
-
-# --- symmetric --------------------------------------------------------------------------------------------------
 
 
 def nystrom_symmetry(method: NystromTableau) -> Certificate:
@@ -249,11 +169,83 @@ def nystrom_symmetry(method: NystromTableau) -> Certificate:
     return Certificate(name, None, False, witness, f"{text}, but the coefficients are rounded")
 
 
-def nystrom_facts(method: NystromTableau) -> tuple[Certificate, ...]:
-    """Everything that is decided about the method."""
-    place = next(
-        ((i + 1, j + 1) for i in range(method.stages) for j in range(i, method.stages) if method.A_bar[i][j] != 0), None
-    )
-    because = "ā_ij = 0 for j ≥ i" if place is None else f"ā{subscript(*place)} ≠ 0"
-    explicit = Certificate("explicit", place is None, True, place, because)
-    return nystrom_order(method), explicit, nystrom_symplecticity(method), nystrom_symmetry(method)
+# --- order ------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def nystrom_trees(order: int) -> tuple[Tree, ...]:
+    """The special Nyström trees of this order whose root is a g (colour z), in the order of ``properties.trees``."""
+    if order == 1:
+        return (Tree((), "z"),)
+    return tuple(sorted(Tree(children, "z") for children in _forests(order - 1, (1, 0))))
+
+
+def _branches(order: int) -> tuple[Tree, ...]:
+    """What may sit on a g: a leaf y, or a vertex y with one g on it."""
+    return (POSITION_LEAF,) if order == 1 else tuple(Tree([t], "y") for t in nystrom_trees(order - 1))
+
+
+def _forests(total_order: int, first: tuple[int, int]) -> Iterator[tuple[Tree, ...]]:
+    """The multisets of branches with so many vertices, none before place (order, index) ``first``."""
+    if total_order == 0:
+        yield ()
+    for order in range(first[0], total_order + 1):
+        start = first[1] if order == first[0] else 0
+        for index, branch in enumerate(_branches(order)[start:], start):
+            for rest in _forests(total_order - order, (order, index)):
+                yield (branch, *rest)
+
+
+def _conditions(order: int) -> Iterator[Tree]:
+    yield from nystrom_trees(order)
+    if order > 1:
+        yield from (Tree([t], "y") for t in nystrom_trees(order - 1))
+
+
+def _exact_order(method: NystromTableau) -> tuple[int, FailedCondition]:
+    weights = NystromWeights(method, lambda x: x)
+    for n in itertools.count(1):
+        for tree in _conditions(n):
+            defect = residual(weights, tree)
+            if defect != 0:
+                return n - 1, FailedCondition(tree, defect)
+    raise AssertionError("unreachable")
+
+
+def _ball(rounded: Rounding) -> Callable[[Any], Any]:
+    """A coefficient with what it may be off; a printed 0 is meant to be 0."""
+    return lambda a: arb(0) if a == 0 else enclosure(a, rounded.bits) + arb(0, rounded.radius(a))
+
+
+# --- symplectic -------------------------------------------------------------------------------------------------
+
+
+def _classes(method: NystromTableau) -> list[list[int]]:
+    labels = {c: k for k, c in enumerate(dict.fromkeys(method.c))}
+    return equal_stages([method.A_bar], [labels[c] for c in method.c])
+
+
+def _merged(method: NystromTableau, classes: Sequence[Sequence[int]], number: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """(Ā, b̄, b, c) with one stage for each class, in another ring."""
+    rows = [[sum(number(method.A_bar[i[0]][j]) for j in members) for members in classes] for i in classes]
+    b_bar, b = ([sum(number(x[j]) for j in members) for members in classes] for x in (method.b_bar, method.b))
+    return rows, b_bar, b, [number(method.c[i[0]]) for i in classes]
+
+
+def _is_certainly_violated(method: NystromTableau, rounded: Rounding) -> bool:
+    """Whether a condition fails for all numbers meant; only said where no two abscissae may be equal."""
+    with rounded.working():
+        ball = _ball(rounded)
+        c = [ball(x) for x in method.c]
+        if any(x.overlaps(y) for x, y in itertools.combinations(c, 2)):
+            return False
+        single = [[i] for i in range(method.stages)]
+        return any(not vanishes(defect) for _, defect in symplectic_residuals(*_merged(method, single, ball)))
+
+
+def _formula(place: tuple[int, ...]) -> str:
+    i = subscript(place[0])
+    if len(place) == 1:
+        return f"b̄{i} − b{i}(1 − c{i})"
+    j, ij, ji = subscript(place[1]), subscript(*place), subscript(*reversed(place))
+    return f"b{i}(b̄{j} − ā{ij}) − b{j}(b̄{i} − ā{ji})"

@@ -17,75 +17,23 @@ and the zero 1. So whatever holds for s + 1 holds for every number, and ``value`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-import flint
-from flint import arb, fmpq
+from flint import fmpq
 
 from odernn.certificate import Certificate
-from odernn.exact.algebraic import enclosure, nearest_float
+from odernn.exact.algebraic import nearest_float
 from odernn.exact.linear_algebra import Vector
-from odernn.properties.elementary_weights import BallSpace, FormSpace, Space
-from odernn.tableaus.methods import Method, form_of, resolve
+from odernn.properties.error_radii import Rounding, rounding, vanishes
+from odernn.properties.stage_spaces import FormSpace, Space
+from odernn.tableaus.methods import Method, form_of
 from odernn.tableaus.stages import StageForm
-from odernn.tableaus.tableau import FLOAT_ULPS, ButcherTableau, PartitionedTableau
-
-
-@dataclass(frozen=True)
-class Rounding:
-    """How far the coefficients of a method may be off the numbers meant.
-
-    radius   of a coefficient that is not 0: 10⁻ᴰ for D printed digits, a whole unit because some sources cut off
-             where others round; ``FLOAT_ULPS`` · 2⁻⁵² |a| for floats. Zeros are structure and taken to be exact
-    bits     of working precision, so many that the arithmetic adds nothing to speak of
-    text     "30 digits", "double precision"
-    """
-
-    radius: Callable[[Any], Any]
-    bits: int
-    text: str
-
-    def working(self) -> AbstractContextManager[Any]:
-        """All arithmetic with the balls takes place inside of this."""
-        return flint.ctx.workprec(self.bits)
-
-    def spaces(self, forms: Sequence[StageForm]) -> list[Space]:
-        return [BallSpace(form, self.radius, self.bits) for form in forms]
-
-
-def rounding(method: Method) -> Rounding | None:
-    """``None`` if the coefficients are the numbers meant."""
-    method = resolve(method)
-    if not isinstance(method, ButcherTableau | PartitionedTableau) or method.is_exact:
-        return None
-    if method.digits is not None:
-        unit = arb(fmpq(1, 10**method.digits))
-        return Rounding(lambda a: unit, 64 + 8 * method.digits, f"{method.digits} digits")
-    ulps = arb(fmpq(FLOAT_ULPS, 2**52))
-    return Rounding(lambda a: ulps * abs(enclosure(a, 64)), 512, "double precision")
-
-
-def short(value: Any) -> str:
-    """An exact number in full if that is short, else in three digits."""
-    text = str(value)
-    return text if len(text) <= 24 else f"{nearest_float(value):.3g}"
-
-
-def vanishes(value: Any) -> bool:
-    """Whether a number is 0, or a ball holds 0."""
-    return bool(value.contains(0)) if isinstance(value, arb) else bool(value == 0)
 
 
 class Assumptions:
-    """The residuals of the simplifying assumptions, with c = A1:
-
-        B(p): bᵀc^{k−1} = 1/k, k ≤ p      C(η): A c^{k−1} = cᵏ/k, k ≤ η      D(ζ): bᵀC^{k−1}A = (bᵀ − bᵀCᵏ)/k, k ≤ ζ
-
-    Hairer, Wanner 1996, Section IV.5; Butcher 2016, Section 321.
-    """
+    """The residuals of B, C and D, each 0 where the assumption holds for k."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -113,11 +61,80 @@ class Assumptions:
         return tuple(x - (y - z) / k for x, y, z in zip(left, whole, part, strict=True))
 
 
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+def B(method: Method, p: int | None = None) -> Certificate:
+    """Whether B(p) holds; without p the largest such p, the order of the quadrature. ``witness`` is (k, residual)."""
+    return _decide(method, _B, p)
 
 
-def _power(base: str, k: int) -> str:
-    return base if k == 1 else f"{base}{str(k).translate(_SUPERSCRIPTS)}"
+def C(method: Method, eta: int | None = None) -> Certificate:
+    """Whether C(η) holds; without η the largest such η. ``witness`` is (k, i, residual in row i), from 1.
+
+    For a method in a basis of polynomials i is the power of x and counted from 0.
+    """
+    return _decide(method, _C, eta)
+
+
+def D(method: Method, zeta: int | None = None) -> Certificate:
+    """Whether D(ζ) holds; without ζ the largest such ζ. ``witness`` is (k, j, residual in column j), as for C."""
+    return _decide(method, _D, zeta)
+
+
+def quadrature_order(method: Method) -> Certificate:
+    """``value`` is the order of the quadrature (b, c), the largest p with B(p); never above 2s."""
+    return replace(B(method), property="quadrature order")
+
+
+def stage_order(method: Method) -> Certificate:
+    """``value`` is the stage order, the largest q with B(q) and C(q). Hairer, Wanner 1996, Section IV.15."""
+    quadrature, stages = B(method), C(method)
+    less = quadrature if quadrature.value <= stages.value else stages
+    margins = [certificate.margin for certificate in (quadrature, stages) if certificate.margin is not None]
+    because = f"{quadrature.property} and {stages.property}: {less.because}"
+    return Certificate(
+        "stage order", less.holds, less.exact, less.witness, because, max(margins, default=None), less.value
+    )
+
+
+def _decide(method: Method, assumption: _Assumption, number: int | None) -> Certificate:
+    form, rounded = form_of(method), rounding(method)
+    last = assumption.limit(form.dimension) if number is None else min(number, assumption.limit(form.dimension))
+    failed, margin = _first_violation(form, assumption, last, rounded)
+    value = failed - 1 if failed else (math.inf if number is None or last < number else number)
+    number_text = "k" if value == math.inf else str(number if number is not None else value)
+    name = f"{assumption.letter}({number_text})"
+    holds: bool | None = value >= (1 if number is None else number)
+    if failed:
+        residuals = assumption.residuals(Assumptions(FormSpace(form)), failed)
+        index, residual = next((i, entry) for i, entry in enumerate(residuals) if entry != 0)
+        witness = (failed, residual) if assumption is _B else (failed, index + (form.modulus is None), residual)
+        because = assumption.violation(failed, index, residual, form)
+    else:
+        witness = None
+        because = f"{assumption.law} for {'every k' if value == math.inf else f'k ≤ {value}'}"
+    if rounded is None:
+        return Certificate(name, holds, True, witness, because, value=value)
+    if holds:
+        holds, because = None, f"consistent with {assumption.letter}({value}) to {rounded.text}; {because}"
+    return Certificate(name, holds, False, witness, because, margin=margin, value=value)
+
+
+def _first_violation(
+    form: StageForm, assumption: _Assumption, last: int, rounded: Rounding | None
+) -> tuple[int | None, float | None]:
+    """The first k ≤ last that is violated, and for rounded coefficients the largest residual before it."""
+    if rounded is None:
+        given = Assumptions(FormSpace(form))
+        violated = (k for k in range(1, last + 1) if not all(map(vanishes, assumption.residuals(given, k))))
+        return next(violated, None), None
+    margin = 0.0
+    with rounded.working():
+        given = Assumptions(rounded.spaces([form])[0])
+        for k in range(1, last + 1):
+            residuals = assumption.residuals(given, k)
+            if not all(map(vanishes, residuals)):
+                return k, margin
+            margin = max(margin, *(abs(float(residual.mid())) for residual in residuals))
+    return None, margin
 
 
 @dataclass(frozen=True)
@@ -166,80 +183,14 @@ _D = _Assumption(
 )
 
 
-def B(method: Method, p: int | None = None) -> Certificate:
-    """Whether B(p) holds; without p the largest such p, the order of the quadrature. ``witness`` is (k, residual)."""
-    return _decide(method, _B, p)
+def short(value: Any) -> str:
+    """An exact number in full if that is short, else in three digits."""
+    text = str(value)
+    return text if len(text) <= 24 else f"{nearest_float(value):.3g}"
 
 
-def C(method: Method, eta: int | None = None) -> Certificate:
-    """Whether C(η) holds; without η the largest such η. ``witness`` is (k, i, residual in row i), from 1.
-
-    For a method in a basis of polynomials i is the power of x and counted from 0.
-    """
-    return _decide(method, _C, eta)
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def D(method: Method, zeta: int | None = None) -> Certificate:
-    """Whether D(ζ) holds; without ζ the largest such ζ. ``witness`` is (k, j, residual in column j), as for C."""
-    return _decide(method, _D, zeta)
-
-
-def quadrature_order(method: Method) -> Certificate:
-    """``value`` is the order of the quadrature (b, c), the largest p with B(p); never above 2s."""
-    found = B(method)
-    return Certificate(
-        "quadrature order", found.holds, found.exact, found.witness, found.because, found.margin, found.value
-    )
-
-
-def stage_order(method: Method) -> Certificate:
-    """``value`` is the stage order, the largest q with B(q) and C(q). Hairer, Wanner 1996, Section IV.15."""
-    quadrature, stages = B(method), C(method)
-    less = quadrature if quadrature.value <= stages.value else stages
-    margins = [found.margin for found in (quadrature, stages) if found.margin is not None]
-    because = f"{quadrature.property} and {stages.property}: {less.because}"
-    return Certificate(
-        "stage order", less.holds, less.exact, less.witness, because, max(margins, default=None), less.value
-    )
-
-
-def _decide(method: Method, assumption: _Assumption, number: int | None) -> Certificate:
-    form, rounded = form_of(method), rounding(method)
-    last = assumption.limit(form.dimension) if number is None else min(number, assumption.limit(form.dimension))
-    failed, margin = _first_violation(form, assumption, last, rounded)
-    value = failed - 1 if failed else (math.inf if number is None or last < number else number)
-    number_text = "k" if value == math.inf else str(number if number is not None else value)
-    name = f"{assumption.letter}({number_text})"
-    holds: bool | None = value >= (1 if number is None else number)
-    if failed:
-        residuals = assumption.residuals(Assumptions(FormSpace(form)), failed)
-        index, residual = next((i, entry) for i, entry in enumerate(residuals) if entry != 0)
-        witness = (failed, residual) if assumption is _B else (failed, index + (form.modulus is None), residual)
-        because = assumption.violation(failed, index, residual, form)
-    else:
-        witness = None
-        because = f"{assumption.law} for {'every k' if value == math.inf else f'k ≤ {value}'}"
-    if rounded is None:
-        return Certificate(name, holds, True, witness, because, value=value)
-    if holds:
-        holds, because = None, f"consistent with {assumption.letter}({value}) to {rounded.text}; {because}"
-    return Certificate(name, holds, False, witness, because, margin=margin, value=value)
-
-
-def _first_violation(
-    form: StageForm, assumption: _Assumption, last: int, rounded: Rounding | None
-) -> tuple[int | None, float | None]:
-    """The first k ≤ last that is violated, and for rounded coefficients the largest residual before it."""
-    if rounded is None:
-        given = Assumptions(FormSpace(form))
-        violated = (k for k in range(1, last + 1) if not all(map(vanishes, assumption.residuals(given, k))))
-        return next(violated, None), None
-    margin = 0.0
-    with rounded.working():
-        given = Assumptions(rounded.spaces([form])[0])
-        for k in range(1, last + 1):
-            residuals = assumption.residuals(given, k)
-            if not all(map(vanishes, residuals)):
-                return k, margin
-            margin = max(margin, *(abs(float(residual.mid())) for residual in residuals))
-    return None, margin
+def _power(base: str, k: int) -> str:
+    return base if k == 1 else f"{base}{str(k).translate(_SUPERSCRIPTS)}"

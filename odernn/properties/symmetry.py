@@ -17,7 +17,7 @@ from flint import fmpq, fmpq_poly
 
 from odernn.certificate import Certificate
 from odernn.exact.coefficients import subscript
-from odernn.exact.linear_algebra import Rows, entrywise, inverse, matrix_vector, outer, product, transposed
+from odernn.exact.linear_algebra import Rows, Vector, entrywise, inverse, matrix_vector, outer, product, transposed
 from odernn.exact.polynomials import monic, shift_reflect
 from odernn.properties.reducibility import are_equivalent, equal_stages
 from odernn.tableaus.families import PolynomialPair, PolynomialTableau
@@ -27,6 +27,46 @@ from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Tableau,
 
 PROPERTY = "symmetric"
 UNKNOWN: Any = None  # the declared order of a derived method: nobody has declared one
+
+
+def adjoint_coefficients(A: Rows, b: Vector) -> tuple[Rows, Vector]:
+    """a*_ij = b_{s+1−j} − a_{s+1−i,s+1−j},   b*_j = b_{s+1−j}: 1bᵀ − A with the stages numbered backwards."""
+    s = len(b)
+    A_star = tuple(tuple(b[s - 1 - j] - A[s - 1 - i][s - 1 - j] for j in range(s)) for i in range(s))
+    return A_star, b[::-1]
+
+
+def transposed_operator(form: StageForm) -> Rows:
+    """B⁻¹AᵀB, B = diag(b), in any basis G⁻¹A'ᵀG. Raises ZeroDivisionError if a weight is 0."""
+    A, B = form.operator, form.gram
+    return product(inverse(B), product(transposed(A), B))
+
+
+def symmetry(method: Method) -> Certificate:
+    """Whether the method equals its adjoint, up to the numbering of stages and stages that do not matter.
+
+    ``witness`` tells the partner of each stage where they pair off; else the stages, from 1, that have none.
+    """
+    method = in_stages(method)
+    other = adjoint(method)
+    if not isinstance(method, ButcherTableau | PartitionedTableau):
+        holds = are_equivalent(method, other)
+        sign_ = "=" if holds else "≠"
+        return Certificate(PROPERTY, holds, True, None, f"method {sign_} adjoint in the basis of polynomials")
+    tables = _halves(method)
+    lonely, order = _partners(tables, _halves(other))
+    if not lonely:
+        text = "a_ij + a_σ(i)σ(j) = b_j, b_σ(j) = b_j"
+        if order is None:
+            certificate = Certificate(PROPERTY, True, True, None, "adjoint = method after merging equal stages")
+        else:
+            certificate = Certificate(PROPERTY, True, True, order, f"{text} for σ = ({', '.join(map(str, order))})")
+        return about_given(method, certificate)
+    text = f"no stage of the adjoint equals stage {lonely[0]}"
+    explicit = all(table.is_explicit and sum(table.b, fmpq(0)) != 0 for table in tables)
+    if is_exact(method) or (explicit and len(tables) == 1):
+        return Certificate(PROPERTY, False, True, lonely, text)
+    return Certificate(PROPERTY, None, False, lonely, f"{text}, but the coefficients are rounded")
 
 
 def adjoint(method: Method) -> Method:
@@ -61,33 +101,6 @@ def composition(first: Tableau, second: Tableau, fractions: Any = (1, 1), name: 
     return composed(parts, name or f"{first.name}, then {second.name}")
 
 
-def symmetry(method: Method) -> Certificate:
-    """Whether the method equals its adjoint, up to the numbering of stages and stages that do not matter.
-
-    ``witness`` tells the partner of each stage where they pair off; else the stages, from 1, that have none.
-    """
-    method = in_stages(method)
-    other = adjoint(method)
-    if not isinstance(method, ButcherTableau | PartitionedTableau):
-        holds = are_equivalent(method, other)
-        sign_ = "=" if holds else "≠"
-        return Certificate(PROPERTY, holds, True, None, f"method {sign_} adjoint in the basis of polynomials")
-    tables = _halves(method)
-    lonely, order = _partners(tables, _halves(other))
-    if not lonely:
-        text = "a_ij + a_σ(i)σ(j) = b_j, b_σ(j) = b_j"
-        if order is None:
-            certificate = Certificate(PROPERTY, True, True, None, "adjoint = method after merging equal stages")
-        else:
-            certificate = Certificate(PROPERTY, True, True, order, f"{text} for σ = ({', '.join(map(str, order))})")
-        return about_given(method, certificate)
-    text = f"no stage of the adjoint equals stage {lonely[0]}"
-    explicit = all(table.is_explicit and sum(table.b, fmpq(0)) != 0 for table in tables)
-    if is_exact(method) or (explicit and len(tables) == 1):
-        return Certificate(PROPERTY, False, True, lonely, text)
-    return Certificate(PROPERTY, None, False, lonely, f"{text}, but the coefficients are rounded")
-
-
 def _halves(method: Method) -> tuple[Any, ...]:
     """Position and momentum, or the one method itself."""
     if isinstance(method, PartitionedTableau | PolynomialPair):
@@ -117,9 +130,7 @@ def _partners(
 
 
 def _adjoint(table: ButcherTableau, name: str) -> ButcherTableau:
-    A, b, s = table.A, table.b, table.stages
-    rows = [[b[s - 1 - j] - A[s - 1 - i][s - 1 - j] for j in range(s)] for i in range(s)]
-    return _table(table, rows, b[::-1], name)
+    return _table(table, *adjoint_coefficients(table.A, table.b), name)
 
 
 def _table(like: ButcherTableau, A: Any, b: Any, name: str) -> ButcherTableau:
@@ -127,9 +138,9 @@ def _table(like: ButcherTableau, A: Any, b: Any, name: str) -> ButcherTableau:
 
 
 def _adjoint_form(form: StageForm) -> StageForm:
-    rows = entrywise(lambda x, y: x - y, outer(form.one, form.weights), form.operator)
     if form.modulus is None:
-        return stagewise([row[::-1] for row in rows[::-1]], form.weights[::-1])
+        return stagewise(*adjoint_coefficients(form.operator, form.weights))
+    rows = entrywise(lambda x, y: x - y, outer(form.one, form.weights), form.operator)
     powers = [shift_reflect((fmpq(0),) * k + (fmpq(1),)) for k in range(form.dimension)]
     reflect = transposed([p + (fmpq(0),) * (form.dimension - len(p)) for p in powers])  # u(x) ↦ u(1 − x)
     modulus = fmpq_poly(list(monic(shift_reflect(tuple(form.modulus.coeffs())))))
@@ -140,10 +151,10 @@ def _adjoint_form(form: StageForm) -> StageForm:
 
 
 def _transposed_operator(method: Method) -> Rows:
-    """B⁻¹AᵀB, in any basis G⁻¹A'ᵀG."""
+    """B⁻¹AᵀB. Raises ValueError if there is none."""
     form = form_of(method)
     try:
-        return product(inverse(form.gram), product(transposed(form.operator), form.gram))
+        return transposed_operator(form)
     except ZeroDivisionError:
         zero = [subscript(j) for j, weight in enumerate(form.weights, 1) if form.modulus is None and weight == 0]
         where = f"b{zero[0]} = 0" if zero else "a weight is 0"

@@ -24,31 +24,25 @@ from odernn.certificate import Certificate
 from odernn.exact.coefficients import subscript
 from odernn.exact.linear_algebra import ZERO, Rows, Vector, dot, entrywise, matrix_vector, outer, product, transposed
 from odernn.exact.text import equals
-from odernn.properties.reducibility import equal_stages, generated, near_stages, possibly_equal_stages
+from odernn.properties.equal_within_rounding import near_stages, possibly_equal_stages
+from odernn.properties.generated_spaces import generated
+from odernn.properties.reducibility import equal_stages
 from odernn.tableaus.methods import Method, about_given, forms_of, in_stages, is_exact, roundings
-from odernn.tableaus.stages import StageForm
+from odernn.tableaus.stages import StageForm, stagewise
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Q
 
 PROPERTY = "symplectic"
 SEPARABLE_ONLY = "; symplectic on separable systems only"
 
 
-@dataclass(frozen=True)
-class _Half:
-    """(A, b) with the possible errors of both; ``classes`` are of the stages that A's columns and b belong to."""
+def residual(position: StageForm, momentum: StageForm) -> Rows:
+    """BÂ + AᵀB̂ − bb̂ᵀ, B = diag(b)   (VI.4.3), of one method BA + AᵀB − bbᵀ   (VI.4.2): 0 if it is symplectic.
 
-    A: Rows
-    b: Vector
-    errors: Rows
-    weight_errors: Vector
-
-    def merged(self, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> _Half:
-        def sums(S: Rows, leaders: Sequence[Sequence[int]]) -> Rows:
-            return tuple(tuple(sum((S[i[0]][j] for j in js), ZERO) for js in columns) for i in leaders)
-
-        every = [range(1)]
-        b, weight_errors = ((w,) for w in (self.b, self.weight_errors))
-        return _Half(sums(self.A, rows), sums(b, every)[0], sums(self.errors, rows), sums(weight_errors, every)[0])
+    Entry (i, j) is b_i â_ij + b̂_j a_ji − b_i b̂_j. In any basis the same with G for B and w for b.
+    """
+    A, B, b = position.operator, position.gram, position.weights
+    A_hat, B_hat, b_hat = momentum.operator, momentum.gram, momentum.weights
+    return entrywise(lambda x, y, z: x + y - z, product(B, A_hat), product(transposed(A), B_hat), outer(b, b_hat))
 
 
 def symplecticity(method: Method, *, separable: bool = False) -> Certificate:
@@ -87,25 +81,43 @@ def symplecticity(method: Method, *, separable: bool = False) -> Certificate:
     return Certificate(PROPERTY, False, True, place, formula, value=defect)
 
 
+@dataclass(frozen=True)
+class _Half:
+    """(A, b) with the possible errors of both; ``classes`` are of the stages that A's columns and b belong to."""
+
+    A: Rows
+    b: Vector
+    errors: Rows
+    weight_errors: Vector
+
+    @property
+    def form(self) -> StageForm:
+        return stagewise(self.A, self.b)
+
+    def merged(self, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> _Half:
+        def sums(S: Rows, leaders: Sequence[Sequence[int]]) -> Rows:
+            return tuple(tuple(sum((S[i[0]][j] for j in js), ZERO) for js in columns) for i in leaders)
+
+        every = [range(1)]
+        b, weight_errors = ((w,) for w in (self.b, self.weight_errors))
+        return _Half(sums(self.A, rows), sums(b, every)[0], sums(self.errors, rows), sums(weight_errors, every)[0])
+
+
 def _violation(position: _Half, momentum: _Half, *, separable: bool) -> tuple[tuple[int, ...], Any, Any] | None:
     """Place (from 1), size and possible error of the worst violation of (VI.4.3), else of (VI.4.4), else ``None``.
 
     One that rounding cannot explain comes before one that it can.
     """
-    b, b_hat = position.b, momentum.b
-    coupling = [
-        ((i + 1, j + 1), x * momentum.A[i][j] + y * position.A[j][i] - x * y, (i, j))
-        for i, x in enumerate(b)
-        for j, y in enumerate(b_hat)
+    violations: list[tuple[tuple[int, ...], Any, Any]] = [
+        ((i + 1, j + 1), defect, _coupling_error(position, momentum, i, j))
+        for i, row in enumerate(residual(position.form, momentum.form))
+        for j, defect in enumerate(row)
+        if defect != 0
     ]
-    found: list[tuple[tuple[int, ...], Any, Any]]
-    found = [(place, defect, _coupling_error(position, momentum, *ij)) for place, defect, ij in coupling if defect != 0]
-    if not found and not separable:
-        errors = zip(position.weight_errors, momentum.weight_errors, strict=True)
-        found = [
-            ((i,), x - y, dx + dy) for i, (x, y, (dx, dy)) in enumerate(zip(b, b_hat, errors, strict=True), 1) if x != y
-        ]
-    return max(found, key=lambda entry: (abs(entry[1]) > entry[2], abs(entry[1])), default=None)
+    if not violations and not separable:
+        weights = zip(position.b, momentum.b, position.weight_errors, momentum.weight_errors, strict=True)
+        violations = [((i,), x - y, dx + dy) for i, (x, y, dx, dy) in enumerate(weights, 1) if x != y]
+    return max(violations, key=lambda entry: (abs(entry[1]) > entry[2], abs(entry[1])), default=None)
 
 
 def _explained_by_near_stages(position: _Half, momentum: _Half, *, separable: bool) -> str | None:
@@ -116,12 +128,13 @@ def _explained_by_near_stages(position: _Half, momentum: _Half, *, separable: bo
     """
     Y, Z = _classes(position, momentum, separable=separable, near=True)
     b, b_hat = position.b, momentum.b
+    defects = residual(position.form, momentum.form)
     for rows in Z:
         for columns in Y:
             defect = slack = ZERO
             for i in rows:
                 for j in columns:
-                    defect += b[i] * momentum.A[i][j] + b_hat[j] * position.A[j][i] - b[i] * b_hat[j]
+                    defect += defects[i][j]
                     slack += _coupling_error(position, momentum, i, j)
             if abs(defect) > slack:
                 return None
@@ -172,12 +185,7 @@ def _classes(
 
 def _in_any_basis(forms: Sequence[StageForm], *, separable: bool) -> Certificate:
     position, momentum = forms[0], forms[-1]
-    coupling = entrywise(
-        lambda x, y, z: x + y - z,
-        product(position.gram, momentum.operator),
-        product(transposed(position.operator), momentum.gram),
-        outer(position.weights, momentum.weights),
-    )
+    coupling = residual(position, momentum)
     weights = tuple(x - y for x, y in zip(position.weights, momentum.weights, strict=True))
     merged = ""
     vectors = None

@@ -55,7 +55,7 @@ class TypedStep:
 class ContractionReading:
     """How a theorem about contraction is read.
 
-    tensor    M as ``odernn.properties.block_coefficients`` has it, as printed without transposes, or no condition on it
+    tensor    M as ``properties.matrix_coefficients`` has it, as printed without transposes, or no condition on it
     sign      −1: (u − v)ᵀ(f(u) − f(v)) ≤ 0; +1: ≥ 0, as printed; 0: no condition
     weighted  the same with G B_i before f
     norm      ‖R y‖ ≤ ‖y‖ in the Euclidean norm, in that of G, or bounded powers of R, which some norm would imply

@@ -11,7 +11,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from odernn.exact.definiteness import inertia
-from odernn.properties.block_coefficients import BlockTableau
+from odernn.properties.matrix_coefficients.block_tableau import BlockTableau
 from verification.certify.typed_step import ContractionReading, Fact, Matrix, MatrixTable, TypedStep
 
 

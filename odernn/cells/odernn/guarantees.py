@@ -1,6 +1,6 @@
 """What is known about a step with matrix coefficients: the premises of its contraction theorem, with a weight G.
 
-See ``properties.block_coefficients`` for the theorem and ``properties.contraction_weights`` for the search for G.
+``properties.matrix_coefficients`` has the theorem, in ``contraction``, and the search for G, in ``contraction_weight``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from odernn.exact.algebraic import exact_rational, nearest_float
 from odernn.exact.linear_algebra import Rows
 from odernn.fields.spectra import spectral_norm
 from odernn.integrators.guarantees import ROUNDING, SOLVABLE, Guarantees, order_on_inputs, stage_growth
-from odernn.properties.block_coefficients import BlockTableau, SlopeRestricted, contraction
-from odernn.properties.contraction_weights import NegativeCoupling, contraction_weight
+from odernn.properties.matrix_coefficients.block_tableau import BlockTableau
+from odernn.properties.matrix_coefficients.contraction import contraction
+from odernn.properties.matrix_coefficients.contraction_weight import NegativeCoupling, contraction_weight
+from odernn.properties.matrix_coefficients.stage_monotonicity import SlopeRestricted
 from odernn.tableaus.tableau import ButcherTableau
 
 if TYPE_CHECKING:

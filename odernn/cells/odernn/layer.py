@@ -167,7 +167,7 @@ class ODERNNLayer(RecurrentLayer):
 
         Contraction is for the η of the layer and smaller ones (mc-4 of docs/derivations/matrix_coefficients.md);
         ``contraction.because`` says whether the same G does for every η > 0, that is, whether the layer is BN-stable
-        (mc-2). The theorems are about constant coefficients; see ``odernn.properties.block_coefficients``.
+        (mc-2). The theorems are about constant coefficients; see ``properties.matrix_coefficients``.
         ``contraction.witness`` is G, and the premise that fails where it is not implied is in ``contraction.because``.
         """
         from odernn.cells.odernn.guarantees import layer_guarantees

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from odernn import tableaus
-from odernn.properties.algebraic_stability import algebraic_stability, b_stability
+from odernn.properties.algebraic_stability import algebraic_stability
 from odernn.properties.linear_stability import a_stability, l_stability
+from odernn.properties.nonlinear_stability import b_stability
 from odernn.properties.order import order
 from odernn.properties.reducibility import are_equivalent
 from odernn.properties.symmetry import symmetry

@@ -15,14 +15,10 @@ import pytest
 
 from odernn import tableaus
 from odernn.exact.linear_algebra import Inertia, dot, quadratic_form
-from odernn.properties.algebraic_stability import (
-    algebraic_stability,
-    an_stability,
-    b_stability,
-    bn_stability,
-    burrage_butcher,
-)
-from odernn.properties.unstable_problems import MonotoneData, RotationProblem, unstable_problem
+from odernn.properties.algebraic_stability import algebraic_stability, burrage_butcher
+from odernn.properties.monotone_data import MonotoneData
+from odernn.properties.nonlinear_stability import an_stability, b_stability, bn_stability
+from odernn.properties.unstable_problems import RotationProblem, unstable_problem
 from odernn.tableaus.families import FAMILIES, gauss, lobatto_iiia, lobatto_iiib, lobatto_iiic, radau_iia
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Q
 

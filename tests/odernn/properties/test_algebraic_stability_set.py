@@ -16,7 +16,8 @@ from fractions import Fraction
 
 import pytest
 
-from odernn.properties.algebraic_stability import algebraic_stability, b_stability
+from odernn.properties.algebraic_stability import algebraic_stability
+from odernn.properties.nonlinear_stability import b_stability
 from odernn.tableaus.tableau import ButcherTableau
 
 EPSILONS = (Fraction(1, 10**9), Fraction(1, 10**30))

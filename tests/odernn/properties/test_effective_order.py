@@ -12,8 +12,9 @@ from flint import fmpq_mat
 from odernn import tableaus
 from odernn.exact.algebraic import nearest_float
 from odernn.properties.effective_order import _operator, conditions, effective_order, series_product, subtrees
-from odernn.properties.elementary_weights import ElementaryWeights, exact_spaces
+from odernn.properties.elementary_weights import ElementaryWeights
 from odernn.properties.order import order
+from odernn.properties.stage_spaces import exact_spaces
 from odernn.properties.symmetry import adjoint
 from odernn.properties.trees import PARTITIONED, ROOTED, SEPARABLE, Family, Tree, tree_count, trees
 from odernn.tableaus import families

@@ -17,14 +17,14 @@ from odernn import tableaus
 from odernn.fields.oscillator import Oscillator
 from odernn.integrators.one_step import step as runge_kutta_step
 from odernn.properties.nystrom import (
-    _Weights,
+    NystromWeights,
     nystrom_facts,
     nystrom_order,
     nystrom_symmetry,
     nystrom_symplecticity,
     nystrom_trees,
 )
-from odernn.properties.order import order
+from odernn.properties.order import order, residual
 from odernn.properties.symplecticity import symplecticity
 from odernn.properties.trees import SEPARABLE, Tree, trees
 from odernn.tableaus import families
@@ -180,10 +180,10 @@ def test_position_conditions_follow_where_the_weights_are_those_of_symplectic_me
     draw = random.Random(5)
     b, c = ([Q(draw.randint(-5, 5), 7) for _ in range(3)] for _ in range(2))
     A = [[Q(draw.randint(-5, 5), 7) for _ in range(3)] for _ in range(3)]
-    weights = _Weights(NystromTableau(A, [x * (1 - y) for x, y in zip(b, c, strict=True)], b, c), lambda x: x)
+    weights = NystromWeights(NystromTableau(A, [x * (1 - y) for x, y in zip(b, c, strict=True)], b, c), lambda x: x)
     for t in (t for n in range(1, 6) for t in nystrom_trees(n)):
         more = Tree([*t.children, Tree((), "y")], "z")
-        assert weights.residual(Tree([t], "y")) == weights.residual(t) - weights.residual(more)
+        assert residual(weights, Tree([t], "y")) == residual(weights, t) - residual(weights, more)
 
 
 # --- from Runge–Kutta methods -----------------------------------------------------------------------------------

@@ -18,8 +18,9 @@ from flint import fmpq, fmpq_mat
 
 from odernn.exact.algebraic import root_of, sqrt
 from odernn.properties import order as order_conditions
-from odernn.properties.elementary_weights import ElementaryWeights, FormSpace, exact_spaces
+from odernn.properties.elementary_weights import ElementaryWeights
 from odernn.properties.order import order
+from odernn.properties.stage_spaces import FormSpace, exact_spaces
 from odernn.properties.trees import PARTITIONED, ROOTED, Family, Tree, trees
 from odernn.tableaus.families import FAMILIES, gauss, lobatto_pair
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau

@@ -12,8 +12,8 @@ from flint import fmpq_poly
 from odernn import tableaus
 from odernn.exact.linear_algebra import diagonalise, identity, matrix_vector, product, solve, transposed
 from odernn.properties.algebraic_stability import burrage_butcher
-from odernn.properties.linear_stability import stability_function
 from odernn.properties.reducibility import are_equivalent, dj_reduction, equal_stages, hs_reduction, reduction
+from odernn.properties.stability_function import stability_function
 from odernn.tableaus.catalogue.implicit import IMPLICIT_MIDPOINT
 from odernn.tableaus.families import FAMILIES, lobatto_iiia, lobatto_iiib, lobatto_pair
 from odernn.tableaus.stages import StageForm

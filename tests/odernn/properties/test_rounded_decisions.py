@@ -9,17 +9,12 @@ from typing import Any
 import pytest
 
 from odernn.certificate import Certificate
-from odernn.properties.algebraic_stability import algebraic_stability, an_stability, b_stability, bn_stability
+from odernn.properties.algebraic_stability import algebraic_stability
 from odernn.properties.fact_sheet import facts
-from odernn.properties.linear_stability import (
-    a_stability,
-    i_stability,
-    imaginary_stability_interval,
-    l_stability,
-    limit_at_infinity,
-    real_stability_interval,
-)
-from odernn.properties.order import first_same_as_last, stiff_accuracy
+from odernn.properties.linear_stability import a_stability, i_stability, l_stability, limit_at_infinity
+from odernn.properties.nonlinear_stability import an_stability, b_stability, bn_stability
+from odernn.properties.stability_intervals import imaginary_stability_interval, real_stability_interval
+from odernn.properties.stiff_accuracy import first_same_as_last, stiff_accuracy
 from odernn.properties.symmetry import symmetry
 from odernn.properties.symplecticity import symplecticity
 from odernn.tableaus import families

@@ -15,8 +15,11 @@ from flint import fmpq
 from odernn import tableaus
 from odernn.exact.algebraic import enclosure, nearest_float
 from odernn.exact.linear_algebra import dot
-from odernn.properties.elementary_weights import BallSpace, ElementaryWeights, StageSpace
-from odernn.properties.order import embedded_order, first_same_as_last, order, principal_error, stiff_accuracy
+from odernn.properties.elementary_weights import ElementaryWeights
+from odernn.properties.order import embedded_order, order
+from odernn.properties.principal_error import principal_error
+from odernn.properties.stage_spaces import BallSpace, StageSpace
+from odernn.properties.stiff_accuracy import first_same_as_last, stiff_accuracy
 from odernn.properties.trees import trees
 from odernn.tableaus.families import FAMILIES, gauss, lobatto_pair, radau_iia
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau

@@ -8,8 +8,8 @@ import pytest
 
 from odernn import tableaus
 from odernn.exact.polynomials import polynomial, scale_variable
-from odernn.properties.linear_stability import stability_function
 from odernn.properties.reducibility import are_equivalent
+from odernn.properties.stability_function import stability_function
 from odernn.properties.symmetry import adjoint, composition, symmetry, symplectic_conjugate, transpose
 from odernn.properties.symplecticity import symplecticity
 from odernn.tableaus.catalogue.explicit import EULER, RK4

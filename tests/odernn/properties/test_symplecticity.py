@@ -16,26 +16,13 @@ from odernn.published.sources import Source
 from odernn.tableaus.catalogue.symplectic import STOERMER_VERLET
 from odernn.tableaus.families import FAMILIES, PolynomialPair, gauss, lobatto_iiia, lobatto_iiib, lobatto_pair
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau, Q
+from tests.odernn.properties.gauss_jordan import solve
 
 NOWHERE = Source("none", "made up")
 SYMPLECTIC = ("implicit midpoint", "stoermer verlet", "symplectic euler tv", "symplectic euler vt")
 NOT_SYMPLECTIC = ("euler", "implicit euler", "kutta 3/8", "rk4")
 
 Vector = list[Fraction]
-
-
-def solve(matrix: list[Vector], right: Vector) -> Vector:
-    """Gauss-Jordan over the rationals."""
-    size = len(right)
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    for k in range(size):
-        pivot = next(i for i in range(k, size) if rows[i][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [value / rows[k][k] for value in rows[k]]
-        for i in range(size):
-            if i != k:
-                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return [row[-1] for row in rows]
 
 
 def area_after_one_step(tableau: ButcherTableau | PartitionedTableau, coupling: Fraction) -> Fraction:

@@ -13,7 +13,8 @@ import pytest
 from flint import fmpq
 
 from odernn import tableaus
-from odernn.properties.order import embedded_order, first_same_as_last, order
+from odernn.properties.order import embedded_order, order
+from odernn.properties.stiff_accuracy import first_same_as_last
 from odernn.properties.symplecticity import symplecticity
 from odernn.published.sources import Source
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau, Q, composed

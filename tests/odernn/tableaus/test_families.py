@@ -11,8 +11,9 @@ from flint import fmpq
 from mpmath import mpf
 
 from odernn import tableaus
-from odernn.properties.algebraic_stability import algebraic_stability, b_stability
+from odernn.properties.algebraic_stability import algebraic_stability
 from odernn.properties.linear_stability import a_stability, l_stability
+from odernn.properties.nonlinear_stability import b_stability
 from odernn.properties.order import order
 from odernn.properties.symmetry import symmetry
 from odernn.properties.symplecticity import symplecticity

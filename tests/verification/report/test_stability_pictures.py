@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from odernn import order, tableaus
-from odernn.properties.linear_stability import stability_function
+from odernn.properties.stability_function import stability_function
 from odernn.tableaus.tableau import ButcherTableau
 from verification.report.pictures.stability import LARGEST, POINTS, SMALLEST, modulus, star, svg, window
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_poly
 
-from odernn.properties.linear_stability import stability_function
 from odernn.properties.order import order
+from odernn.properties.stability_function import stability_function
 from odernn.published.sources import Source
 from odernn.tableaus import get
 from verification.cases.decision import Found, at, decided, premise

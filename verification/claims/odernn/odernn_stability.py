@@ -17,8 +17,9 @@ from flint import fmpq, fmpq_poly
 
 from odernn import tableaus
 from odernn.exact.algebraic import Algebraic
-from odernn.properties.algebraic_stability import bn_stability
-from odernn.properties.unstable_problems import MonotoneData, RotationProblem
+from odernn.properties.monotone_data import MonotoneData
+from odernn.properties.nonlinear_stability import bn_stability
+from odernn.properties.unstable_problems import RotationProblem
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages, is_exact
 from odernn.tableaus.tableau import ButcherTableau

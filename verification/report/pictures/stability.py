@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from odernn.architecture.drawing import check_available
 from odernn.exact.algebraic import nearest_float
 from odernn.exact.polynomials import Polynomial
-from odernn.properties.linear_stability import StabilityFunction, stability_function
+from odernn.properties.stability_function import StabilityFunction, stability_function
 from odernn.tableaus.methods import Method, resolve
 
 __all__ = ["modulus", "star", "svg", "window"]

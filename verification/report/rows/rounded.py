@@ -8,7 +8,8 @@ from typing import Any
 from odernn.exact.algebraic import enclosure
 from odernn.exact.coefficients import subscript
 from odernn.properties.algebraic_stability import algebraic_stability
-from odernn.properties.rounding import FORMATS, MOST_TREES, Judgement, as_given, judged, rounded
+from odernn.properties.facts_as_given import MOST_TREES, FactsAsGiven, facts_as_given
+from odernn.properties.rounding import FORMATS, as_given, rounded
 from odernn.properties.symplecticity import symplecticity
 from odernn.tableaus.families import PolynomialPair
 from odernn.tableaus.methods import Method, in_stages
@@ -34,7 +35,7 @@ EXACTLY = (
 def single(method: Method, format: str) -> Table:
     """The method in the format: what holds, and by how much not; and the nearest methods of the catalogue."""
     table = as_given(method) if format == GIVEN else rounded(method, format)
-    found = judged(table)
+    found = facts_as_given(table)
     near = nearest_methods(table, 2)
     rows = [*_verdicts(found), *_conditions(found), *_neighbours(near)]
     if format != GIVEN:
@@ -52,7 +53,7 @@ Row = tuple[str, str, str, Any]
 """Property, value, evidence, and the number behind it, exactly, for programs."""
 
 
-def _verdicts(found: Judgement) -> list[Row]:
+def _verdicts(found: FactsAsGiven) -> list[Row]:
     rows: list[Row] = []
     if found.algebraic_stability is not None and found.smallest_eigenvalue is not None:
         stable, low = found.algebraic_stability, found.smallest_eigenvalue
@@ -70,14 +71,14 @@ def _verdicts(found: Judgement) -> list[Row]:
     ]
 
 
-def _conditions(found: Judgement) -> list[Row]:
+def _conditions(found: FactsAsGiven) -> list[Row]:
     return [
         (f"conditions of order {q}", number(failed.residual), f"largest at {failed.tree}", str(failed.residual))
         for q, failed in enumerate(found.residuals, 1)
     ]
 
 
-def _left_out(found: Judgement) -> list[str]:
+def _left_out(found: FactsAsGiven) -> list[str]:
     last, declared = len(found.residuals), found.method.order
     if declared is None or last >= declared:
         return []
@@ -134,7 +135,7 @@ def companion(
         was_stable, was_symplectic = _holds_exactly(method)
         if not (was_stable or was_symplectic):
             continue
-        found = judged(rounded(method, format))
+        found = facts_as_given(rounded(method, format))
         stable = None if found.algebraic_stability is None else found.algebraic_stability.holds
         low = found.smallest_eigenvalue
         worst = max((abs(failed.residual) for failed in found.residuals), default=0)

@@ -9,8 +9,10 @@ from flint import fmpq
 
 from odernn import tableaus
 from odernn.exact.definiteness import semidefiniteness
-from odernn.properties.block_coefficients import BlockTableau, SlopeRestricted, contraction, stage_monotonicity
-from odernn.properties.contraction_weights import contraction_weight
+from odernn.properties.matrix_coefficients.block_tableau import BlockTableau
+from odernn.properties.matrix_coefficients.contraction import contraction
+from odernn.properties.matrix_coefficients.contraction_weight import contraction_weight
+from odernn.properties.matrix_coefficients.stage_monotonicity import SlopeRestricted, stage_monotonicity
 
 Q = fmpq
 

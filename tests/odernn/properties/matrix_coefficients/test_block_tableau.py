@@ -17,7 +17,9 @@ from odernn.exact.algebraic import nearest_float
 from odernn.exact.definiteness import certified_inertia, inertia, semidefiniteness
 from odernn.exact.linear_algebra import diagonalise, dot, matrix_vector, quadratic_form
 from odernn.properties.algebraic_stability import algebraic_stability, burrage_butcher
-from odernn.properties.block_coefficients import BlockTableau, SlopeRestricted, contraction, stage_monotonicity
+from odernn.properties.matrix_coefficients.block_tableau import BlockTableau
+from odernn.properties.matrix_coefficients.contraction import contraction
+from odernn.properties.matrix_coefficients.stage_monotonicity import SlopeRestricted, stage_monotonicity
 from odernn.tableaus.methods import form_of, resolve
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau
 
@@ -460,7 +462,8 @@ def test_irrational_coefficients_of_two_fields_meet_in_one():
 
 def test_the_exact_algebra_needs_no_torch():
     heavy = "('torch', 'scipy', 'sympy')"
-    code = f"import odernn.properties.contraction_weights, sys; print([m for m in {heavy} if m in sys.modules])"
+    module = "odernn.properties.matrix_coefficients.contraction_weight"
+    code = f"import {module}, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

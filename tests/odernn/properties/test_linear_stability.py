@@ -12,18 +12,12 @@ import pytest
 
 from odernn import tableaus
 from odernn.exact.polynomials import RealRoot, evaluate
-from odernn.properties.linear_stability import (
-    a_stability,
-    i_stability,
-    imaginary_stability_interval,
-    l_stability,
-    limit_at_infinity,
-    polynomial_text,
-    real_stability_interval,
-    stability_function,
-)
+from odernn.properties.linear_stability import a_stability, e_polynomial, i_stability, l_stability, limit_at_infinity
+from odernn.properties.stability_function import polynomial_text, stability_function
+from odernn.properties.stability_intervals import imaginary_stability_interval, real_stability_interval
 from odernn.tableaus.families import FAMILIES, gauss, lobatto_iiia, lobatto_iiic, radau_iia
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Q
+from tests.odernn.properties.gauss_jordan import solve
 
 
 def pade(k: int, j: int) -> tuple[list[Fraction], list[Fraction]]:
@@ -49,16 +43,9 @@ def fractions(values: object) -> list[Fraction]:
 
 def one_step(A: list[list[Fraction]], b: list[Fraction], z: Fraction) -> Fraction:
     """y₁ of y' = zy, y₀ = 1, h = 1 by Gauss–Jordan elimination."""
-    s = len(b)
-    rows = [[(i == j) - z * A[i][j] for j in range(s)] + [Fraction(1)] for i in range(s)]
-    for k in range(s):
-        pivot = next(i for i in range(k, s) if rows[i][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [x / rows[k][k] for x in rows[k]]
-        for i in range(s):
-            if i != k:
-                rows[i] = [x - rows[i][k] * y for x, y in zip(rows[i], rows[k], strict=True)]
-    return 1 + z * sum(x * row[-1] for x, row in zip(b, rows, strict=True))
+    stages = range(len(b))
+    slopes = solve([[(i == j) - z * A[i][j] for j in stages] for i in stages], [Fraction(1)] * len(b))
+    return 1 + z * sum(x * slope for x, slope in zip(b, slopes, strict=True))
 
 
 DEGREES = {
@@ -146,7 +133,7 @@ def test_the_verdicts_agree_with_values_of_r_at_many_points():
         elif isinstance(certificate.witness, Q):
             y = complex(0, float(certificate.witness))
             assert abs(numpy.polyval(top[::-1], y)) >= abs(numpy.polyval(bottom[::-1], y)) * (1 - 1e-12)
-            E = evaluate(R.e_polynomial, certificate.witness**2)
+            E = evaluate(e_polynomial(R), certificate.witness**2)
             assert E < 0
         else:
             pole = complex(certificate.witness)
@@ -193,7 +180,7 @@ def test_irrational_coefficients():
     assert a_stability(crouzeix) and str(l_stability(crouzeix).value) == "1 - sqrt(3)"
     other = ButcherTableau([["1/2-sqrt(3)/6", 0], ["sqrt(3)/3", "1/2-sqrt(3)/6"]], ["1/2", "1/2"])
     certificate = a_stability(other)
-    assert certificate.holds is False and evaluate(certificate.value.e_polynomial, certificate.witness**2) < 0
+    assert certificate.holds is False and evaluate(e_polynomial(certificate.value), certificate.witness**2) < 0
 
 
 def test_intervals_of_the_classical_methods():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from fractions import Fraction
 
@@ -9,13 +10,17 @@ import pytest
 from flint import fmpq
 
 from odernn.exact.definiteness import semidefiniteness
-from odernn.properties.block_coefficients import BlockTableau
-from odernn.properties.contraction_weights import contraction_weight
-from odernn.properties.energy_identity import energy_balance, some_weight_is_possible
+from odernn.exact.linear_algebra import identity, quadratic_form
+from odernn.properties.matrix_coefficients.block_tableau import BlockTableau
+from odernn.properties.matrix_coefficients.contraction_weight import contraction_weight
 
 
 def number(rng: random.Random) -> fmpq:
     return fmpq(rng.randint(-4, 4), rng.randint(1, 4))
+
+
+def exact(x: Fraction) -> fmpq:
+    return fmpq(x.numerator, x.denominator)
 
 
 def matrix(rng: random.Random, rows: int, columns: int):
@@ -67,20 +72,21 @@ def test_the_identity_is_exact(D, widths):
     for _ in range(5):
         blocks, G, eta = drawn(rng, D, widths), symmetric(rng, D), fmpq(rng.randint(1, 9), 4)
         d, slopes = [number(rng) for _ in range(D)], [[number(rng) for _ in range(p)] for p in widths]
-        found = energy_balance(blocks, d, slopes, step=eta, G=G)
-        assert found.defect == 0
-        terms = (found.before, found.work, found.dissipation, found.after)
-        assert [Fraction(int(x.p), int(x.q)) for x in map(fmpq, terms)] == list(by_hand(blocks, d, slopes, eta, G))
+        before, work, dissipation, after = by_hand(blocks, d, slopes, eta, G)
+        assert after == before + work - dissipation
+        joined = tuple(itertools.chain(*slopes))
+        assert exact(dissipation) == eta * eta * quadratic_form(blocks.burrage_butcher(G), joined)
 
 
 def test_the_identity_fails_with_another_tensor():
-    """What the defect measures: with the weight I in place of G it is not 0."""
+    """The weight I in place of G gives another dissipation, and G's own does not balance the step in I."""
     rng = random.Random(5)
-    blocks = drawn(rng, 2, (2, 2))
+    blocks, G = drawn(rng, 2, (2, 2)), ((fmpq(2), fmpq(1)), (fmpq(1), fmpq(3)))
     d, slopes = [number(rng), number(rng)], [[number(rng), number(rng)] for _ in range(2)]
-    one, other = (energy_balance(blocks, d, slopes, G=G) for G in (None, [[2, 1], [1, 3]]))
-    assert one.dissipation != other.dissipation
-    assert one.after - (one.before + one.work - other.dissipation) != 0
+    before, work, dissipation, after = by_hand(blocks, d, slopes, fmpq(1), identity(2))
+    other = quadratic_form(blocks.burrage_butcher(G), tuple(itertools.chain(*slopes)))
+    assert exact(dissipation) == quadratic_form(blocks.burrage_butcher(), tuple(itertools.chain(*slopes))) != other
+    assert exact(after - before - work) == -exact(dissipation) != -other
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -92,9 +98,9 @@ def test_explicit_integer_tableaus_have_no_weight(seed):
     B = [[[rng.randint(-3, 3) for _ in range(D)] for _ in range(D)] for _ in range(S)]
     B[-1][0][0] = 1
     blocks = BlockTableau(A, B)
-    found = some_weight_is_possible(blocks)
+    found = contraction_weight(blocks)
     assert found.holds is False and found.exact
-    i, x = found.witness
+    column = next(c for c in range(D) if any(row[c] != 0 for row in B[-1]))
     for _ in range(5):
         C = [[fmpq(rng.randint(-3, 3)) for _ in range(D)] for _ in range(D)]
         G = [
@@ -102,32 +108,19 @@ def test_explicit_integer_tableaus_have_no_weight(seed):
             for r, p in enumerate(C)
         ]
         M = blocks.burrage_butcher(G)
-        place = blocks.slices()[i - 1]
-        block = [row[place] for row in M[place]]
-        assert sum(x[r] * block[r][c] * x[c] for r in range(D) for c in range(D)) < 0
+        place = blocks.slices()[-1].start + column
+        assert M[place][place] < 0
         assert semidefiniteness(M).holds is False
-    assert contraction_weight(blocks, "weighted").holds is False
 
 
-def test_the_witness_names_the_explicit_stage_and_a_column_that_is_not_zero():
+def test_the_refusal_names_the_row_of_the_explicit_stage_and_of_a_column_that_is_not_zero():
     half, zero, shift = [["1/2", 0], [0, "1/2"]], [[0, 0], [0, 0]], [[0, 1], [0, 0]]
-    found = some_weight_is_possible(BlockTableau([[half, zero], [half, zero]], [half, shift]))
-    assert found.holds is False and found.witness == (2, (0, 1))
-    assert some_weight_is_possible(BlockTableau([[zero, zero], [half, half]], [zero, half])).holds is None
+    found = contraction_weight(BlockTableau([[half, zero], [half, zero]], [half, shift]))
+    assert found.holds is False and "for r = 4 and every G > 0" in found.because
+    rest = contraction_weight(BlockTableau([[zero, zero], [half, half]], [zero, half]))
+    assert "every G > 0" not in rest.because
 
 
 def test_explicit_steps_without_output_and_implicit_ones_are_not_refused():
-    assert some_weight_is_possible(BlockTableau([[[[1]]]], [[[0]]])).holds is True
-    assert some_weight_is_possible(BlockTableau([[[["1/2"]]]], [[[1]]])).holds is None
-
-
-def test_numbers_that_do_not_fit_are_named():
-    blocks = BlockTableau([[[[0]]]], [[[1]]])
-    with pytest.raises(ValueError, match="difference has 2 entries; the blocks ask for 1"):
-        energy_balance(blocks, [1, 2], [[1]])
-    with pytest.raises(ValueError, match="slopes has 2 rows for 1 stages"):
-        energy_balance(blocks, [1], [[1], [1]])
-    with pytest.raises(ValueError, match="slopes of stage 1 has 2 entries"):
-        energy_balance(blocks, [1], [[1, 2]])
-    with pytest.raises(ValueError, match="positive"):
-        energy_balance(blocks, [1], [[1]], step=0)
+    assert contraction_weight(BlockTableau([[[[1]]]], [[[0]]])).holds is True
+    assert contraction_weight(BlockTableau([[[["1/2"]]]], [[[1]]])).holds is True

@@ -17,15 +17,9 @@ from hypothesis import strategies as st
 from odernn import tableaus
 from odernn.exact.algebraic import sqrt
 from odernn.properties.algebraic_stability import burrage_butcher
-from odernn.properties.rounding import (
-    FORMATS,
-    as_given,
-    condition_residuals,
-    judged,
-    nearest,
-    rounded,
-    smallest_eigenvalue,
-)
+from odernn.properties.facts_as_given import condition_residuals, facts_as_given
+from odernn.properties.rounding import FORMATS, as_given, nearest, rounded
+from odernn.properties.smallest_eigenvalue import smallest_eigenvalue
 from odernn.tableaus import families
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Q
@@ -151,7 +145,7 @@ def test_zero_is_found_exactly_and_closed_forms_are_held() -> None:
 
 def test_gauss_2_in_float32_by_hand() -> None:
     """b and a_ii are dyadic, so M has the one entry ½ (a₁₂ + a₂₁) − ¼ off the diagonal and eigenvalues ± it."""
-    found = judged(rounded(tableaus.GAUSS_2, "float32"))
+    found = facts_as_given(rounded(tableaus.GAUSS_2, "float32"))
     a12, a21 = (Fraction(float(np.float32(1 / 4 + sign * 3**0.5 / 6))) for sign in (-1, 1))
     off = (a12 + a21) / 2 - Fraction(1, 4)
     assert off != 0
@@ -170,12 +164,12 @@ def test_dyadic_coefficients_lose_nothing(name: str, format: str) -> None:
     exact = tableaus.get(name)
     found = rounded(exact, format)
     assert (found.A, found.b) == (exact.A, exact.b) and distance(found, exact).is_equal
-    assert judged(found).algebraic_stability
+    assert facts_as_given(found).algebraic_stability
 
 
 @pytest.mark.parametrize("format", ["float32", "float64"])
 def test_compositions_of_symplectic_steps_stay_symplectic_and_lose_their_order(format: str) -> None:
-    found = judged(rounded(tableaus.get("yoshida 4"), format))
+    found = facts_as_given(rounded(tableaus.get("yoshida 4"), format))
     assert isinstance(found.method, PartitionedTableau) and found.algebraic_stability is None
     assert found.symplecticity.holds is True and found.symplecticity.value == 0
     assert found.order.value == 0 and found.residuals[0].residual == sum(found.method.position.b) - 1 != 0
@@ -184,7 +178,7 @@ def test_compositions_of_symplectic_steps_stay_symplectic_and_lose_their_order(f
 @pytest.mark.parametrize("name", ["radau iia 3", "gauss 4", "lobatto iiid 3", "crouzeix 3"])
 def test_the_verdict_agrees_with_the_sign_of_the_smallest_eigenvalue(name: str) -> None:
     for format in FORMATS:
-        found = judged(rounded(tableaus.get(name), format))
+        found = facts_as_given(rounded(tableaus.get(name), format))
         low, weight = found.smallest_eigenvalue, found.smallest_weight
         assert low is not None and found.algebraic_stability is not None
         assert found.algebraic_stability.holds is bool(low.lower >= 0 and weight >= 0)
@@ -194,7 +188,7 @@ def test_the_verdict_agrees_with_the_sign_of_the_smallest_eigenvalue(name: str) 
 
 def test_a_negative_weight_is_what_decides_where_m_is_semidefinite() -> None:
     """b = (5/4, −1/4) with a_ii = b_i/2 and a₂₁ = b₁: M = 0, and no."""
-    found = judged(ButcherTableau([["5/8", 0], ["5/4", "-1/8"]], ["5/4", "-1/4"]))
+    found = facts_as_given(ButcherTableau([["5/8", 0], ["5/4", "-1/8"]], ["5/4", "-1/4"]))
     assert found.smallest_weight == Q(-1, 4) and str(found.smallest_eigenvalue) == "0"
     assert found.algebraic_stability is not None and found.algebraic_stability.holds is False
     assert found.symplecticity.holds is True
@@ -216,10 +210,10 @@ def test_residuals_are_those_of_sums_over_stages() -> None:
 
 def test_floats_are_taken_as_they_are_given() -> None:
     third = ButcherTableau([[0.5]], [0.1 * 10 - 1e-17])
-    assert judged(third).algebraic_stability
+    assert facts_as_given(third).algebraic_stability
     off = ButcherTableau([[0.5]], [1 + 2.0**-52])
     assert off.is_float and as_given(off).is_exact
-    found = judged(off)
+    found = facts_as_given(off)
     assert found.algebraic_stability is not None and found.algebraic_stability.holds is False
     assert str(found.smallest_eigenvalue) == f"{1 + 2.0**-52 - (1 + 2.0**-52) ** 2:.6g}"  # 2 b a − b² = b − b²
     assert found.order.value == 0

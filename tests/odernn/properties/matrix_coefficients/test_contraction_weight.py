@@ -13,8 +13,15 @@ from odernn import tableaus
 from odernn.exact.linear_algebra import Rows, diagonalise, identity, inverse, product, transposed
 from odernn.exact.matrix_inequalities import Pencil, decide, is_obstruction, is_solution
 from odernn.properties.algebraic_stability import algebraic_stability
-from odernn.properties.block_coefficients import BlockTableau, SlopeRestricted, contraction
-from odernn.properties.contraction_weights import NegativeCoupling, contraction_weight, weight_basis, weight_pencil
+from odernn.properties.matrix_coefficients.block_tableau import BlockTableau
+from odernn.properties.matrix_coefficients.contraction import contraction
+from odernn.properties.matrix_coefficients.contraction_weight import (
+    NegativeCoupling,
+    contraction_weight,
+    weight_pencil,
+)
+from odernn.properties.matrix_coefficients.stage_monotonicity import SlopeRestricted
+from odernn.properties.matrix_coefficients.weight_space import weight_basis
 from odernn.tableaus.tableau import ButcherTableau
 
 Q = fmpq

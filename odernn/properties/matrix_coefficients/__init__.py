@@ -1,0 +1,1 @@
+"""Steps whose coefficients are matrices: the Burrage–Butcher tensor, monotone stages, contraction, its weights G."""
