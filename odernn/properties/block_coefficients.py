@@ -14,10 +14,10 @@ proofs: ``docs/derivations/matrix_coefficients.md``. A weight is sought by ``ode
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 from flint import fmpq
 
@@ -43,11 +43,24 @@ from odernn.tableaus.methods import AS_PRINTED, in_stages, is_exact
 from odernn.tableaus.tableau import ButcherTableau
 
 if TYPE_CHECKING:
-    from odernn.cells.odernn.tableau import MatrixTableau
     from odernn.tableaus.methods import Method
 
 DOUBLE = fmpq(1, 2**53)
 """Unit roundoff of a double."""
+
+
+class _Listable(Protocol):
+    def tolist(self) -> Any: ...
+
+
+class HasMatrices(Protocol):
+    """A table of matrix coefficients, as ``odernn.MatrixTableau``: stages by label, and the matrices in full."""
+
+    @property
+    def stages(self) -> Mapping[int, object]: ...
+
+    def matrix(self, i: int, j: int | None = None) -> _Listable:
+        """A_ij, or B_i without j; ValueError if it is not constant."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -98,7 +111,7 @@ class BlockTableau:
         return found
 
     @classmethod
-    def from_matrix_tableau(cls, tableau: MatrixTableau, *, floats: Literal["rounded", "exact"] = "rounded") -> Self:
+    def from_matrix_tableau(cls, tableau: HasMatrices, *, floats: Literal["rounded", "exact"] = "rounded") -> Self:
         """The constant coefficients of an ODERNN's table. Raises ValueError if one of them is gated."""
         labels = list(tableau.stages)
         A = [[tableau.matrix(i, j).tolist() for j in labels] for i in labels]
@@ -486,6 +499,7 @@ def _in_one_field(blocks: Sequence[Rows]) -> list[Rows]:
 __all__ = [
     "BlockTableau",
     "Fields",
+    "HasMatrices",
     "SlopeRestricted",
     "check_fields",
     "contraction",

@@ -1,5 +1,6 @@
 """Every bound for one network: ``certify``."""
 
-from odernn.bounds.network.network_bounds import LayerBounds, LogBound, NetworkBounds, certify
+from odernn.bounds.network.network_bounds import certify
+from odernn.bounds.network.report import LayerBounds, LogBound, NetworkBounds
 
 __all__ = ["LayerBounds", "LogBound", "NetworkBounds", "certify"]
