@@ -27,8 +27,8 @@ from odernn.architecture.network import GraphRNN as GraphRNN
 from odernn.architecture.network.sizes import hidden_size_for as hidden_size_for
 from odernn.architecture.network.sizes import parameter_count as parameter_count
 from odernn.architecture.probe import HasNodeValues as HasNodeValues
+from odernn.architecture.probe import HasStepForm as HasStepForm
 from odernn.architecture.probe import ProbeError as ProbeError
+from odernn.architecture.probe import StepForm as StepForm
 from odernn.architecture.probe import graph_of as graph_of
 from odernn.architecture.probe import graph_of_step as graph_of_step
-from odernn.cells.step_form import HasStepForm as HasStepForm
-from odernn.cells.step_form import StepForm as StepForm

@@ -1,24 +1,23 @@
-"""One time step of a network as a function of the tensors that it may read: what a module says of itself."""
+"""How a network makes one time step, said in a form that can be asked for its graph: ``odernn.architecture.probe``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol, final, runtime_checkable
+from typing import Final, TypeAlias, final
 
 from torch import Tensor
 
 INPUT: Final = "in"
 OUTPUT: Final = "out"
 
-DescribedStep = Callable[[Mapping[int, Tensor], Mapping[str, Mapping[int, Tensor]], int], Mapping[str, Tensor]]
-"""step(inputs, states, time) → the new states and the output: see ``StepForm``."""
+NetworkStep: TypeAlias = Callable[[Mapping[int, Tensor], Mapping[str, Mapping[int, Tensor]], int], Mapping[str, Tensor]]
 
 
 @final
 @dataclass(frozen=True)
 class StepForm:
-    """One time step of a network, which ``odernn.architecture.graph_of`` can probe.
+    """One time step of a network, for the probe.
 
     step         step(inputs, states, time) → the states at the time t, and the output under the name "out".
                  inputs[k] is u at t − k, (points, input_size), for k = 0 … input_delay; states[name][k] is that state
@@ -31,7 +30,7 @@ class StepForm:
     period       m: the step depends on the time modulo m, which is ``time``; else 1, and ``time`` is 0
     """
 
-    step: DescribedStep
+    step: NetworkStep
     input_size: int
     state_sizes: Mapping[str, int]
     delay: int = 1
@@ -47,20 +46,13 @@ class StepForm:
             raise ValueError(f"StepForm: {what}. Name the hidden states, for example h1 and h2.")
         least = {"delay": 1, "input_delay": 0, "period": 1, "input_size": 1}
         for name, bound in least.items():
-            check_count(f"StepForm: {name}", getattr(self, name), bound)
+            counted(f"StepForm: {name}", getattr(self, name), bound)
         for state, size in self.state_sizes.items():
-            check_count(f'StepForm: the size of "{state}"', size, 1)
+            counted(f'StepForm: the size of "{state}"', size, 1)
 
 
-@runtime_checkable
-class HasStepForm(Protocol):
-    """A module that can say how it makes one step; how it makes it is then found out by the probe."""
-
-    def step_form(self) -> StepForm:
-        """The step with the weights as they are now, in their dtype."""
-
-
-def check_count(what: str, value: int, least: int) -> None:
-    """Raises ValueError for what is no integer of at least so much."""
+def counted(what: str, value: int, least: int) -> int:
+    """``value`` if it is an integer of at least ``least``, or ValueError."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{what} is {value!r}. It must be an integer of at least {least}.")
+    return value

@@ -47,9 +47,9 @@ from odernn.architecture.probe.interventions import (
     SilentError,
     Values,
 )
-from odernn.cells.step_form import INPUT, OUTPUT, DescribedStep, HasStepForm, StepForm, check_count
+from odernn.cells.step_form import INPUT, OUTPUT, NetworkStep, StepForm, counted
 
-__all__ = ["HasNodeValues", "HasStepForm", "Nodes", "ProbeError", "StepForm", "Weights", "graph_of", "graph_of_step"]
+__all__ = ["HasNodeValues", "HasStepForm", "Nodes", "ProbeError", "Weights", "graph_of", "graph_of_step"]
 
 Nodes = Literal["layers", "blocks", "units"]
 Weights = Literal["random", "present"]
@@ -57,6 +57,14 @@ Weights = Literal["random", "present"]
 _OUT: Final = NodePart(OUTPUT, None)
 _SILENT: Final = 20
 """How often a draw at which some state is constant, as a ReLU that is silent, is replaced by another one."""
+
+
+@runtime_checkable
+class HasStepForm(Protocol):
+    """A module that can say how it makes one step; how it makes it is then found out by the probe."""
+
+    def step_form(self) -> StepForm:
+        """The step with the weights as they are now, in their dtype."""
 
 
 @runtime_checkable
@@ -101,9 +109,9 @@ def graph_of(
         raise ProbeError(f"{module!r} is no torch.nn.Module. Pass the network itself, or a step to graph_of_step.")
     _checked("nodes", nodes, get_args(Nodes))
     _checked("at", at, get_args(Weights))
-    check_count("points", points, 2)
-    check_count("seed", seed, 0)
-    check_count("period", period, 1)
+    counted("points", points, 2)
+    counted("seed", seed, 0)
+    counted("period", period, 1)
     called = name or type(module).__name__
     if example is not None:
         if nodes != "layers":
@@ -122,7 +130,7 @@ def graph_of(
 
 
 def graph_of_step(
-    step: DescribedStep,
+    step: NetworkStep,
     state_sizes: Mapping[str, int],
     *,
     input_size: int,
@@ -141,8 +149,8 @@ def graph_of_step(
     """
     form = StepForm(step, input_size, state_sizes, delay, input_delay, period)
     _checked("nodes", nodes, get_args(Nodes))
-    check_count("points", points, 2)
-    check_count("seed", seed, 0)
+    counted("points", points, 2)
+    counted("seed", seed, 0)
     return _graph(lambda _: _described(form, name), nodes, points, seed)
 
 
