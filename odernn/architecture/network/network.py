@@ -96,17 +96,7 @@ class GraphRNN(GraphWeights):
         """
         if not isinstance(start, int) or isinstance(start, bool):
             raise TypeError(f"start is {start!r}, but it is the time of the first row: give an integer.")
-        found = sequences(
-            input,
-            None,
-            lengths,
-            like=arguments.computing(self._like),
-            input_size=self.input_size,
-            state_names=(),
-            state_sizes=(),
-            count=0,
-            batch_first=self.batch_first,
-        )
+        found = self._sequences(input, lengths, batch_first=self.batch_first)
         past_h, past_c = self._past(state, found)
         run = ForwardPass(self, found, past_h, past_c, start)
         for component in self.components:
@@ -121,17 +111,7 @@ class GraphRNN(GraphWeights):
         input (time, batch, input), whatever batch_first; unit → time → h or (h, c), each (batch, size). It is what
         ``probe.graph_of`` looks at (``probe.HasNodeValues``): the graph itself plays no part there.
         """
-        found = sequences(
-            input,
-            None,
-            None,
-            like=arguments.computing(self._like),
-            input_size=self.input_size,
-            state_names=(),
-            state_sizes=(),
-            count=0,
-            batch_first=False,
-        )
+        found = self._sequences(input, None, batch_first=False)
         run = ForwardPass(self, found, *self._past(None, found), 0)
         for component in self.components:
             run.evaluate(component)
@@ -144,6 +124,20 @@ class GraphRNN(GraphWeights):
         acting = {times[node] for node in self.graph.outputs}
         values["out"] = {time: (row,) for time, row in enumerate(run.output()) if time % m in acting}
         return values
+
+    def _sequences(self, input: Any, lengths: Any, *, batch_first: bool) -> Sequences:
+        """The input as (time, batch, input); the state of a graph, windows by node, is checked here and not there."""
+        return sequences(
+            input,
+            None,
+            lengths,
+            like=arguments.computing(self._like),
+            input_size=self.input_size,
+            state_names=(),
+            state_sizes=(),
+            count=0,
+            batch_first=batch_first,
+        )
 
     def initial_state(self, batch_size: int | None = None) -> GraphState:
         """Zeros in the form of the state; without a batch size for unbatched input."""
