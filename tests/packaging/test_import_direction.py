@@ -31,11 +31,8 @@ OBJECTS = (
 )
 """The folders of odernn, lowest floor first. What stands on one floor does not know of each other."""
 
-SECOND = "certify.second"
-"""The second back-end: it imports nothing of the rest."""
-
 TRIAL = (
-    (SECOND,),
+    ("certify.second",),  # which imports nothing of the rest: test_second_back_end
     ("measure",),
     ("certify",),
     ("adversary",),
@@ -55,10 +52,6 @@ REMAINING_UPWARD = {
     ("measure", "run"),
     ("certify", "cases"),
     ("adversary", "cases"),
-    (SECOND, "question"),
-    (SECOND, "measure"),
-    (SECOND, "certify"),
-    (SECOND, "cases"),
 }
 """Known imports of verification that still go up: take a pair out when its last import is gone."""
 
@@ -156,8 +149,6 @@ def faults(imports: Iterable[Import], remaining: Iterable[tuple[str, str]] = ())
                 breaches.append(f"{says}: {there[1]} stands on or above {here[1]}")
         if one_root == other_root == "verification":
             here, there = place(own, TRIAL), place(theirs, TRIAL)
-            if here is not None and here[1] == SECOND and there != here:
-                there = there or (len(TRIAL), theirs.partition(".")[0])
             if here is not None and there is not None and there[0] > here[0]:
                 upward.add((here[1], there[1]))
                 if (here[1], there[1]) not in remaining:
@@ -173,7 +164,7 @@ def faults(imports: Iterable[Import], remaining: Iterable[tuple[str, str]] = ())
             breaches.append(f"{says}: the questions see the objects only")
         if within(one, "verification.certify") and within(other, "torch", "verification.adversary"):
             breaches.append(f"{says}: a certificate shares nothing with the search")
-        if within(one, f"verification.{SECOND}") and other_root == "odernn":
+        if within(one, "verification.certify.second") and other_root == "odernn":
             breaches.append(f"{says}: the second back-end is independent of the first")
         is_first_party = other_root in {"odernn", "verification"}
         if one_root == "cuda" and is_first_party and not within(other, "odernn.executions.recurrence"):
@@ -263,7 +254,6 @@ PLANTED = [
     ("cuda.odernn_kernels", "import odernn"),
     ("cuda.odernn_kernels.module", "from verification import store"),
     ("verification.certify.second.graph", "from verification.measure import graph_facts"),
-    ("verification.certify.second.graph", "from verification.question import Part"),
     ("odernn", "from odernn import cells"),
     ("odernn.cells.unicornn", "from odernn import ButcherTableau"),
     ("odernn.cells.unicornn", "import odernn"),
