@@ -11,7 +11,7 @@ all times of a residue modulo the period: a connection that is there at some of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,8 +19,6 @@ from torch import Tensor, nn
 from odernn.architecture.graph import Edge, RNNGraph
 from odernn.architecture.probe.interventions import DelayedSlot, Probe, ProbedStep, ProbeError
 from odernn.cells.step_form import INPUT, OUTPUT
-
-_PERIODS_SHOWN: Final = 3
 
 
 class At(NamedTuple):
