@@ -225,7 +225,7 @@ class Entry:
 
 @final
 @dataclass(frozen=True)
-class Row:
+class MeasuredEntry:
     """An entry with its measures, and a sentence with the evidence for every published value that they differ from."""
 
     entry: Entry
@@ -361,7 +361,7 @@ def get(name: str) -> RNNGraph:
     return entry(name).graph
 
 
-def table(which: Iterable[str] | None = None) -> tuple[Row, ...]:
+def table(which: Iterable[str] | None = None) -> tuple[MeasuredEntry, ...]:
     """The entries, all that ``names`` lists by default, with their measures."""
     found = (entry(name) for name in (names() if which is None else which))
-    return tuple(Row(one, measures_of(one.graph)) for one in found)
+    return tuple(MeasuredEntry(one, measures_of(one.graph)) for one in found)

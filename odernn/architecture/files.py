@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import Edge, GraphError, RNNGraph
 
 _KEYS = ("name", "period", "nodes", "inputs", "outputs", "edges", "allow_unreachable")
 _DOT = {".dot", ".gv"}
@@ -45,8 +45,6 @@ _DOT = {".dot", ".gv"}
 
 def read(path: str | Path) -> RNNGraph:
     """The graph in the file. ValueError names the file and the cause, GraphError the condition; OSError: unreadable."""
-    from odernn.architecture.graph import GraphError
-
     path = Path(path)
     suffix = path.suffix.casefold()
     try:
@@ -185,7 +183,7 @@ def _tokens(text: str) -> Iterator[_Token]:
             yield _Token(match["word"] or match["sign"], match["sign"] is not None, line)
 
 
-class _Reader:
+class _DotReader:
     """The statements of one digraph, collected; every complaint has its line."""
 
     def __init__(self, text: str) -> None:
@@ -291,7 +289,7 @@ class _Reader:
 
 def from_dot(text: str, name: str = "graph") -> RNNGraph:
     """From text; ``name`` is used if the text has none."""
-    reader = _Reader(text)
+    reader = _DotReader(text)
     name = reader.read() or name
     roles: dict[str, list[str]] = {"input": [], "output": [], "hidden": []}
     for node, attributes in reader.nodes.items():

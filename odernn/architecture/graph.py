@@ -1,4 +1,4 @@
-"""The RNN cyclic graph (m, V, time, E, V_in, V_out), its conditions decided exactly, its unfolding, and its files.
+"""The RNN cyclic graph (m, V, time, E, V_in, V_out), its conditions decided exactly, and its unfolding.
 
 An edge (u, v, σ) says: v at time t + σ reads u at time t. The conditions, after Zhang et al. 2016, Definition 2.1:
 
@@ -9,7 +9,7 @@ An edge (u, v, σ) says: v at time t + σ reads u at time t. The conditions, aft
     (U)  every directed cycle has σ-sum > 0: the network runs forward in time. The measures need it, the graph does not
 
 A graph that breaks one of the first four is not built: :class:`GraphError` has the name of the condition and the walk
-that breaks it. ``measures`` has what follows from them.
+that breaks it. ``measures`` has what follows from them, ``files`` reads and writes a graph.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
@@ -451,19 +450,6 @@ class RNNGraph:
         times = dict(multigraph.nodes(data="time", default=0))
         period = multigraph.graph.get("period", 1)
         return cls(name, period, times, edges, roles["input"], roles["output"], allow_unreachable)  # type: ignore[arg-type]
-
-    @classmethod
-    def read(cls, path: str | Path) -> RNNGraph:
-        """From a .json or .dot (.gv) file; see ``graph_files`` for the formats. ValueError names the file and cause."""
-        from odernn.architecture import files as graph_files
-
-        return graph_files.read(path)
-
-    def write(self, path: str | Path) -> None:
-        """To a .json or .dot (.gv) file that ``read`` gives back equal."""
-        from odernn.architecture import files as graph_files
-
-        graph_files.write(self, path)
 
 
 _ADVICE: Final = {

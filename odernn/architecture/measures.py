@@ -14,8 +14,8 @@ Evidence: a walk that attains the value, and an integer potential h on the nodes
 it satisfies h(u) ≥ h(v) + q − pσ on every edge, so that q l ≤ p Σσ on every closed walk; for j = p/q,
 h(u) ≥ h(v) − q + pσ; for d_f the first inequality on the nodes that lead to an output, with h ≥ 0 at the outputs and
 h ≤ q d_f at the inputs. The potential of d_r proves (U) as well: Σσ ≥ l/d_r > 0 on every closed walk.
-:meth:`Evidence.confirms` checks all of it in Python's integers, without the algorithm that found it, and no value
-leaves this module unconfirmed.
+:meth:`MeasureEvidence.confirms` checks all of it in Python's integers, without the algorithm that found it, and no
+value leaves this module unconfirmed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _STATES: Final = 2 * 10**6
 
 @final
 @dataclass(frozen=True)
-class Evidence:
+class MeasureEvidence:
     """value of ``measure``; the walk that attains it; h by node, None where no walk leads on to an output."""
 
     measure: Literal["d_r", "j", "d_f"]
@@ -99,7 +99,7 @@ def _not_unidirectional(what: str, graph: RNNGraph) -> Certificate | None:
     return None if condition else Certificate(what, False, True, condition.witness, condition.because)
 
 
-def _confirmed(evidence: Evidence, graph: RNNGraph) -> Evidence:
+def _confirmed(evidence: MeasureEvidence, graph: RNNGraph) -> MeasureEvidence:
     if not evidence.confirms(graph):
         raise ArithmeticError(f"{graph}: the evidence for {evidence.measure} = {evidence.value} does not hold.")
     return evidence
@@ -114,23 +114,23 @@ def _extreme(graph: RNNGraph, what: str, measure: Literal["d_r", "j"]) -> Certif
     assert found is not None  # condition (2)
     value = sign * found.value
     walk = graph.walk(found.cycle)
-    evidence = _confirmed(Evidence(measure, value, walk, tuple(found.potential.value.tolist()), value), graph)
+    evidence = _confirmed(MeasureEvidence(measure, value, walk, tuple(found.potential.value.tolist()), value), graph)
     because = f"{measure} = {value}: the cycle {walk} has l = {walk.length}, Σσ = {walk.sigma}"
     return Certificate(what, True, True, evidence, because, value=value)
 
 
 def recurrent_depth(graph: RNNGraph) -> Certificate:
-    """d_r, the largest l/Σσ of a cycle; the witness is Evidence."""
+    """d_r, the largest l/Σσ of a cycle; the witness is MeasureEvidence."""
     return _extreme(graph, "recurrent depth d_r", "d_r")
 
 
 def smallest_rate(graph: RNNGraph) -> Certificate:
-    """j, the smallest l/Σσ of a cycle; the witness is Evidence."""
+    """j, the smallest l/Σσ of a cycle; the witness is MeasureEvidence."""
     return _extreme(graph, "smallest rate j", "j")
 
 
 def skip_coefficient(graph: RNNGraph) -> Certificate:
-    """s = 1/j; the witness is the Evidence for j."""
+    """s = 1/j; the witness is the MeasureEvidence for j."""
     j = smallest_rate(graph)
     what = "recurrent skip coefficient s"
     if not j:
@@ -167,7 +167,7 @@ def feedforward_depth(graph: RNNGraph) -> Certificate:
     edges = (graph.edges[kept[e]] for e in followed(arcs, found.choice, best))
     walk = Walk.along(edges, start=tuple(graph.nodes)[best])
     potential = tuple(h if known else None for h, known in zip(found.value.tolist(), leads.tolist(), strict=True))
-    evidence = _confirmed(Evidence("d_f", value, walk, potential, rate), graph)
+    evidence = _confirmed(MeasureEvidence("d_f", value, walk, potential, rate), graph)
     because = f"d_f = {value}: the path {walk} has l = {walk.length}, Σσ = {walk.sigma}, and d_r = {rate}"
     return Certificate(what, True, True, evidence, because, value=value)
 
@@ -331,7 +331,7 @@ class SlowClass:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _StrongComponent:
     """A strongly connected component: its nodes with their σ-distance modulo ``step``, the gcd of its cycle sums."""
 
     nodes: tuple[int, ...]
@@ -377,7 +377,7 @@ def growth_limit(graph: RNNGraph, kind: Kind = "longest") -> Certificate:
     return Certificate(what, True, True, growths, because, value=growths)
 
 
-def _parts(graph: RNNGraph, sign: int) -> list[_Part]:
+def _parts(graph: RNNGraph, sign: int) -> list[_StrongComponent]:
     """The components, each before those it can reach."""
     arcs = graph.arcs
     leaving: list[list[tuple[int, int]]] = [[] for _ in graph.nodes]
@@ -403,11 +403,11 @@ def _parts(graph: RNNGraph, sign: int) -> list[_Part]:
             found = largest_ratio(Arcs.of(len(nodes), *(list(column) for column in zip(*inside, strict=True))), sign)
             assert found is not None
             rate = sign * found.value
-        parts.append(_Part(tuple(nodes), tuple(distance[k] for k in range(len(nodes))), step, rate))
+        parts.append(_StrongComponent(tuple(nodes), tuple(distance[k] for k in range(len(nodes))), step, rate))
     return parts
 
 
-def _growth(graph: RNNGraph, parts: list[_Part], rates: list[Fraction], modulus: int, start: int) -> Growth:
+def _growth(graph: RNNGraph, parts: list[_StrongComponent], rates: list[Fraction], modulus: int, start: int) -> Growth:
     """Sets of residues are bits of integers, turned by σ. sets[v][k]: walks to v whose best component is rates[k]."""
     everything = (1 << modulus) - 1
 
@@ -463,7 +463,7 @@ def _closed(bits: int, step: int, modulus: int, everything: int) -> int:
 
 
 def _avoiding(
-    graph: RNNGraph, parts: list[_Part], extreme: Fraction, modulus: int, start: int, residue: int
+    graph: RNNGraph, parts: list[_StrongComponent], extreme: Fraction, modulus: int, start: int, residue: int
 ) -> Walk | None:
     """A shortest walk from time i with this σ-sum modulo the period that meets cycles, but no critical component."""
     if 2 * modulus * len(graph.nodes) > _STATES:

@@ -141,7 +141,7 @@ def positive_cycle(arcs: Arcs, weight: Integers) -> list[int] | Potential:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class CycleRatio:
     """max Σa/Σσ over cycles, a cycle that has it, and h with h(u) ≥ h(v) + q·a − p·σ on every edge (value = p/q)."""
 
     value: Fraction
@@ -149,7 +149,7 @@ class Ratio:
     potential: Potential
 
 
-def largest_ratio(arcs: Arcs, a: int) -> Ratio | None:
+def largest_ratio(arcs: Arcs, a: int) -> CycleRatio | None:
     """The largest Σa/Σσ over the cycles, a = 1 or −1 on every edge; None without cycles. Every cycle has Σσ > 0."""
     value = Fraction(0) if a > 0 else Fraction(-arcs.count - 1)
     choice: Integers = np.full(arcs.count, STOP, dtype=np.int64)
@@ -159,7 +159,7 @@ def largest_ratio(arcs: Arcs, a: int) -> Ratio | None:
         weight = arcs.combination(value.denominator * a, -value.numerator)
         found = longest(arcs, weight, stop=everywhere, choice=choice)
         if isinstance(found, Potential):
-            return None if best is None else Ratio(value, best, found)
+            return None if best is None else CycleRatio(value, best, found)
         for cycle in found:
             ratio = Fraction(a * len(cycle), sum(int(s) for s in arcs.sigma[cycle]))
             if best is None or ratio > value:

@@ -1,4 +1,21 @@
-# The public names of odernn.bounds, once; its modules are public too.
+# Every public name of odernn.bounds, once: its modules, and what certify answers.
+from odernn.bounds import arnn as arnn
+from odernn.bounds import cayley_rounding as cayley_rounding
+from odernn.bounds import forms as forms
+from odernn.bounds import gradient as gradient
+from odernn.bounds import hidden_gradient as hidden_gradient
+from odernn.bounds import icml as icml
+from odernn.bounds import jacobian as jacobian
+from odernn.bounds import layers as layers
+from odernn.bounds import network as network
+from odernn.bounds import numbers as numbers
+from odernn.bounds import orthogonal as orthogonal
+from odernn.bounds import reconstruction as reconstruction
+from odernn.bounds import routes as routes
+from odernn.bounds import sam as sam
+from odernn.bounds import sensitivity as sensitivity
+from odernn.bounds import sharp as sharp
+from odernn.bounds import words as words
 from odernn.bounds.network import LayerBounds as LayerBounds
 from odernn.bounds.network import LogBound as LogBound
 from odernn.bounds.network import NetworkBounds as NetworkBounds

@@ -51,7 +51,7 @@ PRECISIONS = {
 
 
 @dataclass(frozen=True)
-class Growth:
+class ErrorRecursion:
     """A recursion E ← ρE + σ of bounds on a norm: log ρ > 0 and log σ; after n steps from zero, ``log_after(n)``."""
 
     log_factor: Any
@@ -70,7 +70,7 @@ def log_geometric_sum(*, rate: Any, steps: int, numbers: Numbers = FLOATS) -> An
 
 def state_growth(
     *, w: Any, step_size: Any, alpha: Any, form: Any, unit_roundoff: Any, underflow: Any, numbers: Numbers = FLOATS
-) -> Growth:
+) -> ErrorRecursion:
     """How ‖x̂_n‖_a of the *computed* states can grow from zero, whatever the drive.   thm-F (a), magnitudes
 
     ρ = (e^{ω(α)} + u h (3|w| + 4α)/r) / q,  σ = (h (1 + 8u) + (8 + √a) ν) / q,  q = 1 − 4u/√(1 − ah²/4).
@@ -82,7 +82,7 @@ def state_growth(
     rate = numbers.exp(jacobian.log_norm(kappa=alpha, form=form, step_size=h, numbers=numbers))
     factor = (rate + u * h * _stiffness(w, alpha, numbers) * per_y) / rest
     noise = (h * (1 + 8 * u) + (8 + numbers.sqrt(form)) * nu) / rest
-    return Growth(numbers.log(factor), numbers.log(noise))
+    return ErrorRecursion(numbers.log(factor), numbers.log(noise))
 
 
 def step_noise(
@@ -121,7 +121,7 @@ def error_growth(
     unit_roundoff: Any,
     underflow: Any,
     numbers: Numbers = FLOATS,
-) -> Growth:
+) -> ErrorRecursion:
     """ρ and σ of ‖e_{n−1}‖_a ≤ ρ‖e_n‖_a + σ for a neuron whose drive is the same numbers both ways.   thm-F (a)
 
         ρ = e^ω (1 + 2u c_z)/q,        q = 1 − u [(e^ω + 1) c_z + h (3|w| + 4α) c_y],
@@ -149,7 +149,7 @@ def error_growth(
     )
     both = numbers.log_add_exp(kick, numbers.log(2 * numbers.sqrt(form)) + drift)
     noise = numbers.log_add_exp(rate + both, kick)
-    return Growth(rate + numbers.log(1 + 2 * u * per_z) - log_rest, noise - log_rest)
+    return ErrorRecursion(rate + numbers.log(1 + 2 * u * per_z) - log_rest, noise - log_rest)
 
 
 def sum_roundoff(*, terms: int, unit_roundoff: float) -> float:

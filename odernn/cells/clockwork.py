@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,7 @@ from odernn.cells.clocked import ClockedLayer, ClockedNetwork, Time, checked_int
 from odernn.cells.common import arguments
 from odernn.cells.common.sequences import State
 from odernn.cells.recurrent import Manners, StepFunction
-
-if TYPE_CHECKING:
-    from odernn.architecture.probe import StepForm
+from odernn.cells.step_form import StepForm
 
 __all__ = ["CELL", "ClockworkLayer", "ClockworkRNN"]
 
@@ -187,8 +185,6 @@ class ClockworkRNN(ClockedNetwork):
 
         Raises ValueError for a bidirectional network, which has no step.
         """
-        from odernn.architecture.probe import StepForm  # it needs networkx, which a forward pass does not
-
         if self.bidirectional:
             raise ValueError("The network is bidirectional: no single step gives its states. Ask one direction.")
         count = len(self.sizes)

@@ -25,15 +25,18 @@ from odernn.executions.recurrence import (
     RecurrenceResult,
 )
 
+_KERNELS = "cuda.odernn_kernels"
+"""The one mention of the third root: a name until somebody asks for it."""
+
 _MODULES = {
     "torch": "odernn.executions.torch_loop",
     "cpu": "odernn.executions.cpu.execution",
-    "cuda": "cuda.odernn_kernels.execution",
+    "cuda": f"{_KERNELS}.execution",
     "parallel": "odernn.executions.parallel.execution",
 }
 
 
-_TRAJECTORIES = {"torch": "odernn.executions.trajectories", "cuda": "cuda.odernn_kernels.trajectories"}
+_TRAJECTORIES = {"torch": "odernn.executions.trajectories", "cuda": f"{_KERNELS}.trajectories"}
 
 
 class ExecutionUnavailable(RuntimeError):  # noqa: N818

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from torch.nn.functional import linear
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
 from odernn.fields._once import once
-from odernn.fields.field import Constants, Field, State
+from odernn.fields.field import Constants, DrawOptions, Field, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -39,13 +39,11 @@ class _AntisymmetricField(Field):
         hidden_size: int,
         *,
         gamma: Tensor | float,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        **drawn: Unpack[DrawOptions],
     ) -> Self:
         """W ~ N(0, 1/hidden), so that ‖W − Wᵀ‖₂ ≈ 2√2 for large hidden sizes."""
         n = positive_integer("hidden_size", hidden_size)
-        W = torch.randn(n, n, generator=generator, device=device, dtype=dtype) / math.sqrt(n)
+        W = torch.randn(n, n, **drawn) / math.sqrt(n)
         return cls(W, gamma)
 
     @property

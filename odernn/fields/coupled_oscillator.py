@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, Field, State
+from odernn.fields.field import Constants, DrawOptions, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """The τ tried, in units of ‖N‖ and of 2ε, which suit weak and strong damping; see ``CoupledOscillator.constants``."""
@@ -48,9 +48,7 @@ class CoupledOscillator(Field):
         *,
         gamma: Tensor | float,
         epsilon: Tensor | float,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        **drawn: Unpack[DrawOptions],
     ) -> Self:
         """W, then W_z ~ U(−r, r) with r = 1/√(2 hidden): torch's linear layer on (y, z).
 
@@ -58,7 +56,7 @@ class CoupledOscillator(Field):
         """
         n = positive_integer("hidden_size", hidden_size)
         r = 1.0 / math.sqrt(2 * n)
-        W, W_z = (r * (2.0 * torch.rand(n, n, generator=generator, device=device, dtype=dtype) - 1.0) for _ in range(2))
+        W, W_z = (r * (2.0 * torch.rand(n, n, **drawn) - 1.0) for _ in range(2))
         return cls(W, W_z, gamma, epsilon)
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias, TypedDict
 
 import torch
 from torch import Tensor
@@ -20,6 +20,14 @@ State: TypeAlias = tuple[Tensor, ...]
 
 EnergyLaw: TypeAlias = Literal["conserved", "non-increasing", "conserved at zero drive"]
 """What the exact flow does to ``energy``, at constant drive unless said otherwise."""
+
+
+class DrawOptions(TypedDict, total=False):
+    """How ``random`` of a field draws its weights: whence, where and in which dtype; torch's defaults if not given."""
+
+    generator: torch.Generator | None
+    device: torch.device | str | None
+    dtype: torch.dtype | None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, SeparableField, State
+from odernn.fields.field import Constants, DrawOptions, SeparableField, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -42,21 +42,12 @@ class SeparableHamiltonian(SeparableField):
         *,
         drive_size: int | None = None,
         kinetic_size: int | None = None,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        **drawn: Unpack[DrawOptions],
     ) -> Self:
         """K (drive_size, hidden), then L (kinetic_size, hidden), both ~ N(0, 1/hidden); square if not given."""
         n = positive_integer("hidden_size", hidden_size)
         K, L = (
-            torch.randn(
-                n if rows is None else positive_integer(name, rows),
-                n,
-                generator=generator,
-                device=device,
-                dtype=dtype,
-            )
-            / math.sqrt(n)
+            torch.randn(n if rows is None else positive_integer(name, rows), n, **drawn) / math.sqrt(n)
             for name, rows in (("drive_size", drive_size), ("kinetic_size", kinetic_size))
         )
         return cls(K, L)

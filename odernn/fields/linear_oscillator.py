@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, SeparableField, State
+from odernn.fields.field import Constants, DrawOptions, SeparableField, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +36,10 @@ class LinearOscillator(SeparableField):
         _validation.vector("A", self.A)
 
     @classmethod
-    def random(
-        cls,
-        hidden_size: int,
-        *,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> Self:
+    def random(cls, hidden_size: int, **drawn: Unpack[DrawOptions]) -> Self:
         """A ~ U(0, 1)."""
         n = positive_integer("hidden_size", hidden_size)
-        return cls(torch.rand(n, generator=generator, device=device, dtype=dtype))
+        return cls(torch.rand(n, **drawn))
 
     @property
     def hidden_size(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, Field, State
+from odernn.fields.field import Constants, DrawOptions, Field, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -39,14 +39,12 @@ class Monotone(Field):
         hidden_size: int,
         *,
         drive_size: int | None = None,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        **drawn: Unpack[DrawOptions],
     ) -> Self:
         """K ~ N(0, 1/hidden), (drive_size, hidden), drive_size = hidden_size if not given; then ‖K‖₂ ≈ 2."""
         n = positive_integer("hidden_size", hidden_size)
         p = n if drive_size is None else positive_integer("drive_size", drive_size)
-        return cls(torch.randn(p, n, generator=generator, device=device, dtype=dtype) / math.sqrt(n))
+        return cls(torch.randn(p, n, **drawn) / math.sqrt(n))
 
     @property
     def hidden_size(self) -> int:

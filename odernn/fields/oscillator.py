@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, SeparableField, State
+from odernn.fields.field import Constants, DrawOptions, SeparableField, State
 
 
 def log_cosh(a: Tensor) -> Tensor:
@@ -52,13 +52,11 @@ class Oscillator(SeparableField):
         hidden_size: int,
         *,
         alpha: Tensor | float,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        **drawn: Unpack[DrawOptions],
     ) -> Self:
         """w ~ U(0, 1), as in the paper."""
         n = positive_integer("hidden_size", hidden_size)
-        return cls(torch.rand(n, generator=generator, device=device, dtype=dtype), alpha)
+        return cls(torch.rand(n, **drawn), alpha)
 
     @property
     def hidden_size(self) -> int:

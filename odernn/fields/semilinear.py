@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, Field, State
+from odernn.fields.field import Constants, DrawOptions, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """The τ tried, in units of ‖W‖; see ``Semilinear.constants``."""
@@ -36,17 +36,10 @@ class Semilinear(Field):
         _validation.same_size("A", _validation.square("A", self.A), "W", _validation.square("W", self.W))
 
     @classmethod
-    def random(
-        cls,
-        hidden_size: int,
-        *,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> Self:
+    def random(cls, hidden_size: int, **drawn: Unpack[DrawOptions]) -> Self:
         """A, then W ~ N(0, 1/hidden)."""
         n = positive_integer("hidden_size", hidden_size)
-        A, W = (torch.randn(n, n, generator=generator, device=device, dtype=dtype) / math.sqrt(n) for _ in range(2))
+        A, W = (torch.randn(n, n, **drawn) / math.sqrt(n) for _ in range(2))
         return cls(A, W)
 
     @property

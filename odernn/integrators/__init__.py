@@ -9,6 +9,12 @@
 >>> report = step((y + 1, z), x)
 >>> report.iterations, bool(report.converged)
 (3, True)
+
+    one_step            ``step``, and ``prepared`` for many of them;   ``explicit``  stage values, slopes, new values
+    implicit, newton    stages that depend on each other, and their solution;   ``implicit_function``  its derivatives
+    linear              linear fields in closed form
+    defects             how far a step is from symplectic, reversible or symmetric
+    guarantees          what method and field together imply for the weights as they are
 """
 
 from odernn.integrators.defects import reversibility_defect, symmetry_defect, symplecticity_defect

@@ -31,10 +31,10 @@ MOST_KEPT = 512
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class SlopeGroup:
     """Slopes that are computed together, by block and then by stage; implicit if they depend on each other.
 
-    ``stages``, those that occur, ascending. Here and in ``Coefficients`` there are no properties, which
+    ``stages``, those that occur, ascending. Here and in ``FloatCoefficients`` there are no properties, which
     ``torch.compile`` could not trace on what it takes for a constant.
     """
 
@@ -44,7 +44,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Coefficients:
+class FloatCoefficients:
     """A method for a field of so many blocks.
 
     A[β], b[β]   the table of each block
@@ -56,16 +56,16 @@ class Coefficients:
     A: tuple[FloatMatrix, ...]
     b: tuple[FloatRow, ...]
     c: FloatRow
-    groups: tuple[Group, ...]
+    groups: tuple[SlopeGroup, ...]
 
 
-def coefficients_for(scheme: Scheme, field: Field) -> Coefficients:
+def coefficients_for(scheme: Scheme, field: Field) -> FloatCoefficients:
     """One table a block of the field; of a pair, (position, momentum) for the (first, second) block.
 
     Raises ValueError if a pair of methods meets a field that has not two blocks; TypeError for what is no method.
     """
     blocks = len(field.blocks)
-    found: Coefficients = _coefficients(scheme, blocks, isinstance(field, SeparableField))
+    found: FloatCoefficients = _coefficients(scheme, blocks, isinstance(field, SeparableField))
     if len(found.A) != blocks:
         raise ValueError(
             f'Tableau "{found.name}" is a pair of methods, one for the positions and one for the momenta, but the '
@@ -75,11 +75,11 @@ def coefficients_for(scheme: Scheme, field: Field) -> Coefficients:
     return found
 
 
-_KEPT: dict[tuple[int, int, bool], tuple[Scheme, Coefficients]] = {}
+_KEPT: dict[tuple[int, int, bool], tuple[Scheme, FloatCoefficients]] = {}
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]  # exact numbers are not traced
-def _coefficients(scheme: Scheme, blocks: int, is_separable: bool) -> Coefficients:
+def _coefficients(scheme: Scheme, blocks: int, is_separable: bool) -> FloatCoefficients:
     """The floats of this very object, kept; without hashing its exact coefficients, which takes longer than a step."""
     key = (id(scheme), blocks, is_separable)
     if key not in _KEPT:
@@ -90,7 +90,7 @@ def _coefficients(scheme: Scheme, blocks: int, is_separable: bool) -> Coefficien
     return _KEPT[key][1]
 
 
-def _rounded(scheme: Scheme, blocks: int, is_separable: bool) -> Coefficients:
+def _rounded(scheme: Scheme, blocks: int, is_separable: bool) -> FloatCoefficients:
     method = resolve(scheme)
     if isinstance(method, PolynomialTableau | PolynomialPair):
         method = method.rounded()
@@ -103,10 +103,10 @@ def _rounded(scheme: Scheme, blocks: int, is_separable: bool) -> Coefficients:
     A = tuple(tuple(tuple(map(nearest_float, entries)) for entries in table.A) for table in tables)
     b = tuple(tuple(map(nearest_float, table.b)) for table in tables)
     c = tuple(map(nearest_float, tables[0].c))
-    return Coefficients(method.name, A, b, c, groups_of(A, is_separable))
+    return FloatCoefficients(method.name, A, b, c, groups_of(A, is_separable))
 
 
-def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[Group, ...]:
+def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[SlopeGroup, ...]:
     """The slopes in an order in which each group depends on itself and on earlier ones only.
 
     k_i of block β reads the stage values Y_i it is a function of (all blocks; of a separable field the other one), and
@@ -128,7 +128,7 @@ def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[Group, ..
         block, i = nodes[row]
         return int(needs[row].sum()), not needs[row, row], i, block
 
-    found: list[Group] = []
+    found: list[SlopeGroup] = []
     done: set[int] = set()
     for row in sorted(range(len(nodes)), key=rank):
         if row in done:
@@ -137,7 +137,7 @@ def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[Group, ..
         members = circle or ([row] if is_separable else _same_stage(nodes, needs, row))
         done.update(members)
         own = tuple(nodes[member] for member in members)
-        found.append(Group(own, tuple(sorted({i for _, i in own})), bool(circle)))
+        found.append(SlopeGroup(own, tuple(sorted({i for _, i in own})), bool(circle)))
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from torch import Tensor
 
 from odernn.fields.field import Field, SeparableField, State
-from odernn.integrators._coefficients import Coefficients, FloatRow, Group
+from odernn.integrators._coefficients import FloatCoefficients, FloatRow, SlopeGroup
 
 Slopes: TypeAlias = tuple[dict[int, Tensor], ...]
 """For each block its k_i under i, as far as they are computed."""
@@ -26,16 +26,16 @@ def advance(start: Tensor, coefficients: FloatRow, slopes: Mapping[int, Tensor],
 
 
 def stage_value(
-    coefficients: Coefficients, block: int, stage: int, state: State, slopes: Slopes, step_size: Tensor | float
+    coefficients: FloatCoefficients, block: int, stage: int, state: State, slopes: Slopes, step_size: Tensor | float
 ) -> Tensor:
     """Y_i = y₀ + h Σ_j a_ij k_j of one block, as far as the slopes are computed.   (..., hidden)"""
     return advance(state[block], coefficients.A[block][stage], slopes[block], step_size)
 
 
 def evaluate(
-    coefficients: Coefficients,
+    coefficients: FloatCoefficients,
     field: Field,
-    group: Group,
+    group: SlopeGroup,
     state: State,
     drives: Sequence[Tensor],
     slopes: Slopes,
@@ -56,7 +56,7 @@ def evaluate(
         slopes[block][i] = found[block]
 
 
-def new_state(coefficients: Coefficients, state: State, slopes: Slopes, step_size: Tensor | float) -> State:
+def new_state(coefficients: FloatCoefficients, state: State, slopes: Slopes, step_size: Tensor | float) -> State:
     """y₁ = y₀ + h Σ_i b_i k_i, block by block."""
     return tuple(
         advance(start, weights, own, step_size)

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from odernn.fields.field import Field, State
-from odernn.integrators._coefficients import Coefficients, Group
+from odernn.integrators._coefficients import FloatCoefficients, SlopeGroup
 from odernn.integrators._layout import blockwise, joined, per_column, split
 from odernn.integrators.explicit import Slopes, stage_value
 from odernn.integrators.implicit_function import solution
@@ -45,7 +45,9 @@ class GroupTables:
     coupling: Tensor
 
 
-def group_tables(coefficients: Coefficients, group: Group, dtype: torch.dtype, device: torch.device) -> GroupTables:
+def group_tables(
+    coefficients: FloatCoefficients, group: SlopeGroup, dtype: torch.dtype, device: torch.device
+) -> GroupTables:
     """The group's coefficients as tensors."""
     A, place = coefficients.A, {i: place for place, i in enumerate(group.stages)}
     members = [[i for other, i in group.nodes if other == block] for block in range(len(A))]
@@ -65,7 +67,7 @@ def group_tables(coefficients: Coefficients, group: Group, dtype: torch.dtype, d
     )
 
 
-def tables_of(coefficients: Coefficients, field: Field) -> tuple[GroupTables | None, ...]:
+def tables_of(coefficients: FloatCoefficients, field: Field) -> tuple[GroupTables | None, ...]:
     """For each group its tables if it is implicit, in dtype and on the device of the weights.
 
     As ordinary tensors, also in inference mode. They are kept with the step they belong to and nowhere else: what is
@@ -201,9 +203,9 @@ class StageEquations(Equations):
 
 
 def solve_group(
-    coefficients: Coefficients,
+    coefficients: FloatCoefficients,
     field: Field,
-    group: Group,
+    group: SlopeGroup,
     table: GroupTables,
     state: State,
     drives: Sequence[Tensor],

@@ -16,11 +16,19 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from odernn.integrators.newton import ConvergenceError, ConvergenceWarning, Equations, Newton, Outcome, complain, solve
+from odernn.integrators.newton import (
+    ConvergenceError,
+    ConvergenceWarning,
+    Equations,
+    Newton,
+    NewtonOutcome,
+    complain,
+    solve,
+)
 
 
 class ImplicitFunction(torch.autograd.Function):
-    """(equations, newton, leaves) → ``Outcome``, as a tuple, with k differentiable in the leaves."""
+    """(equations, newton, leaves) → ``NewtonOutcome``, as a tuple, with k differentiable in the leaves."""
 
     @staticmethod
     def forward(equations: Equations, newton: Newton, *leaves: Tensor) -> tuple[Tensor, Tensor, Tensor, int, float]:
@@ -76,10 +84,10 @@ class ImplicitFunction(torch.autograd.Function):
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # how many iterations it takes depends on the data
-def solution(equations: Equations, newton: Newton) -> Outcome:
+def solution(equations: Equations, newton: Newton) -> NewtonOutcome:
     """The root of the equations near their start, differentiable in their leaves.
 
     Raises ``ConvergenceError``, or warns, as ``newton`` says; NotImplementedError under vmap and in forward mode.
     """
     found = ImplicitFunction.apply(equations, newton, *equations.leaves().values())  # type: ignore[no-untyped-call]
-    return Outcome(*found)
+    return NewtonOutcome(*found)

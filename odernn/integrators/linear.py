@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from odernn.fields.field import Field, State
-from odernn.integrators._coefficients import Coefficients, Node
+from odernn.integrators._coefficients import FloatCoefficients, Node
 from odernn.integrators._layout import blockwise, joined, per_column, split
 from odernn.integrators.implicit import group_tables, stage_matrix
 
@@ -43,7 +43,7 @@ class Propagator:
         return split(result, len(state), field).unbind()
 
 
-def propagator(coefficients: Coefficients, field: Field, step_size: Tensor | float) -> Propagator:
+def propagator(coefficients: FloatCoefficients, field: Field, step_size: Tensor | float) -> Propagator:
     """The matrices of a step of any method, explicit ones included; differentiable in weights and step size.
 
     Raises ValueError where M is singular: h λ is a pole of the method's stability function for an eigenvalue λ of L.
@@ -61,7 +61,9 @@ def propagator(coefficients: Coefficients, field: Field, step_size: Tensor | flo
     return Propagator(torch.eye(held.shape[-1], dtype=held.dtype, device=held.device) + held @ whole, P, held)
 
 
-def _costates(coefficients: Coefficients, field: Field, L: Tensor, step_size: Tensor | float) -> dict[Node, Tensor]:
+def _costates(
+    coefficients: FloatCoefficients, field: Field, L: Tensor, step_size: Tensor | float
+) -> dict[Node, Tensor]:
     """X = M⁻ᵀ(b ⊗ h): X_q = h (b_j e_γ + Σ_p a_ij L[β, γ]ᵀ X_p), rows (units, w, B·w) for q = (γ, j), p = (β, i)."""
     w, B = L.shape[-1], L.shape[-3]
     unit = torch.eye(B * w, dtype=L.dtype, device=L.device).reshape(B, w, B * w)
@@ -87,7 +89,7 @@ def _costates(coefficients: Coefficients, field: Field, L: Tensor, step_size: Te
     return {node: x.expand(*units, w, B * w) for node, x in found.items()}
 
 
-def _solved(matrix: Tensor, right: Tensor, coefficients: Coefficients, field: Field) -> Tensor:
+def _solved(matrix: Tensor, right: Tensor, coefficients: FloatCoefficients, field: Field) -> Tensor:
     # torch takes right sides (n, n) beside n matrices (n, n, n) for n vectors, one a matrix: all units are written out.
     units = torch.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     try:

@@ -146,7 +146,7 @@ class Equations(ABC):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class NewtonOutcome:
     """k with its residual max |h r| and whether it converged, one entry a sample, and the number of iterations."""
 
     k: Tensor
@@ -157,7 +157,7 @@ class Outcome:
 
 
 @torch.no_grad()
-def solve(equations: Equations, newton: Newton) -> Outcome:
+def solve(equations: Equations, newton: Newton) -> NewtonOutcome:
     """The root near the start. Units stop one by one; what has converged, or failed, is not touched again.
 
     A correction is taken if it lowers the Euclidean norm of the residual, of which it is a direction of descent, and
@@ -195,10 +195,10 @@ def solve(equations: Equations, newton: Newton) -> Outcome:
         norm = torch.where(taken, trial_norm, norm)
         converged = converged | (active & small)
         active = taken & ~small
-    return Outcome(k, *equations.samples(equations.size(residual), converged), iterations, tolerance)
+    return NewtonOutcome(k, *equations.samples(equations.size(residual), converged), iterations, tolerance)
 
 
-def complain(equations: Equations, outcome: Outcome, newton: Newton) -> str:
+def complain(equations: Equations, outcome: NewtonOutcome, newton: Newton) -> str:
     """What did not converge, by how much, why perhaps, and what to do."""
     failed, residual = ~outcome.converged, outcome.residual
     ranked = torch.where(failed, torch.nan_to_num(residual, nan=math.inf, posinf=math.inf), -1.0)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from odernn.fields.field import Field, State
-from odernn.integrators._coefficients import Coefficients, Scheme, coefficients_for
+from odernn.integrators._coefficients import FloatCoefficients, Scheme, coefficients_for
 from odernn.integrators.explicit import Slopes, evaluate, new_state
 from odernn.integrators.implicit import GroupTables, solve_group, tables_of
 from odernn.integrators.linear import Propagator, propagator
@@ -36,7 +36,7 @@ class StepReport:
 class Step:
     """A method with a field and a step size, and whatever of it depends on these alone: see ``prepared``."""
 
-    coefficients: Coefficients
+    coefficients: FloatCoefficients
     field: Field
     step_size: Tensor | float
     newton: Newton

@@ -8,6 +8,11 @@ the entries of its file alone.
     True
     >>> tableaus.get("radau iia 7")
     PolynomialTableau("radau iia 7", 7 stages, hairer1996, (IV.5.3), C(s))
+
+    tableau, nystrom    what a method is: exact tables of coefficients
+    families            Gauss, Radau and Lobatto methods of any number of stages
+    stages, methods     what exact decisions work on, and ask of any method
+    files               a user's tableau from JSON or TOML, and back
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from odernn.bounds import forms, hidden_gradient, icml, jacobian, reconstruction, sam
 from odernn.bounds.gradient import StackLayer
-from odernn.bounds.network import states as _network_states
+from odernn.bounds.network import states as state_bounds
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.unicornn import UnICORNN
 from verification.monitors.measurement import Measurement
@@ -103,7 +103,7 @@ def oscillator_states(place: Place, network: UnICORNN, index: int, trace: LayerT
         label, allowed = "sam (32)" if alpha > 0 else "sam (33)", math.sqrt(layer.hidden_size) * slack[name].max()
         holds = _holds(value, log_bound, allowed)
         yield place.measured(f"norm_{name}", value, n=n, sample=sample, bound=label, log_bound=log_bound, holds=holds)
-    sharp = _network_states.exact_state_logs(layer, steps)
+    sharp = state_bounds.exact_state_logs(layer, steps)
     for name, logs in (("y", sharp.positions), ("z", sharp.momenta)):
         yield from _nearest(place, name, sizes[name], logs[None, :], slack, "thm-S")
 
@@ -210,7 +210,7 @@ def growth(place: Place, network: UnICORNN, index: int, trace: OscillatorTrace) 
     ends = {"kappa_low": alpha + np.minimum(w, 0.0), "kappa_high": alpha + np.maximum(w, 0.0), "step_size": h}
     form = forms.best_form(**ends)
     u = PRECISIONS[str(network.layers[index].w.dtype).removeprefix("torch.")].unit_roundoff
-    allowed = 4 * _network_states.ALLOWANCE / _network_states.ROUNDOFF * u * _network_states.conditioning(layer, form)
+    allowed = 4 * state_bounds.ALLOWANCE / state_bounds.ROUNDOFF * u * state_bounds.conditioning(layer, form)
     rate = jacobian.rate_bound(form=form, **ends) + allowed
     mean, distance = (form + 1) / 2, np.hypot((form - 1) / 2, form * h / 2)
     largest = mean + distance

@@ -1,5 +1,6 @@
 """Any cyclic graph of a recurrent network as a trainable torch module.
 
+>>> import torch
 >>> from odernn.architecture import GraphRNN, get
 >>> network = GraphRNN(get("td"), hidden_size=16, input_size=3)
 >>> output, state = network(torch.randn(50, 8, 3))
@@ -10,18 +11,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
-import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from odernn.architecture.graph import Edge, RNNGraph
-from odernn.architecture.network.plan import Block, Component, Wiring, components_of
-from odernn.architecture.network.run import Run, Windows, edge_name, input_name, name
-from odernn.architecture.network.sizes import Sizes
-from odernn.architecture.network.units import Carry, CellOutput, ForgetReads, UnitName, unit_of
-from odernn.cells.common import arguments as _arguments
+from odernn.architecture.network import torch_modules
+from odernn.architecture.network.forward_pass import ForwardPass, Windows
+from odernn.architecture.network.parameters import GraphWeights
+from odernn.architecture.network.units import Carry, ForgetReads
+from odernn.cells.common import arguments
 from odernn.cells.common.sequences import Sequences, sequences
 
 __all__ = ["GraphRNN", "GraphState"]
@@ -29,11 +28,8 @@ __all__ = ["GraphRNN", "GraphState"]
 GraphState: TypeAlias = dict[str, Tensor] | tuple[dict[str, Tensor], dict[str, Tensor]]
 """Past values by node, (window, batch, size), oldest first; a pair (h, c) for units with cells."""
 
-_LONGEST_PERIOD: Final = 10**6
-"""The layout of the output has an entry for each time of a period."""
 
-
-class GraphRNN(nn.Module):
+class GraphRNN(GraphWeights):
     """The network of an RNN cyclic graph.   Zhang et al. 2016, Appendices B.1 and B.2
 
         tanh                    h_v(t) = tanh(Σ_e W_e h_u(t − σ) + b_v)          over the edges e = (u, v, σ) into v
@@ -71,159 +67,6 @@ class GraphRNN(nn.Module):
     Raises ValueError and TypeError for arguments that fit no network.
     """
 
-    def __init__(
-        self,
-        graph: RNNGraph,
-        hidden_size: int | Mapping[str, int],
-        input_size: int = 1,
-        unit: UnitName = "tanh",
-        *,
-        output_size: int | None = None,
-        bias: bool = True,
-        carry: Carry = "delayed",
-        forget_reads: ForgetReads = "all",
-        cell_output: CellOutput = "tanh",
-        batch_first: bool = False,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__()
-        self.unit_name: UnitName = unit
-        self.unit = unit_of(unit, carry=carry, forget_reads=forget_reads, cell_output=cell_output)
-        self.graph, self.wiring = graph, Wiring.of(graph, self.unit)
-        self.hidden_size, self.batch_first, self.has_bias = hidden_size, batch_first, bias
-        shapes = Sizes.of(self.wiring, self.unit, hidden_size, input_size, output_size)
-        self.input_size, self.output_size = shapes.input_size, shapes.output_size
-        self.sizes = shapes.nodes
-        self.components = components_of(self.wiring)
-        home = {node: i for i, part in enumerate(self.components) for block in part.blocks for node in block.nodes}
-        self.outside = {
-            node: tuple(edge for edge in edges if home[edge.tail] != home[node])
-            for node, edges in self.wiring.into.items()
-        }
-        self.looks_ahead = any(edge.sigma < 0 for edge in graph.edges)
-        self.output_layout = self._output_layout()
-        self.output_width = max((end.stop for layout in self.output_layout for end in layout.values()), default=0)
-        self.windows, self.cell_windows = (
-            {
-                node: window
-                for node, window in self.wiring.windows(cells=cells).items()
-                if self.wiring.kinds[node] in kinds
-            }
-            for cells, kinds in ((False, ("source", "unit")), (True, ("unit",) if self.unit.has_cells else ()))
-        )
-        factory: dict[str, Any] = {"device": device, "dtype": dtype}
-        weights = {edge_name(edge): shape for edge, shape in shapes.weights.items()}
-        weights |= {input_name(node): shape for node, shape in shapes.input_weights.items()}
-        biases = {name(node): (rows,) for node, rows in shapes.biases.items()} if bias else {}
-        expected = len(shapes.weights) + len(shapes.input_weights)
-        if len(weights) < expected or (bias and len(biases) < len(shapes.biases)):
-            raise ValueError(f"{graph}: two edges or nodes have the same name as parameters. Rename a node.")
-        # pairs, since ParameterDict sorts the keys of a dictionary
-        self.weight, self.bias = (
-            nn.ParameterDict([(key, nn.Parameter(torch.empty(shape, **factory))) for key, shape in several.items()])
-            for several in (weights, biases)
-        )
-        self.reset_parameters(generator)
-
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Matrices into a node and its bias ~ U(−r, r), r = 1/√(size of the node), as in torch.nn.RNN."""
-        for node in (*self.wiring.nodes("unit"), *self.wiring.nodes("reader")):
-            for parameter in self.parameters_of(node):
-                r = 1.0 / self.sizes[node] ** 0.5
-                nn.init.uniform_(parameter, -r, r, generator=generator)
-
-    def parameters_of(self, node: str) -> tuple[nn.Parameter, ...]:
-        """The matrices of the edges into the node, that of the input, and the bias; () if it has none of them."""
-        keys = [edge_name(edge) for edge in self.wiring.into[node]]
-        if self.wiring.takes_input(node):
-            keys.append(input_name(node))
-        bias = [self.bias[name(node)]] if name(node) in self.bias else []
-        return (*(self.weight[key] for key in keys if key in self.weight), *bias)
-
-    # How the parts of the graph lie in tensors.
-
-    def gate_count(self, node: str) -> int:
-        """How many gates the unit has: its matrices have as many times its size rows."""
-        return len(self.unit.gate_names(self.wiring.carried[node]))
-
-    def gates(self, node: str) -> dict[str, slice]:
-        """The rows of each gate in ``bias.node`` and in the matrices of edges that feed all gates.
-
-            >>> rows = network.gates("h1")["forget h1:1"]
-            >>> network.bias["h1"].data[rows] = 1.0
-
-        With forget_reads="own" the matrix of a carried edge has rows for cell, input, output and its own forget gate.
-        """
-        if self.wiring.kinds.get(node) != "unit":
-            raise KeyError(f"{self.graph} has no unit {node!r}. It has: {', '.join(self.wiring.nodes('unit'))}.")
-        size = self.sizes[node]
-        names = self.unit.gate_names(self.wiring.carried[node])
-        return {gate: slice(k * size, (k + 1) * size) for k, gate in enumerate(names)}
-
-    def _output_layout(self) -> tuple[dict[str, slice], ...]:
-        """For each residue of time modulo the period, the columns of the output that each output node has then."""
-        if self.graph.period > _LONGEST_PERIOD:
-            raise ValueError(
-                f"{self.graph} has the period {self.graph.period}; a network has at most {_LONGEST_PERIOD}. Take a "
-                "graph of a smaller period."
-            )
-        found: list[dict[str, slice]] = [{} for _ in range(self.graph.period)]
-        ends = [0] * self.graph.period
-        for node in self.graph.outputs:
-            time = self.graph.nodes[node]
-            found[time][node] = slice(ends[time], ends[time] + self._output_size(node))
-            ends[time] = found[time][node].stop
-        return tuple(found)
-
-    def _output_size(self, node: str) -> int:
-        if self.wiring.kinds[node] == "reader" and self.output_size is None:
-            return sum(self.sizes[edge.tail] for edge in self.wiring.into[node])
-        return self.sizes[node]
-
-    def columns(self, block: Block) -> dict[str, slice]:
-        """Where the states of the nodes of a block lie side by side."""
-        found, end = {}, 0
-        for node in block.nodes:
-            found[node] = slice(end, end + self.sizes[node])
-            end += self.sizes[node]
-        return found
-
-    def block_window(self, block: Block) -> int:
-        """The longest window of the nodes of a block."""
-        return max(self.windows[node] for node in block.nodes)
-
-    def edge_weight(self, edge: Edge) -> Tensor:
-        """The matrix of an edge with the rows of all gates of its head: zeros for gates that it does not feed."""
-        weight = self.weight[edge_name(edge)]
-        carried = self.wiring.carried[edge.head]
-        place = carried.index(edge) if edge in carried else None
-        return self.unit.all_gates(weight, place, len(carried))
-
-    def block_weight(self, component: Component, z: int) -> Tensor:
-        """(gates · size, Σ sizes of the blocks it reads): one matrix for the step of a block, rows gate by gate."""
-        block, rows = component.blocks[z], []
-        for node in block.nodes:
-            gates = self.gate_count(node)
-            parts = []
-            for x, sigma in block.reads:
-                for tail in component.blocks[x].nodes:
-                    edge = Edge(tail, node, sigma)
-                    is_there = edge in self.wiring.into[node]
-                    shape = (gates * self.sizes[node], self.sizes[tail])
-                    parts.append(self.edge_weight(edge) if is_there else self._like.new_zeros(shape))
-            rows.append((parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)).unflatten(0, (gates, -1)))
-        return (rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)).flatten(0, 1)
-
-    @property
-    def _like(self) -> Tensor:
-        """A weight whose dtype and device are the network's. There is one: a cycle passes through units."""
-        weight: Tensor = next(iter(self.weight.values()))
-        return weight
-
-    # One pass.
-
     def forward(
         self,
         input: Tensor | PackedSequence,
@@ -253,19 +96,9 @@ class GraphRNN(nn.Module):
         """
         if not isinstance(start, int) or isinstance(start, bool):
             raise TypeError(f"start is {start!r}, but it is the time of the first row: give an integer.")
-        found = sequences(
-            input,
-            None,
-            lengths,
-            like=_arguments.computing(self._like),
-            input_size=self.input_size,
-            state_names=(),
-            state_sizes=(),
-            count=0,
-            batch_first=self.batch_first,
-        )
+        found = self._sequences(input, lengths, batch_first=self.batch_first)
         past_h, past_c = self._past(state, found)
-        run = Run(self, found, past_h, past_c, start)
+        run = ForwardPass(self, found, past_h, past_c, start)
         for component in self.components:
             run.evaluate(component)
         h = self._final(run, run.h, past_h)
@@ -278,18 +111,8 @@ class GraphRNN(nn.Module):
         input (time, batch, input), whatever batch_first; unit → time → h or (h, c), each (batch, size). It is what
         ``probe.graph_of`` looks at (``probe.HasNodeValues``): the graph itself plays no part there.
         """
-        found = sequences(
-            input,
-            None,
-            None,
-            like=_arguments.computing(self._like),
-            input_size=self.input_size,
-            state_names=(),
-            state_sizes=(),
-            count=0,
-            batch_first=False,
-        )
-        run = Run(self, found, *self._past(None, found), 0)
+        found = self._sequences(input, None, batch_first=False)
+        run = ForwardPass(self, found, *self._past(None, found), 0)
         for component in self.components:
             run.evaluate(component)
         times, m = self.graph.nodes, self.graph.period
@@ -301,6 +124,20 @@ class GraphRNN(nn.Module):
         acting = {times[node] for node in self.graph.outputs}
         values["out"] = {time: (row,) for time, row in enumerate(run.output()) if time % m in acting}
         return values
+
+    def _sequences(self, input: Any, lengths: Any, *, batch_first: bool) -> Sequences:
+        """The input as (time, batch, input); the state of a graph, windows by node, is checked here and not there."""
+        return sequences(
+            input,
+            None,
+            lengths,
+            like=arguments.computing(self._like),
+            input_size=self.input_size,
+            state_names=(),
+            state_sizes=(),
+            count=0,
+            batch_first=batch_first,
+        )
 
     def initial_state(self, batch_size: int | None = None) -> GraphState:
         """Zeros in the form of the state; without a batch size for unbatched input."""
@@ -320,7 +157,7 @@ class GraphRNN(nn.Module):
     def _shape(self, window: int, batch_size: int | None, node: str) -> tuple[int, ...]:
         return (window, self.sizes[node]) if batch_size is None else (window, batch_size, self.sizes[node])
 
-    def _final(self, run: Run, values: Windows, past: Windows) -> Windows:
+    def _final(self, run: ForwardPass, values: Windows, past: Windows) -> Windows:
         windows = run.final(values, past)
         return windows if run.found.is_batched else {node: rows.squeeze(1) for node, rows in windows.items()}
 
@@ -357,22 +194,19 @@ class GraphRNN(nn.Module):
                 raise TypeError(f"{label} of {node} is a {type(rows).__name__}, but it is a tensor.")
             if tuple(rows.shape) != shape:
                 raise ValueError(f"{label} of {node} has shape {tuple(rows.shape)}, but the network needs {shape}.")
-            _arguments.check_alike(f"{label} of {node}", rows, self._like)
+            arguments.check_alike(f"{label} of {node}", rows, self._like)
             past[node] = rows if found.is_batched else rows.unsqueeze(1)
         return past
 
     @classmethod
     def from_torch(cls, module: nn.Module, *, carry: Carry = "delayed", forget_reads: ForgetReads = "all") -> Self:
-        """The same function as a torch.nn.RNN or torch.nn.LSTM; see ``network_torch`` for the mapping of weights.
+        """The same function as a torch.nn.RNN or torch.nn.LSTM; see ``torch_modules`` for the mapping of weights.
 
         Both options are those of the constructor, for an LSTM. Raises TypeError for another module, ValueError for one
         with a ReLU, a projection or dropout, and for options whose units cannot be torch's.
         """
-        from odernn.architecture.network import torch_modules as network_torch
-
-        arguments = network_torch.arguments_of(module, carry, forget_reads)
-        network = cls(network_torch.graph_of(module), **arguments)
-        network.load_state_dict(network_torch.state_dict_of(module, network))
+        network = cls(torch_modules.graph_of(module), **torch_modules.arguments_of(module, carry, forget_reads))
+        network.load_state_dict(torch_modules.state_dict_of(module, network))
         return network
 
     def extra_repr(self) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from odernn.architecture.graph import Edge
+from odernn.architecture.network.parameters import GraphWeights
 from odernn.architecture.network.plan import Component
-
-if TYPE_CHECKING:
-    from odernn.architecture.network.run import Run
 
 
 class History:
@@ -69,14 +66,26 @@ class History:
 class BlockSteps:
     """The steps of a block: all that depends on weights and on edges alone is evaluated once.
 
-    ranges  the times first … last − 1 of its steps, in any order
+    ranges   the times first … last − 1 of its steps, in any order
+    shift    (edge, window of its tail) → the row of that window that the head reads at its first own time
+    carried  the cell states that come along an edge from outside the component, at every time of its head
+    inside   (activations, batch, 1), true at the times before each sample's own end; None where nothing is masked
     """
 
     def __init__(
-        self, run: Run, component: Component, z: int, drive: Tensor, ranges: Sequence[tuple[int, int]], *, mask: bool
+        self,
+        network: GraphWeights,
+        component: Component,
+        z: int,
+        drive: Tensor,
+        ranges: Sequence[tuple[int, int]],
+        shift: Callable[[Edge, int], int],
+        carried: Callable[[Edge], Tensor],
+        inside: Tensor | None,
     ) -> None:
-        network, node = run.network, component.blocks[z].nodes[0]
-        self.run, self.unit = run, run.unit
+        node = component.blocks[z].nodes[0]
+        self.network, self.unit = network, network.unit
+        self.shift, self.carried = shift, carried
         self.copies = len(component.blocks[z].nodes)
         self.weight = network.block_weight(component, z).T
         self.ranges = sorted(ranges)
@@ -84,9 +93,9 @@ class BlockSteps:
         self.reads = []
         for x, sigma in component.blocks[z].reads:
             source = component.blocks[x]
-            self.reads.append((x, run.shift(Edge(source.nodes[0], node, sigma), network.block_window(source))))
-        self.cells = [self._cell(component, edge) for edge in run.wiring.carried[node]]
-        self.inside = self._pieces(run.inside(node)) if mask else None
+            self.reads.append((x, shift(Edge(source.nodes[0], node, sigma), network.block_window(source))))
+        self.cells = [self._cell(component, edge) for edge in network.wiring.carried[node]]
+        self.inside = None if inside is None else self._pieces(inside)
 
     def _pieces(self, rows: Tensor) -> dict[int, Tensor]:
         """The rows of each step below each other, by its first time; one operation takes all apart: one gradient."""
@@ -100,9 +109,9 @@ class BlockSteps:
         """Where a carried cell state is found: block, shift and columns inside, or its rows from outside."""
         for x, source in enumerate(component.blocks):
             if edge.tail in source.nodes:
-                network = self.run.network
-                return x, self.run.shift(edge, network.block_window(source)), network.columns(source)[edge.tail]
-        return self._pieces(self.run.read(self.run.c, edge))
+                window, columns = self.network.block_window(source), self.network.columns(source)
+                return x, self.shift(edge, window), columns[edge.tail]
+        return self._pieces(self.carried(edge))
 
     def __call__(
         self, first: int, last: int, h: Sequence[History], c: Sequence[History]

@@ -17,18 +17,15 @@ direction, which starts from zero.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from odernn.architecture import catalogue
 from odernn.architecture.graph import Edge, RNNGraph
-from odernn.architecture.network.run import edge_name, name
+from odernn.architecture.network.parameters import GraphWeights, edge_name, name
 from odernn.architecture.network.units import Carry, ForgetReads
-
-if TYPE_CHECKING:
-    from odernn.architecture.network.network import GraphRNN
 
 _REVERSE = " reverse"
 
@@ -88,7 +85,7 @@ def arguments_of(module: nn.Module, carry: Carry, forget_reads: ForgetReads) -> 
     return arguments | lstm | {"bias": module.bias or has_closed_gates}
 
 
-def state_dict_of(module: nn.Module, network: GraphRNN) -> dict[str, Tensor]:
+def state_dict_of(module: nn.Module, network: GraphWeights) -> dict[str, Tensor]:
     """The parameters of the module under the names, and in the gate order, of the network of its graph."""
     module = _checked(module)
     found: dict[str, Tensor] = {}
@@ -110,7 +107,7 @@ def state_dict_of(module: nn.Module, network: GraphRNN) -> dict[str, Tensor]:
     return found
 
 
-def _rows(network: GraphRNN, edge: Edge, matrix: Tensor) -> Tensor:
+def _rows(network: GraphWeights, edge: Edge, matrix: Tensor) -> Tensor:
     """The rows i, f, z, o of torch as those that the edge feeds; zeros for forget gates that torch has not."""
     if not network.unit.has_cells:
         return matrix
@@ -119,7 +116,7 @@ def _rows(network: GraphRNN, edge: Edge, matrix: Tensor) -> Tensor:
     return torch.cat((z, i, o, *(f if each.tail == edge.head else torch.zeros_like(f) for each in carried)))
 
 
-def _bias(network: GraphRNN, node: str, loop: Edge, bias: Tensor) -> Tensor:
+def _bias(network: GraphWeights, node: str, loop: Edge, bias: Tensor) -> Tensor:
     if not network.unit.has_cells:
         return bias
     i, f, z, o = bias.chunk(4)

@@ -18,14 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-INPUT: Final = "in"
-OUTPUT: Final = "out"
+from odernn.cells.step_form import INPUT, OUTPUT
 
 
 class ProbeError(TypeError):
@@ -36,19 +35,19 @@ class SilentError(ProbeError):
     """A new state has one value everywhere, at the random points and weights of this round."""
 
 
-class Place(NamedTuple):
+class DelayedSlot(NamedTuple):
     """A tensor that the step may read: the slot's value ``delay`` steps ago."""
 
     slot: str
     delay: int
 
 
-Values = Mapping[Place, Tensor]
+Values = Mapping[DelayedSlot, Tensor]
 
 
 @final
 @dataclass(frozen=True)
-class Form:
+class ProbedStep:
     """One time step of a network as a function of the tensors that it may read.
 
     name    what messages call the network
@@ -67,24 +66,24 @@ class Form:
     period: int = 1
     outputs: tuple[str, ...] = (OUTPUT,)
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[DelayedSlot]:
         """Everything that the step may read, apart from other new states."""
         for slot, delay in self.delays.items():
-            yield from (Place(slot, k) for k in range(0 if slot == INPUT else 1, delay + 1))
+            yield from (DelayedSlot(slot, k) for k in range(0 if slot == INPUT else 1, delay + 1))
 
 
-class Unit(NamedTuple):
+class NodePart(NamedTuple):
     """A node, or one component of it."""
 
     group: str
     component: int | None
 
 
-class Reading(NamedTuple):
+class DirectReading(NamedTuple):
     """``head`` reads ``tail`` as it was ``delay`` steps ago."""
 
-    tail: Unit
-    head: Unit
+    tail: NodePart
+    head: NodePart
     delay: int
 
 
@@ -176,7 +175,7 @@ def _parts(tensor: Tensor, value: Tensor) -> Iterator[Tensor]:
 class Probe:
     """The direct readings of a step at one time, at ``points`` random points."""
 
-    def __init__(self, form: Form, generator: torch.Generator, points: int, *, by_component: bool) -> None:
+    def __init__(self, form: ProbedStep, generator: torch.Generator, points: int, *, by_component: bool) -> None:
         self.form, self.generator, self.points = form, generator, points
         self.by_component = by_component
         self.roots = [self._copies(time) for time in range(form.period)]
@@ -211,21 +210,21 @@ class Probe:
 
     # States that only repeat what another one was: a memory of it, not a node.
 
-    def _copies(self, time: int) -> dict[str, Place]:
+    def _copies(self, time: int) -> dict[str, DelayedSlot]:
         """The slots whose new value is, bit for bit, something that the step was given, or another slot's."""
         values = {place: self._drawn(self.form.sizes[place.slot]) for place in self.form.places()}
         base = self._base(values, time)
-        found: dict[str, Place] = {}
+        found: dict[str, DelayedSlot] = {}
         slots = [slot for slot in base if slot not in self.form.outputs]
         for number, slot in enumerate(slots):
             given = (place for place, value in values.items() if torch.equal(value, base[slot]))
-            same = (Place(other, 0) for other in slots[:number] if torch.equal(base[other], base[slot]))
+            same = (DelayedSlot(other, 0) for other in slots[:number] if torch.equal(base[other], base[slot]))
             copied = next(given, None) or next(same, None)
             if copied is not None:
                 found[slot] = copied
         return found
 
-    def root(self, place: Place, time: int) -> Place | None:
+    def root(self, place: DelayedSlot, time: int) -> DelayedSlot | None:
         """What a place holds in the end, as seen from that time; None for a state that nothing ever writes."""
         seen = set()
         while place.slot != INPUT:
@@ -236,24 +235,24 @@ class Probe:
             if state in seen:
                 return None
             seen.add(state)
-            place = Place(copied.slot, place.delay + copied.delay)
+            place = DelayedSlot(copied.slot, place.delay + copied.delay)
         return place
 
-    def nodes(self, time: int) -> list[Unit]:
+    def nodes(self, time: int) -> list[NodePart]:
         """The hidden nodes with a slot that is computed at this time, in the form's order."""
         copied = {INPUT, *self.roots[time]}
         active = (group for group, slots in self.form.groups.items() if not copied.issuperset(slots))
         return [unit for group in active for unit in self.units(group)]
 
-    def units(self, group: str) -> list[Unit]:
+    def units(self, group: str) -> list[NodePart]:
         """The node, or its components."""
         if not self.by_component:
-            return [Unit(group, None)]
-        return [Unit(group, component) for component in range(self.form.sizes[self.form.groups[group][0]])]
+            return [NodePart(group, None)]
+        return [NodePart(group, component) for component in range(self.form.sizes[self.form.groups[group][0]])]
 
     # The readings.
 
-    def readings(self, time: int) -> set[Reading]:
+    def readings(self, time: int) -> set[DirectReading]:
         """Who reads whom directly at this time."""
         roots = {place: self.root(place, time) for place in self.form.places()}
         drawn = {root: self._drawn(self.form.sizes[root.slot]) for root in dict.fromkeys(roots.values()) if root}
@@ -261,7 +260,7 @@ class Probe:
         values = {place: fixed[place] if root is None else drawn[root] for place, root in roots.items()}
         base = self._base(values, time)
         group_of = {slot: group for group, slots in self.form.groups.items() for slot in slots}
-        found: set[Reading] = set()
+        found: set[DirectReading] = set()
         sources = dict.fromkeys((group_of[root.slot], root.delay) for root in roots.values() if root)
         for group, delay in sources:
             for tail in self.units(group):
@@ -271,16 +270,16 @@ class Probe:
                     place: value if root is None else other.get(root, value)
                     for (place, value), root in zip(values.items(), roots.values(), strict=True)
                 }
-                found |= {Reading(tail, head, delay) for head in self._changed(altered, time, base, [], None)}
+                found |= {DirectReading(tail, head, delay) for head in self._changed(altered, time, base, [], None)}
         for tail in self.nodes(time):
             for slot in self.form.groups[tail.group]:
                 if slot not in self.roots[time]:  # one at a time: others of the same node may be computed from it
                     rule = _Rule(base[slot], self._altered(base[slot], tail))
                     heads = self._changed(values, time, base, [rule], slot) - {tail}
-                    found |= {Reading(tail, head, 0) for head in heads}
+                    found |= {DirectReading(tail, head, 0) for head in heads}
         return found
 
-    def _altered(self, value: Tensor, unit: Unit) -> Tensor:
+    def _altered(self, value: Tensor, unit: NodePart) -> Tensor:
         other = self._drawn(value.shape[-1])
         if unit.component is None:
             return other
@@ -290,12 +289,12 @@ class Probe:
 
     def _changed(
         self, values: Values, time: int, base: Mapping[str, Tensor], rules: list[_Rule], source: str | None
-    ) -> set[Unit]:
+    ) -> set[NodePart]:
         """The nodes that change by themselves: each slot that changed is put back, the earliest first."""
         rules, outputs = list(rules), self.form.outputs
         nodes = {slot: group for group, slots in self.form.groups.items() for slot in slots}
         candidates = [slot for slot in base if slot not in self.roots[time] and slot not in (source, *outputs)]
-        heads: set[Unit] = set()
+        heads: set[NodePart] = set()
         done: list[str] = []
         while True:
             found, watch = self._run(values, time, rules)
@@ -318,13 +317,13 @@ class Probe:
             heads |= self._units_that_differ(nodes[first], changed[first], base[first])
             rules.append(_Rule(changed[first], base[first]))
             done.append(first)
-        return heads | {Unit(slot, None) for slot in outputs if not torch.equal(found[slot], base[slot])}
+        return heads | {NodePart(slot, None) for slot in outputs if not torch.equal(found[slot], base[slot])}
 
-    def _units_that_differ(self, group: str, value: Tensor, before: Tensor) -> set[Unit]:
+    def _units_that_differ(self, group: str, value: Tensor, before: Tensor) -> set[NodePart]:
         if not self.by_component:
-            return {Unit(group, None)}
+            return {NodePart(group, None)}
         differ = (value != before).reshape(self.points, -1).any(dim=0)
-        return {Unit(group, component) for component in torch.nonzero(differ).flatten().tolist()}
+        return {NodePart(group, component) for component in torch.nonzero(differ).flatten().tolist()}
 
     def _invisible(self, slot: str) -> ProbeError:
         return ProbeError(

@@ -5,8 +5,8 @@
     >>> print(measures_of(graph_of(torch.nn.LSTM(3, 5, num_layers=2))))
     d_r = 1, d_f = 3, s = 1
 
-The network runs, and its states are changed one at a time while all others are held; see ``_interventions`` for one
-step of a network with a state, ``_unrolled`` for a whole sequence. Only the direct readings become edges: that a state
+The network runs, and its states are changed one at a time while all others are held; see ``interventions`` for one
+step of a network with a state, ``unrolled`` for a whole sequence. Only the direct readings become edges: that a state
 two layers up changes, too, is a path. What the module's name or documentation says plays no part.
 
 **What is a node.** Zhang et al. 2016 count a layer's hidden vector as one node and one nonlinear transition as one
@@ -31,8 +31,7 @@ import copy
 import difflib
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, final, get_args, runtime_checkable
+from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -40,63 +39,24 @@ from torch import Tensor, nn
 from odernn.architecture.graph import Edge, RNNGraph
 from odernn.architecture.probe import unrolled
 from odernn.architecture.probe.interventions import (
-    INPUT,
-    OUTPUT,
-    Form,
-    Place,
+    DelayedSlot,
+    NodePart,
     Probe,
+    ProbedStep,
     ProbeError,
     SilentError,
-    Unit,
     Values,
 )
+from odernn.cells.step_form import INPUT, OUTPUT, NetworkStep, StepForm, counted
 
-__all__ = ["HasNodeValues", "HasStepForm", "Nodes", "ProbeError", "StepForm", "Weights", "graph_of", "graph_of_step"]
+__all__ = ["HasNodeValues", "HasStepForm", "Nodes", "ProbeError", "Weights", "graph_of", "graph_of_step"]
 
 Nodes = Literal["layers", "blocks", "units"]
 Weights = Literal["random", "present"]
-StepFunction = Callable[[Mapping[int, Tensor], Mapping[str, Mapping[int, Tensor]], int], Mapping[str, Tensor]]
 
-_OUT: Final = Unit(OUTPUT, None)
+_OUT: Final = NodePart(OUTPUT, None)
 _SILENT: Final = 20
 """How often a draw at which some state is constant, as a ReLU that is silent, is replaced by another one."""
-
-
-@final
-@dataclass(frozen=True)
-class StepForm:
-    """One time step of a network, for the probe.
-
-    step         step(inputs, states, time) → the states at the time t, and the output under the name "out".
-                 inputs[k] is u at t − k, (points, input_size), for k = 0 … input_delay; states[name][k] is that state
-                 at t − k, (points, size), for k = 1 … delay; float64. Each of them is to be computed by an operation
-                 of torch, from the others as they have been computed before
-    input_size   features of u
-    state_sizes  features of every state; each is a node, unless its new value only repeats an older one
-    delay        how far back states are handed in
-    input_delay  how far back the input is
-    period       m: the step depends on the time modulo m, which is ``time``; else 1, and ``time`` is 0
-    """
-
-    step: StepFunction
-    input_size: int
-    state_sizes: Mapping[str, int]
-    delay: int = 1
-    input_delay: int = 0
-    period: int = 1
-
-    def __post_init__(self) -> None:
-        reserved = sorted({INPUT, OUTPUT} & set(self.state_sizes))
-        if reserved or not self.state_sizes:
-            what = (
-                f'a state is called "{reserved[0]}", which is the name of a node' if reserved else "there is no state"
-            )
-            raise ValueError(f"StepForm: {what}. Name the hidden states, for example h1 and h2.")
-        least = {"delay": 1, "input_delay": 0, "period": 1, "input_size": 1}
-        for name, bound in least.items():
-            _counted(f"StepForm: {name}", getattr(self, name), bound)
-        for state, size in self.state_sizes.items():
-            _counted(f'StepForm: the size of "{state}"', size, 1)
 
 
 @runtime_checkable
@@ -149,9 +109,9 @@ def graph_of(
         raise ProbeError(f"{module!r} is no torch.nn.Module. Pass the network itself, or a step to graph_of_step.")
     _checked("nodes", nodes, get_args(Nodes))
     _checked("at", at, get_args(Weights))
-    _counted("points", points, 2)
-    _counted("seed", seed, 0)
-    _counted("period", period, 1)
+    counted("points", points, 2)
+    counted("seed", seed, 0)
+    counted("period", period, 1)
     called = name or type(module).__name__
     if example is not None:
         if nodes != "layers":
@@ -170,7 +130,7 @@ def graph_of(
 
 
 def graph_of_step(
-    step: StepFunction,
+    step: NetworkStep,
     state_sizes: Mapping[str, int],
     *,
     input_size: int,
@@ -189,8 +149,8 @@ def graph_of_step(
     """
     form = StepForm(step, input_size, state_sizes, delay, input_delay, period)
     _checked("nodes", nodes, get_args(Nodes))
-    _counted("points", points, 2)
-    _counted("seed", seed, 0)
+    counted("points", points, 2)
+    counted("seed", seed, 0)
     return _graph(lambda _: _described(form, name), nodes, points, seed)
 
 
@@ -199,12 +159,6 @@ def _checked(what: str, value: str, known: Sequence[str]) -> None:
         near = difflib.get_close_matches(str(value), known, n=1)
         advice = f"Did you mean {near[0]!r}?" if near else f"Choose from: {', '.join(map(repr, known))}."
         raise ValueError(f"{what} is {value!r}. {advice}")
-
-
-def _counted(what: str, value: int, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{what} is {value!r}. It must be an integer of at least {least}.")
-    return value
 
 
 def _generator(seed: int, round: int) -> torch.Generator:
@@ -267,7 +221,7 @@ def _in_torch(module: nn.Module) -> None:
             part.execution = "torch"
 
 
-def _form(module: nn.Module, name: str, nodes: Nodes) -> Form:
+def _form(module: nn.Module, name: str, nodes: Nodes) -> ProbedStep:
     """How the module makes one step."""
     from odernn.cells.recurrent import RecurrentNetwork
 
@@ -351,7 +305,7 @@ def _stack(
     blocks: Sequence[tuple[str, int]],
     inputs: tuple[int, int],
     run: Callable[[Tensor, Tensor | None, tuple[Tensor, ...]], tuple[Tensor, tuple[Tensor, ...]]],
-) -> Form:
+) -> ProbedStep:
     """L layers with the same blocks, each (name, size); ``inputs`` the size of the input and its largest delay.
 
     run  (u_n, u_{n−1}, blocks (layers, points, size)) → the output, the new blocks
@@ -367,13 +321,13 @@ def _stack(
         raise ProbeError(f'{name}: the blocks of a layer differ in size, {dict(blocks)}. Use nodes="blocks".')
 
     def step(values: Values, time: int) -> dict[str, Tensor]:
-        state = tuple(torch.stack([values[Place(f"{block}{l}", 1)] for l in numbers]) for block, _ in blocks)
-        before = values[Place(INPUT, 1)] if delay else None
-        output, new = run(values[Place(INPUT, 0)], before, state)
+        state = tuple(torch.stack([values[DelayedSlot(f"{block}{l}", 1)] for l in numbers]) for block, _ in blocks)
+        before = values[DelayedSlot(INPUT, 1)] if delay else None
+        output, new = run(values[DelayedSlot(INPUT, 0)], before, state)
         found = {f"{block}{l}": rows[l - 1] for (block, _), rows in zip(blocks, new, strict=True) for l in numbers}
         return {**found, OUTPUT: output}
 
-    return Form(
+    return ProbedStep(
         name,
         {INPUT: (INPUT,), **groups},
         {INPUT: size, **slots},
@@ -382,7 +336,7 @@ def _stack(
     )
 
 
-def _of_torch(module: nn.RNNBase, name: str, nodes: Nodes) -> Form:
+def _of_torch(module: nn.RNNBase, name: str, nodes: Nodes) -> ProbedStep:
     if module.bidirectional:
         raise _both_ways(name)
     blocks = [("h", module.proj_size or module.hidden_size)]
@@ -397,7 +351,7 @@ def _of_torch(module: nn.RNNBase, name: str, nodes: Nodes) -> Form:
     return _stack(name, nodes, module.num_layers, blocks, (module.input_size, 0), run)
 
 
-def _of_torch_cell(module: nn.RNNCellBase, name: str, nodes: Nodes) -> Form:
+def _of_torch_cell(module: nn.RNNCellBase, name: str, nodes: Nodes) -> ProbedStep:
     blocks = [(block, module.hidden_size) for block in ("hc" if isinstance(module, nn.LSTMCell) else "h")]
 
     def run(u: Tensor, _: Tensor | None, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -409,7 +363,7 @@ def _of_torch_cell(module: nn.RNNCellBase, name: str, nodes: Nodes) -> Form:
     return _stack(name, nodes, 1, blocks, (module.input_size, 0), run)
 
 
-def _of_cell(module: Any, name: str, nodes: Nodes) -> Form:
+def _of_cell(module: Any, name: str, nodes: Nodes) -> ProbedStep:
     """A cell of this library; two of them can look back at the input before."""
     from odernn.cells.clocked import ClockedNetwork
     from odernn.cells.integrator import IntegratorRNN
@@ -437,14 +391,16 @@ def _of_cell(module: Any, name: str, nodes: Nodes) -> Form:
     return _stack(name, nodes, module.num_layers, blocks, (first.input_size, int(looks_back)), run)
 
 
-def _described(form: StepForm, name: str) -> Form:
+def _described(form: StepForm, name: str) -> ProbedStep:
     """A step that a module or a user describes."""
     sizes = {INPUT: form.input_size, **form.state_sizes}
     delays = {INPUT: form.input_delay, **dict.fromkeys(form.state_sizes, form.delay)}
 
     def run(values: Values, time: int) -> dict[str, Tensor]:
-        inputs = {k: values[Place(INPUT, k)] for k in range(form.input_delay + 1)}
-        states = {state: {k: values[Place(state, k)] for k in range(1, form.delay + 1)} for state in form.state_sizes}
+        inputs = {k: values[DelayedSlot(INPUT, k)] for k in range(form.input_delay + 1)}
+        states = {
+            state: {k: values[DelayedSlot(state, k)] for k in range(1, form.delay + 1)} for state in form.state_sizes
+        }
         found = dict(form.step(inputs, states, time))
         expected = {state: (len(inputs[0]), size) for state, size in form.state_sizes.items()}
         shapes = {state: tuple(value.shape) for state, value in found.items() if state != OUTPUT}
@@ -455,17 +411,17 @@ def _described(form: StepForm, name: str) -> Form:
             )
         return found
 
-    return Form(name, {state: (state,) for state in sizes}, sizes, delays, run, form.period)
+    return ProbedStep(name, {state: (state,) for state in sizes}, sizes, delays, run, form.period)
 
 
-def _graph(form_of: Callable[[int], Form], nodes: Nodes, points: int, seed: int) -> RNNGraph:
+def _graph(form_of: Callable[[int], ProbedStep], nodes: Nodes, points: int, seed: int) -> RNNGraph:
     """The graph of the step, whose form may have other weights in every round."""
     form = form_of(0)
     m = form.period
     groups = list(dict.fromkeys((INPUT, *form.groups, OUTPUT)))
     rank: dict[str, tuple[int, int, int]] = {}
 
-    def at(unit: Unit, time: int) -> unrolled.At:
+    def at(unit: NodePart, time: int) -> unrolled.At:
         component = "" if unit.component is None else f"[{unit.component}]"
         node = f"{unit.group}{component}" + (f"@{time % m}" if m > 1 else "")
         rank[node] = (groups.index(unit.group), time % m, unit.component or 0)

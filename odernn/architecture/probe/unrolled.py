@@ -2,7 +2,7 @@
 
 Two ways to hold a node at one time. A *cell* that the module calls in a loop over time is held where it is called, by a
 forward hook: all calls give what they gave before, but one, and those whose result would be another read it. A network
-with ``node_values`` is one large step of the kind of ``_interventions``, with a slot for every node at every time.
+with ``node_values`` is one large step of the kind of ``interventions``, with a slot for every node at every time.
 
 Either gives pairs (u at t, v at t'). They are a graph iff every edge (u, v, σ = t' − t) is there at *all* times, or at
 all times of a residue modulo the period: a connection that is there at some of them only is refused with those times.
@@ -11,15 +11,14 @@ all times of a residue modulo the period: a connection that is there at some of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from odernn.architecture.graph import Edge, RNNGraph
-from odernn.architecture.probe.interventions import INPUT, OUTPUT, Form, Place, Probe, ProbeError
-
-_PERIODS_SHOWN: Final = 3
+from odernn.architecture.probe.interventions import DelayedSlot, Probe, ProbedStep, ProbeError
+from odernn.cells.step_form import INPUT, OUTPUT
 
 
 class At(NamedTuple):
@@ -187,8 +186,8 @@ def pairs_of_values(
 ) -> Pairs:
     """Who reads whom among the nodes of a network, whose values for an input (time, points, input) these are."""
 
-    def run(given: Mapping[Place, Tensor], _: int) -> dict[str, Tensor]:
-        found = values(torch.stack([given[Place(INPUT, steps - 1 - time)] for time in range(steps)]))
+    def run(given: Mapping[DelayedSlot, Tensor], _: int) -> dict[str, Tensor]:
+        found = values(torch.stack([given[DelayedSlot(INPUT, steps - 1 - time)] for time in range(steps)]))
         return {slot: rows for place, parts in _by_place(found).items() for slot, rows in _slots(place, parts).items()}
 
     first = values(torch.randn(steps, points, features, dtype=torch.float64, generator=generator))
@@ -202,7 +201,7 @@ def pairs_of_values(
     outputs = {slot: place for place, parts in slots.items() if place.node == OUTPUT for slot in parts}
     groups = {_group(place): tuple(parts) for place, parts in slots.items() if place.node != OUTPUT}
     sizes = {slot: rows.shape[-1] for parts in slots.values() for slot, rows in parts.items()}
-    form = Form(
+    form = ProbedStep(
         called,
         {INPUT: (INPUT,), **groups},
         {INPUT: features, **sizes},

@@ -18,76 +18,16 @@ import numpy as np
 
 from odernn.bounds import forms, gradient, jacobian, reconstruction, routes, words
 from odernn.bounds.gradient import LayerConstants, StateLogs
-from odernn.bounds.network import states as _network_states
+from odernn.bounds.network import states as state_bounds
+from odernn.bounds.network.report import LayerBounds, LogBound, NetworkBounds
 from odernn.bounds.network.states import outward
-from odernn.bounds.network.weights import Weights, weights_of
+from odernn.bounds.network.weights import NetworkWeights, weights_of
 
 if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
 
 EXTRA_GROWTH = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Growth over the whole run, beyond the smallest, that forms may cost for what they gain in r_a."""
-
-
-@dataclass(frozen=True)
-class LogBound:
-    """A natural logarithm, and the theorem that gave it."""
-
-    value: float
-    theorem: str
-
-
-@dataclass(frozen=True)
-class LayerBounds:
-    """What holds for one layer. Natural logarithms; the largest over its neurons unless it says "each".
-
-    log_position, log_momentum    of |y_n|, |z_n|, n ≤ N, for every input                          thm-S
-    log_positions, log_momenta    the same of each neuron
-    gradients                     of |dE/dθ| for every entry of each parameter                     thm-G, thm-G-inf
-    log_rebuilt_position, _momentum   of |ỹ_0 − y_0|, |z̃_0 − z_0| after ``inverse`` in this dtype   thm-F (a)
-                                  None if the dtype is too coarse for a bound
-    estimated_log_rebuilt         the typical √Q_α of that error, an estimate; None unless α > 0 and every neuron
-                                  rotates                                                          thm-F (c)
-    may_overflow                  whether the bounds on the states exceed the largest number of the dtype; then
-                                  the bounds on what is rebuilt say nothing unless the states stayed finite
-    regimes                       how many neurons rotate, are marginal, saddles, stiff            ``jacobian.regimes``
-    neuron_regimes                of each neuron
-    lower_rate, upper_rate        between them lies the largest growth rate a step of a neuron whose drive is free;
-                                  no input exceeds the upper one                                   thm-J
-    step_sizes                    smallest and largest h
-    """
-
-    layer: int
-    log_position: float
-    log_momentum: float
-    log_positions: tuple[float, ...]
-    log_momenta: tuple[float, ...]
-    gradients: Mapping[str, LogBound]
-    log_rebuilt_position: float | None
-    log_rebuilt_momentum: float | None
-    estimated_log_rebuilt: float | None
-    may_overflow: bool
-    regimes: Mapping[str, int]
-    neuron_regimes: tuple[str, ...]
-    lower_rate: float
-    upper_rate: float
-    step_sizes: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class NetworkBounds:
-    """The report of ``certify``: one ``LayerBounds`` a layer, first layer first. ``print`` it for a table."""
-
-    layers: tuple[LayerBounds, ...]
-    steps: int
-    input_bound: float
-    target_bound: float
-    dtype: str
-
-    def __str__(self) -> str:
-        from odernn.bounds.network.text import table
-
-        return table(self)
 
 
 def certify(
@@ -112,7 +52,7 @@ def certify(
         if not (math.isfinite(value) and value >= 0):
             raise ValueError(f"{name} is {value}, but a bound on entries is finite and not negative.")
     inputs = gradient.input_logs(float(input_bound), weights.input_size)
-    states = [inputs, *(_network_states.exact_state_logs(layer, steps) for layer in weights.stack)]
+    states = [inputs, *(state_bounds.exact_state_logs(layer, steps) for layer in weights.stack)]
     gradients = _gradients(weights, states, steps, float(target_bound))
     rebuilt = _rebuilt(weights, inputs, steps)
     layers = tuple(
@@ -123,7 +63,7 @@ def certify(
 
 
 def _layer(
-    weights: Weights,
+    weights: NetworkWeights,
     index: int,
     state: StateLogs,
     gradients: Mapping[str, LogBound],
@@ -136,7 +76,7 @@ def _layer(
     named = jacobian.regimes(kappa_low=low, kappa_high=high, step_size=layer.step_size)
     form = forms.best_form(kappa_low=low, kappa_high=high, step_size=layer.step_size)
     upper = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=layer.step_size)
-    upper = upper + 4 * _network_states.ALLOWANCE * _network_states.conditioning(layer, form)
+    upper = upper + 4 * state_bounds.ALLOWANCE * state_bounds.conditioning(layer, form)
     constant = [jacobian.constant_rate(kappa=kappa, step_size=layer.step_size) for kappa in (low, high)]
     word = words.quarter_words(kappa_low=low, kappa_high=high, step_size=layer.step_size)[2]
     lower = np.maximum.reduce([*constant, word])
@@ -170,13 +110,13 @@ def _largest_number(layer: gradient.StackLayer, state: StateLogs) -> float:
     return float(np.maximum(state.positions + np.log(weight), state.momenta).max()) + 0.1
 
 
-def _ends(weights: Weights, index: int) -> tuple[np.ndarray, np.ndarray]:
+def _ends(weights: NetworkWeights, index: int) -> tuple[np.ndarray, np.ndarray]:
     """κ₋ and κ₊ of every neuron."""
     layer = weights.stack[index]
     return layer.alpha + np.minimum(layer.w, 0.0), layer.alpha + np.maximum(layer.w, 0.0)
 
 
-def _form_choices(weights: Weights, used: Sequence[int], steps: int) -> Iterator[list[np.ndarray]]:
+def _form_choices(weights: NetworkWeights, used: Sequence[int], steps: int) -> Iterator[list[np.ndarray]]:
     """Forms of all layers, such that those with an index in ``used`` grow alike; one list for each extra growth."""
     smallest = 0.0
     for index in used:
@@ -194,11 +134,13 @@ def _form_choices(weights: Weights, used: Sequence[int], steps: int) -> Iterator
         yield chosen
 
 
-def _invariant(weights: Weights, states: Sequence[StateLogs], chosen: Sequence[np.ndarray]) -> list[LayerConstants]:
+def _invariant(
+    weights: NetworkWeights, states: Sequence[StateLogs], chosen: Sequence[np.ndarray]
+) -> list[LayerConstants]:
     """``gradient.invariant_constants`` with rates rounded outward."""
     found = gradient.invariant_constants(weights.stack, states, chosen)
     slack = [
-        _network_states.ALLOWANCE * float(_network_states.conditioning(layer, form).max())
+        state_bounds.ALLOWANCE * float(state_bounds.conditioning(layer, form).max())
         for layer, form in zip(weights.stack, chosen, strict=True)
     ]
     return [replace(each, rate=float(each.rate) + extra) for each, extra in zip(found, slack, strict=True)]
@@ -215,7 +157,7 @@ def _path_sum(constants: Sequence[LayerConstants], source: int, target: int, rat
 
 
 def _gradients(
-    weights: Weights, states: Sequence[StateLogs], steps: int, target_bound: float
+    weights: NetworkWeights, states: Sequence[StateLogs], steps: int, target_bound: float
 ) -> list[Mapping[str, LogBound]]:
     """For every layer and parameter the smallest bound over forms and over the two theorems."""
     count = len(weights.stack)
@@ -267,12 +209,12 @@ class _Rebuilt:
     log_momentum: float
 
 
-def _rebuilt(weights: Weights, inputs: StateLogs, steps: int) -> list[_Rebuilt | None]:
+def _rebuilt(weights: NetworkWeights, inputs: StateLogs, steps: int) -> list[_Rebuilt | None]:
     """thm-F (a) for the whole stack: what layer l inherits from the rebuilt states below comes by routes, too."""
     try:
         computed = [
             inputs,
-            *(_network_states.computed_state_logs(layer, steps, weights.precision) for layer in weights.stack),
+            *(state_bounds.computed_state_logs(layer, steps, weights.precision) for layer in weights.stack),
         ]
     except ValueError:
         return [None for _ in weights.stack]
@@ -283,7 +225,7 @@ def _rebuilt(weights: Weights, inputs: StateLogs, steps: int) -> list[_Rebuilt |
     return found
 
 
-def _rebuilt_top(weights: Weights, computed: Sequence[StateLogs], steps: int) -> _Rebuilt | None:
+def _rebuilt_top(weights: NetworkWeights, computed: Sequence[StateLogs], steps: int) -> _Rebuilt | None:
     """For the last layer of a stack, the smallest over the choices of forms."""
     target = len(weights.stack)
     best: list[float] = [math.inf, math.inf]
@@ -305,7 +247,7 @@ def _rebuilt_top(weights: Weights, computed: Sequence[StateLogs], steps: int) ->
 
 
 def _error_constants(
-    weights: Weights, computed: Sequence[StateLogs], chosen: Sequence[np.ndarray]
+    weights: NetworkWeights, computed: Sequence[StateLogs], chosen: Sequence[np.ndarray]
 ) -> tuple[list[LayerConstants], list[float]]:
     """log ρ and the climbs of E^l_{n−1} ≤ ρE^l_n + v E^{below} + σ for every layer, and log σ."""
     precision = weights.precision
@@ -333,7 +275,7 @@ def _error_constants(
             edges=layer.edges, bias=bias, states=computed, step_size=layer.step_size, roundoff=gamma, underflow=nu
         )
         noise = np.logaddexp(growth.log_noise, drive + beyond)
-        slack = _network_states.ALLOWANCE * float(_network_states.conditioning(layer, form).max())
+        slack = state_bounds.ALLOWANCE * float(state_bounds.conditioning(layer, form).max())
         widen = math.log1p(gamma) + float(np.max(beyond)) + slack
         found.append(
             replace(

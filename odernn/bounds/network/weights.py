@@ -20,7 +20,7 @@ SMALLEST_STEP = 2.0**-200
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class NetworkWeights:
     """``stack`` of layers 1..L, |b| of each, and what else the bounds depend on.
 
     precision  of the parameters, in which the recurrence is computed
@@ -34,7 +34,7 @@ class Weights:
     index: str
 
 
-def weights_of(network: UnICORNN) -> Weights:
+def weights_of(network: UnICORNN) -> NetworkWeights:
     """What ``certify`` reads off a network; TypeError or ValueError for one that the theorems do not speak of."""
     from odernn.cells.unicornn import UnICORNN  # torch is imported by whoever has a network
 
@@ -53,7 +53,7 @@ def weights_of(network: UnICORNN) -> Weights:
             raise ValueError(f"The parameter {name} has an entry that is not finite. Nothing is bounded then.")
     layers = range(network.num_layers)
     dtype = str(network.layers[0].w.dtype).removeprefix("torch.")
-    return Weights(
+    return NetworkWeights(
         stack=tuple(_layer(network, index) for index in layers),
         biases=tuple(_bias(network, index) for index in layers),
         precision=PRECISIONS[dtype],

@@ -13,7 +13,7 @@ from pathlib import Path
 import networkx
 import pytest
 
-from odernn.architecture import Edge, GraphError, RNNGraph, Walk, catalogue, get, names
+from odernn.architecture import Edge, GraphError, RNNGraph, Walk, catalogue, files, get, names
 from odernn.architecture.files import from_dot, from_json, to_dot, to_json
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -231,8 +231,8 @@ def test_networkx_json_and_dot_give_every_entry_back(tmp_path: Path) -> None:
         assert RNNGraph.from_networkx(found.to_networkx()) == found
         for ending in ("json", "dot", "gv"):
             path = tmp_path / f"graph.{ending}"
-            found.write(path)
-            assert RNNGraph.read(path) == found
+            files.write(found, path)
+            assert files.read(path) == found
 
 
 def test_the_multigraph_has_parallel_edges_by_sigma() -> None:
@@ -291,7 +291,7 @@ def test_a_bad_json_file_names_the_file_and_the_fault(tmp_path: Path, text: str,
     path = tmp_path / "mine.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError) as raised:
-        RNNGraph.read(path)
+        files.read(path)
     assert str(path) in str(raised.value) and message in str(raised.value)
 
 
@@ -331,7 +331,7 @@ def test_a_bad_dot_file_names_the_file_and_the_fault(tmp_path: Path, text: str, 
     path = tmp_path / "mine.dot"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError) as raised:
-        RNNGraph.read(path)
+        files.read(path)
     assert str(path) in str(raised.value) and message in str(raised.value)
 
 
@@ -354,21 +354,21 @@ def test_dot_as_a_person_writes_it_is_read() -> None:
 def test_other_endings_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("{}", encoding="utf-8")
     with pytest.raises(ValueError, match=r"is not known\. Call the file"):
-        RNNGraph.read(tmp_path / name)
+        files.read(tmp_path / name)
     with pytest.raises(ValueError, match=r"is not known\. Call the file"):
-        graph().write(tmp_path / name)
+        files.write(graph(), tmp_path / name)
 
 
 def test_a_file_that_is_no_text_and_a_broken_graph_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match="not a text file"):
-        RNNGraph.read(tmp_path / "b.json")
+        files.read(tmp_path / "b.json")
     (tmp_path / "z.json").write_text(json.dumps(JSON | {"edges": [["h", "h", 0]]}), encoding="utf-8")
     with pytest.raises(GraphError, match=r"z\.json: .*condition \(3\) fails") as raised:
-        RNNGraph.read(tmp_path / "z.json")
+        files.read(tmp_path / "z.json")
     assert raised.value.condition == "3" and str(raised.value.walk) == "h -(0)-> h"
     with pytest.raises(OSError):
-        RNNGraph.read(tmp_path / "none.json")
+        files.read(tmp_path / "none.json")
 
 
 def test_the_package_needs_neither_torch_nor_networkx_to_compute() -> None:

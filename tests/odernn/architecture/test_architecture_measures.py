@@ -27,7 +27,7 @@ from odernn.architecture import (
     skip_coefficient,
     smallest_rate,
 )
-from odernn.architecture.measures import Evidence, Growth, SlowClass
+from odernn.architecture.measures import Growth, MeasureEvidence, SlowClass
 from odernn.architecture.potentials import Arcs, largest_ratio
 
 # The random graphs.
@@ -280,7 +280,7 @@ def test_evidence_confirms_the_value_and_no_other(seed: int) -> None:
         if not certificate:
             continue
         evidence = certificate.witness
-        assert isinstance(evidence, Evidence) and certificate.exact and certificate.value == evidence.value
+        assert isinstance(evidence, MeasureEvidence) and certificate.exact and certificate.value == evidence.value
         assert evidence.confirms(graph)
         off = evidence.value + Fraction(1, 7)
         assert not dataclasses.replace(evidence, value=off).confirms(graph)

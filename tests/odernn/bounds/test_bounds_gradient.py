@@ -15,7 +15,7 @@ import torch
 from odernn.bounds import certify, forms, gradient, jacobian, layers, routes, sharp
 from odernn.bounds.gradient import LayerConstants, StackLayer, StateLogs
 from odernn.bounds.network.states import exact_state_logs
-from odernn.bounds.network.weights import Weights, weights_of
+from odernn.bounds.network.weights import NetworkWeights, weights_of
 from odernn.bounds.numbers import BALLS
 from odernn.cells.unicornn import UnICORNN
 from odernn.published.networks import row
@@ -43,7 +43,7 @@ def best_forms(stack: tuple[StackLayer, ...]) -> list[np.ndarray]:
     ]
 
 
-def measured(weights: Weights, steps: int, input_bound: float) -> tuple[list[StateLogs], list[LayerConstants]]:
+def measured(weights: NetworkWeights, steps: int, input_bound: float) -> tuple[list[StateLogs], list[LayerConstants]]:
     states = [gradient.input_logs(input_bound, weights.input_size)]
     states += [exact_state_logs(layer, steps) for layer in weights.stack]
     return states, gradient.invariant_constants(weights.stack, states, best_forms(weights.stack))

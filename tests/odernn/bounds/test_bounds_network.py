@@ -23,10 +23,10 @@ from odernn.bounds import NetworkBounds, certify, forms, gradient, jacobian, rec
 from odernn.bounds.gradient import LayerConstants, StackLayer, StateLogs
 from odernn.bounds.network import LogBound
 from odernn.bounds.network import network_bounds as certification
-from odernn.bounds.network import states as _network_states
+from odernn.bounds.network import states as state_bounds
+from odernn.bounds.network.report import power_of
 from odernn.bounds.network.states import ALLOWANCE, computed_state_logs, exact_state_logs
-from odernn.bounds.network.text import power_of
-from odernn.bounds.network.weights import Weights, weights_of
+from odernn.bounds.network.weights import NetworkWeights, weights_of
 from odernn.bounds.numbers import BALLS
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.cornn import CoRNN
@@ -317,15 +317,15 @@ def _layer_of(h: np.ndarray, *, alpha: float, w: np.ndarray) -> StackLayer:
 
 
 def test_outward_adds_32_units_of_roundoff_of_everything_that_entered():
-    found = _network_states.outward(-3.0, 5.0, np.array([-7.0, 1.0]))
+    found = state_bounds.outward(-3.0, 5.0, np.array([-7.0, 1.0]))
     assert (found + 3.0).tolist() == [2.0**-48 * 16, 2.0**-48 * 10]
-    assert _network_states.outward(2.0) - 2.0 == 3 * 2.0**-48
+    assert state_bounds.outward(2.0) - 2.0 == 3 * 2.0**-48
 
 
 def test_the_conditioning_of_a_rate_is_its_formula():
     h, w, a = np.array([0.3, 0.5]), np.array([-2.0, 4.0]), np.array([5.0, 1.5])
     r = np.sqrt(a * (1 - a * h * h / 4))
-    found = _network_states.conditioning(_layer_of(h, alpha=0.6, w=w), a)
+    found = state_bounds.conditioning(_layer_of(h, alpha=0.6, w=w), a)
     assert found == pytest.approx(1 + h * (np.abs(w) + 0.6 + a) / (2 * r), rel=1e-14)
 
 
@@ -337,9 +337,9 @@ def test_suprema_of_turning_neurons_are_widened_by_the_rounding_of_the_response(
     lost = n + 2 * q + 2 * h * alpha * p + h * q * q / p, n + q + 3 * h * alpha * p + alpha * p * p / q
     crude = np.log(h * h * n * (n + 1) / 2), np.log(h * n**2)
     for u in (2.0**-53, 1e-6, 1e-5):
-        monkeypatch.setattr(_network_states, "ROUNDOFF", u)
+        monkeypatch.setattr(state_bounds, "ROUNDOFF", u)
         for found, log, each, limit in zip(
-            _network_states._rotating_logs(alpha, h, n), (log_y, log_z), lost, crude, strict=True
+            state_bounds._rotating_logs(alpha, h, n), (log_y, log_z), lost, crude, strict=True
         ):
             slack = 8 * u * each
             inside = np.where(slack < 0.01, np.minimum(log + 2 * slack, limit), limit)
@@ -353,7 +353,7 @@ def test_suprema_of_stiff_neurons_are_the_hyperbolic_formula_with_its_spread():
     log_y = np.log(h * h * np.sinh(n * mu / 2) * np.sinh((n + 1) * mu / 2) / (np.sinh(mu / 2) * np.sinh(mu)))
     log_z = np.log(h * (np.sinh(n * mu / 2) / np.sinh(mu / 2)) ** 2)
     spread = 2 * n * mu + 4 * np.abs(np.log(np.sinh(mu / 2))) + np.abs(np.log(h))
-    for found, log in zip(_network_states._stiff_logs(alpha, h, n), (log_y, log_z), strict=True):
+    for found, log in zip(state_bounds._stiff_logs(alpha, h, n), (log_y, log_z), strict=True):
         assert found == pytest.approx(log, abs=1e-10)
         room = found - log - ALLOWANCE * (1 + np.abs(log) + spread)  # what is left: μ rounded up by 16 units
         lift = 16 * 2.0**-53 * alpha * h * h / 4 / (2 * np.sinh(mu / 2) * np.cosh(mu / 2)) * 2 * n
@@ -372,7 +372,7 @@ def test_the_computed_states_are_bounded_in_the_better_of_two_forms():
         )
         log = growth.log_after(n)
         log = log + ALLOWANCE * (
-            65 + np.abs(log) + n * np.abs(growth.log_factor) + n * _network_states.conditioning(layer, a)
+            65 + np.abs(log) + n * np.abs(growth.log_factor) + n * state_bounds.conditioning(layer, a)
         )
         r = np.sqrt(a * (1 - a * h * h / 4))
         readings.append((log - np.log(r), log - np.log(r) + np.log(a) / 2))
@@ -391,7 +391,7 @@ WIDE = 2.0**-12
 
 @pytest.fixture
 def wide_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_network_states, "ALLOWANCE", WIDE)
+    monkeypatch.setattr(state_bounds, "ALLOWANCE", WIDE)
 
 
 def up(log: float, *entered: Any) -> float:
@@ -428,7 +428,7 @@ def invariant_again(stack: Any, states: Any, chosen: Any) -> list[LayerConstants
     return [replace(c, rate=c.rate + lost_in(*of)) for c, *of in zip(found, stack, chosen, strict=True)]
 
 
-def gradients_again(weights: Weights, states: Any, steps: int, target_bound: float) -> list[dict[str, LogBound]]:
+def gradients_again(weights: NetworkWeights, states: Any, steps: int, target_bound: float) -> list[dict[str, LogBound]]:
     """The bound of every candidate for every parameter in full, and the smallest of them with its allowance."""
     stack, error = weights.stack, float(gradient.log_error_bound(states[-1], target_bound))
     found = []
@@ -456,7 +456,7 @@ def gradients_again(weights: Weights, states: Any, steps: int, target_bound: flo
     return found
 
 
-def rebuilt_again(weights: Weights, inputs: StateLogs, steps: int) -> list[tuple[float, float] | None]:
+def rebuilt_again(weights: NetworkWeights, inputs: StateLogs, steps: int) -> list[tuple[float, float] | None]:
     """thm-F (a): for every layer the smallest over the choices of forms that the format allows."""
     u, nu = weights.precision.unit_roundoff, weights.precision.underflow
     found: list[tuple[float, float] | None] = []
@@ -637,9 +637,9 @@ UPPER = replace(
 )
 
 
-def weights_with(*stack: StackLayer, precision: str = "float32") -> Weights:
+def weights_with(*stack: StackLayer, precision: str = "float32") -> NetworkWeights:
     biases = tuple(np.full(layer.hidden_size, 0.5) for layer in stack)
-    return Weights(stack=stack, biases=biases, precision=PRECISIONS[precision], input_size=2, index="icml")
+    return NetworkWeights(stack=stack, biases=biases, precision=PRECISIONS[precision], input_size=2, index="icml")
 
 
 def constants_of(rate: float, climbs: dict[int, float], output: float, direct: dict[str, float]) -> LayerConstants:
@@ -797,23 +797,23 @@ def test_the_complement_of_the_logistic_function_has_the_sign_of_its_name():
 def test_the_allowance_of_a_stiff_neuron_is_its_spread_and_mu_is_rounded_up(monkeypatch: pytest.MonkeyPatch):
     alpha, h, n = 40.0, np.array([0.33, 0.5, 0.9]), 9
     for roundoff, allowance in ((2.0**-53, WIDE), (1e-4, WIDE)):
-        monkeypatch.setattr(_network_states, "ROUNDOFF", roundoff)
-        monkeypatch.setattr(_network_states, "ALLOWANCE", allowance)
+        monkeypatch.setattr(state_bounds, "ROUNDOFF", roundoff)
+        monkeypatch.setattr(state_bounds, "ALLOWANCE", allowance)
         x = np.arccosh(np.sqrt(alpha * h * h / 4 * (1 + 16 * roundoff)))
         logs = (
             np.log(h * h * np.sinh(n * x) * np.sinh((n + 1) * x) / (np.sinh(x) * np.sinh(2 * x))),
             np.log(h * np.sinh(n * x) ** 2 / np.sinh(x) ** 2),
         )
         spread = 4 * n * x + 4 * np.abs(np.log(np.sinh(x))) + np.abs(np.log(h))
-        for found, log in zip(_network_states._stiff_logs(alpha, h, n), logs, strict=True):
+        for found, log in zip(state_bounds._stiff_logs(alpha, h, n), logs, strict=True):
             assert found == pytest.approx(log + WIDE * (1 + np.abs(log) + spread), rel=1e-12)
     x = np.array([0.2, 3.0, 50.0])
-    assert _network_states._log_sinh(x) == pytest.approx(np.log(np.sinh(x)), rel=1e-12)
+    assert state_bounds._log_sinh(x) == pytest.approx(np.log(np.sinh(x)), rel=1e-12)
 
 
 def test_neurons_count_as_stiff_from_four_less_four_units(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_network_states, "_stiff_logs", lambda alpha, h, steps: (0 * h + 1, 0 * h + 2))
-    monkeypatch.setattr(_network_states, "_rotating_logs", lambda alpha, h, steps: (0 * h + 3, 0 * h + 4))
+    monkeypatch.setattr(state_bounds, "_stiff_logs", lambda alpha, h, steps: (0 * h + 1, 0 * h + 2))
+    monkeypatch.setattr(state_bounds, "_rotating_logs", lambda alpha, h, steps: (0 * h + 3, 0 * h + 4))
     edge = 4 * (1 - 2.0**-50)
     alphas = edge, np.nextafter(edge, 0), np.nextafter(edge, 5), 4.0, 3.9, 4.5
     found = [exact_state_logs(_layer_of(np.ones(1), alpha=float(a), w=np.zeros(1)), 5) for a in alphas]

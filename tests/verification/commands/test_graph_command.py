@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from odernn.architecture import Edge, RNNGraph, get, measures_of, names
-from odernn.architecture.measures import Evidence
+from odernn.architecture import Edge, RNNGraph, files, get, measures_of, names
+from odernn.architecture.measures import MeasureEvidence
 from verification.cli import main
 from verification.commands import graph as command
 from verification.commands.terminal import DONE, USAGE
@@ -83,7 +83,7 @@ def test_negative_values_have_a_minus_sign(capsys: pytest.CaptureFixture[str]) -
         ("in",),
         ("out",),
     )
-    graph.write("slow.json")
+    files.write(graph, "slow.json")
     text = re.sub(r"\s+", " ", printed(capsys, "slow.json"))
     assert "d_f −4 path in -(7)-> h -(-1)-> out: 2 edges in 6 steps, l − d_r Σσ = 2 − 1 · 6 = −4" in text
     assert "out(t) reads h(t + 1)" in text
@@ -225,7 +225,7 @@ def test_the_list_has_every_name_with_its_measures_and_is_the_default(capsys: py
 def test_what_is_written_is_read_back_equal(capsys: pytest.CaptureFixture[str], name: str) -> None:
     text = printed(capsys, name, "--json", "a.json", "--dot", "b.gv", remarks="wrote b.gv\nwrote a.json\n")
     assert text == printed(capsys, name)
-    assert RNNGraph.read("a.json") == RNNGraph.read("b.gv") == get(name)
+    assert files.read("a.json") == files.read("b.gv") == get(name)
     lines = [printed(capsys, file).splitlines()[2:20] for file in ("a.json", "b.gv")]
     assert lines[0] == lines[1] == text.splitlines()[2:20]
 
@@ -347,7 +347,7 @@ def test_a_fault_in_the_evidence_stops_the_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No value is printed that its evidence does not confirm: an internal error, exit code 4."""
-    monkeypatch.setattr(Evidence, "confirms", lambda self, graph: False)
+    monkeypatch.setattr(MeasureEvidence, "confirms", lambda self, graph: False)
     assert main(["graph", "td"]) == 4
     captured = capsys.readouterr()
     assert captured.out == "" and "the evidence for d_r = 2 does not hold" in captured.err

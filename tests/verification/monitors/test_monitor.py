@@ -315,11 +315,11 @@ def test_a_margin_that_is_lost_is_said_once_a_layer():
 
 
 def test_a_bound_that_is_made_too_small_is_found_violated(monkeypatch):
-    from odernn.bounds.network import states as _network_states
+    from odernn.bounds.network import states as state_bounds
 
-    real = _network_states.exact_state_logs
+    real = state_bounds.exact_state_logs
     monkeypatch.setattr(
-        monitors.measuring.quantities._network_states,
+        monitors.measuring.quantities.state_bounds,
         "exact_state_logs",
         lambda *given: type(real(*given))(real(*given).positions - 6.0, real(*given).momenta),
     )

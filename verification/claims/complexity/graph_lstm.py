@@ -15,7 +15,7 @@ from torch import nn
 from odernn.architecture import catalogue
 from odernn.architecture.graph import Edge
 from odernn.architecture.network import GraphRNN
-from odernn.architecture.network.run import edge_name
+from odernn.architecture.network.parameters import edge_name
 from odernn.architecture.network.units import Carry, ForgetReads
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source

@@ -21,7 +21,7 @@ import torch
 from odernn.architecture import catalogue
 from odernn.architecture.graph import GraphError, RNNGraph
 from odernn.architecture.network import GraphRNN
-from odernn.architecture.network.run import edge_name, name
+from odernn.architecture.network.parameters import edge_name, name
 from odernn.bounds.numbers import BALLS
 from odernn.published.complexity import EQUAL_SIZES
 from odernn.published.sources import Source

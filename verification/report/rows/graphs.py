@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from odernn.architecture.catalogue import Entry, Row
+from odernn.architecture.catalogue import Entry, MeasuredEntry
 from odernn.architecture.graph import RNNGraph, Walk
 from odernn.architecture.measures import (
-    Evidence,
     Growth,
+    MeasureEvidence,
     Measures,
     SlowClass,
     growth_limit,
@@ -136,7 +136,7 @@ def figure(graph: RNNGraph, certificates: Mapping[str, Certificate]) -> Figure:
     potentials = {
         name: dict(zip(graph.nodes, certificate.witness.potential, strict=True))
         for name, certificate in certificates.items()
-        if isinstance(certificate.witness, Evidence)
+        if isinstance(certificate.witness, MeasureEvidence)
     }
     data = {
         "name": graph.name,
@@ -253,7 +253,7 @@ def _text(value: Fraction | None) -> str | None:
 # --- the catalogue ----------------------------------------------------------------------------------------------
 
 
-def listing(rows: Sequence[Row], families: Iterable[str]) -> Table:
+def listing(rows: Sequence[MeasuredEntry], families: Iterable[str]) -> Table:
     """One row for every architecture."""
     cells, records = [], []
     for row in rows:

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn.functional import linear, pad
 
 from odernn.architecture.graph import Edge
+from odernn.architecture.network.parameters import GraphWeights, edge_name, input_name, name
 from odernn.architecture.network.plan import Block, Component
 from odernn.architecture.network.steps import BlockSteps, History, masked
 from odernn.cells.common.sequences import Sequences
 from odernn.executions.autocast import without_autocast
 
-if TYPE_CHECKING:
-    from odernn.architecture.network.network import GraphRNN
-
 Windows = dict[str, Tensor]
 
 
-class Run:
+class ForwardPass:
     """The values of all nodes at the times start … start + N − 1, where row k of the input is time start + k.
 
     ``h`` and ``c`` hold, for each node that has been evaluated, (window + activations, batch, size): its past values,
     then one row for each of its own times. What would lie at start + N or later reads as zero.
     """
 
-    def __init__(self, network: GraphRNN, found: Sequences, past_h: Windows, past_c: Windows, start: int) -> None:
+    def __init__(self, network: GraphWeights, found: Sequences, past_h: Windows, past_c: Windows, start: int) -> None:
         self.network, self.found = network, found
         self.wiring, self.unit, self.period = network.wiring, network.unit, network.graph.period
         self.steps, self.batch = found.u.shape[:2]
@@ -66,11 +63,16 @@ class Run:
         order = component.order(offsets, counts, self.period)
         h = [self._begun(block, self.past_h) for block in blocks]
         c = [self._begun(block, self.past_c) for block in blocks] if has_cells else []
-        mask = self.is_masked and component.looks_ahead
+        is_masked = self.is_masked and component.looks_ahead
+        inside = [self.inside(block.nodes[0]) if is_masked else None for block in blocks]
         steps = []
+
+        def carried(edge: Edge) -> Tensor:
+            return self.read(self.c, edge)
+
         for z, drive in enumerate(drives):
             ranges = [(first, last) for block, first, last in order if block == z]
-            steps.append(BlockSteps(self, component, z, drive, ranges, mask=mask))
+            steps.append(BlockSteps(self.network, component, z, drive, ranges, self.shift, carried, inside[z]))
         for z, first, last in order:
             new_h, new_c = steps[z](first, last, h, c)
             h[z].write(first, last, new_h)
@@ -189,18 +191,3 @@ class Run:
         acted = (self.found.lengths - self.offsets[node] + self.period - 1) // self.period
         index = acted + torch.arange(window, device=rows.device).unsqueeze(1)
         return rows.gather(0, index.unsqueeze(2).expand(-1, -1, rows.shape[2]))
-
-
-def name(node: str) -> str:
-    """The node in a parameter's name, where torch forbids the full stop."""
-    return node.replace(".", "·")
-
-
-def edge_name(edge: Edge) -> str:
-    """ "tail->head:σ"."""
-    return f"{name(edge.tail)}->{name(edge.head)}:{edge.sigma}"
-
-
-def input_name(node: str) -> str:
-    """The matrix by which a unit that is an input takes x."""
-    return f"x->{name(node)}"
