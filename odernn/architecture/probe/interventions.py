@@ -18,14 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-INPUT: Final = "in"
-OUTPUT: Final = "out"
+from odernn.cells.step_form import INPUT, OUTPUT
 
 
 class ProbeError(TypeError):

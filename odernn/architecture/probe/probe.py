@@ -31,8 +31,7 @@ import copy
 import difflib
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, final, get_args, runtime_checkable
+from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -40,8 +39,6 @@ from torch import Tensor, nn
 from odernn.architecture.graph import Edge, RNNGraph
 from odernn.architecture.probe import unrolled
 from odernn.architecture.probe.interventions import (
-    INPUT,
-    OUTPUT,
     Form,
     Place,
     Probe,
@@ -50,53 +47,16 @@ from odernn.architecture.probe.interventions import (
     Unit,
     Values,
 )
+from odernn.cells.step_form import INPUT, OUTPUT, NetworkStep, StepForm, counted
 
-__all__ = ["HasNodeValues", "HasStepForm", "Nodes", "ProbeError", "StepForm", "Weights", "graph_of", "graph_of_step"]
+__all__ = ["HasNodeValues", "HasStepForm", "Nodes", "ProbeError", "Weights", "graph_of", "graph_of_step"]
 
 Nodes = Literal["layers", "blocks", "units"]
 Weights = Literal["random", "present"]
-StepFunction = Callable[[Mapping[int, Tensor], Mapping[str, Mapping[int, Tensor]], int], Mapping[str, Tensor]]
 
 _OUT: Final = Unit(OUTPUT, None)
 _SILENT: Final = 20
 """How often a draw at which some state is constant, as a ReLU that is silent, is replaced by another one."""
-
-
-@final
-@dataclass(frozen=True)
-class StepForm:
-    """One time step of a network, for the probe.
-
-    step         step(inputs, states, time) → the states at the time t, and the output under the name "out".
-                 inputs[k] is u at t − k, (points, input_size), for k = 0 … input_delay; states[name][k] is that state
-                 at t − k, (points, size), for k = 1 … delay; float64. Each of them is to be computed by an operation
-                 of torch, from the others as they have been computed before
-    input_size   features of u
-    state_sizes  features of every state; each is a node, unless its new value only repeats an older one
-    delay        how far back states are handed in
-    input_delay  how far back the input is
-    period       m: the step depends on the time modulo m, which is ``time``; else 1, and ``time`` is 0
-    """
-
-    step: StepFunction
-    input_size: int
-    state_sizes: Mapping[str, int]
-    delay: int = 1
-    input_delay: int = 0
-    period: int = 1
-
-    def __post_init__(self) -> None:
-        reserved = sorted({INPUT, OUTPUT} & set(self.state_sizes))
-        if reserved or not self.state_sizes:
-            what = (
-                f'a state is called "{reserved[0]}", which is the name of a node' if reserved else "there is no state"
-            )
-            raise ValueError(f"StepForm: {what}. Name the hidden states, for example h1 and h2.")
-        least = {"delay": 1, "input_delay": 0, "period": 1, "input_size": 1}
-        for name, bound in least.items():
-            _counted(f"StepForm: {name}", getattr(self, name), bound)
-        for state, size in self.state_sizes.items():
-            _counted(f'StepForm: the size of "{state}"', size, 1)
 
 
 @runtime_checkable
@@ -149,9 +109,9 @@ def graph_of(
         raise ProbeError(f"{module!r} is no torch.nn.Module. Pass the network itself, or a step to graph_of_step.")
     _checked("nodes", nodes, get_args(Nodes))
     _checked("at", at, get_args(Weights))
-    _counted("points", points, 2)
-    _counted("seed", seed, 0)
-    _counted("period", period, 1)
+    counted("points", points, 2)
+    counted("seed", seed, 0)
+    counted("period", period, 1)
     called = name or type(module).__name__
     if example is not None:
         if nodes != "layers":
@@ -170,7 +130,7 @@ def graph_of(
 
 
 def graph_of_step(
-    step: StepFunction,
+    step: NetworkStep,
     state_sizes: Mapping[str, int],
     *,
     input_size: int,
@@ -189,8 +149,8 @@ def graph_of_step(
     """
     form = StepForm(step, input_size, state_sizes, delay, input_delay, period)
     _checked("nodes", nodes, get_args(Nodes))
-    _counted("points", points, 2)
-    _counted("seed", seed, 0)
+    counted("points", points, 2)
+    counted("seed", seed, 0)
     return _graph(lambda _: _described(form, name), nodes, points, seed)
 
 
@@ -199,12 +159,6 @@ def _checked(what: str, value: str, known: Sequence[str]) -> None:
         near = difflib.get_close_matches(str(value), known, n=1)
         advice = f"Did you mean {near[0]!r}?" if near else f"Choose from: {', '.join(map(repr, known))}."
         raise ValueError(f"{what} is {value!r}. {advice}")
-
-
-def _counted(what: str, value: int, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{what} is {value!r}. It must be an integer of at least {least}.")
-    return value
 
 
 def _generator(seed: int, round: int) -> torch.Generator:

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from odernn.architecture.graph import Edge, RNNGraph
-from odernn.architecture.probe.interventions import INPUT, OUTPUT, Form, Place, Probe, ProbeError
+from odernn.architecture.probe.interventions import Form, Place, Probe, ProbeError
+from odernn.cells.step_form import INPUT, OUTPUT
 
 _PERIODS_SHOWN: Final = 3
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -16,14 +16,12 @@ from odernn import executions
 from odernn.cells.common import arguments
 from odernn.cells.common.sequences import Sequences, State
 from odernn.cells.unicornn.arguments import checked_previous
+from odernn.cells.unicornn.oscillators import OscillatorStack
 from odernn.executions import stack
 from odernn.executions.stack import Mode, Readout, Rebuilt
 
-if TYPE_CHECKING:
-    from odernn.cells.unicornn.network import UnICORNN
 
-
-class Options(TypedDict, total=False):
+class StackOptions(TypedDict, total=False):
     """Arguments of the three calls, all of which may be left out.
 
     lengths, previous_input, execution     as in ``UnICORNN.forward``
@@ -32,7 +30,7 @@ class Options(TypedDict, total=False):
     chunk        steps that are taken together; working memory is about (3 L + 3) chunk · b · m floats
     checkpoints  states kept besides the first and the last: none for "reversible", one a chunk for "checkpointed"
     tolerance    largest admitted error of a rebuilt y or z, and largest relative error that such errors may make in the
-                 gradients of products with them: see ``stack.TOLERANCE`` and ``stack.Share``
+                 gradients of products with them: see ``stack.TOLERANCE`` and ``stack.GradientShare``
     watch        is called with a ``Rebuilt`` at each known state that a reversible walk comes to
     """
 
@@ -47,7 +45,10 @@ class Options(TypedDict, total=False):
 
 
 def run(
-    network: UnICORNN, input: Tensor | PackedSequence, state: State | None = None, **options: Unpack[Options]
+    network: OscillatorStack,
+    input: Tensor | PackedSequence,
+    state: State | None = None,
+    **options: Unpack[StackOptions],
 ) -> tuple[Any, State]:
     """What the network's own call returns: y^L_1 .. y^L_N and the state of all layers after the last step.
 
@@ -59,7 +60,10 @@ def run(
 
 
 def last(
-    network: UnICORNN, input: Tensor | PackedSequence, state: State | None = None, **options: Unpack[Options]
+    network: OscillatorStack,
+    input: Tensor | PackedSequence,
+    state: State | None = None,
+    **options: Unpack[StackOptions],
 ) -> State:
     """The state (y, z) of all layers after the last step, (layers, batch, hidden) each; y[-1] is y^L_N. No rows."""
     found, ran = _ran(network, input, state, options)
@@ -67,13 +71,13 @@ def last(
 
 
 def accumulate(
-    network: UnICORNN,
+    network: OscillatorStack,
     input: Tensor | PackedSequence,
     readout: Callable[[Tensor, int], Tensor],
     state: State | None = None,
     *,
     parameters: Iterable[Tensor] | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[StackOptions],
 ) -> tuple[Tensor, State]:
     """A loss that is a sum over time, chunk by chunk: Σ readout(rows, start), and the state after the last step.
 
@@ -91,16 +95,16 @@ def accumulate(
 
 
 def _ran(
-    network: UnICORNN,
+    network: OscillatorStack,
     input: Tensor | PackedSequence,
     state: State | None,
-    options: Options,
+    options: StackOptions,
     *,
     wants_rows: bool = False,
     readout: Readout | None = None,
-) -> tuple[Sequences, stack.Ran]:
+) -> tuple[Sequences, stack.StackRun]:
     _check_one_direction(network)
-    found = network._sequences(input, state, options.get("lengths"))
+    found = network.sequences_of(input, state, options.get("lengths"))
     like = network.layers[0].w
     previous = checked_previous(options.get("previous_input"), found, network.index, like)
     mode: Mode = arguments.one_of("backward", options.get("backward", "reversible"), ("reversible", "checkpointed"))
@@ -110,7 +114,7 @@ def _ran(
     name = options.get("execution")
     tolerance = options.get("tolerance")
     is_shifted = network.index == "sam"
-    plan = stack.Plan(
+    plan = stack.StackPlan(
         executions.get(network.execution if name is None else name),
         tuple(map(network.sources, range(1, network.num_layers + 1))),
         is_shifted,
@@ -128,15 +132,15 @@ def _ran(
     return found, stack.run(plan, found.u, before, y0, z0, _masks(network, found), _layers(network))
 
 
-def _layers(network: UnICORNN) -> list[stack.Layer]:
+def _layers(network: OscillatorStack) -> list[stack.WalkedLayer]:
     made = []
     for number, layer in enumerate(network.layers):
         coefficients = network.coefficients(number)
-        made.append(stack.Layer(**coefficients, V=layer.V, b=layer.b, Lambda=layer.Lambda))
+        made.append(stack.WalkedLayer(**coefficients, V=layer.V, b=layer.b, Lambda=layer.Lambda))
     return made
 
 
-def _masks(network: UnICORNN, found: Sequences) -> Tensor | None:
+def _masks(network: OscillatorStack, found: Sequences) -> Tensor | None:
     """Of each layer but the last, (layers − 1, batch, hidden), drawn as the network's own call draws them."""
     if not network.training or network.dropout == 0.0 or network.num_layers == 1:
         return None
@@ -157,7 +161,7 @@ def _kept(mode: Mode, checkpoints: int | None, chunks: int) -> frozenset[int]:
     return stack.spread(chunks, checkpoints)
 
 
-def _check_one_direction(network: UnICORNN) -> None:
+def _check_one_direction(network: OscillatorStack) -> None:
     if network.bidirectional:
         raise ValueError(
             "The network is bidirectional: each layer needs all rows of the layer below, in both directions, before "
@@ -165,5 +169,5 @@ def _check_one_direction(network: UnICORNN) -> None:
         )
 
 
-def _state(found: Sequences, ran: stack.Ran) -> State:
+def _state(found: Sequences, ran: stack.StackRun) -> State:
     return found.final((ran.y_last, ran.z_last))
