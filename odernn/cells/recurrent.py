@@ -7,6 +7,7 @@ the rest: layers, directions, layouts, lengths, packed sequences, dropout, state
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -161,6 +162,12 @@ class RecurrentNetwork(ExactBuffers, ABC):
     """
 
     layers: Sequence[Any]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """``help`` shows the arguments of ``Manners`` by name and default, where a constructor has **manners."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__.__signature__ = _spelled_out(inspect.signature(cls.__init__))  # type: ignore[attr-defined]
 
     def __init__(
         self,
@@ -353,3 +360,11 @@ class RecurrentNetwork(ExactBuffers, ABC):
     def shown_options(self) -> list[str]:
         """The arguments of this cell that are worth showing, as text."""
         return []
+
+
+def _spelled_out(signature: inspect.Signature) -> inspect.Signature:
+    own, shared = signature.parameters, inspect.signature(RecurrentNetwork.__init__).parameters
+    if "manners" not in own:
+        return signature
+    manners = [shared[name] for name in Manners.__annotations__]
+    return signature.replace(parameters=[*(own[name] for name in own if name != "manners"), *manners])
