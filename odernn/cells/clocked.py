@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from odernn.cells.common.sequences import Sequences, State
-from odernn.cells.recurrent import LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction, stacked_rows
 from odernn.executions.autocast import without_autocast
 
 Time: TypeAlias = int | Tensor
@@ -39,9 +39,7 @@ class ClockedLayer(RecurrentLayer, ABC):
             for n, drive in enumerate(drives.unbind()):
                 found = stepper_at(start + n)(found, drive)
                 rows.append(found)
-        if not rows:
-            return LayerRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state)
-        return LayerRun(tuple(torch.stack(blocks) for blocks in zip(*rows, strict=True)), state)
+        return LayerRun(stacked_rows(rows, state), state)
 
 
 class ClockedNetwork(RecurrentNetwork, ABC):

@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import PackedSequence
 from odernn.cells.common import arguments
 from odernn.cells.common.exact_buffers import ExactBuffers
 from odernn.cells.common.sequences import Sequences, State
-from odernn.cells.recurrent import LayerRun, Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import LayerRun, Manners, RecurrentLayer, RecurrentNetwork, StepFunction, stacked_rows
 from odernn.executions.autocast import without_autocast
 from odernn.fields.field import Field
 from odernn.integrators import Newton, Step, StepReport, prepared
@@ -172,10 +172,7 @@ class IntegratorLayer(RecurrentLayer):
                 report = step(found, drives)
                 found = report.state
                 reports.append(report)
-        if not reports:
-            return ReportedRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state, ())
-        rows = zip(*(report.state for report in reports), strict=True)
-        return ReportedRun(tuple(torch.stack(blocks) for blocks in rows), state, tuple(reports))
+        return ReportedRun(stacked_rows([report.state for report in reports], state), state, tuple(reports))
 
     def stepper(self) -> StepFunction:
         step = self.prepared()

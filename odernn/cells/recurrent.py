@@ -37,6 +37,13 @@ class LayerRun:
     before: State
 
 
+def stacked_rows(states: Sequence[State], like: State) -> State:
+    """States of one time each as rows, (time, batch, size) a block; of no time, as many blocks as ``like`` has."""
+    if not states:
+        return tuple(block.new_zeros((0, *block.shape)) for block in like)
+    return tuple(torch.stack(blocks) for blocks in zip(*states, strict=True))
+
+
 class RecurrentLayer(ExactBuffers, ABC):
     """One layer in one direction: state_n = step(state_{n−1}, drive_n).
 
@@ -113,9 +120,7 @@ class RecurrentLayer(ExactBuffers, ABC):
             for drive in drives.unbind():
                 found = step(found, drive)
                 rows.append(found)
-        if not rows:
-            return LayerRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state)
-        return LayerRun(tuple(torch.stack(blocks) for blocks in zip(*rows, strict=True)), state)
+        return LayerRun(stacked_rows(rows, state), state)
 
     def run_back(self, below: Tensor, state: State, inside: Tensor | None) -> LayerRun:
         """All states from the last one, each sample's own: ``inside`` (time, batch, 1) is true up to its end."""
@@ -129,9 +134,7 @@ class RecurrentLayer(ExactBuffers, ABC):
                 if inside is not None:
                     before = tuple(torch.where(inside[n], *pair) for pair in zip(before, state, strict=True))
                 state = before
-        if not rows:
-            return LayerRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state)
-        return LayerRun(tuple(torch.stack(blocks[::-1]) for blocks in zip(*rows, strict=True)), state)
+        return LayerRun(stacked_rows(rows[::-1], state), state)
 
 
 def empty_parameters(device: torch.device | str | None, dtype: torch.dtype | None) -> Callable[..., nn.Parameter]:
