@@ -152,7 +152,7 @@ class AntisymmetricRNN(RecurrentNetwork):
         self.fill(
             AntisymmetricLayer,
             generator,
-            each={"dt": dt, "gamma": gamma},
+            per_layer={"dt": dt, "gamma": gamma},
             gated=gated,
             sigma_w=sigma_w,
             bias=bias,

@@ -161,7 +161,7 @@ class ARNN12(RecurrentNetwork):
         self.fill(
             ARNN12Layer,
             generator,
-            each={"dt": dt},
+            per_layer={"dt": dt},
             shared=shared,
             activation=activation,
             bias=bias,

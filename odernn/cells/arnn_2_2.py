@@ -188,7 +188,7 @@ class ARNN22(RecurrentNetwork):
         self.fill(
             LAYERS[scheme],
             generator,
-            each={"dt": dt},
+            per_layer={"dt": dt},
             activation=activation,
             bias=bias,
             device=device,

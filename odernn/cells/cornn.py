@@ -195,7 +195,7 @@ class CoRNN(dense.FusedNetwork, RecurrentNetwork):
         self.fill(
             CoRNNLayer,
             generator,
-            each={"dt": dt, "gamma": gamma, "epsilon": epsilon},
+            per_layer={"dt": dt, "gamma": gamma, "epsilon": epsilon},
             damping=damping,
             bias=bias,
             execution=execution,

@@ -109,7 +109,7 @@ class LEM(RecurrentNetwork):
         self.fill(
             LEMLayer,
             generator,
-            each={"dt": dt},
+            per_layer={"dt": dt},
             bias=bias,
             device=device,
             dtype=dtype,

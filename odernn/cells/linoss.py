@@ -240,7 +240,7 @@ class LinOSS(RecurrentNetwork):
         self.fill(
             LinOSSLayer,
             generator,
-            each={"dt": dt},
+            per_layer={"dt": dt},
             scheme=scheme,
             guard=guard,
             execution=execution,

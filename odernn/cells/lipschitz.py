@@ -184,7 +184,7 @@ class LipschitzRNN(RecurrentNetwork):
         self.fill(
             LipschitzRNNLayer,
             generator,
-            each={"dt": dt, "beta_a": beta_a, "gamma_a": gamma_a, "beta_w": beta_w, "gamma_w": gamma_w},
+            per_layer={"dt": dt, "beta_a": beta_a, "gamma_a": gamma_a, "beta_w": beta_w, "gamma_w": gamma_w},
             method=method,
             sigma_w=sigma_w,
             bias=bias,

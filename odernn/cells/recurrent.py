@@ -205,28 +205,28 @@ class RecurrentNetwork(ExactBuffers, ABC):
     def stacked(self, layer: Callable[[int, int], RecurrentLayer]) -> nn.ModuleList:
         """``layer(number, input_size)`` for number = 1..L and each direction: forward before reverse, as in torch."""
         sizes = [self.input_size] + [self.output_size] * (self.num_layers - 1)
-        made = [layer(number, size) for number, size in enumerate(sizes, 1) for _ in range(self.directions)]
-        return nn.ModuleList(made)
+        layers = [layer(number, size) for number, size in enumerate(sizes, 1) for _ in range(self.directions)]
+        return nn.ModuleList(layers)
 
     def fill(
         self,
         layer: Callable[..., RecurrentLayer],
         generator: torch.Generator | None,
         *,
-        each: Mapping[str, float | Sequence[float]] | None = None,
+        per_layer: Mapping[str, float | Sequence[float]] | None = None,
         **options: Any,
     ) -> None:
         """``layers`` of ``layer(input_size, hidden_size, **options)``, one a layer and direction, with initial weights.
 
-        each  options of which every layer has its own: one number, or a sequence with one a layer
+        per_layer  options of which every layer has its own: one number, or a sequence with one a layer
         """
-        own = {name: arguments.per_layer(name, value, self.num_layers) for name, value in (each or {}).items()}
+        own = {name: arguments.per_layer(name, value, self.num_layers) for name, value in (per_layer or {}).items()}
 
-        def made(number: int, size: int) -> RecurrentLayer:
+        def numbered(number: int, size: int) -> RecurrentLayer:
             numbers = {name: values[number - 1] for name, values in own.items()}
             return layer(size, self.hidden_size, **numbers, **options)
 
-        self.layers = self.stacked(made)  # type: ignore[assignment]
+        self.layers = self.stacked(numbered)  # type: ignore[assignment]
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:

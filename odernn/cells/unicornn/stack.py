@@ -54,9 +54,9 @@ def run(
 
     The rows of y^L are N b m floats, and so is their cotangent; no other layer's are ever held.
     """
-    found, ran = _ran(network, input, state, options, wants_rows=True)
-    assert ran.rows is not None
-    return found.output(ran.rows), _state(found, ran)
+    batch, outcome = _walked(network, input, state, options, wants_rows=True)
+    assert outcome.rows is not None
+    return batch.output(outcome.rows), _state(batch, outcome)
 
 
 def last(
@@ -66,8 +66,8 @@ def last(
     **options: Unpack[StackOptions],
 ) -> State:
     """The state (y, z) of all layers after the last step, (layers, batch, hidden) each; y[-1] is y^L_N. No rows."""
-    found, ran = _ran(network, input, state, options)
-    return _state(found, ran)
+    batch, outcome = _walked(network, input, state, options)
+    return _state(batch, outcome)
 
 
 def accumulate(
@@ -89,12 +89,12 @@ def accumulate(
     """
     if parameters is None:
         parameters = readout.parameters() if isinstance(readout, nn.Module) else ()
-    found, ran = _ran(network, input, state, options, readout=Readout(readout, tuple(parameters)))
-    assert ran.total is not None
-    return ran.total, _state(found, ran)
+    batch, outcome = _walked(network, input, state, options, readout=Readout(readout, tuple(parameters)))
+    assert outcome.total is not None
+    return outcome.total, _state(batch, outcome)
 
 
-def _ran(
+def _walked(
     network: OscillatorStack,
     input: Tensor | PackedSequence,
     state: State | None,
@@ -104,12 +104,12 @@ def _ran(
     readout: Readout | None = None,
 ) -> tuple[Sequences, stack.StackRun]:
     _check_one_direction(network)
-    found = network.sequences_of(input, state, options.get("lengths"))
+    batch = network.sequences_of(input, state, options.get("lengths"))
     like = network.layers[0].w
-    previous = checked_previous(options.get("previous_input"), found, network.index, like)
+    previous = checked_previous(options.get("previous_input"), batch, network.index, like)
     mode: Mode = arguments.one_of("backward", options.get("backward", "reversible"), ("reversible", "checkpointed"))
     chunks = stack.chunks_of(
-        len(found.u), arguments.positive_integer("chunk", options.get("chunk", stack.CHUNK)), found.lengths
+        len(batch.u), arguments.positive_integer("chunk", options.get("chunk", stack.CHUNK)), batch.lengths
     )
     name = options.get("execution")
     tolerance = options.get("tolerance")
@@ -128,19 +128,19 @@ def _ran(
         options.get("watch"),
     )
     before = previous if is_shifted else None
-    y0, z0 = found.state
-    return found, stack.run(plan, found.u, before, y0, z0, _masks(network, found), _layers(network))
+    y0, z0 = batch.state
+    return batch, stack.run(plan, batch.u, before, y0, z0, _masks(network, batch), _layers(network))
 
 
 def _layers(network: OscillatorStack) -> list[stack.WalkedLayer]:
-    made = []
+    walked = []
     for number, layer in enumerate(network.layers):
         coefficients = network.coefficients(number)
-        made.append(stack.WalkedLayer(**coefficients, V=layer.V, b=layer.b, Lambda=layer.Lambda))
-    return made
+        walked.append(stack.WalkedLayer(**coefficients, V=layer.V, b=layer.b, Lambda=layer.Lambda))
+    return walked
 
 
-def _masks(network: OscillatorStack, found: Sequences) -> Tensor | None:
+def _masks(network: OscillatorStack, batch: Sequences) -> Tensor | None:
     """Of each layer but the last, (layers − 1, batch, hidden), drawn as the network's own call draws them."""
     if not network.training or network.dropout == 0.0 or network.num_layers == 1:
         return None
@@ -149,7 +149,7 @@ def _masks(network: OscillatorStack, found: Sequences) -> Tensor | None:
             f"dropout_mask is {network.dropout_mask!r} with dropout={network.dropout}: a new mask every step is as "
             'many floats as the rows that are not held here. Use dropout_mask="locked", the dropout of the paper.'
         )
-    ones = torch.ones_like(found.state[0][0])
+    ones = torch.ones_like(batch.state[0][0])
     return torch.stack([nn.functional.dropout(ones, network.dropout) for _ in range(network.num_layers - 1)])
 
 
@@ -169,5 +169,5 @@ def _check_one_direction(network: OscillatorStack) -> None:
         )
 
 
-def _state(found: Sequences, ran: stack.StackRun) -> State:
-    return found.final((ran.y_last, ran.z_last))
+def _state(batch: Sequences, outcome: stack.StackRun) -> State:
+    return batch.final((outcome.y_last, outcome.z_last))

@@ -104,9 +104,9 @@ class WhatRan(str):
             text = f"{torch_loop.name} ({name}: {info.because})"
         else:
             text = f"{name}, {torch_loop.name} for {info.sequential} of {info.columns} columns ({info.because})"
-        ran = super().__new__(cls, text)
-        ran.info = info
-        return ran
+        text_with_info = super().__new__(cls, text)
+        text_with_info.info = info
+        return text_with_info
 
     def __getnewargs__(self) -> tuple[Info]:  # type: ignore[override]
         return (self.info,)

@@ -62,12 +62,12 @@ class _Stack(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         walk = StackWalk.of(plan, given)
         with without_autocast(walk.u):
-            ran, kept, paths = walk.forwards()
+            outcome, kept, paths = walk.forwards()
         ctx.plan = plan
         if plan.is_recorded:
             ctx.given = len(given)
-            ctx.save_for_backward(*given, ran.y_last, ran.z_last, *kept, paths)
-        return tuple(ran)
+            ctx.save_for_backward(*given, outcome.y_last, outcome.z_last, *kept, paths)
+        return tuple(outcome)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
