@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import torch
 from torch import Tensor
 
@@ -13,9 +15,11 @@ from cuda.odernn_kernels import module, operations
 from cuda.odernn_kernels.reverse import reverse_only
 from odernn.executions.recurrence import (
     Backward,
+    GivenCoefficients,
     RecurrenceGradients,
     RecurrenceOutputs,
     RecurrenceResult,
+    check_grad_y,
     checked,
     checked_backward,
     checked_ends,
@@ -38,15 +42,13 @@ def unavailable_because() -> str | None:
 def forward(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceResult:
     """All rows of y and z, differentiable once; see ``odernn.executions.recurrence``."""
     module.check_device(x)
-    (w, h, alpha), (y0, z0) = checked(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    (w, h, alpha), (y0, z0) = checked(x, {"y0": y0, "z0": z0}, **given)
     y, z = operations.states(*reverse_only(x, w, h, alpha, y0, z0))
     return RecurrenceResult(y, z, y0, z0, name)
 
@@ -54,18 +56,16 @@ def forward(
 def outputs(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
     lengths: Tensor | None = None,
     backward: Backward = "stored",
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceOutputs:
     """The rows of y and the state after each sample's own end, differentiable once; see ``executions.recurrence``."""
     module.check_device(x)
     mode = checked_backward(backward, name, ("stored", "reversible", "exact"))
-    (w, h, alpha), (y0, z0) = checked(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    (w, h, alpha), (y0, z0) = checked(x, {"y0": y0, "z0": z0}, **given)
     ends = checked_ends(lengths, x)
     x, w, h, alpha, y0, z0 = reverse_only(x, w, h, alpha, y0, z0)
     if mode == "stored":
@@ -88,15 +88,13 @@ layer_outputs = of_layer(outputs)
 def inverse(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y_last: Tensor,
     z_last: Tensor,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceResult:
     """All states from the last one, by the inverse step; not differentiable here."""
     module.check_device(x)
-    (w, h, alpha), (y_last, z_last) = checked(x, w=w, step_size=step_size, alpha=alpha, y_last=y_last, z_last=z_last)
+    (w, h, alpha), (y_last, z_last) = checked(x, {"y_last": y_last, "z_last": z_last}, **given)
     y, z, y0, z0 = operations.inverse(*reverse_only(x, w, h, alpha, y_last, z_last))
     return RecurrenceResult(y, z, y0, z0, name)
 
@@ -105,24 +103,16 @@ def inverse(
 def backward(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     states: RecurrenceResult,
     grad_y: Tensor,
     grad_y_last: Tensor | None = None,
     grad_z_last: Tensor | None = None,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceGradients:
     """Backpropagation through time from given states; see ``odernn.executions.torch_loop``."""
     module.check_device(x)
-    (w, h, alpha), (p, q) = checked(
-        x, w=w, step_size=step_size, alpha=alpha, grad_y_last=grad_y_last, grad_z_last=grad_z_last
-    )
-    if grad_y.shape != x.shape:
-        raise ValueError(
-            f"grad_y has shape {tuple(grad_y.shape)} but x has {tuple(x.shape)}: "
-            "E needs one derivative for each y_n. Pad with zeros where E does not depend on y_n."
-        )
+    (w, h, alpha), (p, q) = checked(x, {"grad_y_last": grad_y_last, "grad_z_last": grad_z_last}, **given)
+    check_grad_y(grad_y, x)
     x, w, h, alpha, y0, y, z_last, grad_y, p, q = reverse_only(
         x, w, h, alpha, states.y0, states.y, states.z_last, grad_y, p, q
     )

@@ -41,13 +41,6 @@ def plan(steps: int, columns: int, dtype: torch.dtype, direction: Literal["forwa
     return "ring"
 
 
-@torch.library.custom_op("odernn_cuda::stored", mutates_args=())
-def stored(
-    x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    return run_forward(x, w, h, alpha, y0, z0, lengths)
-
-
 def run_forward(
     x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -63,6 +56,9 @@ def run_forward(
             launches.typed("forward", x), x, launches.grid(x), *problem, *before, y, None, y_last, z_last, None, 0, 0
         )
     return y, y_last, z_last
+
+
+stored = torch.library.custom_op("odernn_cuda::stored", mutates_args=())(run_forward)
 
 
 @torch.library.custom_op("odernn_cuda::states", mutates_args=())
@@ -123,24 +119,6 @@ def inverse(
     return y, z, y0, z0
 
 
-@torch.library.custom_op("odernn_cuda::stored_backward", mutates_args=())
-def stored_backward(
-    x: Tensor,
-    w: Tensor,
-    h: Tensor,
-    alpha: Tensor,
-    y0: Tensor,
-    lengths: Tensor | None,
-    y: Tensor,
-    z_last: Tensor,
-    grad_y: Tensor | None,
-    grad_z: Tensor | None,
-    grad_y_last: Tensor | None,
-    grad_z_last: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, grad_z, grad_y_last, grad_z_last)
-
-
 def run_stored(
     x: Tensor,
     w: Tensor,
@@ -168,6 +146,9 @@ def run_stored(
         kernel = launches.typed("stored" if grad_z is None else "stored_states", x)
         launches.launch(kernel, x, launches.grid(x), *problem, *given, rows, rows_z, *lasts, *out, row, row_z)
     return launches.summed(out, w, h, alpha)
+
+
+stored_backward = torch.library.custom_op("odernn_cuda::stored_backward", mutates_args=())(run_stored)
 
 
 @torch.library.custom_op("odernn_cuda::reversible_backward", mutates_args=())

@@ -5,12 +5,14 @@ What it returns is a finding to be certified elsewhere: ln |J_n| is rounded as t
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import torch
 from torch import Tensor
 
 from cuda.odernn_kernels import module
 from cuda.odernn_kernels.module import KERNELS
-from odernn.executions.recurrence import UNIT_ROUNDOFF, Extremes
+from odernn.executions.recurrence import Extremes, GivenCoefficients, checked_columns
 
 LANES = 32
 
@@ -18,11 +20,9 @@ LANES = 32
 def extremes(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | float = 0.0,
     z0: Tensor | float = 0.0,
+    **given: Unpack[GivenCoefficients],
 ) -> Extremes:
     """Run every column of x (time, columns), float32 or float64; the others broadcast to (columns,).
 
@@ -30,19 +30,9 @@ def extremes(
     without a copy. Raises TypeError and ValueError for a wrong dtype, shape or device.
     """
     launcher = module.launcher_for(x)
-    if x.dim() != 2:
-        raise ValueError(f"x has shape {tuple(x.shape)}, but the drives are (time, columns).")
-    if x.dtype not in UNIT_ROUNDOFF:
-        raise TypeError(f"x has dtype {x.dtype}, but trajectories are float32 or float64. Convert it first.")
+    coefficients, first_y, first_z = checked_columns(x, y0=y0, z0=z0, **given)
+    wide = (*coefficients, first_y, first_z)
     steps, columns = x.shape
-    wide: list[Tensor] = []
-    for label, value in {"w": w, "step_size": step_size, "alpha": alpha, "y0": y0, "z0": z0}.items():
-        given = torch.as_tensor(value, dtype=None if isinstance(value, Tensor) else x.dtype, device=x.device)
-        if isinstance(value, Tensor) and (value.dtype != x.dtype or value.device != x.device):
-            raise TypeError(f"{label} is {value.dtype} on {value.device}, but x is {x.dtype} on {x.device}.")
-        if given.dim() > 1 or given.numel() not in (1, columns):
-            raise ValueError(f"{label} has shape {tuple(given.shape)}, which does not broadcast to ({columns},).")
-        wide.append(given.expand(columns))
     maximum, tangent = x.new_empty(4, columns), x.new_empty(4, columns)
     growth = torch.empty(2, columns, dtype=torch.float64, device=x.device)
     at = torch.empty(3, columns, dtype=torch.int64, device=x.device)

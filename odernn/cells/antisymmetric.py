@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.fields.antisymmetric import Antisymmetric, GatedAntisymmetric
 from odernn.orthogonal.cayley import skew
 from odernn.published import networks as published
@@ -58,10 +58,7 @@ class AntisymmetricLayer(RecurrentLayer):
         self.sigma_w = float(sigma_w)
         self.register_exact("dt", dt, CHECK_DT, device=device)
         self.register_exact("gamma", gamma, CHECK_GAMMA, device=device)
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.free = empty(hidden_size * (hidden_size - 1) // 2)
         self.V = empty(hidden_size, input_size)
         self.b = empty(hidden_size) if bias else None
@@ -152,24 +149,16 @@ class AntisymmetricRNN(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = arguments.per_layer("dt", dt, num_layers)
-        gammas = arguments.per_layer("gamma", gamma, num_layers)
-
-        def layer(number: int, size: int) -> AntisymmetricLayer:
-            return AntisymmetricLayer(
-                size,
-                hidden_size,
-                dt=dts[number - 1],
-                gamma=gammas[number - 1],
-                gated=gated,
-                sigma_w=sigma_w,
-                bias=bias,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
+        self.fill(
+            AntisymmetricLayer,
+            generator,
+            per_layer={"dt": dt, "gamma": gamma},
+            gated=gated,
+            sigma_w=sigma_w,
+            bias=bias,
+            device=device,
+            dtype=dtype,
+        )
 
     @classmethod
     def from_paper(cls, name: str, **overrides: Any) -> Self:
@@ -182,11 +171,10 @@ class AntisymmetricRNN(RecurrentNetwork):
         """
         return cls(**published.arguments("antisymmetric", name, overrides, required=("dt", "gamma")))
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        bias = [] if first.b is not None else ["bias=False"]
-        gated = ["gated=True"] if first.gated else []
-        return [*shown(self.layers[:: self.directions], "dt", "gamma"), *gated, *bias]
+        changed = differing(gated=(first.gated, False), bias=(first.b is not None, True))
+        return [*shown(self.layers[:: self.directions], "dt", "gamma"), *changed]
 
 
 CELL = AntisymmetricRNN

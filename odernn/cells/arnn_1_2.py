@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from odernn.cells.common import arguments
 from odernn.cells.common.activations import ACTIVATIONS, Activation
-from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 
 __all__ = ["ARNN12", "CELL", "ARNN12Layer", "symmetric"]
 
@@ -55,10 +55,7 @@ class ARNN12Layer(RecurrentLayer):
         self.shared = shared
         self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
         self.register_exact("dt", dt, CHECK_DT, device=device)
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.free = empty(hidden_size * (hidden_size + 1) // 2)
         self.V_p = empty(hidden_size, input_size)
         self.b_p = empty(hidden_size) if bias else None
@@ -161,28 +158,22 @@ class ARNN12(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = arguments.per_layer("dt", dt, num_layers)
+        self.fill(
+            ARNN12Layer,
+            generator,
+            per_layer={"dt": dt},
+            shared=shared,
+            activation=activation,
+            bias=bias,
+            device=device,
+            dtype=dtype,
+        )
 
-        def layer(number: int, size: int) -> ARNN12Layer:
-            return ARNN12Layer(
-                size,
-                hidden_size,
-                dt=dts[number - 1],
-                shared=shared,
-                activation=activation,
-                bias=bias,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
-
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        shared = ["shared=True"] if first.shared else []
-        bias = [] if first.b_p is not None else ["bias=False"]
-        return [*shown(self.layers[:: self.directions], "dt"), *shared, f"activation={first.activation!r}", *bias]
+        numbers = shown(self.layers[:: self.directions], "dt")
+        shared, bias = differing(shared=(first.shared, False)), differing(bias=(first.b_p is not None, True))
+        return [*numbers, *shared, f"activation={first.activation!r}", *bias]
 
 
 CELL = ARNN12

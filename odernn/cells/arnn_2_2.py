@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from odernn.cells.common import arguments
 from odernn.cells.common.activations import ACTIVATIONS, Activation
-from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.fields.antisymmetric import Antisymmetric
 from odernn.orthogonal.cayley import skew
 
@@ -47,10 +47,7 @@ class ARNN22Layer(RecurrentLayer):
         super().__init__(input_size, hidden_size)
         self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
         self.register_exact("dt", dt, CHECK_DT, device=device)
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.free = empty(hidden_size * (hidden_size - 1) // 2)
         self.V = empty(hidden_size, input_size)
         self.b = empty(hidden_size) if bias else None
@@ -188,25 +185,19 @@ class ARNN22(RecurrentNetwork):
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
         self.scheme: Scheme = _checked_scheme(scheme)
-        dts = arguments.per_layer("dt", dt, num_layers)
+        self.fill(
+            LAYERS[scheme],
+            generator,
+            per_layer={"dt": dt},
+            activation=activation,
+            bias=bias,
+            device=device,
+            dtype=dtype,
+        )
 
-        def layer(number: int, size: int) -> ARNN22Layer:
-            return LAYERS[scheme](
-                size,
-                hidden_size,
-                dt=dts[number - 1],
-                activation=activation,
-                bias=bias,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
-
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        bias = [] if first.b is not None else ["bias=False"]
+        bias = differing(bias=(first.b is not None, True))
         numbers = shown(self.layers[:: self.directions], "dt")
         return [*numbers, f"scheme={self.scheme!r}", f"activation={first.activation!r}", *bias]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from odernn.cells.common.sequences import Sequences, State
-from odernn.cells.recurrent import LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction, stacked_rows
 from odernn.executions.autocast import without_autocast
 
 Time: TypeAlias = int | Tensor
@@ -39,9 +39,7 @@ class ClockedLayer(RecurrentLayer, ABC):
             for n, drive in enumerate(drives.unbind()):
                 found = stepper_at(start + n)(found, drive)
                 rows.append(found)
-        if not rows:
-            return LayerRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state)
-        return LayerRun(tuple(torch.stack(blocks) for blocks in zip(*rows, strict=True)), state)
+        return LayerRun(stacked_rows(rows, state), state)
 
 
 class ClockedNetwork(RecurrentNetwork, ABC):
@@ -65,11 +63,11 @@ class ClockedNetwork(RecurrentNetwork, ABC):
         All layers share the clock. A reverse direction has its own: it starts from ``start``, too, at each sample's own
         end. Raises TypeError for a start that is no integer, ValueError for a wrong shape.
         """
-        found = self._sequences(input, state, lengths)
-        output, runs = self._run(found, start=self.start if start is None else _checked_start(start, found))
-        return found.output(output), self._final(found, runs)
+        found = self.sequences_of(input, state, lengths)
+        output, runs = self.run_layers(found, start=self.start if start is None else checked_start(start, found))
+        return found.output(output), self.final_state(found, runs)
 
-    def _clock_options(self) -> list[str]:
+    def shown_clock(self) -> list[str]:
         return [f"start={self.start}"] if self.start else []
 
 
@@ -80,7 +78,7 @@ def checked_integer(name: str, value: Any) -> int:
     return value
 
 
-def _checked_start(start: Any, found: Sequences) -> Time:
+def checked_start(start: Any, found: Sequences) -> Time:
     """An integer, or (batch, 1) integers on the device of the input."""
     if not isinstance(start, Tensor | Sequence) or isinstance(start, str | bytes):
         return checked_integer("start", start)

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from odernn.cells.clocked import ClockedLayer, ClockedNetwork, Time, checked_integer
 from odernn.cells.common import arguments
+from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, StepFunction
+from odernn.cells.recurrent import Manners, StepFunction, empty_parameters
 from odernn.cells.step_form import StepForm
 
 __all__ = ["CELL", "ClockworkLayer", "ClockworkRNN"]
@@ -43,10 +44,7 @@ class ClockworkLayer(ClockedLayer):
         self.periods, self.sizes = periods, sizes
         ends = tuple(itertools.accumulate(sizes))
         self.groups = tuple(slice(end - size, end) for end, size in zip(ends, sizes, strict=True))
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         for i, group in enumerate(self.groups, 1):
             self.register_parameter(f"W_{i}", empty(sizes[i - 1], hidden_size - group.start))
         self.V = empty(hidden_size, input_size)
@@ -156,20 +154,15 @@ class ClockworkRNN(ClockedNetwork):
         self.periods = _checked_periods(periods)
         self.sizes = _checked_sizes(sizes, self.hidden_size, len(self.periods))
         self.start = checked_integer("start", start)
-
-        def layer(_: int, size: int) -> ClockworkLayer:
-            return ClockworkLayer(
-                size,
-                hidden_size,
-                periods=self.periods,
-                sizes=self.sizes,
-                bias=bias,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
+        self.fill(
+            ClockworkLayer,
+            generator,
+            periods=self.periods,
+            sizes=self.sizes,
+            bias=bias,
+            device=device,
+            dtype=dtype,
+        )
 
     @property
     def period(self) -> int:
@@ -207,11 +200,11 @@ class ClockworkRNN(ClockedNetwork):
         state_sizes = {name: size for own in names for name, size in zip(own, self.sizes, strict=True)}
         return StepForm(step, self.input_size, state_sizes, period=self.period)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
         sizes = [] if len(set(self.sizes)) == 1 else [f"sizes={self.sizes}"]
-        bias = [] if first.b is not None else ["bias=False"]
-        return [f"periods={self.periods}", *sizes, *self._clock_options(), *bias]
+        bias = differing(bias=(first.b is not None, True))
+        return [f"periods={self.periods}", *sizes, *self.shown_clock(), *bias]
 
 
 CELL = ClockworkRNN

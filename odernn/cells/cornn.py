@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.executions import dense
 from odernn.fields.coupled_oscillator import CoupledOscillator
 from odernn.published import networks as published
@@ -98,11 +98,11 @@ class CoRNNLayer(dense.FusedLayer, RecurrentLayer):
         self.register_exact("dt", dt, CHECK_DT, device=device)
         self.register_exact("gamma", gamma, CHECK_GAMMA, device=device)
         self.register_exact("epsilon", epsilon, CHECK_EPSILON, device=device)
-        factory: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.W = nn.Parameter(torch.empty(hidden_size, hidden_size, **factory))
-        self.W_z = nn.Parameter(torch.empty(hidden_size, hidden_size, **factory))
-        self.V = nn.Parameter(torch.empty(hidden_size, input_size, **factory))
-        self.b = nn.Parameter(torch.empty(hidden_size, **factory)) if bias else None
+        empty = empty_parameters(device, dtype)
+        self.W = empty(hidden_size, hidden_size)
+        self.W_z = empty(hidden_size, hidden_size)
+        self.V = empty(hidden_size, input_size)
+        self.b = empty(hidden_size) if bias else None
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """All ~ U(−r, r) with r = 1/√(input + 2 hidden): in the published code W, W_z, V, b are one torch.nn.Linear."""
@@ -192,26 +192,16 @@ class CoRNN(dense.FusedNetwork, RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = arguments.per_layer("dt", dt, num_layers)
-        gammas = arguments.per_layer("gamma", gamma, num_layers)
-        epsilons = arguments.per_layer("epsilon", epsilon, num_layers)
-
-        def layer(number: int, size: int) -> CoRNNLayer:
-            return CoRNNLayer(
-                size,
-                hidden_size,
-                dt=dts[number - 1],
-                gamma=gammas[number - 1],
-                epsilon=epsilons[number - 1],
-                damping=damping,
-                bias=bias,
-                execution=execution,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
+        self.fill(
+            CoRNNLayer,
+            generator,
+            per_layer={"dt": dt, "gamma": gamma, "epsilon": epsilon},
+            damping=damping,
+            bias=bias,
+            execution=execution,
+            device=device,
+            dtype=dtype,
+        )
 
     @classmethod
     def from_paper(cls, name: str, **overrides: Any) -> Self:
@@ -230,12 +220,11 @@ class CoRNN(dense.FusedNetwork, RecurrentNetwork):
         """Of every layer and direction, in the order of ``layers``; see ``LinearStability``."""
         return tuple(layer.linear_stability() for layer in self.layers)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        bias = [] if first.b is not None else ["bias=False"]
         numbers = shown(self.layers[:: self.directions], "dt", "gamma", "epsilon")
-        execution = [] if first.execution == "torch" else [f"execution={first.execution!r}"]
-        return [*numbers, f"damping={first.damping!r}", *bias, *execution]
+        changed = differing(bias=(first.b is not None, True), execution=(first.execution, "torch"))
+        return [*numbers, f"damping={first.damping!r}", *changed]
 
 
 CELL = CoRNN

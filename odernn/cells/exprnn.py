@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.orthogonal import OrthogonalLayer, OrthogonalNetwork
-from odernn.cells.recurrent import Manners
+from odernn.cells.common.orthogonal_layers import OrthogonalLayer, OrthogonalNetwork
+from odernn.cells.common.representation import differing
+from odernn.cells.recurrent import Manners, empty_parameters
 from odernn.fields.skew_linear import SkewLinear
 from odernn.orthogonal.cayley import skew
 from odernn.orthogonal.unitary import SkewExponential
@@ -42,10 +43,7 @@ class ExpRNNLayer(OrthogonalLayer):
     ) -> None:
         super().__init__(input_size, hidden_size)
         self.initial: Initial = arguments.one_of("initial", initial, ("henaff", "cayley"))
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.free = empty(hidden_size * (hidden_size - 1) // 2)
         self.V = empty(hidden_size, input_size)
         self.b = empty(hidden_size) if bias else None
@@ -131,20 +129,15 @@ class ExpRNN(OrthogonalNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-
-        def layer(_: int, size: int) -> ExpRNNLayer:
-            return ExpRNNLayer(
-                size,
-                hidden_size,
-                initial=initial,
-                bias=bias,
-                learn_initial_state=learn_initial_state,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
+        self.fill(
+            ExpRNNLayer,
+            generator,
+            initial=initial,
+            bias=bias,
+            learn_initial_state=learn_initial_state,
+            device=device,
+            dtype=dtype,
+        )
 
     @staticmethod
     def parameter_count(input_size: int, hidden_size: int, output_size: int) -> int:
@@ -152,11 +145,10 @@ class ExpRNN(OrthogonalNetwork):
         n = hidden_size
         return n * (n - 1) // 2 + n * input_size + n + output_size * n + output_size
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        bias = [] if first.b is not None else ["bias=False"]
-        learned = [] if first.h0 is None else ["learn_initial_state=True"]
-        return [f"initial={first.initial!r}", *bias, *learned]
+        changed = differing(bias=(first.b is not None, True), learn_initial_state=(first.h0 is not None, False))
+        return [f"initial={first.initial!r}", *changed]
 
 
 CELL = ExpRNN

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from odernn.cells.common import arguments
 from odernn.cells.common.activations import ACTIVATIONS, Activation
+from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.certificate import Certificate
 
 __all__ = ["CELL", "IndRNN", "IndRNNLayer"]
@@ -31,10 +32,7 @@ class IndRNNLayer(RecurrentLayer):
     ) -> None:
         super().__init__(input_size, hidden_size)
         self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.w = empty(hidden_size)
         self.V = empty(hidden_size, input_size)
         self.b = empty(hidden_size) if bias else None
@@ -122,10 +120,14 @@ class IndRNN(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        self.layers = self.stacked(  # type: ignore[assignment]
-            lambda _, size: IndRNNLayer(size, hidden_size, activation=activation, bias=bias, device=device, dtype=dtype)
+        self.fill(
+            IndRNNLayer,
+            generator,
+            activation=activation,
+            bias=bias,
+            device=device,
+            dtype=dtype,
         )
-        self.reset_parameters(generator)
 
     def non_expansion(self) -> tuple[Certificate, ...]:
         """``IndRNNLayer.non_expansion`` of every layer and direction, in the order of ``layers``."""
@@ -136,9 +138,9 @@ class IndRNN(RecurrentNetwork):
         for layer in self.layers:
             layer.clip_(steps, growth)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        return [f"activation={first.activation!r}", *([] if first.b is not None else ["bias=False"])]
+        return [f"activation={first.activation!r}", *differing(bias=(first.b is not None, True))]
 
 
 CELL = IndRNN

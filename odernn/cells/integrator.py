@@ -7,7 +7,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import PackedSequence
 from odernn.cells.common import arguments
 from odernn.cells.common.exact_buffers import ExactBuffers
 from odernn.cells.common.sequences import Sequences, State
-from odernn.cells.recurrent import DropoutMask, LayerRun, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import LayerRun, Manners, RecurrentLayer, RecurrentNetwork, StepFunction, stacked_rows
 from odernn.executions.autocast import without_autocast
 from odernn.fields.field import Field
 from odernn.integrators import Newton, Step, StepReport, prepared
@@ -172,10 +172,7 @@ class IntegratorLayer(RecurrentLayer):
                 report = step(found, drives)
                 found = report.state
                 reports.append(report)
-        if not reports:
-            return ReportedRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state, ())
-        rows = zip(*(report.state for report in reports), strict=True)
-        return ReportedRun(tuple(torch.stack(blocks) for blocks in rows), state, tuple(reports))
+        return ReportedRun(stacked_rows([report.state for report in reports], state), state, tuple(reports))
 
     def stepper(self) -> StepFunction:
         step = self.prepared()
@@ -227,27 +224,17 @@ class IntegratorRNN(RecurrentNetwork):
         learn_steps: bool = False,
         newton: Newton | None = None,
         bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        dropout_mask: DropoutMask = "locked",
-        bidirectional: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
     ) -> None:
-        count = arguments.positive_integer("num_layers", num_layers) * (2 if bidirectional else 1)
+        directions = 2 if manners.get("bidirectional", False) else 1
+        count = arguments.positive_integer("num_layers", num_layers) * directions
         fields = _checked_fields(field, count)
-        super().__init__(
-            input_size,
-            fields[0].hidden_size,
-            num_layers,
-            batch_first=batch_first,
-            dropout=dropout,
-            dropout_mask=dropout_mask,
-            bidirectional=bidirectional,
-        )
+        super().__init__(input_size, fields[0].hidden_size, num_layers, **manners)
         self.integrator = _checked_method(integrator, fields[0])
-        self.inputs = _checked_rule(inputs, num_layers, bidirectional)
+        self.inputs = _checked_rule(inputs, num_layers, self.bidirectional)
         steps, waiting = arguments.per_layer("dt", dt, num_layers), iter(fields)
         solver = _checked_newton(newton)
         self.layers = self.stacked(  # type: ignore[assignment]
@@ -276,9 +263,9 @@ class IntegratorRNN(RecurrentNetwork):
     ) -> tuple[Any, Any]:
         """As in every cell; previous_input (batch, input) is u_0 of the rule "linear", zero if not given."""
         self._check_stage_inputs(input)
-        found = self._sequences(input, state, lengths)
-        output, runs = self._run(found, self._previous(found, previous_input))
-        return found.output(output), self._final(found, runs)
+        found = self.sequences_of(input, state, lengths)
+        output, runs = self.run_layers(found, self.row_before(found, previous_input))
+        return found.output(output), self.final_state(found, runs)
 
     @torch.no_grad()
     def report(
@@ -293,8 +280,8 @@ class IntegratorRNN(RecurrentNetwork):
 
         What lies beyond a sample's own end is solved for a zero input, and counts, too.
         """
-        found = self._sequences(input, state, lengths)
-        _, runs = self._run(found, self._previous(found, previous_input))
+        found = self.sequences_of(input, state, lengths)
+        _, runs = self.run_layers(found, self.row_before(found, previous_input))
         return tuple(cast(ReportedRun, run).report() for run in runs)
 
     def order_on_inputs(self) -> int:
@@ -311,7 +298,7 @@ class IntegratorRNN(RecurrentNetwork):
                 f"= {wanted} numbers."
             )
 
-    def _previous(self, found: Sequences, previous_input: Tensor | None) -> Tensor | None:
+    def row_before(self, found: Sequences, previous_input: Tensor | None) -> Tensor | None:
         """``previous_input`` after validation, as a batch."""
         if previous_input is None:
             return None
@@ -322,7 +309,7 @@ class IntegratorRNN(RecurrentNetwork):
             )
         return found.row_before(previous_input, self.layers[0].V)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
         parts = [f'field={type(first.field.value()).__name__}, integrator="{self.integrator.name}"']
         dt = "?" if first.dt.is_meta else f"{float(first.dt)!r}"

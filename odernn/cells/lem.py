@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 
 __all__ = ["CELL", "LEM", "LEMLayer"]
 
@@ -41,10 +41,7 @@ class LEMLayer(RecurrentLayer):
     ) -> None:
         super().__init__(input_size, hidden_size)
         self.register_exact("dt", dt, CHECK_DT, device=device)
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.W = empty(3 * hidden_size, hidden_size)
         self.W_y = empty(hidden_size, hidden_size)
         self.V = empty(4 * hidden_size, input_size)
@@ -109,15 +106,18 @@ class LEM(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = arguments.per_layer("dt", dt, num_layers)
-        self.layers = self.stacked(  # type: ignore[assignment]
-            lambda number, size: LEMLayer(size, hidden_size, dt=dts[number - 1], bias=bias, device=device, dtype=dtype)
+        self.fill(
+            LEMLayer,
+            generator,
+            per_layer={"dt": dt},
+            bias=bias,
+            device=device,
+            dtype=dtype,
         )
-        self.reset_parameters(generator)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        return [*shown(self.layers[:: self.directions], "dt"), *([] if first.b is not None else ["bias=False"])]
+        return [*shown(self.layers[:: self.directions], "dt"), *differing(bias=(first.b is not None, True))]
 
 
 CELL = LEM

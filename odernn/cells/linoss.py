@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.certificate import Certificate
 from odernn.fields.linear_oscillator import LinearOscillator
 
@@ -58,8 +58,9 @@ class LinOSSLayer(RecurrentLayer):
         self.guard: Guard = arguments.one_of("guard", guard, ("refuse", "clamp", "none"))
         self.execution: Execution = arguments.one_of("execution", execution, ("torch", "parallel"))
         self.register_exact("dt", dt, CHECK_DT, device=device)
-        self.A_raw = nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
-        self.B = nn.Parameter(torch.empty(hidden_size, input_size, device=device, dtype=dtype))
+        empty = empty_parameters(device, dtype)
+        self.A_raw = empty(hidden_size)
+        self.B = empty(hidden_size, input_size)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """A_raw ~ U(0, 1), with "imex" U(0, min(1, 2/dt²)); B ~ U(−r, r) with r = 1/√input: this library's."""
@@ -236,31 +237,25 @@ class LinOSS(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        dts = arguments.per_layer("dt", dt, num_layers)
-
-        def layer(number: int, size: int) -> LinOSSLayer:
-            return LinOSSLayer(
-                size,
-                hidden_size,
-                dt=dts[number - 1],
-                scheme=scheme,
-                guard=guard,
-                execution=execution,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
+        self.fill(
+            LinOSSLayer,
+            generator,
+            per_layer={"dt": dt},
+            scheme=scheme,
+            guard=guard,
+            execution=execution,
+            device=device,
+            dtype=dtype,
+        )
 
     def power_boundedness(self) -> tuple[Certificate, ...]:
         """``LinOSSLayer.power_boundedness`` of every layer and direction, in the order of ``layers``."""
         return tuple(layer.power_boundedness() for layer in self.layers)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
         guard = [f"guard={first.guard!r}"] if first.scheme == "imex" else []
-        execution = [] if first.execution == "torch" else [f"execution={first.execution!r}"]
+        execution = differing(execution=(first.execution, "torch"))
         return [*shown(self.layers[:: self.directions], "dt"), f"scheme={first.scheme!r}", *guard, *execution]
 
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.hyperparameters import shown
+from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.fields.semilinear import Semilinear
 
 if TYPE_CHECKING:
@@ -79,10 +79,7 @@ class LipschitzRNNLayer(RecurrentLayer):
         self.register_exact("gamma_a", gamma_a, CHECK_GAMMA_A, device=device)
         self.register_exact("beta_w", beta_w, CHECK_BETA_W, device=device)
         self.register_exact("gamma_w", gamma_w, CHECK_GAMMA_W, device=device)
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.M_A = empty(hidden_size, hidden_size)
         self.M_W = empty(hidden_size, hidden_size)
         self.V = empty(hidden_size, input_size)
@@ -184,32 +181,21 @@ class LipschitzRNN(RecurrentNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-        numbers = {"dt": dt, "beta_a": beta_a, "gamma_a": gamma_a, "beta_w": beta_w, "gamma_w": gamma_w}
-        kept = {name: arguments.per_layer(name, value, num_layers) for name, value in numbers.items()}
+        self.fill(
+            LipschitzRNNLayer,
+            generator,
+            per_layer={"dt": dt, "beta_a": beta_a, "gamma_a": gamma_a, "beta_w": beta_w, "gamma_w": gamma_w},
+            method=method,
+            sigma_w=sigma_w,
+            bias=bias,
+            device=device,
+            dtype=dtype,
+        )
 
-        def layer(number: int, size: int) -> LipschitzRNNLayer:
-            return LipschitzRNNLayer(
-                size,
-                hidden_size,
-                dt=kept["dt"][number - 1],
-                beta_a=kept["beta_a"][number - 1],
-                gamma_a=kept["gamma_a"][number - 1],
-                beta_w=kept["beta_w"][number - 1],
-                gamma_w=kept["gamma_w"][number - 1],
-                method=method,
-                sigma_w=sigma_w,
-                bias=bias,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
-
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
         numbers = shown(self.layers[:: self.directions], "dt", "beta_a", "gamma_a", "beta_w", "gamma_w")
-        return [*numbers, f"method={first.method!r}", *([] if first.b is not None else ["bias=False"])]
+        return [*numbers, f"method={first.method!r}", *differing(bias=(first.b is not None, True))]
 
 
 CELL = LipschitzRNN

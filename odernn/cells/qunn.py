@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from odernn.cells.clocked import ClockedLayer, ClockedNetwork, Time, checked_integer
 from odernn.cells.common import arguments
+from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
 from odernn.cells.recurrent import Manners, StepFunction
 from odernn.certificate import Certificate
@@ -272,12 +273,13 @@ class QUNN(ClockedNetwork):
         """``QUNNLayer.non_expansion`` of every QUNN of the stack: where all hold, |o_l| ≤ |x_l| ≤ radius throughout."""
         return tuple(layer.non_expansion(radius) for layer in self.layers)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        chosen = ("residual", first.alpha is None), ("normalised", first.normalised), ("skew", first.skew)
-        options = [f"{name}=True" for name, is_chosen in chosen if is_chosen]
+        options = differing(
+            residual=(first.alpha is None, False), normalised=(first.normalised, False), skew=(first.skew, False)
+        )
         sizes = f"block_length={self.block_length}, depth={self.depth}, activation={first.activation!r}"
-        return [sizes, *options, *self._clock_options()]
+        return [sizes, *options, *self.shown_clock()]
 
 
 CELL = QUNN

@@ -7,8 +7,9 @@ the rest: layers, directions, layouts, lengths, packed sequences, dropout, state
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
@@ -34,6 +35,13 @@ class LayerRun:
 
     rows: State
     before: State
+
+
+def stacked_rows(states: Sequence[State], like: State) -> State:
+    """States of one time each as rows, (time, batch, size) a block; of no time, as many blocks as ``like`` has."""
+    if not states:
+        return tuple(block.new_zeros((0, *block.shape)) for block in like)
+    return tuple(torch.stack(blocks) for blocks in zip(*states, strict=True))
 
 
 class RecurrentLayer(ExactBuffers, ABC):
@@ -112,9 +120,7 @@ class RecurrentLayer(ExactBuffers, ABC):
             for drive in drives.unbind():
                 found = step(found, drive)
                 rows.append(found)
-        if not rows:
-            return LayerRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state)
-        return LayerRun(tuple(torch.stack(blocks) for blocks in zip(*rows, strict=True)), state)
+        return LayerRun(stacked_rows(rows, state), state)
 
     def run_back(self, below: Tensor, state: State, inside: Tensor | None) -> LayerRun:
         """All states from the last one, each sample's own: ``inside`` (time, batch, 1) is true up to its end."""
@@ -128,9 +134,16 @@ class RecurrentLayer(ExactBuffers, ABC):
                 if inside is not None:
                     before = tuple(torch.where(inside[n], *pair) for pair in zip(before, state, strict=True))
                 state = before
-        if not rows:
-            return LayerRun(tuple(block.new_zeros((0, *block.shape)) for block in state), state)
-        return LayerRun(tuple(torch.stack(blocks[::-1]) for blocks in zip(*rows, strict=True)), state)
+        return LayerRun(stacked_rows(rows[::-1], state), state)
+
+
+def empty_parameters(device: torch.device | str | None, dtype: torch.dtype | None) -> Callable[..., nn.Parameter]:
+    """A function of a shape: a parameter with anything in it, for ``reset_parameters`` to fill."""
+
+    def empty(*shape: int) -> nn.Parameter:
+        return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+    return empty
 
 
 class Manners(TypedDict, total=False):
@@ -152,6 +165,12 @@ class RecurrentNetwork(ExactBuffers, ABC):
     """
 
     layers: Sequence[Any]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """``help`` shows the arguments of ``Manners`` by name and default, where a constructor has **manners."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__.__signature__ = _spelled_out(inspect.signature(cls.__init__))  # type: ignore[attr-defined]
 
     def __init__(
         self,
@@ -186,8 +205,29 @@ class RecurrentNetwork(ExactBuffers, ABC):
     def stacked(self, layer: Callable[[int, int], RecurrentLayer]) -> nn.ModuleList:
         """``layer(number, input_size)`` for number = 1..L and each direction: forward before reverse, as in torch."""
         sizes = [self.input_size] + [self.output_size] * (self.num_layers - 1)
-        made = [layer(number, size) for number, size in enumerate(sizes, 1) for _ in range(self.directions)]
-        return nn.ModuleList(made)
+        layers = [layer(number, size) for number, size in enumerate(sizes, 1) for _ in range(self.directions)]
+        return nn.ModuleList(layers)
+
+    def fill(
+        self,
+        layer: Callable[..., RecurrentLayer],
+        generator: torch.Generator | None,
+        *,
+        per_layer: Mapping[str, float | Sequence[float]] | None = None,
+        **options: Any,
+    ) -> None:
+        """``layers`` of ``layer(input_size, hidden_size, **options)``, one a layer and direction, with initial weights.
+
+        per_layer  options of which every layer has its own: one number, or a sequence with one a layer
+        """
+        own = {name: arguments.per_layer(name, value, self.num_layers) for name, value in (per_layer or {}).items()}
+
+        def numbered(number: int, size: int) -> RecurrentLayer:
+            numbers = {name: values[number - 1] for name, values in own.items()}
+            return layer(size, self.hidden_size, **numbers, **options)
+
+        self.layers = self.stacked(numbered)  # type: ignore[assignment]
+        self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """The initialisation of the paper, drawn layer by layer."""
@@ -212,9 +252,9 @@ class RecurrentNetwork(ExactBuffers, ABC):
         The state keeps its layout with batch_first, as in torch. Raises ValueError for a wrong shape, device or
         length, TypeError for a wrong dtype.
         """
-        found = self._sequences(input, state, lengths)
-        output, runs = self._run(found)
-        return found.output(output), self._final(found, runs)
+        found = self.sequences_of(input, state, lengths)
+        output, runs = self.run_layers(found)
+        return found.output(output), self.final_state(found, runs)
 
     def guarantees(self) -> tuple[Guarantees, ...]:
         """What field and method imply for the weights as they are now, layer by layer in torch's order.
@@ -236,7 +276,7 @@ class RecurrentNetwork(ExactBuffers, ABC):
         its rows, hence O(time · batch · hidden) memory for one layer. Exact in exact arithmetic; how rounding errors
         grow depends on the weights. Raises NotImplementedError where the step of the cell has no inverse.
         """
-        found = self._sequences(input, state, lengths)
+        found = self.sequences_of(input, state, lengths)
         inside = found.inside(len(found.u))
         below, starts = found.u, []
         for number in range(self.num_layers):
@@ -252,7 +292,7 @@ class RecurrentNetwork(ExactBuffers, ABC):
         first = found.final(tuple(torch.stack(blocks) for blocks in zip(*starts, strict=True)))
         return first[0] if len(first) == 1 else first
 
-    def _sequences(self, input: Tensor | PackedSequence, state: Any, lengths: Any) -> Sequences:
+    def sequences_of(self, input: Tensor | PackedSequence, state: Any, lengths: Any) -> Sequences:
         first = self.layers[0]
         return sequences(
             input,
@@ -266,7 +306,9 @@ class RecurrentNetwork(ExactBuffers, ABC):
             batch_first=self.batch_first,
         )
 
-    def _run(self, found: Sequences, previous: Tensor | None = None, **more: Any) -> tuple[Tensor, list[LayerRun]]:
+    def run_layers(
+        self, found: Sequences, previous: Tensor | None = None, **more: Any
+    ) -> tuple[Tensor, list[LayerRun]]:
         """The output (time, batch, features) of the last layer and the runs of all layers, in their own order.
 
         previous (batch, input) is the input before the first, zero if not given; ``more`` is what else the ``run`` of
@@ -276,7 +318,7 @@ class RecurrentNetwork(ExactBuffers, ABC):
         previous = found.u.new_zeros(found.u.shape[1:]) if previous is None else previous
         for number in range(self.num_layers):
             if number > 0:
-                below, previous = self._dropped(below, previous)
+                below, previous = self.dropped(below, previous)
             outputs = []
             for direction in range(self.directions):
                 index = number * self.directions + direction
@@ -290,7 +332,7 @@ class RecurrentNetwork(ExactBuffers, ABC):
             previous = self.layers[number * self.directions].output(runs[-self.directions].before)
         return below, runs
 
-    def _dropped(self, rows: Tensor, previous: Tensor) -> tuple[Tensor, Tensor]:
+    def dropped(self, rows: Tensor, previous: Tensor) -> tuple[Tensor, Tensor]:
         """rows (time, batch, features) and the row n = 0 after dropout in training."""
         if not self.training or self.dropout == 0.0:
             return rows, previous
@@ -301,7 +343,7 @@ class RecurrentNetwork(ExactBuffers, ABC):
         first = nn.functional.dropout(previous, self.dropout) if self.dropout_mask == "step" else previous * mask
         return rows * mask, first
 
-    def _final(self, found: Sequences, runs: Sequence[LayerRun]) -> Any:
+    def final_state(self, found: Sequences, runs: Sequence[LayerRun]) -> Any:
         """The state after each sample's own last step, in the caller's layout."""
         blocks = zip(*(zip(run.rows, run.before, strict=True) for run in runs), strict=True)
         ends = tuple(torch.stack([found.at_own_end(*pair) for pair in block]) for block in blocks)
@@ -309,7 +351,7 @@ class RecurrentNetwork(ExactBuffers, ABC):
         return final[0] if len(final) == 1 else final
 
     def extra_repr(self) -> str:
-        parts = [f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}", *self._options()]
+        parts = [f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}", *self.shown_options()]
         if self.bidirectional:
             parts.append("bidirectional=True")
         if self.dropout:
@@ -318,6 +360,14 @@ class RecurrentNetwork(ExactBuffers, ABC):
             parts.append("batch_first=True")
         return ", ".join(parts)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         """The arguments of this cell that are worth showing, as text."""
         return []
+
+
+def _spelled_out(signature: inspect.Signature) -> inspect.Signature:
+    own, shared = signature.parameters, inspect.signature(RecurrentNetwork.__init__).parameters
+    if "manners" not in own:
+        return signature
+    manners = [shared[name] for name in Manners.__annotations__]
+    return signature.replace(parameters=[*(own[name] for name in own if name != "manners"), *manners])

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.orthogonal import HiddenJacobian, OrthogonalLayer, OrthogonalNetwork
+from odernn.cells.common.orthogonal_layers import HiddenJacobian, OrthogonalLayer, OrthogonalNetwork
+from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners
+from odernn.cells.recurrent import Manners, empty_parameters
 from odernn.executions import dense
 from odernn.fields.skew_linear import SkewLinear
 from odernn.orthogonal import resigning
@@ -56,10 +57,7 @@ class ScoRNNLayer(dense.FusedLayer, OrthogonalLayer):
         self.placement: Placement = arguments.one_of("signs", signs, ("aligned", "prefix", "random"))
         self.rho = _checked_rho(rho, hidden_size, signs)
         self.initial: Initial = arguments.one_of("initial", initial, ("small", "glorot"))
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.free = empty(hidden_size * (hidden_size - 1) // 2)
         self.U = empty(hidden_size, input_size)
         self.b = empty(hidden_size) if bias else None
@@ -179,23 +177,18 @@ class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
         **manners: Unpack[Manners],
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, **manners)
-
-        def layer(_: int, size: int) -> ScoRNNLayer:
-            return ScoRNNLayer(
-                size,
-                hidden_size,
-                rho=rho,
-                signs=signs,
-                initial=initial,
-                bias=bias,
-                learn_initial_state=learn_initial_state,
-                execution=execution,
-                device=device,
-                dtype=dtype,
-            )
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
+        self.fill(
+            ScoRNNLayer,
+            generator,
+            rho=rho,
+            signs=signs,
+            initial=initial,
+            bias=bias,
+            learn_initial_state=learn_initial_state,
+            execution=execution,
+            device=device,
+            dtype=dtype,
+        )
 
     @classmethod
     def from_paper(cls, name: str, **overrides: Any) -> Self:
@@ -229,13 +222,15 @@ class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
         """
         return sum(layer.re_sign(optimizer, moments=moments, tau=tau) for layer in self.layers)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        bias = [] if first.b is not None else ["bias=False"]
-        initial = [] if first.initial == "small" else [f"initial={first.initial!r}"]
-        learned = [] if first.h0 is None else ["learn_initial_state=True"]
-        execution = [] if first.execution == "torch" else [f"execution={first.execution!r}"]
-        return [f"rho={first.rho}, signs={first.placement!r}", *bias, *initial, *learned, *execution]
+        changed = differing(
+            bias=(first.b is not None, True),
+            initial=(first.initial, "small"),
+            learn_initial_state=(first.h0 is not None, False),
+            execution=(first.execution, "torch"),
+        )
+        return [f"rho={first.rho}, signs={first.placement!r}", *changed]
 
 
 CELL = ScoRNN

@@ -6,15 +6,17 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.initial_state import LearnedInitialStates
+from odernn.cells.common.learned_initial_states import LearnedInitialStates
+from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import Manners, RecurrentLayer, StepFunction
+from odernn.cells.recurrent import Manners, RecurrentLayer, StepFunction, empty_parameters
 from odernn.orthogonal import restricted_unitary
 from odernn.orthogonal.restricted_unitary import apply_restricted
 from odernn.orthogonal.unitary import complex_modrelu, pair_of, real_form, unitarity_score, unitary_of
@@ -89,10 +91,7 @@ class _URNNLayer(RecurrentLayer):
         dtype: torch.dtype | None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-
+        empty = empty_parameters(device, dtype)
         self.V = empty(2 * hidden_size, input_size)
         self.b = empty(hidden_size) if bias else None
         self.h0 = empty(2 * hidden_size) if learn_initial_state else None
@@ -288,20 +287,14 @@ class URNN(LearnedInitialStates):
             raise ValueError(
                 f'product is {product!r}, but a full W has no factors. Leave it out, or give capacity="restricted".'
             )
-        given: dict[str, Any] = {
-            "bias": bias,
-            "learn_initial_state": learn_initial_state,
-            "device": device,
-            "dtype": dtype,
-        }
-
-        def layer(_: int, size: int) -> RecurrentLayer:
-            if capacity == "full":
-                return FullURNNLayer(size, hidden_size, **given)
-            return RestrictedURNNLayer(size, hidden_size, product=product, **given)
-
-        self.layers = self.stacked(layer)  # type: ignore[assignment]
-        self.reset_parameters(generator)
+        self.fill(
+            FullURNNLayer if capacity == "full" else partial(RestrictedURNNLayer, product=product),
+            generator,
+            bias=bias,
+            learn_initial_state=learn_initial_state,
+            device=device,
+            dtype=dtype,
+        )
 
     @property
     def output_size(self) -> int:
@@ -340,12 +333,14 @@ class URNN(LearnedInitialStates):
         """Bounds on ∂h_t/∂h_{t−1} of every layer and direction, in the order of ``layers``."""
         return tuple(layer.hidden_jacobian() for layer in self.layers)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         first = self.layers[0]
-        way = ["product='matrix'"] if isinstance(first, RestrictedURNNLayer) and first.way == "matrix" else []
-        bias = [] if first.b is not None else ["bias=False"]
-        learned = [] if first.h0 is None else ["learn_initial_state=True"]
-        return [f"capacity={self.capacity!r}", *way, *bias, *learned]
+        changed = differing(
+            product=(first.way if isinstance(first, RestrictedURNNLayer) else "factors", "factors"),
+            bias=(first.b is not None, True),
+            learn_initial_state=(first.h0 is not None, False),
+        )
+        return [f"capacity={self.capacity!r}", *changed]
 
 
 CELL = URNN

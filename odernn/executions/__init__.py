@@ -11,19 +11,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from typing import Protocol, cast
+from typing import cast
 
 from torch import Tensor
 
 from odernn.executions import torch_loop
-from odernn.executions.recurrence import (
-    Backward,
-    Extremes,
-    LayerOutputs,
-    RecurrenceGradients,
-    RecurrenceOutputs,
-    RecurrenceResult,
-)
+from odernn.executions.recurrence import Execution, ExecutionUnavailable, Extremes
+
+__all__ = ["Execution", "ExecutionUnavailable", "available", "extremes", "get", "ready"]
 
 _KERNELS = "cuda.odernn_kernels"
 """The one mention of the third root: a name until somebody asks for it."""
@@ -37,71 +32,6 @@ _MODULES = {
 
 
 _TRAJECTORIES = {"torch": "odernn.executions.trajectories", "cuda": f"{_KERNELS}.trajectories"}
-
-
-class ExecutionUnavailable(RuntimeError):  # noqa: N818
-    """A known execution cannot run here; the message says why."""
-
-
-class Execution(Protocol):
-    """What an execution offers; arguments and layout as in ``odernn.executions.recurrence``."""
-
-    @property
-    def name(self) -> str: ...
-
-    def unavailable_because(self) -> str | None:
-        """Why this execution cannot run on this machine, or ``None`` if it can."""
-
-    def forward(
-        self,
-        x: Tensor,
-        *,
-        w: Tensor | float,
-        step_size: Tensor | float,
-        alpha: Tensor | float,
-        y0: Tensor | None = None,
-        z0: Tensor | None = None,
-    ) -> RecurrenceResult: ...
-
-    def outputs(
-        self,
-        x: Tensor,
-        *,
-        w: Tensor | float,
-        step_size: Tensor | float,
-        alpha: Tensor | float,
-        y0: Tensor | None = None,
-        z0: Tensor | None = None,
-        lengths: Tensor | None = None,
-        backward: Backward = "stored",
-    ) -> RecurrenceOutputs: ...
-
-    @property
-    def layer_outputs(self) -> LayerOutputs: ...
-
-    def inverse(
-        self,
-        x: Tensor,
-        *,
-        w: Tensor | float,
-        step_size: Tensor | float,
-        alpha: Tensor | float,
-        y_last: Tensor,
-        z_last: Tensor,
-    ) -> RecurrenceResult: ...
-
-    def backward(
-        self,
-        x: Tensor,
-        *,
-        w: Tensor | float,
-        step_size: Tensor | float,
-        alpha: Tensor | float,
-        states: RecurrenceResult,
-        grad_y: Tensor,
-        grad_y_last: Tensor | None = None,
-        grad_z_last: Tensor | None = None,
-    ) -> RecurrenceGradients: ...
 
 
 def get(name: str) -> Execution:

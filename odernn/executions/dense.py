@@ -26,9 +26,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from odernn.executions import ExecutionUnavailable
 from odernn.executions.autocast import in_full_digits
-from odernn.executions.recurrence import UNIT_ROUNDOFF
+from odernn.executions.recurrence import UNIT_ROUNDOFF, ExecutionUnavailable
 
 Name: TypeAlias = Literal["torch", "cpu"]
 

@@ -26,8 +26,9 @@ to. N = 0, batch = 0 and hidden = 0 are allowed. Equality of executions means ag
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack, get_args
 
 import torch
 from torch import Tensor
@@ -37,6 +38,30 @@ UNIT_ROUNDOFF = {torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 
 TANH_ROUNDOFFS = 4
 """Admitted relative error of tanh in units of u: 2 ulp at powers of two, nearly 4 ulp below them."""
+
+
+class GivenCoefficients(TypedDict):
+    """The coefficients of a call, by keyword: each a number, or a tensor that broadcasts to (batch, hidden)."""
+
+    w: Tensor | float
+    step_size: Tensor | float
+    alpha: Tensor | float
+
+
+class StepCoefficients(TypedDict):
+    """The same as tensors: what a layer has."""
+
+    w: Tensor
+    step_size: Tensor
+    alpha: Tensor
+
+
+class Coefficients(NamedTuple):
+    """w, h and α of a call after validation: tensors of one dtype and device."""
+
+    w: Tensor
+    step_size: Tensor
+    alpha: Tensor
 
 
 @dataclass(frozen=True)
@@ -102,13 +127,11 @@ class Outputs(Protocol):
         self,
         x: Tensor,
         *,
-        w: Tensor | float,
-        step_size: Tensor | float,
-        alpha: Tensor | float,
         y0: Tensor | None = None,
         z0: Tensor | None = None,
         lengths: Tensor | None = None,
         backward: Backward = "stored",
+        **given: Unpack[GivenCoefficients],
     ) -> RecurrenceOutputs: ...
 
 
@@ -124,14 +147,56 @@ class LayerOutputs(Protocol):
         V: Tensor,
         b: Tensor | None,
         *,
-        w: Tensor | float,
-        step_size: Tensor | float,
-        alpha: Tensor | float,
         y0: Tensor,
         z0: Tensor,
         lengths: Tensor | None = None,
         backward: Backward = "stored",
+        **given: Unpack[GivenCoefficients],
     ) -> RecurrenceOutputs: ...
+
+
+class ExecutionUnavailable(RuntimeError):  # noqa: N818
+    """A known execution cannot run here; the message says why."""
+
+
+class Execution(Protocol):
+    """What an execution offers; arguments and layout as at the top of this file."""
+
+    @property
+    def name(self) -> str: ...
+
+    def unavailable_because(self) -> str | None:
+        """Why this execution cannot run on this machine, or ``None`` if it can."""
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        y0: Tensor | None = None,
+        z0: Tensor | None = None,
+        **given: Unpack[GivenCoefficients],
+    ) -> RecurrenceResult: ...
+
+    @property
+    def outputs(self) -> Outputs: ...
+
+    @property
+    def layer_outputs(self) -> LayerOutputs: ...
+
+    def inverse(
+        self, x: Tensor, *, y_last: Tensor, z_last: Tensor, **given: Unpack[GivenCoefficients]
+    ) -> RecurrenceResult: ...
+
+    def backward(
+        self,
+        x: Tensor,
+        *,
+        states: RecurrenceResult,
+        grad_y: Tensor,
+        grad_y_last: Tensor | None = None,
+        grad_z_last: Tensor | None = None,
+        **given: Unpack[GivenCoefficients],
+    ) -> RecurrenceGradients: ...
 
 
 def of_layer(outputs: Outputs) -> LayerOutputs:
@@ -142,16 +207,14 @@ def of_layer(outputs: Outputs) -> LayerOutputs:
         V: Tensor,
         b: Tensor | None,
         *,
-        w: Tensor | float,
-        step_size: Tensor | float,
-        alpha: Tensor | float,
         y0: Tensor,
         z0: Tensor,
         lengths: Tensor | None = None,
         backward: Backward = "stored",
+        **given: Unpack[GivenCoefficients],
     ) -> RecurrenceOutputs:
         x = torch.nn.functional.linear(u, V, b)
-        return outputs(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0, lengths=lengths, backward=backward)
+        return outputs(x, y0=y0, z0=z0, lengths=lengths, backward=backward, **given)
 
     return layer_outputs
 
@@ -210,23 +273,15 @@ class Extremes:
     exponent: Tensor
 
 
-class Coefficients(NamedTuple):
-    """w, h and α as tensors of one dtype and device."""
-
-    w: Tensor
-    step_size: Tensor
-    alpha: Tensor
-
-
 def checked(
     x: Tensor,
+    states: Mapping[str, Tensor | None],
     *,
     w: Tensor | float,
     step_size: Tensor | float,
     alpha: Tensor | float,
-    **states: Tensor | None,
 ) -> tuple[Coefficients, tuple[Tensor, ...]]:
-    """A call's arguments after validation: coefficients as tensors, and the ``states``, zero where ``None``.
+    """A call's arguments after validation: coefficients as tensors, and the ``states`` by name, zero where ``None``.
 
     Raises TypeError for a wrong type or dtype and ValueError for a wrong shape or device; both name the
     argument.
@@ -254,6 +309,15 @@ def checked(
     return coefficients, tuple(found)
 
 
+def check_grad_y(grad_y: Tensor, x: Tensor) -> None:
+    """Raises ValueError unless there is one derivative for each y_n."""
+    if grad_y.shape != x.shape:
+        raise ValueError(
+            f"grad_y has shape {tuple(grad_y.shape)} but x has {tuple(x.shape)}: "
+            "E needs one derivative for each y_n. Pad with zeros where E does not depend on y_n."
+        )
+
+
 def _coefficient(name: str, value: Tensor | float, x: Tensor) -> Tensor:
     if not isinstance(value, Tensor):
         return torch.as_tensor(float(value), dtype=x.dtype, device=x.device)
@@ -276,6 +340,37 @@ def _check_alike(name: str, value: Tensor, x: Tensor) -> None:
         raise TypeError(f"{name} has dtype {value.dtype} but x has {x.dtype}. Convert one of them.")
     if value.device != x.device:
         raise ValueError(f"{name} is on {value.device} but x is on {x.device}. Move one of them.")
+
+
+def checked_columns(
+    x: Tensor,
+    *,
+    y0: Tensor | float,
+    z0: Tensor | float,
+    w: Tensor | float,
+    step_size: Tensor | float,
+    alpha: Tensor | float,
+) -> tuple[Coefficients, Tensor, Tensor]:
+    """The arguments of ``extremes``, x (time, columns), after validation: coefficients, y0 and z0, (columns,) each.
+
+    Raises TypeError and ValueError for a wrong dtype, shape or device.
+    """
+    if x.dim() != 2:
+        raise ValueError(f"x has shape {tuple(x.shape)}, but the drives are (time, columns).")
+    if x.dtype not in UNIT_ROUNDOFF:
+        raise TypeError(f"x has dtype {x.dtype}, but trajectories are float32 or float64. Convert it first.")
+    given = {"w": w, "step_size": step_size, "alpha": alpha, "y0": y0, "z0": z0}
+    wide = [_one_a_column(label, value, x) for label, value in given.items()]
+    return Coefficients(*wide[:3]), wide[3], wide[4]
+
+
+def _one_a_column(label: str, value: Tensor | float, x: Tensor) -> Tensor:
+    if isinstance(value, Tensor) and (value.dtype != x.dtype or value.device != x.device):
+        raise TypeError(f"{label} is {value.dtype} on {value.device}, but x is {x.dtype} on {x.device}.")
+    wide = torch.as_tensor(value, dtype=x.dtype, device=x.device)
+    if wide.dim() > 1 or wide.numel() not in (1, x.shape[1]):
+        raise ValueError(f"{label} has shape {tuple(wide.shape)}, which does not broadcast to ({x.shape[1]},).")
+    return wide.expand(x.shape[1])
 
 
 def checked_backward(backward: str, execution: str, offered: tuple[Backward, ...]) -> Backward:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import torch
 from torch import Tensor
 
 from odernn.executions.recurrence import (
     Backward,
     Coefficients,
+    GivenCoefficients,
     RecurrenceGradients,
     RecurrenceOutputs,
     RecurrenceResult,
+    check_grad_y,
     checked,
     checked_backward,
     checked_ends,
@@ -51,18 +55,16 @@ def step_back(
 def forward(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceResult:
     """All states of (U); shapes, defaults and errors as stated in ``odernn.executions.recurrence``.
 
     Differentiable, also twice and in forward mode, while gradients are enabled. Under ``torch.no_grad()`` the
     states are written straight into the output, with the same roundings.
     """
-    coefficients, (y0, z0) = checked(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    coefficients, (y0, z0) = checked(x, {"y0": y0, "z0": z0}, **given)
     run = _recorded if torch.is_grad_enabled() else _in_place
     y, z = run(x, coefficients, y0, z0)
     return RecurrenceResult(y, z, y0, z0, name)
@@ -71,18 +73,16 @@ def forward(
 def outputs(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
     lengths: Tensor | None = None,
     backward: Backward = "stored",
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceOutputs:
     """The rows of y and the state after each sample's own end; see ``recurrence``. Autograd keeps the states."""
     checked_backward(backward, name, ("stored",))
     ends = checked_ends(lengths, x)
-    return outputs_of(forward(until_ends(x, ends), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0), ends)
+    return outputs_of(forward(until_ends(x, ends), y0=y0, z0=z0, **given), ends)
 
 
 layer_outputs = of_layer(outputs)
@@ -116,17 +116,15 @@ def _in_place(x: Tensor, coefficients: Coefficients, y: Tensor, z: Tensor) -> tu
 def inverse(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y_last: Tensor,
     z_last: Tensor,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceResult:
     """All states from the last one, y_{N} and z_{N}: rows N−1 .. 0 of y, z, and y0, z0, by ``step_back``.
 
     Exact in exact arithmetic for all weights; rounding errors grow as forwards, since the map preserves area.
     """
-    coefficients, (y, z) = checked(x, w=w, step_size=step_size, alpha=alpha, y_last=y_last, z_last=z_last)
+    coefficients, (y, z) = checked(x, {"y_last": y_last, "z_last": z_last}, **given)
     ys, zs = [], []
     for drive in reversed(x.unbind()):
         ys.append(y)
@@ -141,13 +139,11 @@ def inverse(
 def backward(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     states: RecurrenceResult,
     grad_y: Tensor,
     grad_y_last: Tensor | None = None,
     grad_z_last: Tensor | None = None,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceGradients:
     """Backpropagation through time: the recursion of the costates p_n = dE/dy_n, q_n = dE/dz_n; no autograd.
 
@@ -163,14 +159,8 @@ def backward(
     does with it afterwards. Rusch & Mishra 2021 (UnICORNN), supplement eq. (3)-(5), with δ^z_k = q_{N−k+1},
     δ^y_k = p_{N−k}.
     """
-    coefficients, (p, q) = checked(
-        x, w=w, step_size=step_size, alpha=alpha, grad_y_last=grad_y_last, grad_z_last=grad_z_last
-    )
-    if grad_y.shape != x.shape:
-        raise ValueError(
-            f"grad_y has shape {tuple(grad_y.shape)} but x has {tuple(x.shape)}: "
-            "E needs one derivative for each y_n. Pad with zeros where E does not depend on y_n."
-        )
+    coefficients, (p, q) = checked(x, {"grad_y_last": grad_y_last, "grad_z_last": grad_z_last}, **given)
+    check_grad_y(grad_y, x)
     w, h, alpha = coefficients
     grad_x = torch.empty_like(x)
     totals = [torch.zeros_like(p) for _ in coefficients]

@@ -3,45 +3,38 @@
 from __future__ import annotations
 
 import math
+from typing import Unpack
 
 import torch
 from torch import Tensor
 
 from odernn.executions import torch_loop
-from odernn.executions.recurrence import UNIT_ROUNDOFF, Extremes
+from odernn.executions.recurrence import Extremes, GivenCoefficients, checked_columns
 
 
 @torch.no_grad()
 def extremes(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | float = 0.0,
     z0: Tensor | float = 0.0,
+    **given: Unpack[GivenCoefficients],
 ) -> Extremes:
     """Run every column of x (time, columns), float32 or float64; the others broadcast to (columns,).
 
     Raises TypeError and ValueError for a wrong dtype, shape or device.
     """
-    if x.dim() != 2:
-        raise ValueError(f"x has shape {tuple(x.shape)}, but the drives are (time, columns).")
-    if x.dtype not in UNIT_ROUNDOFF:
-        raise TypeError(f"x has dtype {x.dtype}, but trajectories are float32 or float64. Convert it first.")
+    coefficients, y, z = checked_columns(x, y0=y0, z0=z0, **given)
+    w, h, alpha = coefficients
     columns = x.shape[1]
-    wide = [_wide(label, value, x) for label, value in (("w", w), ("step_size", step_size), ("alpha", alpha))]
-    coefficients = dict(zip(("w", "step_size", "alpha"), wide, strict=True))
-    weight, h, restoring = wide
-    y, z = _wide("y0", y0, x), _wide("z0", z0, x)
     tangent = torch.eye(2, dtype=x.dtype, device=x.device).repeat(columns, 1, 1)
     exponent = torch.zeros(columns, dtype=torch.int64, device=x.device)
     log_growth = torch.full((columns,), math.log(2) / 2, dtype=torch.float64, device=x.device)
     maxima = [_Maximum(y.abs()), _Maximum(z.abs()), _Maximum(log_growth)]
     for n, drive in enumerate(x.unbind(), 1):
-        s = torch.tanh(weight * y + drive)
-        kick = -h * (restoring + weight * (1 - s * s))
-        y, z = torch_loop.step(y, z, drive, **coefficients)
+        s = torch.tanh(w * y + drive)
+        kick = -h * (alpha + w * (1 - s * s))
+        y, z = torch_loop.step(y, z, drive, **coefficients._asdict())
         momentum = tangent[:, 1] + kick[:, None] * tangent[:, 0]  # rows of J: dy, dz by the initial state
         tangent = torch.stack([tangent[:, 0] + h[:, None] * momentum, momentum], dim=1)
         power = torch.frexp(tangent.abs().amax((1, 2)))[1].long()
@@ -74,12 +67,3 @@ class _Maximum:
     def update(self, value: Tensor, n: int) -> None:
         larger = (value > self.value) | (value.isnan() & ~self.value.isnan())
         self.value, self.at = torch.where(larger, value, self.value), torch.where(larger, n, self.at)
-
-
-def _wide(label: str, value: Tensor | float, x: Tensor) -> Tensor:
-    if isinstance(value, Tensor) and (value.dtype != x.dtype or value.device != x.device):
-        raise TypeError(f"{label} is {value.dtype} on {value.device}, but x is {x.dtype} on {x.device}.")
-    given = torch.as_tensor(value, dtype=x.dtype, device=x.device)
-    if given.dim() > 1 or given.numel() not in (1, x.shape[1]):
-        raise ValueError(f"{label} has shape {tuple(given.shape)}, which does not broadcast to ({x.shape[1]},).")
-    return given.expand(x.shape[1])

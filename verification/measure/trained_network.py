@@ -21,7 +21,7 @@ from odernn.orthogonal.unitary import unitarity_score
 
 if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
-    from odernn.cells.unicornn.layer import StepCoefficients
+    from odernn.executions.recurrence import StepCoefficients
 
 ROTATION_LIMIT = 4.0
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from odernn.cells.clocked import ClockedNetwork, _checked_start
+from odernn.cells.clocked import ClockedNetwork, checked_start
 from odernn.cells.common.sequences import Sequences
 from odernn.cells.exprnn import ExpRNNLayer
 from odernn.cells.integrator import IntegratorRNN
@@ -137,7 +137,7 @@ def _sequences(module: nn.Module, arguments: dict[str, Any]) -> Sequences:
     if isinstance(module, nn.RNNBase):
         return torch_modules.called_with(module, arguments["input"], arguments["hx"])
     assert isinstance(module, RecurrentNetwork)
-    return module._sequences(arguments["input"], arguments["state"], arguments["lengths"])
+    return module.sequences_of(arguments["input"], arguments["state"], arguments["lengths"])
 
 
 def _unrolled(
@@ -152,9 +152,9 @@ def _unrolled(
         start: Any = 0
         if isinstance(module, ClockedNetwork):
             given = arguments["start"]
-            start = module.start if given is None else _checked_start(given, found)
+            start = module.start if given is None else checked_start(given, found)
         if isinstance(module, IntegratorRNN):
-            previous = module._previous(found, arguments["previous_input"])
+            previous = module.row_before(found, arguments["previous_input"])
         layers = [unrolled.of_layer(layer, start) for layer in module.layers]
         directions, masks = module.directions, unrolled.masks_of(module)
     traces, output = unrolled.trace(layers, directions, found, masks, previous, _cotangent(found, call))

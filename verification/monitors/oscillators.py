@@ -48,7 +48,7 @@ def trace(
     """
     runner = executions.ready(network.execution if execution is None else execution)
     u0, inside = before, found.inside(len(found.u))
-    levels = [network._seen(found.u, before)]
+    levels = [network.seen(found.u, before)]
     drives: list[Tensor] = []
     results: list[RecurrenceResult] = []
     masks: list[tuple[Tensor, Tensor] | None] = []
@@ -56,7 +56,7 @@ def trace(
     for number in range(1, network.num_layers + 1):
         for direction in range(network.directions):
             index = len(results)
-            x = network._drive(index, levels)
+            x = network.drive(index, levels)
             x = found.reversed(x) if direction else x
             y0, z0 = (block[index] for block in found.state)
             drives.append(x)
@@ -82,11 +82,11 @@ def _seen(network: UnICORNN, rows: Tensor, start: Tensor, masks: tuple[Tensor, T
     """What the layers above see of a level: its rows after dropout."""
     if masks is not None:
         rows, start = rows * masks[0], start * masks[1]
-    return network._seen(rows, start)
+    return network.seen(rows, start)
 
 
 def _level(network: UnICORNN, found: Sequences, rows: list[Tensor]) -> Tensor:
-    return network._level(found, [found.zero_after_end(each) for each in rows])
+    return network.level(found, [found.zero_after_end(each) for each in rows])
 
 
 def _of_some(
@@ -123,12 +123,12 @@ def _rebuilt(
     Level by level from the input, as ``network.inverse`` does for both directions: the rows that are rebuilt are the
     drives of the next layer. The masks of this call's dropout are part of the map that is inverted.
     """
-    levels, errors = [network._seen(found.u, u0)], []
+    levels, errors = [network.seen(found.u, u0)], []
     for number in range(network.num_layers):
         rows = []
         for direction in range(network.directions):
             index = number * network.directions + direction
-            x = network._drive(index, levels) if number else drives[index]
+            x = network.drive(index, levels) if number else drives[index]
             x = found.reversed(x) if direction and number else x
             y, error = _one_layer_rebuilt(network, index, x, results[index], found, runner)
             errors.append(error)

@@ -186,7 +186,7 @@ def masks_of(network: RecurrentNetwork) -> Masks:
         if not network.training or network.dropout == 0.0:
             return None
         shown = rows[:1] if network.dropout_mask == "locked" else rows
-        return network._dropped(torch.ones_like(shown), torch.ones_like(previous))
+        return network.dropped(torch.ones_like(shown), torch.ones_like(previous))
 
     return masks
 

@@ -79,7 +79,7 @@ def check_finite(values: Sequence[float], name: str) -> None:
             raise ValueError(f"{name} holds {value}. Give finite coefficients.")
 
 
-class Coefficients(ExactBuffers, ABC):
+class LayerCoefficients(ExactBuffers, ABC):
     """The coefficients of a layer with the stages and the pattern of ``structure``."""
 
     def __init__(self, structure: MatrixTableau, *, learned: bool, **factory: Any) -> None:
@@ -118,7 +118,7 @@ class Coefficients(ExactBuffers, ABC):
         return Coefficient(values[name], Gate(values.get(f"{name}_gate"), values.get(f"{name}_gate_y"), stages))
 
 
-class ScalarCoefficients(Coefficients):
+class ScalarCoefficients(LayerCoefficients):
     """a_ij and b_i as one table A and one row B, alone or times P = L Lᵀ."""
 
     def __init__(self, structure: MatrixTableau, P: Tensor | None, *, learned: bool, **factory: Any) -> None:
@@ -147,7 +147,7 @@ class ScalarCoefficients(Coefficients):
         return found
 
 
-class MatrixCoefficients(Coefficients):
+class MatrixCoefficients(LayerCoefficients):
     """Every coefficient in the form in which the structure has it."""
 
     def __init__(self, structure: MatrixTableau, *, learned: bool, **factory: Any) -> None:

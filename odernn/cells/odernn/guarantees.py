@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from flint import fmpq
 from torch import Tensor
 
-from odernn.cells.odernn.coefficients import ScalarCoefficients
+from odernn.cells.odernn.coefficients import LayerCoefficients, ScalarCoefficients
 from odernn.cells.odernn.parts import Stage, dense
 from odernn.cells.odernn.tableau import MatrixTableau
 from odernn.certificate import Certificate
@@ -28,30 +28,44 @@ from odernn.properties.matrix_coefficients.contraction_weight import NegativeCou
 from odernn.properties.matrix_coefficients.stage_monotonicity import SlopeRestricted
 from odernn.tableaus.tableau import ButcherTableau
 
-if TYPE_CHECKING:
-    from odernn.cells.odernn.layer import ODERNNLayer
-
 SLOPES: dict[str, fmpq | None] = {"tanh": fmpq(1), "sigmoid": fmpq(1, 4), "relu": fmpq(1), "identity": None}
 """Largest slopes of the monotone functions of stages; ``None``: always 1. "square" is not monotone."""
 LARGEST = 1024
 """Rows of M up to which the coefficients are made exact, which takes a second for 10⁶ entries."""
 
 
+class WeighedStages(Protocol):
+    """What is asked of a layer: stages with their weights, coefficients, and the scalar method they were made from."""
+
+    structure: MatrixTableau
+    coefficients: LayerCoefficients
+    method: ButcherTableau | None
+    eta: Tensor
+
+    def tableau(self) -> MatrixTableau:
+        """The structure with the coefficients as they are now."""
+
+    def weight(self, letter: str, i: int) -> Tensor:
+        """K, U or b of stage i."""
+
+
 @torch.no_grad()
-def layer_guarantees(layer: ODERNNLayer) -> Guarantees:
+def layer_guarantees(layer: WeighedStages) -> Guarantees:
     """What is known of the step of one layer with its weights and coefficients as they are now, in exact arithmetic."""
     tableau = layer.tableau()
     if tableau.is_gated:
         text = "a coefficient is gated: it depends on the state, and the theorems are about constant coefficients"
         gated = Certificate("contraction", None, False, None, text)
-        return _guarantees(gated, _solvability(tableau, Growth(None, None)))
+        return _guarantees(gated, _solvability(tableau, GrowthBounds(None, None)))
     growth = _growth(layer, tableau)
     solvable = _solvability(tableau, growth)
     found = _guarantees(_contraction(layer, tableau, growth, solvable), solvable)
     return replace(found, invertibility=_invertibility(growth, solvable), order=_order(layer, tableau))
 
 
-def _contraction(layer: ODERNNLayer, tableau: MatrixTableau, growth: Growth, solvable: Certificate) -> Certificate:
+def _contraction(
+    layer: WeighedStages, tableau: MatrixTableau, growth: GrowthBounds, solvable: Certificate
+) -> Certificate:
     """mc-4 of docs/derivations/matrix_coefficients.md: G > 0, stages G-monotone, M + 2Λ/(ηL) ≥ 0, for a G that is
     sought. The stages' drives may be anything; that there is no such G is shown for all of them."""
     name, size = "contraction", sum(stage.size for stage in tableau.stages.values())
@@ -84,7 +98,7 @@ def _contraction(layer: ODERNNLayer, tableau: MatrixTableau, growth: Growth, sol
     return Certificate(name, None, False, found.witness, text, margin=found.margin, value=factor)
 
 
-def _bn_stable(layer: ODERNNLayer, tableau: MatrixTableau, fields: Sequence[SlopeRestricted], G: Rows) -> str:
+def _bn_stable(layer: WeighedStages, tableau: MatrixTableau, fields: Sequence[SlopeRestricted], G: Rows) -> str:
     """Whether the same G does for every η > 0 (mc-2: M ≥ 0 itself), for the coefficients held or those they round."""
     if contraction(BlockTableau.from_matrix_tableau(tableau, floats="exact"), G, fields):
         return "; M itself is positive semi-definite: BN-stable, whatever η > 0 is"
@@ -94,7 +108,7 @@ def _bn_stable(layer: ODERNNLayer, tableau: MatrixTableau, fields: Sequence[Slop
     return "; for this η and smaller ones, M itself is not known to be positive semi-definite"
 
 
-def _meant(layer: ODERNNLayer, tableau: MatrixTableau) -> BlockTableau | None:
+def _meant(layer: WeighedStages, tableau: MatrixTableau) -> BlockTableau | None:
     """The exact coefficients of the scalar method whose correct rounding the layer has, if those are other numbers."""
     held, method = layer.coefficients, layer.method
     if method is None or not isinstance(held, ScalarCoefficients) or not _rounds(held, method):
@@ -122,7 +136,7 @@ def exact_rational_of(value: Any) -> fmpq:
     return exact_rational(numerator) / denominator
 
 
-def _stage_field(layer: ODERNNLayer, i: int, stage: Stage) -> SlopeRestricted | None:
+def _stage_field(layer: WeighedStages, i: int, stage: Stage) -> SlopeRestricted | None:
     slopes = []
     for function, size in stage.segments:
         if function not in SLOPES:
@@ -132,7 +146,7 @@ def _stage_field(layer: ODERNNLayer, i: int, stage: Stage) -> SlopeRestricted | 
     return SlopeRestricted(K, tuple(slopes))
 
 
-def _full_K(layer: ODERNNLayer, i: int, stage: Stage) -> Tensor:
+def _full_K(layer: WeighedStages, i: int, stage: Stage) -> Tensor:
     """K_i (p_i × D) in float64, zero on the blocks that the stage does not read."""
     K = dense(layer.weight("K", i).detach().double().cpu(), stage.size)
     d, D = layer.structure.hidden_size, layer.structure.size
@@ -147,7 +161,7 @@ def _full_K(layer: ODERNNLayer, i: int, stage: Stage) -> Tensor:
 # --- solvability, invertibility and growth, from norms
 
 
-class Growth:
+class GrowthBounds:
     """Upper bounds, rounded to the safe side; ``None`` where there is none.
 
     coupling   (S, S): η ‖A_ij‖ L_j ‖K_j‖, by how much stage j moves Y_i if Y_j moves by 1
@@ -159,25 +173,25 @@ class Growth:
         self.factor = None if increment is None else (1.0 + increment) * (1 + ROUNDING)
 
 
-def _growth(layer: ODERNNLayer, tableau: MatrixTableau) -> Growth:
-    labels, eta = list(tableau.stages), float(layer.eta)  # type: ignore[arg-type]
+def _growth(layer: WeighedStages, tableau: MatrixTableau) -> GrowthBounds:
+    labels, eta = list(tableau.stages), float(layer.eta)
     slopes = []
     for i, stage in tableau.stages.items():
         if any(function not in SLOPES for function, _ in stage.segments):
-            return Growth(None, None)
+            return GrowthBounds(None, None)
         largest = max(nearest_float(SLOPES[function] or fmpq(1)) for function, _ in stage.segments)
         slopes.append(largest * spectral_norm(_full_K(layer, i, stage)))
     A = np.array([[spectral_norm(tableau.matrix(i, j)) for j in labels] for i in labels])
     coupling = eta * A * np.array(slopes) * (1 + ROUNDING)
     stages = stage_growth(coupling)
     if stages is None:
-        return Growth(coupling, None)
+        return GrowthBounds(coupling, None)
     B = np.array([spectral_norm(tableau.matrix(i)) for i in labels])
     increment = float(eta * (B * np.array(slopes)) @ stages * (1 + ROUNDING))
-    return Growth(coupling, increment if np.isfinite(increment) else None)
+    return GrowthBounds(coupling, increment if np.isfinite(increment) else None)
 
 
-def _solvability(tableau: MatrixTableau, growth: Growth) -> Certificate:
+def _solvability(tableau: MatrixTableau, growth: GrowthBounds) -> Certificate:
     name = "solvability"
     if tableau.is_explicit:
         return Certificate(name, True, True, None, "explicit: there is nothing to solve")
@@ -191,7 +205,7 @@ def _solvability(tableau: MatrixTableau, growth: Growth) -> Certificate:
     return Certificate(name, None, False, None, text, margin)
 
 
-def _invertibility(growth: Growth, solvable: Certificate) -> Certificate:
+def _invertibility(growth: GrowthBounds, solvable: Certificate) -> Certificate:
     """y ↦ y + φ(y) is a bijection where φ has a Lipschitz constant below 1."""
     name = "invertibility"
     if growth.increment is None or not solvable:
@@ -203,7 +217,7 @@ def _invertibility(growth: Growth, solvable: Certificate) -> Certificate:
     return Certificate(name, True if margin > 0 else None, margin > 0, None, text, margin)
 
 
-def _order(layer: ODERNNLayer, tableau: MatrixTableau) -> Certificate:
+def _order(layer: WeighedStages, tableau: MatrixTableau) -> Certificate:
     """Of a scalar method whose stages all have the weights of the first, which makes them stages of one field."""
     shared = all(stage.same_as is not None for i, stage in tableau.stages.items() if i != min(tableau.stages))
     held, method = layer.coefficients, layer.method

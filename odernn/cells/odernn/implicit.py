@@ -15,17 +15,15 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from odernn.cells.odernn.parts import dense
+from odernn.cells.odernn.stages import StageEvaluation
 from odernn.integrators.implicit_function import solution
-from odernn.integrators.newton import Equations
-
-if TYPE_CHECKING:
-    from odernn.cells.odernn.step import Step
+from odernn.integrators.newton import Equations, Newton
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,7 @@ class Circle(Equations):
     scale_text: ClassVar[str] = "|y| + |η k| + |η|"
     step_text: ClassVar[str] = "eta"
 
-    step: Step
+    step: StageEvaluation
     group: tuple[int, ...]
     y: Tensor
     drive: Tensor
@@ -151,11 +149,16 @@ class Circle(Equations):
 
 
 def solved(
-    step: Step, group: tuple[int, ...], y: Tensor, drive: Tensor, given: Mapping[int, Tensor]
+    step: StageEvaluation,
+    group: tuple[int, ...],
+    y: Tensor,
+    drive: Tensor,
+    given: Mapping[int, Tensor],
+    newton: Newton,
 ) -> dict[int, Tensor]:
     """The slopes of the group, differentiable in y, the drive, the slopes given and all numbers of the step.
 
-    Raises ``ConvergenceError``, or warns, as ``step.newton`` says.
+    Raises ``ConvergenceError``, or warns, as ``newton`` says.
     """
     circle = Circle(step, group, y, drive, dict(given))
-    return dict(zip(group, solution(circle, step.newton).k.split(circle.sizes, dim=-1), strict=True))
+    return dict(zip(group, solution(circle, newton).k.split(circle.sizes, dim=-1), strict=True))

@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from odernn.cells.common import arguments
 from odernn.cells.common.sequences import State
 from odernn.cells.odernn.coefficients import (
-    Coefficients,
     Finite,
+    LayerCoefficients,
     MatrixCoefficients,
     ScalarCoefficients,
     register_exact_tensor,
 )
-from odernn.cells.odernn.step import StageValues, Step
+from odernn.cells.odernn.step import MatrixStep, StageValues
 from odernn.cells.odernn.tableau import MatrixBurrageButcher, MatrixTableau
 from odernn.cells.recurrent import RecurrentLayer, StepFunction
 from odernn.executions.autocast import without_autocast
@@ -34,9 +34,11 @@ class ODERNNLayer(RecurrentLayer):
     """y₊ = y + η Σ B_i k_i with the stages of a ``MatrixTableau``; the output is C y₊ + c, or the first block.
 
     K_i (p_i × components read), U_i (p_i × input), b_i (p_i): weights of stage i, as far as it has its own; a constant
-    K_i is a float64 buffer. ``coefficients``: A_ij and B_i, see ``_odernn_coefficients``. ``method``: the scalar one
+    K_i is a float64 buffer. ``coefficients``: A_ij and B_i, see ``odernn.coefficients``. ``method``: the scalar one
     that they were made from, if they were.
     """
+
+    eta: Tensor
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class ODERNNLayer(RecurrentLayer):
         self.structure, self.newton, self.method = structure, newton, method
         factory: dict[str, Any] = {"device": device, "dtype": dtype}
         self.register_exact("eta", eta, functools.partial(arguments.positive, "eta"), device=device)
-        self.coefficients: Coefficients = (
+        self.coefficients: LayerCoefficients = (
             MatrixCoefficients(structure, learned=learn_coefficients, **factory)
             if coefficients == "matrix"
             else ScalarCoefficients(structure, P, learned=learn_coefficients, **factory)
@@ -119,19 +121,18 @@ class ODERNNLayer(RecurrentLayer):
         biases = [self.weight("b", i) if stage.bias else U.new_zeros(stage.size) for i, stage in stages.items()]
         return nn.functional.linear(below, U, torch.cat(biases))
 
-    def step(self) -> Step:
+    def step(self) -> MatrixStep:
         """The step with the weights and coefficients as they are now."""
         dtype = self.like.dtype
-        eta = cast(Tensor, self.eta)
-        values = {"eta": eta.to(dtype)}
+        values = {"eta": self.eta.to(dtype)}
         for name, value in self.coefficients.values().items():
             is_gate = "_gate" in name
-            values[name] = (value if is_gate else eta.to(value.dtype) * value).to(dtype)
+            values[name] = (value if is_gate else self.eta.to(value.dtype) * value).to(dtype)
         for i, stage in self.structure.stages.items():
             values[f"K_{i}"] = self.weight("K", i).to(dtype)
             if stage.bias and not stage.sees_input:
                 values[f"b_{i}"] = self.weight("b", i)
-        return Step(self.structure, values, self.newton)
+        return MatrixStep(self.structure, values, self.newton)
 
     def stepper(self) -> StepFunction:
         step, t = self.step(), self.structure.t
@@ -170,6 +171,6 @@ class ODERNNLayer(RecurrentLayer):
         (mc-2). The theorems are about constant coefficients; see ``properties.matrix_coefficients``.
         ``contraction.witness`` is G, and the premise that fails where it is not implied is in ``contraction.because``.
         """
-        from odernn.cells.odernn.guarantees import layer_guarantees
+        from odernn.cells.odernn.guarantees import layer_guarantees  # exact algebra, which a forward pass does not need
 
         return layer_guarantees(self)

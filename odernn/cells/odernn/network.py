@@ -158,7 +158,7 @@ class ODERNN(RecurrentNetwork):
         """
         return self.layers[(layer - 1) * self.directions].burrage_butcher(G)
 
-    def _options(self) -> list[str]:
+    def shown_options(self) -> list[str]:
         parts = [f"n={self.n}, t={self.t}, stages={len(self.structure.stages)}"]
         parts.append("explicit" if self.is_explicit else "implicit")
         if self.structure.is_gated:

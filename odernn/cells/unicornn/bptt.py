@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from odernn.cells.common.sequences import Sequences
+from odernn.cells.unicornn.oscillators import OscillatorStack
 from odernn.executions import torch_loop
 from odernn.executions.recurrence import RecurrenceResult
-
-if TYPE_CHECKING:
-    from odernn.cells.unicornn.network import UnICORNN
 
 
 @torch.no_grad()
 def gradients(
-    model: UnICORNN,
+    model: OscillatorStack,
     found: Sequences,
     levels: Sequence[Tensor],
     results: Sequence[RecurrenceResult],
@@ -44,7 +41,7 @@ def gradients(
         below, skip = model.sources(number + 1)
         edges = {"V": below} if skip is None else {"V": below, "Lambda": skip}
         coefficients = model.coefficients(index)
-        x = model._drive(index, levels)
+        x = model.drive(index, levels)
         grad_y = grad_levels[number + 1].split(model.hidden_size, dim=-1)[direction]
         if direction:
             x, grad_y = found.reversed(x), found.reversed(grad_y)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 
 from odernn.cells.common.sequences import Sequences, State
+from odernn.cells.unicornn.oscillators import OscillatorStack
 from odernn.executions import torch_loop
 
-if TYPE_CHECKING:
-    from odernn.cells.unicornn.network import UnICORNN
 
-
-def together(model: UnICORNN, found: Sequences, before: Tensor, *, shifted: bool) -> State:
+def together(model: OscillatorStack, found: Sequences, before: Tensor, *, shifted: bool) -> State:
     """All layers of one direction step back together; only the current state of the stack is kept.
 
     At time n the drive x^l_n needs y^{l-1}_n, so the layers go L, .., 1; ``shifted`` it needs y^{l-1}_{n-1}, so they go
@@ -29,13 +25,13 @@ def together(model: UnICORNN, found: Sequences, before: Tensor, *, shifted: bool
     for n in range(len(u) - 1, -1, -1):
         y[0] = u[n]
         for index in order:
-            x = model._drive(index, y)
+            x = model.drive(index, y)
             back = torch_loop.step_back(y[index + 1], z[index + 1], x, **coefficients[index])
             y[index + 1], z[index + 1] = _where(inside, n, back, (y[index + 1], z[index + 1]))
     return torch.stack(y[1:]), torch.stack(z[1:])
 
 
-def layer_by_layer(model: UnICORNN, found: Sequences) -> State:
+def layer_by_layer(model: OscillatorStack, found: Sequences) -> State:
     """Both directions of layer l step back from their own last states, once the rows of all levels below are known.
 
     Level l ends for one direction where it begins for the other, so the stack has no common time to step back in; the
@@ -47,7 +43,7 @@ def layer_by_layer(model: UnICORNN, found: Sequences) -> State:
         outputs = []
         for direction in range(model.directions):
             index = number * model.directions + direction
-            x = model._drive(index, levels)
+            x = model.drive(index, levels)
             x = found.reversed(x) if direction else x
             y, z = found.state[0][index], found.state[1][index]
             coefficients = model.coefficients(index)

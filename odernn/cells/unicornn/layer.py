@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypedDict
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from odernn.cells.unicornn.arguments import INITIAL_C
+from odernn.executions.recurrence import StepCoefficients
 
 KAIMING_SLOPE = 8.0
 """Slope of the leaky ReLU in the Kaiming uniform initialisation of V, as in the published code."""
-
-
-class StepCoefficients(TypedDict):
-    """w, h (hidden,) and α () of ``odernn.executions.recurrence``, in the dtype of the parameters."""
-
-    w: Tensor
-    step_size: Tensor
-    alpha: Tensor
 
 
 class UnICORNNLayer(nn.Module):

@@ -7,31 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from odernn import executions
-from odernn.cells.common import arguments
-from odernn.cells.common.hyperparameters import brief
 from odernn.cells.common.sequences import Sequences, State
-from odernn.cells.recurrent import Manners, RecurrentNetwork
-from odernn.cells.unicornn import bptt as _unicornn_bptt
-from odernn.cells.unicornn import inverse as _unicornn_inverse
-from odernn.cells.unicornn import stack as _unicornn_stack
-from odernn.cells.unicornn.arguments import (
-    INITIAL_C,
-    Index,
-    Scheme,
-    check_alpha,
-    check_dt,
-    checked_index,
-    checked_initial_c,
-    checked_mode,
-    checked_previous,
-    checked_scheme,
-    checked_skip,
-)
-from odernn.cells.unicornn.layer import StepCoefficients, UnICORNNLayer
+from odernn.cells.unicornn import bptt, inverse, stack
+from odernn.cells.unicornn.arguments import Scheme, checked_previous, checked_scheme
+from odernn.cells.unicornn.layer import UnICORNNLayer
+from odernn.cells.unicornn.oscillators import OscillatorStack
 from odernn.cells.unicornn.stability import StabilityReport, layer_stability
 from odernn.executions.autocast import is_autocasting
 from odernn.executions.recurrence import Backward, RecurrenceOutputs, RecurrenceResult
@@ -42,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CELL", "StabilityReport", "UnICORNN", "UnICORNNLayer"]
 
 
-class UnICORNN(RecurrentNetwork):
+class UnICORNN(OscillatorStack):
     """y″ = −[tanh(w ⊙ y + V u + b) + α y] in each layer, kick then drift.   Rusch & Mishra 2021, eq. (6)
 
         z^l_n = z^l_{n-1} − h^l ⊙ [tanh(w^l ⊙ y^l_{n-1} + x^l_n) + α y^l_{n-1}],     h^l = dt σ̂(c^l)
@@ -71,57 +55,6 @@ class UnICORNN(RecurrentNetwork):
     Each is a symplectic map, and the stack is invertible, for all weights: see ``inverse``.
     """
 
-    dt: Tensor
-    alpha: Tensor
-    layers: Sequence[UnICORNNLayer]
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        *,
-        dt: float | Sequence[float],
-        alpha: float | Sequence[float],
-        multiscale: bool = True,
-        initial_c: Sequence[float] = INITIAL_C,
-        residual_skip: int | None = None,
-        skip_input: bool = True,
-        index: Index = "icml",
-        bias: bool = True,
-        execution: str = "torch",
-        backward: Backward = "stored",
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-        **manners: Unpack[Manners],
-    ) -> None:
-        super().__init__(input_size, hidden_size, num_layers, **manners)
-        self.residual_skip = checked_skip(residual_skip)
-        self.skip_input = skip_input
-        self.multiscale = multiscale
-        self.index: Index = checked_index(index, bidirectional=self.bidirectional)
-        self.execution = executions.ready(execution).name
-        self.backward: Backward = checked_mode(backward, execution)
-        self.register_exact("dt", arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
-        self.register_exact("alpha", arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
-        drawn = checked_initial_c(initial_c)
-        self.layers = nn.ModuleList(  # type: ignore[assignment]
-            UnICORNNLayer(
-                self._level_size(below),
-                hidden_size,
-                None if skip is None else self._level_size(skip),
-                bias=bias,
-                multiscale=multiscale,
-                initial_c=drawn,
-                device=device,
-                dtype=dtype,
-            )
-            for below, skip in map(self.sources, range(1, num_layers + 1))
-            for _ in range(self.directions)
-        )
-        self.reset_parameters(generator)
-
     @classmethod
     def from_paper(cls, row: str, **overrides: Any) -> Self:
         """The network of a row of the paper's Table 6, untrained: its sizes, dt of every layer, α and dropout.
@@ -146,13 +79,6 @@ class UnICORNN(RecurrentNetwork):
         }
         return cls(**(options | overrides))
 
-    def sources(self, layer: int) -> tuple[int, int | None]:
-        """The levels that layer l = 1..L sees: (l−1, l−S−1 or None). Level 0 is the input, level k is y^k."""
-        S = self.residual_skip
-        if S is None or layer <= S or (layer == S + 1 and not self.skip_input):
-            return layer - 1, None
-        return layer - 1, layer - S - 1
-
     def forward(
         self,
         input: Tensor | PackedSequence,
@@ -170,7 +96,7 @@ class UnICORNN(RecurrentNetwork):
         sequence it is the one after the end. Raises ValueError for a wrong shape, device or length, TypeError for a
         wrong dtype.
         """
-        found = self._sequences(input, state, lengths)
+        found = self.sequences_of(input, state, lengths)
         before = self._before(found, previous_input)
         output, final = self._outputs(found, before, execution, self.backward if backward is None else backward)
         return found.output(output), found.final(final)
@@ -190,7 +116,7 @@ class UnICORNN(RecurrentNetwork):
         direction's rows are in its own direction of time: row 0 is its first step, at each sample's own end. Rows
         beyond a sample's length are zero, in both directions.
         """
-        found = self._sequences(input, state, lengths)
+        found = self.sequences_of(input, state, lengths)
         _, results = self._results(found, self._before(found, previous_input), execution)
         return [replace(r, y=found.zero_after_end(r.y), z=found.zero_after_end(r.z)) for r in results]
 
@@ -212,14 +138,14 @@ class UnICORNN(RecurrentNetwork):
         One direction steps all layers back together in O(layers · batch · hidden) memory; both directions go up layer
         by layer and keep the rows below. Shapes as in ``forward``; a sample of length n is stepped back n times.
         """
-        found = self._sequences(input, state, lengths)
+        found = self.sequences_of(input, state, lengths)
         if checked_scheme(scheme, self.index) == "sam7" and previous_input is not None:
             raise ValueError('previous_input is given, but scheme="sam7" sees u_1 .. u_N only. Leave it out.')
         before = self._before(found, previous_input)
         if self.bidirectional:
-            return found.final(_unicornn_inverse.layer_by_layer(self, found))
+            return found.final(inverse.layer_by_layer(self, found))
         shifted = self.index == "sam" and scheme == "exact"
-        return found.final(_unicornn_inverse.together(self, found, before, shifted=shifted))
+        return found.final(inverse.together(self, found, before, shifted=shifted))
 
     def bptt(
         self,
@@ -235,12 +161,12 @@ class UnICORNN(RecurrentNetwork):
         ``grad_output`` is dE/d(output), in the shape of the output, packed if the output is; beyond a sample's length
         the output is constant and ``grad_output`` is not read. Keys are those of ``named_parameters``.
         """
-        found = self._sequences(input, state, lengths)
+        found = self.sequences_of(input, state, lengths)
         with torch.no_grad():
             levels, results = self._results(found, self._before(found, previous_input), "torch")
-        expected = found.output(self._level(found, [result.y for result in results[-self.directions :]]))
-        rows = _unicornn_bptt.rows_of(grad_output, found, expected)
-        return _unicornn_bptt.gradients(self, found, levels, results, rows)
+        expected = found.output(self.level(found, [result.y for result in results[-self.directions :]]))
+        rows = bptt.rows_of(grad_output, found, expected)
+        return bptt.gradients(self, found, levels, results, rows)
 
     def effective_steps(self) -> Tensor:
         """h of every neuron, (layers · directions, hidden): dt σ̂(c) in (0, dt), or dt if not ``multiscale``."""
@@ -267,14 +193,6 @@ class UnICORNN(RecurrentNetwork):
             found.append(guarantees_of(tableaus.SYMPLECTIC_EULER, field, coefficients["step_size"]))
         return tuple(found)
 
-    def coefficients(self, index: int) -> StepCoefficients:
-        """w, h and α of ``layers[index]``, in the dtype of the parameters."""
-        number = index // self.directions
-        return self.layers[index].coefficients(self.dt[number], self.alpha[number])
-
-    def _level_size(self, level: int) -> int:
-        return self.input_size if level == 0 else self.output_size
-
     def _before(self, found: Sequences, previous_input: Tensor | None) -> Tensor:
         """u_0, (batch, input)."""
         return checked_previous(previous_input, found, self.index, self.layers[0].w)
@@ -284,17 +202,17 @@ class UnICORNN(RecurrentNetwork):
     ) -> tuple[Tensor, State]:
         """y^L_1 .. y^L_N, (time, batch, hidden · directions), and the states of all layers after each sample's end."""
         runner = executions.ready(self.execution if execution is None else execution)
-        levels = [self._seen(found.u, before)]
+        levels = [self.seen(found.u, before)]
         runs: list[RecurrenceOutputs] = []
         for number in range(1, self.num_layers + 1):
             runs += [
                 self._run_layer(runner, (number - 1) * self.directions + direction, levels, found, backward)
                 for direction in range(self.directions)
             ]
-            rows = self._level(found, [run.y for run in runs[-self.directions :]])
+            rows = self.level(found, [run.y for run in runs[-self.directions :]])
             if number < self.num_layers:
-                rows, before = self._dropped(rows, found.state[0][len(runs) - 1])
-                levels.append(self._seen(rows, before))
+                rows, before = self.dropped(rows, found.state[0][len(runs) - 1])
+                levels.append(self.seen(rows, before))
         return rows, (torch.stack([run.y_last for run in runs]), torch.stack([run.z_last for run in runs]))
 
     def _run_layer(
@@ -320,7 +238,7 @@ class UnICORNN(RecurrentNetwork):
                 lengths=found.lengths,
                 backward=backward,
             )
-        x = self._drive(index, levels)
+        x = self.drive(index, levels)
         if is_reverse:
             x = found.reversed(x)
         return runner.outputs(x, **self.coefficients(index), y0=y0, z0=z0, lengths=found.lengths, backward=backward)
@@ -334,50 +252,24 @@ class UnICORNN(RecurrentNetwork):
         """
         runner = executions.ready(self.execution if execution is None else execution)
         y0, z0 = found.state
-        levels = [self._seen(found.u, before)]
+        levels = [self.seen(found.u, before)]
         results: list[RecurrenceResult] = []
         for _ in range(self.num_layers):
             for direction in range(self.directions):
                 index = len(results)
-                x = self._drive(index, levels)
+                x = self.drive(index, levels)
                 if direction == 1:
                     x = found.reversed(x)
                 results.append(runner.forward(x, **self.coefficients(index), y0=y0[index], z0=z0[index]))
-            rows = self._level(found, [result.y for result in results[-self.directions :]])
-            levels.append(self._seen(rows, results[-1].y0))
+            rows = self.level(found, [result.y for result in results[-self.directions :]])
+            levels.append(self.seen(rows, results[-1].y0))
         return levels, results
-
-    def _drive(self, index: int, levels: Sequence[Tensor]) -> Tensor:
-        """x of ``layers[index]``, from what is seen of the levels below."""
-        below, skip = self.sources(index // self.directions + 1)
-        return self.layers[index].drive(levels[below], None if skip is None else levels[skip])
-
-    def _level(self, found: Sequences, rows: Sequence[Tensor]) -> Tensor:
-        """y^l_1 .. y^l_N, (time, batch, hidden · directions), from the rows of its directions."""
-        return rows[0] if len(rows) == 1 else torch.cat([rows[0], found.reversed(rows[1])], dim=-1)
-
-    def _seen(self, rows: Tensor, before: Tensor) -> Tensor:
-        """Rows n = 1..N of a level, or n = 0..N−1 in the "sam" convention; ``before`` is n = 0."""
-        return torch.cat([before.unsqueeze(0), rows])[:-1] if self.index == "sam" else rows
-
-    def _options(self) -> list[str]:
-        parts = [f"dt={brief(self.dt)}", f"alpha={brief(self.alpha)}"]
-        if not self.multiscale:
-            parts.append("multiscale=False")
-        elif self.layers[0].initial_c != INITIAL_C:
-            parts.append(f"initial_c={self.layers[0].initial_c}")
-        if self.residual_skip is not None:
-            parts.append(f"residual_skip={self.residual_skip}, skip_input={self.skip_input}")
-        if self.layers[0].b is None:
-            parts.append("bias=False")
-        parts += [f"index={self.index!r}", f"execution={self.execution!r}"]
-        return parts if self.backward == "stored" else [*parts, f"backward={self.backward!r}"]
 
     def last(
         self,
         input: Tensor | PackedSequence,
         state: State | None = None,
-        **options: Unpack[_unicornn_stack.Options],
+        **options: Unpack[stack.StackOptions],
     ) -> State:
         """The state (y, z) of all layers after the last step, for a loss that needs nothing else; y[-1] is y^L_N.
 
@@ -385,7 +277,7 @@ class UnICORNN(RecurrentNetwork):
         chunks, forwards and then backwards, and no layer's rows are held. Shapes as in ``forward``; the options, and
         two calls that also give the rows, are in ``odernn.cells.unicornn.stack``. Not for both directions.
         """
-        return _unicornn_stack.last(self, input, state, **options)
+        return stack.last(self, input, state, **options)
 
 
 CELL = UnICORNN

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -16,14 +16,12 @@ from odernn import executions
 from odernn.cells.common import arguments
 from odernn.cells.common.sequences import Sequences, State
 from odernn.cells.unicornn.arguments import checked_previous
+from odernn.cells.unicornn.oscillators import OscillatorStack
 from odernn.executions import stack
 from odernn.executions.stack import Mode, Readout, Rebuilt
 
-if TYPE_CHECKING:
-    from odernn.cells.unicornn.network import UnICORNN
 
-
-class Options(TypedDict, total=False):
+class StackOptions(TypedDict, total=False):
     """Arguments of the three calls, all of which may be left out.
 
     lengths, previous_input, execution     as in ``UnICORNN.forward``
@@ -32,7 +30,7 @@ class Options(TypedDict, total=False):
     chunk        steps that are taken together; working memory is about (3 L + 3) chunk · b · m floats
     checkpoints  states kept besides the first and the last: none for "reversible", one a chunk for "checkpointed"
     tolerance    largest admitted error of a rebuilt y or z, and largest relative error that such errors may make in the
-                 gradients of products with them: see ``stack.TOLERANCE`` and ``stack.Share``
+                 gradients of products with them: see ``stack.TOLERANCE`` and ``stack.GradientShare``
     watch        is called with a ``Rebuilt`` at each known state that a reversible walk comes to
     """
 
@@ -47,33 +45,39 @@ class Options(TypedDict, total=False):
 
 
 def run(
-    network: UnICORNN, input: Tensor | PackedSequence, state: State | None = None, **options: Unpack[Options]
+    network: OscillatorStack,
+    input: Tensor | PackedSequence,
+    state: State | None = None,
+    **options: Unpack[StackOptions],
 ) -> tuple[Any, State]:
     """What the network's own call returns: y^L_1 .. y^L_N and the state of all layers after the last step.
 
     The rows of y^L are N b m floats, and so is their cotangent; no other layer's are ever held.
     """
-    found, ran = _ran(network, input, state, options, wants_rows=True)
-    assert ran.rows is not None
-    return found.output(ran.rows), _state(found, ran)
+    batch, outcome = _walked(network, input, state, options, wants_rows=True)
+    assert outcome.rows is not None
+    return batch.output(outcome.rows), _state(batch, outcome)
 
 
 def last(
-    network: UnICORNN, input: Tensor | PackedSequence, state: State | None = None, **options: Unpack[Options]
+    network: OscillatorStack,
+    input: Tensor | PackedSequence,
+    state: State | None = None,
+    **options: Unpack[StackOptions],
 ) -> State:
     """The state (y, z) of all layers after the last step, (layers, batch, hidden) each; y[-1] is y^L_N. No rows."""
-    found, ran = _ran(network, input, state, options)
-    return _state(found, ran)
+    batch, outcome = _walked(network, input, state, options)
+    return _state(batch, outcome)
 
 
 def accumulate(
-    network: UnICORNN,
+    network: OscillatorStack,
     input: Tensor | PackedSequence,
     readout: Callable[[Tensor, int], Tensor],
     state: State | None = None,
     *,
     parameters: Iterable[Tensor] | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[StackOptions],
 ) -> tuple[Tensor, State]:
     """A loss that is a sum over time, chunk by chunk: Σ readout(rows, start), and the state after the last step.
 
@@ -85,32 +89,32 @@ def accumulate(
     """
     if parameters is None:
         parameters = readout.parameters() if isinstance(readout, nn.Module) else ()
-    found, ran = _ran(network, input, state, options, readout=Readout(readout, tuple(parameters)))
-    assert ran.total is not None
-    return ran.total, _state(found, ran)
+    batch, outcome = _walked(network, input, state, options, readout=Readout(readout, tuple(parameters)))
+    assert outcome.total is not None
+    return outcome.total, _state(batch, outcome)
 
 
-def _ran(
-    network: UnICORNN,
+def _walked(
+    network: OscillatorStack,
     input: Tensor | PackedSequence,
     state: State | None,
-    options: Options,
+    options: StackOptions,
     *,
     wants_rows: bool = False,
     readout: Readout | None = None,
-) -> tuple[Sequences, stack.Ran]:
+) -> tuple[Sequences, stack.StackRun]:
     _check_one_direction(network)
-    found = network._sequences(input, state, options.get("lengths"))
+    batch = network.sequences_of(input, state, options.get("lengths"))
     like = network.layers[0].w
-    previous = checked_previous(options.get("previous_input"), found, network.index, like)
+    previous = checked_previous(options.get("previous_input"), batch, network.index, like)
     mode: Mode = arguments.one_of("backward", options.get("backward", "reversible"), ("reversible", "checkpointed"))
     chunks = stack.chunks_of(
-        len(found.u), arguments.positive_integer("chunk", options.get("chunk", stack.CHUNK)), found.lengths
+        len(batch.u), arguments.positive_integer("chunk", options.get("chunk", stack.CHUNK)), batch.lengths
     )
     name = options.get("execution")
     tolerance = options.get("tolerance")
     is_shifted = network.index == "sam"
-    plan = stack.Plan(
+    plan = stack.StackPlan(
         executions.get(network.execution if name is None else name),
         tuple(map(network.sources, range(1, network.num_layers + 1))),
         is_shifted,
@@ -124,19 +128,19 @@ def _ran(
         options.get("watch"),
     )
     before = previous if is_shifted else None
-    y0, z0 = found.state
-    return found, stack.run(plan, found.u, before, y0, z0, _masks(network, found), _layers(network))
+    y0, z0 = batch.state
+    return batch, stack.run(plan, batch.u, before, y0, z0, _masks(network, batch), _layers(network))
 
 
-def _layers(network: UnICORNN) -> list[stack.Layer]:
-    made = []
+def _layers(network: OscillatorStack) -> list[stack.WalkedLayer]:
+    walked = []
     for number, layer in enumerate(network.layers):
         coefficients = network.coefficients(number)
-        made.append(stack.Layer(**coefficients, V=layer.V, b=layer.b, Lambda=layer.Lambda))
-    return made
+        walked.append(stack.WalkedLayer(**coefficients, V=layer.V, b=layer.b, Lambda=layer.Lambda))
+    return walked
 
 
-def _masks(network: UnICORNN, found: Sequences) -> Tensor | None:
+def _masks(network: OscillatorStack, batch: Sequences) -> Tensor | None:
     """Of each layer but the last, (layers − 1, batch, hidden), drawn as the network's own call draws them."""
     if not network.training or network.dropout == 0.0 or network.num_layers == 1:
         return None
@@ -145,7 +149,7 @@ def _masks(network: UnICORNN, found: Sequences) -> Tensor | None:
             f"dropout_mask is {network.dropout_mask!r} with dropout={network.dropout}: a new mask every step is as "
             'many floats as the rows that are not held here. Use dropout_mask="locked", the dropout of the paper.'
         )
-    ones = torch.ones_like(found.state[0][0])
+    ones = torch.ones_like(batch.state[0][0])
     return torch.stack([nn.functional.dropout(ones, network.dropout) for _ in range(network.num_layers - 1)])
 
 
@@ -157,7 +161,7 @@ def _kept(mode: Mode, checkpoints: int | None, chunks: int) -> frozenset[int]:
     return stack.spread(chunks, checkpoints)
 
 
-def _check_one_direction(network: UnICORNN) -> None:
+def _check_one_direction(network: OscillatorStack) -> None:
     if network.bidirectional:
         raise ValueError(
             "The network is bidirectional: each layer needs all rows of the layer below, in both directions, before "
@@ -165,5 +169,5 @@ def _check_one_direction(network: UnICORNN) -> None:
         )
 
 
-def _state(found: Sequences, ran: stack.Ran) -> State:
-    return found.final((ran.y_last, ran.z_last))
+def _state(batch: Sequences, outcome: stack.StackRun) -> State:
+    return batch.final((outcome.y_last, outcome.z_last))

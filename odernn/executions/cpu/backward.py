@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from odernn.executions.cpu.columns import Array, ColumnJob, rows_of
 from odernn.executions.cpu.drive import CHECKPOINT, Drive, Pull
 from odernn.executions.cpu.exact import Grid
-from odernn.executions.cpu.job import Array, Job, rows_of
 from odernn.executions.cpu.kernels import (
-    exact as _numba_exact,
+    exact as exact_kernels,
 )
 from odernn.executions.cpu.kernels import lanes as lanes_of
 from odernn.executions.cpu.kernels import (
-    rebuilt as _numba_rebuilt,
+    rebuilt as rebuilt_kernels,
 )
 from odernn.executions.cpu.kernels import (
-    recurrence as _numba_recurrence,
+    recurrence as recurrence_kernels,
 )
 from odernn.executions.recurrence import UNIT_ROUNDOFF, ReconstructionWarning
 
@@ -36,11 +36,11 @@ class Costates:
 
     y0 (batch, hidden) and y (time, batch, hidden) are the states that the mode "stored" reads; "reversible" has
     ``kept``, "exact" a grid. What kernels carry from piece to piece is in ``lanes``; ``sums`` are those over time,
-    ``tolerance`` and ``found`` those of ``_numba_rebuilt.rebuilt_backward``.
+    ``tolerance`` and ``found`` those of ``kernels.rebuilt.rebuilt_backward``.
     """
 
     mode: str
-    job: Job
+    job: ColumnJob
     drive: Drive
     pull: Pull
     lanes: Array
@@ -76,14 +76,14 @@ class Costates:
         y0, y = rows_of(self.y0.unsqueeze(0))[0], rows_of(self.y)
         if self.drive.is_in_kernels:
             seen = self.drive.seen_by_kernels()
-            return _numba_recurrence.layer_backward, (*seen, y0, y, by_y, lanes, sums, self.pull.sums, job.places)
+            return recurrence_kernels.layer_backward, (*seen, y0, y, by_y, lanes, sums, self.pull.sums, job.places)
         x, grad_x = self.drive.x(n0, n1), self.pull.rows(n0, n1)
         if self.mode == "stored":
-            return _numba_recurrence.stored_backward, (x, y0, y, by_y, by_z, grad_x, n0, lanes, sums, job.places)
+            return recurrence_kernels.stored_backward, (x, y0, y, by_y, by_z, grad_x, n0, lanes, sums, job.places)
         if self.mode == "reversible":
             flat = self.kept.numpy().reshape(len(self.kept), 2, job.columns)
             limits = (job.one * self.tolerance, job.one * (_LEAST[job.dtype] / self.tolerance))
-            return _numba_rebuilt.rebuilt_backward, (
+            return rebuilt_kernels.rebuilt_backward, (
                 x,
                 flat,
                 by_y,
@@ -98,7 +98,7 @@ class Costates:
                 self.found,
             )
         assert self.grid is not None
-        return _numba_exact.exact_backward, (x, by_y, by_z, grad_x, n0, lanes, self.grid.states, sums, job.places)
+        return exact_kernels.exact_backward, (x, by_y, by_z, grad_x, n0, lanes, self.grid.states, sums, job.places)
 
     def summed(self, lane: int, shape: torch.Size | tuple[int, ...]) -> Tensor:
         """A derivative that is a sum over time, in the shape of what it is by.

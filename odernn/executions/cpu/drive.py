@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from odernn.executions.cpu.job import Array, Job, rows_of
+from odernn.executions.cpu.columns import Array, ColumnJob, rows_of
 from odernn.executions.cpu.kernels import lanes as lanes_of
 from odernn.executions.cpu.kernels.vector import REGISTER
 from odernn.executions.cpu.memory import fresh
@@ -33,7 +33,7 @@ class Drive:
     """
 
     def __init__(
-        self, u: Tensor, V: Tensor | None, b: Tensor | None, hidden: int, mode: str, job: Job, *, in_kernels: bool
+        self, u: Tensor, V: Tensor | None, b: Tensor | None, hidden: int, mode: str, job: ColumnJob, *, in_kernels: bool
     ) -> None:
         self.u, self.V, self.b = u.detach().contiguous(), None if V is None else V.detach(), b
         self.job, self.columns, self.hidden, self.steps = job, job.columns, hidden, len(u)

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from odernn.executions.cpu.columns import Array, ColumnJob
 from odernn.executions.cpu.drive import Drive
-from odernn.executions.cpu.job import Array, Job
 from odernn.executions.cpu.kernels import exact as kernels
 from odernn.executions.cpu.kernels import lanes as lanes_of
 
@@ -15,12 +15,12 @@ from odernn.executions.cpu.kernels import lanes as lanes_of
 class Grid:
     """The state of the exact mode: multiples of a grid for every column, in float64."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ColumnJob) -> None:
         self.job = job
         self.states = np.zeros((job.rows, lanes_of.EXACT_LANES * lanes_of.PITCH))
 
     @staticmethod
-    def of(drive: Drive, job: Job, lanes: Array, y0: Tensor, z0: Tensor) -> Grid:
+    def of(drive: Drive, job: ColumnJob, lanes: Array, y0: Tensor, z0: Tensor) -> Grid:
         """Grids that the trajectory needs, by running it once: 2⁵³ g ≥ (1 + 2⁻¹⁰) max |y_n|, and so for z.
 
         Where it overflows, none: states beyond 2⁵³ times the finest grid are not rounded, and not stepped back to.
@@ -36,7 +36,7 @@ class Grid:
         return grid
 
     @staticmethod
-    def restored(kept: Tensor, job: Job) -> Grid:
+    def restored(kept: Tensor, job: ColumnJob) -> Grid:
         grid = Grid(job)
         y, z, g_y, g_z = kept.numpy()
         grid._pack(lanes_of.EXACT_Y, y)

@@ -26,7 +26,7 @@ Their number changes no bit of the recurrence.
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 import torch
 from torch import Tensor
@@ -37,33 +37,35 @@ from odernn.executions.recurrence import (
     UNIT_ROUNDOFF,
     Backward,
     Coefficients,
+    GivenCoefficients,
     RecurrenceGradients,
     RecurrenceOutputs,
     RecurrenceResult,
+    check_grad_y,
     checked,
     checked_backward,
     checked_ends,
 )
 
 try:
-    from odernn.executions.cpu.kernels import rebuilt as _numba_rebuilt
-    from odernn.executions.cpu.kernels import recurrence as _numba_recurrence
+    from odernn.executions.cpu.kernels import rebuilt as rebuilt_kernels
+    from odernn.executions.cpu.kernels import recurrence as recurrence_kernels
 except ModuleNotFoundError as error:
     if error.name is None or error.name.split(".")[0] not in ("numba", "llvmlite"):
         raise
     raise ImportError('it needs numba, which is not installed: pip install "odernn[fast]"') from error
 
 from odernn.executions.cpu.backward import Costates
+from odernn.executions.cpu.columns import ColumnJob, rows_of
 from odernn.executions.cpu.drive import CHECKPOINT, Drive, Pull
 from odernn.executions.cpu.exact import Grid
-from odernn.executions.cpu.job import Job, rows_of
 from odernn.executions.cpu.kernels import lanes as lanes_of
 from odernn.executions.cpu.memory import fresh
 
 name = "cpu"
 
 REBUILT_TOLERANCE = {dtype: u**0.5 for dtype, u in UNIT_ROUNDOFF.items()}
-"""Largest admitted error that a rebuilt state shows, see ``_numba_rebuilt._doubt_row``: half of the digits.
+"""Largest admitted error that a rebuilt state shows, see ``kernels.rebuilt._doubt_row``: half of the digits.
 
 Relative to sums of absolute values: a gradient that has lost half of its digits to cancellation may lose the others.
 An ordinary piece shows 1e-6 to 1e-5 in float32, so that half is also far from false alarms.
@@ -81,14 +83,12 @@ def unavailable_because() -> str | None:
 def forward(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceResult:
     """All states of (U); shapes, defaults and errors as stated in ``executions.recurrence``. Differentiable once."""
-    (w, h, alpha), (y0, z0) = _checked(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    (w, h, alpha), (y0, z0) = _checked(x, {"y0": y0, "z0": z0}, **given)
     y, z, _, _, _ = _operator(x, None, None, w, h, alpha, y0, z0, None, "stored", True)
     return RecurrenceResult(y, z, y0, z0, name)
 
@@ -96,16 +96,14 @@ def forward(
 def outputs(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
     lengths: Tensor | None = None,
     backward: Backward = "stored",
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceOutputs:
     """The rows of y and the state after each sample's own end; see ``executions.recurrence``. Differentiable once."""
-    (w, h, alpha), (y0, z0) = _checked(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    (w, h, alpha), (y0, z0) = _checked(x, {"y0": y0, "z0": z0}, **given)
     mode, ends = checked_backward(backward, name, get_args(Backward)), checked_ends(lengths, x)
     y, _, y_last, z_last, _ = _operator(x, None, None, w, h, alpha, y0, z0, ends, mode, False)
     return RecurrenceOutputs(y, y_last, z_last, name, mode)
@@ -116,13 +114,11 @@ def layer_outputs(
     V: Tensor,
     b: Tensor | None,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor,
     z0: Tensor,
     lengths: Tensor | None = None,
     backward: Backward = "stored",
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceOutputs:
     """``outputs`` for the drive x = u Vᵀ + b of u (time, batch, below), V (hidden, below), b (hidden,).
 
@@ -132,10 +128,10 @@ def layer_outputs(
     mode = checked_backward(backward, name, get_args(Backward))
     if mode == "exact":
         x = torch.nn.functional.linear(u, V, b)
-        return outputs(x, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0, lengths=lengths, backward=mode)
+        return outputs(x, y0=y0, z0=z0, lengths=lengths, backward=mode, **given)
     _refuse_forward_mode(u, V, b)
     like = y0.unsqueeze(0)
-    (w, h, alpha), (y0, z0) = _checked(like, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    (w, h, alpha), (y0, z0) = _checked(like, {"y0": y0, "z0": z0}, **given)
     y, _, y_last, z_last, _ = _operator(u, V, b, w, h, alpha, y0, z0, checked_ends(lengths, like), mode, False)
     return RecurrenceOutputs(y, y_last, z_last, name, mode)
 
@@ -144,29 +140,21 @@ def layer_outputs(
 def backward(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     states: RecurrenceResult,
     grad_y: Tensor,
     grad_y_last: Tensor | None = None,
     grad_z_last: Tensor | None = None,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceGradients:
     """The recursion of the costates, as stated in ``torch_loop.backward``, from the states of a forward pass."""
     _refuse_forward_mode(grad_y, states.y, states.z, states.y0, states.z0)
-    (w, h, alpha), (grad_y_last, grad_z_last) = _checked(
-        x, w=w, step_size=step_size, alpha=alpha, grad_y_last=grad_y_last, grad_z_last=grad_z_last
-    )
-    if grad_y.shape != x.shape:
-        raise ValueError(
-            f"grad_y has shape {tuple(grad_y.shape)} but x has {tuple(x.shape)}: "
-            "E needs one derivative for each y_n. Pad with zeros where E does not depend on y_n."
-        )
+    (w, h, alpha), (p, q) = _checked(x, {"grad_y_last": grad_y_last, "grad_z_last": grad_z_last}, **given)
+    check_grad_y(grad_y, x)
     found = _derivative(
         grad_y,
         None,
-        grad_y_last,
-        grad_z_last,
+        p,
+        q,
         x,
         None,
         None,
@@ -188,32 +176,32 @@ def backward(
 def inverse(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y_last: Tensor,
     z_last: Tensor,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceResult:
     """All states from the last one, as ``torch_loop.inverse``; not differentiable, and an error if it should be."""
-    given, (y_last, z_last) = _checked(x, w=w, step_size=step_size, alpha=alpha, y_last=y_last, z_last=z_last)
-    if torch.is_grad_enabled() and any(a.requires_grad for a in (x, *given, y_last, z_last)):
+    coefficients, (y_last, z_last) = _checked(x, {"y_last": y_last, "z_last": z_last}, **given)
+    if torch.is_grad_enabled() and any(a.requires_grad for a in (x, *coefficients, y_last, z_last)):
         raise NotImplementedError(
             'The inverse of execution="cpu" has no derivative. Use torch.no_grad(), or execution="torch".'
         )
     y, z = x.new_empty(x.shape), x.new_empty(x.shape)
-    job = Job.of(len(x), x.shape[1:], x.dtype, None)
-    lanes = job.lanes(*given, y_last, z_last)
-    job.run(_numba_rebuilt.inverse, (rows_of(x), rows_of(y), rows_of(z), lanes, job.places))
+    job = ColumnJob.of(len(x), x.shape[1:], x.dtype, None)
+    lanes = job.lanes(*coefficients, y_last, z_last)
+    job.run(rebuilt_kernels.inverse, (rows_of(x), rows_of(y), rows_of(z), lanes, job.places))
     first = (job.unpacked(lanes, lanes_of.Y, x), job.unpacked(lanes, lanes_of.Z, x))
     return RecurrenceResult(y, z, *first, name)
 
 
-def _checked(x: Tensor, **arguments: Any) -> tuple[Coefficients, tuple[Tensor, ...]]:
+def _checked(
+    x: Tensor, states: dict[str, Tensor | None], **given: Unpack[GivenCoefficients]
+) -> tuple[Coefficients, tuple[Tensor, ...]]:
     """As ``recurrence.checked``, and on CPU."""
     if x.device.type not in ("cpu", "meta"):
         raise ValueError(f'x is on {x.device}, but execution="cpu" runs on CPU. Move it, or choose another execution.')
-    _refuse_forward_mode(x, *arguments.values())
-    return checked(x, **arguments)
+    _refuse_forward_mode(x, *states.values(), *given.values())
+    return checked(x, states, **given)
 
 
 def _refuse_forward_mode(*values: Any) -> None:
@@ -267,7 +255,7 @@ def _run_forward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """y, z (empty unless ``with_z``), the last state, and what the mode keeps. u is x if there is no V."""
     steps, batch, hidden = len(u), *y0.shape
-    job = Job.of(steps, y0.shape, u.dtype, ends)
+    job = ColumnJob.of(steps, y0.shape, u.dtype, ends)
     drive = Drive(u, V, b, hidden, mode, job, in_kernels=mode == "stored" and not with_z)
     y = fresh((steps, batch, hidden), u)
     z = fresh((steps if with_z else 0, batch, hidden), u)
@@ -282,11 +270,11 @@ def _run_forward(
     kept = u.new_empty((-(-steps // CHECKPOINT) if every else 0, 2, batch, hidden))
     flat = kept.numpy().reshape(len(kept), 2, job.columns)
     if drive.is_in_kernels:
-        job.run(_numba_recurrence.layer_forward, (*drive.seen_by_kernels(), rows_of(y), lanes, job.places))
+        job.run(recurrence_kernels.layer_forward, (*drive.seen_by_kernels(), rows_of(y), lanes, job.places))
     else:
         for n0, n1 in drive.pieces():
             x = drive.x(n0, n1)
-            job.run(_numba_recurrence.forward, (x, rows_of(y), rows_of(z), flat, every, n0, lanes, job.places))
+            job.run(recurrence_kernels.forward, (x, rows_of(y), rows_of(z), flat, every, n0, lanes, job.places))
     return y, z, job.unpacked(lanes, lanes_of.Y, y0), job.unpacked(lanes, lanes_of.Z, y0), kept
 
 
@@ -326,7 +314,7 @@ def _run_backward(
     needs_u: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """dE by u, V, b, w, h, α, y0, z0. y: its rows in the mode "stored", y_N (1, batch, hidden) in the others."""
-    job = Job.of(len(u), y0.shape, u.dtype, ends)
+    job = ColumnJob.of(len(u), y0.shape, u.dtype, ends)
     is_in_kernels = mode == "stored" and grad_z is None and not needs_u
     drive = Drive(u, V, b, y0.shape[1], mode, job, in_kernels=is_in_kernels)
     pull = Pull(drive, needs_u)

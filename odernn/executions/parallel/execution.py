@@ -6,7 +6,7 @@ every step). One iteration evaluates the residuals of the *stored* states, for a
     ρ_n = (z_{n-1} − z_n) − h (tanh(w y_{n-1} + x_n) + α y_{n-1})        kick
     η_n = (y_{n-1} − y_n) + h z_n                                        drift
 
-and adds the solution of the linearised recurrence, one scan of exact 2×2 Jacobians (``_scan``):
+and adds the solution of the linearised recurrence, one scan of exact 2×2 Jacobians (``scan``):
 
     δ_n = B(κ_n) δ_{n-1} + ρ_n (h, 1)ᵀ + η_n (1, 0)ᵀ,
     B(κ) = [[1 − h²κ, h], [−hκ, 1]],      κ_n = α + w σ'(w y_{n-1} + x_n).
@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Unpack
 
 import torch
 from torch import Tensor
@@ -38,9 +38,11 @@ from odernn.executions.recurrence import (
     UNIT_ROUNDOFF,
     Backward,
     Coefficients,
+    GivenCoefficients,
     RecurrenceGradients,
     RecurrenceOutputs,
     RecurrenceResult,
+    check_grad_y,
     checked,
     checked_backward,
     checked_ends,
@@ -90,21 +92,21 @@ class Info:
         return self.sequential > 0
 
 
-class Ran(str):
+class WhatRan(str):
     """What ran, as results carry it: "parallel", or more words after a fallback. ``info`` has the numbers."""
 
     info: Info
 
-    def __new__(cls, info: Info) -> Ran:
+    def __new__(cls, info: Info) -> WhatRan:
         if not info.fallback:
             text = name
         elif info.sequential == info.columns:
             text = f"{torch_loop.name} ({name}: {info.because})"
         else:
             text = f"{name}, {torch_loop.name} for {info.sequential} of {info.columns} columns ({info.because})"
-        ran = super().__new__(cls, text)
-        ran.info = info
-        return ran
+        text_with_info = super().__new__(cls, text)
+        text_with_info.info = info
+        return text_with_info
 
     def __getnewargs__(self) -> tuple[Info]:  # type: ignore[override]
         return (self.info,)
@@ -118,52 +120,46 @@ def unavailable_because() -> str | None:
 def solve(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
     tile: int = TILE,
     tolerance: float = 1.0,
     max_iterations: int = MAX_ITERATIONS,
+    **given: Unpack[GivenCoefficients],
 ) -> tuple[RecurrenceResult, Info]:
     """All states of (U), and how they were found. ``tolerance`` is in units of ``roundoff_levels``: 1 is attainable.
 
     Warns with ``SequentialFallback`` where the torch loop had to take over.
     """
     limits = _Limits(tile, tolerance, max_iterations)
-    return _solved(x, None, limits, w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    return _solved(x, None, limits, y0, z0, **given)
 
 
 def forward(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceResult:
     """All states of (U); shapes, defaults and errors as stated in ``executions.recurrence``. Differentiable once."""
-    return _solved(x, None, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)[0]
+    return _solved(x, None, _Limits(), y0, z0, **given)[0]
 
 
 def outputs(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y0: Tensor | None = None,
     z0: Tensor | None = None,
     lengths: Tensor | None = None,
     backward: Backward = "stored",
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceOutputs:
     """The rows of y and the state after each sample's own end; see ``executions.recurrence``. The states are kept."""
     checked_backward(backward, name, ("stored",))
     ends = checked_ends(lengths, x)
     read = until_ends(x, ends)
-    result, _ = _solved(read, ends, _Limits(), w=w, step_size=step_size, alpha=alpha, y0=y0, z0=z0)
+    result, _ = _solved(read, ends, _Limits(), y0, z0, **given)
     return outputs_of(result, ends)
 
 
@@ -173,37 +169,27 @@ layer_outputs = of_layer(outputs)
 def inverse(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     y_last: Tensor,
     z_last: Tensor,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceResult:
     """All states from the last one, by the torch loop, as ``execution`` of the result says."""
-    return torch_loop.inverse(x, w=w, step_size=step_size, alpha=alpha, y_last=y_last, z_last=z_last)
+    return torch_loop.inverse(x, y_last=y_last, z_last=z_last, **given)
 
 
 @torch.no_grad()
 def backward(
     x: Tensor,
     *,
-    w: Tensor | float,
-    step_size: Tensor | float,
-    alpha: Tensor | float,
     states: RecurrenceResult,
     grad_y: Tensor,
     grad_y_last: Tensor | None = None,
     grad_z_last: Tensor | None = None,
+    **given: Unpack[GivenCoefficients],
 ) -> RecurrenceGradients:
     """The derivatives of ``torch_loop.backward``, its costates by a scan over the stored states."""
-    coefficients, (p, q) = checked(
-        x, w=w, step_size=step_size, alpha=alpha, grad_y_last=grad_y_last, grad_z_last=grad_z_last
-    )
-    if grad_y.shape != x.shape:
-        raise ValueError(
-            f"grad_y has shape {tuple(grad_y.shape)} but x has {tuple(x.shape)}: "
-            "E needs one derivative for each y_n. Pad with zeros where E does not depend on y_n."
-        )
+    coefficients, (p, q) = checked(x, {"grad_y_last": grad_y_last, "grad_z_last": grad_z_last}, **given)
+    check_grad_y(grad_y, x)
     return gradients(x, coefficients, states.y, states.z, states.y0, (grad_y, None), (p, q))
 
 
@@ -241,10 +227,15 @@ class _Limits(NamedTuple):
 
 
 def _solved(
-    x: Tensor, ends: Tensor | None, limits: _Limits, **arguments: Tensor | float | None
+    x: Tensor,
+    ends: Tensor | None,
+    limits: _Limits,
+    y0: Tensor | None,
+    z0: Tensor | None,
+    **given: Unpack[GivenCoefficients],
 ) -> tuple[RecurrenceResult, Info]:
     limits.check()
-    coefficients, (y0, z0) = checked(x, **arguments)  # type: ignore[arg-type]
+    coefficients, (y0, z0) = checked(x, {"y0": y0, "z0": z0}, **given)
     y, z, info = _Shooting.apply(x, *coefficients, y0, z0, ends, limits)  # type: ignore[no-untyped-call]
     if info.fallback:
         warnings.warn(
@@ -254,7 +245,7 @@ def _solved(
             SequentialFallback,
             stacklevel=3,
         )
-    return RecurrenceResult(y, z, y0, z0, Ran(info)), info
+    return RecurrenceResult(y, z, y0, z0, WhatRan(info)), info
 
 
 class _Shooting(torch.autograd.Function):

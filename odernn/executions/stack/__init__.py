@@ -2,22 +2,21 @@
 
 from odernn.executions.stack.chunks import CHUNK, Chunk, chunks_of, spread
 from odernn.executions.stack.operator import run
-from odernn.executions.stack.plan import Coefficients, Layer, Mode, Plan, Readout
-from odernn.executions.stack.rebuilt import TOLERANCE, Rebuilt, Share
-from odernn.executions.stack.walk import Ran
+from odernn.executions.stack.plan import Mode, Readout, StackPlan, WalkedLayer
+from odernn.executions.stack.reconstruction import TOLERANCE, GradientShare, Rebuilt
+from odernn.executions.stack.walk import StackRun
 
 __all__ = [
     "CHUNK",
     "TOLERANCE",
     "Chunk",
-    "Coefficients",
-    "Layer",
+    "GradientShare",
     "Mode",
-    "Plan",
-    "Ran",
     "Readout",
     "Rebuilt",
-    "Share",
+    "StackPlan",
+    "StackRun",
+    "WalkedLayer",
     "chunks_of",
     "run",
     "spread",

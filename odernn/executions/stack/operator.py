@@ -13,10 +13,10 @@ chunk adds to the gradients of the weights by one product a layer, always in the
 
 A reversible walk compares what it has rebuilt with the states that are known: those before the first step, and any that
 are kept in between, from which it goes on. Where they differ by more than the tolerance, or by little that the
-gradients see as much (``Share``), or went apart on the way (``Paths``), it warns and takes that part of the time once
-more as a checkpointed walk would. These are estimates and no bounds: where gradients have to be right whatever the
-weights, choose "checkpointed". Any execution will do: what is called are its ``outputs``, ``forward``, ``inverse`` and
-``backward``.
+gradients see as much (``GradientShare``), or went apart on the way (``Paths``), it warns and takes that part of the
+time once more as a checkpointed walk would. These are estimates and no bounds: where gradients have to be right
+whatever the weights, choose "checkpointed". Any execution will do: what is called are its ``outputs``, ``forward``,
+``inverse`` and ``backward``.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ import torch
 from torch import Tensor
 
 from odernn.executions.autocast import without_autocast
-from odernn.executions.stack.plan import Layer, Plan
-from odernn.executions.stack.walk import Cotangents, Ran, Walk
+from odernn.executions.stack.plan import StackPlan, WalkedLayer
+from odernn.executions.stack.walk import Cotangents, StackRun, StackWalk
 
 
 def run(
-    plan: Plan,
+    plan: StackPlan,
     u: Tensor,
     previous: Tensor | None,
     y0: Tensor,
     z0: Tensor,
     masks: Tensor | None,
-    layers: Sequence[Layer],
-) -> Ran:
+    layers: Sequence[WalkedLayer],
+) -> StackRun:
     """The stack over u (time, batch, input); once differentiable in u, u_0, the states and all of ``layers``.
 
     previous  u_0 (batch, input), if the drives are shifted
@@ -49,7 +49,7 @@ def run(
     """
     flat = [each for layer in layers for each in layer]
     extra = () if plan.readout is None else plan.readout.parameters
-    return Ran(
+    return StackRun(
         *_Stack.apply(  # type: ignore[no-untyped-call]
             plan, u, previous, y0, z0, masks, *flat, *extra
         )
@@ -58,16 +58,16 @@ def run(
 
 class _Stack(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, plan: Plan, *given: Tensor | None) -> tuple[Tensor | None, ...]:
+    def forward(ctx: Any, plan: StackPlan, *given: Tensor | None) -> tuple[Tensor | None, ...]:
         ctx.set_materialize_grads(False)
-        walk = Walk.of(plan, given)
+        walk = StackWalk.of(plan, given)
         with without_autocast(walk.u):
-            ran, kept, paths = walk.forwards()
+            outcome, kept, paths = walk.forwards()
         ctx.plan = plan
         if plan.is_recorded:
             ctx.given = len(given)
-            ctx.save_for_backward(*given, ran.y_last, ran.z_last, *kept, paths)
-        return tuple(ran)
+            ctx.save_for_backward(*given, outcome.y_last, outcome.z_last, *kept, paths)
+        return tuple(outcome)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -78,7 +78,7 @@ class _Stack(torch.autograd.Function):
             )
         saved = ctx.saved_tensors
         given, (y, z, *kept, paths) = saved[: ctx.given], saved[ctx.given :]
-        walk = Walk.of(ctx.plan, given)
+        walk = StackWalk.of(ctx.plan, given)
         needed = ctx.needs_input_grad[1:]
         states = list(zip(*(block.unbind() for block in kept), strict=True))
         grads = Cotangents(*cotangents)

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Literal, NamedTuple, TypeAlias
 
 from torch import Tensor
 
-from odernn.executions import Execution
+from odernn.executions.recurrence import Execution, StepCoefficients
 from odernn.executions.stack.chunks import Chunk
-from odernn.executions.stack.rebuilt import Rebuilt
+from odernn.executions.stack.reconstruction import Rebuilt
 
 Mode: TypeAlias = Literal["reversible", "checkpointed"]
 
 
-class Coefficients(TypedDict):
-    """w, h and α of ``odernn.executions.recurrence``."""
-
-    w: Tensor
-    step_size: Tensor
-    alpha: Tensor
-
-
-class Layer(NamedTuple):
+class WalkedLayer(NamedTuple):
     """w, h (hidden,), α (), V (hidden, below), b (hidden,) or None, Λ (hidden, skipped) or None."""
 
     w: Tensor
@@ -34,9 +26,13 @@ class Layer(NamedTuple):
     Lambda: Tensor | None
 
     @property
-    def coefficients(self) -> Coefficients:
+    def coefficients(self) -> StepCoefficients:
         """What the recurrence takes."""
         return {"w": self.w, "step_size": self.step_size, "alpha": self.alpha}
+
+    def mapped(self, function: Callable[[Tensor], Tensor]) -> WalkedLayer:
+        """``function`` of every tensor that is there."""
+        return WalkedLayer(*(None if each is None else function(each) for each in self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ def _leaves(value: Tensor, inner: Sequence[Tensor]) -> Iterator[Tensor]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StackPlan:
     """How a stack is walked: everything but its tensors.
 
     sources     for each layer the level below and the level that it also sees, or None; level 0 is u, level l is y^l

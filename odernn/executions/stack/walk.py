@@ -12,11 +12,19 @@ from torch import Tensor
 
 from odernn.executions.recurrence import ReconstructionWarning, RecurrenceResult
 from odernn.executions.stack.chunks import Chunk
-from odernn.executions.stack.plan import Layer, Plan
-from odernn.executions.stack.rebuilt import Paths, Rebuilt, Share, complaint, distance, largest_share, over_neurons
+from odernn.executions.stack.plan import StackPlan, WalkedLayer
+from odernn.executions.stack.reconstruction import (
+    GradientShare,
+    Paths,
+    Rebuilt,
+    complaint,
+    distance,
+    largest_share,
+    over_neurons,
+)
 
 
-class Ran(NamedTuple):
+class StackRun(NamedTuple):
     """y^L (time, batch, hidden) if wanted, the sum of the readouts if there is one, the last states of all layers."""
 
     rows: Tensor | None
@@ -48,40 +56,40 @@ class Sums:
 
     p: list[Tensor]
     q: list[Tensor]
-    layers: list[Layer]
+    layers: list[WalkedLayer]
     readout: list[Tensor]
     u: Tensor | None
-    shares: list[Share]
+    shares: list[GradientShare]
     paths: Paths | None = None
     previous: Tensor | None = None
 
     def copied(self) -> Sums:
         """What is added to in place, copied. ``u`` is shared: every row of it is written, not added to."""
-        layers = [Layer(*(None if each is None else each.clone() for each in layer)) for layer in self.layers]  # type: ignore[arg-type]
+        layers = [layer.mapped(torch.clone) for layer in self.layers]
         shares = [share.at_known_state() for share in self.shares]
         readout = [each.clone() for each in self.readout]
         return Sums(list(self.p), list(self.q), layers, readout, self.u, shares, None, self.previous)
 
 
 @dataclass
-class Walk:
+class StackWalk:
     """The tensors of one call; the methods go through time with them."""
 
-    plan: Plan
+    plan: StackPlan
     u: Tensor
     previous: Tensor | None
     y0: Tensor
     z0: Tensor
     masks: Tensor | None
-    layers: list[Layer] = field(default_factory=list)
+    layers: list[WalkedLayer] = field(default_factory=list)
 
     @classmethod
-    def of(cls, plan: Plan, given: Sequence[Tensor | None]) -> Walk:
+    def of(cls, plan: StackPlan, given: Sequence[Tensor | None]) -> StackWalk:
         """From the arguments in the order of ``run``."""
         u, previous, y0, z0, masks, *rest = given
         assert u is not None and y0 is not None and z0 is not None
-        size = len(Layer._fields)
-        layers = [Layer(*rest[k * size : (k + 1) * size]) for k in range(len(plan.sources))]  # type: ignore[arg-type]
+        size = len(WalkedLayer._fields)
+        layers = [WalkedLayer(*rest[k * size : (k + 1) * size]) for k in range(len(plan.sources))]  # type: ignore[arg-type]
         return cls(plan, u, previous, y0, z0, masks, layers)
 
     # --- one chunk
@@ -216,7 +224,7 @@ class Walk:
         if Lambda is not None and skip is not None:
             yield skip, Lambda
 
-    def _add_weights(self, index: int, grad_x: Tensor, seen: Sequence[Tensor], into: Layer) -> None:
+    def _add_weights(self, index: int, grad_x: Tensor, seen: Sequence[Tensor], into: WalkedLayer) -> None:
         flat, (below, skip) = grad_x.flatten(0, 1), self.plan.sources[index]
         into.V.addmm_(flat.T, seen[below].flatten(0, 1))
         if into.Lambda is not None and skip is not None:
@@ -231,7 +239,7 @@ class Walk:
         states: RecurrenceResult,
         watchers: list[Tensor | None],
         chunk: Chunk,
-        into: Share,
+        into: GradientShare,
     ) -> None:
         """What the chunk says of how much the gradients see of the layer's states, and of those of layers below."""
         before = torch.cat([states.y0.unsqueeze(0), states.y[:-1]])
@@ -301,7 +309,7 @@ class Walk:
         shape = (count, *self.y0.shape)
         return self.y0.new_empty(shape), self.z0.new_empty(shape)
 
-    def forwards(self) -> tuple[Ran, tuple[Tensor, Tensor], Tensor]:
+    def forwards(self) -> tuple[StackRun, tuple[Tensor, Tensor], Tensor]:
         """The results, the states that the plan keeps, and the sums of ``Paths`` of every segment."""
         plan = self.plan
         y, z = list(self.y0.unbind()), list(self.z0.unbind())
@@ -322,7 +330,7 @@ class Walk:
                 leaf = self._padded(chunk, top).detach().requires_grad_(plan.is_recorded)
                 with torch.set_grad_enabled(plan.is_recorded):  # so that what it depends on is checked now, not later
                     total = total + plan.readout(leaf, chunk.start).detach()
-        return Ran(rows, total, torch.stack(y), torch.stack(z)), kept, paths
+        return StackRun(rows, total, torch.stack(y), torch.stack(z)), kept, paths
 
     def backwards(
         self,
@@ -353,11 +361,11 @@ class Walk:
         zero = torch.zeros_like(self.y0[0])
         none = [zero] * len(self.layers)
         p, q = (none if each is None else list(each.unbind()) for each in (grads.y_last, grads.z_last))
-        layers = [Layer(*(None if each is None else torch.zeros_like(each) for each in layer)) for layer in self.layers]  # type: ignore[arg-type]
+        layers = [layer.mapped(torch.zeros_like) for layer in self.layers]
         extra = () if self.plan.readout is None else self.plan.readout.parameters
         u = torch.zeros(self.u.shape, dtype=self.u.dtype, device=self.u.device) if wants_u else None
         previous = None if self.previous is None else torch.zeros_like(self.previous)
-        shares = [Share.none_yet(zero) for _ in layers] if self.plan.mode == "reversible" else []
+        shares = [GradientShare.none_yet(zero) for _ in layers] if self.plan.mode == "reversible" else []
         return Sums(list(p), list(q), layers, [torch.zeros_like(each) for each in extra], u, shares, None, previous)
 
     def _reversible(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 
 from odernn import cells, tableaus
 from odernn.cells.common import arguments
+from odernn.cells.recurrent import Manners, RecurrentNetwork
 
 HYPERPARAMETERS = {
     "antisymmetric": {"dt": 0.1, "gamma": 0.1},
@@ -111,3 +113,14 @@ def test_checks_of_single_numbers_name_them():
     for check in (arguments.positive, arguments.not_negative):
         with pytest.raises(TypeError, match="dt is '1', a str"):
             check("dt", ["1"])
+
+
+@pytest.mark.parametrize("name", cells.names())
+def test_help_shows_every_argument_with_its_default(name: str):
+    shown = inspect.signature(cells.get(name)).parameters
+    shared = inspect.signature(RecurrentNetwork).parameters
+    assert {"input_size", "num_layers", "generator", "device", "dtype"} <= set(shown)
+    assert {key: shown[key].default for key in Manners.__annotations__} == {
+        key: shared[key].default for key in Manners.__annotations__
+    }
+    assert all(entry.kind is not inspect.Parameter.VAR_KEYWORD for entry in shown.values())

@@ -1,7 +1,7 @@
 """Every registered cell is its book and has the manners of torch.nn: one suite over all cells and their cases.
 
-A book (tests/odernn/books) writes the equations of a cell once more, in numpy and float64. Whatever a cell shares with
-all others, layers, directions, lengths, layouts, states, is checked against plain compositions of that.
+A book (tests/odernn/cells/books) writes the equations of a cell once more, in numpy and float64. Whatever a cell shares
+with all others, layers, directions, lengths, layouts, states, is checked against plain compositions of that.
 """
 
 from __future__ import annotations

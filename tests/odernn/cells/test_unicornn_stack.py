@@ -22,7 +22,7 @@ from odernn.executions import stack, torch_loop
 from odernn.executions.recurrence import ReconstructionWarning
 from odernn.executions.stack import Rebuilt
 from odernn.executions.stack import walk as _stack_walk
-from odernn.executions.stack.rebuilt import Paths
+from odernn.executions.stack.reconstruction import Paths
 from tests.odernn.cells.unicornn_book import F64, INDICES, STACKS, network, normal, previous, start
 
 ROUNDING = 1e-12
@@ -486,7 +486,7 @@ def test_the_gradient_of_a_readout_is_looked_at_too():
         value(watch=seen.append, chunk=32).backward()
     expected = value(backward="checkpointed", chunk=32)
     assert torch.equal(weight.grad, torch.autograd.grad(expected, weight)[0])
-    share = stack.Share.none_yet(torch.zeros(2, 3))
+    share = stack.GradientShare.none_yet(torch.zeros(2, 3))
     rows = 1e-6 * torch.ones(5, 2, 3)
     share.add(2, torch.ones(5, 2, 1), rows, stack.Chunk(0, 5, None))
     assert math.isclose(float(share.of(1e-8 * torch.ones(2, 3))), 0.01, rel_tol=1e-5)

@@ -15,18 +15,18 @@ from torch import Tensor
 
 from odernn.cells.unicornn import UnICORNN
 from odernn.executions import torch_loop
+from odernn.executions.cpu import columns as cpu_columns
 from odernn.executions.cpu import execution as cpu
-from odernn.executions.cpu import job as _cpu_job
-from odernn.executions.cpu.job import Job
+from odernn.executions.cpu.columns import ColumnJob
 from odernn.executions.cpu.kernels import (
-    exact as _numba_exact,
+    exact as exact_kernels,
 )
 from odernn.executions.cpu.kernels import lanes as lanes_of
 from odernn.executions.cpu.kernels import (
-    rebuilt as _numba_rebuilt,
+    rebuilt as rebuilt_kernels,
 )
 from odernn.executions.cpu.kernels import (
-    recurrence as _numba_recurrence,
+    recurrence as recurrence_kernels,
 )
 from odernn.executions.recurrence import ReconstructionWarning
 from tests.odernn.executions.cpu_problems import DTYPES, MODES, NAMES, ends_of, normal, problem, run, violations
@@ -67,12 +67,12 @@ def test_outputs_and_gradients_of_a_long_sequence(mode: str, dtype: torch.dtype)
 @pytest.mark.parametrize(
     ("module", "kernel", "mode", "position", "lane"),
     [
-        (_numba_recurrence, "stored_backward", "stored", 7, lanes_of.A),
-        (_numba_recurrence, "stored_backward", "stored", 7, lanes_of.W),
-        (_numba_rebuilt, "rebuilt_backward", "reversible", 7, lanes_of.A),
-        (_numba_exact, "exact_backward", "exact", 5, lanes_of.W),
-        (_numba_recurrence, "forward", "stored", 6, lanes_of.A),
-        (_numba_recurrence, "forward", "stored", 6, lanes_of.H),
+        (recurrence_kernels, "stored_backward", "stored", 7, lanes_of.A),
+        (recurrence_kernels, "stored_backward", "stored", 7, lanes_of.W),
+        (rebuilt_kernels, "rebuilt_backward", "reversible", 7, lanes_of.A),
+        (exact_kernels, "exact_backward", "exact", 5, lanes_of.W),
+        (recurrence_kernels, "forward", "stored", 6, lanes_of.A),
+        (recurrence_kernels, "forward", "stored", 6, lanes_of.H),
     ],
 )
 def test_a_kernel_with_a_wrong_sign_is_caught(
@@ -121,7 +121,7 @@ def test_nan_stays_in_its_own_sample_and_neuron(mode: str):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_one_thread_and_two_give_the_same_bits(monkeypatch, mode: str, dtype: torch.dtype):
     p = problem(40, 5, 1000, dtype)
-    monkeypatch.setattr(_cpu_job, "COLUMNS_A_THREAD", 1024)
+    monkeypatch.setattr(cpu_columns, "COLUMNS_A_THREAD", 1024)
     found = []
     for threads in (1, 2):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
@@ -141,7 +141,7 @@ def test_threads_are_as_many_as_the_columns_warrant(monkeypatch, columns: int, o
     def kernel(first: int, last: int) -> None:
         seen[first, last] = threading.get_ident()
 
-    job = Job.of(10, (1, columns), torch.float32, None)
+    job = ColumnJob.of(10, (1, columns), torch.float32, None)
     job.run(kernel, ())
     assert len(seen) == threads and seen[0, min(seen)[1]] == threading.get_ident()
     assert sorted(k for first, last in seen for k in range(first, last)) == list(range(job.blocks))
@@ -170,8 +170,8 @@ def test_unsorted_lengths_take_no_more_lanes_and_change_nothing(mode: str):
     """600 samples of all lengths: as many rows of lanes as for one length, and what each sample gives alone."""
     batch, hidden, steps = 600, 4, 20
     lengths = torch.arange(batch) * 7 % (steps + 1)
-    ragged = Job.of(steps, (batch, hidden), torch.float32, lengths)
-    even = Job.of(steps, (batch, hidden), torch.float32, None)
+    ragged = ColumnJob.of(steps, (batch, hidden), torch.float32, lengths)
+    even = ColumnJob.of(steps, (batch, hidden), torch.float32, None)
     assert ragged.blocks >= batch and ragged.rows == even.rows == even.blocks == 3
     p = problem(steps, batch, hidden)
     found = run(cpu, p, lengths, backward=mode)

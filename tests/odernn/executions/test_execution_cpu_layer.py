@@ -11,7 +11,7 @@ import torch
 
 from odernn.executions import torch_loop
 from odernn.executions.cpu import execution as cpu
-from odernn.executions.cpu.kernels import recurrence as _numba_recurrence
+from odernn.executions.cpu.kernels import recurrence as recurrence_kernels
 from odernn.executions.recurrence import UNIT_ROUNDOFF
 from tests.odernn.executions.cpu_problems import (
     DTYPES,
@@ -89,9 +89,9 @@ def test_a_layer_that_makes_its_drive_in_the_kernels_is_the_oracle(sizes: tuple[
 def test_it_does_make_it_there(monkeypatch):
     ran = []
     for name in ("layer_forward", "layer_backward"):
-        right = getattr(_numba_recurrence, name)
+        right = getattr(recurrence_kernels, name)
         monkeypatch.setattr(
-            _numba_recurrence, name, lambda *given, right=right, name=name: (ran.append(name), right(*given))
+            recurrence_kernels, name, lambda *given, right=right, name=name: (ran.append(name), right(*given))
         )
     for sizes in LAYERS:
         run_layer(cpu, (sizes, 3, torch.float32, False, True), torch.float32)
@@ -102,7 +102,7 @@ def test_it_does_make_it_there(monkeypatch):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_layer_with_another_drive_is_caught(monkeypatch, dtype: torch.dtype, kernel: str, position: int):
     """Planted fault: the kernel sees u or [V b] with one number changed."""
-    right = getattr(_numba_recurrence, kernel)
+    right = getattr(recurrence_kernels, kernel)
 
     def wrong(*given: Any) -> None:
         changed = given[position].copy()
@@ -111,5 +111,5 @@ def test_a_layer_with_another_drive_is_caught(monkeypatch, dtype: torch.dtype, k
 
     case = ((6, 32, 8), 101, dtype, False, True)
     assert layer_violations(case) == []
-    monkeypatch.setattr(_numba_recurrence, kernel, wrong)
+    monkeypatch.setattr(recurrence_kernels, kernel, wrong)
     assert layer_violations(case)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from odernn.cells.unicornn import UnICORNN
 from odernn.executions.cpu import execution as cpu
-from odernn.executions.cpu import memory as memory
+from odernn.executions.cpu import memory
 from tests.odernn.executions.cpu_problems import DTYPES, MODES, ends_of, normal, problem, run
 
 pytestmark = pytest.mark.skipif(not memory._IS_OFFERED, reason="this system does not offer memory for reuse")

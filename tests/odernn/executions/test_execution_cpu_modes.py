@@ -13,10 +13,10 @@ from torch import Tensor
 
 from odernn.executions import torch_loop
 from odernn.executions.cpu import execution as cpu
+from odernn.executions.cpu.columns import ColumnJob
 from odernn.executions.cpu.drive import Drive
 from odernn.executions.cpu.exact import Grid
-from odernn.executions.cpu.job import Job
-from odernn.executions.cpu.kernels import exact as _numba_exact
+from odernn.executions.cpu.kernels import exact as exact_kernels
 from odernn.executions.cpu.kernels import lanes as lanes_of
 from odernn.executions.recurrence import UNIT_ROUNDOFF
 from tests.odernn.executions.cpu_problems import (
@@ -38,7 +38,7 @@ def test_exact_steps_back_to_every_state_of_17984(dtype: torch.dtype, alpha: flo
     """Zero mismatches, to the bit of float64, also where the trajectory is chaotic."""
     steps, columns = 17984, 5
     x = normal(steps, 1, columns, seed=6, dtype=dtype)
-    job = Job.of(steps, (1, columns), dtype, None)
+    job = ColumnJob.of(steps, (1, columns), dtype, None)
     w, size, restoring = torch.rand(columns).to(dtype), torch.tensor(h, dtype=dtype), torch.tensor(alpha, dtype=dtype)
     zero = torch.zeros(1, columns, dtype=dtype)
     lanes = job.lanes(w, size, restoring, zero, zero)
@@ -56,11 +56,11 @@ def test_exact_steps_back_to_every_state_of_17984(dtype: torch.dtype, alpha: flo
     flat, sums = x.numpy().reshape(steps, columns), np.zeros((1, lanes_of.SUM_LANES * lanes_of.PITCH))
     for n in range(steps):
         seen.append(state())
-        _numba_exact.exact_forward(flat[n : n + 1], rows, none, n, lanes, grid.states, job.places, 0, 1)
+        exact_kernels.exact_forward(flat[n : n + 1], rows, none, n, lanes, grid.states, job.places, 0, 1)
     assert np.abs(state()).min() > 0
     mismatches, grad = 0, np.zeros((1, columns), job.one.dtype)
     for n in reversed(range(steps)):
-        _numba_exact.exact_backward(
+        exact_kernels.exact_backward(
             flat[n : n + 1], grad, none, grad.copy(), n, lanes, grid.states, sums, job.places, 0, 1, job.one
         )
         mismatches += int((state() != seen[n]).sum())

@@ -17,16 +17,16 @@ from odernn.cells.unicornn import UnICORNN
 from odernn.executions import torch_loop
 from odernn.executions.cpu import execution as cpu
 from odernn.executions.cpu.kernels import (
-    compilation as _numba_compile,
+    compilation,
 )
 from odernn.executions.cpu.kernels import (
-    dense as _numba_dense,
+    dense as dense_kernels,
 )
 from odernn.executions.cpu.kernels import (
-    exact as _numba_exact,
+    exact as exact_kernels,
 )
 from odernn.executions.cpu.kernels import (
-    recurrence as _numba_recurrence,
+    recurrence as recurrence_kernels,
 )
 from odernn.executions.recurrence import UNIT_ROUNDOFF
 from tests.odernn.executions.cpu_problems import DTYPES, MODES, NAMES, normal, problem, small
@@ -208,15 +208,15 @@ def test_a_later_process_has_its_first_layer_in_half_a_second():
 
 def test_what_is_kept_on_disk_is_of_these_sources(tmp_path):
     """numba sees a change of a kernel's own file only: the digest in its name sees the files that it calls into."""
-    for path in Path(_numba_compile.__file__).parent.glob("[!_]*.py"):
+    for path in Path(compilation.__file__).parent.glob("[!_]*.py"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    assert _numba_compile.digest(tmp_path) == _numba_compile.SOURCES
+    assert compilation.digest(tmp_path) == compilation.SOURCES
     tanh = tmp_path / "tanh.py"
     tanh.write_text(tanh.read_text(encoding="utf-8").replace("_F(9.02)", "_F(9.03)"), encoding="utf-8")
-    assert _numba_compile.digest(tmp_path) != _numba_compile.SOURCES
-    for function in (_numba_recurrence.forward, _numba_exact.exact_forward, _numba_dense.coupled_step):
+    assert compilation.digest(tmp_path) != compilation.SOURCES
+    for function in (recurrence_kernels.forward, exact_kernels.exact_forward, dense_kernels.coupled_step):
         cache: Any = function._cache  # type: ignore[attr-defined]
-        assert _numba_compile.SOURCES in cache._impl.filename_base
+        assert compilation.SOURCES in cache._impl.filename_base
 
 
 def test_it_is_available_here():

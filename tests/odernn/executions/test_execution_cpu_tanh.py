@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from odernn.executions.cpu.kernels import tanh as _numba_tanh
+from odernn.executions.cpu.kernels import tanh as tanh_kernels
 from odernn.executions.recurrence import TANH_ROUNDOFFS, UNIT_ROUNDOFF
 
 
 def by_vectors(x: np.ndarray, out: np.ndarray) -> None:
-    _numba_tanh.tanh_of_vectors(x, out)
+    tanh_kernels.tanh_of_vectors(x, out)
 
 
 def one_by_one(x: np.ndarray, out: np.ndarray) -> None:
-    _numba_tanh.tanh(x, out, False)
+    tanh_kernels.tanh(x, out, False)
 
 
 def plainly(x: np.ndarray, out: np.ndarray) -> None:
-    _numba_tanh.tanh(x, out, True)
+    tanh_kernels.tanh(x, out, True)
 
 
 TANH = (by_vectors, one_by_one, plainly)

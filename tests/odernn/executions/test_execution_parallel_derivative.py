@@ -124,7 +124,7 @@ def test_the_admitted_derivatives_would_not_admit_a_recursion_with_the_old_costa
     expected = derivatives(torch_loop.forward, p, cotangent)
     bounds = admitted_derivatives(p, *(torch_loop.forward(**p),) * 2, cotangent)
     found_states = parallel.forward(**p)
-    true = parallel._jacobians
+    true = costates.jacobians
 
     def planted(kappa: Tensor, h: Tensor) -> Tensor:
         B = true(kappa, h)

@@ -70,15 +70,15 @@ def names_compared(source: str) -> list[str]:
     return [each.value for each in constants if each.value in NAMES]
 
 
-REPRESENTATIONS = {"cornn.py": ["torch"], "scornn.py": ["torch"], "linoss.py": ["torch", "torch"]}
-"""Whose ``extra_repr`` leaves the default out. The other one of LinOSS: its step is linear, so that its scan is its own
-and no execution of the contract; the comparison is between two ways of one cell."""
+OWN_WAYS = {"linoss.py": ["torch"]}
+"""The step of LinOSS is linear, so that its scan is its own and no execution of the contract; the comparison is between
+two ways of one cell."""
 
 
 @pytest.mark.parametrize("path", CELLS, ids=lambda path: path.name)
 def test_no_cell_asks_which_execution_it_has(path: Path):
     source = path.read_text("utf-8")
-    assert names_compared(source) == REPRESENTATIONS.get(path.name, [])
+    assert names_compared(source) == OWN_WAYS.get(path.name, [])
     assert "executions._" not in source and "executions.cpu." not in source
 
 

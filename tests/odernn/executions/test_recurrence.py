@@ -57,14 +57,21 @@ def test_a_result_cannot_be_changed():
 )
 def test_a_wrong_argument_is_named(change, error, message: str):
     arguments = {"x": drive(4, 2, 3), **COEFFICIENTS, "y0": None, "z0": None} | change
-    x = arguments.pop("x")
+    x, states = arguments.pop("x"), {name: arguments.pop(name) for name in ("y0", "z0")}
     with pytest.raises(error, match=message):
-        checked(x, **arguments)
+        checked(x, states, **arguments)
+
+
+def test_a_keyword_that_is_missing_or_unknown_is_named():
+    with pytest.raises(TypeError, match="alpha"):
+        torch_loop.forward(drive(4, 2, 3), w=1.0, step_size=0.1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="y_0"):
+        torch_loop.forward(drive(4, 2, 3), **COEFFICIENTS, y_0=drive(2, 3))
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 3), (2, 1), (2, 3)])
 def test_coefficients_broadcast_to_batch_and_hidden(shape: tuple[int, ...]):
-    coefficients, (y0,) = checked(drive(4, 2, 3), **COEFFICIENTS | {"w": drive(*shape)}, y0=None)
+    coefficients, (y0,) = checked(drive(4, 2, 3), {"y0": None}, **COEFFICIENTS | {"w": drive(*shape)})
     assert coefficients.w.shape == shape and torch.equal(y0, torch.zeros(2, 3, dtype=torch.float64))
 
 

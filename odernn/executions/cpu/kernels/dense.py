@@ -1,7 +1,7 @@
 """The elementwise parts of ``dense``: one pass over (batch, hidden) a step, compiled where first used, cached on disk.
 
 Arrays are those of the whole sequence and ``n`` picks the step, so that a step is one call. Numbers come in the dtype
-of the arrays. tanh is that of ``_numba_tanh``.
+of the arrays. tanh is that of ``kernels.tanh``.
 """
 
 from __future__ import annotations

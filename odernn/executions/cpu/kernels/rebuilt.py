@@ -1,6 +1,6 @@
 """Kernels of the cpu execution that step states back: the mode "reversible", and the inverse.
 
-Lanes and blocks as in ``_numba_lanes``; each block goes through all rows of a piece before the next one does.
+Lanes and blocks as in ``kernels.lanes``; each block goes through all rows of a piece before the next one does.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Time is cut into tiles of ``TILE`` steps. Through a tile a vector of columns stays in registers with all that belongs to
 it, so that nothing but rows of x, y, dE/dy is read and written, and vectors follow each other along the rows, as
 processors expect it. Blocks follow each other within a tile and not the other way round for the same reason. What is
-carried from tile to tile is in lanes, see ``_numba_lanes``.
+carried from tile to tile is in lanes, see ``kernels.lanes``.
 
 A layer with few inputs has its drive x = V u + b made here, a tile at a time, and the derivative by V: ``table`` is
 [V b]ᵀ (below + 1, hidden), ``u`` (time, batch · below), and hidden a multiple of the elements of a register.

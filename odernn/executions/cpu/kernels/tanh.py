@@ -1,4 +1,4 @@
-"""The tanh of the cpu executions, for numbers and for vectors; see ``_numba_vector``.
+"""The tanh of the cpu executions, for numbers and for vectors; see ``kernels.vector``.
 
 The fast one, in float32: with a = |x|, k = round(2a / ln 2) and r = a − k (ln 2)/2, the product fused,
 

@@ -4,7 +4,7 @@ LLVM makes vector code of simple loops by itself, but not of a loop over time in
 of some columns stays in registers for several steps. With a number type that is a vector such loops are written as
 the formula is. A vector fills one, four or eight of the processor's registers: more than one, so that several chains of
 dependent operations run at a time. Sums and products may be fused and are never reordered, see
-``_numba_compile.CONTRACT``.
+``kernels.compilation.CONTRACT``.
 
     every_1, every_4, every_8   masks: all elements of a vector of so many registers
     first_1, first_4 (k, row)   and the first k, of the dtype of ``row``

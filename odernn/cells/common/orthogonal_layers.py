@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from odernn.cells.common.initial_state import LearnedInitialStates
+from odernn.cells.common.learned_initial_states import LearnedInitialStates
 from odernn.cells.common.sequences import State
 from odernn.cells.recurrent import RecurrentLayer, StepFunction
 from odernn.orthogonal.cayley import in_float64, modrelu

@@ -21,7 +21,7 @@ number bounds ``Rebuilt.share``: an error that is small beside 1 may be large be
 class Rebuilt:
     """What a reversible walk found at a step whose states are known: the largest errors of y and z, and the verdict.
 
-    share    the largest relative error of a gradient that errors of this size make directly: see ``Share``
+    share    the largest relative error of a gradient that errors of this size make directly: see ``GradientShare``
     between  how differently the rebuilt and the true states went since, at most: see ``Paths``
     """
 
@@ -39,7 +39,7 @@ class Rebuilt:
 
 
 @dataclass
-class Share:
+class GradientShare:
     """How large errors of one layer's rebuilt states are in the gradients that are products with these states.
 
         by w     Σ_n g_n y_{n−1},  g_n = dE/dx_n            by V, Λ above, by the readout   Σ_n g'_n y_n
@@ -61,13 +61,13 @@ class Share:
     sizes: Tensor
 
     @classmethod
-    def none_yet(cls, like: Tensor) -> Share:
+    def none_yet(cls, like: Tensor) -> GradientShare:
         """For states (batch, hidden)."""
         return cls(like.new_zeros((3, *like.shape)), like.new_zeros((3, like.shape[-1])))
 
-    def at_known_state(self) -> Share:
+    def at_known_state(self) -> GradientShare:
         """To go on from there."""
-        return Share(torch.zeros_like(self.weights), self.sizes.clone())
+        return GradientShare(torch.zeros_like(self.weights), self.sizes.clone())
 
     def add(self, kind: int, g: Tensor, rows: Tensor, chunk: Chunk) -> None:
         """g (time, samples, hidden or 1) and the states (time, samples, hidden) that it is multiplied with."""
@@ -118,7 +118,9 @@ def distance(found: Sequence[Tensor], known: Sequence[Tensor]) -> float:
 
 
 def largest_share(
-    shares: Sequence[Share], found: tuple[Sequence[Tensor], Sequence[Tensor]], known: tuple[Sequence[Tensor], ...]
+    shares: Sequence[GradientShare],
+    found: tuple[Sequence[Tensor], Sequence[Tensor]],
+    known: tuple[Sequence[Tensor], ...],
 ) -> float:
     """The largest of all layers, from the states that were rebuilt and those that are known; NaN if one is."""
     if not shares or shares[0].weights.numel() == 0:

@@ -12,6 +12,11 @@ def shown(layers: Iterable[Any], *names: str) -> list[str]:
     return [f"{name}={brief([getattr(layer, name) for layer in kept])}" for name in names]
 
 
+def differing(**options: tuple[Any, Any]) -> list[str]:
+    """["bias=False", …] for ``extra_repr``: options whose value, given first, is not their default, given second."""
+    return [f"{name}={value!r}" for name, (value, default) in options.items() if value != default]
+
+
 def brief(values: Iterable[Any]) -> str:
     """Tensors of one number each, or the entries of one tensor: the number if all agree, else the list."""
     kept = list(values)

@@ -25,7 +25,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Job:
+class ColumnJob:
     """The columns of one call in blocks of at most ``lanes_of.WIDTH``, each within samples of one length.
 
     places (5, blocks) as stated in ``kernels``. Row k of lanes has the columns k WIDTH .. (k+1) WIDTH − 1:
@@ -38,7 +38,7 @@ class Job:
     dtype: torch.dtype
 
     @staticmethod
-    def of(steps: int, shape: torch.Size | tuple[int, ...], dtype: torch.dtype, ends: Tensor | None) -> Job:
+    def of(steps: int, shape: torch.Size | tuple[int, ...], dtype: torch.dtype, ends: Tensor | None) -> ColumnJob:
         batch, hidden = shape
         columns = batch * hidden
         starts = np.arange(0, columns, lanes_of.WIDTH)
@@ -50,7 +50,7 @@ class Job:
             last = np.full(len(starts), steps)
         stops = np.append(starts[1:], columns) if len(starts) else starts
         places = np.stack([starts, stops, last, starts // lanes_of.WIDTH, starts % lanes_of.WIDTH])
-        return Job((batch, hidden), columns, np.ascontiguousarray(places, dtype=np.int64), dtype)
+        return ColumnJob((batch, hidden), columns, np.ascontiguousarray(places, dtype=np.int64), dtype)
 
     @property
     def blocks(self) -> int:

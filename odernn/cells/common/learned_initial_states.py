@@ -18,10 +18,10 @@ from odernn.cells.recurrent import RecurrentNetwork
 class LearnedInitialStates(RecurrentNetwork, ABC):
     """A network whose layers have ``h0`` (state,), or None in all of them: the state where none is given."""
 
-    def _sequences(
+    def sequences_of(
         self, input: Tensor | PackedSequence, state: Any, lengths: Tensor | Sequence[int] | None
     ) -> Sequences:
-        found = super()._sequences(input, state, lengths)
+        found = super().sequences_of(input, state, lengths)
         starts = [layer.h0 for layer in self.layers]
         if state is not None or starts[0] is None:
             return found

@@ -1,0 +1,123 @@
+"""The layers of a UnICORNN: weights and hyperparameters, which level sees which, and the drives of the recurrences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Unpack
+
+import torch
+from torch import Tensor, nn
+
+from odernn import executions
+from odernn.cells.common import arguments
+from odernn.cells.common.representation import brief
+from odernn.cells.common.sequences import Sequences
+from odernn.cells.recurrent import Manners, RecurrentNetwork
+from odernn.cells.unicornn.arguments import (
+    INITIAL_C,
+    Index,
+    check_alpha,
+    check_dt,
+    checked_index,
+    checked_initial_c,
+    checked_mode,
+    checked_skip,
+)
+from odernn.cells.unicornn.layer import UnICORNNLayer
+from odernn.executions.recurrence import Backward, StepCoefficients
+
+
+class OscillatorStack(RecurrentNetwork):
+    """What a ``UnICORNN`` is made of; its docstring has the equations and the arguments."""
+
+    dt: Tensor
+    alpha: Tensor
+    layers: Sequence[UnICORNNLayer]
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        dt: float | Sequence[float],
+        alpha: float | Sequence[float],
+        multiscale: bool = True,
+        initial_c: Sequence[float] = INITIAL_C,
+        residual_skip: int | None = None,
+        skip_input: bool = True,
+        index: Index = "icml",
+        bias: bool = True,
+        execution: str = "torch",
+        backward: Backward = "stored",
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        **manners: Unpack[Manners],
+    ) -> None:
+        super().__init__(input_size, hidden_size, num_layers, **manners)
+        self.residual_skip = checked_skip(residual_skip)
+        self.skip_input = skip_input
+        self.multiscale = multiscale
+        self.index: Index = checked_index(index, bidirectional=self.bidirectional)
+        self.execution = executions.ready(execution).name
+        self.backward: Backward = checked_mode(backward, execution)
+        self.register_exact("dt", arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
+        self.register_exact("alpha", arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
+        drawn = checked_initial_c(initial_c)
+        self.layers = nn.ModuleList(  # type: ignore[assignment]
+            UnICORNNLayer(
+                self._level_size(below),
+                hidden_size,
+                None if skip is None else self._level_size(skip),
+                bias=bias,
+                multiscale=multiscale,
+                initial_c=drawn,
+                device=device,
+                dtype=dtype,
+            )
+            for below, skip in map(self.sources, range(1, num_layers + 1))
+            for _ in range(self.directions)
+        )
+        self.reset_parameters(generator)
+
+    def sources(self, layer: int) -> tuple[int, int | None]:
+        """The levels that layer l = 1..L sees: (l−1, l−S−1 or None). Level 0 is the input, level k is y^k."""
+        S = self.residual_skip
+        if S is None or layer <= S or (layer == S + 1 and not self.skip_input):
+            return layer - 1, None
+        return layer - 1, layer - S - 1
+
+    def coefficients(self, index: int) -> StepCoefficients:
+        """w, h and α of ``layers[index]``, in the dtype of the parameters."""
+        number = index // self.directions
+        return self.layers[index].coefficients(self.dt[number], self.alpha[number])
+
+    def _level_size(self, level: int) -> int:
+        return self.input_size if level == 0 else self.output_size
+
+    def drive(self, index: int, levels: Sequence[Tensor]) -> Tensor:
+        """x of ``layers[index]``, from what is seen of the levels below."""
+        below, skip = self.sources(index // self.directions + 1)
+        return self.layers[index].drive(levels[below], None if skip is None else levels[skip])
+
+    def level(self, found: Sequences, rows: Sequence[Tensor]) -> Tensor:
+        """y^l_1 .. y^l_N, (time, batch, hidden · directions), from the rows of its directions."""
+        return rows[0] if len(rows) == 1 else torch.cat([rows[0], found.reversed(rows[1])], dim=-1)
+
+    def seen(self, rows: Tensor, before: Tensor) -> Tensor:
+        """Rows n = 1..N of a level, or n = 0..N−1 in the "sam" convention; ``before`` is n = 0."""
+        return torch.cat([before.unsqueeze(0), rows])[:-1] if self.index == "sam" else rows
+
+    def shown_options(self) -> list[str]:
+        parts = [f"dt={brief(self.dt)}", f"alpha={brief(self.alpha)}"]
+        if not self.multiscale:
+            parts.append("multiscale=False")
+        elif self.layers[0].initial_c != INITIAL_C:
+            parts.append(f"initial_c={self.layers[0].initial_c}")
+        if self.residual_skip is not None:
+            parts.append(f"residual_skip={self.residual_skip}, skip_input={self.skip_input}")
+        if self.layers[0].b is None:
+            parts.append("bias=False")
+        parts += [f"index={self.index!r}", f"execution={self.execution!r}"]
+        return parts if self.backward == "stored" else [*parts, f"backward={self.backward!r}"]
