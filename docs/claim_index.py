@@ -21,8 +21,8 @@ def page() -> str:
     lines = [
         "# Which claim stands in which file",
         "",
-        "Made by `python docs/claim_index.py` from the first line of every file. What a claim says and how it fared is on",
-        "the page of all claims, [ledger.md](ledger.md).",
+        "Made by `python docs/claim_index.py` from the first line of every file. What a claim says and how it fared:",
+        "[ledger.md](ledger.md).",
     ]
     for folder, title in PAPERS.items():
         lines += ["", f"## {title}", "| file | claims |", "|:--|:--|"]
