@@ -165,11 +165,6 @@ def semidefinite_pieces(matrix: Sequence[Sequence[Any]], box: tuple[Side, ...]) 
     return tuple(Piece(0 * minor, minor, box) for minor in minors)
 
 
-def coefficient(factor: Fraction | int) -> Any:
-    """A fraction as a coefficient of polynomials and of balls."""
-    return flint.fmpq(Fraction(factor).numerator, Fraction(factor).denominator)
-
-
 def _determinant(rows: Sequence[Sequence[Any]]) -> Any:
     if len(rows) == 1:
         return rows[0][0]

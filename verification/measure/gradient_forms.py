@@ -12,7 +12,7 @@ from typing import Any
 
 import flint
 
-from verification.cases.inequality import coefficient
+from verification.certify.positivity import coefficient
 from verification.certify.second import intervals as second
 from verification.measure.published_forms import (
     ICML_12,

@@ -19,6 +19,9 @@ from odernn.orthogonal.restricted_unitary import restricted_unitary
 from tests.verification.claims import question_rows as rows
 from verification.adversary import orthogonal_matrices
 from verification.answer import answer, doubt_about
+from verification.cases.cayley_entries import angle_case, complex_signs_case
+from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
+from verification.cases.cayley_statements import Statement
 from verification.certify.second import cayley as again
 from verification.claim import ClaimError
 from verification.claims.library import scaled_cayley_theorems
@@ -29,9 +32,6 @@ from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import reflection_ranks as ranks
 from verification.measure import reflections, sign_matrices, skew_updates
-from verification.measure.cayley_entries import angle_case, complex_signs_case
-from verification.measure.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
-from verification.measure.cayley_statements import Statement
 from verification.question import Case
 
 FAMILIES = (

@@ -14,6 +14,9 @@ from verification import verdict
 from verification.adversary import graphs
 from verification.adversary.graphs import Box
 from verification.answer import answer, doubt_about
+from verification.cases import graph_statements
+from verification.cases.graph_growth import LONGEST, SHORTEST, extreme_rate
+from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case
 from verification.certify.second import graph as graph_second
 from verification.claims.complexity import (
     architectures,
@@ -24,9 +27,7 @@ from verification.claims.complexity import (
 )
 from verification.commands import witness
 from verification.domains import BUDGETS
-from verification.measure import graph_facts, graph_statements
-from verification.measure.graph_growth import LONGEST, SHORTEST, extreme_rate
-from verification.measure.graph_statements import FORWARD, Side, Statement, box_case, free_case
+from verification.measure import graph_facts
 from verification.question import Case, Parameters, Question
 
 SMOKE = BUDGETS["smoke"]
@@ -172,7 +173,7 @@ def test_witnesses_are_as_small_as_they_go() -> None:
 # Planted falsehoods: as statements they are refuted, by the enumeration.
 
 
-def falsehoods() -> list[tuple[str, Statement]]:
+def falsehoods() -> list[tuple[str, GraphStatement]]:
     return [
         ("parallel edges without σ", graph_conditions.pairs_apart(False)),
         ("no edge back in time", graph_conditions.forward()),
@@ -188,7 +189,7 @@ def falsehoods() -> list[tuple[str, Statement]]:
 
 
 @pytest.mark.parametrize(("name", "statement"), falsehoods())
-def test_a_planted_falsehood_is_refuted_on_the_domain_and_in_the_box(name: str, statement: Statement) -> None:
+def test_a_planted_falsehood_is_refuted_on_the_domain_and_in_the_box(name: str, statement: GraphStatement) -> None:
     assert judged(free_case(FORWARD, name, statement)) == verdict.REFUTED
     if name != "limits, loose" or graph_statements.SMALL.high > 1:
         assert judged(box_case(FORWARD, name, statement)) == verdict.REFUTED
@@ -300,9 +301,9 @@ def test_another_graph_in_the_catalogue_is_an_error(planted: pytest.MonkeyPatch)
 
 
 def test_one_back_end_alone_refutes_nothing() -> None:
-    statement = Statement(lambda *_: Side(1, "false"), lambda *_: Side(0, "true"))
+    statement = GraphStatement(lambda *_: Side(1, "false"), lambda *_: Side(0, "true"))
     assert judged(free_case(FORWARD, "a fault", statement)) == verdict.ERROR
-    both_true = Statement(lambda *_: Side(-1, "true by 1"), lambda *_: Side(-2, "true by 2"))
+    both_true = GraphStatement(lambda *_: Side(-1, "true by 1"), lambda *_: Side(-2, "true by 2"))
     assert judged(box_case(FORWARD, "a fault", both_true)) == verdict.ERROR
     case = dataclasses.replace(
         free_case(FORWARD, "a fault", statement), ask=lambda *_: graph_statements.Attempt("", 1, candidates=(TINY,))

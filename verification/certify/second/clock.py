@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from verification.cases.decision import Found
 from verification.measure.clock_hamiltonian import Circuit
+from verification.question import Decided
 
 
 def entries(circuit: Circuit, word: int, with_input: bool = True) -> dict[tuple[int, int], int]:
@@ -130,26 +130,26 @@ def _rows(steps: int, sign: int) -> list[list[int]]:
     return rows
 
 
-def is_unitary(steps: int, sign: int) -> Found:
+def is_unitary(steps: int, sign: int) -> Decided:
     """Does it keep the length of every basis vector?"""
     lengths = [sum(row[k] ** 2 for row in _rows(steps, sign)) for k in range(steps + 1)]
-    return Found(any(length != 1 for length in lengths), f"lengths² of the images of |l⟩: {lengths}")
+    return Decided(any(length != 1 for length in lengths), f"lengths² of the images of |l⟩: {lengths}")
 
 
-def is_nilpotent(steps: int, sign: int) -> Found:
+def is_nilpotent(steps: int, sign: int) -> Decided:
     """Strictly triangular."""
     wrong = [(i, j) for i, row in enumerate(_rows(steps, sign)) for j, x in enumerate(row) if x and i <= j]
-    return Found(bool(wrong), "strictly lower triangular" if not wrong else f"entries at {wrong}")
+    return Decided(bool(wrong), "strictly lower triangular" if not wrong else f"entries at {wrong}")
 
 
-def is_hermitian(steps: int, sign: int) -> Found:
+def is_hermitian(steps: int, sign: int) -> Decided:
     rows = _rows(steps, sign)
     wrong = [(i, j) for i, row in enumerate(rows) for j, x in enumerate(row) if rows[j][i] != x]
-    return Found(bool(wrong), f"{len(wrong)} entries differ from those of the transpose")
+    return Decided(bool(wrong), f"{len(wrong)} entries differ from those of the transpose")
 
 
-def is_imaginary(steps: int, sign: int) -> Found:
+def is_imaginary(steps: int, sign: int) -> Decided:
     """trace A² = Σ λ²: positive for real eigenvalues that are not all 0; and Aᵀ = −A has imaginary ones only."""
     rows, size = _rows(steps, sign), steps + 1
     trace = sum(rows[i][k] * rows[k][i] for i in range(size) for k in range(size))
-    return Found(trace > 0, f"trace A² = {trace}")
+    return Decided(trace > 0, f"trace A² = {trace}")

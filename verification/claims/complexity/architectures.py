@@ -21,11 +21,11 @@ from odernn.architecture.graph import RNNGraph
 from odernn.architecture.measures import feedforward_depth, recurrent_depth, smallest_rate
 from odernn.published.sources import Source
 from verification.adversary import graphs
+from verification.cases.graph_growth import LONGEST
+from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
 from verification.certify.second.graph import Graph, parse
 from verification.domains import Budget
 from verification.measure.graph_facts import Facts, facts_of
-from verification.measure.graph_growth import LONGEST
-from verification.measure.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 Edges = Sequence[tuple[str, str, int]]

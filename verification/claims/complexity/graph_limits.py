@@ -8,9 +8,7 @@ from fractions import Fraction
 
 from odernn.published.sources import Source
 from verification.adversary.graphs import Box
-from verification.certify.second.graph import Graph
-from verification.measure.graph_facts import Facts
-from verification.measure.graph_growth import (
+from verification.cases.graph_growth import (
     LEAST_RATE,
     LONGEST,
     SHORTEST,
@@ -25,11 +23,13 @@ from verification.measure.graph_growth import (
     unbounded_again,
     unbounded_side,
 )
-from verification.measure.graph_statements import FORWARD, Side, Statement, stated, theorem
+from verification.cases.graph_statements import FORWARD, GraphStatement, Side, stated, theorem
+from verification.certify.second.graph import Graph
+from verification.measure.graph_facts import Facts
 from verification.question import Parameters, Question
 
 
-def one_rate(sense: Sense) -> Statement:
+def one_rate(sense: Sense) -> GraphStatement:
     """d_i = limsup D_i(n)/n is max l/Σσ for every i, and not only their maximum."""
 
     def side(rates: Rates) -> Side | None:
@@ -45,7 +45,7 @@ def one_rate(sense: Sense) -> Statement:
 # --- Propositions A.1.1, A.3.1
 
 
-def covered_limit(sense: Sense, *, strict: bool) -> Statement:
+def covered_limit(sense: Sense, *, strict: bool) -> GraphStatement:
     """With a cycle of the extreme ratio that meets every time: lim D_i(n)/n = d_r for every i, over defined n."""
 
     def places(facts: Facts) -> Iterator[Parameters]:
@@ -83,7 +83,7 @@ def covered_limit(sense: Sense, *, strict: bool) -> Statement:
             return unbounded_again(graph, parameters)
         return negative(min(graph.rates), max(graph.sums) > 0)
 
-    return Statement(first, second, places, conditions=covering(sense, strict=strict))
+    return GraphStatement(first, second, places, conditions=covering(sense, strict=strict))
 
 
 LOOSE_FAILS = Box(2, 2, -1, 3, 3)

@@ -15,9 +15,7 @@ from fractions import Fraction
 from odernn.architecture.graph import GraphError
 from odernn.architecture.measures import recurrent_depth
 from odernn.published.sources import Source
-from verification.certify.second.graph import Graph
-from verification.measure.graph_facts import Facts
-from verification.measure.graph_growth import (
+from verification.cases.graph_growth import (
     LEAST_RATE,
     LONGEST,
     RATE,
@@ -29,22 +27,24 @@ from verification.measure.graph_growth import (
     unbounded_places,
     unbounded_side,
 )
-from verification.measure.graph_statements import (
+from verification.cases.graph_statements import (
     EVERY,
     FORWARD,
     OPEN,
     Comparison,
+    GraphStatement,
     Side,
-    Statement,
     stated,
     theorem,
 )
+from verification.certify.second.graph import Graph
+from verification.measure.graph_facts import Facts
 from verification.question import Parameters, Question
 
 # --- Section 3.1: D_i(n) increases, and approaches infinity
 
 
-def increasing() -> Statement:
+def increasing() -> GraphStatement:
     """D_i(n) ≤ D_i(n′) for n < n′ and both defined."""
 
     def places(facts: Facts) -> Iterator[Parameters]:
@@ -67,10 +67,10 @@ def increasing() -> Statement:
         i, n, later = (int(parameters[name]) for name in ("i", "n", "later"))
         return side(i, n, later, graph.lengths(i, later))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
-def endless() -> Statement:
+def endless() -> GraphStatement:
     """D_i(n) is defined for infinitely many n > 0."""
 
     def side(rates: Rates) -> Side:
@@ -80,7 +80,7 @@ def endless() -> Statement:
     return of_each_time(LONGEST, side)
 
 
-def approaches_infinity(least: Fraction = Fraction(0)) -> Statement:
+def approaches_infinity(least: Fraction = Fraction(0)) -> GraphStatement:
     """Every class of n in which D_i(n) is defined has a rate above 0; with another number, the planted falsehood."""
 
     def side(rates: Rates) -> Side | None:
@@ -92,7 +92,7 @@ def approaches_infinity(least: Fraction = Fraction(0)) -> Statement:
     return of_each_time(LONGEST, side)
 
 
-def finite() -> Statement:
+def finite() -> GraphStatement:
     """D_i(n) < ∞."""
 
     def first(facts: Facts, parameters: Parameters) -> Side | None:
@@ -101,13 +101,13 @@ def finite() -> Statement:
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         return Side(0, "finite") if graph.is_unidirectional else unbounded_again(graph, parameters)
 
-    return Statement(first, second, unbounded_places)
+    return GraphStatement(first, second, unbounded_places)
 
 
 # --- Theorems 3.2, A.1, 3.6, A.3
 
 
-def periodic(shift: int | None = None) -> Statement:
+def periodic(shift: int | None = None) -> GraphStatement:
     """D_{i+m}(n) = D_i(n) for every i and n; another shift than m is the planted falsehood.
 
     The unfolding decides it for all n, by ``Graph.decisive``; the library is asked for n ≤ 2|V| max |σ|.
@@ -129,7 +129,7 @@ def periodic(shift: int | None = None) -> Statement:
     def second(graph: Graph, parameters: Parameters) -> Side:
         return side(int(parameters["i"]), graph.period, lambda start: graph.lengths(start, graph.decisive))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
 # --- Section 3.3, Proposition 3.3.1, Theorems 3.4, A.2
@@ -139,7 +139,7 @@ def _between_places(facts: Facts) -> Iterator[Parameters]:
     return unbounded_places(facts, between=True)
 
 
-def finite_depth(most: Fraction | None = None) -> Statement:
+def finite_depth(most: Fraction | None = None) -> GraphStatement:
     """sup D*_i(n) − n d_r < ∞: no class of n has a larger rate than d_r. ``most``: ≤ that number, the falsehood."""
 
     def side(rate: Fraction | None, top: Fraction, supremum: Fraction | None) -> Side | None:
@@ -159,7 +159,7 @@ def finite_depth(most: Fraction | None = None) -> Statement:
             return unbounded_again(graph, parameters, between=True)
         return side(_growth_between_again(graph), max(graph.rates), graph.excess)
 
-    return Statement(first, second, _between_places, conditions=(OPEN,), ends=True)
+    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True)
 
 
 def _growth_between(facts: Facts) -> Fraction | None:
@@ -176,13 +176,13 @@ def _growth_between_again(graph: Graph) -> Fraction | None:
     return max(slopes, default=None)
 
 
-def full_rate() -> Statement:
+def full_rate() -> GraphStatement:
     """D*_i(n) grows as n d_r, if it is defined for infinitely many n."""
 
     def side(rate: Fraction | None, top: Fraction) -> Side | None:
         return None if rate is None else Side(top - rate, f"limsup D*_i(n)/n = {rate} for the best i, d_r = {top}")
 
-    return Statement(
+    return GraphStatement(
         lambda facts, _: side(_growth_between(facts), facts.d_r),
         lambda graph, _: side(_growth_between_again(graph), max(graph.rates)),
         conditions=(OPEN,),
@@ -190,7 +190,7 @@ def full_rate() -> Statement:
     )
 
 
-def depth_by_paths(*, with_sigma: bool = True) -> Statement:
+def depth_by_paths(*, with_sigma: bool = True) -> GraphStatement:
     """sup D*_i(n) − n d_r = max l − d_r Σσ over the paths from an input to an output.
 
     ``with_sigma=False`` takes the largest l of a path alone: the planted falsehood.
@@ -217,7 +217,7 @@ def depth_by_paths(*, with_sigma: bool = True) -> Statement:
             return unbounded_again(graph, parameters, between=True)
         return side(graph.excess, graph.depth if with_sigma else graph.longest_path)
 
-    return Statement(first, second, _between_places, conditions=(OPEN,), ends=True)
+    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True)
 
 
 def _longest(lengths: tuple[int, ...]) -> Fraction | None:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from odernn.published.sources import Source
+from verification.cases.graph_growth import cycle_of
+from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case
 from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
 from verification.measure.graph_facts import Facts
-from verification.measure.graph_growth import cycle_of
-from verification.measure.graph_statements import FORWARD, Side, Statement, free_case
 from verification.question import Parameters, Question
 
 
@@ -46,7 +46,7 @@ def path_places(facts: Facts) -> Iterator[Parameters]:
                 yield {"path": _text((one, other))}
 
 
-def _of_paths(margin: Callable[[Facts | Graph, tuple[Arc, ...], int], Side]) -> Statement:
+def _of_paths(margin: Callable[[Facts | Graph, tuple[Arc, ...], int], Side]) -> GraphStatement:
     """A statement about the time D(γ) that a path takes."""
 
     def first(facts: Facts, parameters: Parameters) -> Side | None:
@@ -58,10 +58,10 @@ def _of_paths(margin: Callable[[Facts | Graph, tuple[Arc, ...], int], Side]) -> 
         path = _path_of(parameters)
         return margin(graph, path, sigma(path)) if path and joined(graph, path) else None
 
-    return Statement(first, second, path_places)
+    return GraphStatement(first, second, path_places)
 
 
-def duration(*, labels: int = 1) -> Statement:
+def duration(*, labels: int = 1) -> GraphStatement:
     """D(γ₀) = t̄_end − t̄_0 + Σσ(e_i), or without the labels."""
 
     def margin(graph: Facts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
@@ -72,7 +72,7 @@ def duration(*, labels: int = 1) -> Statement:
     return _of_paths(margin)
 
 
-def bounded() -> Statement:
+def bounded() -> GraphStatement:
     """|D(γ₀)| ≤ m + Γ max σ(e), with Γ as large as the number of edges of the graph."""
 
     def margin(graph: Facts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
@@ -83,7 +83,7 @@ def bounded() -> Statement:
     return _of_paths(margin)
 
 
-def within_epsilon() -> Statement:
+def within_epsilon() -> GraphStatement:
     """For ε = 0: D_i(n)/n ≤ d_r for all n > N. Not so if a path with l − d_r Σσ > 0 meets a critical cycle."""
 
     def places(facts: Facts) -> Iterator[Parameters]:
@@ -119,7 +119,7 @@ def within_epsilon() -> Statement:
         longest = graph.lengths(graph.times[path[0][0]], max(turn, 0))[turn]
         return found if longest > turn * max(graph.rates) else Side(0, f"D({turn}) = {longest}")
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
 QUESTIONS = (

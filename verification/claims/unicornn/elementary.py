@@ -15,7 +15,7 @@ from flint import arb, fmpq
 from odernn.exact.linear_algebra import diagonalise
 from odernn.published.sources import Source
 from verification.cases import energy_step
-from verification.cases.inequality import coefficient
+from verification.certify.positivity import coefficient
 from verification.domains import Budget
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
 

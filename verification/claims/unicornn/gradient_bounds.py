@@ -31,7 +31,7 @@ import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases.inequality import Condition, Inequality, coefficient
+from verification.cases.inequality import Condition, Inequality
 from verification.cases.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
 from verification.cases.nominate import (
     first_violation,
@@ -40,6 +40,7 @@ from verification.cases.nominate import (
     joined,
 )
 from verification.certify.neuron_chain import LISTS, Chain
+from verification.certify.positivity import coefficient
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claims.unicornn import vanishing

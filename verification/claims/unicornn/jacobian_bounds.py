@@ -22,7 +22,7 @@ import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases.inequality import BITS, Condition, Inequality, coefficient
+from verification.cases.inequality import BITS, Condition, Inequality
 from verification.cases.nominate import (
     first_violation,
     growth_exponent_in_balls,
@@ -30,6 +30,7 @@ from verification.cases.nominate import (
     joined,
 )
 from verification.certify.neuron_chain import LISTS, Chain
+from verification.certify.positivity import coefficient
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints

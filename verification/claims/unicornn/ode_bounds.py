@@ -23,9 +23,9 @@ import numpy as np
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
-from verification.cases.inequality import Condition, Inequality, attempt, coefficient, semidefinite_pieces
+from verification.cases.inequality import Condition, Inequality, attempt, semidefinite_pieces
 from verification.certify import linear_flow
-from verification.certify.positivity import variables
+from verification.certify.positivity import coefficient, variables
 from verification.certify.second import intervals as second
 from verification.domains import Budget
 from verification.measure import ode

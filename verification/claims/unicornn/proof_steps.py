@@ -20,9 +20,9 @@ from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
 from verification.cases import energy_step
-from verification.cases.inequality import Condition, Inequality, Piece, attempt, coefficient
+from verification.cases.inequality import Condition, Inequality, Piece, attempt
 from verification.certify import suprema
-from verification.certify.positivity import Side, variables
+from verification.certify.positivity import Side, coefficient, variables
 from verification.certify.second import intervals as second
 from verification.claims.unicornn.elementary import GROWTH, growth_sum
 from verification.domains import Budget, printed_name

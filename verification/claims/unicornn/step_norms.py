@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from odernn.published.sources import Source
-from verification.cases.inequality import Condition, Inequality, Piece, attempt, coefficient
-from verification.certify.positivity import Side, variables
+from verification.cases.inequality import Condition, Inequality, Piece, attempt
+from verification.certify.positivity import Side, coefficient, variables
 from verification.certify.second import intervals as second
 from verification.question import Attempt, Case, Question
 

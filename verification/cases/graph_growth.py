@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from verification.cases.graph_statements import GraphCondition, GraphStatement, Side
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Arc, Graph
 from verification.measure.graph_facts import Facts
-from verification.measure.graph_statements import Condition, Side, Statement
 from verification.question import Parameters
 
 
@@ -100,7 +100,7 @@ class Rates:
         return " and ".join(parts) + f" (mod {self.modulus})" * (len(self.classes) > 1)
 
 
-def of_each_time(sense: Sense, side: Callable[[Rates], Side | None]) -> Statement:
+def of_each_time(sense: Sense, side: Callable[[Rates], Side | None]) -> GraphStatement:
     """A statement about how paths from one time i grow, i = 0 … m − 1."""
 
     def places(facts: Facts) -> Iterator[Parameters]:
@@ -112,7 +112,7 @@ def of_each_time(sense: Sense, side: Callable[[Rates], Side | None]) -> Statemen
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         return side(sense.growth_again(graph, int(parameters["i"])))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
 # --- Propositions A.1.1 and A.3.1: a critical cycle that visits nodes at every time
@@ -123,7 +123,7 @@ def cycle_of(parameters: Parameters) -> tuple[Arc, ...]:
     return tuple((str(u), str(v), int(sigma)) for u, v, sigma in json.loads(parameters["cycle"]))
 
 
-def covering(sense: Sense, *, strict: bool) -> tuple[Condition, ...]:
+def covering(sense: Sense, *, strict: bool) -> tuple[GraphCondition, ...]:
     """(1) the cycle of the witness attains the extreme ratio; (2) it meets every time.
 
     ``strict``: one lift to the unfolding does, its times take all values modulo Σσ. Otherwise its copies, shifted by
@@ -161,8 +161,8 @@ def covering(sense: Sense, *, strict: bool) -> tuple[Condition, ...]:
 
     way = "one lift of it meets every time" if strict else "its copies shifted by m together meet every time"
     return (
-        Condition(f"(1) the cycle has {sense.extreme}", attains_first, attains_second),
-        Condition(f"(2) {way}", meets_first, meets_second),
+        GraphCondition(f"(1) the cycle has {sense.extreme}", attains_first, attains_second),
+        GraphCondition(f"(2) {way}", meets_first, meets_second),
     )
 
 
@@ -178,7 +178,7 @@ RATE = "max_i limsup D_i(n)/n = max l/Σσ"
 LEAST_RATE = "min_i liminf d_i(n)/n = min l/Σσ"
 
 
-def limit_exists(sense: Sense) -> Statement:
+def limit_exists(sense: Sense) -> GraphStatement:
     """D_i(n)/n has a limit over the n for which it is defined, for every i."""
 
     def side(rates: Rates) -> Side | None:
@@ -189,7 +189,7 @@ def limit_exists(sense: Sense) -> Statement:
     return of_each_time(sense, side)
 
 
-def limit_is_extreme(sense: Sense) -> Statement:
+def limit_is_extreme(sense: Sense) -> GraphStatement:
     """Where it has a limit, that is max l/Σσ."""
 
     def side(rates: Rates) -> Side | None:
@@ -201,7 +201,7 @@ def limit_is_extreme(sense: Sense) -> Statement:
     return of_each_time(sense, side)
 
 
-def extreme_rate(sense: Sense, of: Sense | None = None) -> Statement:
+def extreme_rate(sense: Sense, of: Sense | None = None) -> GraphStatement:
     """max_i limsup D_i(n)/n = max l/Σσ (min, liminf, d_i(n)); ``of`` another sense: the planted falsehood.
 
     Without (U), D_i(n) may be infinite while max l/Σσ is a number, and min l/Σσ is negative, which no d_i(n)/n is.
@@ -240,4 +240,4 @@ def extreme_rate(sense: Sense, of: Sense | None = None) -> Statement:
         found = [rate for i in range(graph.period) for rate in sense.growth_again(graph, i).classes]
         return side(sense.choose(found), other.ratio(graph))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
