@@ -20,10 +20,12 @@ from scipy.integrate import quad
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import row
+from verification.cases import chain_ends, one_step_norms
 from verification.cases.inequality import Inequality
 from verification.certify.second import intervals as second
-from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities, step_norms
+from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities
 from verification.domains import BUDGETS
+from verification.measure import energy_growth
 from verification.measure.published_forms import Delta, Root
 from verification.question import Case
 
@@ -72,7 +74,7 @@ def test_the_norm_of_a_step_is_that_of_its_matrix(h: str, alpha: str, w: str, sl
     step, kappa = float(Q(h)), float(Q(alpha) + Q(w) * Q(slope))
     matrix = np.array([[1 - step**2 * kappa, step], [-step * kappa, 1]])
     point = {"dt": h, "sigma": "1", "alpha": alpha, "w": w, "slope": slope}
-    found = in_both(step_norms._ball_norm, step_norms._interval_norm, point)
+    found = in_both(one_step_norms._ball_norm, one_step_norms._interval_norm, point)
     assert found == [[pytest.approx(np.linalg.norm(matrix, np.inf), rel=1e-13)]] * 2
 
 
@@ -83,9 +85,9 @@ def test_the_bounds_on_the_norm_read_the_size_of_a_negative_weight(w: str, k: fl
     kappa = 0.5 + 0.75 * float(w)
     norm = float(np.linalg.norm(np.array([[1 - h * h * kappa, h], [-h * kappa, 1]]), np.inf))
     x = max(k, 2) * dt
-    agree(step_norms.first_case(Q(3, 5)), point, norm, max(1 + 0.6 * (dt + k * dt**2), 1 + 0.6 * k * dt))
-    agree(step_norms.taylor_case(Q(3, 7)), point, norm, 1 + x + 3 / 7 * x * x)
-    agree(step_norms.exponential_case(Q(3, 5)), point, norm, math.exp(0.6 * x))
+    agree(one_step_norms.first_case(Q(3, 5)), point, norm, max(1 + 0.6 * (dt + k * dt**2), 1 + 0.6 * k * dt))
+    agree(one_step_norms.taylor_case(Q(3, 7)), point, norm, 1 + x + 3 / 7 * x * x)
+    agree(one_step_norms.exponential_case(Q(3, 5)), point, norm, math.exp(0.6 * x))
 
 
 @pytest.mark.parametrize(("dt", "sigma"), [("3", "2/3"), ("3/5", "2/3")])
@@ -93,7 +95,7 @@ def test_the_rows_of_a_climb_are_h_and_h_squared_times_its_weight(dt: str, sigma
     """h > 1, beyond the premises: there the row of y is the larger one."""
     h, weight = float(Q(dt) * Q(sigma)), 3 / 4 * 5 / 7
     point = {"dt": dt, "sigma": sigma, "slope": "3/4", "v": "5/7"}
-    agree(step_norms.climb_case(2), point, max(h, h * h) * weight, 5 / 7 * float(Q(dt)) ** 2)
+    agree(one_step_norms.climb_case(2), point, max(h, h * h) * weight, 5 / 7 * float(Q(dt)) ** 2)
 
 
 @pytest.mark.parametrize(("y", "z", "below"), [(1 / 8, 0.0, 9.0), (1 / 8, 9.0, 1 / 4), (5.0, 1 / 4, 3.0)])
@@ -121,9 +123,9 @@ def test_the_direct_partials_are_those_of_the_step(y: float, z: float, below: fl
             "slope": slope,
         }.items()
     }
-    agree(step_norms.partial_case("(63)", drop), point, of_z, dt * bracket)
-    agree(step_norms.partial_case("(64)", drop), point, of_y, momentum * dt * z + dt**2 * bracket)
-    agree(step_norms.partial_case("(65)", drop), point, max(of_z, of_y), dt * states)
+    agree(one_step_norms.partial_case("(63)", drop), point, of_z, dt * bracket)
+    agree(one_step_norms.partial_case("(64)", drop), point, of_y, momentum * dt * z + dt**2 * bracket)
+    agree(one_step_norms.partial_case("(65)", drop), point, max(of_z, of_y), dt * states)
 
 
 @pytest.mark.parametrize("alpha", [3 / 8, 5.0])
@@ -140,7 +142,7 @@ def test_the_steps_of_the_energy_are_the_printed_ones_with_factors_that_are_no_u
 
 def test_where_no_state_reaches_one_the_partial_by_the_bias_is_the_largest() -> None:
     """After N − 1 = 1 steps |y| ≤ h² = 1/144: the left side is σ̂ max(|y|, 1) = σ̂."""
-    case = proof_steps.sam_partial_case()
+    case = chain_ends.sam_partial_case()
     inequality = inequality_of(case)
     point = {"alpha": "1", "dt": "1/9", "sigma": "3/4", "N": "2", "T": "2/9"}
     for left, _ in in_both(inequality.balls, inequality.intervals, point):
@@ -154,7 +156,7 @@ def test_the_partial_by_the_weight_is_the_largest_state_of_the_step_before(steps
     powers = [np.linalg.matrix_power(np.array([[1 - h * h * alpha, h], [-h * alpha, 1]]), k) for k in range(steps - 1)]
     largest = h * sum(abs((power @ [h, 1])[0]) for power in powers)
     assert largest > 1
-    inequality = inequality_of(proof_steps.sam_partial_case())
+    inequality = inequality_of(chain_ends.sam_partial_case())
     point = {"alpha": "1/2", "dt": "2/3", "sigma": "3/4", "N": str(steps), "T": str(Q(2 * steps, 3))}
     for left, _ in in_both(inequality.balls, inequality.intervals, point):
         assert left == pytest.approx(3 / 4 * largest, rel=1e-12)
@@ -330,9 +332,9 @@ def test_both_opinions_on_the_growth_are_its_logarithm_and_the_exponent(
     a, h = float(Q(alpha)), float(Q(dt))
     log_growth = math.log(1 + h + 2 * a * h**2 + fourth * a**2 * h**4)
     exponent = 96**0.25 * max(1.0, math.sqrt(a)) * h
-    check = elementary._growth_check({"alpha": alpha, "dt": dt}, {**elementary.GROWTH, 4: fourth})
+    check = elementary._growth_check({"alpha": alpha, "dt": dt}, {**energy_growth.GROWTH, 4: fourth})
     first, again = check.opinions
-    parts = elementary._log_growth_parts({**elementary.GROWTH, 4: fourth, 0: 3}, h, a)
+    parts = elementary._log_growth_parts({**energy_growth.GROWTH, 4: fourth, 0: 3}, h, a)
     assert parts == pytest.approx((math.log(math.exp(log_growth) + 2), exponent), rel=1e-13)
     assert [check.log_measured, check.log_claimed] == pytest.approx([log_growth, exponent], rel=1e-13)
     assert numbers_of(again.text)[0] == pytest.approx(log_growth - exponent, rel=1e-10)  # its lower end
@@ -348,7 +350,7 @@ def test_both_opinions_on_the_growth_are_its_logarithm_and_the_exponent(
 def test_the_polynomials_of_the_step_of_the_energy_are_the_printed_ones(alpha: Q, h: Q) -> None:
     assert proof_steps._beta_small(alpha, h) == 1 + h + 2 * alpha * h
     assert proof_steps._beta_large(alpha, h) == 1 + (2 * alpha) ** 2 * h
-    assert proof_steps._added(alpha, h) == 2 * h + 4 * alpha * h**4
+    assert energy_growth.added(alpha, h) == 2 * h + 4 * alpha * h**4
 
 
 @pytest.mark.parametrize("alpha", [3 / 8, 5.0])
@@ -357,7 +359,7 @@ def test_the_forms_of_icml_in_floats_are_those_in_balls(alpha: float) -> None:
     point = {"alpha": str(Q(alpha)), "T": "9/4"}
     for form in (root, Delta(z=root, y=other, constant=Q(7, 3))):
         scale = math.sqrt(alpha) if form is root else 1.0  # F has 1/√α, the root has not
-        found = scale * float(proof_steps._float_form(form, alpha, 9 / 4))
+        found = scale * float(chain_ends._float_form(form, alpha, 9 / 4))
         assert in_both(form.ball, form.interval, point) == [[pytest.approx(found, rel=1e-12)]] * 2
 
 

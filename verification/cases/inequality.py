@@ -32,6 +32,16 @@ class Condition:
         return Hypothesis(self.text, str(margin), margin > 0 if self.strict else margin >= 0)
 
 
+ALPHA_POSITIVE = Condition("α > 0", lambda p: p.alpha)
+STEP_BELOW_ONE = Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt))
+SIGMA_INSIDE = Condition("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma))
+
+
+def whole_number(p: Any) -> Fraction:
+    """The margin of "N is a whole number ≥ 1"."""
+    return Fraction(p.N if p.N.denominator == 1 else -1)
+
+
 @dataclass(frozen=True)
 class Inequality:
     """left ≤ right, for all parameters that satisfy the premises.

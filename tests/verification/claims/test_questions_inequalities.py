@@ -21,6 +21,7 @@ from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, row
 from verification import verdict
 from verification.answer import answer, doubt_about
+from verification.cases import chain_ends, one_step_norms
 from verification.cases.inequality import Inequality
 from verification.certify import linear_flow
 from verification.certify.positivity import is_nonnegative, variables
@@ -161,7 +162,7 @@ def test_input_witnesses_by_a_difference_quotient_in_the_input_weight(index: int
 
 
 def test_witness_against_the_indices_of_sam_by_a_difference_quotient() -> None:
-    found = judged(step_norms.shifted_case())
+    found = judged(one_step_norms.shifted_case())
     p = {k: float(Q(v)) for k, v in witness_of(found).items()}
     eps = 1e-9
     _, z = simulate(1.0, p["dt"], p["sigma"], np.array([0.0, eps * p["before"]]))  # step 2 sees u_1
@@ -178,20 +179,20 @@ MUTANTS: dict[str, Callable[[], Case]] = {
     "H: added term gone": lambda: proof_steps.energy_case(constant=Q(0)),
     "step: beta T <= 3/2": lambda: proof_steps.power_case(longest=Q(3, 2)),
     "rest: 4 -> 40": lambda: proof_steps.rest_case(constant=Q(40)),
-    "(25): square gone": lambda: step_norms.growth_case(square=Q(0)),
-    "(25): square/2": lambda: step_norms.growth_case(square=Q(1, 4)),
-    "(51): factor 1/2": lambda: step_norms.first_case(factor=Q(1, 2)),
-    "(51): factor 9/10": lambda: step_norms.first_case(factor=Q(9, 10)),
-    "(51): square -1": lambda: step_norms.taylor_case(square=Q(-1)),
-    "(51b): square -1/2": lambda: step_norms.middle_case(square=Q(-1, 2)),
-    "(52): exponent/3": lambda: step_norms.exponential_case(multiple=Q(1, 3)),
-    "(52): sign": lambda: step_norms.exponential_case(multiple=Q(-1)),
-    "(53): dt^2": lambda: step_norms.climb_case(power=2),
-    "(63): alpha y dropped": lambda: step_norms.partial_case("(63)", drop="y"),
-    "(64): z dropped": lambda: step_norms.partial_case("(64)", drop="z"),
-    "(64): alpha y dropped": lambda: step_norms.partial_case("(64)", drop="y"),
-    "(65): y dropped": lambda: step_norms.partial_case("(65)", drop="y"),
-    "(65): 2 dropped": lambda: step_norms.partial_case("(65)", drop="1"),
+    "(25): square gone": lambda: one_step_norms.growth_case(square=Q(0)),
+    "(25): square/2": lambda: one_step_norms.growth_case(square=Q(1, 4)),
+    "(51): factor 1/2": lambda: one_step_norms.first_case(factor=Q(1, 2)),
+    "(51): factor 9/10": lambda: one_step_norms.first_case(factor=Q(9, 10)),
+    "(51): square -1": lambda: one_step_norms.taylor_case(square=Q(-1)),
+    "(51b): square -1/2": lambda: one_step_norms.middle_case(square=Q(-1, 2)),
+    "(52): exponent/3": lambda: one_step_norms.exponential_case(multiple=Q(1, 3)),
+    "(52): sign": lambda: one_step_norms.exponential_case(multiple=Q(-1)),
+    "(53): dt^2": lambda: one_step_norms.climb_case(power=2),
+    "(63): alpha y dropped": lambda: one_step_norms.partial_case("(63)", drop="y"),
+    "(64): z dropped": lambda: one_step_norms.partial_case("(64)", drop="z"),
+    "(64): alpha y dropped": lambda: one_step_norms.partial_case("(64)", drop="y"),
+    "(65): y dropped": lambda: one_step_norms.partial_case("(65)", drop="y"),
+    "(65): 2 dropped": lambda: one_step_norms.partial_case("(65)", drop="1"),
     "(23) y: e -> 1/2": lambda: state("t", ode_bounds.POSITION, Bound(factor=Q(1, 2)), horizon=1),
     "(23) y: rate -1": lambda: state("t", ode_bounds.POSITION, Bound(rate=Q(-1)), horizon=1),
     "(23) z: e -> 9/10": lambda: state("t", ode_bounds.MOMENTUM, Bound(factor=Q(9, 10)), horizon=1),
@@ -210,11 +211,11 @@ MUTANTS: dict[str, Callable[[], Case]] = {
     "(28) z: decay": lambda: sensitivity(replace(SAM, floor=Q(-2), square=Q(-1)), "z_θ"),
     "(29) y: no growth": lambda: sensitivity(replace(SAM_0, floor=Q(0), square=Q(0), offset=Q(0)), "y_θ"),
     "(29) z: start/20": lambda: sensitivity(replace(SAM_0, start=Q(1, 60)), "z_θ"),
-    "(66): e gone": lambda: proof_steps.sam_partial_case(
+    "(66): e gone": lambda: chain_ends.sam_partial_case(
         Delta(z=Root(growth=Q(0)), y=Root(factor=Q(1, 10), growth=Q(0)), constant=Q(0))
     ),
-    "(67): e gone": lambda: proof_steps.sam_output_case(Root(growth=Q(0))),
-    "(67): sign of the exponent": lambda: proof_steps.sam_output_case(Root(growth=Q(-1))),
+    "(67): e gone": lambda: chain_ends.sam_output_case(Root(growth=Q(0))),
+    "(67): sign of the exponent": lambda: chain_ends.sam_output_case(Root(growth=Q(-1))),
     "S(7) at Table 6: factor/5": lambda: printed_forms.square_root_case(row("psMNIST-128"), "position", Q(2, 5)),
     "S(7) at Table 6, z: factor/5": lambda: printed_forms.square_root_case(row("psMNIST-128"), "momentum", Q(2, 5)),
     "S(39) = (12): factor": lambda: printed_forms.same_case(
@@ -242,9 +243,9 @@ TRUE = {
     "(24) z sharp": lambda: state(
         "t", ode_bounds.UNDAMPED_MOMENTUM, Bound(factor=1 + Q(1, 10**12), power=2), horizon=1, undamped=True
     ),
-    "(51) slack": lambda: step_norms.first_case(factor=1 + Q(1, 10**12)),
-    "(53)": lambda: step_norms.climb_case(),
-    "(63) without its 1, which max(…, 1) covers": lambda: step_norms.partial_case("(63)", drop="1"),
+    "(51) slack": lambda: one_step_norms.first_case(factor=1 + Q(1, 10**12)),
+    "(53)": lambda: one_step_norms.climb_case(),
+    "(63) without its 1, which max(…, 1) covers": lambda: one_step_norms.partial_case("(63)", drop="1"),
 }
 
 
@@ -278,7 +279,7 @@ SLACK = 1e-12
 def test_bernstein_positivity_decides_a_touching_parabola_and_one_just_below(square: Q, holds: bool) -> None:
     """x² − x + c touches 0 at the middle of [0, 1] for c = 1/4."""
     (x,) = variables("x")
-    found = is_nonnegative(x * x - x + step_norms.coefficient(square), ((0, 1),))
+    found = is_nonnegative(x * x - x + one_step_norms.coefficient(square), ((0, 1),))
     assert found.holds is holds
     assert holds or (found.point is not None and found.point[0] ** 2 - found.point[0] + square < 0)
 

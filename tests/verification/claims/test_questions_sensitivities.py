@@ -29,6 +29,7 @@ from verification.certify import linear_flow
 from verification.certify.second import exact_network as again
 from verification.claims.unicornn import backpropagation, elementary, sensitivities
 from verification.domains import BUDGETS
+from verification.measure import energy_growth
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Layered, Shape
 from verification.question import Case, Check, Parameters, Question
@@ -620,9 +621,9 @@ FALSE: dict[str, Callable[[], Case]] = {
     "(38): −4α²dt⁴": lambda: elementary.step_case(fourth=Q(-4)),
     "(38): added terms dropped": lambda: elementary.step_case(added=Q(0)),
     "(38): added terms/3": lambda: elementary.step_case(added=Q(1, 3)),
-    "G: 40α²dt⁴": lambda: elementary.growth_case({**elementary.GROWTH, 4: 40}),
-    "G: 9dt": lambda: elementary.growth_case({**elementary.GROWTH, 1: 9}),
-    "G: 20αdt²": lambda: elementary.growth_case({**elementary.GROWTH, 2: 20}),
+    "G: 40α²dt⁴": lambda: elementary.growth_case({**energy_growth.GROWTH, 4: 40}),
+    "G: 9dt": lambda: elementary.growth_case({**energy_growth.GROWTH, 1: 9}),
+    "G: 20αdt²": lambda: elementary.growth_case({**energy_growth.GROWTH, 2: 20}),
     "(a+b+c)²: 4, 4, 1": lambda: elementary.squares_case((4, 4, 1)),
     "(a+b+c)²: 3, 4, 2": lambda: elementary.squares_case((3, 4, 2)),
     "a(a−b): a third": lambda: elementary.identities_case(Q(1, 3)),
@@ -634,8 +635,8 @@ TRUE: dict[str, Callable[[], Case]] = {
     "slopes ≥ 1/10⁵": lambda: sensitivities.fading_case(least=Q(1, 10**5)),
     "w = 0: no contraction": lambda: sensitivities.kick_case((Q(0),)),
     "(38): 2dt": lambda: elementary.step_case(linear=Q(2)),
-    "G: 5α²dt⁴, which term by term does not prove": lambda: elementary.growth_case({**elementary.GROWTH, 4: 5}),
-    "G: 3α²dt⁴": lambda: elementary.growth_case({**elementary.GROWTH, 4: 3}),
+    "G: 5α²dt⁴, which term by term does not prove": lambda: elementary.growth_case({**energy_growth.GROWTH, 4: 5}),
+    "G: 3α²dt⁴": lambda: elementary.growth_case({**energy_growth.GROWTH, 4: 3}),
     "(a+b+c)²: 3, 3, 3": lambda: elementary.squares_case((3, 3, 3)),
 }
 
@@ -661,29 +662,29 @@ def test_a_planted_truth_is_not(name: str) -> None:
 
 
 def test_five_is_true_and_not_proved_and_four_is_both() -> None:
-    assert judged(elementary.growth_case({**elementary.GROWTH, 4: 5})).verdict == verdict.NOT_REFUTED
+    assert judged(elementary.growth_case({**energy_growth.GROWTH, 4: 5})).verdict == verdict.NOT_REFUTED
     assert judged(elementary.growth_case()).verdict == verdict.PROVED
 
 
 def test_the_coefficients_are_those_of_the_page_in_both_typings_and_in_floats() -> None:
     for alpha, h in ((Q(3, 7), Q(2, 9)), (Q(5), Q(7, 8)), (Q(1, 9), Q(3, 4))):
         expected = 1 + h + 2 * alpha * h**2 + 4 * alpha**2 * h**4
-        again_ = elementary.growth_sum_again(
-            elementary.GROWTH, *(again.iv.mpf(x.numerator) / x.denominator for x in (alpha, h))
+        again_ = energy_growth.growth_sum_again(
+            energy_growth.GROWTH, *(again.iv.mpf(x.numerator) / x.denominator for x in (alpha, h))
         )
         assert float(again_.mid) == pytest.approx(float(expected), rel=1e-12)
-        balls = elementary.growth_sum(
-            elementary.GROWTH, *(flint.arb(flint.fmpq(x.numerator, x.denominator)) for x in (alpha, h))
+        balls = energy_growth.growth_sum(
+            energy_growth.GROWTH, *(flint.arb(flint.fmpq(x.numerator, x.denominator)) for x in (alpha, h))
         )
         assert float(balls.mid()) == pytest.approx(float(expected), rel=1e-12)
-        left, right = elementary._log_growth_parts(elementary.GROWTH, float(h), float(alpha))
+        left, right = elementary._log_growth_parts(energy_growth.GROWTH, float(h), float(alpha))
         assert left == pytest.approx(math.log(expected), rel=1e-12)
         assert right == pytest.approx(96**0.25 * max(1.0, math.sqrt(alpha)) * float(h), rel=1e-12)
 
 
 def test_growth_or_a_constant_that_falls_with_the_step_is_no_proof_however_large() -> None:
     """Semidefinite at h = dt says nothing of h < dt unless both rise with dt."""
-    plain = lambda alpha, h: elementary.growth_sum(elementary.GROWTH, alpha, h)  # noqa: E731
+    plain = lambda alpha, h: energy_growth.growth_sum(energy_growth.GROWTH, alpha, h)  # noqa: E731
     added = lambda alpha, h: 2 * h + 4 * alpha * h**4  # noqa: E731
     falling = lambda alpha, h: 10 - h + 10 * alpha + 10 * alpha**2  # noqa: E731
     assert energy_step.proof((plain, plain), added).proof

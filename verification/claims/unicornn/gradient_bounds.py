@@ -31,7 +31,11 @@ import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases.inequality import Condition, Inequality
+from verification.cases import gradient_decay
+from verification.cases.chain_ends import sam_output_case, sam_partial_case
+from verification.cases.gradient_decay import decay_case
+from verification.cases.gradient_growth import growth_case
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Condition, Inequality
 from verification.cases.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
 from verification.cases.nominate import (
     first_violation,
@@ -39,14 +43,11 @@ from verification.cases.nominate import (
     growth_exponent_in_intervals,
     joined,
 )
+from verification.cases.one_step_norms import exponential_case, partial_case
 from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.positivity import coefficient
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
-from verification.claims.unicornn import vanishing
-from verification.claims.unicornn.proof_steps import sam_output_case, sam_partial_case
-from verification.claims.unicornn.step_norms import exponential_case, partial_case
-from verification.claims.unicornn.vanishing import decay_case, growth_case
 from verification.domains import Budget, printed_name
 from verification.measure.gradient_forms import (
     ICML_14,
@@ -72,8 +73,8 @@ from verification.question import (
 )
 
 _PREMISES = (
-    Condition("α > 0", lambda p: p.alpha),
-    Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
+    ALPHA_POSITIVE,
+    STEP_BELOW_ONE,
     Condition("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
     Condition("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
 )
@@ -578,7 +579,12 @@ QUESTIONS = (
         semantics="real",
         cases=(
             growth_case(Fraction(1), Fraction(-201), Fraction(1, 10), domain="w = −201, dt fixed, N → ∞"),
-            decay_case(vanishing.ALPHA, vanishing.W, vanishing.DT, domain=f"w = {vanishing.W}, dt fixed, n → ∞"),
+            decay_case(
+                gradient_decay.ALPHA,
+                gradient_decay.W,
+                gradient_decay.DT,
+                domain=f"w = {gradient_decay.W}, dt fixed, n → ∞",
+            ),
         ),
     ),
 )

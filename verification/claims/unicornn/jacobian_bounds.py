@@ -22,19 +22,19 @@ import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases.inequality import BITS, Condition, Inequality
+from verification.cases.inequality import BITS, STEP_BELOW_ONE, Condition, Inequality
 from verification.cases.nominate import (
     first_violation,
     growth_exponent_in_balls,
     growth_exponent_in_intervals,
     joined,
 )
+from verification.cases.one_step_norms import exponential_case
 from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.positivity import coefficient
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
-from verification.claims.unicornn.step_norms import exponential_case
 from verification.domains import Budget, printed_name
 from verification.measure import exact_network
 from verification.measure.exact_network import Shape
@@ -52,7 +52,7 @@ from verification.question import (
 )
 
 CHAIN_PREMISES = (
-    Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
+    STEP_BELOW_ONE,
     Condition("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
     Condition("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
 )

@@ -23,7 +23,7 @@ import numpy as np
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
-from verification.cases.inequality import Condition, Inequality, attempt, semidefinite_pieces
+from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality, attempt, semidefinite_pieces
 from verification.certify import linear_flow
 from verification.certify.positivity import coefficient, variables
 from verification.certify.second import intervals as second
@@ -144,7 +144,7 @@ class Bound:
         return True
 
 
-_DAMPED = Condition("α > 0", lambda p: p.alpha)
+_DAMPED = ALPHA_POSITIVE
 _UNDAMPED = Condition("α = 0", lambda p: -abs(p.alpha), strict=False)
 _BIASES = tuple(map(Fraction, (1, 2, 3, 5, 8, 20)))
 
@@ -251,7 +251,7 @@ def forcing_case(least: Fraction = Fraction(1), factor: Fraction = Fraction(1)) 
         )
 
     premises = (
-        Condition("α > 0", lambda p: p.alpha),
+        ALPHA_POSITIVE,
         Condition("0 < t ≤ 1", lambda p: p.t * (p.t <= 1)),
         Condition("|u|² < c", lambda p: p.c - p.u**2),
     )

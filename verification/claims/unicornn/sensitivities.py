@@ -30,7 +30,7 @@ from flint import arb
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
 from verification.cases.identity import PolynomialIdentity
-from verification.cases.inequality import Condition, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
 from verification.cases.nominate import first_violation
 from verification.certify import linear_flow
 from verification.certify.positivity import is_nonnegative, variables
@@ -296,7 +296,7 @@ def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -
         )
 
     premises = (
-        Condition("α > 0", lambda p: p.alpha),
+        ALPHA_POSITIVE,
         Condition("α + w > 0", lambda p: p.alpha + p.w),
         Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
         Condition(f"slopes ≥ {least}", lambda p: min(p.slopes) - least, strict=False),
@@ -391,7 +391,7 @@ def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> C
         )
 
     premises = (
-        Condition("α > 0", lambda p: p.alpha),
+        ALPHA_POSITIVE,
         Condition("κ > 0", lambda p: min(p.alpha + p.w * s for s in p.slopes)),
         Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
         Condition(
