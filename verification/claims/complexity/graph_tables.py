@@ -22,10 +22,11 @@ from odernn.published import complexity as printed
 from odernn.published.complexity import PrintedRow, half_a_digit
 from odernn.published.sources import Source
 from verification.cases.inequality import BITS, Condition, Inequality
+from verification.cases.parameter_counts import quarter_case
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import parse
-from verification.claims.complexity.graph_counts import LSTMS, STANH, quarter_case
 from verification.domains import Budget
+from verification.measure.graph_parameters import LSTMS, STANH
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 EXACT, AGAIN = "fractions", "decimals"
