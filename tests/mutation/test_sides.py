@@ -20,7 +20,7 @@ from scipy.integrate import quad
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import row
-from verification.cases import chain_ends, one_step_norms
+from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms, rest_sensitivities
 from verification.cases.inequality import Inequality
 from verification.certify.second import intervals as second
 from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities
@@ -167,7 +167,7 @@ def test_the_partial_by_the_weight_is_the_largest_state_of_the_step_before(steps
 
 @pytest.mark.parametrize("t", ["3/4", "7/3"])
 def test_the_right_side_of_an_ode_bound_is_its_formula_in_all_three_typings(t: str) -> None:
-    bound, x = ode_bounds.Bound(factor=Q(2, 3), rate=Q(3, 7), power=2, growth=Q(-5, 4)), float(Q(t))
+    bound, x = ode_states.Bound(factor=Q(2, 3), rate=Q(3, 7), power=2, growth=Q(-5, 4)), float(Q(t))
     expected = 2 / 3 * math.exp(3 / 7 - 5 / 4 * x) * x**2
     found = in_both(lambda p: bound.ball(p.t), lambda p: bound.interval(p.t), {"t": t})
     assert found == [[pytest.approx(expected, rel=1e-13)]] * 2
@@ -186,7 +186,9 @@ def test_the_forcing_is_the_largest_of_state_input_and_one_against_the_larger_co
 
 @pytest.mark.parametrize("undamped", [False, True])
 def test_the_growth_of_a_sensitivity_is_at_least_its_floor(undamped: bool) -> None:
-    growth = ode_bounds.Growth(undamped, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 5), start=Q(5, 3), force=Q(7, 4))
+    growth = ode_sensitivities.SensitivityBound(
+        undamped, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 5), start=Q(5, 3), force=Q(7, 4)
+    )
     alpha = "0" if undamped else "3/4"
     point = {
         "alpha": alpha,
@@ -201,7 +203,7 @@ def test_the_growth_of_a_sensitivity_is_at_least_its_floor(undamped: bool) -> No
     before = (1.0 if undamped else 0.75) / 4 + 4 / 9
     expected = (5 / 3 * before + 7 / 4 * 9 / 5) * math.exp(16 / 5)  # 1/9 + 2/9 · 1/9/α is far below 16/5
     for quantity in ("y_θ", "z_θ"):
-        inequality = inequality_of(ode_bounds.sensitivity_case(growth, quantity))
+        inequality = inequality_of(ode_sensitivities.sensitivity_case(growth, quantity))
         for _, right in in_both(inequality.balls, inequality.intervals, point, inequality.lists):
             assert right == pytest.approx(expected, rel=1e-12)
 
@@ -218,7 +220,7 @@ def test_the_mean_of_a_sine_is_enclosed_in_a_wide_ball_below_its_first_zero(
     name: str, integrand: Any, middle: float
 ) -> None:
     """The docstring: exact there, so that the ball of the image has the value at every point, not only a bound."""
-    found = getattr(ode_bounds, name)(flint.arb(middle, 0.25))
+    found = getattr(ode_states, name)(flint.arb(middle, 0.25))
     for x in (middle - 0.25, middle, middle + 0.25):
         area, _ = quad(integrand, 0.0, x)
         assert float(found.lower()) <= area / x <= float(found.upper())
@@ -261,7 +263,7 @@ def test_the_floor_is_the_printed_one_and_the_maximum_that_of_free_and_of_turnin
         y, z = (math.cosh(omega * t) - 1) / omega**2, math.sinh(omega * t) / omega
     point = {"alpha": str(Q(alpha)), "w": str(Q(w)), "t": str(Q(t)), "a": "3/8"}
     floor = 5 / 3 * s * t / (1 + (alpha + abs(w)) * t)
-    agree(sensitivities.floor_case(Q(5, 3)), point, floor, s * max(y, z))
+    agree(rest_sensitivities.floor_case(Q(5, 3)), point, floor, s * max(y, z))
 
 
 @pytest.mark.parametrize(("t", "u", "b"), [(0.5, 0.25, 0.125), (0.5, 0.25, -9.0), (0.5, 3.0, 2.0), (3.0, 0.25, 0.0)])
@@ -273,7 +275,9 @@ def test_the_saturated_maximum_is_that_of_the_nearest_pre_activation_and_the_lar
     source = max(1.0, u, t * t / 2)
     expected = (1 - math.tanh(nearest) ** 2) * t * source * math.exp((0.75 + 0.5) / 2 * t)
     values = {"alpha": alpha, "w": w, "V": V, "u": u, "t": t, "b": b, "floor": 0.125}
-    agree(sensitivities.saturation_case(), {name: str(Q(value)) for name, value in values.items()}, 0.125, expected)
+    agree(
+        rest_sensitivities.saturation_case(), {name: str(Q(value)) for name, value in values.items()}, 0.125, expected
+    )
 
 
 @pytest.mark.parametrize(("alpha", "w"), [(9.0, 4.0), (0.5, 0.25)])
@@ -283,10 +287,10 @@ def test_a_pulse_is_as_large_as_its_turn_about_the_equilibrium(alpha: float, w: 
     kappa = alpha + w / 4
     top = max(2 * 0.25 / kappa, 0.25 / math.sqrt(kappa))
     first = 2 / (alpha + w)  # half a turn from (0, 0), s = 1
-    agree(sensitivities.fading_case(), point, first / 1000, top)
+    agree(rest_sensitivities.fading_case(), point, first / 1000, top)
     t = 2 * math.pi / math.sqrt(kappa)
     floor = 5 / 3 * 0.25 * t / (2 + (alpha + abs(w)) * t)
-    agree(sensitivities.fading_case(Q(1, 4), Q(5, 3)), point, floor, top)
+    agree(rest_sensitivities.fading_case(Q(1, 4), Q(5, 3)), point, floor, top)
 
 
 # --- the elementary inequalities: the texts of both opinions are numbers, and these are compared
@@ -378,7 +382,7 @@ def test_a_right_side_exceeds_what_is_below_its_least_quotient_and_nothing_else(
     horizon: int, power: int, own: int, growth: Q
 ) -> None:
     """e^{rate + growth t} t^{own − power}: falls to t = horizon, or for power = own and growth > 0 rises from 0."""
-    bound = ode_bounds.Bound(factor=Q(2, 3), rate=Q(3, 7), power=own, growth=growth)
+    bound = ode_states.Bound(factor=Q(2, 3), rate=Q(3, 7), power=own, growth=growth)
     if growth > 0 and power > own:  # least inside: at t = 8/5, if that is before the horizon
         t = np.linspace(1e-3, horizon, 100_001)
         least = float(np.min(2 / 3 * np.exp(3 / 7 + 5 / 4 * t) * t ** (own - power)))
@@ -392,12 +396,12 @@ def test_a_right_side_exceeds_what_is_below_its_least_quotient_and_nothing_else(
 
 
 def test_a_right_side_of_a_higher_power_exceeds_nothing_near_zero() -> None:
-    assert not ode_bounds.Bound(factor=Q(10**6), power=2).exceeds(flint.arb("1e-9"), 1, 1)
+    assert not ode_states.Bound(factor=Q(10**6), power=2).exceeds(flint.arb("1e-9"), 1, 1)
 
 
 @pytest.mark.parametrize(("v", "expected"), [(3.0, 1 / 9 + 2 / 9 * 9), (0.5, 16 / 15)])
 def test_the_exponent_of_a_growth_in_floats_is_its_formula(v: float, expected: float) -> None:
-    growth = ode_bounds.Growth(False, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 15))
+    growth = ode_sensitivities.SensitivityBound(False, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 15))
     assert growth.exponent(v) == pytest.approx(expected, rel=1e-14)
 
 
@@ -409,8 +413,8 @@ def test_the_drift_is_that_of_the_equation_on_its_box(monkeypatch: pytest.Monkey
         seen.append((gap, box))
         return SimpleNamespace(holds=True)
 
-    monkeypatch.setattr(sensitivities, "is_nonnegative", is_nonnegative)
-    assert sensitivities._drifts(Q(2, 7))
+    monkeypatch.setattr(rest_sensitivities, "is_nonnegative", is_nonnegative)
+    assert rest_sensitivities._drifts(Q(2, 7))
     [(gap, box)] = seen
     names = {
         "alpha": Q(3, 2),
@@ -436,11 +440,11 @@ def test_the_drift_is_that_of_the_equation_on_its_box(monkeypatch: pytest.Monkey
 def test_the_floor_under_a_bound_of_b_is_the_floor_at_the_largest_pre_activation(
     most: int, t: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sensitivities, "_RUN", {"alpha": "3/4", "w": "-1/2", "V": "-5/3", "u": "2/7", "t": t})
+    monkeypatch.setattr(rest_sensitivities, "_RUN", {"alpha": "3/4", "w": "-1/2", "V": "-5/3", "u": "2/7", "t": t})
     time = float(Q(t))
     a = most + 5 / 3 * 2 / 7 + 1 / 2 * time**2 / 2
     value = (1 - math.tanh(a) ** 2) * time / (1 + (0.75 + 0.5) * time)
-    found = sensitivities._floor_at(most)
+    found = rest_sensitivities._floor_at(most)
     assert found.numerator == 1 and 1 / value + 1 <= found.denominator < 1 / value + 2  # below it, and a unit fraction
 
 

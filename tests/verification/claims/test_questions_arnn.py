@@ -14,6 +14,7 @@ from odernn import ARNN12, ARNN22
 from odernn.bounds.arnn import resonant_word, step_matrix
 from tests.verification.claims import question_rows as rows
 from verification.answer import doubt_about
+from verification.cases import arnn_modes
 from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
 from verification.measure import frozen_slopes, reversals
@@ -90,13 +91,13 @@ def test_a_claim_file_names_no_verdict(family):
     ],
 )
 def test_a_threshold_too_large_is_refuted(scheme, threshold, verdict):
-    assert rows.verdict_of(arnn_stability.modes_case(scheme, threshold)).verdict == verdict
+    assert rows.verdict_of(arnn_modes.modes_case(scheme, threshold)).verdict == verdict
 
 
 def test_two_computations_that_contradict_each_other_prove_nothing(monkeypatch):
     """trace 2 − 2a² in one of them."""
     monkeypatch.setitem(frozen_slopes.TRACES, "symplectic_euler", [Fraction(2), Fraction(0), Fraction(-2)])
-    judgement = rows.verdict_of(arnn_stability.modes_case("symplectic_euler", Fraction(2)))
+    judgement = rows.verdict_of(arnn_modes.modes_case("symplectic_euler", Fraction(2)))
     assert judgement.verdict == rows.ERROR and "fractions finds" in judgement.because
 
 
@@ -106,16 +107,16 @@ def test_a_word_that_does_not_grow_is_no_proof_for_all_words():
 
 
 def test_a_step_beyond_the_premise_refutes_nothing():
-    case = arnn_stability.mode_case("symplectic_euler", "bounded", ("1",), Fraction(2), closed=False)
+    case = arnn_modes.mode_case("symplectic_euler", "bounded", ("1",), Fraction(2), closed=False)
     assert "premise" in doubt_about(case.check({"a": "3"}), case)
     assert rows.verdict_of(case).verdict == NOT_REFUTED
 
 
 def test_random_networks_beyond_the_threshold_are_found(monkeypatch):
     """The sample with the threshold of symplectic Euler in place of the leapfrog's, half as large."""
-    monkeypatch.setattr(arnn_stability, "THRESHOLDS", {"leapfrog": 2.0})
+    monkeypatch.setattr(arnn_modes, "THRESHOLDS", {"leapfrog": 2.0})
     monkeypatch.setattr(frozen_slopes, "THRESHOLDS", {"leapfrog": 2.0})
-    assert rows.verdict_of(arnn_stability.networks_case("leapfrog")).verdict == REFUTED
+    assert rows.verdict_of(arnn_modes.networks_case("leapfrog")).verdict == REFUTED
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from odernn.published.networks import ROWS
 from verification import verdict
 from verification.adversary import gradient_ascent as ascent
 from verification.answer import answer, doubt_about
+from verification.cases import chain_gradients, top_layer_gradients
 from verification.cases.inequality import Inequality
 from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.second.intervals import iv
@@ -194,7 +195,7 @@ def test_the_lower_bounds_hold_at_finer_and_finer_steps() -> None:
         p = json.loads(judged_case(name, case.domain, case.quantity).witness)["parameters"]
         theta = "V" if name == "both-3.x-input" else "b2" if "l < L" in case.domain else "b"
         form = gradient_bounds.ICML_42 if name == "both-69/42" else gradient_bounds.ICML_MAIN
-        low = gradient_bounds.uniform(form, theta).check(p).log_measured
+        low = chain_gradients.uniform(form, theta).check(p).log_measured
         assert low is not None
         for finer in (1, 2, 3):
             dt = Q(p["dt"]) / finer
@@ -234,17 +235,20 @@ def test_three_norms_by_hand() -> None:
 def mutants() -> Iterator[tuple[str, Callable[[], Case]]]:
     yield "(54), l = L, a tenth", lambda: jacobian_bounds.same_layer_case(Q(1, 10))
     sam = gradient_bounds.SAM_41
-    yield "(41) without e^{w̄T}", lambda: gradient_bounds.top_layer_case(replace(sam, growth="none"), "free")
+    yield "(41) without e^{w̄T}", lambda: top_layer_gradients.top_layer_case(replace(sam, growth="none"), "free")
     tiny = replace(sam, factor=Q(1, 10**5))
-    yield "(41) a hundred-thousandth", lambda: gradient_bounds.top_layer_case(tiny, "free")
-    short = (gradient_bounds._T_IS_ONE,)
+    yield "(41) a hundred-thousandth", lambda: top_layer_gradients.top_layer_case(tiny, "free")
+    short = (gradient_bounds.T_IS_ONE,)
     yield (
         "(13) without e^{w̄}",
-        lambda: gradient_bounds.top_layer_case(replace(gradient_bounds.SAM_13, growth="none"), "T ≤ 1", short),
+        lambda: top_layer_gradients.top_layer_case(replace(gradient_bounds.SAM_13, growth="none"), "T ≤ 1", short),
     )
     step = gradient_bounds.SAM_69
-    yield "(69) without e^{w̄T}", lambda: gradient_bounds.top_summand_case(replace(step, growth="none", factor=Q(1, 10)))
-    yield "(69), a billionth", lambda: gradient_bounds.top_summand_case(replace(step, factor=Q(1, 10**9)))
+    yield (
+        "(69) without e^{w̄T}",
+        lambda: top_layer_gradients.top_summand_case(replace(step, growth="none", factor=Q(1, 10))),
+    )
+    yield "(69), a billionth", lambda: top_layer_gradients.top_summand_case(replace(step, factor=Q(1, 10**9)))
 
 
 MUTANTS = list(mutants())
@@ -267,7 +271,7 @@ def test_bounds_that_have_room_are_not_refuted() -> None:
     for theta, points in (("b", gradient_bounds._stiff_below), ("V", gradient_bounds._inputs)):
         assert judged(gradient_bounds.menu_case("made", "made", safe, theta, points)).verdict == verdict.NOT_REFUTED
     safe = replace(gradient_bounds.ICML_MAIN, factor=Q(10**100))
-    found = judged(gradient_bounds.limit_case("L = 1", safe, "b", gradient_bounds._hyperbolic))
+    found = judged(gradient_bounds.limit_case("L = 1", safe, "b", chain_gradients.hyperbolic))
     assert found.verdict == verdict.NOT_REFUTED
 
 
@@ -349,7 +353,7 @@ def test_forms_in_floats_are_the_forms_in_balls() -> None:
     p = {**TYPED, "layer": "2", "target": "2"}
     for form in (gradient_bounds.SAM_41, gradient_bounds.SAM_13, gradient_bounds.ICML_MAIN, gradient_bounds.ICML_14):
         balls, intervals = sides_of(form, p)
-        assert float(gradient_bounds._float_form(form, free, 0.5, 2 / 3, 6)[0]) == pytest.approx(balls, rel=1e-10)
+        assert float(top_layer_gradients._float_form(form, free, 0.5, 2 / 3, 6)[0]) == pytest.approx(balls, rel=1e-10)
         assert balls == pytest.approx(intervals, rel=1e-12)
 
 
@@ -431,11 +435,11 @@ NORMS = [
 def inequalities_at(point: dict[str, str]) -> Iterator[Inequality]:
     """Those whose bounds mean something for this network."""
     for form in [*FORMS, replace(SAM_69, power=1, factor=Q(3, 5)), replace(SAM_41, growth="none")]:
-        yield from (gradient_bounds.finite(form, theta) for theta in ("w", "b", "V"))
+        yield from (chain_gradients.finite(form, theta) for theta in ("w", "b", "V"))
         if point["layer"] == "1":
-            yield from (gradient_bounds.uniform(form, theta) for theta in ("b", "V"))
+            yield from (chain_gradients.uniform(form, theta) for theta in ("b", "V"))
         if form.of_one_step and len(point["w"].split()) == 2:
-            yield gradient_bounds.uniform(form, "b2")
+            yield chain_gradients.uniform(form, "b2")
     for norms in NORMS:
         yield from (jacobian_bounds.finite(norms), jacobian_bounds._same_layer(norms))
         if len(point["w"].split()) == 2:
@@ -513,7 +517,7 @@ def test_the_gradient_without_a_bound_is_that_of_autograd_for_layer_one(kind: st
 def test_the_uniform_floor_by_the_input_weight_reads_the_size_of_a_negative_input(u: str) -> None:
     """ȳ|u|(T/2)²/6, T = N dt = 10/9."""
     point = GENERIC[0] | {"u": u}
-    left, _ = both_sides(gradient_bounds.uniform(SAM_41, "V"), point)
+    left, _ = both_sides(chain_gradients.uniform(SAM_41, "V"), point)
     assert left == pytest.approx((4 / 3 * abs(float(Q(u))) * (5 / 9) ** 2 / 6,) * 2, rel=1e-13)
 
 

@@ -27,7 +27,7 @@ from verification.claims.complexity import (
 )
 from verification.commands import witness
 from verification.domains import BUDGETS
-from verification.measure import graph_facts
+from verification.measure import described_graphs, graph_facts
 from verification.question import Case, Parameters, Question
 
 SMOKE = BUDGETS["smoke"]
@@ -226,7 +226,7 @@ def test_cycles_are_closed_walks_without_repeated_edges() -> None:
 
 
 def test_a_misprinted_value_is_seen() -> None:
-    wrong = architectures._one("td", architectures.layered(2, [("h2", "h1", 1)]), d_r=1, d_f=3)
+    wrong = architectures._one("td", described_graphs.layered(2, [("h2", "h1", 1)]), d_r=1, d_f=3)
     assert judged(architectures.value_case("td", [wrong])) == verdict.REFUTED
     assert judged(architectures.path_case("t = 0", (0,), {1: 5, 2: 6, 3: 7, 4: 9})) == verdict.REFUTED
     assert judged(architectures.ratio_case(Fraction(2))) == verdict.REFUTED

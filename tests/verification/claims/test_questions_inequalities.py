@@ -21,7 +21,7 @@ from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, row
 from verification import verdict
 from verification.answer import answer, doubt_about
-from verification.cases import chain_ends, one_step_norms
+from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms
 from verification.cases.inequality import Inequality
 from verification.certify import linear_flow
 from verification.certify.positivity import is_nonnegative, variables
@@ -171,7 +171,7 @@ def test_witness_against_the_indices_of_sam_by_a_difference_quotient() -> None:
 
 # --- mutants: a true statement changed a little is refuted by the same machinery
 
-state, sensitivity, Bound = ode_bounds.state_case, ode_bounds.sensitivity_case, ode_bounds.Bound
+state, sensitivity, Bound = ode_states.state_case, ode_sensitivities.sensitivity_case, ode_states.Bound
 SAM, SAM_0 = ode_bounds.SENSITIVITY, ode_bounds.SENSITIVITY_UNDAMPED
 MUTANTS: dict[str, Callable[[], Case]] = {
     "H: beta/4": lambda: proof_steps.energy_case(factor=Q(1, 4)),
@@ -193,15 +193,15 @@ MUTANTS: dict[str, Callable[[], Case]] = {
     "(64): alpha y dropped": lambda: one_step_norms.partial_case("(64)", drop="y"),
     "(65): y dropped": lambda: one_step_norms.partial_case("(65)", drop="y"),
     "(65): 2 dropped": lambda: one_step_norms.partial_case("(65)", drop="1"),
-    "(23) y: e -> 1/2": lambda: state("t", ode_bounds.POSITION, Bound(factor=Q(1, 2)), horizon=1),
-    "(23) y: rate -1": lambda: state("t", ode_bounds.POSITION, Bound(rate=Q(-1)), horizon=1),
-    "(23) z: e -> 9/10": lambda: state("t", ode_bounds.MOMENTUM, Bound(factor=Q(9, 10)), horizon=1),
-    "C.1 proof: t^3": lambda: state("t", ode_bounds.ENERGY, Bound(power=3, growth=Q(1)), horizon=1),
-    "C.1 proof: e^-t": lambda: state("t", ode_bounds.ENERGY, Bound(power=1, growth=Q(-1)), horizon=1),
+    "(23) y: e -> 1/2": lambda: state("t", ode_states.POSITION, Bound(factor=Q(1, 2)), horizon=1),
+    "(23) y: rate -1": lambda: state("t", ode_states.POSITION, Bound(rate=Q(-1)), horizon=1),
+    "(23) z: e -> 9/10": lambda: state("t", ode_states.MOMENTUM, Bound(factor=Q(9, 10)), horizon=1),
+    "C.1 proof: t^3": lambda: state("t", ode_states.ENERGY, Bound(power=3, growth=Q(1)), horizon=1),
+    "C.1 proof: e^-t": lambda: state("t", ode_states.ENERGY, Bound(power=1, growth=Q(-1)), horizon=1),
     "(24) y: e^2 -> 1/5": lambda: state(
-        "t", ode_bounds.UNDAMPED_POSITION, Bound(factor=Q(1, 5)), horizon=1, undamped=True
+        "t", ode_states.UNDAMPED_POSITION, Bound(factor=Q(1, 5)), horizon=1, undamped=True
     ),
-    "(24) z: e^-2": lambda: state("t", ode_bounds.UNDAMPED_MOMENTUM, Bound(rate=Q(-2)), horizon=1, undamped=True),
+    "(24) z: e^-2": lambda: state("t", ode_states.UNDAMPED_MOMENTUM, Bound(rate=Q(-2)), horizon=1, undamped=True),
     "(27): 1 -> 1/5": lambda: ode_bounds.forcing_case(least=Q(1, 5)),
     "(27): c/2": lambda: ode_bounds.forcing_case(factor=Q(1, 2)),
     "(28) y: no force": lambda: sensitivity(replace(SAM, force=Q(0)), "y_θ"),
@@ -238,10 +238,10 @@ def test_a_mutant_of_a_true_statement_is_refuted(name: str) -> None:
 TRUE = {
     "step, beta T <= 5/4": lambda: proof_steps.power_case(longest=Q(5, 4)),
     "(24) y sharp": lambda: state(
-        "t", ode_bounds.UNDAMPED_POSITION, Bound(factor=Q(1, 4) + Q(1, 10**12), power=4), horizon=1, undamped=True
+        "t", ode_states.UNDAMPED_POSITION, Bound(factor=Q(1, 4) + Q(1, 10**12), power=4), horizon=1, undamped=True
     ),
     "(24) z sharp": lambda: state(
-        "t", ode_bounds.UNDAMPED_MOMENTUM, Bound(factor=1 + Q(1, 10**12), power=2), horizon=1, undamped=True
+        "t", ode_states.UNDAMPED_MOMENTUM, Bound(factor=1 + Q(1, 10**12), power=2), horizon=1, undamped=True
     ),
     "(51) slack": lambda: one_step_norms.first_case(factor=1 + Q(1, 10**12)),
     "(53)": lambda: one_step_norms.climb_case(),
@@ -535,7 +535,7 @@ def test_both_typings_of_bound_41_agree_to_forty_digits(w: int, target: int) -> 
 
 
 def test_the_means_of_sines_in_balls_are_those_of_floats() -> None:
-    for shape in (ode_bounds.POSITION, ode_bounds.MOMENTUM, ode_bounds.POSITION_ALONE):
+    for shape in (ode_states.POSITION, ode_states.MOMENTUM, ode_states.POSITION_ALONE):
         for x in (0.3, 1.2, 1.6, 2.4, 3.3, 4.9, 7.1, 13.0, 29.5):
             with flint.ctx.workprec(96):
                 assert float(shape.of_ball(flint.arb(x)).mid()) == pytest.approx(float(shape.of_float(x)), rel=1e-9)
@@ -555,16 +555,16 @@ def test_bound_41_in_plain_floats_where_every_number_of_the_row_counts(w: int, t
 
 
 def test_a_supremum_in_balls_is_that_of_the_pieces_or_of_the_tail() -> None:
-    for shape in (ode_bounds.POSITION, ode_bounds.MOMENTUM, ode_bounds.ENERGY, ode_bounds.POSITION_ALONE):
+    for shape in (ode_states.POSITION, ode_states.MOMENTUM, ode_states.ENERGY, ode_states.POSITION_ALONE):
         x = np.geomspace(1e-4, 60, 20000)
-        found, reached = float(ode_bounds.supremum_ball(shape).upper()), float(np.max(shape.of_float(x) ** 2))
+        found, reached = float(ode_states.supremum_ball(shape).upper()), float(np.max(shape.of_float(x) ** 2))
         assert reached <= found < reached + 0.02
-    rising = replace(ode_bounds.POSITION, of_ball=lambda x: x)  # largest at FAR = 64, and never beyond
-    assert float(ode_bounds.supremum_ball(rising).mid()) == pytest.approx(64**2, rel=1e-12)
+    rising = replace(ode_states.POSITION, of_ball=lambda x: x)  # largest at FAR = 64, and never beyond
+    assert float(ode_states.supremum_ball(rising).mid()) == pytest.approx(64**2, rel=1e-12)
     for tail in (Q(1), Q(1, 2)):
-        low = replace(ode_bounds.POSITION, of_ball=lambda x: 1 / flint.arb(8), tail=tail)
+        low = replace(ode_states.POSITION, of_ball=lambda x: 1 / flint.arb(8), tail=tail)
         expected = (float(tail) * (2 / math.pi + 2 / 64)) ** 2
-        assert float(ode_bounds.supremum_ball(low).mid()) == pytest.approx(expected, rel=1e-12)
+        assert float(ode_states.supremum_ball(low).mid()) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("t", "u"), [("3", "1/2"), ("1", "1/2"), ("1", "5/2"), ("3", "9")])
@@ -585,9 +585,11 @@ def test_both_typings_of_the_growth_of_sensitivities_agree_where_no_constant_is_
     point: dict[str, str], floor: Q
 ) -> None:
     for undamped in (False, True):
-        growth = ode_bounds.Growth(undamped, offset=Q(5, 3), square=Q(3, 4), floor=floor, start=Q(2, 3), force=Q(4, 5))
+        growth = ode_sensitivities.SensitivityBound(
+            undamped, offset=Q(5, 3), square=Q(3, 4), floor=floor, start=Q(2, 3), force=Q(4, 5)
+        )
         for quantity in ("y_θ", "z_θ"):
-            inequality = getattr(ode_bounds.sensitivity_case(growth, quantity).check, "__self__", None)
+            inequality = getattr(ode_sensitivities.sensitivity_case(growth, quantity).check, "__self__", None)
             assert isinstance(inequality, Inequality)
             for ball, interval in both_sides(inequality, point):
                 assert ball == pytest.approx(interval, rel=1e-12)

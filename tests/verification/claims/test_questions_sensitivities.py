@@ -23,7 +23,7 @@ from scipy.integrate import solve_ivp
 
 from verification import verdict
 from verification.answer import answer, doubt_about
-from verification.cases import energy_step
+from verification.cases import energy_step, rest_sensitivities
 from verification.cases.identity import PathIdentity
 from verification.certify import linear_flow
 from verification.certify.second import exact_network as again
@@ -262,12 +262,12 @@ def test_the_drift_brings_the_gradient_back_from_any_state_and_no_further() -> N
         found = run(alpha, w, lambda s, y: a * math.sin(9 * s), lambda s, y: 1.0, [t], start)[0]  # noqa: B023
         assert largest(found) >= (1 - math.tanh(a) ** 2) * t / (2 + (alpha + abs(w)) * t)
     assert largest(run(0.0, 0.0, lambda s, y: 0.0, lambda s, y: 1.0, [2.0], (-0.25, 1.0))[0]) == pytest.approx(1.0)
-    assert sensitivities._window_proof() and not sensitivities._window_proof(Q(101, 100))
+    assert rest_sensitivities._window_proof() and not rest_sensitivities._window_proof(Q(101, 100))
 
 
 def test_the_floor_under_a_bound_of_b_holds_for_runs_and_is_near_them() -> None:
     for most in (1, 4):
-        floor = float(sensitivities._floor_at(most))
+        floor = float(rest_sensitivities._floor_at(most))
         worst = min(
             largest(run(1.0, 1.0, lambda t, y, b=b, u=u: y + u + b, lambda t, y: 1.0, [1.0])[0])  # type: ignore[misc]
             for b in (most, -most)
@@ -607,12 +607,12 @@ def test_each_side_of_each_line_is_not_zero_by_itself(name: str, monkeypatch: py
 # --- planted falsehoods and truths about the ODE and (38)
 
 FALSE: dict[str, Callable[[], Case]] = {
-    "floor times 101/100": lambda: sensitivities.floor_case(Q(101, 100)),
-    "floor times 2": lambda: sensitivities.floor_case(Q(2)),
-    "|b| ≤ 4: 10^5 times the floor": lambda: sensitivities.saturation_case(4, times=10**5),
-    "|b| ≤ 16: 10^5 times the floor": lambda: sensitivities.saturation_case(16, times=10**5),
-    "slopes ≥ 1/10: 100 times the floor": lambda: sensitivities.fading_case(Q(1, 10), factor=Q(100)),
-    "slopes ≥ 1/10: 9 times the floor": lambda: sensitivities.fading_case(Q(1, 10), factor=Q(9)),
+    "floor times 101/100": lambda: rest_sensitivities.floor_case(Q(101, 100)),
+    "floor times 2": lambda: rest_sensitivities.floor_case(Q(2)),
+    "|b| ≤ 4: 10^5 times the floor": lambda: rest_sensitivities.saturation_case(4, times=10**5),
+    "|b| ≤ 16: 10^5 times the floor": lambda: rest_sensitivities.saturation_case(16, times=10**5),
+    "slopes ≥ 1/10: 100 times the floor": lambda: rest_sensitivities.fading_case(Q(1, 10), factor=Q(100)),
+    "slopes ≥ 1/10: 9 times the floor": lambda: rest_sensitivities.fading_case(Q(1, 10), factor=Q(9)),
     "‖Φ‖ ≥ 1 with damping": lambda: sensitivities.norm_case(damping=1),
     "(38): dt dropped": lambda: elementary.step_case(linear=Q(0)),
     "(38): −dt": lambda: elementary.step_case(linear=Q(-1)),
@@ -629,10 +629,10 @@ FALSE: dict[str, Callable[[], Case]] = {
     "a(a−b): a third": lambda: elementary.identities_case(Q(1, 3)),
 }
 TRUE: dict[str, Callable[[], Case]] = {
-    "floor times 99/100": lambda: sensitivities.floor_case(Q(99, 100)),
-    **{f"|b| ≤ {most}": lambda most=most: sensitivities.saturation_case(most) for most in (1, 4, 16, 64)},  # type: ignore[misc]
-    "slopes ≥ 1/10": lambda: sensitivities.fading_case(least=Q(1, 10)),
-    "slopes ≥ 1/10⁵": lambda: sensitivities.fading_case(least=Q(1, 10**5)),
+    "floor times 99/100": lambda: rest_sensitivities.floor_case(Q(99, 100)),
+    **{f"|b| ≤ {most}": lambda most=most: rest_sensitivities.saturation_case(most) for most in (1, 4, 16, 64)},  # type: ignore[misc]
+    "slopes ≥ 1/10": lambda: rest_sensitivities.fading_case(least=Q(1, 10)),
+    "slopes ≥ 1/10⁵": lambda: rest_sensitivities.fading_case(least=Q(1, 10**5)),
     "w = 0: no contraction": lambda: sensitivities.kick_case((Q(0),)),
     "(38): 2dt": lambda: elementary.step_case(linear=Q(2)),
     "G: 5α²dt⁴, which term by term does not prove": lambda: elementary.growth_case({**energy_growth.GROWTH, 4: 5}),
@@ -733,14 +733,17 @@ BIASES = (("1/2", "-3/4", "2/3", "5/4", "9"), ("3", "5/4", "-1", "2", "-20"), ("
 PAIRS = (("1/2", "3/4"), ("3", "-5/4"))
 STATE = {"alpha": "3/7", "dt": "2/9", "sigma": "5/8", "y": "3/5", "z": "7/9", "s": "-2/3"}
 POINTS: list[tuple[Case, dict[str, str]]] = [
-    *((sensitivities.floor_case(), {"alpha": alpha, "w": w, "t": "7/5", "a": a}) for alpha, w, a in FLOORS),
+    *((rest_sensitivities.floor_case(), {"alpha": alpha, "w": w, "t": "7/5", "a": a}) for alpha, w, a in FLOORS),
     *(
-        (sensitivities.saturation_case(), {"alpha": alpha, "w": w, "V": V, "u": "3/2", "t": t, "floor": "1/7", "b": b})
+        (
+            rest_sensitivities.saturation_case(),
+            {"alpha": alpha, "w": w, "V": V, "u": "3/2", "t": t, "floor": "1/7", "b": b},
+        )
         for alpha, w, V, t, b in BIASES
     ),
-    *((sensitivities.fading_case(), {"alpha": alpha, "w": w, "slopes": "1 1/2 1/5"}) for alpha, w in PAIRS),
+    *((rest_sensitivities.fading_case(), {"alpha": alpha, "w": w, "slopes": "1 1/2 1/5"}) for alpha, w in PAIRS),
     *(
-        (sensitivities.fading_case(Q(1, 5), Q(3, 7)), {"alpha": alpha, "w": w, "slopes": "1 1/2 1/5"})
+        (rest_sensitivities.fading_case(Q(1, 5), Q(3, 7)), {"alpha": alpha, "w": w, "slopes": "1 1/2 1/5"})
         for alpha, w in PAIRS
     ),
     *((sensitivities.kick_case(), {"alpha": alpha, "w": w, "slopes": "1/3 3/4"}) for alpha, w in PAIRS),

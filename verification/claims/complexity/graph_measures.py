@@ -27,16 +27,7 @@ from verification.cases.graph_growth import (
     unbounded_places,
     unbounded_side,
 )
-from verification.cases.graph_statements import (
-    EVERY,
-    FORWARD,
-    OPEN,
-    Comparison,
-    GraphStatement,
-    Side,
-    stated,
-    theorem,
-)
+from verification.cases.graph_statements import EVERY, FORWARD, OPEN, Comparison, GraphStatement, Side, stated, theorem
 from verification.certify.second.graph import Graph
 from verification.measure.graph_facts import Facts
 from verification.question import Parameters, Question

@@ -20,16 +20,7 @@ from verification.cases.decision import Places, decided, premise
 from verification.certify.clock import BITS, kernel_again, spectrum
 from verification.certify.second import clock as again
 from verification.domains import Budget
-from verification.measure.clock_hamiltonian import (
-    FULL_ADDER,
-    HALF_ADDER,
-    NOT,
-    Circuit,
-    gap,
-    hamiltonian,
-    kernel,
-    terms,
-)
+from verification.measure.clock_hamiltonian import FULL_ADDER, HALF_ADDER, NOT, Circuit, gap, hamiltonian, kernel, terms
 from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers
 
 CIRCUITS = {circuit.name: circuit for circuit in (NOT, HALF_ADDER, FULL_ADDER)}

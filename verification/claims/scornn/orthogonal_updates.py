@@ -29,17 +29,7 @@ from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import skew_updates
 from verification.measure.exact_cayley import cayley, identity
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    number,
-    numbers,
-)
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 # --- 2.2: norms
 

@@ -23,12 +23,7 @@ import flint
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
 from verification.cases.inequality import BITS, STEP_BELOW_ONE, Condition, Inequality
-from verification.cases.nominate import (
-    first_violation,
-    growth_exponent_in_balls,
-    growth_exponent_in_intervals,
-    joined,
-)
+from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
 from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.positivity import coefficient
