@@ -28,7 +28,7 @@ from verification.claim import Claim, Part, Premise
 from verification.domains import BUDGETS, SearchPoint
 from verification.instance import MAX_STEPS, Group, Inputs, Instance, Layer, to_plain
 from verification.registry import Registry
-from verification.witness import Check, Witness, WitnessError, check, from_json, read, to_json, write
+from verification.witness import Replay, Witness, WitnessError, check, from_json, read, to_json, write
 
 SECONDS = 20
 """No file may take longer. The longest here takes 7 s on a slow core; without the limits on work, hours."""
@@ -168,7 +168,7 @@ def verdict(text, registry):
         assert str(error)
         assert len(str(error)) < 500
         return False
-    assert isinstance(found, Check)
+    assert isinstance(found, Replay)
     assert all("\n" not in line for line in found.lines)
     if found.certified:
         assert_true_violation(text)

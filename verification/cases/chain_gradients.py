@@ -27,7 +27,7 @@ from verification.cases.nominate import growth_exponent_in_balls, growth_exponen
 from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
-from verification.measure.gradient_forms import Form
+from verification.measure.gradient_forms import GradientForm
 from verification.question import Parameters, rational, rationals
 
 PREMISES = (
@@ -38,7 +38,7 @@ PREMISES = (
 )
 
 
-def finite(form: Form, theta: str, extra: tuple[Condition, ...] = ()) -> Inequality:
+def finite(form: GradientForm, theta: str, extra: tuple[Condition, ...] = ()) -> Inequality:
     """|dE/dθ|, or |∂E^{(N,L)}_{1,l}/∂θ| for the summands, by the recursion itself, θ of p.layer: of a chain of single
     neurons, and |dE/dθ| of a whole network, too, if the parameters describe one.
     """
@@ -88,7 +88,7 @@ AT_REST = (
 )
 
 
-def uniform(form: Form, theta: str) -> Inequality:
+def uniform(form: GradientForm, theta: str) -> Inequality:
     """The lower bounds of this file's docstring, for all dt' ≤ dt at the same T; summands over dt.
 
     The right sides of icml do not depend on dt but by dt^{L−l}, which is largest at dt.

@@ -10,7 +10,7 @@ from fractions import Fraction
 from verification.cases.graph_statements import GraphCondition, GraphStatement, Side
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Arc, Graph
-from verification.measure.graph_facts import Facts
+from verification.measure.graph_facts import GraphFacts
 from verification.question import Parameters
 
 
@@ -24,7 +24,7 @@ class Sense:
     choose: Callable[..., Fraction]
     kind: str
 
-    def growth(self, facts: Facts, start: int) -> Rates:
+    def growth(self, facts: GraphFacts, start: int) -> Rates:
         """From time i, by the library."""
         found = facts.longest if self.kind == "longest" else facts.shortest
         growth = found[start % facts.graph.period]
@@ -37,7 +37,7 @@ class Sense:
             classes[rate] = (*classes.get(rate, ()), residue)
         return Rates(start, graph.modulus, classes, self.ratio(graph))
 
-    def value(self, facts: Facts) -> Fraction:
+    def value(self, facts: GraphFacts) -> Fraction:
         """d_r or j by the library."""
         return facts.d_r if self.kind == "longest" else facts.j
 
@@ -50,7 +50,7 @@ LONGEST = Sense("D", "d_r", "max l/Σσ", max, "longest")
 SHORTEST = Sense("d", "j", "min l/Σσ", min, "shortest")
 
 
-def unbounded_side(facts: Facts, parameters: Parameters, *, between: bool = False) -> Side | None:
+def unbounded_side(facts: GraphFacts, parameters: Parameters, *, between: bool = False) -> Side | None:
     """Without (U): D_i(n) = ∞ at the witness's i and n, by the library."""
     if facts.is_unidirectional or "n" not in parameters:
         return None
@@ -75,7 +75,7 @@ def _infinite(violated: bool, i: int, n: int, between: bool) -> Side:
     return Side(int(violated), text if violated else f"D{star}_{i}({n}) is not shown to be infinite")
 
 
-def unbounded_places(facts: Facts, *, between: bool = False) -> Iterator[Parameters]:
+def unbounded_places(facts: GraphFacts, *, between: bool = False) -> Iterator[Parameters]:
     """{} where (U) holds; else an i and an n with D_i(n) = ∞, if there are any."""
     if facts.is_unidirectional:
         yield {}
@@ -103,10 +103,10 @@ class Rates:
 def of_each_time(sense: Sense, side: Callable[[Rates], Side | None]) -> GraphStatement:
     """A statement about how paths from one time i grow, i = 0 … m − 1."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         return ({"i": str(i)} for i in range(facts.graph.period))
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         return side(sense.growth(facts, int(parameters["i"])))
 
     def second(graph: Graph, parameters: Parameters) -> Side | None:
@@ -130,7 +130,7 @@ def covering(sense: Sense, *, strict: bool) -> tuple[GraphCondition, ...]:
     multiples of m, do together: they take all values modulo m.
     """
 
-    def meets_first(facts: Facts, parameters: Parameters) -> bool:
+    def meets_first(facts: GraphFacts, parameters: Parameters) -> bool:
         cycle = cycle_of(parameters)
         total = sum(sigma for *_, sigma in cycle)
         modulus = abs(total) if strict else facts.graph.period
@@ -146,7 +146,7 @@ def covering(sense: Sense, *, strict: bool) -> tuple[GraphCondition, ...]:
         modulus = graph_second.sigma(cycle) if strict else graph.period
         return graph_second.meets_every_time(cycle, graph.times[cycle[0][0]], modulus)
 
-    def attains_first(facts: Facts, parameters: Parameters) -> bool:
+    def attains_first(facts: GraphFacts, parameters: Parameters) -> bool:
         cycle = cycle_of(parameters)
         known = {tuple(edge) for edge in facts.graph.edges}
         closed = all(one[1] == other[0] for one, other in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
@@ -166,7 +166,7 @@ def covering(sense: Sense, *, strict: bool) -> tuple[GraphCondition, ...]:
     )
 
 
-def cycles(facts: Facts) -> Iterator[Parameters]:
+def cycles(facts: GraphFacts) -> Iterator[Parameters]:
     """The cycles of the graph, for the conditions to choose from."""
     for cycle in facts.directed_cycles:
         yield {"cycle": json.dumps([list(edge) for edge in cycle])}
@@ -217,10 +217,10 @@ def extreme_rate(sense: Sense, of: Sense | None = None) -> GraphStatement:
             return None
         return Side(-least, f"{limit} ≥ 0, as no length is negative, {other.extreme} = {least}")
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         return unbounded_places(facts) if sense is LONGEST else iter(({},))
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if not facts.is_unidirectional:
             return (
                 unbounded_side(facts, parameters)

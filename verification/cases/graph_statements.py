@@ -20,7 +20,7 @@ from verification.adversary.graphs import Box, Sketch
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Graph, TooLargeError
 from verification.domains import Budget
-from verification.measure.graph_facts import Facts, facts_of
+from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 
 FIRST, SECOND = "odernn", "unfolding"
@@ -352,7 +352,7 @@ class Comparison:
 
     left: str
     right: str
-    first: Callable[[Facts], tuple[Fraction, Fraction] | None]
+    first: Callable[[GraphFacts], tuple[Fraction, Fraction] | None]
     second: Callable[[Graph], tuple[Fraction, Fraction] | None]
     sign: str = "="
 

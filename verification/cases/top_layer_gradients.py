@@ -17,7 +17,7 @@ from verification.cases.inequality import Condition
 from verification.cases.nominate import first_violation
 from verification.cases.one_step_norms import exponential_case, partial_case
 from verification.domains import Budget
-from verification.measure.gradient_forms import Form
+from verification.measure.gradient_forms import GradientForm
 from verification.measure.published_forms import SAM_32, SAM_42
 from verification.question import Attempt, Case, Parameters, rational, rationals
 
@@ -31,7 +31,7 @@ _PLACES = ((1, 0.1, 10), (1, 0.5, 2), (0.25, 0.5, 40), (4, 0.9, 20))
 """(α, dt, N) of the ascent; the first two have T = 1."""
 
 
-def _float_form(form: Form, free: dict[str, Any], alpha: float, dt: float, steps: int) -> Any:
+def _float_form(form: GradientForm, free: dict[str, Any], alpha: float, dt: float, steps: int) -> Any:
     """log of the right side in torch, θ of the top layer: F and Δ from balls, the rest in floats."""
     depth, T = free["w"].shape[1], dt * steps
     with flint.ctx.workprec(64):
@@ -52,7 +52,7 @@ def _parts(budget: Budget, seed: int) -> tuple[str, ...]:
     return tuple(case.ask(budget, seed).proof for case in cases)
 
 
-def _proof(form: Form, budget: Budget, seed: int) -> str:
+def _proof(form: GradientForm, budget: Budget, seed: int) -> str:
     """θ of layer L, not V^1: |e_i| ‖Φ(n,k)‖_∞ ‖∂⁺X_k‖_∞ by machine proofs of (52), (65), (32); "" if one is missing.
 
     A form of another growth, a smaller factor or smaller F, Δ than (41), (42) is not covered.
@@ -69,7 +69,7 @@ def _proof(form: Form, budget: Budget, seed: int) -> str:
     )
 
 
-def top_layer_case(form: Form, domain: str, extra: tuple[Condition, ...] = ()) -> Case:
+def top_layer_case(form: GradientForm, domain: str, extra: tuple[Condition, ...] = ()) -> Case:
     """θ of layer L moves neuron i alone: an ascent over all that is free (θ = w, b), and the proof.
 
     The sum over k ≤ n has n ≤ N terms, and the mean over n is at most the largest. "one" is for T ≤ 1 only, where F and
@@ -129,7 +129,7 @@ def top_layer_case(form: Form, domain: str, extra: tuple[Condition, ...] = ()) -
     )
 
 
-def top_summand_case(form: Form) -> Case:
+def top_summand_case(form: GradientForm) -> Case:
     """(69), l = L: by the same three parts."""
     inequality = finite(form, "b", (IS_TOP,))
 

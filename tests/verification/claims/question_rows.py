@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from odernn.published.sources import Source
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.domains import BUDGETS
 from verification.question import Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 REFUTED, PROVED, NOT_REFUTED, SUSPECT, ERROR = "refuted", "proved", "not-refuted", "suspect", "error"

@@ -13,12 +13,12 @@ from flint import fmpq
 from odernn import ARNN12, ARNN22
 from odernn.bounds.arnn import resonant_word, step_matrix
 from tests.verification.claims import question_rows as rows
-from verification.answer import doubt_about
 from verification.cases import arnn_modes
 from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
 from verification.measure import frozen_slopes, reversals
-from verification.measure.reversals import Setting
+from verification.measure.reversals import ReversalSetting
+from verification.verdict import doubt_about
 
 REFUTED, PROVED, NOT_REFUTED = rows.REFUTED, rows.PROVED, rows.NOT_REFUTED
 
@@ -186,7 +186,7 @@ def test_slopes_of_global_errors_are_the_orders():
 
 def test_a_reversal_that_holds_for_every_weight_is_proved_for_another_one():
     """The exchange needs the same S in both halves and the same bias, no symmetry of S."""
-    setting = Setting("antisymmetric", tied=True)
+    setting = ReversalSetting("antisymmetric", tied=True)
     case = arnn_reversibility.Reversal("symplectic_euler", "exchange", setting).case("any S", "exchange")
     assert rows.verdict_of(case).verdict == PROVED
 
@@ -201,7 +201,9 @@ def test_a_wrong_inverse_is_refuted(monkeypatch):
         return [*(x + data["eta"] * f for x, f in zip(found, force, strict=False)), *found[len(force) :]]
 
     monkeypatch.setattr(reversals, "residual", wrong)
-    case = arnn_reversibility.Reversal("leapfrog", "invertible", Setting("antisymmetric")).case("planted", "inverse")
+    case = arnn_reversibility.Reversal("leapfrog", "invertible", ReversalSetting("antisymmetric")).case(
+        "planted", "inverse"
+    )
     assert rows.verdict_of(case).verdict == rows.SUSPECT  # one typing alone refutes nothing
     monkeypatch.setattr(arnn_again, "distance", lambda *a, **k: right_again(*a, **k) + 1)
     assert rows.verdict_of(case).verdict == REFUTED
@@ -294,7 +296,9 @@ def test_only_the_rule_of_the_middle_is_its_own_reverse(monkeypatch, theta, verd
     def planted(scheme, kind, data, sigma):
         return right(scheme, kind, {**data, "theta": fmpq(*share.as_integer_ratio())}, sigma)
 
-    case = arnn_reversibility.Reversal("implicit_midpoint", "symmetric", Setting("antisymmetric")).case("planted", "θ")
+    case = arnn_reversibility.Reversal("implicit_midpoint", "symmetric", ReversalSetting("antisymmetric")).case(
+        "planted", "θ"
+    )
     monkeypatch.setattr(reversals, "residual", planted)
     assert rows.verdict_of(case).verdict == (PROVED if verdict == PROVED else rows.SUSPECT)
     monkeypatch.setattr(arnn_again, "_missed_midpoint", lambda *given: right_again(*given, theta=share))

@@ -18,7 +18,7 @@ from flint import arb, fmpq, fmpz_mat
 from odernn.orthogonal.restricted_unitary import restricted_unitary
 from tests.verification.claims import question_rows as rows
 from verification.adversary import orthogonal_matrices
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases.cayley_entries import angle_case, complex_signs_case
 from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
 from verification.cases.cayley_statements import Statement
@@ -33,6 +33,7 @@ from verification.measure import cayley_symbols as symbolic
 from verification.measure import reflection_ranks as ranks
 from verification.measure import reflections, sign_matrices, skew_updates
 from verification.question import Case
+from verification.verdict import doubt_about
 
 FAMILIES = (
     bounded_entries,

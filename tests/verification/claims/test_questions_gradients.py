@@ -20,7 +20,7 @@ from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS
 from verification import verdict
 from verification.adversary import gradient_ascent as ascent
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases import chain_gradients, top_layer_gradients
 from verification.cases.inequality import Inequality
 from verification.certify.neuron_chain import LISTS, Chain
@@ -28,10 +28,11 @@ from verification.certify.second.intervals import iv
 from verification.certify.second.intervals import number as interval
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claims.unicornn import gradient_bounds, jacobian_bounds
-from verification.claims.unicornn.gradient_bounds import SAM_41, SAM_69, Form
-from verification.claims.unicornn.jacobian_bounds import Norms
+from verification.claims.unicornn.jacobian_bounds import JacobianForm
 from verification.domains import BUDGETS
+from verification.measure.gradient_forms import SAM_41, SAM_69, GradientForm
 from verification.question import Case, Question
+from verification.verdict import doubt_about
 
 QUESTIONS = {each.id: each for module in (jacobian_bounds, gradient_bounds) for each in module.QUESTIONS}
 IDS = (
@@ -265,7 +266,7 @@ def test_mutants_of_what_is_proved_are_refuted(name: str, make: Callable[[], Cas
 
 def test_bounds_that_have_room_are_not_refuted() -> None:
     """(54), S(27) with dt^{L−l} taken off and stiff layers away; the gradient bounds times 1e100."""
-    roomy = Norms("exponential", power=1, factor=Q(10))
+    roomy = JacobianForm("exponential", power=1, factor=Q(10))
     assert judged(jacobian_bounds.free_case("l < L, all w equal", "made", roomy)).verdict == verdict.NOT_REFUTED
     safe = replace(gradient_bounds.SAM_41, factor=Q(10**100))
     for theta, points in (("b", gradient_bounds._stiff_below), ("V", gradient_bounds._inputs)):
@@ -277,7 +278,7 @@ def test_bounds_that_have_room_are_not_refuted() -> None:
 
 def test_a_linear_growth_that_is_replaced_by_an_exponential_has_no_limit_violation() -> None:
     """(27) with e^{w̄t} in place of 1 + 2γt holds for l = L."""
-    found = judged(jacobian_bounds._limit_case("l = L", "made", Norms("exponential")))
+    found = judged(jacobian_bounds._limit_case("l = L", "made", JacobianForm("exponential")))
     assert found.verdict == verdict.NOT_REFUTED
 
 
@@ -357,7 +358,7 @@ def test_forms_in_floats_are_the_forms_in_balls() -> None:
         assert balls == pytest.approx(intervals, rel=1e-12)
 
 
-def sides_of(form: Form, p: dict[str, str]) -> tuple[float, float]:
+def sides_of(form: GradientForm, p: dict[str, str]) -> tuple[float, float]:
     before, iv.prec = iv.prec, 128
     try:
         with flint.ctx.workprec(128):
@@ -426,7 +427,7 @@ GENERIC: tuple[dict[str, str], ...] = (
 )
 FORMS = [getattr(gradient_bounds, name) for name in ("SAM_13", "SAM_41", "ICML_MAIN", "ICML_14", "SAM_69", "ICML_42")]
 NORMS = [
-    Norms(growth, is_last, power, factor)
+    JacobianForm(growth, is_last, power, factor)
     for growth in ("exponential", "linear")
     for is_last, power, factor in ((False, 0, Q(1)), (True, 0, Q(1)), (False, 1, Q(3, 5)))
 ]

@@ -13,7 +13,7 @@ import pytest
 from verification import verdict
 from verification.adversary import graphs
 from verification.adversary.graphs import Box
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases import graph_statements
 from verification.cases.graph_growth import LONGEST, SHORTEST, extreme_rate
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case
@@ -29,6 +29,7 @@ from verification.commands import witness
 from verification.domains import BUDGETS
 from verification.measure import described_graphs, graph_facts
 from verification.question import Case, Parameters, Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 FILES = (architectures, graph_conditions, graph_limits, graph_measures, graph_proof_steps)
@@ -280,7 +281,7 @@ def test_growth_of_the_shortest_taken_for_the_longest_is_an_error(planted: pytes
 
 
 def test_a_condition_that_always_holds_is_an_error(planted: pytest.MonkeyPatch) -> None:
-    planted.setattr(graph_facts.Facts, "is_unidirectional", True)
+    planted.setattr(graph_facts.GraphFacts, "is_unidirectional", True)
     assert judged(THEOREMS["d_r"]) == verdict.ERROR
 
 

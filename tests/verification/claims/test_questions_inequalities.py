@@ -20,7 +20,7 @@ from scipy.integrate import solve_ivp
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, row
 from verification import verdict
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms
 from verification.cases.inequality import Inequality
 from verification.certify import linear_flow
@@ -32,6 +32,7 @@ from verification.domains import BUDGETS
 from verification.measure import ode, published_forms
 from verification.measure.published_forms import Delta, Root
 from verification.question import Case, Question
+from verification.verdict import doubt_about
 
 MODULES = (step_norms, proof_steps, ode_bounds, printed_forms)
 QUESTIONS = {question.id: question for module in MODULES for question in module.QUESTIONS}

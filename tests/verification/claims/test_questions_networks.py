@@ -15,7 +15,7 @@ import torch
 from odernn.architecture import GraphRNN, get, hidden_size_for, parameter_count
 from odernn.published.complexity import EQUAL_SIZES
 from verification import verdict
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases import parameter_counts
 from verification.cases.parameter_counts import MEANINGS
 from verification.claims.complexity import graph_counts, graph_lstm, graph_networks
@@ -25,6 +25,7 @@ from verification.domains import BUDGETS
 from verification.measure import graph_parameters
 from verification.measure.graph_parameters import READINGS, CountedNetwork, by_formula, by_tensors
 from verification.question import Case, Parameters, Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 QUESTIONS: dict[str, Question] = {

@@ -22,7 +22,7 @@ import torch
 from scipy.integrate import solve_ivp
 
 from verification import verdict
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases import energy_step, rest_sensitivities
 from verification.cases.identity import PathIdentity
 from verification.certify import linear_flow
@@ -33,6 +33,7 @@ from verification.measure import energy_growth
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Layered, Shape
 from verification.question import Case, Check, Parameters, Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 MODULES = (elementary, backpropagation, sensitivities)

@@ -16,7 +16,7 @@ import pytest
 
 from odernn.published.sources import Source
 from verification import verdict
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases import gradient_decay, gradient_growth
 from verification.cases import order as orders
 from verification.certify import scaling_limits
@@ -27,7 +27,7 @@ from verification.claims.unicornn import depth_orders, representation, vanishing
 from verification.domains import BUDGETS
 from verification.question import Case, Question
 from verification.registry import Registry
-from verification.verdict import Judgement
+from verification.verdict import Judgement, doubt_about
 
 FILES = (representation, depth_orders, vanishing)
 SMOKE = BUDGETS["smoke"]

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.verification.claims import question_rows as rows
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases import layer_blocks, path_products
 from verification.cases.identity import PathIdentity, PolynomialIdentity, StateIdentity
 from verification.certify.second import exact_network as again
@@ -22,6 +22,7 @@ from verification.domains import BUDGETS
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
+from verification.verdict import doubt_about
 
 FAMILIES = (structure, inverse, hamiltonian, backpropagation, jacobian_paths)
 QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}

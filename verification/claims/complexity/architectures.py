@@ -24,7 +24,7 @@ from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb
 from verification.certify.second.graph import Graph, parse
 from verification.domains import Budget
 from verification.measure.described_graphs import DEEPEST_STACK, FIGURE_1A, LARGEST_SKIP, layered, nine, section_4_5
-from verification.measure.graph_facts import Facts, facts_of
+from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 
@@ -37,7 +37,7 @@ class Printed:
     values: Mapping[str, Fraction]
 
 
-MEASURES: Mapping[str, tuple[Callable[[Facts], Fraction | None], Callable[[Graph], Fraction | None]]] = {
+MEASURES: Mapping[str, tuple[Callable[[GraphFacts], Fraction | None], Callable[[Graph], Fraction | None]]] = {
     "d_r": (lambda facts: facts.d_r, lambda graph: max(graph.rates)),
     "d_f": (lambda facts: facts.d_f, lambda graph: graph.depth),
     "s": (lambda facts: 1 / facts.j, lambda graph: 1 / min(graph.rates)),

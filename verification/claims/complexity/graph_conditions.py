@@ -25,7 +25,7 @@ from verification.cases.graph_statements import (
 )
 from verification.certify.second.graph import Graph, parse
 from verification.domains import Budget
-from verification.measure.graph_facts import Facts, Raw, facts_of, raw_of
+from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
 from verification.question import Attempt, Case, Parameters, Question
 
 ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
@@ -42,7 +42,7 @@ ODD = GraphCondition(
 def printed_labels(steps: int = 2) -> GraphStatement:
     """Every time has a label in {0, 2, …, m − 1}, or in steps of another size."""
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         m, labels = facts.graph.period, range(0, facts.graph.period, steps)
         missing = [f"{node} at time {t}" for node, t in facts.graph.nodes.items() if t not in labels]
         return Side(len(missing), f"m = {m}, labels {{{', '.join(map(str, labels))}}}; none for {', '.join(missing)}")
@@ -60,7 +60,7 @@ def pairs_apart(with_sigma: bool = True) -> GraphStatement:
     ``with_sigma=False`` reads the pairs as nodes of G_c, which forgets σ: the planted falsehood.
     """
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         reach, m = facts.reach, facts.graph.period
         pairs = {
             ((t, u), (s, v) if with_sigma else v)
@@ -120,7 +120,7 @@ def _holds(condition: bool) -> str:
 def acyclic() -> GraphStatement:
     """The unfolding over 8 |V| max |σ| + m times has no directed cycle; one anywhere else could be moved there."""
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         window = facts.graph.unfolding(0, 8 * facts.reach + facts.graph.period)
         return Side(int(not networkx.is_directed_acyclic_graph(window)), f"{len(window)} nodes of the unfolding")
 
@@ -134,7 +134,7 @@ def acyclic() -> GraphStatement:
 def forward() -> GraphStatement:
     """No edge of the unfolding leads back in time: the planted falsehood."""
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         window = facts.graph.unfolding(0, 2 * facts.reach + facts.graph.period)
         back = sum(head[0] < tail[0] for tail, head in window.edges)
         return Side(int(back > 0), f"{back} edges back in time")
@@ -152,7 +152,7 @@ def forward() -> GraphStatement:
 def least_period() -> GraphStatement:
     """m is the smallest number such that G_un is mapped on itself by a shift in time."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         graph = facts.graph
         names = tuple(graph.nodes)
         for p in range(1, graph.period):
@@ -163,7 +163,7 @@ def least_period() -> GraphStatement:
                 if all((graph.nodes[b] - graph.nodes[a] - p) % graph.period == 0 for a, b in moved.items()):
                     yield {"shift": str(p), "images": " ".join(images)}
 
-    def first(facts: Facts, parameters: Parameters) -> Side:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side:
         graph, p = facts.graph, int(parameters["shift"])
         moved = dict(zip(graph.nodes, parameters["images"].split(), strict=True))
         long = 2 * facts.reach + 2 * graph.period
@@ -194,7 +194,7 @@ def _shifted(m: int, p: int, moved: dict[str, str], same: bool) -> Side:
 def one_to_one() -> GraphStatement:
     """Different G_c have different G_un; the other graph is the two-fold cover."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         cover = facts.graph.cover(2)
         plain = {"period": cover.period, "nodes": dict(cover.nodes), "edges": cover.edges}
         if cover.inputs or cover.outputs:
@@ -203,7 +203,7 @@ def one_to_one() -> GraphStatement:
             plain["allow_unreachable"] = True
         yield {"other": json.dumps(plain)}
 
-    def first(facts: Facts, parameters: Parameters) -> Side:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side:
         other = facts_of(parameters["other"])
         if other is None:
             return Side(0, "the other is no graph with (1)-(3)")
@@ -241,7 +241,7 @@ def folded(with_sigma: bool = True) -> GraphStatement:
     of nodes, which is the planted falsehood.
     """
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         graph = facts.graph
         edges: set[Any] = set()
         for (t, u), (s, v) in graph.unfolding(-facts.reach, graph.period + facts.reach + 1).edges:

@@ -25,7 +25,7 @@ from verification.cases.graph_growth import (
 )
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, stated, theorem
 from verification.certify.second.graph import Graph
-from verification.measure.graph_facts import Facts
+from verification.measure.graph_facts import GraphFacts
 from verification.question import Parameters, Question
 
 
@@ -48,7 +48,7 @@ def one_rate(sense: Sense) -> GraphStatement:
 def covered_limit(sense: Sense, *, strict: bool) -> GraphStatement:
     """With a cycle of the extreme ratio that meets every time: lim D_i(n)/n = d_r for every i, over defined n."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         infinite: Parameters = {}
         if sense is LONGEST and not facts.is_unidirectional:
             found = facts.unbounded()
@@ -69,7 +69,7 @@ def covered_limit(sense: Sense, *, strict: bool) -> GraphStatement:
             return None
         return Side(-least, f"d_i(n)/n ≥ 0 for n > 0, as no length is negative, {sense.extreme} = {least}")
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if facts.is_unidirectional:
             return side([sense.growth(facts, i) for i in range(facts.graph.period)])
         if sense is LONGEST:

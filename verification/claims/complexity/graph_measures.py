@@ -29,7 +29,7 @@ from verification.cases.graph_growth import (
 )
 from verification.cases.graph_statements import EVERY, FORWARD, OPEN, Comparison, GraphStatement, Side, stated, theorem
 from verification.certify.second.graph import Graph
-from verification.measure.graph_facts import Facts
+from verification.measure.graph_facts import GraphFacts
 from verification.question import Parameters, Question
 
 # --- Section 3.1: D_i(n) increases, and approaches infinity
@@ -38,7 +38,7 @@ from verification.question import Parameters, Question
 def increasing() -> GraphStatement:
     """D_i(n) ≤ D_i(n′) for n < n′ and both defined."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         for i in range(facts.graph.period):
             lengths = {n: length for n, length in facts.paths(i, 2 * facts.reach + 4).items() if n > 0}
             drops = [(n, later) for n in lengths for later in lengths if n < later and lengths[n] > lengths[later]]
@@ -50,7 +50,7 @@ def increasing() -> GraphStatement:
             return None
         return Side(lengths[n] - lengths[later], f"D_{i}({n}) = {lengths[n]}, D_{i}({later}) = {lengths[later]}")
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         i, n, later = (int(parameters[name]) for name in ("i", "n", "later"))
         return side(i, n, later, facts.paths(i, later))
 
@@ -86,7 +86,7 @@ def approaches_infinity(least: Fraction = Fraction(0)) -> GraphStatement:
 def finite() -> GraphStatement:
     """D_i(n) < ∞."""
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         return Side(0, "finite") if facts.is_unidirectional else unbounded_side(facts, parameters)
 
     def second(graph: Graph, parameters: Parameters) -> Side | None:
@@ -104,7 +104,7 @@ def periodic(shift: int | None = None) -> GraphStatement:
     The unfolding decides it for all n, by ``Graph.decisive``; the library is asked for n ≤ 2|V| max |σ|.
     """
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         return ({"i": str(i)} for i in range(facts.graph.period))
 
     def side(i: int, period: int, lengths: Callable[[int], dict[int, int]]) -> Side:
@@ -114,7 +114,7 @@ def periodic(shift: int | None = None) -> GraphStatement:
         text = f"D_{i}(n) and D_{later}(n) differ at n = {apart[0]}" if apart else f"D_{later}(n) = D_{i}(n)"
         return Side(int(bool(apart)), text)
 
-    def first(facts: Facts, parameters: Parameters) -> Side:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side:
         return side(int(parameters["i"]), facts.graph.period, lambda start: facts.paths(start, 2 * facts.reach))
 
     def second(graph: Graph, parameters: Parameters) -> Side:
@@ -126,7 +126,7 @@ def periodic(shift: int | None = None) -> GraphStatement:
 # --- Section 3.3, Proposition 3.3.1, Theorems 3.4, A.2
 
 
-def _between_places(facts: Facts) -> Iterator[Parameters]:
+def _between_places(facts: GraphFacts) -> Iterator[Parameters]:
     return unbounded_places(facts, between=True)
 
 
@@ -140,7 +140,7 @@ def finite_depth(most: Fraction | None = None) -> GraphStatement:
             return Side(supremum - most, f"sup D*_i(n) − n d_r = {supremum}")
         return Side(Fraction(0) if rate is None else rate - top, f"D*_i(n)/n → at most {rate}, d_r = {top}")
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if not facts.is_unidirectional:
             return unbounded_side(facts, parameters, between=True)
         return side(_growth_between(facts), facts.d_r, facts.d_f)
@@ -153,7 +153,7 @@ def finite_depth(most: Fraction | None = None) -> GraphStatement:
     return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True)
 
 
-def _growth_between(facts: Facts) -> Fraction | None:
+def _growth_between(facts: GraphFacts) -> Fraction | None:
     """The rate at which D*_i(n) grows at best, by the part of the graph on walks from inputs to outputs."""
     try:
         found: Fraction = recurrent_depth(facts.graph.between_ends()).value
@@ -193,7 +193,7 @@ def depth_by_paths(*, with_sigma: bool = True) -> GraphStatement:
         name = "max l − d_r Σσ" if with_sigma else "max l"
         return Side(abs(supremum - paths), f"sup D*_i(n) − n d_r = {supremum}, {name} = {paths}")
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if not facts.is_unidirectional:
             return unbounded_side(facts, parameters, between=True)
         values = [

@@ -31,7 +31,7 @@ from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import Graph, parse
 from verification.domains import Budget
-from verification.measure.graph_facts import Facts, facts_of
+from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rational
 
 # --- B.1: h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u)
@@ -185,7 +185,7 @@ def _two_networks(parameters: Parameters, data: Data) -> Check:
     )
 
 
-def _facts(text: str) -> Facts | None:
+def _facts(text: str) -> GraphFacts | None:
     """What the library knows of the graph; None if it is no graph of Definition 2.1 from its input to its output."""
     try:
         return facts_of(text)

@@ -29,7 +29,7 @@ from verification.domains import Budget
 from verification.measure.graph_parameters import LSTMS, STANH
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
-EXACT, AGAIN = "fractions", "decimals"
+FRACTIONS, DECIMALS = "fractions", "decimals"
 """The two back-ends of printed numbers: rationals, and the digits as they are."""
 
 
@@ -74,8 +74,8 @@ def columns_case(
         shown = words(columns, numbers)
         return Check(
             opinions=(
-                Opinion(EXACT, not relation.holds(*map(Fraction, numbers)), f"{shown}, not {relation.text}"),
-                Opinion(AGAIN, not relation.again(*map(Decimal, numbers)), f"{shown}, not {relation.text}"),
+                Opinion(FRACTIONS, not relation.holds(*map(Fraction, numbers)), f"{shown}, not {relation.text}"),
+                Opinion(DECIMALS, not relation.again(*map(Decimal, numbers)), f"{shown}, not {relation.text}"),
             ),
             premises=(Hypothesis(f"the numbers are printed in {row.table}, {row.name}", str(int(same)), same),),
             words=f"{shown}, not {relation.text}",

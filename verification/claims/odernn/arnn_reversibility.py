@@ -24,7 +24,7 @@ from verification.certify.float_replay import FORMATS, rounded
 from verification.certify.second import arnn as arnn_again
 from verification.domains import Budget
 from verification.measure import reversals, scaling
-from verification.measure.reversals import Setting
+from verification.measure.reversals import ReversalSetting
 from verification.question import (
     Attempt,
     Case,
@@ -50,7 +50,7 @@ class Reversal:
 
     scheme: str
     kind: str
-    setting: Setting
+    setting: ReversalSetting
 
     def case(self, domain: str, quantity: str) -> Case:
         return Case(domain, quantity, self.ask, self.check)
@@ -127,10 +127,10 @@ def _text(values: list[Fraction]) -> str:
     return " ".join(map(str, values))
 
 
-SYMMETRIC, TIED = Setting("symmetric"), Setting("symmetric", tied=True)
-ODD = Setting("symmetric", tied=True, odd=True)
-SKEW, IMAGINARY = Setting("antisymmetric"), Setting("imaginary")
-ODD_IMAGINARY = Setting("imaginary", tied=True, odd=True)
+SYMMETRIC, TIED = ReversalSetting("symmetric"), ReversalSetting("symmetric", tied=True)
+ODD = ReversalSetting("symmetric", tied=True, odd=True)
+SKEW, IMAGINARY = ReversalSetting("antisymmetric"), ReversalSetting("imaginary")
+ODD_IMAGINARY = ReversalSetting("imaginary", tied=True, odd=True)
 EULER, LEAP = "1-2-ARNN, symplectic Euler", "2-2-ARNN, leapfrog"
 REVERSALS = (
     Reversal("symplectic_euler", "invertible", SYMMETRIC).case(EULER, "an inverse for every η"),

@@ -29,7 +29,7 @@ from verification.certify.neuron_chain import LISTS, Chain
 from verification.certify.positivity import coefficient
 from verification.certify.second.neuron_chain import Adjoints
 from verification.domains import Budget, printed_name
-from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_13, SAM_41, SAM_69, Form
+from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_13, SAM_41, SAM_69, GradientForm
 from verification.question import Attempt, Case, Check, Hypothesis, Parameters, Place, Question, numbers
 
 T_IS_ONE = Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
@@ -53,7 +53,7 @@ def _inputs() -> Iterator[Parameters]:
 def menu_case(
     domain: str,
     quantity: str,
-    form: Form,
+    form: GradientForm,
     theta: str,
     points: Callable[[], Iterable[Parameters]],
     extra: tuple[Condition, ...] = (),
@@ -72,7 +72,7 @@ def _two_layers() -> Iterator[Parameters]:
         yield at_rest(Fraction(1), Fraction(1, 20), 20 * horizon, [Fraction(-1 - W), Fraction(-1)])
 
 
-def limit_case(domain: str, form: Form, theta: str, points: Callable[[], Iterable[Parameters]]) -> Case:
+def limit_case(domain: str, form: GradientForm, theta: str, points: Callable[[], Iterable[Parameters]]) -> Case:
     """θ: "b", "b2" (b of layer 1 of 2) or "V"."""
     at, below = finite(form, theta[0]), uniform(form, theta)
 
@@ -92,7 +92,7 @@ def limit_case(domain: str, form: Form, theta: str, points: Callable[[], Iterabl
 # --- icml at the rows of Table 6
 
 
-def row_case(row: PublishedRow, form: Form, theta: str) -> Case:
+def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
     """dt, α, N, L of the row; of its m neurons a layer all but one have zero weights and target, and rest.
 
     θ = b^L: the top layer with w^L < −α, V^L = 0. θ = V^1: inputs of any size.
@@ -128,7 +128,7 @@ def row_case(row: PublishedRow, form: Form, theta: str) -> Case:
 # --- whole networks, which come from a checkpoint
 
 
-def network_places(form: Form, *extra: Condition) -> tuple[Place, ...]:
+def network_places(form: GradientForm, *extra: Condition) -> tuple[Place, ...]:
     """Any network: |dE/dθ| for an entry of w, b, c or V of any layer. Of a statement that is not about dt → 0."""
     return tuple(
         Place(
