@@ -27,7 +27,7 @@ from verification.certify import balls, limit
 from verification.claim import Claim, Part, Premise
 from verification.domains import BUDGETS, SearchPoint
 from verification.instance import MAX_STEPS, Group, Inputs, Instance, Layer, to_plain
-from verification.registry import Registry
+from verification.registry import Registered, Registry
 from verification.witness import Replay, Witness, WitnessError, check, from_json, read, to_json, write
 
 SECONDS = 20
@@ -220,9 +220,10 @@ def test_a_printed_witness_must_not_carry_a_limit(registry):
 
 
 def _registry_of(claim):
-    registry = Registry.__new__(Registry)
-    registered = type("Registered", (), {"claim": claim})()
-    registry._by_id, registry._by_slug, registry._questions = {claim.id: registered}, {claim.slug: claim.id}, {}
+    """Of this claim alone, as if a file had brought it."""
+    registry, path = Registry.__new__(Registry), Path("made.py")
+    registry._paths, registry._by_slug = {claim.id: path}, {claim.slug: claim.id}
+    registry._loaded = {path: {claim.id: Registered(claim, path)}}
     return registry
 
 
