@@ -89,7 +89,7 @@ AT_REST = (
 
 
 def uniform(form: GradientForm, theta: str) -> Inequality:
-    """The lower bounds of this file's docstring, for all dt' ≤ dt at the same T; summands over dt.
+    """The lower bounds of the docstring above, for all dt' ≤ dt at the same T; summands over dt.
 
     The right sides of icml do not depend on dt but by dt^{L−l}, which is largest at dt.
     """

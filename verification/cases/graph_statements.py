@@ -1,7 +1,7 @@
 """Statements about every cyclic graph of a domain: their search, their control, and the check of a witness.
 
 A statement is decided at one graph twice, by the library (``graph_facts``) and by enumeration and an explicit unfolding
-(``certify.graph_second``). The search asks the library at every graph and the second at a share of them; where the two
+(``certify.second.graph``). The search asks the library at every graph and the second at a share of them; where the two
 differ it raises, which the ledger shows as an error: then one of them is wrong, and nothing else it says counts.
 """
 
