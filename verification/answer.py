@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from verification import verdict
 from verification.counterexample import Counterexample, to_json
 from verification.domains import Budget
-from verification.question import Attempt, Case, Check, Parameters, Place, Question
-from verification.verdict import Judgement
+from verification.question import Attempt, Case, Check, Parameters, Question
+from verification.verdict import LEAST_CONTROL, LOG_10, NEAR, Judgement, doubt_about
 
-LEAST_CONTROL = 0.9
-"""An adversary that does not reach this share of a known optimum says nothing by finding nothing."""
 MOST_CANDIDATES = 5
-LOG_10 = math.log(10.0)
-NEAR = 1e-9
-"""A float comparison may exceed by this much (relative) through rounding alone."""
 
 
 def answer(question: Question, case: Case, budget: Budget, seed: int) -> Judgement:
@@ -90,19 +84,6 @@ def _judged(question: Question, case: Case, attempt: Attempt, filled: Judgement)
     if not attempt.evaluations:
         return replace(filled, verdict=verdict.INCONCLUSIVE, because="nothing was tried")
     return replace(filled, verdict=verdict.NOT_REFUTED, because=attempt.tried)
-
-
-def doubt_about(check: Check, case: Case | Place) -> str:
-    """Why a candidate does not refute, "" if it does: every premise, two back-ends, and a limit where one is meant."""
-    if unproved := [premise.text for premise in check.premises if not premise.holds]:
-        return f"a candidate violates the statement, but a premise is not proved there: {'; '.join(unproved)}"
-    if len({opinion.backend for opinion in check.opinions}) < 2:
-        return "a candidate has the opinion of one back-end only"
-    if silent := [opinion.text for opinion in check.opinions if not opinion.violated]:
-        return f"a candidate does not certify: {'; '.join(silent)}"
-    if case.reading == "limit" and not check.limit:
-        return "no limit argument: certified at finite dt only"
-    return ""
 
 
 def _refuted(question: Question, case: Case, parameters: Parameters, check: Check, filled: Judgement) -> Judgement:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verification.verdict import doubt_about
+
 if TYPE_CHECKING:
     from verification.registry import Registry
 
@@ -90,8 +92,6 @@ def write(text: str, path: Path) -> None:
 
 def check(witness: Counterexample, registry: Registry) -> tuple[bool, list[str]]:
     """Whether it refutes, by the question's own check at these parameters alone, and every sentence of the evidence."""
-    from verification.answer import doubt_about
-
     question = registry.get_question(witness.question).question
     case = question.checked_at(witness.domain, witness.quantity)
     if case.check is None:

@@ -14,10 +14,10 @@ every premise holds at it and both back-ends prove the violation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from odernn.published.sources import Source
 from verification.claim import ClaimError, slug
@@ -70,6 +70,14 @@ class Opinion:
     """What one back-end proves about the two sides at exact parameters. ``violated``: certainly, or it is False."""
 
     backend: str
+    violated: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Whether the statement certainly fails at a place, and what was found there."""
+
     violated: bool
     text: str
 
@@ -208,3 +216,13 @@ def numbers(parameters: Parameters, name: str) -> list[Fraction]:
         return [Fraction(word) for word in parameters[name].split()]
     except (ValueError, ZeroDivisionError):
         raise ClaimError(f'Parameter "{name}" is "{parameters[name]}", but it holds exact numbers.') from None
+
+
+def matrix_of(numbers: Sequence[Fraction], columns: int) -> list[list[Fraction]]:
+    """Numbers row by row as a matrix."""
+    return [list(numbers[start : start + columns]) for start in range(0, len(numbers), columns)]
+
+
+def text_of(matrix: Iterable[Iterable[Any]]) -> str:
+    """A matrix row by row as the text of a parameter."""
+    return " ".join(str(entry) for row in matrix for entry in row)

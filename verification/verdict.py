@@ -4,9 +4,13 @@ Verdicts).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verification.question import Case, Check, Place
 
 REFUTED = "refuted"
 ERROR = "error"
@@ -21,6 +25,15 @@ PRECEDENCE = (REFUTED, ERROR, SUSPECT, INCONCLUSIVE, NOT_REFUTED, PROVED, VACUOU
 """When verdicts of several cells are added up, the first of these that occurs; ``proved`` needs every cell (see
 aggregate).
 """
+
+LEAST_CONTROL = 0.9
+"""An adversary that does not reach this share of a known optimum says nothing by finding nothing."""
+NEAR = 1e-9
+"""Relative sizes closer than this are not told apart: a comparison of floats, over 1e4 steps too, may exceed by this
+much through rounding alone.
+"""
+LOG_10 = math.log(10.0)
+"""Natural logarithms divided by it are decades."""
 
 THEOREM_TESTED = "theorem, tested"
 """How ``not-refuted`` of a library theorem is shown: it has a proof, and the adversaries did not break it."""
@@ -44,6 +57,19 @@ def aggregate(verdicts: Iterable[str]) -> str:
         if verdict in speaking:
             return verdict
     raise AssertionError("unreachable")
+
+
+def doubt_about(check: Check, case: Case | Place) -> str:
+    """Why a candidate does not refute, "" if it does: every premise, two back-ends, and a limit where one is meant."""
+    if unproved := [premise.text for premise in check.premises if not premise.holds]:
+        return f"a candidate violates the statement, but a premise is not proved there: {'; '.join(unproved)}"
+    if len({opinion.backend for opinion in check.opinions}) < 2:
+        return "a candidate has the opinion of one back-end only"
+    if silent := [opinion.text for opinion in check.opinions if not opinion.violated]:
+        return f"a candidate does not certify: {'; '.join(silent)}"
+    if case.reading == "limit" and not check.limit:
+        return "no limit argument: certified at finite dt only"
+    return ""
 
 
 @dataclass(frozen=True)

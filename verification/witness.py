@@ -80,7 +80,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Check:
+class Replay:
     """Whether the witness certifies, and every sentence of the evidence."""
 
     certified: bool
@@ -394,7 +394,7 @@ def second_opinion(
     return answer
 
 
-def check(witness: Witness, registry: Registry) -> Check:
+def check(witness: Witness, registry: Registry) -> Replay:
     """Recompute everything with zero tolerance. Raises WitnessError if the claim or its system is not known, or the
     run is too long to be replayed.
     """
@@ -412,8 +412,8 @@ def check(witness: Witness, registry: Registry) -> Check:
         certified, lines = _recompute(witness, claim, part)
         reading_holds, line = _check_reading(witness, claim, part)
     except Exception as error:  # numbers that are out of a formula's domain, or a user's own claim
-        return Check(False, (f"error    the claim cannot be evaluated: {type(error).__name__}: {error}",))
-    return Check(certified and reading_holds, (*lines, *([line] if line else [])))
+        return Replay(False, (f"error    the claim cannot be evaluated: {type(error).__name__}: {error}",))
+    return Replay(certified and reading_holds, (*lines, *([line] if line else [])))
 
 
 def _refuse_endless(witness: Witness, claim: Claim) -> None:

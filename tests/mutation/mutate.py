@@ -57,7 +57,7 @@ FORMULAS = (
     r"^(second_)?bound$|(^|_)(balls|intervals)(_|$)|^(ball|interval)$|_(ball|interval)$|^_(ball|interval)_"
     r"|^_second_|^printed_bound$|^sides$|^_(invariant|supremum)$|^_mean_"
 )
-"""The functions of verification/claims that are a bound or one side of an inequality, by name."""
+"""The functions of claims and of makers of cases that are a bound or one side of an inequality, by name."""
 MEASURES = (
     r"|^(float|_float_form|exceeds|exponent|_beta_small|_beta_large|_added|_power_row|growth_sum(_again)?"
     r"|_log_growth_parts|_bias_gradient|contracting_eigenvalue|determinant_is_one|row_by_row|tuned_tail"
@@ -85,9 +85,14 @@ def _bounds(names: str, tests: str) -> Group:
     return Group(names.split()[0], files, tuple(f"tests/odernn/bounds/test_bounds_{name}.py" for name in tests.split()))
 
 
+def _named(folder: Path, stem: str) -> list[Path]:
+    """The claim files and the makers of cases of that name."""
+    return [*folder.glob(f"claims/*/{stem}.py"), *folder.glob(f"cases/{stem}.py")]
+
+
 def _claims(name: str, files: str, tests: str) -> Group:
-    folder = trials.ROOT / "verification" / "claims"
-    paths = [path for each in files.split() for path in folder.glob(f"*/{each}.py")]
+    folder = trials.ROOT / "verification"
+    paths = [path for each in files.split() for path in _named(folder, each)]
     found = tuple(f"tests/{each if '/' in each else f'verification/claims/{each}'}.py" for each in tests.split())
     return Group(name, tuple(path.relative_to(trials.ROOT).as_posix() for path in paths), found)
 
@@ -109,9 +114,13 @@ GROUPS = (
         "inequalities",
         (
             "verification/measure/published_forms.py",
+            "verification/measure/energy_growth.py",
             "verification/claims/unicornn/proof_steps.py",
-            "verification/claims/unicornn/step_norms.py",
+            "verification/cases/chain_ends.py",
+            "verification/cases/one_step_norms.py",
             "verification/claims/unicornn/ode_bounds.py",
+            "verification/cases/ode_states.py",
+            "verification/cases/ode_sensitivities.py",
             "verification/claims/unicornn/printed_forms.py",
         ),
         ("tests/verification/claims/test_questions_inequalities.py", "tests/mutation/test_sides.py"),
@@ -146,13 +155,17 @@ GROUPS = (
         "gradients",
         (
             "verification/measure/gradient_forms.py",
+            "verification/cases/chain_gradients.py",
+            "verification/cases/top_layer_gradients.py",
             "verification/claims/unicornn/gradient_bounds.py",
             "verification/claims/unicornn/jacobian_bounds.py",
         ),
         ("tests/verification/claims/test_questions_gradients.py", "tests/mutation/test_measures.py"),
     ),
-    _claims("slopes", "vanishing depth_orders representation", "test_questions_slopes"),
-    _claims("energy", "elementary sensitivities", "test_questions_sensitivities mutation/test_sides"),
+    _claims("slopes", "gradient_decay gradient_growth vanishing depth_orders representation", "test_questions_slopes"),
+    _claims(
+        "energy", "elementary sensitivities rest_sensitivities", "test_questions_sensitivities mutation/test_sides"
+    ),
     _claims(
         "orthogonality",
         "cayley_rounding modrelu scaled_cayley",
@@ -168,14 +181,19 @@ GROUPS = (
 # --- the mutants of a group
 
 
+def _states_more(file: str) -> bool:
+    """Whether it holds more than formulas: claims and makers of cases also search, propose and word."""
+    return "/claims/" in file or "/cases/" in file
+
+
 def mutants_of(group: Group, pattern: str = "") -> list[Mutant]:
     """Of every file of the group whose path contains ``pattern``."""
     texts = {file: (trials.ROOT / file).read_text() for file in group.files if pattern in file}
     return [
         mutant
         for file, text in texts.items()
-        for mutant in operators.mutants(text, file, only=PATTERN if "/claims/" in file else None)
-        if "/claims/" not in file or mutant.function not in CONVERTERS
+        for mutant in operators.mutants(text, file, only=PATTERN if _states_more(file) else None)
+        if not _states_more(file) or mutant.function not in CONVERTERS
     ]
 
 

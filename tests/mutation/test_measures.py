@@ -16,6 +16,7 @@ from scipy.integrate import solve_ivp
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import row
+from verification.cases import top_layer_gradients
 from verification.certify import linear_flow, suprema
 from verification.certify.neuron_chain import LISTS
 from verification.certify.second import intervals as second
@@ -102,4 +103,4 @@ def test_forms_in_floats_are_those_in_balls_where_the_weight_decides_and_a_conne
         made: dict[str, Any] = {k: [BALLS.exact(Q(x)) for x in v.split()] for k, v in p.items()}
         ball = form.ball(SimpleNamespace(**{k: v if k in LISTS else v[0] for k, v in made.items()}))
         expected = float(ball.log().mid())
-    assert float(gradient_bounds._float_form(form, free, 0.5, 2 / 3, 6)[0]) == pytest.approx(expected, rel=1e-10)
+    assert float(top_layer_gradients._float_form(form, free, 0.5, 2 / 3, 6)[0]) == pytest.approx(expected, rel=1e-10)

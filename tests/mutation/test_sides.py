@@ -20,10 +20,12 @@ from scipy.integrate import quad
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import row
+from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms, rest_sensitivities
 from verification.cases.inequality import Inequality
 from verification.certify.second import intervals as second
-from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities, step_norms
+from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities
 from verification.domains import BUDGETS
+from verification.measure import energy_growth
 from verification.measure.published_forms import Delta, Root
 from verification.question import Case
 
@@ -72,7 +74,7 @@ def test_the_norm_of_a_step_is_that_of_its_matrix(h: str, alpha: str, w: str, sl
     step, kappa = float(Q(h)), float(Q(alpha) + Q(w) * Q(slope))
     matrix = np.array([[1 - step**2 * kappa, step], [-step * kappa, 1]])
     point = {"dt": h, "sigma": "1", "alpha": alpha, "w": w, "slope": slope}
-    found = in_both(step_norms._ball_norm, step_norms._interval_norm, point)
+    found = in_both(one_step_norms._ball_norm, one_step_norms._interval_norm, point)
     assert found == [[pytest.approx(np.linalg.norm(matrix, np.inf), rel=1e-13)]] * 2
 
 
@@ -83,9 +85,9 @@ def test_the_bounds_on_the_norm_read_the_size_of_a_negative_weight(w: str, k: fl
     kappa = 0.5 + 0.75 * float(w)
     norm = float(np.linalg.norm(np.array([[1 - h * h * kappa, h], [-h * kappa, 1]]), np.inf))
     x = max(k, 2) * dt
-    agree(step_norms.first_case(Q(3, 5)), point, norm, max(1 + 0.6 * (dt + k * dt**2), 1 + 0.6 * k * dt))
-    agree(step_norms.taylor_case(Q(3, 7)), point, norm, 1 + x + 3 / 7 * x * x)
-    agree(step_norms.exponential_case(Q(3, 5)), point, norm, math.exp(0.6 * x))
+    agree(one_step_norms.first_case(Q(3, 5)), point, norm, max(1 + 0.6 * (dt + k * dt**2), 1 + 0.6 * k * dt))
+    agree(one_step_norms.taylor_case(Q(3, 7)), point, norm, 1 + x + 3 / 7 * x * x)
+    agree(one_step_norms.exponential_case(Q(3, 5)), point, norm, math.exp(0.6 * x))
 
 
 @pytest.mark.parametrize(("dt", "sigma"), [("3", "2/3"), ("3/5", "2/3")])
@@ -93,7 +95,7 @@ def test_the_rows_of_a_climb_are_h_and_h_squared_times_its_weight(dt: str, sigma
     """h > 1, beyond the premises: there the row of y is the larger one."""
     h, weight = float(Q(dt) * Q(sigma)), 3 / 4 * 5 / 7
     point = {"dt": dt, "sigma": sigma, "slope": "3/4", "v": "5/7"}
-    agree(step_norms.climb_case(2), point, max(h, h * h) * weight, 5 / 7 * float(Q(dt)) ** 2)
+    agree(one_step_norms.climb_case(2), point, max(h, h * h) * weight, 5 / 7 * float(Q(dt)) ** 2)
 
 
 @pytest.mark.parametrize(("y", "z", "below"), [(1 / 8, 0.0, 9.0), (1 / 8, 9.0, 1 / 4), (5.0, 1 / 4, 3.0)])
@@ -121,9 +123,9 @@ def test_the_direct_partials_are_those_of_the_step(y: float, z: float, below: fl
             "slope": slope,
         }.items()
     }
-    agree(step_norms.partial_case("(63)", drop), point, of_z, dt * bracket)
-    agree(step_norms.partial_case("(64)", drop), point, of_y, momentum * dt * z + dt**2 * bracket)
-    agree(step_norms.partial_case("(65)", drop), point, max(of_z, of_y), dt * states)
+    agree(one_step_norms.partial_case("(63)", drop), point, of_z, dt * bracket)
+    agree(one_step_norms.partial_case("(64)", drop), point, of_y, momentum * dt * z + dt**2 * bracket)
+    agree(one_step_norms.partial_case("(65)", drop), point, max(of_z, of_y), dt * states)
 
 
 @pytest.mark.parametrize("alpha", [3 / 8, 5.0])
@@ -140,7 +142,7 @@ def test_the_steps_of_the_energy_are_the_printed_ones_with_factors_that_are_no_u
 
 def test_where_no_state_reaches_one_the_partial_by_the_bias_is_the_largest() -> None:
     """After N − 1 = 1 steps |y| ≤ h² = 1/144: the left side is σ̂ max(|y|, 1) = σ̂."""
-    case = proof_steps.sam_partial_case()
+    case = chain_ends.sam_partial_case()
     inequality = inequality_of(case)
     point = {"alpha": "1", "dt": "1/9", "sigma": "3/4", "N": "2", "T": "2/9"}
     for left, _ in in_both(inequality.balls, inequality.intervals, point):
@@ -154,7 +156,7 @@ def test_the_partial_by_the_weight_is_the_largest_state_of_the_step_before(steps
     powers = [np.linalg.matrix_power(np.array([[1 - h * h * alpha, h], [-h * alpha, 1]]), k) for k in range(steps - 1)]
     largest = h * sum(abs((power @ [h, 1])[0]) for power in powers)
     assert largest > 1
-    inequality = inequality_of(proof_steps.sam_partial_case())
+    inequality = inequality_of(chain_ends.sam_partial_case())
     point = {"alpha": "1/2", "dt": "2/3", "sigma": "3/4", "N": str(steps), "T": str(Q(2 * steps, 3))}
     for left, _ in in_both(inequality.balls, inequality.intervals, point):
         assert left == pytest.approx(3 / 4 * largest, rel=1e-12)
@@ -165,7 +167,7 @@ def test_the_partial_by_the_weight_is_the_largest_state_of_the_step_before(steps
 
 @pytest.mark.parametrize("t", ["3/4", "7/3"])
 def test_the_right_side_of_an_ode_bound_is_its_formula_in_all_three_typings(t: str) -> None:
-    bound, x = ode_bounds.Bound(factor=Q(2, 3), rate=Q(3, 7), power=2, growth=Q(-5, 4)), float(Q(t))
+    bound, x = ode_states.Bound(factor=Q(2, 3), rate=Q(3, 7), power=2, growth=Q(-5, 4)), float(Q(t))
     expected = 2 / 3 * math.exp(3 / 7 - 5 / 4 * x) * x**2
     found = in_both(lambda p: bound.ball(p.t), lambda p: bound.interval(p.t), {"t": t})
     assert found == [[pytest.approx(expected, rel=1e-13)]] * 2
@@ -184,7 +186,9 @@ def test_the_forcing_is_the_largest_of_state_input_and_one_against_the_larger_co
 
 @pytest.mark.parametrize("undamped", [False, True])
 def test_the_growth_of_a_sensitivity_is_at_least_its_floor(undamped: bool) -> None:
-    growth = ode_bounds.Growth(undamped, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 5), start=Q(5, 3), force=Q(7, 4))
+    growth = ode_sensitivities.SensitivityBound(
+        undamped, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 5), start=Q(5, 3), force=Q(7, 4)
+    )
     alpha = "0" if undamped else "3/4"
     point = {
         "alpha": alpha,
@@ -199,7 +203,7 @@ def test_the_growth_of_a_sensitivity_is_at_least_its_floor(undamped: bool) -> No
     before = (1.0 if undamped else 0.75) / 4 + 4 / 9
     expected = (5 / 3 * before + 7 / 4 * 9 / 5) * math.exp(16 / 5)  # 1/9 + 2/9 · 1/9/α is far below 16/5
     for quantity in ("y_θ", "z_θ"):
-        inequality = inequality_of(ode_bounds.sensitivity_case(growth, quantity))
+        inequality = inequality_of(ode_sensitivities.sensitivity_case(growth, quantity))
         for _, right in in_both(inequality.balls, inequality.intervals, point, inequality.lists):
             assert right == pytest.approx(expected, rel=1e-12)
 
@@ -216,7 +220,7 @@ def test_the_mean_of_a_sine_is_enclosed_in_a_wide_ball_below_its_first_zero(
     name: str, integrand: Any, middle: float
 ) -> None:
     """The docstring: exact there, so that the ball of the image has the value at every point, not only a bound."""
-    found = getattr(ode_bounds, name)(flint.arb(middle, 0.25))
+    found = getattr(ode_states, name)(flint.arb(middle, 0.25))
     for x in (middle - 0.25, middle, middle + 0.25):
         area, _ = quad(integrand, 0.0, x)
         assert float(found.lower()) <= area / x <= float(found.upper())
@@ -259,7 +263,7 @@ def test_the_floor_is_the_printed_one_and_the_maximum_that_of_free_and_of_turnin
         y, z = (math.cosh(omega * t) - 1) / omega**2, math.sinh(omega * t) / omega
     point = {"alpha": str(Q(alpha)), "w": str(Q(w)), "t": str(Q(t)), "a": "3/8"}
     floor = 5 / 3 * s * t / (1 + (alpha + abs(w)) * t)
-    agree(sensitivities.floor_case(Q(5, 3)), point, floor, s * max(y, z))
+    agree(rest_sensitivities.floor_case(Q(5, 3)), point, floor, s * max(y, z))
 
 
 @pytest.mark.parametrize(("t", "u", "b"), [(0.5, 0.25, 0.125), (0.5, 0.25, -9.0), (0.5, 3.0, 2.0), (3.0, 0.25, 0.0)])
@@ -271,7 +275,9 @@ def test_the_saturated_maximum_is_that_of_the_nearest_pre_activation_and_the_lar
     source = max(1.0, u, t * t / 2)
     expected = (1 - math.tanh(nearest) ** 2) * t * source * math.exp((0.75 + 0.5) / 2 * t)
     values = {"alpha": alpha, "w": w, "V": V, "u": u, "t": t, "b": b, "floor": 0.125}
-    agree(sensitivities.saturation_case(), {name: str(Q(value)) for name, value in values.items()}, 0.125, expected)
+    agree(
+        rest_sensitivities.saturation_case(), {name: str(Q(value)) for name, value in values.items()}, 0.125, expected
+    )
 
 
 @pytest.mark.parametrize(("alpha", "w"), [(9.0, 4.0), (0.5, 0.25)])
@@ -281,10 +287,10 @@ def test_a_pulse_is_as_large_as_its_turn_about_the_equilibrium(alpha: float, w: 
     kappa = alpha + w / 4
     top = max(2 * 0.25 / kappa, 0.25 / math.sqrt(kappa))
     first = 2 / (alpha + w)  # half a turn from (0, 0), s = 1
-    agree(sensitivities.fading_case(), point, first / 1000, top)
+    agree(rest_sensitivities.fading_case(), point, first / 1000, top)
     t = 2 * math.pi / math.sqrt(kappa)
     floor = 5 / 3 * 0.25 * t / (2 + (alpha + abs(w)) * t)
-    agree(sensitivities.fading_case(Q(1, 4), Q(5, 3)), point, floor, top)
+    agree(rest_sensitivities.fading_case(Q(1, 4), Q(5, 3)), point, floor, top)
 
 
 # --- the elementary inequalities: the texts of both opinions are numbers, and these are compared
@@ -330,9 +336,9 @@ def test_both_opinions_on_the_growth_are_its_logarithm_and_the_exponent(
     a, h = float(Q(alpha)), float(Q(dt))
     log_growth = math.log(1 + h + 2 * a * h**2 + fourth * a**2 * h**4)
     exponent = 96**0.25 * max(1.0, math.sqrt(a)) * h
-    check = elementary._growth_check({"alpha": alpha, "dt": dt}, {**elementary.GROWTH, 4: fourth})
+    check = elementary._growth_check({"alpha": alpha, "dt": dt}, {**energy_growth.GROWTH, 4: fourth})
     first, again = check.opinions
-    parts = elementary._log_growth_parts({**elementary.GROWTH, 4: fourth, 0: 3}, h, a)
+    parts = elementary._log_growth_parts({**energy_growth.GROWTH, 4: fourth, 0: 3}, h, a)
     assert parts == pytest.approx((math.log(math.exp(log_growth) + 2), exponent), rel=1e-13)
     assert [check.log_measured, check.log_claimed] == pytest.approx([log_growth, exponent], rel=1e-13)
     assert numbers_of(again.text)[0] == pytest.approx(log_growth - exponent, rel=1e-10)  # its lower end
@@ -348,7 +354,7 @@ def test_both_opinions_on_the_growth_are_its_logarithm_and_the_exponent(
 def test_the_polynomials_of_the_step_of_the_energy_are_the_printed_ones(alpha: Q, h: Q) -> None:
     assert proof_steps._beta_small(alpha, h) == 1 + h + 2 * alpha * h
     assert proof_steps._beta_large(alpha, h) == 1 + (2 * alpha) ** 2 * h
-    assert proof_steps._added(alpha, h) == 2 * h + 4 * alpha * h**4
+    assert energy_growth.added(alpha, h) == 2 * h + 4 * alpha * h**4
 
 
 @pytest.mark.parametrize("alpha", [3 / 8, 5.0])
@@ -357,7 +363,7 @@ def test_the_forms_of_icml_in_floats_are_those_in_balls(alpha: float) -> None:
     point = {"alpha": str(Q(alpha)), "T": "9/4"}
     for form in (root, Delta(z=root, y=other, constant=Q(7, 3))):
         scale = math.sqrt(alpha) if form is root else 1.0  # F has 1/√α, the root has not
-        found = scale * float(proof_steps._float_form(form, alpha, 9 / 4))
+        found = scale * float(chain_ends._float_form(form, alpha, 9 / 4))
         assert in_both(form.ball, form.interval, point) == [[pytest.approx(found, rel=1e-12)]] * 2
 
 
@@ -376,7 +382,7 @@ def test_a_right_side_exceeds_what_is_below_its_least_quotient_and_nothing_else(
     horizon: int, power: int, own: int, growth: Q
 ) -> None:
     """e^{rate + growth t} t^{own − power}: falls to t = horizon, or for power = own and growth > 0 rises from 0."""
-    bound = ode_bounds.Bound(factor=Q(2, 3), rate=Q(3, 7), power=own, growth=growth)
+    bound = ode_states.Bound(factor=Q(2, 3), rate=Q(3, 7), power=own, growth=growth)
     if growth > 0 and power > own:  # least inside: at t = 8/5, if that is before the horizon
         t = np.linspace(1e-3, horizon, 100_001)
         least = float(np.min(2 / 3 * np.exp(3 / 7 + 5 / 4 * t) * t ** (own - power)))
@@ -390,12 +396,12 @@ def test_a_right_side_exceeds_what_is_below_its_least_quotient_and_nothing_else(
 
 
 def test_a_right_side_of_a_higher_power_exceeds_nothing_near_zero() -> None:
-    assert not ode_bounds.Bound(factor=Q(10**6), power=2).exceeds(flint.arb("1e-9"), 1, 1)
+    assert not ode_states.Bound(factor=Q(10**6), power=2).exceeds(flint.arb("1e-9"), 1, 1)
 
 
 @pytest.mark.parametrize(("v", "expected"), [(3.0, 1 / 9 + 2 / 9 * 9), (0.5, 16 / 15)])
 def test_the_exponent_of_a_growth_in_floats_is_its_formula(v: float, expected: float) -> None:
-    growth = ode_bounds.Growth(False, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 15))
+    growth = ode_sensitivities.SensitivityBound(False, offset=Q(1, 9), square=Q(2, 9), floor=Q(16, 15))
     assert growth.exponent(v) == pytest.approx(expected, rel=1e-14)
 
 
@@ -407,8 +413,8 @@ def test_the_drift_is_that_of_the_equation_on_its_box(monkeypatch: pytest.Monkey
         seen.append((gap, box))
         return SimpleNamespace(holds=True)
 
-    monkeypatch.setattr(sensitivities, "is_nonnegative", is_nonnegative)
-    assert sensitivities._drifts(Q(2, 7))
+    monkeypatch.setattr(rest_sensitivities, "is_nonnegative", is_nonnegative)
+    assert rest_sensitivities._drifts(Q(2, 7))
     [(gap, box)] = seen
     names = {
         "alpha": Q(3, 2),
@@ -434,11 +440,11 @@ def test_the_drift_is_that_of_the_equation_on_its_box(monkeypatch: pytest.Monkey
 def test_the_floor_under_a_bound_of_b_is_the_floor_at_the_largest_pre_activation(
     most: int, t: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sensitivities, "_RUN", {"alpha": "3/4", "w": "-1/2", "V": "-5/3", "u": "2/7", "t": t})
+    monkeypatch.setattr(rest_sensitivities, "_RUN", {"alpha": "3/4", "w": "-1/2", "V": "-5/3", "u": "2/7", "t": t})
     time = float(Q(t))
     a = most + 5 / 3 * 2 / 7 + 1 / 2 * time**2 / 2
     value = (1 - math.tanh(a) ** 2) * time / (1 + (0.75 + 0.5) * time)
-    found = sensitivities._floor_at(most)
+    found = rest_sensitivities._floor_at(most)
     assert found.numerator == 1 and 1 / value + 1 <= found.denominator < 1 / value + 2  # below it, and a unit fraction
 
 

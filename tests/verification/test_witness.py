@@ -27,8 +27,8 @@ from verification.certify import balls, limit
 from verification.claim import Claim, Part, Premise
 from verification.domains import BUDGETS, SearchPoint
 from verification.instance import MAX_STEPS, Group, Inputs, Instance, Layer, to_plain
-from verification.registry import Registry
-from verification.witness import Check, Witness, WitnessError, check, from_json, read, to_json, write
+from verification.registry import Registered, Registry
+from verification.witness import Replay, Witness, WitnessError, check, from_json, read, to_json, write
 
 SECONDS = 20
 """No file may take longer. The longest here takes 7 s on a slow core; without the limits on work, hours."""
@@ -168,7 +168,7 @@ def verdict(text, registry):
         assert str(error)
         assert len(str(error)) < 500
         return False
-    assert isinstance(found, Check)
+    assert isinstance(found, Replay)
     assert all("\n" not in line for line in found.lines)
     if found.certified:
         assert_true_violation(text)
@@ -220,9 +220,10 @@ def test_a_printed_witness_must_not_carry_a_limit(registry):
 
 
 def _registry_of(claim):
-    registry = Registry.__new__(Registry)
-    registered = type("Registered", (), {"claim": claim})()
-    registry._by_id, registry._by_slug, registry._questions = {claim.id: registered}, {claim.slug: claim.id}, {}
+    """Of this claim alone, as if a file had brought it."""
+    registry, path = Registry.__new__(Registry), Path("made.py")
+    registry._paths, registry._by_slug = {claim.id: path}, {claim.slug: claim.id}
+    registry._loaded = {path: {claim.id: Registered(claim, path)}}
     return registry
 
 

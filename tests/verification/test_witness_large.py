@@ -169,7 +169,7 @@ def changes(last: int, by: Fraction) -> dict[str, Change]:
     return found
 
 
-def as_an_attacker_would(plain: dict[str, Any], registry: Registry) -> witness.Check:
+def as_an_attacker_would(plain: dict[str, Any], registry: Registry) -> witness.Replay:
     """The check of the file with whatever is found written into it."""
     for _ in range(2):
         done = check(from_json(json.dumps(plain)), registry)

@@ -7,26 +7,16 @@ a place where it fails is a candidate that anyone can type in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from verification.domains import Budget
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
+from verification.question import Attempt, Case, Check, Decided, Hypothesis, Opinion, Parameters
 
 EXACT, AGAIN = "flint", "fractions"
 
 
-@dataclass(frozen=True)
-class Found:
-    """Whether the statement certainly fails at a place, and what was found there."""
-
-    violated: bool
-    text: str
-
-
-Decision: TypeAlias = Callable[[Parameters], Found]
+Decision: TypeAlias = Callable[[Parameters], Decided]
 Places: TypeAlias = Callable[[Budget, int], Iterable[Parameters]]
 Premises: TypeAlias = Callable[[Parameters], tuple[Hypothesis, ...]]
 
@@ -98,13 +88,3 @@ def decided(
 
 def _shown(place: Parameters) -> str:
     return ", ".join(f"{name} = {value}" for name, value in place.items())
-
-
-def matrix_of(numbers: Sequence[Fraction], columns: int) -> list[list[Fraction]]:
-    """Numbers row by row as a matrix."""
-    return [list(numbers[start : start + columns]) for start in range(0, len(numbers), columns)]
-
-
-def text_of(matrix: Iterable[Iterable[Any]]) -> str:
-    """A matrix row by row as the text of a parameter."""
-    return " ".join(str(entry) for row in matrix for entry in row)

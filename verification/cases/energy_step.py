@@ -15,7 +15,16 @@ from typing import Any, TypeAlias
 from flint import fmpq
 
 from odernn.exact.linear_algebra import diagonalise
-from verification.cases.inequality import Condition, Inequality, Sides, attempt, semidefinite_pieces
+from verification.cases.inequality import (
+    ALPHA_POSITIVE,
+    SIGMA_INSIDE,
+    STEP_BELOW_ONE,
+    Condition,
+    Inequality,
+    Sides,
+    attempt,
+    semidefinite_pieces,
+)
 from verification.certify.positivity import Side, is_nonnegative, variables
 from verification.domains import Budget
 from verification.question import Attempt, Case, Parameters, rational
@@ -81,9 +90,9 @@ def case(
         return position**2 * p.alpha + momentum**2, constant + (p.z**2 + p.y**2 * p.alpha) * factor
 
     premises = (
-        Condition("α > 0", lambda p: p.alpha),
-        Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
-        Condition("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma)),
+        ALPHA_POSITIVE,
+        STEP_BELOW_ONE,
+        SIGMA_INSIDE,
         Condition("|s| < 1", lambda p: 1 - p.s * p.s),
     )
     return Case(domain, "H_n", ask, Inequality(in_balls, in_intervals, premises).check)

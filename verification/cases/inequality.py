@@ -32,6 +32,16 @@ class Condition:
         return Hypothesis(self.text, str(margin), margin > 0 if self.strict else margin >= 0)
 
 
+ALPHA_POSITIVE = Condition("α > 0", lambda p: p.alpha)
+STEP_BELOW_ONE = Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt))
+SIGMA_INSIDE = Condition("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma))
+
+
+def whole_number(p: Any) -> Fraction:
+    """The margin of "N is a whole number ≥ 1"."""
+    return Fraction(p.N if p.N.denominator == 1 else -1)
+
+
 @dataclass(frozen=True)
 class Inequality:
     """left ≤ right, for all parameters that satisfy the premises.
@@ -163,11 +173,6 @@ def semidefinite_pieces(matrix: Sequence[Sequence[Any]], box: tuple[Side, ...]) 
     subsets = [[i for i in range(size) if mask >> i & 1] for mask in range(1, 2**size)]
     minors = [_determinant([[matrix[i][j] for j in chosen] for i in chosen]) for chosen in subsets]
     return tuple(Piece(0 * minor, minor, box) for minor in minors)
-
-
-def coefficient(factor: Fraction | int) -> Any:
-    """A fraction as a coefficient of polynomials and of balls."""
-    return flint.fmpq(Fraction(factor).numerator, Fraction(factor).denominator)
 
 
 def _determinant(rows: Sequence[Sequence[Any]]) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 import flint
 from flint import fmpq, fmpq_mat, fmpq_poly
 
-from verification.cases.decision import Found
+from verification.question import Decided
 
 MOST_BITS = 4096
 
@@ -28,19 +28,19 @@ class UndecidedRootError(ArithmeticError):
     """A root so near the circle that no precision tried tells inside from outside."""
 
 
-def powers(matrix: Sequence[Sequence[Any]]) -> Found:
+def powers(matrix: Sequence[Sequence[Any]]) -> Decided:
     """Whether the powers are unbounded, decided; entries are fractions or fmpq. The text names what decides."""
     M = fmpq_mat([[_fmpq(entry) for entry in row] for row in matrix])
     minimal = fmpq_poly(M.minpoly())
     for factor, multiplicity in minimal.factor()[1]:
         where = _largest_root(factor)
         if where > 0:
-            return Found(True, f"an eigenvalue outside the unit circle: a root of {factor}")
+            return Decided(True, f"an eigenvalue outside the unit circle: a root of {factor}")
         if where == 0 and multiplicity > 1:
-            return Found(
+            return Decided(
                 True, f"powers grow like k^{multiplicity - 1}: ({factor})^{multiplicity} divides the minimal polynomial"
             )
-    return Found(False, f"minimal polynomial {minimal}: no root outside the unit circle, those on it simple")
+    return Decided(False, f"minimal polynomial {minimal}: no root outside the unit circle, those on it simple")
 
 
 def _largest_root(factor: fmpq_poly) -> int:
@@ -92,20 +92,20 @@ def _real_inside(polynomial: fmpq_poly) -> int:
     raise UndecidedRootError(f"A root of {polynomial} is not told from ±2 at {MOST_BITS} bits.")
 
 
-def grows(matrix: Sequence[Sequence[Fraction]], most: int = 400) -> Found:
+def grows(matrix: Sequence[Sequence[Fraction]], most: int = 400) -> Decided:
     """Whether growth is shown, in fractions: by the trace of a power M^(2^j), 2^j ≤ ``most``, or by (M ∓ I)² = 0."""
     size = len(matrix)
     for unit in (1, -1):
         rest = [[entry - unit * (i == j) for j, entry in enumerate(row)] for i, row in enumerate(matrix)]
         if any(map(any, rest)) and not any(map(any, _product(rest, rest))):
-            return Found(True, f"(M {'−' if unit == 1 else '+'} I)² = 0 and M ≠ {unit} I: powers grow like k")
+            return Decided(True, f"(M {'−' if unit == 1 else '+'} I)² = 0 and M ≠ {unit} I: powers grow like k")
     power, exponent = [list(row) for row in matrix], 1
     while exponent <= most:
         trace = sum((power[i][i] for i in range(size)), Fraction(0))
         if abs(trace) > size:
-            return Found(True, f"|trace M^{exponent}| = {float(abs(trace)):.6g} > {size}")
+            return Decided(True, f"|trace M^{exponent}| = {float(abs(trace)):.6g} > {size}")
         power, exponent = _product(power, power), 2 * exponent
-    return Found(False, f"no power up to M^{exponent // 2} has a trace above {size}")
+    return Decided(False, f"no power up to M^{exponent // 2} has a trace above {size}")
 
 
 def _product(one: Sequence[Sequence[Fraction]], other: Sequence[Sequence[Fraction]]) -> list[list[Fraction]]:

@@ -1,7 +1,7 @@
 """Unitary and orthogonal matrices over Q(i) and Q in FLINT, for statements about W = C(A) D: the first back-end.
 
 X + iY is held as the real matrix [[X, −Y], [Y, X]]: products, inverses and Cayley transforms of the one are those of
-the other, and determinants are |det|². The second back-end is ``cayley_again``.
+the other, and determinants are |det|². The second back-end is ``certify.second.cayley``.
 
 Parameters as text, row by row: "W" for a real matrix, "W_re" and "W_im" for a complex one.
 """

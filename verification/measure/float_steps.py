@@ -26,7 +26,7 @@ def tanh(values: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Neuron:
+class FloatNeuron:
     """w, h and α as arrays of the library, without axes."""
 
     w: Any
@@ -44,9 +44,9 @@ class Neuron:
         return y, z + self.h * (tanh(self.w * y + x) + self.alpha * y)
 
 
-def neuron(w: float, h: float, alpha: float, name: str) -> Neuron:
+def neuron(w: float, h: float, alpha: float, name: str) -> FloatNeuron:
     """Weights rounded to the format."""
-    return Neuron(array(w, name), array(h, name), array(alpha, name))
+    return FloatNeuron(array(w, name), array(h, name), array(alpha, name))
 
 
 def doubles(values: Any) -> np.ndarray:
@@ -73,7 +73,7 @@ class Images:
     collision: tuple[tuple[float, float], tuple[float, float]] | None
 
 
-def images(cell: Neuron, x: float, y_start: float, z_start: float, name: str) -> Images:
+def images(cell: FloatNeuron, x: float, y_start: float, z_start: float, name: str) -> Images:
     """Every pair of ``WINDOW`` consecutive y and z."""
     y, z = consecutive(y_start, name), consecutive(z_start, name)
     yy, zz = y[:, None] + 0 * z[None, :], 0 * y[:, None] + z[None, :]
@@ -87,7 +87,7 @@ def images(cell: Neuron, x: float, y_start: float, z_start: float, name: str) ->
     return Images(after.shape[1], len(first), collision)
 
 
-def reconstruction(cell: Neuron, inputs: Sequence[float], name: str) -> tuple[float, float]:
+def reconstruction(cell: FloatNeuron, inputs: Sequence[float], name: str) -> tuple[float, float]:
     """From (0, 0) forward through all inputs and back again: |y_0|, |z_0| as rebuilt; exactly 0 if nothing is lost."""
     x = array(inputs, name)
     y = z = array(0.0, name)

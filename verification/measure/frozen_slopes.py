@@ -17,9 +17,8 @@ from typing import Any
 from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly_ctx
 
 from odernn.bounds.arnn import THRESHOLDS, Scheme
-from verification.cases.decision import Found, matrix_of, text_of
 from verification.certify.power_bounded import grows
-from verification.question import Parameters, number, numbers, rational, rationals
+from verification.question import Decided, Parameters, matrix_of, number, numbers, rational, rationals, text_of
 
 F = Fraction
 Vector = list[Fraction]
@@ -153,7 +152,7 @@ def _fmpq(value: Fraction) -> fmpq:
 # --- one neuron with ReLU and without inputs
 
 
-def falls_for_ever(parameters: Parameters) -> Found:
+def falls_for_ever(parameters: Parameters) -> Decided:
     """p of one neuron, S = 1, along 32 steps, each branch of ReLU by its sign: it falls by the same in each, q stays.
 
     Then it does so for ever: the slopes depend on the signs of q and p, and neither changes while p ≤ 0 falls.
@@ -168,7 +167,7 @@ def falls_for_ever(parameters: Parameters) -> Found:
         orbit.append((p, q))
     falls = {before - after for (before, _), (after, _) in pairwise(orbit)}
     repeated = len(falls) == 1 and min(falls) > 0 and all(p <= 0 and each == q for p, each in orbit)
-    return Found(repeated, f"32 steps: p from {orbit[0][0]} to {p}, q = {q}")
+    return Decided(repeated, f"32 steps: p from {orbit[0][0]} to {p}, q = {q}")
 
 
 # --- words of slopes that change with time
@@ -200,11 +199,11 @@ def word_trace(a: Any, slopes: Sequence[Any]) -> Any:
     return x + y
 
 
-def driven_runs(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least: Fraction) -> Found:
+def driven_runs(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least: Fraction) -> Decided:
     """Whether the word grows, once more, from runs of the network."""
     matrix = driven_matrix(scheme, a, slopes, least)
     found = grows(matrix)
-    return Found(found.violated, f"differences of {len(matrix) + 1} runs of {len(slopes)} slopes: {found.text}")
+    return Decided(found.violated, f"differences of {len(matrix) + 1} runs of {len(slopes)} slopes: {found.text}")
 
 
 def driven_matrix(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least: Fraction) -> list[Vector]:
@@ -241,7 +240,7 @@ def driven_matrix(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least
 # --- W − Wᵀ − γ I
 
 
-def anti_hermitian(size: int, gamma: Fraction) -> Found:
+def anti_hermitian(size: int, gamma: Fraction) -> Decided:
     """Every entry of X + Xᵀ as a polynomial in the entries of W."""
     ring = fmpq_mpoly_ctx.get([f"w{i}_{j}" for i in range(size) for j in range(size)], Ordering.degrevlex)
     W = matrix_of(ring.gens(), size)  # type: ignore[arg-type]
@@ -249,10 +248,10 @@ def anti_hermitian(size: int, gamma: Fraction) -> Found:
     X: list[list[Any]] = [[W[i][j] - W[j][i] - shift * int(i == j) for j in range(size)] for i in range(size)]
     sums = [X[i][j] + X[j][i] for i in range(size) for j in range(size)]
     wrong = [each for each in sums if each != 0]
-    return Found(bool(wrong), f"X + Xᵀ = {wrong[0]} on the diagonal" if wrong else "X + Xᵀ = 0 as polynomials")
+    return Decided(bool(wrong), f"X + Xᵀ = {wrong[0]} on the diagonal" if wrong else "X + Xᵀ = 0 as polynomials")
 
 
-def anti_hermitian_again(size: int, gamma: Fraction) -> Found:
+def anti_hermitian_again(size: int, gamma: Fraction) -> Decided:
     """At integer matrices in fractions: xᵀ X x = 0 for x = e_i and e_i + e_j."""
     rng = random.Random(size)
     W = [[F(rng.randint(-9, 9)) for _ in range(size)] for _ in range(size)]
@@ -262,13 +261,13 @@ def anti_hermitian_again(size: int, gamma: Fraction) -> Found:
             x = [F(k in (i, j)) for k in range(size)]
             pairs = [(k, l) for k in range(size) for l in range(size)]
             forms.append(sum((x[k] * x[l] * (W[k][l] - W[l][k] - (gamma if k == l else 0)) for k, l in pairs), F(0)))
-    return Found(any(forms), f"xᵀ X x = {max(forms, key=abs)}")
+    return Decided(any(forms), f"xᵀ X x = {max(forms, key=abs)}")
 
 
-def damped_identity() -> Found:
+def damped_identity() -> Decided:
     """|1 − ηγ + iηλ|² − 1 = η (η (γ² + λ²) − 2γ), as polynomials."""
     ring = fmpq_mpoly_ctx.get(["eta", "gamma", "frequency"], Ordering.degrevlex)
     eta, gamma, frequency = ring.gens()
     left = (1 - eta * gamma) ** 2 + (eta * frequency) ** 2 - 1
     gap = left - eta * (eta * (gamma**2 + frequency**2) - 2 * gamma)
-    return Found(not gap.is_zero(), "|1 − ηγ + iηλ|² − 1 = η (η (γ² + λ²) − 2γ)")
+    return Decided(not gap.is_zero(), "|1 − ηγ + iηλ|² − 1 = η (η (γ² + λ²) − 2γ)")

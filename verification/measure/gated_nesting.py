@@ -21,7 +21,7 @@ import flint
 from flint import acb, arb
 
 from odernn.cells.odernn import Coefficient, Gate, MatrixTableau, Stage
-from verification.cases.decision import Found
+from verification.question import Decided
 
 BITS = 192
 ONE = 3
@@ -94,7 +94,7 @@ INNER: Mapping[str, Callable[[Any], Any]] = {"logistic": lambda z: 1 / (1 + (-z)
 """What stands inside tanh. With the identity the poles are π apart, which is the planted falsehood."""
 
 
-def pole_near(k: int, inner: str) -> Found:
+def pole_near(k: int, inner: str) -> Decided:
     """Whether tanh(inner(z)) has a pole at a distance below 1/k from iπ: a zero of cosh(inner(z)), by interval Newton.
 
     Of the identity the nearest of all is tried.
@@ -111,7 +111,7 @@ def pole_near(k: int, inner: str) -> Found:
         distance = abs(zero - acb(0, arb.pi()))
         certain = bool(abs(zero - centre) < radius) and bool(distance < arb(1) / k)
         text = f"tanh({inner}(z)) has a pole at the distance {distance.str(5, radius=False)} from iπ"
-        return Found(certain, text if certain else f"{text}, which is not certainly below 1/{k}")
+        return Decided(certain, text if certain else f"{text}, which is not certainly below 1/{k}")
 
 
 def _newton(centre: acb, box: acb, function: Callable[[Any], Any]) -> tuple[arb, arb]:
@@ -122,16 +122,18 @@ def _newton(centre: acb, box: acb, function: Callable[[Any], Any]) -> tuple[arb,
     return moved.real, moved.imag
 
 
-def pole_near_again(k: int, inner: str) -> Found:
+def pole_near_again(k: int, inner: str) -> Decided:
     """By the closed form, in fractions: |δ_k| = |log(1 + it)| ≤ t/(1 − t) < 1/k with t < 1/(3(k + ½)), as π > 3.
 
     And σ̂(iπ + δ) = 1/(1 − e^(−δ)) = i/t, as Gaussian rationals at a rational t.
     """
     if inner != "logistic":
-        return Found(False, "poles iπ(j + ½), at least π/2 > 1 from iπ")
+        return Decided(False, "poles iπ(j + ½), at least π/2 > 1 from iπ")
     t = 1 / (3 * (k + Fraction(1, 2)))
     one_minus = (Fraction(0), -t)  # 1 − (1 + it)
     square = one_minus[0] ** 2 + one_minus[1] ** 2
     inverse = (one_minus[0] / square, -one_minus[1] / square)
     bound = t / (1 - t)
-    return Found(inverse == (Fraction(0), 1 / t) and bound < Fraction(1, k), f"|δ| ≤ {bound} < 1/{k}, σ̂(iπ + δ) = i/t")
+    return Decided(
+        inverse == (Fraction(0), 1 / t) and bound < Fraction(1, k), f"|δ| ≤ {bound} < 1/{k}, σ̂(iπ + δ) = i/t"
+    )

@@ -12,7 +12,7 @@ from typing import Any
 
 import flint
 
-from verification.cases.inequality import coefficient
+from verification.certify.positivity import coefficient
 from verification.certify.second import intervals as second
 from verification.measure.published_forms import (
     ICML_12,
@@ -30,7 +30,7 @@ from verification.measure.published_forms import (
 
 
 @dataclass(frozen=True)
-class Form:
+class GradientForm:
     """(prefactor) g(T) V̄ (Ȳ + F) Δ, F = root/√α, for one neuron a layer, or p.m of them.
 
     growth      "exponential": e^{w̄T}; "linear": 1 + 2γT; "one": e^{w̄}, and T = 1 in F and Δ: sam (13), (14);
@@ -93,9 +93,9 @@ class Form:
         return found * states * self.delta.interval(at) * self.factor.numerator / self.factor.denominator
 
 
-SAM_13 = Form(SAM_14, Root(growth=Fraction(1)), "one")
-SAM_41 = Form(SAM_42, SAM_32, "exponential")
-ICML_MAIN = Form(ICML_12, ICML_S7, "linear")
-ICML_14 = Form(ICML_S15, ICML_S7, "linear")
-SAM_69 = Form(SAM_66, SAM_67, "exponential", of_one_step=True)
-ICML_42 = Form(ICML_S39, ICML_S7, "linear", of_one_step=True)
+SAM_13 = GradientForm(SAM_14, Root(growth=Fraction(1)), "one")
+SAM_41 = GradientForm(SAM_42, SAM_32, "exponential")
+ICML_MAIN = GradientForm(ICML_12, ICML_S7, "linear")
+ICML_14 = GradientForm(ICML_S15, ICML_S7, "linear")
+SAM_69 = GradientForm(SAM_66, SAM_67, "exponential", of_one_step=True)
+ICML_42 = GradientForm(ICML_S39, ICML_S7, "linear", of_one_step=True)

@@ -28,7 +28,7 @@ MOST_TRAILED = 6
 """Edges of a graph whose closed walks without repeated edges are all listed: 6 loops have some 2,000."""
 
 
-class Facts:
+class GraphFacts:
     """A graph that satisfies (1), (2) and (3), with everything about it computed once."""
 
     def __init__(self, graph: RNNGraph) -> None:
@@ -214,10 +214,10 @@ def _growths(graph: RNNGraph, kind: Kind) -> tuple[Growth, ...]:
 
 
 @lru_cache(maxsize=20_000)
-def facts_of(text: str) -> Facts | None:
+def facts_of(text: str) -> GraphFacts | None:
     """The facts of a graph in its JSON form; None if it violates (1), (2) or (3). ValueError if it is no graph."""
     try:
-        return Facts(from_json(text))
+        return GraphFacts(from_json(text))
     except GraphError as error:
         if error.condition in {"1", "2", "3"}:
             return None

@@ -19,7 +19,7 @@ Array: TypeAlias = np.ndarray
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TrainingSizes:
     """N, L, m, b, d."""
 
     steps: int
@@ -69,7 +69,7 @@ class Meter:
 
 
 @dataclass(frozen=True)
-class Layer:
+class MeteredLayer:
     """w, h, b of shape (hidden,), V of shape (hidden, hidden or inputs)."""
 
     w: Array
@@ -90,10 +90,10 @@ class Gradient:
 
 
 @dataclass(frozen=True)
-class Network:
+class MeteredNetwork:
     """The weights of all layers; α is shared."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[MeteredLayer, ...]
     alpha: float
 
     def zero_gradient(self) -> tuple[Gradient, ...]:
@@ -104,13 +104,13 @@ class Network:
         )
 
 
-def network(sizes: Sizes, seed: int, alpha: float = 1.0) -> Network:
+def network(sizes: TrainingSizes, seed: int, alpha: float = 1.0) -> MeteredNetwork:
     """Weights as the paper draws them, b and h at random too."""
     generator = np.random.default_rng(seed)
     widths = [sizes.inputs] + [sizes.hidden] * (sizes.layers - 1)
-    return Network(
+    return MeteredNetwork(
         tuple(
-            Layer(
+            MeteredLayer(
                 generator.uniform(0, 1, sizes.hidden),
                 generator.uniform(0.05, 0.2, sizes.hidden),
                 generator.uniform(-0.1, 0.1, sizes.hidden),
@@ -123,24 +123,24 @@ def network(sizes: Sizes, seed: int, alpha: float = 1.0) -> Network:
 
 
 @dataclass(frozen=True)
-class Data:
+class MeteredData:
     """u of shape (time, batch, inputs), the target of shape (batch, hidden)."""
 
     u: Array
     target: Array
 
 
-def data(sizes: Sizes, seed: int, meter: Meter) -> Data:
+def data(sizes: TrainingSizes, seed: int, meter: Meter) -> MeteredData:
     """Random; the input signal is counted, and the target as well."""
     generator = np.random.default_rng(seed)
     u, target = meter.new(sizes.steps, sizes.batch, sizes.inputs), meter.new(sizes.batch, sizes.hidden)
     for row in (*u, target):
         row[:] = generator.uniform(-1, 1, row.shape)
-    return Data(u, target)
+    return MeteredData(u, target)
 
 
 @dataclass
-class _State:
+class _LayerState:
     """Of one layer, (batch, hidden) each: y, z, then p = ∂E/∂y and q = ∂E/∂z (definitions 1.6)."""
 
     y: Array
@@ -158,18 +158,18 @@ class _Buffers:
     product: Array
 
 
-Algorithm: TypeAlias = Callable[[Network, Data, Meter], tuple[Gradient, ...]]
+Algorithm: TypeAlias = Callable[[MeteredNetwork, MeteredData, Meter], tuple[Gradient, ...]]
 
 
-def _buffers(network: Network, data: Data, meter: Meter) -> _Buffers:
+def _buffers(network: MeteredNetwork, data: MeteredData, meter: Meter) -> _Buffers:
     return _Buffers(*(meter.new(*data.target.shape) for _ in range(3)))
 
 
-def _states(network: Network, data: Data, meter: Meter) -> list[_State]:
-    return [_State(*(meter.new(*data.target.shape) for _ in range(4))) for _ in network.layers]
+def _states(network: MeteredNetwork, data: MeteredData, meter: Meter) -> list[_LayerState]:
+    return [_LayerState(*(meter.new(*data.target.shape) for _ in range(4))) for _ in network.layers]
 
 
-def _force(layer: Layer, alpha: float, y: Array, x: Array, into: _Buffers) -> None:
+def _force(layer: MeteredLayer, alpha: float, y: Array, x: Array, into: _Buffers) -> None:
     """s = tanh(w y + x) and force = s + α y; x may be ``into.s`` itself."""
     np.multiply(layer.w, y, out=into.product)
     np.add(x, into.product, out=into.s)
@@ -178,7 +178,7 @@ def _force(layer: Layer, alpha: float, y: Array, x: Array, into: _Buffers) -> No
     np.add(into.force, into.s, out=into.force)
 
 
-def _advance(layer: Layer, alpha: float, state: _State, x: Array, into: _Buffers) -> None:
+def _advance(layer: MeteredLayer, alpha: float, state: _LayerState, x: Array, into: _Buffers) -> None:
     """One step of (U); x = V y^{l−1}_n + b."""
     _force(layer, alpha, state.y, x, into)
     np.multiply(into.force, layer.h, out=into.force)
@@ -187,13 +187,15 @@ def _advance(layer: Layer, alpha: float, state: _State, x: Array, into: _Buffers
     np.add(state.y, into.product, out=state.y)
 
 
-def _input(layer: Layer, below: Array, out: Array) -> None:
+def _input(layer: MeteredLayer, below: Array, out: Array) -> None:
     """x = V y^{l−1}_n + b."""
     np.matmul(below, layer.V.T, out=out)
     np.add(out, layer.b, out=out)
 
 
-def _retreat(layer: Layer, alpha: float, state: _State, x: Array, gradient: Gradient, into: _Buffers) -> Array:
+def _retreat(
+    layer: MeteredLayer, alpha: float, state: _LayerState, x: Array, gradient: Gradient, into: _Buffers
+) -> Array:
     """One step of the inverse and of the recursion of definitions 1.6; leaves ∂E/∂x_n in ``into.s`` and returns it."""
     np.multiply(state.p, layer.h, out=into.product)
     np.add(state.q, into.product, out=state.q)  # q_n = q_{n+1} + h p_n
@@ -226,7 +228,7 @@ def _transform_gradient(gradient: Gradient, change: Array, below: Array) -> None
     gradient.V += gradient.scratch
 
 
-def interleaved(network: Network, data: Data, meter: Meter) -> tuple[Gradient, ...]:
+def interleaved(network: MeteredNetwork, data: MeteredData, meter: Meter) -> tuple[Gradient, ...]:
     """All layers step forward together and back together, the top one first: nothing is kept for every n but u."""
     states, into, alpha = _states(network, data, meter), _buffers(network, data, meter), network.alpha
     gradients = network.zero_gradient()
@@ -250,7 +252,7 @@ def interleaved(network: Network, data: Data, meter: Meter) -> tuple[Gradient, .
     return gradients
 
 
-def layer_parallel(network: Network, data: Data, meter: Meter) -> tuple[Gradient, ...]:
+def layer_parallel(network: MeteredNetwork, data: MeteredData, meter: Meter) -> tuple[Gradient, ...]:
     """One layer after the other, V y^{l−1}_n by one product for all n. Layers are stepped back one at a time, too.
 
     For the layer at hand live: y^{l−1}_n of all n (u for the first layer), its transform, which ∂E/∂x_n overwrites, and
@@ -265,7 +267,7 @@ def layer_parallel(network: Network, data: Data, meter: Meter) -> tuple[Gradient
         for layer in network.layers[:number]:
             below = _run(layer, alpha, below, data, into, meter)
         layer, gradient = network.layers[number], gradients[number]
-        x, state = _transformed(layer, below, hidden, meter), _State(*(meter.new(batch, hidden) for _ in range(4)))
+        x, state = _transformed(layer, below, hidden, meter), _LayerState(*(meter.new(batch, hidden) for _ in range(4)))
         for n in range(steps):  # no view of x may survive it
             _advance(layer, alpha, state, x[n], into)
         if above is None:
@@ -291,19 +293,19 @@ def layer_parallel(network: Network, data: Data, meter: Meter) -> tuple[Gradient
     return gradients
 
 
-def _transformed(layer: Layer, below: Array, hidden: int, meter: Meter) -> Array:
+def _transformed(layer: MeteredLayer, below: Array, hidden: int, meter: Meter) -> Array:
     """V y^{l−1}_n + b for all n by one product."""
     x = meter.new(below.shape[0], below.shape[1], hidden)
     _input(layer, below, x)
     return x
 
 
-def _run(layer: Layer, alpha: float, below: Array, data: Data, into: _Buffers, meter: Meter) -> Array:
+def _run(layer: MeteredLayer, alpha: float, below: Array, data: MeteredData, into: _Buffers, meter: Meter) -> Array:
     """y^l_n for all n, in the place of V y^{l−1}_n; ``below`` is dropped unless it is the input signal."""
     x = _transformed(layer, below, data.target.shape[1], meter)
     if below is not data.u:
         meter.drop(below)
-    state = _State(*(meter.new(*data.target.shape) for _ in range(4)))
+    state = _LayerState(*(meter.new(*data.target.shape) for _ in range(4)))
     for row in x:
         _advance(layer, alpha, state, row, into)
         row[:] = state.y
@@ -311,7 +313,7 @@ def _run(layer: Layer, alpha: float, below: Array, data: Data, into: _Buffers, m
     return x
 
 
-def stored(network: Network, data: Data, meter: Meter) -> tuple[Gradient, ...]:
+def stored(network: MeteredNetwork, data: MeteredData, meter: Meter) -> tuple[Gradient, ...]:
     """y and z of every layer kept for every n on the way forward, read on the way back."""
     states, into, alpha = _states(network, data, meter), _buffers(network, data, meter), network.alpha
     gradients = network.zero_gradient()
@@ -352,7 +354,7 @@ class Use:
     gradients: tuple[Gradient, ...] = field(repr=False)
 
 
-def use(algorithm: Algorithm, sizes: Sizes, seed: int = 0) -> Use:
+def use(algorithm: Algorithm, sizes: TrainingSizes, seed: int = 0) -> Use:
     """One gradient, counted and traced. ``traced`` includes a few small temporaries and Python's own objects."""
     weights = network(sizes, seed)
     gradients = 8 * 2 * sum(each.w.size + each.h.size + each.b.size + each.V.size for each in weights.layers)

@@ -118,7 +118,7 @@ def _conjugate(psi: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ReversalSetting:
     """What a statement leaves free. ``blocks`` is the length of x and of y for ``size``.
 
     tied       the two halves have the same bias             odd   σ is odd (and there are no biases)
@@ -156,7 +156,7 @@ class Setting:
         size = len(entries)
         if self.weight == "imaginary":
             half = size // 2
-            S = Setting("symmetric").weights([row[:half] for row in entries[:half]], zero)
+            S = ReversalSetting("symmetric").weights([row[:half] for row in entries[:half]], zero)
             top = [[*([zero] * half), *(-x for x in row)] for row in S]
             return top + [[*row, *([zero] * half)] for row in S]
         sign = 1 if self.weight == "symmetric" else -1

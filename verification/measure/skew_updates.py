@@ -64,7 +64,7 @@ def updated_again(
     """The same in numpy, the optimizers by their formulas."""
     kind = DTYPES[dtype][1]
     A, signs, target = (x.astype(kind) for x in start(n, seed))
-    one, state, worst = np.eye(n, dtype=kind), _State(name, kind), 0.0
+    one, state, worst = np.eye(n, dtype=kind), _OptimizerState(name, kind), 0.0
     for _ in range(steps):
         W = np.linalg.solve(one + A, one - A) * signs
         V = np.linalg.solve((one + A).T, 2 * (W - target) @ (np.diag(signs) + W.T))
@@ -73,7 +73,7 @@ def updated_again(
     return A, worst
 
 
-class _State:
+class _OptimizerState:
     """What an optimizer subtracts from its parameter."""
 
     def __init__(self, name: str, kind: Any) -> None:

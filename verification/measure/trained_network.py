@@ -134,7 +134,7 @@ def orthogonality(layer: HasRecurrentMatrix) -> Orthogonality:
 
 
 @dataclass(frozen=True, eq=False)
-class Rebuilt:
+class RebuiltStart:
     """|ỹ_0 − y_0| and |z̃_0 − z_0| after running forward from zero and back again in one dtype.
 
     position, momentum   of every layer, the largest over samples and neurons, (layers,) float64; NaN after an overflow
@@ -150,7 +150,7 @@ class Rebuilt:
 
 
 @torch.no_grad()
-def reconstruction_error(model: UnICORNN, sequences: Tensor, dtype: torch.dtype) -> Rebuilt:
+def reconstruction_error(model: UnICORNN, sequences: Tensor, dtype: torch.dtype) -> RebuiltStart:
     """Run the network's recurrence on sequences (time, batch, input) in ``dtype`` and step back to n = 0.
 
     Weights, effective steps and inputs are rounded to the dtype first and every operation is torch's in it, also in
@@ -159,7 +159,7 @@ def reconstruction_error(model: UnICORNN, sequences: Tensor, dtype: torch.dtype)
     """
     if model.bidirectional:
         raise ValueError("The network is bidirectional: its layers cannot step back together. Ask about one direction.")
-    stack = [_Layer.of(model, index, dtype) for index in range(model.num_layers)]
+    stack = [_CastLayer.of(model, index, dtype) for index in range(model.num_layers)]
     sources = [model.sources(number) for number in range(1, model.num_layers + 1)]
     u = sequences.detach().to("cpu", dtype)
     is_late = model.index == "sam"  # x^l_n sees y^{l-1}_{n-1}
@@ -182,7 +182,7 @@ def reconstruction_error(model: UnICORNN, sequences: Tensor, dtype: torch.dtype)
         for index in order if is_late else order[::-1]:
             layer = stack[index]
             y[index + 1], z[index + 1] = layer.back(y[index + 1], z[index + 1], layer.drive(y, sources[index]))
-    return Rebuilt(
+    return RebuiltStart(
         dtype=dtype,
         position=torch.stack([each.double().abs().amax() for each in y[1:]]),
         momentum=torch.stack([each.double().abs().amax() for each in z[1:]]),
@@ -192,7 +192,7 @@ def reconstruction_error(model: UnICORNN, sequences: Tensor, dtype: torch.dtype)
 
 
 @dataclass(frozen=True, eq=False)
-class _Layer:
+class _CastLayer:
     w: Tensor
     step_size: Tensor
     alpha: Tensor
@@ -201,7 +201,7 @@ class _Layer:
     Lambda: Tensor | None
 
     @classmethod
-    def of(cls, model: UnICORNN, index: int, dtype: torch.dtype) -> _Layer:
+    def of(cls, model: UnICORNN, index: int, dtype: torch.dtype) -> _CastLayer:
         """As the network casts itself: h from c and dt in that dtype."""
         layer = copy.deepcopy(model.layers[index]).to("cpu", dtype)
         dt, alpha = model.dt[index].cpu(), model.alpha[index].cpu()
@@ -229,7 +229,7 @@ class _Layer:
         return (self.alpha.double() * y.double() ** 2 + z.double() ** 2).mean()
 
 
-def predicted_typical_error(rebuilt: Rebuilt, steps: int, layer: int) -> float | None:
+def predicted_typical_error(rebuilt: RebuiltStart, steps: int, layer: int) -> float | None:
     """0.60 u √N rms_n √(αy² + z²), the law of the typical √(α ỹ_0² + z̃_0²): an estimate, never a bound.   thm-F (c)
 
     ``layer`` from 1; None where nothing moved.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from verification.verdict import LOG_10
+
 NOT_AVAILABLE = "–"
 LARGEST = 6
 SMALLEST = -4
 """Powers of ten are written as such from 10^LARGEST on and below 10^SMALLEST."""
-
-_LOG_10 = math.log(10.0)
 
 
 def minus(text: str) -> str:
@@ -29,7 +29,7 @@ def size(log: float | None, digits: int = 3) -> str:
         raise ValueError(f"{log} is the logarithm of no number that a table may show.")
     if log == -math.inf:
         return "0"
-    decades = log / _LOG_10
+    decades = log / LOG_10
     if SMALLEST <= decades < LARGEST:
         text = _fixed(math.exp(log), digits)
         if float(text) < 10**LARGEST:  # 999 999.7 is rounded up to the next power of ten

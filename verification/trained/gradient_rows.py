@@ -21,7 +21,7 @@ from odernn.bounds.numbers import BALLS
 from odernn.cells.unicornn import UnICORNN
 from verification.cases.inequality import Condition
 from verification.cases.network_gradient import ANY_NETWORK, NetworkGradient, quantity_of
-from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, Form
+from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, GradientForm
 from verification.question import Place
 from verification.question import Question as QuestionOnTrial
 from verification.registry import Registry
@@ -29,7 +29,12 @@ from verification.trained import certificates
 from verification.trained.row import HERE, Certified, PremiseMargin, Question, Row, judged, uncertified
 from verification.trained.runs import LossGradients, Sample, log_size
 
-PUBLISHED: Mapping[str, Form] = {"sam-3.2": SAM_13, "sam-D.2": SAM_41, "icml-3.1": ICML_MAIN, "icml-C.2": ICML_14}
+PUBLISHED: Mapping[str, GradientForm] = {
+    "sam-3.2": SAM_13,
+    "sam-D.2": SAM_41,
+    "icml-3.1": ICML_MAIN,
+    "icml-C.2": ICML_14,
+}
 """Statements of the registry and their right sides."""
 OUTWARD = 1e-12
 """Added to a scaled bound: more than its three float operations can lose."""
@@ -77,7 +82,7 @@ def _published_row(
     return judged(row, ask)
 
 
-def _premises(network: UnICORNN, form: Form, steps: int) -> tuple[PremiseMargin, ...]:
+def _premises(network: UnICORNN, form: GradientForm, steps: int) -> tuple[PremiseMargin, ...]:
     """As exact as the certificates have them: N dt may exceed 1 by less than a float shows."""
     dt, alpha = Fraction(float(network.dt.max())), float(network.alpha.min())
     spread = max(float(each.max() - each.min()) for each in (network.dt, network.alpha))
@@ -91,7 +96,7 @@ def _premises(network: UnICORNN, form: Form, steps: int) -> tuple[PremiseMargin,
     )
 
 
-def _log_right(network: UnICORNN, form: Form, steps: int, layer: int) -> float:
+def _log_right(network: UnICORNN, form: GradientForm, steps: int, layer: int) -> float:
     """log of the right side at Ȳ = 0, in balls of 128 bits."""
     with flint.ctx.workprec(128):
 
@@ -111,7 +116,7 @@ def _log_right(network: UnICORNN, form: Form, steps: int, layer: int) -> float:
         return float(form.ball(at).log().mid())
 
 
-def _conditions(form: Form) -> tuple[Condition, ...]:
+def _conditions(form: GradientForm) -> tuple[Condition, ...]:
     shared = (
         Condition("α > 0", lambda p: p.alpha),
         Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),

@@ -23,7 +23,6 @@ import numpy as np
 from verification import verdict
 from verification.report.numbers import minus
 
-LOG_10 = math.log(10.0)
 HOLDS, FAILS = "holds", "fails"
 HERE = "at the dt of the network"
 
@@ -76,7 +75,7 @@ class Row:
         """bound / measured in decades, log10; None without both, or where the measured side is 0."""
         if self.log_bound is None or self.log_measured is None or self.log_measured == -math.inf:
             return None
-        return (self.log_bound - self.log_measured) / LOG_10
+        return (self.log_bound - self.log_measured) / verdict.LOG_10
 
     @property
     def shown(self) -> str:
@@ -133,8 +132,6 @@ def judged(row: Row, ask: Callable[[], Question]) -> Row:
     """The row with numbers and verdict. ``ask`` is called only if every premise holds: outside them a bound may be
     no number.
     """
-    from verification.cases.state_bound.ratios import NEAR  # and with it torch, which a table of rows does without
-
     failing = [premise for premise in row.premises if not premise.holds]
     if failing:
         because = "; ".join(f"premise {each}" for each in failing)
@@ -149,7 +146,7 @@ def judged(row: Row, ask: Callable[[], Question]) -> Row:
     ratios = measured - bounds
     worst = int(np.argmax(ratios))
     row = replace(row, log_bound=float(bounds[worst]), log_measured=float(measured[worst]), at=question.place(worst))
-    if ratios[worst] > NEAR:
+    if ratios[worst] > verdict.NEAR:
         found = question.certify(worst)
         if found.holds:
             reading = found.reading or row.reading

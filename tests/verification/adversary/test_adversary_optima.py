@@ -27,7 +27,7 @@ from verification.adversary import (
     words,
 )
 from verification.adversary.shares import shares
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.cases import controls
 from verification.cases.controls import CONTROL_POINTS
 from verification.certify import balls
@@ -38,6 +38,7 @@ from verification.question import Attempt, Case, Question
 from verification.run import jobs
 from verification.run.job import Job, Settings
 from verification.system import UNICORNN
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 SHORT = tuple(replace(point, steps=60) for point in CONTROL_POINTS)
@@ -550,7 +551,7 @@ def test_words_drive_products_of_jacobians_further_than_constants_do() -> None:
     """The points of (54), l = L: α = 1, w = 8, T = 10, and the same network at rest and saturated."""
     from verification.cases.nominate import glance
 
-    inequality = jacobian_bounds.finite(jacobian_bounds.Norms("exponential"))
+    inequality = jacobian_bounds.finite(jacobian_bounds.JacobianForm("exponential"))
     points = list(jacobian_bounds._resonant())
     assert len(points) == 6
     gains = []

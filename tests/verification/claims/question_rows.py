@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from odernn.published.sources import Source
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.domains import BUDGETS
 from verification.question import Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 REFUTED, PROVED, NOT_REFUTED, SUSPECT, ERROR = "refuted", "proved", "not-refuted", "suspect", "error"
@@ -52,6 +53,20 @@ def verdicts_of(question):
     return found
 
 
+def assert_every_row_is_expected(families, expected):
+    """``expected``: the verdicts of every question, in the order of its cases."""
+    rows = {question.id: len(question.cases) for family in families for question in family.QUESTIONS}
+    assert rows == {name: len(verdicts) for name, verdicts in expected.items()}
+
+
+def assert_verdict(question, case, expected):
+    """And that all its candidates certify where it is refuted."""
+    judgement = judged(question, case)
+    assert judgement.verdict == expected[question.id][question.cases.index(case)], judgement.because
+    if judgement.verdict == REFUTED:
+        assert_every_candidate_certifies(case)
+
+
 def assert_every_candidate_certifies(case):
     """Not only the first, which decides."""
     attempt = case.ask(SMOKE, 1)
@@ -65,6 +80,14 @@ def assert_every_candidate_certifies(case):
 def assert_names_do_not_matter(question, case, other):
     mine, theirs = judged(question, case), judged(replace(question, id=other), case)
     assert (mine.verdict, mine.because) == (theirs.verdict, theirs.because)
+
+
+def assert_no_name_of_a_family_matters(family, names):
+    """Each question answers the same under the id of another one."""
+    for question in family.QUESTIONS:
+        other = names[names.index(question.id) - 7]
+        for case in question.cases:
+            assert_names_do_not_matter(question, case, other)
 
 
 def assert_names_no_verdict(family):

@@ -13,12 +13,13 @@ from flint import fmpq
 from odernn import ARNN12, ARNN22
 from odernn.bounds.arnn import resonant_word, step_matrix
 from tests.verification.claims import question_rows as rows
-from verification.answer import doubt_about
+from verification.cases import arnn_modes
 from verification.certify import float_replay
 from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
 from verification.measure import frozen_slopes, reversals
-from verification.measure.reversals import Setting
+from verification.measure.reversals import ReversalSetting
+from verification.verdict import doubt_about
 
 REFUTED, PROVED, NOT_REFUTED = rows.REFUTED, rows.PROVED, rows.NOT_REFUTED
 
@@ -54,17 +55,12 @@ ONE, HALF = Fraction(1), Fraction(1, 2)
 
 
 def test_every_row_is_expected():
-    assert {q.id: len(q.cases) for family in FAMILIES for q in family.QUESTIONS} == {
-        name: len(verdicts) for name, verdicts in EXPECTED.items()
-    }
+    rows.assert_every_row_is_expected(FAMILIES, EXPECTED)
 
 
 @pytest.mark.parametrize(("question", "case"), ROWS, ids=map(rows.name_of, ROWS))
 def test_verdict(question, case):
-    judgement = rows.judged(question, case)
-    assert judgement.verdict == EXPECTED[question.id][question.cases.index(case)], judgement.because
-    if judgement.verdict == REFUTED:
-        rows.assert_every_candidate_certifies(case)
+    rows.assert_verdict(question, case, EXPECTED)
 
 
 def test_names_do_not_matter():
@@ -91,13 +87,13 @@ def test_a_claim_file_names_no_verdict(family):
     ],
 )
 def test_a_threshold_too_large_is_refuted(scheme, threshold, verdict):
-    assert rows.verdict_of(arnn_stability.modes_case(scheme, threshold)).verdict == verdict
+    assert rows.verdict_of(arnn_modes.modes_case(scheme, threshold)).verdict == verdict
 
 
 def test_two_computations_that_contradict_each_other_prove_nothing(monkeypatch):
     """trace 2 − 2a² in one of them."""
     monkeypatch.setitem(frozen_slopes.TRACES, "symplectic_euler", [Fraction(2), Fraction(0), Fraction(-2)])
-    judgement = rows.verdict_of(arnn_stability.modes_case("symplectic_euler", Fraction(2)))
+    judgement = rows.verdict_of(arnn_modes.modes_case("symplectic_euler", Fraction(2)))
     assert judgement.verdict == rows.ERROR and "fractions finds" in judgement.because
 
 
@@ -107,16 +103,16 @@ def test_a_word_that_does_not_grow_is_no_proof_for_all_words():
 
 
 def test_a_step_beyond_the_premise_refutes_nothing():
-    case = arnn_stability.mode_case("symplectic_euler", "bounded", ("1",), Fraction(2), closed=False)
+    case = arnn_modes.mode_case("symplectic_euler", "bounded", ("1",), Fraction(2), closed=False)
     assert "premise" in doubt_about(case.check({"a": "3"}), case)
     assert rows.verdict_of(case).verdict == NOT_REFUTED
 
 
 def test_random_networks_beyond_the_threshold_are_found(monkeypatch):
     """The sample with the threshold of symplectic Euler in place of the leapfrog's, half as large."""
-    monkeypatch.setattr(arnn_stability, "THRESHOLDS", {"leapfrog": 2.0})
+    monkeypatch.setattr(arnn_modes, "THRESHOLDS", {"leapfrog": 2.0})
     monkeypatch.setattr(frozen_slopes, "THRESHOLDS", {"leapfrog": 2.0})
-    assert rows.verdict_of(arnn_stability.networks_case("leapfrog")).verdict == REFUTED
+    assert rows.verdict_of(arnn_modes.networks_case("leapfrog")).verdict == REFUTED
 
 
 @pytest.mark.parametrize(
@@ -186,7 +182,7 @@ def test_slopes_of_global_errors_are_the_orders():
 
 def test_a_reversal_that_holds_for_every_weight_is_proved_for_another_one():
     """The exchange needs the same S in both halves and the same bias, no symmetry of S."""
-    setting = Setting("antisymmetric", tied=True)
+    setting = ReversalSetting("antisymmetric", tied=True)
     case = arnn_reversibility.Reversal("symplectic_euler", "exchange", setting).case("any S", "exchange")
     assert rows.verdict_of(case).verdict == PROVED
 
@@ -201,7 +197,9 @@ def test_a_wrong_inverse_is_refuted(monkeypatch):
         return [*(x + data["eta"] * f for x, f in zip(found, force, strict=False)), *found[len(force) :]]
 
     monkeypatch.setattr(reversals, "residual", wrong)
-    case = arnn_reversibility.Reversal("leapfrog", "invertible", Setting("antisymmetric")).case("planted", "inverse")
+    case = arnn_reversibility.Reversal("leapfrog", "invertible", ReversalSetting("antisymmetric")).case(
+        "planted", "inverse"
+    )
     assert rows.verdict_of(case).verdict == rows.SUSPECT  # one typing alone refutes nothing
     monkeypatch.setattr(arnn_again, "distance", lambda *a, **k: right_again(*a, **k) + 1)
     assert rows.verdict_of(case).verdict == REFUTED
@@ -296,7 +294,9 @@ def test_only_the_rule_of_the_middle_is_its_own_reverse(monkeypatch, theta, verd
     def planted(scheme, kind, data, sigma):
         return right(scheme, kind, {**data, "theta": fmpq(*share.as_integer_ratio())}, sigma)
 
-    case = arnn_reversibility.Reversal("implicit_midpoint", "symmetric", Setting("antisymmetric")).case("planted", "θ")
+    case = arnn_reversibility.Reversal("implicit_midpoint", "symmetric", ReversalSetting("antisymmetric")).case(
+        "planted", "θ"
+    )
     monkeypatch.setattr(reversals, "residual", planted)
     assert rows.verdict_of(case).verdict == (PROVED if verdict == PROVED else rows.SUSPECT)
     monkeypatch.setattr(arnn_again, "_missed_midpoint", lambda *given: right_again(*given, theta=share))

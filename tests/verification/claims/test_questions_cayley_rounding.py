@@ -15,7 +15,6 @@ import torch
 from odernn.orthogonal.cayley import scaled_cayley, skew
 from odernn.orthogonal.unitary import unitarity_score
 from tests.verification.claims import question_rows as rows
-from verification.answer import doubt_about
 from verification.certify import orthogonality_defect as exact
 from verification.claims.scornn import cayley_rounding as rounding
 from verification.claims.scornn import machine_precision as precision
@@ -23,6 +22,7 @@ from verification.measure import machine_precision, orthogonality_drift
 from verification.measure.computed_cayley import DTYPES, computed
 from verification.measure.orthogonality_drift import Drift
 from verification.question import Case
+from verification.verdict import doubt_about
 
 QUESTIONS = {each.id: each for each in (*rounding.QUESTIONS, *precision.QUESTIONS)}
 ON_A_GPU = "inapplicable"

@@ -9,6 +9,7 @@ import torch
 
 from odernn.cells.odernn import Coefficient, realisations
 from tests.verification.claims import question_rows as rows
+from verification.cases import gated_cells
 from verification.certify import clock as certificates
 from verification.certify.second import clock as clock_again
 from verification.claims.library import cross_links
@@ -47,17 +48,12 @@ EXPECTED = {
 
 
 def test_every_row_is_expected():
-    assert {q.id: len(q.cases) for family in FAMILIES for q in family.QUESTIONS} == {
-        name: len(verdicts) for name, verdicts in EXPECTED.items()
-    }
+    rows.assert_every_row_is_expected(FAMILIES, EXPECTED)
 
 
 @pytest.mark.parametrize(("question", "case"), ROWS, ids=map(rows.name_of, ROWS))
 def test_verdict(question, case):
-    judgement = rows.judged(question, case)
-    assert judgement.verdict == EXPECTED[question.id][question.cases.index(case)], judgement.because
-    if judgement.verdict == REFUTED:
-        rows.assert_every_candidate_certifies(case)
+    rows.assert_verdict(question, case, EXPECTED)
 
 
 def test_names_do_not_matter():
@@ -87,7 +83,7 @@ def test_a_wrong_coefficient_is_found(monkeypatch, kind, form, key, factor):
     """By the tableau alone: a suspicion. With the formulas broken as well: a refutation."""
     right = getattr(realisations, kind)
     monkeypatch.setattr(realisations, kind, lambda d, form: with_another(right(d, form=form), key, factor))
-    case = cell_realisations.cell_case(kind, form)
+    case = gated_cells.cell_case(kind, form)
     assert rows.verdict_of(case).verdict == rows.SUSPECT
     formula = getattr(cell_formulas, f"_{kind}")
 
@@ -100,13 +96,13 @@ def test_a_wrong_coefficient_is_found(monkeypatch, kind, form, key, factor):
 
 
 def test_a_wrong_depth_is_found(monkeypatch):
-    monkeypatch.setitem(cell_realisations.NESTED, ("lstm", "gated"), 1)
-    assert rows.verdict_of(cell_realisations.cell_case("lstm", "gated")).verdict == rows.SUSPECT
+    monkeypatch.setitem(gated_cells.NESTED, ("lstm", "gated"), 1)
+    assert rows.verdict_of(gated_cells.cell_case("lstm", "gated")).verdict == rows.SUSPECT
 
 
 def test_products_by_squares_need_the_quarter(monkeypatch):
     monkeypatch.setattr(cell_formulas, "_product", lambda a, b: ((a + b) ** 2 - (a - b) ** 2) / 2)
-    judgement = rows.verdict_of(cell_realisations.cell_case("lstm", "constant"))
+    judgement = rows.verdict_of(gated_cells.cell_case("lstm", "constant"))
     assert judgement.verdict == rows.ERROR and "fractions finds" in judgement.because
 
 
@@ -189,17 +185,17 @@ def test_a_relay_with_another_gate_is_no_lstm(monkeypatch):
     """By the table alone a suspicion, with the formulas broken as well a refutation."""
     right = gated_nesting.relayed_lstm
     monkeypatch.setattr(gated_nesting, "relayed_lstm", lambda d: with_another(right(d), 4, -1.0))
-    assert rows.verdict_of(cell_realisations.relayed_case()).verdict == rows.SUSPECT
+    assert rows.verdict_of(gated_cells.relayed_case()).verdict == rows.SUSPECT
     monkeypatch.setattr(cell_formulas, "_lstm", lambda *_: (["one"], ["other"]))
-    assert rows.verdict_of(cell_realisations.relayed_case()).verdict == REFUTED
+    assert rows.verdict_of(gated_cells.relayed_case()).verdict == REFUTED
 
 
 def test_a_chain_along_A_that_is_too_long_is_found(monkeypatch):
     """The gated table of the library is an LSTM, too, but its k_1 feeds k_2 through A."""
     monkeypatch.setattr(gated_nesting, "relayed_lstm", realisations.lstm)
-    assert rows.verdict_of(cell_realisations.relayed_case()).verdict == rows.SUSPECT
+    assert rows.verdict_of(gated_cells.relayed_case()).verdict == rows.SUSPECT
     monkeypatch.setattr(gated_nesting, "chain_again", lambda layers: 2 * layers)
-    assert rows.verdict_of(cell_realisations.relayed_case()).verdict == REFUTED
+    assert rows.verdict_of(gated_cells.relayed_case()).verdict == REFUTED
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
@@ -225,7 +221,7 @@ def test_a_unit_of_torch_has_tanh_of_the_logistic_function_in_it(kind):
 
 
 def test_without_an_inner_function_no_poles_come_together():
-    assert rows.verdict_of(cell_realisations.poles_case(inner="identity")).verdict == rows.NOT_REFUTED
+    assert rows.verdict_of(gated_cells.poles_case(inner="identity")).verdict == rows.NOT_REFUTED
     for k in (1, 7, 1000):
         assert not gated_nesting.pole_near(k, "identity").violated
         assert not gated_nesting.pole_near_again(k, "identity").violated

@@ -12,12 +12,13 @@ import pytest
 import torch
 
 from verification.adversary import chaos as adversary
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.certify import divergence
 from verification.certify.divergence import Loop, Stack
 from verification.claims.unicornn import chaos
 from verification.domains import BUDGETS
 from verification.measure import lyapunov
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 EPS = Q(1, 10**20)

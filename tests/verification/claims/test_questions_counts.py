@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.claims.unicornn import memory as memory_claims
 from verification.claims.unicornn import table_arithmetic as tables
 from verification.domains import BUDGETS
 from verification.measure import memory
-from verification.measure.memory import ALGORITHMS, Meter, Sizes
+from verification.measure.memory import ALGORITHMS, Meter, TrainingSizes
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 QUESTIONS = {each.id: each for each in (*memory_claims.QUESTIONS, *tables.QUESTIONS)}
@@ -21,24 +22,24 @@ QUESTIONS = {each.id: each for each in (*memory_claims.QUESTIONS, *tables.QUESTI
 # N, L, m, b, d, and what is live at once, added up by hand (target and three temporaries: 4 b m in all)
 HAND = [
     # u: 4; y, z, p, q: 4·2·3 = 24; 4 b m = 12
-    (Sizes(2, 2, 3, 1, 2), "interleaved", 4 + 24 + 12),
+    (TrainingSizes(2, 2, 3, 1, 2), "interleaved", 4 + 24 + 12),
     # u: 2·3·2 = 12; y, z, p, q of one layer: 4·2·5 = 40; 4 b m = 40
-    (Sizes(3, 1, 5, 2, 2), "interleaved", 12 + 40 + 40),
+    (TrainingSizes(3, 1, 5, 2, 2), "interleaved", 12 + 40 + 40),
     # one layer: u 12, 4 b m = 40, V u of all times N b m = 30, y, z, p, q 40
-    (Sizes(3, 1, 5, 2, 2), "layer_parallel", 12 + 40 + 30 + 40),
+    (TrainingSizes(3, 1, 5, 2, 2), "layer_parallel", 12 + 40 + 30 + 40),
     # u 4, 4 b m = 12; the top layer: y^1 and V y^1 of both times 2·6, and y, z, p, q of one layer 12
-    (Sizes(2, 2, 3, 1, 2), "layer_parallel", 4 + 12 + 12 + 12),
+    (TrainingSizes(2, 2, 3, 1, 2), "layer_parallel", 4 + 12 + 12 + 12),
     # u 4, y, z, p, q 24, 4 b m = 12, and y, z of both layers and times 2·2·2·3
-    (Sizes(2, 2, 3, 1, 2), "stored", 4 + 24 + 12 + 24),
+    (TrainingSizes(2, 2, 3, 1, 2), "stored", 4 + 24 + 12 + 24),
 ]
 
 
 @pytest.mark.parametrize(("sizes", "name", "by_hand"), HAND)
-def test_the_meter_counts_what_a_hand_count_does(sizes: Sizes, name: str, by_hand: int) -> None:
+def test_the_meter_counts_what_a_hand_count_does(sizes: TrainingSizes, name: str, by_hand: int) -> None:
     assert memory.use(ALGORITHMS[name], sizes).counted == by_hand
 
 
-def autograd(sizes: Sizes, seed: int) -> list[list[np.ndarray]]:
+def autograd(sizes: TrainingSizes, seed: int) -> list[list[np.ndarray]]:
     """dE/dw, dE/dh, dE/db, dE/dV of every layer by torch, from the recurrence alone."""
     network, data = memory.network(sizes, seed), memory.data(sizes, seed + 1, Meter())
     weights = [[torch.tensor(a, requires_grad=True) for a in (k.w, k.h, k.b, k.V)] for k in network.layers]
@@ -54,8 +55,10 @@ def autograd(sizes: Sizes, seed: int) -> list[list[np.ndarray]]:
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-@pytest.mark.parametrize("sizes", [Sizes(9, 3, 4, 2, 5), Sizes(5, 1, 3, 1, 1), Sizes(1, 2, 2, 3, 2)])
-def test_what_is_counted_computes_the_gradient(name: str, sizes: Sizes) -> None:
+@pytest.mark.parametrize(
+    "sizes", [TrainingSizes(9, 3, 4, 2, 5), TrainingSizes(5, 1, 3, 1, 1), TrainingSizes(1, 2, 2, 3, 2)]
+)
+def test_what_is_counted_computes_the_gradient(name: str, sizes: TrainingSizes) -> None:
     found = memory.use(ALGORITHMS[name], sizes, seed=4).gradients
     tolerance = 64 * sizes.steps * np.finfo(float).eps
     for layer, reference in zip(found, autograd(sizes, 4), strict=True):
@@ -65,14 +68,14 @@ def test_what_is_counted_computes_the_gradient(name: str, sizes: Sizes) -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_allocator_was_asked_for_as_much_as_was_counted(name: str) -> None:
-    use = memory.use(ALGORITHMS[name], Sizes(300, 3, 64, 8, 2))
+    use = memory.use(ALGORITHMS[name], TrainingSizes(300, 3, 64, 8, 2))
     assert use.counted <= use.traced * 1.001
     assert use.traced - use.counted < 4 * 64 * 64 + 2000 + 0.03 * use.counted
 
 
 def test_the_interleaved_count_is_linear_as_printed() -> None:
     for N, L, m, b, d in [(3, 1, 2, 1, 1), (50, 3, 7, 2, 5), (100, 2, 16, 4, 1)]:
-        counted = memory.use(memory.interleaved, Sizes(N, L, m, b, d)).counted
+        counted = memory.use(memory.interleaved, TrainingSizes(N, L, m, b, d)).counted
         assert counted == N * b * d + (4 * L + 4) * b * m
 
 

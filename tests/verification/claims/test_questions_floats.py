@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.certify import float_replay
 from verification.certify.float_replay import FORMATS, RoundingError, rounded
 from verification.claims.unicornn.float_inverse import QUESTIONS
 from verification.domains import BUDGETS
 from verification.measure import float_steps
+from verification.verdict import doubt_about
 
 QUESTION = QUESTIONS[0]
 SMOKE = BUDGETS["smoke"]

@@ -20,17 +20,19 @@ from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS
 from verification import verdict
 from verification.adversary import gradient_ascent as ascent
-from verification.answer import answer, doubt_about
+from verification.answer import answer
+from verification.cases import chain_gradients, top_layer_gradients
 from verification.cases.inequality import Inequality
 from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second.intervals import iv
 from verification.certify.second.intervals import number as interval
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claims.unicornn import gradient_bounds, jacobian_bounds
-from verification.claims.unicornn.gradient_bounds import SAM_41, SAM_69, Form
-from verification.claims.unicornn.jacobian_bounds import Norms
+from verification.claims.unicornn.jacobian_bounds import JacobianForm
 from verification.domains import BUDGETS
+from verification.measure.gradient_forms import SAM_41, SAM_69, GradientForm
 from verification.question import Case, Question
+from verification.verdict import doubt_about
 
 QUESTIONS = {each.id: each for module in (jacobian_bounds, gradient_bounds) for each in module.QUESTIONS}
 IDS = (
@@ -194,7 +196,7 @@ def test_the_lower_bounds_hold_at_finer_and_finer_steps() -> None:
         p = json.loads(judged_case(name, case.domain, case.quantity).witness)["parameters"]
         theta = "V" if name == "both-3.x-input" else "b2" if "l < L" in case.domain else "b"
         form = gradient_bounds.ICML_42 if name == "both-69/42" else gradient_bounds.ICML_MAIN
-        low = gradient_bounds.uniform(form, theta).check(p).log_measured
+        low = chain_gradients.uniform(form, theta).check(p).log_measured
         assert low is not None
         for finer in (1, 2, 3):
             dt = Q(p["dt"]) / finer
@@ -234,17 +236,20 @@ def test_three_norms_by_hand() -> None:
 def mutants() -> Iterator[tuple[str, Callable[[], Case]]]:
     yield "(54), l = L, a tenth", lambda: jacobian_bounds.same_layer_case(Q(1, 10))
     sam = gradient_bounds.SAM_41
-    yield "(41) without e^{w̄T}", lambda: gradient_bounds.top_layer_case(replace(sam, growth="none"), "free")
+    yield "(41) without e^{w̄T}", lambda: top_layer_gradients.top_layer_case(replace(sam, growth="none"), "free")
     tiny = replace(sam, factor=Q(1, 10**5))
-    yield "(41) a hundred-thousandth", lambda: gradient_bounds.top_layer_case(tiny, "free")
-    short = (gradient_bounds._T_IS_ONE,)
+    yield "(41) a hundred-thousandth", lambda: top_layer_gradients.top_layer_case(tiny, "free")
+    short = (gradient_bounds.T_IS_ONE,)
     yield (
         "(13) without e^{w̄}",
-        lambda: gradient_bounds.top_layer_case(replace(gradient_bounds.SAM_13, growth="none"), "T ≤ 1", short),
+        lambda: top_layer_gradients.top_layer_case(replace(gradient_bounds.SAM_13, growth="none"), "T ≤ 1", short),
     )
     step = gradient_bounds.SAM_69
-    yield "(69) without e^{w̄T}", lambda: gradient_bounds.top_summand_case(replace(step, growth="none", factor=Q(1, 10)))
-    yield "(69), a billionth", lambda: gradient_bounds.top_summand_case(replace(step, factor=Q(1, 10**9)))
+    yield (
+        "(69) without e^{w̄T}",
+        lambda: top_layer_gradients.top_summand_case(replace(step, growth="none", factor=Q(1, 10))),
+    )
+    yield "(69), a billionth", lambda: top_layer_gradients.top_summand_case(replace(step, factor=Q(1, 10**9)))
 
 
 MUTANTS = list(mutants())
@@ -261,19 +266,19 @@ def test_mutants_of_what_is_proved_are_refuted(name: str, make: Callable[[], Cas
 
 def test_bounds_that_have_room_are_not_refuted() -> None:
     """(54), S(27) with dt^{L−l} taken off and stiff layers away; the gradient bounds times 1e100."""
-    roomy = Norms("exponential", power=1, factor=Q(10))
+    roomy = JacobianForm("exponential", power=1, factor=Q(10))
     assert judged(jacobian_bounds.free_case("l < L, all w equal", "made", roomy)).verdict == verdict.NOT_REFUTED
     safe = replace(gradient_bounds.SAM_41, factor=Q(10**100))
     for theta, points in (("b", gradient_bounds._stiff_below), ("V", gradient_bounds._inputs)):
         assert judged(gradient_bounds.menu_case("made", "made", safe, theta, points)).verdict == verdict.NOT_REFUTED
     safe = replace(gradient_bounds.ICML_MAIN, factor=Q(10**100))
-    found = judged(gradient_bounds.limit_case("L = 1", safe, "b", gradient_bounds._hyperbolic))
+    found = judged(gradient_bounds.limit_case("L = 1", safe, "b", chain_gradients.hyperbolic))
     assert found.verdict == verdict.NOT_REFUTED
 
 
 def test_a_linear_growth_that_is_replaced_by_an_exponential_has_no_limit_violation() -> None:
     """(27) with e^{w̄t} in place of 1 + 2γt holds for l = L."""
-    found = judged(jacobian_bounds._limit_case("l = L", "made", Norms("exponential")))
+    found = judged(jacobian_bounds._limit_case("l = L", "made", JacobianForm("exponential")))
     assert found.verdict == verdict.NOT_REFUTED
 
 
@@ -349,11 +354,11 @@ def test_forms_in_floats_are_the_forms_in_balls() -> None:
     p = {**TYPED, "layer": "2", "target": "2"}
     for form in (gradient_bounds.SAM_41, gradient_bounds.SAM_13, gradient_bounds.ICML_MAIN, gradient_bounds.ICML_14):
         balls, intervals = sides_of(form, p)
-        assert float(gradient_bounds._float_form(form, free, 0.5, 2 / 3, 6)[0]) == pytest.approx(balls, rel=1e-10)
+        assert float(top_layer_gradients._float_form(form, free, 0.5, 2 / 3, 6)[0]) == pytest.approx(balls, rel=1e-10)
         assert balls == pytest.approx(intervals, rel=1e-12)
 
 
-def sides_of(form: Form, p: dict[str, str]) -> tuple[float, float]:
+def sides_of(form: GradientForm, p: dict[str, str]) -> tuple[float, float]:
     before, iv.prec = iv.prec, 128
     try:
         with flint.ctx.workprec(128):
@@ -422,7 +427,7 @@ GENERIC: tuple[dict[str, str], ...] = (
 )
 FORMS = [getattr(gradient_bounds, name) for name in ("SAM_13", "SAM_41", "ICML_MAIN", "ICML_14", "SAM_69", "ICML_42")]
 NORMS = [
-    Norms(growth, is_last, power, factor)
+    JacobianForm(growth, is_last, power, factor)
     for growth in ("exponential", "linear")
     for is_last, power, factor in ((False, 0, Q(1)), (True, 0, Q(1)), (False, 1, Q(3, 5)))
 ]
@@ -431,11 +436,11 @@ NORMS = [
 def inequalities_at(point: dict[str, str]) -> Iterator[Inequality]:
     """Those whose bounds mean something for this network."""
     for form in [*FORMS, replace(SAM_69, power=1, factor=Q(3, 5)), replace(SAM_41, growth="none")]:
-        yield from (gradient_bounds.finite(form, theta) for theta in ("w", "b", "V"))
+        yield from (chain_gradients.finite(form, theta) for theta in ("w", "b", "V"))
         if point["layer"] == "1":
-            yield from (gradient_bounds.uniform(form, theta) for theta in ("b", "V"))
+            yield from (chain_gradients.uniform(form, theta) for theta in ("b", "V"))
         if form.of_one_step and len(point["w"].split()) == 2:
-            yield gradient_bounds.uniform(form, "b2")
+            yield chain_gradients.uniform(form, "b2")
     for norms in NORMS:
         yield from (jacobian_bounds.finite(norms), jacobian_bounds._same_layer(norms))
         if len(point["w"].split()) == 2:
@@ -513,7 +518,7 @@ def test_the_gradient_without_a_bound_is_that_of_autograd_for_layer_one(kind: st
 def test_the_uniform_floor_by_the_input_weight_reads_the_size_of_a_negative_input(u: str) -> None:
     """ȳ|u|(T/2)²/6, T = N dt = 10/9."""
     point = GENERIC[0] | {"u": u}
-    left, _ = both_sides(gradient_bounds.uniform(SAM_41, "V"), point)
+    left, _ = both_sides(chain_gradients.uniform(SAM_41, "V"), point)
     assert left == pytest.approx((4 / 3 * abs(float(Q(u))) * (5 / 9) ** 2 / 6,) * 2, rel=1e-13)
 
 

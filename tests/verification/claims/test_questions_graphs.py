@@ -13,7 +13,10 @@ import pytest
 from verification import verdict
 from verification.adversary import graphs
 from verification.adversary.graphs import SketchBox
-from verification.answer import answer, doubt_about
+from verification.answer import answer
+from verification.cases import graph_statements
+from verification.cases.graph_growth import LONGEST, SHORTEST, extreme_rate
+from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case
 from verification.certify.second import graph as graph_second
 from verification.claims.complexity import (
     architectures,
@@ -24,10 +27,9 @@ from verification.claims.complexity import (
 )
 from verification.commands import witness
 from verification.domains import BUDGETS
-from verification.measure import graph_facts, graph_statements
-from verification.measure.graph_growth import LONGEST, SHORTEST, extreme_rate
-from verification.measure.graph_statements import FORWARD, Side, Statement, box_case, free_case
+from verification.measure import described_graphs, graph_facts
 from verification.question import Case, Parameters, Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 FILES = (architectures, graph_conditions, graph_limits, graph_measures, graph_proof_steps)
@@ -172,7 +174,7 @@ def test_witnesses_are_as_small_as_they_go() -> None:
 # Planted falsehoods: as statements they are refuted, by the enumeration.
 
 
-def falsehoods() -> list[tuple[str, Statement]]:
+def falsehoods() -> list[tuple[str, GraphStatement]]:
     return [
         ("parallel edges without σ", graph_conditions.pairs_apart(False)),
         ("no edge back in time", graph_conditions.forward()),
@@ -188,7 +190,7 @@ def falsehoods() -> list[tuple[str, Statement]]:
 
 
 @pytest.mark.parametrize(("name", "statement"), falsehoods())
-def test_a_planted_falsehood_is_refuted_on_the_domain_and_in_the_box(name: str, statement: Statement) -> None:
+def test_a_planted_falsehood_is_refuted_on_the_domain_and_in_the_box(name: str, statement: GraphStatement) -> None:
     assert judged(free_case(FORWARD, name, statement)) == verdict.REFUTED
     if name != "limits, loose" or graph_statements.SMALL.high > 1:
         assert judged(box_case(FORWARD, name, statement)) == verdict.REFUTED
@@ -227,7 +229,7 @@ def test_cycles_are_closed_walks_without_repeated_edges() -> None:
 
 
 def test_a_misprinted_value_is_seen() -> None:
-    wrong = architectures._one("td", architectures.layered(2, [("h2", "h1", 1)]), d_r=1, d_f=3)
+    wrong = architectures._one("td", described_graphs.layered(2, [("h2", "h1", 1)]), d_r=1, d_f=3)
     assert judged(architectures.value_case("td", [wrong])) == verdict.REFUTED
     assert judged(architectures.path_case("t = 0", (0,), {1: 5, 2: 6, 3: 7, 4: 9})) == verdict.REFUTED
     assert judged(architectures.ratio_case(Fraction(2))) == verdict.REFUTED
@@ -281,7 +283,7 @@ def test_growth_of_the_shortest_taken_for_the_longest_is_an_error(planted: pytes
 
 
 def test_a_condition_that_always_holds_is_an_error(planted: pytest.MonkeyPatch) -> None:
-    planted.setattr(graph_facts.Facts, "is_unidirectional", True)
+    planted.setattr(graph_facts.GraphFacts, "is_unidirectional", True)
     assert judged(THEOREMS["d_r"]) == verdict.ERROR
 
 
@@ -302,9 +304,9 @@ def test_another_graph_in_the_catalogue_is_an_error(planted: pytest.MonkeyPatch)
 
 
 def test_one_back_end_alone_refutes_nothing() -> None:
-    statement = Statement(lambda *_: Side(1, "false"), lambda *_: Side(0, "true"))
+    statement = GraphStatement(lambda *_: Side(1, "false"), lambda *_: Side(0, "true"))
     assert judged(free_case(FORWARD, "a fault", statement)) == verdict.ERROR
-    both_true = Statement(lambda *_: Side(-1, "true by 1"), lambda *_: Side(-2, "true by 2"))
+    both_true = GraphStatement(lambda *_: Side(-1, "true by 1"), lambda *_: Side(-2, "true by 2"))
     assert judged(box_case(FORWARD, "a fault", both_true)) == verdict.ERROR
     case = dataclasses.replace(
         free_case(FORWARD, "a fault", statement), ask=lambda *_: graph_statements.Attempt("", 1, candidates=(TINY,))

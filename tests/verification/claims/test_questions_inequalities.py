@@ -20,7 +20,8 @@ from scipy.integrate import solve_ivp
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, row
 from verification import verdict
-from verification.answer import answer, doubt_about
+from verification.answer import answer
+from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms
 from verification.cases.inequality import Inequality
 from verification.certify import linear_flow
 from verification.certify.positivity import is_nonnegative, variables
@@ -31,6 +32,7 @@ from verification.domains import BUDGETS
 from verification.measure import ode, published_forms
 from verification.measure.published_forms import Delta, Root
 from verification.question import Case, Question
+from verification.verdict import doubt_about
 
 MODULES = (step_norms, proof_steps, ode_bounds, printed_forms)
 QUESTIONS = {question.id: question for module in MODULES for question in module.QUESTIONS}
@@ -161,7 +163,7 @@ def test_input_witnesses_by_a_difference_quotient_in_the_input_weight(index: int
 
 
 def test_witness_against_the_indices_of_sam_by_a_difference_quotient() -> None:
-    found = judged(step_norms.shifted_case())
+    found = judged(one_step_norms.shifted_case())
     p = {k: float(Q(v)) for k, v in witness_of(found).items()}
     eps = 1e-9
     _, z = simulate(1.0, p["dt"], p["sigma"], np.array([0.0, eps * p["before"]]))  # step 2 sees u_1
@@ -170,7 +172,7 @@ def test_witness_against_the_indices_of_sam_by_a_difference_quotient() -> None:
 
 # --- mutants: a true statement changed a little is refuted by the same machinery
 
-state, sensitivity, Bound = ode_bounds.state_case, ode_bounds.sensitivity_case, ode_bounds.Bound
+state, sensitivity, Bound = ode_states.state_case, ode_sensitivities.sensitivity_case, ode_states.Bound
 SAM, SAM_0 = ode_bounds.SENSITIVITY, ode_bounds.SENSITIVITY_UNDAMPED
 MUTANTS: dict[str, Callable[[], Case]] = {
     "H: beta/4": lambda: proof_steps.energy_case(factor=Q(1, 4)),
@@ -178,29 +180,29 @@ MUTANTS: dict[str, Callable[[], Case]] = {
     "H: added term gone": lambda: proof_steps.energy_case(constant=Q(0)),
     "step: beta T <= 3/2": lambda: proof_steps.power_case(longest=Q(3, 2)),
     "rest: 4 -> 40": lambda: proof_steps.rest_case(constant=Q(40)),
-    "(25): square gone": lambda: step_norms.growth_case(square=Q(0)),
-    "(25): square/2": lambda: step_norms.growth_case(square=Q(1, 4)),
-    "(51): factor 1/2": lambda: step_norms.first_case(factor=Q(1, 2)),
-    "(51): factor 9/10": lambda: step_norms.first_case(factor=Q(9, 10)),
-    "(51): square -1": lambda: step_norms.taylor_case(square=Q(-1)),
-    "(51b): square -1/2": lambda: step_norms.middle_case(square=Q(-1, 2)),
-    "(52): exponent/3": lambda: step_norms.exponential_case(multiple=Q(1, 3)),
-    "(52): sign": lambda: step_norms.exponential_case(multiple=Q(-1)),
-    "(53): dt^2": lambda: step_norms.climb_case(power=2),
-    "(63): alpha y dropped": lambda: step_norms.partial_case("(63)", drop="y"),
-    "(64): z dropped": lambda: step_norms.partial_case("(64)", drop="z"),
-    "(64): alpha y dropped": lambda: step_norms.partial_case("(64)", drop="y"),
-    "(65): y dropped": lambda: step_norms.partial_case("(65)", drop="y"),
-    "(65): 2 dropped": lambda: step_norms.partial_case("(65)", drop="1"),
-    "(23) y: e -> 1/2": lambda: state("t", ode_bounds.POSITION, Bound(factor=Q(1, 2)), horizon=1),
-    "(23) y: rate -1": lambda: state("t", ode_bounds.POSITION, Bound(rate=Q(-1)), horizon=1),
-    "(23) z: e -> 9/10": lambda: state("t", ode_bounds.MOMENTUM, Bound(factor=Q(9, 10)), horizon=1),
-    "C.1 proof: t^3": lambda: state("t", ode_bounds.ENERGY, Bound(power=3, growth=Q(1)), horizon=1),
-    "C.1 proof: e^-t": lambda: state("t", ode_bounds.ENERGY, Bound(power=1, growth=Q(-1)), horizon=1),
+    "(25): square gone": lambda: one_step_norms.growth_case(square=Q(0)),
+    "(25): square/2": lambda: one_step_norms.growth_case(square=Q(1, 4)),
+    "(51): factor 1/2": lambda: one_step_norms.first_case(factor=Q(1, 2)),
+    "(51): factor 9/10": lambda: one_step_norms.first_case(factor=Q(9, 10)),
+    "(51): square -1": lambda: one_step_norms.taylor_case(square=Q(-1)),
+    "(51b): square -1/2": lambda: one_step_norms.middle_case(square=Q(-1, 2)),
+    "(52): exponent/3": lambda: one_step_norms.exponential_case(multiple=Q(1, 3)),
+    "(52): sign": lambda: one_step_norms.exponential_case(multiple=Q(-1)),
+    "(53): dt^2": lambda: one_step_norms.climb_case(power=2),
+    "(63): alpha y dropped": lambda: one_step_norms.partial_case("(63)", drop="y"),
+    "(64): z dropped": lambda: one_step_norms.partial_case("(64)", drop="z"),
+    "(64): alpha y dropped": lambda: one_step_norms.partial_case("(64)", drop="y"),
+    "(65): y dropped": lambda: one_step_norms.partial_case("(65)", drop="y"),
+    "(65): 2 dropped": lambda: one_step_norms.partial_case("(65)", drop="1"),
+    "(23) y: e -> 1/2": lambda: state("t", ode_states.POSITION, Bound(factor=Q(1, 2)), horizon=1),
+    "(23) y: rate -1": lambda: state("t", ode_states.POSITION, Bound(rate=Q(-1)), horizon=1),
+    "(23) z: e -> 9/10": lambda: state("t", ode_states.MOMENTUM, Bound(factor=Q(9, 10)), horizon=1),
+    "C.1 proof: t^3": lambda: state("t", ode_states.ENERGY, Bound(power=3, growth=Q(1)), horizon=1),
+    "C.1 proof: e^-t": lambda: state("t", ode_states.ENERGY, Bound(power=1, growth=Q(-1)), horizon=1),
     "(24) y: e^2 -> 1/5": lambda: state(
-        "t", ode_bounds.UNDAMPED_POSITION, Bound(factor=Q(1, 5)), horizon=1, undamped=True
+        "t", ode_states.UNDAMPED_POSITION, Bound(factor=Q(1, 5)), horizon=1, undamped=True
     ),
-    "(24) z: e^-2": lambda: state("t", ode_bounds.UNDAMPED_MOMENTUM, Bound(rate=Q(-2)), horizon=1, undamped=True),
+    "(24) z: e^-2": lambda: state("t", ode_states.UNDAMPED_MOMENTUM, Bound(rate=Q(-2)), horizon=1, undamped=True),
     "(27): 1 -> 1/5": lambda: ode_bounds.forcing_case(least=Q(1, 5)),
     "(27): c/2": lambda: ode_bounds.forcing_case(factor=Q(1, 2)),
     "(28) y: no force": lambda: sensitivity(replace(SAM, force=Q(0)), "y_θ"),
@@ -210,11 +212,11 @@ MUTANTS: dict[str, Callable[[], Case]] = {
     "(28) z: decay": lambda: sensitivity(replace(SAM, floor=Q(-2), square=Q(-1)), "z_θ"),
     "(29) y: no growth": lambda: sensitivity(replace(SAM_0, floor=Q(0), square=Q(0), offset=Q(0)), "y_θ"),
     "(29) z: start/20": lambda: sensitivity(replace(SAM_0, start=Q(1, 60)), "z_θ"),
-    "(66): e gone": lambda: proof_steps.sam_partial_case(
+    "(66): e gone": lambda: chain_ends.sam_partial_case(
         Delta(z=Root(growth=Q(0)), y=Root(factor=Q(1, 10), growth=Q(0)), constant=Q(0))
     ),
-    "(67): e gone": lambda: proof_steps.sam_output_case(Root(growth=Q(0))),
-    "(67): sign of the exponent": lambda: proof_steps.sam_output_case(Root(growth=Q(-1))),
+    "(67): e gone": lambda: chain_ends.sam_output_case(Root(growth=Q(0))),
+    "(67): sign of the exponent": lambda: chain_ends.sam_output_case(Root(growth=Q(-1))),
     "S(7) at Table 6: factor/5": lambda: printed_forms.square_root_case(row("psMNIST-128"), "position", Q(2, 5)),
     "S(7) at Table 6, z: factor/5": lambda: printed_forms.square_root_case(row("psMNIST-128"), "momentum", Q(2, 5)),
     "S(39) = (12): factor": lambda: printed_forms.same_case(
@@ -237,14 +239,14 @@ def test_a_mutant_of_a_true_statement_is_refuted(name: str) -> None:
 TRUE = {
     "step, beta T <= 5/4": lambda: proof_steps.power_case(longest=Q(5, 4)),
     "(24) y sharp": lambda: state(
-        "t", ode_bounds.UNDAMPED_POSITION, Bound(factor=Q(1, 4) + Q(1, 10**12), power=4), horizon=1, undamped=True
+        "t", ode_states.UNDAMPED_POSITION, Bound(factor=Q(1, 4) + Q(1, 10**12), power=4), horizon=1, undamped=True
     ),
     "(24) z sharp": lambda: state(
-        "t", ode_bounds.UNDAMPED_MOMENTUM, Bound(factor=1 + Q(1, 10**12), power=2), horizon=1, undamped=True
+        "t", ode_states.UNDAMPED_MOMENTUM, Bound(factor=1 + Q(1, 10**12), power=2), horizon=1, undamped=True
     ),
-    "(51) slack": lambda: step_norms.first_case(factor=1 + Q(1, 10**12)),
-    "(53)": lambda: step_norms.climb_case(),
-    "(63) without its 1, which max(…, 1) covers": lambda: step_norms.partial_case("(63)", drop="1"),
+    "(51) slack": lambda: one_step_norms.first_case(factor=1 + Q(1, 10**12)),
+    "(53)": lambda: one_step_norms.climb_case(),
+    "(63) without its 1, which max(…, 1) covers": lambda: one_step_norms.partial_case("(63)", drop="1"),
 }
 
 
@@ -278,7 +280,7 @@ SLACK = 1e-12
 def test_bernstein_positivity_decides_a_touching_parabola_and_one_just_below(square: Q, holds: bool) -> None:
     """x² − x + c touches 0 at the middle of [0, 1] for c = 1/4."""
     (x,) = variables("x")
-    found = is_nonnegative(x * x - x + step_norms.coefficient(square), ((0, 1),))
+    found = is_nonnegative(x * x - x + one_step_norms.coefficient(square), ((0, 1),))
     assert found.holds is holds
     assert holds or (found.point is not None and found.point[0] ** 2 - found.point[0] + square < 0)
 
@@ -534,7 +536,7 @@ def test_both_typings_of_bound_41_agree_to_forty_digits(w: int, target: int) -> 
 
 
 def test_the_means_of_sines_in_balls_are_those_of_floats() -> None:
-    for shape in (ode_bounds.POSITION, ode_bounds.MOMENTUM, ode_bounds.POSITION_ALONE):
+    for shape in (ode_states.POSITION, ode_states.MOMENTUM, ode_states.POSITION_ALONE):
         for x in (0.3, 1.2, 1.6, 2.4, 3.3, 4.9, 7.1, 13.0, 29.5):
             with flint.ctx.workprec(96):
                 assert float(shape.of_ball(flint.arb(x)).mid()) == pytest.approx(float(shape.of_float(x)), rel=1e-9)
@@ -554,16 +556,16 @@ def test_bound_41_in_plain_floats_where_every_number_of_the_row_counts(w: int, t
 
 
 def test_a_supremum_in_balls_is_that_of_the_pieces_or_of_the_tail() -> None:
-    for shape in (ode_bounds.POSITION, ode_bounds.MOMENTUM, ode_bounds.ENERGY, ode_bounds.POSITION_ALONE):
+    for shape in (ode_states.POSITION, ode_states.MOMENTUM, ode_states.ENERGY, ode_states.POSITION_ALONE):
         x = np.geomspace(1e-4, 60, 20000)
-        found, reached = float(ode_bounds.supremum_ball(shape).upper()), float(np.max(shape.of_float(x) ** 2))
+        found, reached = float(ode_states.supremum_ball(shape).upper()), float(np.max(shape.of_float(x) ** 2))
         assert reached <= found < reached + 0.02
-    rising = replace(ode_bounds.POSITION, of_ball=lambda x: x)  # largest at FAR = 64, and never beyond
-    assert float(ode_bounds.supremum_ball(rising).mid()) == pytest.approx(64**2, rel=1e-12)
+    rising = replace(ode_states.POSITION, of_ball=lambda x: x)  # largest at FAR = 64, and never beyond
+    assert float(ode_states.supremum_ball(rising).mid()) == pytest.approx(64**2, rel=1e-12)
     for tail in (Q(1), Q(1, 2)):
-        low = replace(ode_bounds.POSITION, of_ball=lambda x: 1 / flint.arb(8), tail=tail)
+        low = replace(ode_states.POSITION, of_ball=lambda x: 1 / flint.arb(8), tail=tail)
         expected = (float(tail) * (2 / math.pi + 2 / 64)) ** 2
-        assert float(ode_bounds.supremum_ball(low).mid()) == pytest.approx(expected, rel=1e-12)
+        assert float(ode_states.supremum_ball(low).mid()) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("t", "u"), [("3", "1/2"), ("1", "1/2"), ("1", "5/2"), ("3", "9")])
@@ -584,9 +586,11 @@ def test_both_typings_of_the_growth_of_sensitivities_agree_where_no_constant_is_
     point: dict[str, str], floor: Q
 ) -> None:
     for undamped in (False, True):
-        growth = ode_bounds.Growth(undamped, offset=Q(5, 3), square=Q(3, 4), floor=floor, start=Q(2, 3), force=Q(4, 5))
+        growth = ode_sensitivities.SensitivityBound(
+            undamped, offset=Q(5, 3), square=Q(3, 4), floor=floor, start=Q(2, 3), force=Q(4, 5)
+        )
         for quantity in ("y_θ", "z_θ"):
-            inequality = getattr(ode_bounds.sensitivity_case(growth, quantity).check, "__self__", None)
+            inequality = getattr(ode_sensitivities.sensitivity_case(growth, quantity).check, "__self__", None)
             assert isinstance(inequality, Inequality)
             for ball, interval in both_sides(inequality, point):
                 assert ball == pytest.approx(interval, rel=1e-12)

@@ -11,13 +11,13 @@ import pytest
 
 from odernn.published.networks import networks
 from tests.verification.claims import question_rows as rows
-from verification.answer import doubt_about
 from verification.certify import block_spectra
 from verification.claim import ClaimError
 from verification.claims.scornn import orthogonal_initialisation as start
 from verification.claims.scornn import reflected_spectrum as reflected
 from verification.measure.orthogonal_initialisation import Blocks, spectral_law
 from verification.question import Case
+from verification.verdict import doubt_about
 
 QUESTIONS = {each.id: each for each in (*start.QUESTIONS, *reflected.QUESTIONS)}
 ODD = {"MNIST-170", "psMNIST-170", "MNIST-512", "copying", "adding-200", "adding-400", "adding-750"}

@@ -13,13 +13,13 @@ import torch
 from odernn.cells.scornn import ScoRNN
 from odernn.orthogonal.cayley import modrelu
 from tests.verification.claims import question_rows as rows
-from verification.answer import doubt_about
 from verification.certify import modrelu_run
 from verification.certify.second import modrelu_run as modrelu_run_second
 from verification.claims.scornn import modrelu as definition
 from verification.claims.scornn import modrelu_gradients as gradients
 from verification.measure import hidden_gradients
 from verification.question import Case
+from verification.verdict import doubt_about
 
 QUESTIONS = {each.id: each for each in (*definition.QUESTIONS, *gradients.QUESTIONS)}
 EXPECTED = {

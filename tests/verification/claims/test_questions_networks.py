@@ -13,21 +13,19 @@ import pytest
 import torch
 
 from odernn.architecture import GraphRNN, get, hidden_size_for, parameter_count
+from odernn.published.complexity import EQUAL_SIZES
 from verification import verdict
-from verification.answer import answer, doubt_about
+from verification.answer import answer
+from verification.cases import parameter_counts
+from verification.cases.parameter_counts import MEANINGS
 from verification.claims.complexity import graph_counts, graph_lstm, graph_networks
-from verification.claims.complexity.graph_counts import (
-    EQUAL_SIZES,
-    MEANINGS,
-    READINGS,
-    Network,
-    by_formula,
-    by_tensors,
-)
 from verification.claims.complexity.graph_lstm import EVERY, OWN, PRINTED, Index, Special
 from verification.commands import witness
 from verification.domains import BUDGETS
+from verification.measure import graph_parameters
+from verification.measure.graph_parameters import READINGS, CountedNetwork, by_formula, by_tensors
 from verification.question import Case, Parameters, Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 QUESTIONS: dict[str, Question] = {
@@ -96,7 +94,7 @@ SIZES = list(itertools.product((1, 2), (1, 3, 8), (1, 2), (1, 5)))
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_closed_forms_are_the_sums_over_tensors(reading: str) -> None:
     for edges, n, d, outputs in SIZES:
-        network = Network(reading, edges, n, d, outputs)
+        network = CountedNetwork(reading, edges, n, d, outputs)
         assert by_formula(network) == by_tensors(network)
 
 
@@ -110,7 +108,7 @@ def test_the_closed_forms_are_the_sums_over_tensors(reading: str) -> None:
 )
 def test_the_numbers_are_those_of_the_library(reading: str, options: dict) -> None:
     for edges, n, d, outputs in SIZES:
-        counts = by_formula(Network(reading, edges, n, d, outputs))
+        counts = by_formula(CountedNetwork(reading, edges, n, d, outputs))
         graph = get("sh" if edges == 1 else "skip-5")
         assert counts[ALL] == parameter_count(graph, n, d, outputs, **options)
         network = GraphRNN(graph, n, d, output_size=outputs, **options)
@@ -124,7 +122,7 @@ def test_the_numbers_are_those_of_the_library(reading: str, options: dict) -> No
 
 def test_the_usual_lstm_is_that_of_torch() -> None:
     module = torch.nn.LSTM(3, 7, bias=False)
-    counts = by_formula(Network("LSTM, every edge", 1, 7, 3, 2))
+    counts = by_formula(CountedNetwork("LSTM, every edge", 1, 7, 3, 2))
     assert counts["hidden matrices, input"] == sum(each.numel() for each in module.parameters())
 
 
@@ -133,7 +131,7 @@ def test_the_printed_sizes_by_rounding() -> None:
     plain, skip = get("sh"), get("skip-40")
 
     def hidden(n: int, edges: int) -> int:
-        return by_formula(Network("tanh", edges, n, 1, 1))["hidden matrices"]
+        return by_formula(CountedNetwork("tanh", edges, n, 1, 1))["hidden matrices"]
 
     assert [hidden(n, 1) - hidden(m, 2) for n, m in ((724, 512), (128, 90), (90, 64))] == [-112, 184, -92]
     assert 128**2 - hidden(91, 2) == -178
@@ -145,18 +143,18 @@ def test_the_printed_sizes_by_rounding() -> None:
 def test_sizes_that_are_not_alike_are_refuted(wrong: dict[str, int], meaning: str) -> None:
     """The planted falsehood: the same number of units in both, or half of them."""
     sizes = dataclasses.replace(EQUAL_SIZES[0], **wrong)
-    assert judged(graph_counts.equal_case(sizes, "tanh", "tanh", meaning)) == verdict.REFUTED
+    assert judged(parameter_counts.equal_case(sizes, "tanh", "tanh", meaning)) == verdict.REFUTED
 
 
 def test_one_unit_is_narrower_than_a_tenth() -> None:
     sizes = dataclasses.replace(EQUAL_SIZES[0], skip_units=500)
-    assert judged(graph_counts.equal_case(sizes, "tanh", "tanh", WHOLE)) == verdict.PROVED
-    assert judged(graph_counts.equal_case(sizes, "tanh", "tanh", ONE_UNIT)) == verdict.REFUTED
+    assert judged(parameter_counts.equal_case(sizes, "tanh", "tanh", WHOLE)) == verdict.PROVED
+    assert judged(parameter_counts.equal_case(sizes, "tanh", "tanh", ONE_UNIT)) == verdict.REFUTED
 
 
 def test_a_wrong_closed_form_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = dataclasses.replace(READINGS["tanh"], hidden=lambda K: K + 1)
-    monkeypatch.setattr(graph_counts, "READINGS", {**READINGS, "tanh": wrong})
+    monkeypatch.setattr(graph_parameters, "READINGS", {**READINGS, "tanh": wrong})
     assert judged(QUESTIONS["cplx-4.4-par"].cases[0]) == verdict.ERROR
     assert judged(QUESTIONS["cplx-B.4-8K"].cases[0]) == verdict.ERROR
 
@@ -166,7 +164,7 @@ def test_a_wrong_closed_form_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_another_printed_count_is_judged_by_the_conventions(printed: str, expected: str) -> None:
     """9k is 9,190 with everything counted; 7k and 10k are nothing."""
-    assert judged(graph_counts.printed_count_case("sh", Network("tanh", 1, 90, 1, 10), printed)) == expected
+    assert judged(parameter_counts.printed_count_case("sh", CountedNetwork("tanh", 1, 90, 1, 10), printed)) == expected
 
 
 @pytest.mark.parametrize(("name", "d_r", "d_f"), [("sh", 2, 2), ("sh", 1, 3), ("td", 1, 2)])
@@ -327,11 +325,11 @@ def test_both_back_ends_find_the_same_number(case: Case, point: Parameters) -> N
     [
         (QUESTIONS["cplx-4.4-lstm"].cases[2], {"units": "128", "skip units": "90", "d": "2", "n_out": "1"}),
         (
-            graph_counts.printed_count_case("sh", Network("tanh", 1, 90, 1, 10), "7k"),
+            parameter_counts.printed_count_case("sh", CountedNetwork("tanh", 1, 90, 1, 10), "7k"),
             {"n": "90", "d": "1", "n_out": "10"},
         ),
         (
-            graph_counts.quarter_case(graph_counts.STANH, graph_counts.LSTMS["LSTM of 95 units"], "LSTM"),
+            parameter_counts.quarter_case(graph_parameters.STANH, graph_parameters.LSTMS["LSTM of 95 units"], "LSTM"),
             {"units": "95", "lstm units": "95"},
         ),
     ],

@@ -13,12 +13,13 @@ import pytest
 
 from odernn.published.sources import Source
 from verification import counterexample
-from verification.answer import answer, doubt_about
+from verification.answer import answer
 from verification.claims.odernn import odernn_order as orders
 from verification.claims.odernn import odernn_verlet as verlet
 from verification.domains import BUDGETS
 from verification.question import Question
 from verification.registry import Registry
+from verification.verdict import doubt_about
 
 FAMILIES = (orders, verlet)
 QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}

@@ -22,7 +22,8 @@ from odernn.tableaus.methods import in_stages
 from verification import counterexample
 from verification.adversary import monotone_fields
 from verification.adversary.monotone_fields import BlockStep, rational_member, worst
-from verification.answer import answer, doubt_about
+from verification.answer import answer
+from verification.cases.energy_balance import Balance, implied_case
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
 from verification.certify.second import typed_step as typed_step_second
@@ -32,9 +33,9 @@ from verification.claims.odernn import burrage_butcher as tensors
 from verification.claims.odernn import odernn_contraction as contraction
 from verification.claims.odernn import odernn_stability as stability
 from verification.domains import BUDGETS
-from verification.measure.energy_balance import Balance, implied_case
 from verification.question import Question
 from verification.registry import Registry
+from verification.verdict import doubt_about
 
 FAMILIES = (stability, contraction, tensors)
 QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}

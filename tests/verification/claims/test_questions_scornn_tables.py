@@ -16,13 +16,13 @@ from odernn.orthogonal.restricted_unitary import parameter_count
 from odernn.published import scornn as printed
 from odernn.published.scornn import PrintedModel, row
 from tests.verification.claims import question_rows as rows
-from verification.answer import doubt_about
 from verification.claims.scornn import scornn_counts as counted
 from verification.claims.scornn import scornn_tables as tables
 from verification.claims.scornn import synthetic_tasks as tasks
 from verification.measure import parameter_counts as counts
 from verification.question import Case
 from verification.tasks import adding, copying_memory
+from verification.verdict import doubt_about
 
 QUESTIONS = {each.id: each for each in (*counted.QUESTIONS, *tables.QUESTIONS, *tasks.QUESTIONS)}
 EXPECTED = {
@@ -181,7 +181,7 @@ def test_tighter_limits_on_the_cost_are_refuted(below: Q, above: Q) -> None:
 def test_numbers_that_are_changed_turn_the_verdicts() -> None:
     small, other = row("Table 3", "scoRNN", 170), row("Table 3", "restricted uRNN", 512)
 
-    def case(minutes: str, relation: tables.Relation) -> Case:
+    def case(minutes: str, relation: tables.PairRelation) -> Case:
         return tables.pairs_case("x", "minutes", [(small, changed(other, results={"minutes": minutes}))], relation, "q")
 
     for minutes, relation, expected in (
@@ -196,7 +196,7 @@ def test_similar_is_half_a_point() -> None:
     one = row("Table 1", "scoRNN", 170)
     for accuracy, expected in (("0.978", "proved"), ("0.979", "refuted"), ("0.968", "proved"), ("0.967", "refuted")):
         other = changed(one, results={**one.results, "MNIST": accuracy})
-        case = tables.pairs_case("x", "MNIST", [(one, other)], tables.NEAR, "similar")
+        case = tables.pairs_case("x", "MNIST", [(one, other)], tables.CLOSE, "similar")
         assert verdict_of(case) == expected
 
 

@@ -22,16 +22,18 @@ import torch
 from scipy.integrate import solve_ivp
 
 from verification import verdict
-from verification.answer import answer, doubt_about
-from verification.cases import energy_step
+from verification.answer import answer
+from verification.cases import energy_step, rest_sensitivities
 from verification.cases.identity import PathIdentity
 from verification.certify import linear_flow
 from verification.certify.second import exact_network as again
 from verification.claims.unicornn import backpropagation, elementary, sensitivities
 from verification.domains import BUDGETS
+from verification.measure import energy_growth
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Layered, Shape
 from verification.question import Case, Check, Parameters, Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 MODULES = (elementary, backpropagation, sensitivities)
@@ -261,12 +263,12 @@ def test_the_drift_brings_the_gradient_back_from_any_state_and_no_further() -> N
         found = run(alpha, w, lambda s, y: a * math.sin(9 * s), lambda s, y: 1.0, [t], start)[0]  # noqa: B023
         assert largest(found) >= (1 - math.tanh(a) ** 2) * t / (2 + (alpha + abs(w)) * t)
     assert largest(run(0.0, 0.0, lambda s, y: 0.0, lambda s, y: 1.0, [2.0], (-0.25, 1.0))[0]) == pytest.approx(1.0)
-    assert sensitivities._window_proof() and not sensitivities._window_proof(Q(101, 100))
+    assert rest_sensitivities._window_proof() and not rest_sensitivities._window_proof(Q(101, 100))
 
 
 def test_the_floor_under_a_bound_of_b_holds_for_runs_and_is_near_them() -> None:
     for most in (1, 4):
-        floor = float(sensitivities._floor_at(most))
+        floor = float(rest_sensitivities._floor_at(most))
         worst = min(
             largest(run(1.0, 1.0, lambda t, y, b=b, u=u: y + u + b, lambda t, y: 1.0, [1.0])[0])  # type: ignore[misc]
             for b in (most, -most)
@@ -606,12 +608,12 @@ def test_each_side_of_each_line_is_not_zero_by_itself(name: str, monkeypatch: py
 # --- planted falsehoods and truths about the ODE and (38)
 
 FALSE: dict[str, Callable[[], Case]] = {
-    "floor times 101/100": lambda: sensitivities.floor_case(Q(101, 100)),
-    "floor times 2": lambda: sensitivities.floor_case(Q(2)),
-    "|b| ≤ 4: 10^5 times the floor": lambda: sensitivities.saturation_case(4, times=10**5),
-    "|b| ≤ 16: 10^5 times the floor": lambda: sensitivities.saturation_case(16, times=10**5),
-    "slopes ≥ 1/10: 100 times the floor": lambda: sensitivities.fading_case(Q(1, 10), factor=Q(100)),
-    "slopes ≥ 1/10: 9 times the floor": lambda: sensitivities.fading_case(Q(1, 10), factor=Q(9)),
+    "floor times 101/100": lambda: rest_sensitivities.floor_case(Q(101, 100)),
+    "floor times 2": lambda: rest_sensitivities.floor_case(Q(2)),
+    "|b| ≤ 4: 10^5 times the floor": lambda: rest_sensitivities.saturation_case(4, times=10**5),
+    "|b| ≤ 16: 10^5 times the floor": lambda: rest_sensitivities.saturation_case(16, times=10**5),
+    "slopes ≥ 1/10: 100 times the floor": lambda: rest_sensitivities.fading_case(Q(1, 10), factor=Q(100)),
+    "slopes ≥ 1/10: 9 times the floor": lambda: rest_sensitivities.fading_case(Q(1, 10), factor=Q(9)),
     "‖Φ‖ ≥ 1 with damping": lambda: sensitivities.norm_case(damping=1),
     "(38): dt dropped": lambda: elementary.step_case(linear=Q(0)),
     "(38): −dt": lambda: elementary.step_case(linear=Q(-1)),
@@ -620,22 +622,22 @@ FALSE: dict[str, Callable[[], Case]] = {
     "(38): −4α²dt⁴": lambda: elementary.step_case(fourth=Q(-4)),
     "(38): added terms dropped": lambda: elementary.step_case(added=Q(0)),
     "(38): added terms/3": lambda: elementary.step_case(added=Q(1, 3)),
-    "G: 40α²dt⁴": lambda: elementary.growth_case({**elementary.GROWTH, 4: 40}),
-    "G: 9dt": lambda: elementary.growth_case({**elementary.GROWTH, 1: 9}),
-    "G: 20αdt²": lambda: elementary.growth_case({**elementary.GROWTH, 2: 20}),
+    "G: 40α²dt⁴": lambda: elementary.growth_case({**energy_growth.GROWTH, 4: 40}),
+    "G: 9dt": lambda: elementary.growth_case({**energy_growth.GROWTH, 1: 9}),
+    "G: 20αdt²": lambda: elementary.growth_case({**energy_growth.GROWTH, 2: 20}),
     "(a+b+c)²: 4, 4, 1": lambda: elementary.squares_case((4, 4, 1)),
     "(a+b+c)²: 3, 4, 2": lambda: elementary.squares_case((3, 4, 2)),
     "a(a−b): a third": lambda: elementary.identities_case(Q(1, 3)),
 }
 TRUE: dict[str, Callable[[], Case]] = {
-    "floor times 99/100": lambda: sensitivities.floor_case(Q(99, 100)),
-    **{f"|b| ≤ {most}": lambda most=most: sensitivities.saturation_case(most) for most in (1, 4, 16, 64)},  # type: ignore[misc]
-    "slopes ≥ 1/10": lambda: sensitivities.fading_case(least=Q(1, 10)),
-    "slopes ≥ 1/10⁵": lambda: sensitivities.fading_case(least=Q(1, 10**5)),
+    "floor times 99/100": lambda: rest_sensitivities.floor_case(Q(99, 100)),
+    **{f"|b| ≤ {most}": lambda most=most: rest_sensitivities.saturation_case(most) for most in (1, 4, 16, 64)},  # type: ignore[misc]
+    "slopes ≥ 1/10": lambda: rest_sensitivities.fading_case(least=Q(1, 10)),
+    "slopes ≥ 1/10⁵": lambda: rest_sensitivities.fading_case(least=Q(1, 10**5)),
     "w = 0: no contraction": lambda: sensitivities.kick_case((Q(0),)),
     "(38): 2dt": lambda: elementary.step_case(linear=Q(2)),
-    "G: 5α²dt⁴, which term by term does not prove": lambda: elementary.growth_case({**elementary.GROWTH, 4: 5}),
-    "G: 3α²dt⁴": lambda: elementary.growth_case({**elementary.GROWTH, 4: 3}),
+    "G: 5α²dt⁴, which term by term does not prove": lambda: elementary.growth_case({**energy_growth.GROWTH, 4: 5}),
+    "G: 3α²dt⁴": lambda: elementary.growth_case({**energy_growth.GROWTH, 4: 3}),
     "(a+b+c)²: 3, 3, 3": lambda: elementary.squares_case((3, 3, 3)),
 }
 
@@ -661,29 +663,29 @@ def test_a_planted_truth_is_not(name: str) -> None:
 
 
 def test_five_is_true_and_not_proved_and_four_is_both() -> None:
-    assert judged(elementary.growth_case({**elementary.GROWTH, 4: 5})).verdict == verdict.NOT_REFUTED
+    assert judged(elementary.growth_case({**energy_growth.GROWTH, 4: 5})).verdict == verdict.NOT_REFUTED
     assert judged(elementary.growth_case()).verdict == verdict.PROVED
 
 
 def test_the_coefficients_are_those_of_the_page_in_both_typings_and_in_floats() -> None:
     for alpha, h in ((Q(3, 7), Q(2, 9)), (Q(5), Q(7, 8)), (Q(1, 9), Q(3, 4))):
         expected = 1 + h + 2 * alpha * h**2 + 4 * alpha**2 * h**4
-        again_ = elementary.growth_sum_again(
-            elementary.GROWTH, *(again.iv.mpf(x.numerator) / x.denominator for x in (alpha, h))
+        again_ = energy_growth.growth_sum_again(
+            energy_growth.GROWTH, *(again.iv.mpf(x.numerator) / x.denominator for x in (alpha, h))
         )
         assert float(again_.mid) == pytest.approx(float(expected), rel=1e-12)
-        balls = elementary.growth_sum(
-            elementary.GROWTH, *(flint.arb(flint.fmpq(x.numerator, x.denominator)) for x in (alpha, h))
+        balls = energy_growth.growth_sum(
+            energy_growth.GROWTH, *(flint.arb(flint.fmpq(x.numerator, x.denominator)) for x in (alpha, h))
         )
         assert float(balls.mid()) == pytest.approx(float(expected), rel=1e-12)
-        left, right = elementary._log_growth_parts(elementary.GROWTH, float(h), float(alpha))
+        left, right = elementary._log_growth_parts(energy_growth.GROWTH, float(h), float(alpha))
         assert left == pytest.approx(math.log(expected), rel=1e-12)
         assert right == pytest.approx(96**0.25 * max(1.0, math.sqrt(alpha)) * float(h), rel=1e-12)
 
 
 def test_growth_or_a_constant_that_falls_with_the_step_is_no_proof_however_large() -> None:
     """Semidefinite at h = dt says nothing of h < dt unless both rise with dt."""
-    plain = lambda alpha, h: elementary.growth_sum(elementary.GROWTH, alpha, h)  # noqa: E731
+    plain = lambda alpha, h: energy_growth.growth_sum(energy_growth.GROWTH, alpha, h)  # noqa: E731
     added = lambda alpha, h: 2 * h + 4 * alpha * h**4  # noqa: E731
     falling = lambda alpha, h: 10 - h + 10 * alpha + 10 * alpha**2  # noqa: E731
     assert energy_step.proof((plain, plain), added).proof
@@ -732,14 +734,17 @@ BIASES = (("1/2", "-3/4", "2/3", "5/4", "9"), ("3", "5/4", "-1", "2", "-20"), ("
 PAIRS = (("1/2", "3/4"), ("3", "-5/4"))
 STATE = {"alpha": "3/7", "dt": "2/9", "sigma": "5/8", "y": "3/5", "z": "7/9", "s": "-2/3"}
 POINTS: list[tuple[Case, dict[str, str]]] = [
-    *((sensitivities.floor_case(), {"alpha": alpha, "w": w, "t": "7/5", "a": a}) for alpha, w, a in FLOORS),
+    *((rest_sensitivities.floor_case(), {"alpha": alpha, "w": w, "t": "7/5", "a": a}) for alpha, w, a in FLOORS),
     *(
-        (sensitivities.saturation_case(), {"alpha": alpha, "w": w, "V": V, "u": "3/2", "t": t, "floor": "1/7", "b": b})
+        (
+            rest_sensitivities.saturation_case(),
+            {"alpha": alpha, "w": w, "V": V, "u": "3/2", "t": t, "floor": "1/7", "b": b},
+        )
         for alpha, w, V, t, b in BIASES
     ),
-    *((sensitivities.fading_case(), {"alpha": alpha, "w": w, "slopes": "1 1/2 1/5"}) for alpha, w in PAIRS),
+    *((rest_sensitivities.fading_case(), {"alpha": alpha, "w": w, "slopes": "1 1/2 1/5"}) for alpha, w in PAIRS),
     *(
-        (sensitivities.fading_case(Q(1, 5), Q(3, 7)), {"alpha": alpha, "w": w, "slopes": "1 1/2 1/5"})
+        (rest_sensitivities.fading_case(Q(1, 5), Q(3, 7)), {"alpha": alpha, "w": w, "slopes": "1 1/2 1/5"})
         for alpha, w in PAIRS
     ),
     *((sensitivities.kick_case(), {"alpha": alpha, "w": w, "slopes": "1/3 3/4"}) for alpha, w in PAIRS),

@@ -16,16 +16,18 @@ import pytest
 
 from odernn.published.sources import Source
 from verification import verdict
-from verification.answer import answer, doubt_about
+from verification.answer import answer
+from verification.cases import gradient_decay, gradient_growth
 from verification.cases import order as orders
 from verification.certify import scaling_limits
 from verification.certify.scalar_stack import ScalarStack
 from verification.certify.scaling_limits import NoLimitError
+from verification.certify.second.intervals import iv
 from verification.claims.unicornn import depth_orders, representation, vanishing
 from verification.domains import BUDGETS
 from verification.question import Case, Question
 from verification.registry import Registry
-from verification.verdict import Judgement
+from verification.verdict import Judgement, doubt_about
 
 FILES = (representation, depth_orders, vanishing)
 SMOKE = BUDGETS["smoke"]
@@ -233,10 +235,12 @@ def test_the_counter_is_counted_three_ways():
 
 
 def test_the_tail_is_tuned_exactly():
-    h = vanishing.DT / 2
-    tail = vanishing.tuned_tail(vanishing.ALPHA, vanishing.W, h)
+    h = gradient_decay.DT / 2
+    tail = gradient_decay.tuned_tail(gradient_decay.ALPHA, gradient_decay.W, h)
     assert all(0 < slope <= 1 for slope in tail)
-    rows = vanishing.row_by_row(vanishing.ALPHA, vanishing.W, h, [Fraction(1)] * 30 + tail)[len(tail) - 1 :]
+    rows = gradient_decay.row_by_row(gradient_decay.ALPHA, gradient_decay.W, h, [Fraction(1)] * 30 + tail)[
+        len(tail) - 1 :
+    ]
     ratios = {(b[0] / a[0], b[1] / a[1]) for a, b in pairwise(rows)}
     assert ratios == {(Fraction(4, 5), Fraction(4, 5))}
 
@@ -254,20 +258,22 @@ def test_a_badly_tuned_tail_is_no_limit():
 
 @pytest.mark.parametrize("w", [Fraction(-1, 2), Fraction(3)])
 def test_without_a_hyperbolic_step_no_decay_is_claimed(w):
-    assert judged(vanishing.decay_case(Fraction(1), w, Fraction(1, 5), domain="d")).verdict == verdict.NOT_REFUTED
-    assert judged(vanishing.growth_case(Fraction(1), w, Fraction(1, 5), domain="d")).verdict == verdict.NOT_REFUTED
+    assert judged(gradient_decay.decay_case(Fraction(1), w, Fraction(1, 5), domain="d")).verdict == verdict.NOT_REFUTED
+    assert (
+        judged(gradient_growth.growth_case(Fraction(1), w, Fraction(1, 5), domain="d")).verdict == verdict.NOT_REFUTED
+    )
 
 
 def test_growth_without_its_eigenvalue_is_not_enough():
     """w = −8: λ is no rational number, so the cited closed form is not verified; certified at two N only."""
-    found = judged(vanishing.growth_case(Fraction(1), Fraction(-8), Fraction(1, 5), domain="d"))
+    found = judged(gradient_growth.growth_case(Fraction(1), Fraction(-8), Fraction(1, 5), domain="d"))
     assert found.verdict == verdict.SUSPECT and "no limit argument" in found.because
 
 
 def test_the_printed_bound_grows_like_the_cube_and_no_slower():
-    assert judged(vanishing.bound_growth_case(3)).verdict == verdict.NOT_REFUTED
-    assert judged(vanishing.bound_growth_case(4)).verdict == verdict.NOT_REFUTED
-    assert judged(vanishing.bound_growth_case(2)).verdict == verdict.REFUTED
+    assert judged(gradient_growth.bound_growth_case(3)).verdict == verdict.NOT_REFUTED
+    assert judged(gradient_growth.bound_growth_case(4)).verdict == verdict.NOT_REFUTED
+    assert judged(gradient_growth.bound_growth_case(2)).verdict == verdict.REFUTED
 
 
 def test_the_bias_gradient_is_that_of_autograd():
@@ -282,7 +288,7 @@ def test_the_bias_gradient_is_that_of_autograd():
         layer.w.fill_(-9.0), layer.b.zero_(), layer.c.zero_()
     output, _ = net(torch.zeros(steps, 1, 1, dtype=torch.float64))
     (0.5 * (output - 1).square().sum() / steps).backward()
-    exact = vanishing._bias_gradient(Fraction(4), Fraction(-9), Fraction(1, 10), steps)
+    exact = gradient_growth._bias_gradient(Fraction(4), Fraction(-9), Fraction(1, 10), steps)
     assert float(layer.b.grad) == pytest.approx(float(exact), rel=1e-10)
 
 
@@ -310,11 +316,11 @@ GENERIC_NEURON = {
 def at_256_bits(balls: Callable[[], list[Any]], intervals: Callable[[], list[Any]]) -> None:
     with flint.ctx.workprec(256):
         first = [float(x.mid()) if isinstance(x, flint.arb) else float(x) for x in balls()]
-    before, vanishing.iv.prec = vanishing.iv.prec, 256
+    before, iv.prec = iv.prec, 256
     try:
         second = [float(x.mid) for x in intervals()]
     finally:
-        vanishing.iv.prec = before
+        iv.prec = before
     assert first == pytest.approx(second, rel=1e-12) and all(first)
 
 
@@ -324,8 +330,8 @@ def test_contributions_forward_in_balls_and_backward_in_intervals_agree(target: 
     given = GENERIC_NEURON | {"target": target}
     for ks in ((2, 3), (4, 9), (5, 8)):
         at_256_bits(
-            lambda ks=ks: vanishing._ball_contributions(given, ks),
-            lambda ks=ks: vanishing._interval_contributions(given, ks),
+            lambda ks=ks: gradient_decay._ball_contributions(given, ks),
+            lambda ks=ks: gradient_decay._interval_contributions(given, ks),
         )
 
 
@@ -334,7 +340,9 @@ def test_contributions_forward_in_balls_and_backward_in_intervals_agree(target: 
 )
 def test_the_exact_bias_gradient_is_that_of_the_intervals(alpha: str, w: str, h: str, steps: int):
     given = (Fraction(alpha), Fraction(w), Fraction(h), steps)
-    at_256_bits(lambda: [abs(vanishing._bias_gradient(*given))], lambda: [vanishing._interval_bias_gradient(*given)])
+    at_256_bits(
+        lambda: [abs(gradient_growth._bias_gradient(*given))], lambda: [gradient_growth._interval_bias_gradient(*given)]
+    )
 
 
 @pytest.mark.parametrize("alpha", ["1/9", "7/3"])
@@ -342,29 +350,29 @@ def test_the_printed_bound_is_that_of_the_intervals_and_of_plain_floats(alpha: s
     T, a, K = Fraction(5, 3), Fraction(alpha), Fraction(13, 4)
     at_256_bits(
         lambda: [
-            vanishing.printed_bound(
+            gradient_growth.printed_bound(
                 *(flint.arb(flint.fmpq(x.numerator, x.denominator)) for x in (T, a, K)), flint.arb(1), flint.arb(1)
             )
         ],
-        lambda: [vanishing._interval_bound(T, a, K)],
+        lambda: [gradient_growth._interval_bound(T, a, K)],
     )
     V, target, t, b, k = 1.7, 0.6, float(T), float(a), float(K)
     root = math.sqrt(2 * (1 + 2 * max(1 + 2 * b, 4 * b * b) * t))
     F = root / math.sqrt(b)
     expected = t * (1 + 2 * (k + k * k / 2) * t) * V * (target + F) * (2 + root + (2 + b) * F)
-    found = vanishing.printed_bound(*map(flint.arb, (t, b, k, V, target)))
+    found = gradient_growth.printed_bound(*map(flint.arb, (t, b, k, V, target)))
     assert float(found.mid()) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_first_step_contributes_nothing_and_the_fourth_does():
     """∂E_1/∂w has the factor y_0 = 0."""
     with flint.ctx.workprec(256):
-        first = [float(x.mid()) for x in vanishing._ball_contributions(GENERIC_NEURON, (1, 4))]
-    before, vanishing.iv.prec = vanishing.iv.prec, 256
+        first = [float(x.mid()) for x in gradient_decay._ball_contributions(GENERIC_NEURON, (1, 4))]
+    before, iv.prec = iv.prec, 256
     try:
-        second = [float(x.mid) for x in vanishing._interval_contributions(GENERIC_NEURON, (1, 4))]
+        second = [float(x.mid) for x in gradient_decay._interval_contributions(GENERIC_NEURON, (1, 4))]
     finally:
-        vanishing.iv.prec = before
+        iv.prec = before
     assert first[0] == second[0] == 0 < first[1]
     assert first[1] == pytest.approx(second[1], rel=1e-12)
 
@@ -377,7 +385,7 @@ def test_the_contracting_eigenvalue_is_that_of_the_matrix_or_none_if_it_is_irrat
     kappa = float(a + v)
     matrix = np.array([[1 - float(step) ** 2 * kappa, float(step)], [-float(step) * kappa, 1.0]])
     smallest = min(abs(np.linalg.eigvals(matrix)))
-    found = vanishing.contracting_eigenvalue(a, v, step)
+    found = gradient_decay.contracting_eigenvalue(a, v, step)
     if w == "-9/4":  # λ + 1/λ = 2 + 9/20, whose discriminant 801/400 is no square
         assert found is None
     else:
@@ -386,12 +394,12 @@ def test_the_contracting_eigenvalue_is_that_of_the_matrix_or_none_if_it_is_irrat
 
 def test_an_elliptic_or_parabolic_step_has_no_contracting_eigenvalue():
     for w in (Fraction(-1), Fraction(0), Fraction(3)):
-        assert vanishing.contracting_eigenvalue(Fraction(1), w, Fraction(1, 5)) is None
+        assert gradient_decay.contracting_eigenvalue(Fraction(1), w, Fraction(1, 5)) is None
 
 
 def test_the_rows_are_those_of_products_of_matrices_from_the_last_step_back():
     alpha, w, h, slopes = Fraction(7, 5), Fraction(-19, 7), Fraction(2, 9), [Fraction(1, k) for k in (2, 1, 3, 5)]
-    row, found = np.array([1.0, 0.0]), vanishing.row_by_row(alpha, w, h, slopes)
+    row, found = np.array([1.0, 0.0]), gradient_decay.row_by_row(alpha, w, h, slopes)
     for (p, q), slope in zip(found, reversed(slopes), strict=True):
         kappa, step = float(alpha + w * slope), float(h)
         row = row @ np.array([[1 - step**2 * kappa, step], [-step * kappa, 1.0]])
@@ -410,7 +418,7 @@ def test_the_gradient_by_the_bias_is_that_of_a_difference_quotient():
         return total
 
     quotient = (energy(1e-5) - energy(-1e-5)) / 2e-5
-    assert float(vanishing._bias_gradient(alpha, w, h, N)) == pytest.approx(quotient, rel=1e-8)
+    assert float(gradient_growth._bias_gradient(alpha, w, h, N)) == pytest.approx(quotient, rel=1e-8)
 
 
 def test_the_printed_exponents_at_given_depths():

@@ -12,11 +12,13 @@ from odernn.architecture import get, measures_of
 from odernn.published import complexity as printed
 from odernn.published.complexity import PrintedRow, half_a_digit, row
 from verification import verdict
-from verification.answer import answer, doubt_about
+from verification.answer import answer
+from verification.cases.parameter_counts import quarter_case
 from verification.claims.complexity import graph_tables as tables
-from verification.claims.complexity.graph_counts import LSTMS, STANH, quarter_case
 from verification.domains import BUDGETS
+from verification.measure.graph_parameters import LSTMS, STANH
 from verification.question import Case, Question
+from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 QUESTIONS: dict[str, Question] = {each.id: each for each in tables.QUESTIONS}

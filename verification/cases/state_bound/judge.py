@@ -17,7 +17,6 @@ from odernn.bounds.numbers import BALLS
 from verification import verdict
 from verification.cases.state_bound import refute
 from verification.cases.state_bound.ratios import (
-    NEAR,
     Evidence,
     Ratio,
     Trial,
@@ -34,9 +33,8 @@ from verification.cases.state_bound.ratios import (
 from verification.claim import Claim, Part, Setting, admissible
 from verification.domains import FREE, SearchPoint
 from verification.system import UNICORNN
-from verification.verdict import Judgement
+from verification.verdict import LOG_10, NEAR, Judgement
 
-LOG_10 = math.log(10.0)
 LOG_FLOAT32_MAX = math.log(float(np.finfo(np.float32).max))
 
 

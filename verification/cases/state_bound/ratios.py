@@ -16,11 +16,7 @@ from verification.adversary import STEP_PARAMETER
 from verification.claim import Claim, Part, Setting, admissible
 from verification.domains import FREE, SearchPoint
 from verification.instance import Instance, from_plain
-
-NEAR = 1e-9
-"""Ratios closer than this are not told apart: float64 cannot over 1e4 steps. 1 − NEAR is looked at by the
-certificates.
-"""
+from verification.verdict import NEAR
 
 
 @dataclass(frozen=True)

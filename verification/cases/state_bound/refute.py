@@ -12,10 +12,11 @@ from fractions import Fraction
 
 from verification import witness
 from verification.adversary import AMPLITUDE, STEP_PARAMETER
-from verification.cases.state_bound.ratios import NEAR, Evidence, Ratio, finest_rungs, reading_of
+from verification.cases.state_bound.ratios import Evidence, Ratio, finest_rungs, reading_of
 from verification.certify import balls, limit
 from verification.certify.second import intervals as second
 from verification.claim import Claim, Part
+from verification.verdict import NEAR
 
 
 @dataclass(frozen=True)

@@ -13,36 +13,36 @@ import networkx
 
 from odernn.architecture import catalogue
 from odernn.published.sources import Source
-from verification.certify.second.graph import Graph, parse
-from verification.domains import Budget
-from verification.measure.graph_facts import Facts, Raw, facts_of, raw_of
-from verification.measure.graph_statements import (
+from verification.cases.graph_statements import (
     CYCLE,
     EVERY,
-    Condition,
     Domain,
+    GraphCondition,
+    GraphStatement,
     Side,
-    Statement,
     box_case,
     free_case,
 )
+from verification.certify.second.graph import Graph, parse
+from verification.domains import Budget
+from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
 from verification.question import Attempt, Case, Parameters, Question
 
 ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
 
 # --- Definition 2.1: labels, edges of the unfolding
 
-ODD = Condition(
+ODD = GraphCondition(
     "m is odd, m ≥ 3",
     lambda f, _: f.graph.period % 2 == 1 < f.graph.period,
     lambda g, _: g.period > 1 and bool(g.period & 1),
 )
 
 
-def printed_labels(steps: int = 2) -> Statement:
+def printed_labels(steps: int = 2) -> GraphStatement:
     """Every time has a label in {0, 2, …, m − 1}, or in steps of another size."""
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         m, labels = facts.graph.period, range(0, facts.graph.period, steps)
         missing = [f"{node} at time {t}" for node, t in facts.graph.nodes.items() if t not in labels]
         return Side(len(missing), f"m = {m}, labels {{{', '.join(map(str, labels))}}}; none for {', '.join(missing)}")
@@ -51,16 +51,16 @@ def printed_labels(steps: int = 2) -> Statement:
         missing = sum(time % steps != 0 for time in graph.times.values())
         return Side(missing, f"{missing} times are no multiple of {steps}")
 
-    return Statement(first, second, conditions=(ODD,))
+    return GraphStatement(first, second, conditions=(ODD,))
 
 
-def pairs_apart(with_sigma: bool = True) -> Statement:
+def pairs_apart(with_sigma: bool = True) -> GraphStatement:
     """The edges of G_un that start within one period, as pairs of nodes of G_un, are as many as the edges of G_c.
 
     ``with_sigma=False`` reads the pairs as nodes of G_c, which forgets σ: the planted falsehood.
     """
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         reach, m = facts.reach, facts.graph.period
         pairs = {
             ((t, u), (s, v) if with_sigma else v)
@@ -76,7 +76,7 @@ def pairs_apart(with_sigma: bool = True) -> Statement:
         )
         return Side(lost, f"{lost} edges fall together with another one")
 
-    return Statement(first, second)
+    return GraphStatement(first, second)
 
 
 # --- Definition 2.1, condition (3): a decision against all closed walks
@@ -84,14 +84,14 @@ def pairs_apart(with_sigma: bool = True) -> Statement:
 WEIGHTED = Domain(
     "weighted graphs with (1), (2)",
     (
-        Condition("(1) σ = time(v) − time(u) mod m", lambda f, _: f.has_residues, lambda g, _: g.has_residues),
-        Condition(CYCLE.text, lambda f, _: f.has_cycle, CYCLE.second),
+        GraphCondition("(1) σ = time(v) − time(u) mod m", lambda f, _: f.has_residues, lambda g, _: g.has_residues),
+        GraphCondition(CYCLE.text, lambda f, _: f.has_cycle, CYCLE.second),
     ),
     load=raw_of,
 )
 
 
-def decided(simple_cycles_only: bool = False) -> Statement:
+def decided(simple_cycles_only: bool = False) -> GraphStatement:
     """(3) as decided on the finite graph = no closed walk of sum 0, as a long enough piece of the unfolding shows.
 
     ``simple_cycles_only`` decides by the sums of simple cycles, none of which is to be 0: the planted falsehood.
@@ -107,7 +107,7 @@ def decided(simple_cycles_only: bool = False) -> Statement:
         rule = all(s for s in graph.sums) if simple_cycles_only else graph.has_one_sign
         return side(rule, graph.is_acyclic_in_time)
 
-    return Statement(first, second)
+    return GraphStatement(first, second)
 
 
 def _holds(condition: bool) -> str:
@@ -117,10 +117,10 @@ def _holds(condition: bool) -> str:
 # --- Lemma 2.1
 
 
-def acyclic() -> Statement:
+def acyclic() -> GraphStatement:
     """The unfolding over 8 |V| max |σ| + m times has no directed cycle; one anywhere else could be moved there."""
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         window = facts.graph.unfolding(0, 8 * facts.reach + facts.graph.period)
         return Side(int(not networkx.is_directed_acyclic_graph(window)), f"{len(window)} nodes of the unfolding")
 
@@ -128,13 +128,13 @@ def acyclic() -> Statement:
         order = graph.window(0, 8 * graph.reach + graph.period)
         return Side(int(order is None), "a cycle" if order is None else f"{len(order)} nodes in an order")
 
-    return Statement(first, second)
+    return GraphStatement(first, second)
 
 
-def forward() -> Statement:
+def forward() -> GraphStatement:
     """No edge of the unfolding leads back in time: the planted falsehood."""
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         window = facts.graph.unfolding(0, 2 * facts.reach + facts.graph.period)
         back = sum(head[0] < tail[0] for tail, head in window.edges)
         return Side(int(back > 0), f"{back} edges back in time")
@@ -143,16 +143,16 @@ def forward() -> Statement:
         back = [edge for edge in graph.edges if edge[2] < 0]
         return Side(int(bool(back)), f"{len(back)} edges back in time")
 
-    return Statement(first, second)
+    return GraphStatement(first, second)
 
 
 # --- Section 2: the correspondence of G_c and G_un
 
 
-def least_period() -> Statement:
+def least_period() -> GraphStatement:
     """m is the smallest number such that G_un is mapped on itself by a shift in time."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         graph = facts.graph
         names = tuple(graph.nodes)
         for p in range(1, graph.period):
@@ -163,7 +163,7 @@ def least_period() -> Statement:
                 if all((graph.nodes[b] - graph.nodes[a] - p) % graph.period == 0 for a, b in moved.items()):
                     yield {"shift": str(p), "images": " ".join(images)}
 
-    def first(facts: Facts, parameters: Parameters) -> Side:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side:
         graph, p = facts.graph, int(parameters["shift"])
         moved = dict(zip(graph.nodes, parameters["images"].split(), strict=True))
         long = 2 * facts.reach + 2 * graph.period
@@ -180,7 +180,7 @@ def least_period() -> Statement:
         edges = {(moved[u], moved[v], sigma) for u, v, sigma in graph.edges}
         return _shifted(graph.period, p, moved, bijective and later and edges == set(graph.edges))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
 def _shifted(m: int, p: int, moved: dict[str, str], same: bool) -> Side:
@@ -191,10 +191,10 @@ def _shifted(m: int, p: int, moved: dict[str, str], same: bool) -> Side:
     return Side(int(same), text)
 
 
-def one_to_one() -> Statement:
+def one_to_one() -> GraphStatement:
     """Different G_c have different G_un; the other graph is the two-fold cover."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         cover = facts.graph.cover(2)
         plain = {"period": cover.period, "nodes": dict(cover.nodes), "edges": cover.edges}
         if cover.inputs or cover.outputs:
@@ -203,7 +203,7 @@ def one_to_one() -> Statement:
             plain["allow_unreachable"] = True
         yield {"other": json.dumps(plain)}
 
-    def first(facts: Facts, parameters: Parameters) -> Side:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side:
         other = facts_of(parameters["other"])
         if other is None:
             return Side(0, "the other is no graph with (1)-(3)")
@@ -227,7 +227,7 @@ def one_to_one() -> Statement:
         same = other.has_residues and set(other.times) == named and set(other.edges) == edges
         return _two(graph.size, other.size, same, parameters)
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
 def _two(nodes: int, others: int, same: bool, parameters: Parameters) -> Side:
@@ -236,12 +236,12 @@ def _two(nodes: int, others: int, same: bool, parameters: Parameters) -> Side:
     return Side(int(same and nodes != others), f"{text}; {unfoldings}")
 
 
-def folded(with_sigma: bool = True) -> Statement:
+def folded(with_sigma: bool = True) -> GraphStatement:
     """G_un with its labels and m give G_c back: fold time modulo m; ``with_sigma=False`` keeps one edge for each pair
     of nodes, which is the planted falsehood.
     """
 
-    def first(facts: Facts, _: Parameters) -> Side:
+    def first(facts: GraphFacts, _: Parameters) -> Side:
         graph = facts.graph
         edges: set[Any] = set()
         for (t, u), (s, v) in graph.unfolding(-facts.reach, graph.period + facts.reach + 1).edges:
@@ -261,7 +261,7 @@ def folded(with_sigma: bool = True) -> Statement:
         }
         return Side(int(len(edges) != len(graph.edges)), f"{len(edges)} edges come back")
 
-    return Statement(first, second)
+    return GraphStatement(first, second)
 
 
 # --- Section 2: periods of named networks

@@ -8,9 +8,7 @@ from fractions import Fraction
 
 from odernn.published.sources import Source
 from verification.adversary.graphs import SketchBox
-from verification.certify.second.graph import Graph
-from verification.measure.graph_facts import Facts
-from verification.measure.graph_growth import (
+from verification.cases.graph_growth import (
     LEAST_RATE,
     LONGEST,
     SHORTEST,
@@ -25,11 +23,13 @@ from verification.measure.graph_growth import (
     unbounded_again,
     unbounded_side,
 )
-from verification.measure.graph_statements import FORWARD, Side, Statement, stated, theorem
+from verification.cases.graph_statements import FORWARD, GraphStatement, Side, stated, theorem
+from verification.certify.second.graph import Graph
+from verification.measure.graph_facts import GraphFacts
 from verification.question import Parameters, Question
 
 
-def one_rate(sense: Sense) -> Statement:
+def one_rate(sense: Sense) -> GraphStatement:
     """d_i = limsup D_i(n)/n is max l/Σσ for every i, and not only their maximum."""
 
     def side(rates: Rates) -> Side | None:
@@ -45,10 +45,10 @@ def one_rate(sense: Sense) -> Statement:
 # --- Propositions A.1.1, A.3.1
 
 
-def covered_limit(sense: Sense, *, strict: bool) -> Statement:
+def covered_limit(sense: Sense, *, strict: bool) -> GraphStatement:
     """With a cycle of the extreme ratio that meets every time: lim D_i(n)/n = d_r for every i, over defined n."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         infinite: Parameters = {}
         if sense is LONGEST and not facts.is_unidirectional:
             found = facts.unbounded()
@@ -69,7 +69,7 @@ def covered_limit(sense: Sense, *, strict: bool) -> Statement:
             return None
         return Side(-least, f"d_i(n)/n ≥ 0 for n > 0, as no length is negative, {sense.extreme} = {least}")
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if facts.is_unidirectional:
             return side([sense.growth(facts, i) for i in range(facts.graph.period)])
         if sense is LONGEST:
@@ -83,7 +83,7 @@ def covered_limit(sense: Sense, *, strict: bool) -> Statement:
             return unbounded_again(graph, parameters)
         return negative(min(graph.rates), max(graph.sums) > 0)
 
-    return Statement(first, second, places, conditions=covering(sense, strict=strict))
+    return GraphStatement(first, second, places, conditions=covering(sense, strict=strict))
 
 
 LOOSE_FAILS = SketchBox(2, 2, -1, 3, 3)

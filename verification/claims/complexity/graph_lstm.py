@@ -20,14 +20,12 @@ from odernn.architecture.network.units import Carry, ForgetReads
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
 from verification.cases.inequality import Condition, Inequality
+from verification.cases.parameter_counts import LSTM_PAIRS, ROUGHLY_THE_SAME, equal_case
+from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.certify.positivity import variables
 from verification.certify.second import intervals as second
-from verification.claims.complexity.graph_counts import LSTM_PAIRS, MEANINGS, equal_case
-from verification.claims.complexity.graph_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.domains import Budget
 from verification.question import Attempt, Case, Question
-
-ROUGHLY_THE_SAME = next(iter(MEANINGS))
 
 # --- B.2: c_v = i z + Σ f_u c_u, h_v = o c_v
 

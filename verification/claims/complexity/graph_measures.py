@@ -15,9 +15,7 @@ from fractions import Fraction
 from odernn.architecture.graph import GraphError
 from odernn.architecture.measures import recurrent_depth
 from odernn.published.sources import Source
-from verification.certify.second.graph import Graph
-from verification.measure.graph_facts import Facts
-from verification.measure.graph_growth import (
+from verification.cases.graph_growth import (
     LEAST_RATE,
     LONGEST,
     RATE,
@@ -29,25 +27,18 @@ from verification.measure.graph_growth import (
     unbounded_places,
     unbounded_side,
 )
-from verification.measure.graph_statements import (
-    EVERY,
-    FORWARD,
-    OPEN,
-    Comparison,
-    Side,
-    Statement,
-    stated,
-    theorem,
-)
+from verification.cases.graph_statements import EVERY, FORWARD, OPEN, Comparison, GraphStatement, Side, stated, theorem
+from verification.certify.second.graph import Graph
+from verification.measure.graph_facts import GraphFacts
 from verification.question import Parameters, Question
 
 # --- Section 3.1: D_i(n) increases, and approaches infinity
 
 
-def increasing() -> Statement:
+def increasing() -> GraphStatement:
     """D_i(n) ≤ D_i(n′) for n < n′ and both defined."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         for i in range(facts.graph.period):
             lengths = {n: length for n, length in facts.paths(i, 2 * facts.reach + 4).items() if n > 0}
             drops = [(n, later) for n in lengths for later in lengths if n < later and lengths[n] > lengths[later]]
@@ -59,7 +50,7 @@ def increasing() -> Statement:
             return None
         return Side(lengths[n] - lengths[later], f"D_{i}({n}) = {lengths[n]}, D_{i}({later}) = {lengths[later]}")
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         i, n, later = (int(parameters[name]) for name in ("i", "n", "later"))
         return side(i, n, later, facts.paths(i, later))
 
@@ -67,10 +58,10 @@ def increasing() -> Statement:
         i, n, later = (int(parameters[name]) for name in ("i", "n", "later"))
         return side(i, n, later, graph.lengths(i, later))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
-def endless() -> Statement:
+def endless() -> GraphStatement:
     """D_i(n) is defined for infinitely many n > 0."""
 
     def side(rates: Rates) -> Side:
@@ -80,7 +71,7 @@ def endless() -> Statement:
     return of_each_time(LONGEST, side)
 
 
-def approaches_infinity(least: Fraction = Fraction(0)) -> Statement:
+def approaches_infinity(least: Fraction = Fraction(0)) -> GraphStatement:
     """Every class of n in which D_i(n) is defined has a rate above 0; with another number, the planted falsehood."""
 
     def side(rates: Rates) -> Side | None:
@@ -92,28 +83,28 @@ def approaches_infinity(least: Fraction = Fraction(0)) -> Statement:
     return of_each_time(LONGEST, side)
 
 
-def finite() -> Statement:
+def finite() -> GraphStatement:
     """D_i(n) < ∞."""
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         return Side(0, "finite") if facts.is_unidirectional else unbounded_side(facts, parameters)
 
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         return Side(0, "finite") if graph.is_unidirectional else unbounded_again(graph, parameters)
 
-    return Statement(first, second, unbounded_places)
+    return GraphStatement(first, second, unbounded_places)
 
 
 # --- Theorems 3.2, A.1, 3.6, A.3
 
 
-def periodic(shift: int | None = None) -> Statement:
+def periodic(shift: int | None = None) -> GraphStatement:
     """D_{i+m}(n) = D_i(n) for every i and n; another shift than m is the planted falsehood.
 
     The unfolding decides it for all n, by ``Graph.decisive``; the library is asked for n ≤ 2|V| max |σ|.
     """
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         return ({"i": str(i)} for i in range(facts.graph.period))
 
     def side(i: int, period: int, lengths: Callable[[int], dict[int, int]]) -> Side:
@@ -123,23 +114,23 @@ def periodic(shift: int | None = None) -> Statement:
         text = f"D_{i}(n) and D_{later}(n) differ at n = {apart[0]}" if apart else f"D_{later}(n) = D_{i}(n)"
         return Side(int(bool(apart)), text)
 
-    def first(facts: Facts, parameters: Parameters) -> Side:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side:
         return side(int(parameters["i"]), facts.graph.period, lambda start: facts.paths(start, 2 * facts.reach))
 
     def second(graph: Graph, parameters: Parameters) -> Side:
         return side(int(parameters["i"]), graph.period, lambda start: graph.lengths(start, graph.decisive))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
 # --- Section 3.3, Proposition 3.3.1, Theorems 3.4, A.2
 
 
-def _between_places(facts: Facts) -> Iterator[Parameters]:
+def _between_places(facts: GraphFacts) -> Iterator[Parameters]:
     return unbounded_places(facts, between=True)
 
 
-def finite_depth(most: Fraction | None = None) -> Statement:
+def finite_depth(most: Fraction | None = None) -> GraphStatement:
     """sup D*_i(n) − n d_r < ∞: no class of n has a larger rate than d_r. ``most``: ≤ that number, the falsehood."""
 
     def side(rate: Fraction | None, top: Fraction, supremum: Fraction | None) -> Side | None:
@@ -149,7 +140,7 @@ def finite_depth(most: Fraction | None = None) -> Statement:
             return Side(supremum - most, f"sup D*_i(n) − n d_r = {supremum}")
         return Side(Fraction(0) if rate is None else rate - top, f"D*_i(n)/n → at most {rate}, d_r = {top}")
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if not facts.is_unidirectional:
             return unbounded_side(facts, parameters, between=True)
         return side(_growth_between(facts), facts.d_r, facts.d_f)
@@ -159,10 +150,10 @@ def finite_depth(most: Fraction | None = None) -> Statement:
             return unbounded_again(graph, parameters, between=True)
         return side(_growth_between_again(graph), max(graph.rates), graph.excess)
 
-    return Statement(first, second, _between_places, conditions=(OPEN,), ends=True)
+    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True)
 
 
-def _growth_between(facts: Facts) -> Fraction | None:
+def _growth_between(facts: GraphFacts) -> Fraction | None:
     """The rate at which D*_i(n) grows at best, by the part of the graph on walks from inputs to outputs."""
     try:
         found: Fraction = recurrent_depth(facts.graph.between_ends()).value
@@ -176,13 +167,13 @@ def _growth_between_again(graph: Graph) -> Fraction | None:
     return max(slopes, default=None)
 
 
-def full_rate() -> Statement:
+def full_rate() -> GraphStatement:
     """D*_i(n) grows as n d_r, if it is defined for infinitely many n."""
 
     def side(rate: Fraction | None, top: Fraction) -> Side | None:
         return None if rate is None else Side(top - rate, f"limsup D*_i(n)/n = {rate} for the best i, d_r = {top}")
 
-    return Statement(
+    return GraphStatement(
         lambda facts, _: side(_growth_between(facts), facts.d_r),
         lambda graph, _: side(_growth_between_again(graph), max(graph.rates)),
         conditions=(OPEN,),
@@ -190,7 +181,7 @@ def full_rate() -> Statement:
     )
 
 
-def depth_by_paths(*, with_sigma: bool = True) -> Statement:
+def depth_by_paths(*, with_sigma: bool = True) -> GraphStatement:
     """sup D*_i(n) − n d_r = max l − d_r Σσ over the paths from an input to an output.
 
     ``with_sigma=False`` takes the largest l of a path alone: the planted falsehood.
@@ -202,7 +193,7 @@ def depth_by_paths(*, with_sigma: bool = True) -> Statement:
         name = "max l − d_r Σσ" if with_sigma else "max l"
         return Side(abs(supremum - paths), f"sup D*_i(n) − n d_r = {supremum}, {name} = {paths}")
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if not facts.is_unidirectional:
             return unbounded_side(facts, parameters, between=True)
         values = [
@@ -217,7 +208,7 @@ def depth_by_paths(*, with_sigma: bool = True) -> Statement:
             return unbounded_again(graph, parameters, between=True)
         return side(graph.excess, graph.depth if with_sigma else graph.longest_path)
 
-    return Statement(first, second, _between_places, conditions=(OPEN,), ends=True)
+    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True)
 
 
 def _longest(lengths: tuple[int, ...]) -> Fraction | None:

@@ -26,14 +26,13 @@ from odernn.bounds.numbers import BALLS
 from odernn.published.complexity import EQUAL_SIZES
 from odernn.published.sources import Source
 from verification.cases.inequality import BITS
+from verification.cases.parameter_counts import ROUGHLY_THE_SAME, equal_case
+from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import Graph, parse
-from verification.claims.complexity.graph_counts import MEANINGS, equal_case
 from verification.domains import Budget
-from verification.measure.graph_facts import Facts, facts_of
+from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rational
-
-ROUGHLY_THE_SAME = next(iter(MEANINGS))
 
 # --- B.1: h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u)
 
@@ -186,7 +185,7 @@ def _two_networks(parameters: Parameters, data: Data) -> Check:
     )
 
 
-def _facts(text: str) -> Facts | None:
+def _facts(text: str) -> GraphFacts | None:
     """What the library knows of the graph; None if it is no graph of Definition 2.1 from its input to its output."""
     try:
         return facts_of(text)
@@ -205,9 +204,7 @@ def _edges(graph: Graph) -> str:
     return ", ".join(f"{u}->{v}:{sigma}" for u, v, sigma in graph.edges if v not in graph.outputs)
 
 
-SEEDS = {"smoke": 1, "standard": 20, "deep": 200}
 GRAPHS = ("skip-2", "skip-3", "bu", "td", "4.5(2)-3", "4.5(3)-3", "4.5(4)-3", "clockwork(1,2,4)", "figure 1(a)")
-STEPS, UNITS, INPUTS = 12, 3, 2
 
 
 def edges_case(graphs: Sequence[str] = GRAPHS, change: Callable[[GraphRNN], None] | None = None) -> Case:

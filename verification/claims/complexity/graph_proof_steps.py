@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from odernn.published.sources import Source
+from verification.cases.graph_growth import cycle_of
+from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case
 from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
-from verification.measure.graph_facts import Facts
-from verification.measure.graph_growth import cycle_of
-from verification.measure.graph_statements import FORWARD, Side, Statement, free_case
+from verification.measure.graph_facts import GraphFacts
 from verification.question import Parameters, Question
 
 
@@ -23,7 +23,7 @@ def _path_of(parameters: Parameters) -> tuple[Arc, ...]:
     return tuple((str(u), str(v), int(step)) for u, v, step in json.loads(parameters["path"]))
 
 
-def _walked(facts: Facts, path: tuple[Arc, ...]) -> int | None:
+def _walked(facts: GraphFacts, path: tuple[Arc, ...]) -> int | None:
     """The time that the path takes, in the library's unfolding; None if it is no path."""
     start = facts.graph.nodes[path[0][0]]
     long = facts.reach + facts.graph.period
@@ -36,7 +36,7 @@ def _walked(facts: Facts, path: tuple[Arc, ...]) -> int | None:
     return time - start
 
 
-def path_places(facts: Facts) -> Iterator[Parameters]:
+def path_places(facts: GraphFacts) -> Iterator[Parameters]:
     """Every edge, and every path of two edges without repeated nodes."""
     edges: list[Arc] = [(u, v, step) for u, v, step in facts.graph.edges]
     for one in edges:
@@ -46,10 +46,10 @@ def path_places(facts: Facts) -> Iterator[Parameters]:
                 yield {"path": _text((one, other))}
 
 
-def _of_paths(margin: Callable[[Facts | Graph, tuple[Arc, ...], int], Side]) -> Statement:
+def _of_paths(margin: Callable[[GraphFacts | Graph, tuple[Arc, ...], int], Side]) -> GraphStatement:
     """A statement about the time D(γ) that a path takes."""
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         path = _path_of(parameters)
         taken = _walked(facts, path) if path else None
         return None if taken is None else margin(facts, path, taken)
@@ -58,35 +58,37 @@ def _of_paths(margin: Callable[[Facts | Graph, tuple[Arc, ...], int], Side]) -> 
         path = _path_of(parameters)
         return margin(graph, path, sigma(path)) if path and joined(graph, path) else None
 
-    return Statement(first, second, path_places)
+    return GraphStatement(first, second, path_places)
 
 
-def duration(*, labels: int = 1) -> Statement:
+def duration(*, labels: int = 1) -> GraphStatement:
     """D(γ₀) = t̄_end − t̄_0 + Σσ(e_i), or without the labels."""
 
-    def margin(graph: Facts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
-        times = graph.graph.nodes if isinstance(graph, Facts) else graph.times
+    def margin(graph: GraphFacts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
+        times = graph.graph.nodes if isinstance(graph, GraphFacts) else graph.times
         printed = labels * (times[path[-1][1]] - times[path[0][0]]) + sum(step for *_, step in path)
         return Side(abs(taken - printed), f"γ₀ = {_text(path)} takes the time {taken}, the formula says {printed}")
 
     return _of_paths(margin)
 
 
-def bounded() -> Statement:
+def bounded() -> GraphStatement:
     """|D(γ₀)| ≤ m + Γ max σ(e), with Γ as large as the number of edges of the graph."""
 
-    def margin(graph: Facts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
-        m, edges = (graph.graph.period, graph.graph.edges) if isinstance(graph, Facts) else (graph.period, graph.edges)
+    def margin(graph: GraphFacts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
+        m, edges = (
+            (graph.graph.period, graph.graph.edges) if isinstance(graph, GraphFacts) else (graph.period, graph.edges)
+        )
         most = m + len(edges) * max(step for *_, step in edges)
         return Side(abs(taken) - most, f"γ₀ = {_text(path)} has |D(γ₀)| = {abs(taken)}, m + Γ max σ = {most}")
 
     return _of_paths(margin)
 
 
-def within_epsilon() -> Statement:
+def within_epsilon() -> GraphStatement:
     """For ε = 0: D_i(n)/n ≤ d_r for all n > N. Not so if a path with l − d_r Σσ > 0 meets a critical cycle."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         for place in path_places(facts):
             for cycle in facts.simple_cycles:
                 yield {**place, "cycle": _text(tuple((u, v, step) for u, v, step in cycle))}
@@ -102,7 +104,7 @@ def within_epsilon() -> Statement:
         )
         return Side(gain, text)
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         path, cycle = _path_of(parameters), cycle_of(parameters)
         if not path or _walked(facts, path) is None or cycle not in facts.simple_cycles:
             return None
@@ -119,7 +121,7 @@ def within_epsilon() -> Statement:
         longest = graph.lengths(graph.times[path[0][0]], max(turn, 0))[turn]
         return found if longest > turn * max(graph.rates) else Side(0, f"D({turn}) = {longest}")
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
 QUESTIONS = (

@@ -22,13 +22,14 @@ from odernn.published import complexity as printed
 from odernn.published.complexity import PrintedRow, half_a_digit
 from odernn.published.sources import Source
 from verification.cases.inequality import BITS, Condition, Inequality
+from verification.cases.parameter_counts import quarter_case
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import parse
-from verification.claims.complexity.graph_counts import LSTMS, STANH, quarter_case
 from verification.domains import Budget
+from verification.measure.graph_parameters import LSTMS, STANH
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
-EXACT, AGAIN = "fractions", "decimals"
+FRACTIONS, DECIMALS = "fractions", "decimals"
 """The two back-ends of printed numbers: rationals, and the digits as they are."""
 
 
@@ -73,8 +74,8 @@ def columns_case(
         shown = words(columns, numbers)
         return Check(
             opinions=(
-                Opinion(EXACT, not relation.holds(*map(Fraction, numbers)), f"{shown}, not {relation.text}"),
-                Opinion(AGAIN, not relation.again(*map(Decimal, numbers)), f"{shown}, not {relation.text}"),
+                Opinion(FRACTIONS, not relation.holds(*map(Fraction, numbers)), f"{shown}, not {relation.text}"),
+                Opinion(DECIMALS, not relation.again(*map(Decimal, numbers)), f"{shown}, not {relation.text}"),
             ),
             premises=(Hypothesis(f"the numbers are printed in {row.table}, {row.name}", str(int(same)), same),),
             words=f"{shown}, not {relation.text}",

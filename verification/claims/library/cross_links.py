@@ -16,8 +16,8 @@ from odernn.architecture import catalogue
 from odernn.cells.odernn import realisations
 from odernn.published.sources import Source
 from odernn.tableaus import get
-from verification.cases.decision import Found, at, decided
-from verification.question import Case, Parameters, Question, numbers
+from verification.cases.decision import at, decided
+from verification.question import Case, Decided, Parameters, Question, numbers
 
 Rows = list[list[Any]]
 
@@ -107,7 +107,7 @@ def _midpoint_step(W: Sequence[Sequence[Fraction]], y: Sequence[Fraction]) -> li
 def cayley_case(what: str) -> Case:
     """``step``: y₊ = y + ηW (y + y₊)/2 for y₊ = C y;  ``norm``: CᵀC = I."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         size = int(parameters["n"])
         C, denominator, W, identity = _cayley(size)
         if what == "norm":
@@ -118,15 +118,15 @@ def cayley_case(what: str) -> Case:
             middle = [[(x + z) / 2 for x, z in zip(*rows, strict=True)] for rows in zip(C, scaled, strict=True)]
             gap = _minus(_minus(C, scaled), _product(W, middle))
         wrong = [x for row in gap for x in row if x != 0]
-        return Found(bool(wrong), "the residual is 0" if not wrong else f"the residual is {wrong[0]}")
+        return Decided(bool(wrong), "the residual is 0" if not wrong else f"the residual is {wrong[0]}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         size = int(parameters["n"])
         W = _skew_numbers(size)
         y = [Fraction(k + 1, k + 2) for k in range(size)]
         after = _midpoint_step(W, y)
         if what == "norm":
-            return Found(sum(x * x for x in after) != sum(x * x for x in y), "the same length at random rationals")
+            return Decided(sum(x * x for x in after) != sum(x * x for x in y), "the same length at random rationals")
         # (I + A) y₊ = (I − A) y with A = −ηW/2, which is what y₊ = C(A) y means
         sides = [
             (
@@ -135,7 +135,7 @@ def cayley_case(what: str) -> Case:
             )
             for x, u, row in zip(after, y, W, strict=True)
         ]
-        return Found(any(left != right for left, right in sides), "equal at random rationals")
+        return Decided(any(left != right for left, right in sides), "equal at random rationals")
 
     quantity = {"step": "C(−ηW/2) y is one step of the implicit midpoint rule", "norm": "‖C(−ηW/2) y‖ = ‖y‖"}[what]
     return decided(
@@ -166,21 +166,21 @@ def _volume(vectors: Sequence[Sequence[Fraction]]) -> Fraction:
 def scaled_case() -> Case:
     """W = C(A) D with D ≠ I: det C = 1 for every A, so with det D = −1 no step of a skew field."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         signs = numbers(parameters, "D")
         size = len(signs)
         C, denominator, _, _ = _cayley(size)
         always_one = _determinant(C) == denominator**size
         sign = math.prod(signs)
-        return Found(bool(always_one and sign != 1), f"det C(A) = 1 for every A, det C(A)D = {sign}")
+        return Decided(bool(always_one and sign != 1), f"det C(A) = 1 for every A, det C(A)D = {sign}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         """A step of a skew field at random rationals, and its determinant by another rule."""
         signs = numbers(parameters, "D")
         size, W = len(signs), _skew_numbers(len(signs))
         steps = [_midpoint_step(W, [Fraction(i == j) for i in range(size)]) for j in range(size)]
         odd = sum(sign < 0 for sign in signs) % 2 == 1
-        return Found(_volume(steps) == 1 and odd, "a step of determinant 1, here an odd number of −1")
+        return Decided(_volume(steps) == 1 and odd, "a step of determinant 1, here an odd number of −1")
 
     return decided(
         "D with an odd number of −1",
@@ -218,16 +218,16 @@ def _repeats(periods: Sequence[int]) -> int:
 def period_case() -> Case:
     """m of the graph is the period of the tables."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         periods = _typed(parameters)
         m = catalogue.clockwork(periods).period
         tables = [realisations.clockwork(periods, [1] * len(periods), l).B[1].matrix.tolist() for l in range(2 * m)]
         shift = next(k for k in range(1, 2 * m) if tables[k:] == tables[:-k])
-        return Found(shift != m, f"m = {m}, tables repeat after {shift}")
+        return Decided(shift != m, f"m = {m}, tables repeat after {shift}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         periods = _typed(parameters)
-        return Found(_repeats(periods) != math.lcm(*periods), f"{_repeats(periods)} by trying shifts")
+        return Decided(_repeats(periods) != math.lcm(*periods), f"{_repeats(periods)} by trying shifts")
 
     return decided(
         "clockwork networks",
@@ -244,16 +244,16 @@ def period_case() -> Case:
 def clocks_case(quantity: str, what: str) -> Case:
     """``clocks``: m is the number of clocks;  ``order``: t is m."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         periods = _typed(parameters)
         m = catalogue.clockwork(periods).period
         other = len(periods) if what == "clocks" else realisations.clockwork(periods, [1] * len(periods), 0).t
-        return Found(m != other, f"m = {m}, {'clocks' if what == 'clocks' else 't'} = {other}")
+        return Decided(m != other, f"m = {m}, {'clocks' if what == 'clocks' else 't'} = {other}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         periods = _typed(parameters)
         other = len(set(periods)) if what == "clocks" else 1  # one block h: h(l) needs h(l − 1) alone
-        return Found(_repeats(periods) != other, f"{_repeats(periods)} against {other}")
+        return Decided(_repeats(periods) != other, f"{_repeats(periods)} against {other}")
 
     return decided(
         "clockwork networks",

@@ -15,15 +15,15 @@ from flint import fmpq, fmpq_mat
 from odernn.bounds import orthogonal as bounds
 from odernn.orthogonal.cayley import scaled_cayley_inverse
 from odernn.published.sources import Source
+from verification.cases.cayley_entries import angle_case, complex_signs_case
+from verification.cases.cayley_reach import descent_identity, free_signs_case, symbolic_determinant_kept
+from verification.cases.cayley_statements import listed
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import exact_cayley as library
 from verification.measure import reflection_ranks as ranks
-from verification.measure.cayley_entries import angle_case, complex_signs_case
 from verification.measure.cayley_factors import cayley, two_cayley_factors
-from verification.measure.cayley_reach import descent_identity, free_signs_case, symbolic_determinant_kept
-from verification.measure.cayley_statements import listed
 from verification.measure.exact_cayley import diagonal, identity
 from verification.question import Attempt, Case, Question
 

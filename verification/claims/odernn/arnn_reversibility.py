@@ -18,17 +18,18 @@ from odernn.properties.order import order
 from odernn.properties.stability_function import stability_function
 from odernn.published.sources import Source
 from odernn.tableaus import get
-from verification.cases.decision import Found, at, decided, premise
+from verification.cases.decision import at, decided, premise
 from verification.certify import float_replay, sturm
 from verification.certify.float_replay import FORMATS, rounded
 from verification.certify.second import arnn as arnn_again
 from verification.domains import Budget
 from verification.measure import reversals, scaling
-from verification.measure.reversals import Setting
+from verification.measure.reversals import ReversalSetting
 from verification.question import (
     Attempt,
     Case,
     Check,
+    Decided,
     Hypothesis,
     Opinion,
     Parameters,
@@ -49,7 +50,7 @@ class Reversal:
 
     scheme: str
     kind: str
-    setting: Setting
+    setting: ReversalSetting
 
     def case(self, domain: str, quantity: str) -> Case:
         return Case(domain, quantity, self.ask, self.check)
@@ -126,10 +127,10 @@ def _text(values: list[Fraction]) -> str:
     return " ".join(map(str, values))
 
 
-SYMMETRIC, TIED = Setting("symmetric"), Setting("symmetric", tied=True)
-ODD = Setting("symmetric", tied=True, odd=True)
-SKEW, IMAGINARY = Setting("antisymmetric"), Setting("imaginary")
-ODD_IMAGINARY = Setting("imaginary", tied=True, odd=True)
+SYMMETRIC, TIED = ReversalSetting("symmetric"), ReversalSetting("symmetric", tied=True)
+ODD = ReversalSetting("symmetric", tied=True, odd=True)
+SKEW, IMAGINARY = ReversalSetting("antisymmetric"), ReversalSetting("imaginary")
+ODD_IMAGINARY = ReversalSetting("imaginary", tied=True, odd=True)
 EULER, LEAP = "1-2-ARNN, symplectic Euler", "2-2-ARNN, leapfrog"
 REVERSALS = (
     Reversal("symplectic_euler", "invertible", SYMMETRIC).case(EULER, "an inverse for every η"),
@@ -292,20 +293,20 @@ MIDPOINT_ORDERS = {
 def midpoint_case(name: str) -> Case:
     """The stability function of a one-step rule: symmetric iff R(z) R(−z) = 1."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         z = number(parameters, "z")
         found: Any = stability_function(get(name))
         above, under = (fmpq_poly([fmpq(str(c)) for c in part]) for part in (found.numerator, found.denominator))
         gap = above * _reflected(above) - under * _reflected(under)
         value = gap(fmpq(z.numerator, z.denominator))
-        return Found(bool(value != 0), f"R(z) R(−z) − 1 has the numerator {gap}, which is {value} at z = {z}")
+        return Decided(bool(value != 0), f"R(z) R(−z) − 1 has the numerator {gap}, which is {value} at z = {z}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         above, under = arnn_again.STABILITY[name]
         left, right = (sturm.times(part, [c * (-1) ** k for k, c in enumerate(part)]) for part in (above, under))
         gap = sturm.minus(left, right)
         value = sturm.value(gap, number(parameters, "z"))
-        return Found(value != 0, f"numerator {[str(c) for c in gap]} of 1, z, z², …")
+        return Decided(value != 0, f"numerator {[str(c) for c in gap]} of 1, z, z², …")
 
     return decided(
         name,
@@ -325,21 +326,21 @@ def _reflected(polynomial: fmpq_poly) -> fmpq_poly:
 def leapfrog_midpoint_case() -> Case:
     """M(z) = [[2z, 1], [1, 0]] on (y_l, y_{l−1}), X the swap: X M(−z) X M(z) = 1."""
 
-    def first(_: Parameters) -> Found:
+    def first(_: Parameters) -> Decided:
         z = fmpq_poly([0, 1])
         forward = ((2 * z, z**0), (z**0, 0 * z))
         back = ((0 * z, z**0), (z**0, -2 * z))  # X M(−z) X
         product = [[sum((back[i][k] * forward[k][j] for k in range(2)), 0 * z) for j in range(2)] for i in range(2)]
         wrong = [product[i][j] for i in range(2) for j in range(2) if any((product[i][j] - int(i == j)).coeffs())]
-        return Found(bool(wrong), "the product is the identity" if not wrong else str(wrong[0]))
+        return Decided(bool(wrong), "the product is the identity" if not wrong else str(wrong[0]))
 
-    def second(_: Parameters) -> Found:
+    def second(_: Parameters) -> Decided:
         for k in range(-8, 9):
             z, y, x = Fraction(k, 3), Fraction(5, 7), Fraction(-2, 3)
             following = x + 2 * z * y
             if following + 2 * (-z) * y != x:
-                return Found(True, f"z = {z}")
-        return Found(False, "17 rational z")
+                return Decided(True, f"z = {z}")
+        return Decided(False, "17 rational z")
 
     return decided(
         "leapfrog",

@@ -9,160 +9,21 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import flint
 import mpmath
-from flint import arb, fmpq, fmpq_poly
+from flint import arb, fmpq
 
-from odernn.bounds.arnn import THRESHOLDS, Scheme, largest_damped_step, resonant_word, step_matrix
-from odernn.exact.linear_algebra import diagonalise
+from odernn.bounds.arnn import THRESHOLDS, Scheme, largest_damped_step, resonant_word
 from odernn.published.sources import Source
-from verification.cases.decision import EXACT, Found, at, decided, premise, text_of
-from verification.certify import power_bounded, sturm
-from verification.domains import Budget
+from verification.cases.arnn_modes import BITS, NAMES, every_step_case, mode_case, modes_case, networks_case
+from verification.cases.decision import EXACT, at, decided, premise
+from verification.certify import power_bounded
 from verification.measure import frozen_slopes as frozen
-from verification.question import Case, Hypothesis, Parameters, Question, number, numbers
-
-NAMES: dict[Scheme, str] = {
-    "symplectic_euler": "symplectic Euler",
-    "leapfrog": "leapfrog",
-    "forward_euler": "forward Euler",
-    "explicit_midpoint": "explicit midpoint",
-    "implicit_midpoint": "implicit midpoint",
-}
-BITS = 256
-
-
-# --- modes: one eigenvalue, constant slopes; the whole range of a at once
-
-
-def modes_case(scheme: Scheme, threshold: Fraction) -> Case:
-    """|trace| < 2 and determinant 1 for 0 < a < threshold: two different eigenvalues on the unit circle."""
-
-    def first(_: Parameters) -> Found:
-        (a, b), (c, d) = step_matrix(scheme, fmpq_poly([0, 1]))
-        inside, determinant = (a + d) ** 2 - 4, a * d - b * c
-        end = fmpq(*threshold.as_integer_ratio())
-        factors = [f for f, _ in inside.factor()[1]]
-        if any(f.degree() != 1 for f in factors):
-            raise ArithmeticError(f"{inside} has roots that are not rational: no threshold is decided by its factors")
-        stays = not any(0 < -f.coeffs()[0] / f.coeffs()[1] < end for f in factors) and inside(end / 2) < 0
-        return Found(not (determinant == 1 and stays), f"determinant {determinant}, trace² − 4 = {inside}")
-
-    def second(_: Parameters) -> Found:
-        trace, determinant = frozen.TRACES[scheme], frozen.DETERMINANTS[scheme]
-        inside = sturm.minus(sturm.times(trace, trace), [Fraction(4)])
-        between = sturm.roots_between(inside, Fraction(0), threshold)
-        negative = sturm.value(inside, threshold / 3) < 0
-        holds = determinant == [1] and between == 0 and negative
-        return Found(not holds, f"{between} roots of trace² − 4 in (0, {threshold}), by Sturm's theorem")
-
-    return decided(
-        NAMES[scheme],
-        f"powers bounded for η L_s max|λ| < {threshold}, constant slopes in (0, L_s]",
-        at({"modes": "all", "threshold": str(threshold)}),
-        first,
-        second,
-        box=f"every mode and every 0 < a < {threshold}, a² = η²λ² times the product of the two slopes; all "
-        "anti-Hermitian weights and constant slopes reduce to it (docs/derivations/arnn.md)",
-        claimed="bounded powers",
-    )
-
-
-def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fraction | None, *, closed: bool) -> Case:
-    """Bounded powers at single a, under the premise a < most or a ≤ most."""
-
-    def matrix(parameters: Parameters) -> list[list[Fraction]]:
-        return [list(map(Fraction, row)) for row in step_matrix(scheme, number(parameters, "a"))]
-
-    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
-        a = number(parameters, "a")
-        found = [premise("η L_s max|λ| > 0", a)]
-        if most is not None:
-            found.append(premise(f"η L_s max|λ| {'≤' if closed else '<'} {most}", most - a, strict=not closed))
-        return tuple(found)
-
-    return decided(
-        NAMES[scheme],
-        quantity,
-        at(*({"a": a} for a in values)),
-        lambda p: power_bounded.powers(matrix(p)),
-        lambda p: power_bounded.grows(frozen.mode(scheme, number(p, "a"))),
-        box=f"modes with a = η L_s |λ| in {', '.join(values)}",
-        claimed="bounded powers",
-        premises=premises,
-        is_box=False,
-    )
-
-
-def every_step_case(scheme: Scheme) -> Case:
-    """Bounded powers for some η > 0: the modulus² of the multiplier is a polynomial that exceeds 1 for every a > 0."""
-
-    def first(parameters: Parameters) -> Found:
-        (a, b), (c, d) = step_matrix(scheme, fmpq_poly([0, 1]))
-        rotation = a == d and b + c == 0
-        beyond = a * a + c * c - 1
-        everywhere = rotation and beyond.degree() > 0 and all(each >= 0 for each in beyond.coeffs())
-        here = beyond(fmpq(*number(parameters, "a").as_integer_ratio())) > 0
-        return Found(everywhere and here, f"|multiplier|² − 1 = {beyond}, positive for every a > 0")
-
-    def second(parameters: Parameters) -> Found:
-        beyond, a = sturm.minus(frozen.MODULI[scheme], [Fraction(1)]), number(parameters, "a")
-        none = sturm.roots_between(beyond, Fraction(0), Fraction(10**9)) == 0
-        return Found(
-            none and sturm.value(beyond, a) > 0, "positive there, and no root of |multiplier|² − 1 in (0, 10⁹)"
-        )
-
-    return decided(
-        NAMES[scheme],
-        "powers bounded for some η > 0",
-        at({"a": "1/1000"}),
-        first,
-        second,
-        box="every mode and every a > 0",
-        is_box=False,
-        claimed="bounded powers",
-        premises=lambda p: (premise("η L_s max|λ| > 0", number(p, "a")),),
-    )
-
-
-# --- whole networks at constant slopes: random rational weights
-
-
-def networks_case(scheme: Scheme) -> Case:
-    """Random rational W, η and slopes below the threshold, decided exactly. A sample of what modes prove."""
-
-    def places(budget: Budget, seed: int) -> Iterator[Parameters]:
-        rng = random.Random(seed)
-        for number_of_neurons in (1, 2, 3) * {"smoke": 4, "standard": 20, "deep": 100}[budget.name]:
-            yield frozen.random_network(scheme, number_of_neurons, rng)
-
-    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
-        level = Fraction(THRESHOLDS[scheme]) ** 2
-        form = frozen.threshold_form(scheme, parameters, level)
-        pivot = min(diagonalise(tuple(tuple(fmpq(*x.as_integer_ratio()) for x in row) for row in form)).pivots)
-        slopes = numbers(parameters, "slopes")
-        return (
-            premise(f"smallest pivot of {level} I − η² WᵀW", pivot),
-            premise("slopes in (0, 1]", min(slopes), strict=True),
-            premise("slopes ≤ 1", 1 - max(slopes), strict=False),
-        )
-
-    return decided(
-        NAMES[scheme],
-        "powers bounded, random weights and slopes below the threshold",
-        places,
-        lambda p: power_bounded.powers(frozen.network(scheme, p)),
-        lambda p: power_bounded.grows(frozen.network_again(scheme, p), most=40),
-        box="random rational weights of 1 to 3 neurons with constant slopes",
-        claimed="bounded powers",
-        premises=premises,
-        is_box=False,
-    )
-
+from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers, text_of
 
 # --- zero slopes: ReLU, no inputs
 
@@ -170,13 +31,13 @@ def networks_case(scheme: Scheme) -> Case:
 def relu_case() -> Case:
     """σ = ReLU is monotone with sup σ' = 1. From q = 1, p = 0 every step adds the same to p, for ever."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         a, q, p = (fmpq(*number(parameters, name).as_integer_ratio()) for name in ("a", "q", "p"))
         after_p = p - a * max(q, 0 * q)
         after_q = q + a * max(after_p, 0 * a)
         # p ≤ 0 stays so and q does not move: the same step again, by induction
         forever = bool(p <= 0 and after_p < p and after_q == q)
-        return Found(forever, f"q_n = {q}, p_n = {p} − {a * q} n for all n")
+        return Decided(forever, f"q_n = {q}, p_n = {p} − {a * q} n for all n")
 
     return decided(
         "symplectic Euler, ReLU, no inputs",
@@ -229,14 +90,14 @@ def tanh_case() -> Case:
     word = resonant_word("symplectic_euler", a)
     places = {"a": str(a), "preactivations": " ".join(str(0 if slope else far) for pair in word for slope in pair)}
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         with flint.ctx.workprec(BITS):
             step = arb(fmpq(*number(parameters, "a").as_integer_ratio()))
             slopes = [1 - arb(fmpq(*x.as_integer_ratio())).tanh() ** 2 for x in numbers(parameters, "preactivations")]
             trace = frozen.word_trace(step, slopes)
-            return Found(bool(abs(trace) > 2), f"determinant 1, trace {trace.str(8, radius=False)} of the product")
+            return Decided(bool(abs(trace) > 2), f"determinant 1, trace {trace.str(8, radius=False)} of the product")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         context = mpmath.iv
         context.prec = BITS
         step = number(parameters, "a")
@@ -248,7 +109,7 @@ def tanh_case() -> Case:
             product = [[x - iv * s * y for x, y in zip(*product, strict=True)], product[1]]
             product = [product[0], [y + iv * t * x for x, y in zip(*product, strict=True)]]
         trace = product[0][0] + product[1][1]
-        return Found(bool(trace.a > 2 or trace.b < -2), f"trace {mpmath.nstr(trace.mid, 8)}")
+        return Decided(bool(trace.a > 2 or trace.b < -2), f"trace {mpmath.nstr(trace.mid, 8)}")
 
     return decided(
         "symplectic Euler, tanh, biases that depend on time",
@@ -267,18 +128,20 @@ def tanh_case() -> Case:
 def drift_case() -> Case:
     """σ = tanh, a constant bias b, S = diag(1, 0): the second neuron has p_n = p_0 − n η tanh(b)."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         with flint.ctx.workprec(BITS):
             eta, bias = (arb(fmpq(*number(parameters, name).as_integer_ratio())) for name in ("eta", "b"))
             pace = eta * bias.tanh()
-            return Found(bool(pace != 0), f"p of the second neuron falls by {pace.str(8, radius=False)} in every step")
+            return Decided(
+                bool(pace != 0), f"p of the second neuron falls by {pace.str(8, radius=False)} in every step"
+            )
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         context = mpmath.iv
         context.prec = BITS
         eta, bias = (context.mpf(x.numerator) / x.denominator for x in (number(parameters, n) for n in ("eta", "b")))
         pace = eta * (1 - 2 / (context.exp(2 * bias) + 1))
-        return Found(0 not in pace, f"falls by {mpmath.nstr(pace.mid, 8)}")
+        return Decided(0 not in pace, f"falls by {mpmath.nstr(pace.mid, 8)}")
 
     return decided(
         "symplectic Euler, tanh, constant biases",
@@ -300,10 +163,10 @@ def drift_case() -> Case:
 def anti_hermitian_case(gamma: str) -> Case:
     """(W − Wᵀ − γ I)* = −(W − Wᵀ − γ I): n × n matrices of symbols, n ≤ 4."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         return frozen.anti_hermitian(int(number(parameters, "n")), number(parameters, "gamma"))
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         return frozen.anti_hermitian_again(int(number(parameters, "n")), number(parameters, "gamma"))
 
     return decided(
@@ -321,10 +184,10 @@ def anti_hermitian_case(gamma: str) -> Case:
 def damped_case() -> Case:
     """|1 − ηγ + iηλ|² − 1 = η (η (γ² + λ²) − 2γ): not above 1 iff η ≤ 2γ/(γ² + λ²)."""
 
-    def first(_: Parameters) -> Found:
+    def first(_: Parameters) -> Decided:
         return frozen.damped_identity()
 
-    def second(_: Parameters) -> Found:
+    def second(_: Parameters) -> Decided:
         rng = random.Random(1)
         for _trial in range(200):
             gamma, frequency = Fraction(rng.randint(1, 30), 10), Fraction(rng.randint(-30, 30), 10)
@@ -332,8 +195,8 @@ def damped_case() -> Case:
             for share, holds in ((Fraction(1), True), (Fraction(9, 10), True), (Fraction(11, 10), False)):
                 real, imaginary = 1 - share * most * gamma, share * most * frequency
                 if (real * real + imaginary * imaginary <= 1) != holds:
-                    return Found(True, f"γ = {gamma}, λ = {frequency}, η = {share * most}")
-        return Found(False, "600 random rational points on both sides")
+                    return Decided(True, f"γ = {gamma}, λ = {frequency}, η = {share * most}")
+        return Decided(False, "600 random rational points on both sides")
 
     return decided(
         "γ > 0, linear",
@@ -383,14 +246,14 @@ def mentions_case() -> Case:
     """Theorem 5 speaks of what Theorem 2 asserts: a step size, stability, or an ARNN."""
     wanted = ("step", "stable", "stability", "arnn", "anti-hermitian", "eigenvalue")
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         met = [word for word in wanted if re.search(re.escape(word), parameters["theorem 5"], re.IGNORECASE)]
-        return Found(not met, f"words of Theorem 2 in Theorem 5: {', '.join(met) or 'none'}")
+        return Decided(not met, f"words of Theorem 2 in Theorem 5: {', '.join(met) or 'none'}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         words = parameters["theorem 5"].casefold().split()
         met = [word for word in words if any(word.startswith(each) for each in wanted)]
-        return Found(not met, f"of its {len(words)} words {len(met)} are")
+        return Decided(not met, f"of its {len(words)} words {len(met)} are")
 
     return decided(
         "text of Theorem 5",
@@ -407,14 +270,14 @@ def mentions_case() -> Case:
 def numbering_case(kind: str) -> Case:
     """No number twice."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         found = [int(x) for x in numbers(parameters, kind)]
-        return Found(len(set(found)) < len(found), f"{kind} {', '.join(map(str, found))}")
+        return Decided(len(set(found)) < len(found), f"{kind} {', '.join(map(str, found))}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         found = parameters[kind].split()
         twice = sorted({each for each in found if found.count(each) > 1})
-        return Found(bool(twice), f"twice {twice}")
+        return Decided(bool(twice), f"twice {twice}")
 
     return decided(
         "numbering",

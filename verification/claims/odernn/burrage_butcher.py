@@ -21,11 +21,11 @@ from odernn.exact.definiteness import semidefiniteness
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
+from verification.cases.energy_balance import Balance
 from verification.certify import contraction_check
 from verification.certify.typed_step import ContractionReading
 from verification.claim import ClaimError
 from verification.domains import Budget
-from verification.measure.energy_balance import Balance
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 # --- the constructions of Claims 1-4: M_ii = −B_iᵀ G B_i where A_ii = 0

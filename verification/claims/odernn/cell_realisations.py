@@ -12,7 +12,6 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import flint
 import mpmath
@@ -20,187 +19,20 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.cells.odernn import MatrixTableau, realisations
 from odernn.published.sources import Source
-from verification.cases.decision import Found, at, decided, premise
+from verification.cases.decision import at, decided, premise
+from verification.cases.gated_cells import (
+    BITS,
+    bounded_slopes_case,
+    cell_case,
+    one_stage_case,
+    poles_case,
+    relayed_case,
+)
 from verification.measure import cell_formulas as formulas
-from verification.measure import gated_nesting as nesting
 from verification.measure import tableau_algebra as algebra
-from verification.question import Case, Parameters, Question, number, numbers
+from verification.question import Case, Decided, Parameters, Question, number, numbers
 
-BITS = 192
-LAYERS, WIDTHS = (1, 2), (1, 2)
 FORMS: tuple[realisations.Form, ...] = ("gated", "constant")
-NESTED = {("lstm", "gated"): 2, ("lstm", "constant"): 4, ("gru", "gated"): 2, ("gru", "constant"): 4}
-"""n of one layer."""
-BLOCKS = {"lstm": 2, "gru": 1}
-"""t."""
-
-
-# --- LSTM and GRU
-
-
-def cell_case(kind: str, form: realisations.Form) -> Case:
-    """Equal outputs and states, and (n, t), for L layers one on top of the other within a step."""
-    nested, blocks = NESTED[kind, form], BLOCKS[kind]
-
-    def first(parameters: Parameters) -> Found:
-        L, d = (int(number(parameters, name)) for name in ("L", "d"))
-        make = realisations.lstm if kind == "lstm" else realisations.gru
-        tableau = make(d, form=form)
-        n = algebra.depth(tableau, L)
-        differ = algebra.lstm_differs(tableau, L, d) if kind == "lstm" else algebra.gru_differs(tableau, L, d)
-        wrong = differ or (n, tableau.t) != (nested * L, blocks)
-        return Found(wrong, f"{'different' if differ else 'equal'} outputs, (n, t) = ({n}, {tableau.t}) at L = {L}")
-
-    def second(parameters: Parameters) -> Found:
-        L, d = (int(number(parameters, name)) for name in ("L", "d"))
-        differ = formulas.differs(kind, form, L, d, random.Random(17 * L + d))
-        return Found(differ, "the formulas differ" if differ else "the formulas agree at random rationals")
-
-    return decided(
-        f"{form} coefficients",
-        f"an ODERNN with the same outputs, (n, t) = ({nested} L, {blocks})",
-        at(*({"L": str(L), "d": str(d)} for L in LAYERS for d in WIDTHS)),
-        first,
-        second,
-        box="L ≤ 2, d ≤ 2, all weights, states and inputs, any functions in place of tanh and the logistic one: "
-        "polynomials",
-        claimed="equal",
-        names=("polynomials", "formulas in fractions"),
-    )
-
-
-def bounded_slopes_case(kind: str) -> Case:
-    """Constant coefficients and functions with bounded slopes make a map with bounded slopes, whatever n and t are.
-
-    With one gate that reads h and the rest of the weights 0, the new state is gate(h)·x with x free: between h and
-    h' it changes by (gate(h) − gate(h')) x, without a bound.
-    """
-    factor, article = ("c", "an") if kind == "LSTM" else ("the other component of h", "a")
-
-    def first(parameters: Parameters) -> Found:
-        one, other = (arb(fmpq(*x.as_integer_ratio())) for x in numbers(parameters, "h"))
-        with flint.ctx.workprec(BITS):
-            change = ((one / 2).tanh() - (other / 2).tanh()) / 2
-            return Found(bool(change != 0), f"the state changes by {change.str(6, radius=False)} times {factor}")
-
-    def second(parameters: Parameters) -> Found:
-        mpmath.iv.prec = BITS
-        one, other = (mpmath.iv.mpf(x.numerator) / x.denominator for x in numbers(parameters, "h"))
-        change = 1 / (1 + mpmath.iv.exp(-one)) - 1 / (1 + mpmath.iv.exp(-other))
-        return Found(0 not in change, f"by {mpmath.nstr(change.mid, 6)} times {factor}")
-
-    return decided(
-        "constant coefficients, functions with bounded slopes, any n and t",
-        f"an ODERNN with the states of {article} {kind}",
-        at({"h": "1 0"}),
-        first,
-        second,
-        box="one gate with weight 1, all other weights 0",
-        is_box=False,
-        claimed="equal",
-        names=("balls", "mpmath"),
-    )
-
-
-def one_stage_case() -> Case:
-    """n = 1 and constant coefficients: y₊ is a sum of functions of one linear form each (y is one, too).
-
-    Let Π_i D_i, D_i = α_i ∂_h + β_i ∂_c, annihilate the N functions, (α_i, β_i) pairwise independent. It turns
-    gate(h) c into Πα gate^(N) c + Σ_i β_i Π_{j≠i} α_j gate^(N−1), and gate^(k) is not 0. So some α_i = 0; then
-    β_i Π_{j≠i} α_j = 0 although β_i ≠ 0 and no other α_j vanishes.
-    """
-
-    def first(parameters: Parameters) -> Found:
-        N = int(number(parameters, "N"))
-        ring = fmpq_mpoly_ctx.get(
-            [f"{kind}{i}" for kind in ("a", "b") for i in range(N)] + ["h", "c"], Ordering.degrevlex
-        )
-        gens: list[Any] = list(ring.gens())
-        alpha, beta, (dh, dc) = gens[:N], gens[N : 2 * N], gens[2 * N :]
-        operator = ring.constant(1)
-        for a, b in zip(alpha, beta, strict=True):
-            operator = operator * (a * dh + b * dc)
-        once = operator.derivative(2 * N + 1).subs({"c": 0, "h": 1})  # what falls on c takes one ∂_c
-        never = operator.subs({"c": 0, "h": 1})
-        holds = never == math.prod(alpha[1:], start=alpha[0])
-        for i in range(N):
-            others = [a for j, a in enumerate(alpha) if j != i]
-            holds = holds and once.subs({f"a{i}": 0}) == math.prod(others, start=beta[i])
-        gate = fmpq_poly([0, 1])
-        for _ in range(N):
-            gate = gate.derivative() * fmpq_poly([0, 1, -1])  # s' = s − s²
-            holds = holds and gate.degree() > 0
-        return Found(bool(holds), f"gate(h) c is no sum of {N} functions of linear forms")
-
-    def second(parameters: Parameters) -> Found:
-        N = int(number(parameters, "N"))
-        return Found(formulas.is_no_ridge_sum(N, random.Random(N)), f"the same at random rational forms, N = {N}")
-
-    return decided(
-        "L = 1, constant coefficients, any functions",
-        "an ODERNN with the states of an LSTM, n = 1, at most 6 linear forms",
-        at(*({"N": str(N)} for N in (6, 5, 4, 3, 2, 1))),
-        first,
-        second,
-        box="N = 1 … 6 linear forms",
-        is_box=False,
-        claimed="equal",
-        names=("polynomials", "fractions"),
-    )
-
-
-def relayed_case() -> Case:
-    """n counted along the A_ij alone: what gates carry is not counted, and n ≤ L (idle stages make it n = L)."""
-
-    def first(parameters: Parameters) -> Found:
-        L, d = (int(number(parameters, name)) for name in ("L", "d"))
-        tableau = nesting.relayed_lstm(d)
-        n, differ = nesting.chain_along_A(tableau, L), algebra.lstm_differs(tableau, L, d, one=nesting.ONE)
-        words = f"{'different' if differ else 'equal'} outputs, (n, t) = ({n}, {tableau.t}) at L = {L}"
-        return Found(differ or n > L or tableau.t != 2, f"{words}; n = {algebra.depth(tableau, L)} with gates counted")
-
-    def second(parameters: Parameters) -> Found:
-        L, d = (int(number(parameters, name)) for name in ("L", "d"))
-        differ = formulas.differs("lstm", "relayed", L, d, random.Random(19 * L + d))
-        n = nesting.chain_again(L)
-        return Found(differ or n > L, f"the formulas {'differ' if differ else 'agree'}, the longest chain has {n}")
-
-    return decided(
-        "gated coefficients, n along the A_ij alone",
-        "an ODERNN with the same outputs, n ≤ L, t = 2",
-        at(*({"L": str(L), "d": str(d)} for L in LAYERS for d in WIDTHS)),
-        first,
-        second,
-        box="L ≤ 2, d ≤ 2, all weights, states and inputs, any functions in place of tanh and the logistic one: "
-        "polynomials",
-        claimed="equal",
-        names=("polynomials", "formulas in fractions"),
-    )
-
-
-def poles_case(kind: str = "LSTM", inner: str = "logistic") -> Case:
-    """Gates counted, L = n = 1: the states are meromorphic in ℂ, so a bounded set holds finitely many poles.
-
-    An LSTM unit with i g = 0, c = 1, o = 1/2 and the forget gate σ̂(z), z its input, has h₊ = tanh(σ̂(z))/2; so has a GRU
-    unit with h = 0, update gate 1/2, q = 1 and the reset gate σ̂(z). It has a pole nearer to iπ than 1/k for every k.
-    ``inner`` "identity" is the planted falsehood: tanh(z).
-    """
-
-    def distance(parameters: Parameters) -> int:
-        return int(number(parameters, "k"))
-
-    return decided(
-        "gated coefficients, gates counted in n, tanh, logistic, relu, square and linear stages",
-        f"an ODERNN with the states of {'an' if kind == 'LSTM' else 'a'} {kind}, L = n = 1",
-        at(*({"k": str(2**j)} for j in (10, 5, 0))),
-        lambda p: nesting.pole_near(distance(p), inner),
-        lambda p: nesting.pole_near_again(distance(p), inner),
-        box="poles of tanh(σ̂(z)) nearer to iπ than 1/k",
-        is_box=False,
-        claimed="finitely many",
-        limit=lambda _: "for every k: 0 < |δ_k| ≤ t/(1 − t) < 1/k, t = 1/(π(k + ½)): iπ is a limit of poles",
-        names=("balls", "fractions"),
-    )
 
 
 # --- labels
@@ -209,16 +41,16 @@ def poles_case(kind: str = "LSTM", inner: str = "logistic") -> Case:
 def labels_case(domain: str, quantity: str, claimed: Callable[[int], int], proved: Callable[[int], int]) -> Case:
     """Claim and proof give the same number for every L."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         L = int(number(parameters, "L"))
-        return Found(claimed(L) != proved(L), f"L = {L}: {claimed(L)} in the claim, {proved(L)} in the proof")
+        return Decided(claimed(L) != proved(L), f"L = {L}: {claimed(L)} in the claim, {proved(L)} in the proof")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         L = number(parameters, "L")
         labels = {"claim": "2-?", "proof": f"{L}-2"}
         places = {"n-t, n-t": (0, 0), "t-n, t-n": (0, 0), "t-n, n-t": (0, 1)}[domain]
         one, other = (label.split("-")[place] for label, place in zip(labels.values(), places, strict=True))
-        return Found(one != other, f"{labels['claim']} against {labels['proof']}")
+        return Decided(one != other, f"{labels['claim']} against {labels['proof']}")
 
     return decided(
         domain,
@@ -238,7 +70,7 @@ def labels_case(domain: str, quantity: str, claimed: Callable[[int], int], prove
 def unitary_case() -> Case:
     """σ(W y + V x): W any matrix of symbols, so complex and unitary ones too; σ any function, so modReLU too."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         d = int(number(parameters, "d"))
         tableau = realisations.simple(d)
         names = [*algebra.matrix_names("W", d, d), *algebra.matrix_names("U", d, d)]
@@ -252,11 +84,11 @@ def unitary_case() -> Case:
             algebra.in_full(tableau.B[i].matrix, d, d) == [[fmpq(s * (j == k)) for k in range(d)] for j in range(d)]
             for i, s in ((0, -1), (1, 1))
         )
-        return Found(not (equal and unit and (tableau.n, tableau.t) == (1, 1)), "B_0 = −I, B_1 = I, (n, t) = (1, 1)")
+        return Decided(not (equal and unit and (tableau.n, tableau.t) == (1, 1)), "B_0 = −I, B_1 = I, (n, t) = (1, 1)")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         """modReLU itself, of Gaussian rationals with rational modulus: y − y + z (|z| + b)₊/|z|."""
-        return Found(
+        return Decided(
             formulas.unitary_differs(int(number(parameters, "d"))), "Gaussian rationals, W a rotation by 3/5 + 4i/5"
         )
 
@@ -300,13 +132,13 @@ def _clockwork_equal(parameters: Parameters) -> tuple[bool, MatrixTableau]:
 def clockwork_case() -> Case:
     """Every group at every time of a period."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         equal, tableau = _clockwork_equal(parameters)
-        return Found(not (equal and (tableau.n, tableau.t) == (1, 1)), f"(n, t) = ({tableau.n}, {tableau.t})")
+        return Decided(not (equal and (tableau.n, tableau.t) == (1, 1)), f"(n, t) = ({tableau.n}, {tableau.t})")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         periods, l = [int(x) for x in numbers(parameters, "periods")], int(number(parameters, "l"))
-        return Found(formulas.clockwork_differs(periods, l, random.Random(l)), "equal in fractions")
+        return Decided(formulas.clockwork_differs(periods, l, random.Random(l)), "equal in fractions")
 
     return decided(
         "coefficients that depend on time",
@@ -323,15 +155,15 @@ def clockwork_case() -> Case:
 def clocks_case(label: str) -> Case:
     """n or t has to be the number of clocks."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         equal, tableau = _clockwork_equal({**parameters, "l": "0"})
         clocks, value = len(numbers(parameters, "periods")), getattr(tableau, label)
-        return Found(equal and value < clocks, f"{clocks} clocks, a table with {label} = {value}")
+        return Decided(equal and value < clocks, f"{clocks} clocks, a table with {label} = {value}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         periods = [int(x) for x in numbers(parameters, "periods")]
         works = not any(formulas.clockwork_differs(periods, l, random.Random(l)) for l in range(math.lcm(*periods)))
-        return Found(works and len(periods) > 1, "one tanh on one block, gates 0 or 1 by the time")
+        return Decided(works and len(periods) > 1, "one tanh on one block, gates 0 or 1 by the time")
 
     return decided(
         "coefficients that depend on time",
@@ -352,7 +184,7 @@ def autonomous_case() -> Case:
     The last group of the network at h = 0, V u + b = x: it becomes tanh x when its period divides l, and else stays 0.
     """
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         periods = [int(value) for value in numbers(parameters, "periods")]
         g, argument = len(periods), fmpq(*number(parameters, "x").as_integer_ratio())
         with flint.ctx.workprec(BITS):
@@ -363,15 +195,15 @@ def autonomous_case() -> Case:
                 after.append(values[int(B[g - 1][g - 1] != 0)])
             moved = [abs(one - after[0]) for one in after]
             shown = ", ".join(value.str(6, radius=False) for value in after)
-            return Found(any(bool(change > 0) for change in moved), f"h = 0 becomes {shown} at l = 0, 1, …")
+            return Decided(any(bool(change > 0) for change in moved), f"h = 0 becomes {shown} at l = 0, 1, …")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         mpmath.iv.prec = BITS
         x, *_, last = number(parameters, "x"), *numbers(parameters, "periods")
         periods = [int(value) for value in numbers(parameters, "periods")]
         e = mpmath.iv.exp(2 * mpmath.iv.mpf(x.numerator) / x.denominator)
         rests = {l % int(last) == 0 for l in range(math.lcm(*periods))}
-        return Found(0 not in (e - 1) / (e + 1) and len(rests) == 2, "tanh x ≠ 0, and the group acts now and then")
+        return Decided(0 not in (e - 1) / (e + 1) and len(rests) == 2, "tanh x ≠ 0, and the group acts now and then")
 
     return decided(
         "constant coefficients",
@@ -392,20 +224,22 @@ def autonomous_case() -> Case:
 def every_map_case() -> Case:
     """k_1 = κ ≠ 0 constant, B = diag((Φ − y)/κ): y + B k_1 = Φ for every Φ."""
 
-    def first(_: Parameters) -> Found:
+    def first(_: Parameters) -> Decided:
         phi, y, kappa = fmpq_mpoly_ctx.get(["phi", "y", "kappa"], Ordering.degrevlex).gens()
         with flint.ctx.workprec(BITS):
             nonzero = bool(arb(1).tanh() > 0)
-        return Found(not nonzero or y * kappa + (phi - y) * kappa != kappa * phi, "κ (y + B k_1) = κ Φ, κ = tanh 1 > 0")
+        return Decided(
+            not nonzero or y * kappa + (phi - y) * kappa != kappa * phi, "κ (y + B k_1) = κ Φ, κ = tanh 1 > 0"
+        )
 
-    def second(_: Parameters) -> Found:
+    def second(_: Parameters) -> Decided:
         rng = random.Random(3)
         kappa = Fraction(16, 21)
         for _trial in range(100):
             y, phi = Fraction(rng.randint(-99, 99), rng.randint(1, 9)), Fraction(rng.randint(-99, 99), 7)
             if y + (phi - y) / kappa * kappa != phi:
-                return Found(True, f"y = {y}, Φ = {phi}")
-        return Found(False, "100 rational points")
+                return Decided(True, f"y = {y}, Φ = {phi}")
+        return Decided(False, "100 rational points")
 
     return decided(
         "coefficients that depend on the state",
@@ -422,16 +256,16 @@ def every_map_case() -> Case:
 def square_case() -> Case:
     """Φ(y) = y²: the change between y and y + 1 is 2y + 1, and bounded for any constant table with bounded slopes."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         y = fmpq_poly([0, 1])
         change = (y + 1) ** 2 - y**2
         here = change(fmpq(*number(parameters, "y").as_integer_ratio()))
-        return Found(change.degree() == 1, f"the change is {change}, {here} at this y")
+        return Decided(change.degree() == 1, f"the change is {change}, {here} at this y")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         y = number(parameters, "y")
         changes = [(y + k + 1) ** 2 - (y + k) ** 2 for k in range(3)]
-        return Found(
+        return Decided(
             changes[1] - changes[0] == changes[2] - changes[1] != 0, f"changes {', '.join(map(str, changes))}, …"
         )
 

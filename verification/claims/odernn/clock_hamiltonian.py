@@ -16,21 +16,12 @@ from flint import fmpz_mat, fmpz_poly
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
-from verification.cases.decision import Found, Places, decided, premise
+from verification.cases.decision import Places, decided, premise
 from verification.certify.clock import BITS, spectrum
 from verification.certify.second import clock as again
 from verification.domains import Budget
-from verification.measure.clock_hamiltonian import (
-    FULL_ADDER,
-    HALF_ADDER,
-    NOT,
-    Circuit,
-    gap,
-    hamiltonian,
-    kernel,
-    terms,
-)
-from verification.question import Case, Hypothesis, Parameters, Question, number, numbers
+from verification.measure.clock_hamiltonian import FULL_ADDER, HALF_ADDER, NOT, Circuit, gap, hamiltonian, kernel, terms
+from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers
 
 CIRCUITS = {circuit.name: circuit for circuit in (NOT, HALF_ADDER, FULL_ADDER)}
 BOX = "all inputs of the circuits not (T = 1, n = 1), half adder (T = 2, n = 3), full adder (T = 5, n = 4)"
@@ -67,8 +58,8 @@ def _typed(parameters: Parameters) -> tuple[Circuit, int]:
 def case(
     domain: str,
     quantity: str,
-    first: Callable[[Circuit, int], Found],
-    second: Callable[[Circuit, int], Found],
+    first: Callable[[Circuit, int], Decided],
+    second: Callable[[Circuit, int], Decided],
     *,
     claimed: str,
     places: Places = _inputs,
@@ -90,125 +81,127 @@ def case(
 # --- Theorem 5
 
 
-def _zero_energy(circuit: Circuit, word: int) -> Found:
+def _zero_energy(circuit: Circuit, word: int) -> Decided:
     found = spectrum(circuit, word)
     image = fmpz_mat([list(row) for row in hamiltonian(circuit, word)]) * fmpz_mat([[x] for x in kernel(circuit, word)])
     holds = found.is_positive and not any(image.entries())
-    return Found(not holds, "no negative eigenvalue, and H Σ U_l…U_1|x⟩⊗|l⟩ = 0")
+    return Decided(not holds, "no negative eigenvalue, and H Σ U_l…U_1|x⟩⊗|l⟩ = 0")
 
 
-def _zero_energy_again(circuit: Circuit, word: int) -> Found:
+def _zero_energy_again(circuit: Circuit, word: int) -> Decided:
     annihilated, _ = again.kernel_of(circuit.gates, word)
-    return Found(
+    return Decided(
         not (annihilated and again.is_sum_of_squares(circuit.gates, word)), "2H is a sum of squares |(U_l ⊗ …)ψ|²"
     )
 
 
-def _unique(with_input: bool) -> tuple[Callable[[Circuit, int], Found], Callable[[Circuit, int], Found]]:
-    def first(circuit: Circuit, word: int) -> Found:
+def _unique(with_input: bool) -> tuple[Callable[[Circuit, int], Decided], Callable[[Circuit, int], Decided]]:
+    def first(circuit: Circuit, word: int) -> Decided:
         nullity = spectrum(circuit, word, with_input).nullity
-        return Found(nullity != 1, f"kernel of dimension {nullity} in {circuit.size}")
+        return Decided(nullity != 1, f"kernel of dimension {nullity} in {circuit.size}")
 
-    def second(circuit: Circuit, word: int) -> Found:
+    def second(circuit: Circuit, word: int) -> Decided:
         if with_input:
             annihilated, most = again.kernel_of(circuit.gates, word, with_input)
-            return Found(not (annihilated and most == 1), f"dimension at least {int(annihilated)}, at most {most}")
+            return Decided(not (annihilated and most == 1), f"dimension at least {int(annihilated)}, at most {most}")
         count = sum(again.kernel_of(circuit.gates, other, with_input)[0] for other in range(2**circuit.bits))
-        return Found(count > 1, f"the {count} histories of different inputs, with no place in common, are all in it")
+        return Decided(count > 1, f"the {count} histories of different inputs, with no place in common, are all in it")
 
     return first, second
 
 
-def _is_gap(circuit: Circuit, word: int) -> Found:
+def _is_gap(circuit: Circuit, word: int) -> Decided:
     found = spectrum(circuit, word)
     closed = f"1 − cos(π/{2 * (circuit.steps + 1)}) = {float(gap(circuit.steps)):.9f}"
-    return Found(not found.is_closed_form, f"smallest nonzero eigenvalue {closed}, {circuit.name}")
+    return Decided(not found.is_closed_form, f"smallest nonzero eigenvalue {closed}, {circuit.name}")
 
 
-def _is_gap_again(circuit: Circuit, word: int) -> Found:
+def _is_gap_again(circuit: Circuit, word: int) -> Decided:
     """LDLᵀ of H − λ in fractions just below and just above the closed form: 1 negative pivot, then at least 2."""
     with flint.ctx.workprec(BITS):
         value = Fraction(float(gap(circuit.steps, BALLS)))
     below, above = (
         again.negative_pivots(circuit.gates, word, value * (1 + sign * Fraction(1, 10**9))) for sign in (-1, 1)
     )
-    return Found(not (below == 1 < above), f"{below} eigenvalue below, {above} just above")
+    return Decided(not (below == 1 < above), f"{below} eigenvalue below, {above} just above")
 
 
-def _output(circuit: Circuit, word: int) -> Found:
+def _output(circuit: Circuit, word: int) -> Decided:
     vector = kernel(circuit, word)
     last = vector[-(2**circuit.bits) :]
     output = circuit.run(word)[-1]
     share = Fraction(sum(x * x for x in last), sum(x * x for x in vector))
     holds = [k for k, x in enumerate(last) if x] == [output] and share == Fraction(1, circuit.steps + 1)
-    return Found(not holds, f"the part on |T⟩ is the output, of squared amplitude {share}")
+    return Decided(not holds, f"the part on |T⟩ is the output, of squared amplitude {share}")
 
 
-def _output_again(circuit: Circuit, word: int) -> Found:
+def _output_again(circuit: Circuit, word: int) -> Decided:
     output = again.computed(circuit.name, word)
     places = again.kernel_places(circuit.gates, word)
     holds = places[-1] == output and len(places) == circuit.steps + 1
-    return Found(not holds, f"{circuit.name} of {word} is {output}, by arithmetic")
+    return Decided(not holds, f"{circuit.name} of {word} is {output}, by arithmetic")
 
 
 # --- terms
 
 
-def _term_count(with_input: bool) -> tuple[Callable[[Circuit, int], Found], Callable[[Circuit, int], Found]]:
-    def first(circuit: Circuit, word: int) -> Found:
+def _term_count(with_input: bool) -> tuple[Callable[[Circuit, int], Decided], Callable[[Circuit, int], Decided]]:
+    def first(circuit: Circuit, word: int) -> Decided:
         count = len(terms(circuit, word, with_input=with_input))
-        return Found(count != circuit.steps, f"{count} terms, T = {circuit.steps}")
+        return Decided(count != circuit.steps, f"{count} terms, T = {circuit.steps}")
 
-    def second(circuit: Circuit, word: int) -> Found:
+    def second(circuit: Circuit, word: int) -> Decided:
         """Rank of the span of the terms as vectors: they are independent, so none can be saved by gathering."""
         rank = again.independent_terms(circuit.gates, word, with_input)
-        return Found(rank != circuit.steps, f"{rank} linearly independent terms")
+        return Decided(rank != circuit.steps, f"{rank} linearly independent terms")
 
     return first, second
 
 
-def _polynomial_size(circuit: Circuit, word: int) -> Found:
+def _polynomial_size(circuit: Circuit, word: int) -> Decided:
     count = len(terms(circuit, word))
-    return Found(count > circuit.steps + circuit.bits, f"T + n = {count} terms for {circuit.name}")
+    return Decided(count > circuit.steps + circuit.bits, f"T + n = {count} terms for {circuit.name}")
 
 
-def _polynomial_size_again(circuit: Circuit, word: int) -> Found:
+def _polynomial_size_again(circuit: Circuit, word: int) -> Decided:
     rank = again.independent_terms(circuit.gates, word, True)
-    return Found(rank > len(circuit.gates) + circuit.bits, f"{rank} independent terms")
+    return Decided(rank > len(circuit.gates) + circuit.bits, f"{rank} independent terms")
 
 
 # --- fixed points of i ψ' = H ψ and of ψ' = −H ψ
 
 
-def _one_point(circuit: Circuit, word: int) -> Found:
+def _one_point(circuit: Circuit, word: int) -> Decided:
     """Fixed points of both equations are the kernel of H: a linear space."""
     nullity = spectrum(circuit, word).nullity
-    return Found(
+    return Decided(
         nullity > 0, f"ψ = 0 and every multiple of the kernel vector are fixed: a space of dimension {nullity}"
     )
 
 
-def _one_point_again(circuit: Circuit, word: int) -> Found:
+def _one_point_again(circuit: Circuit, word: int) -> Decided:
     annihilated, _ = again.kernel_of(circuit.gates, word)
-    return Found(annihilated, "Hψ = 0 for ψ = 0, v and 2v")
+    return Decided(annihilated, "Hψ = 0 for ψ = 0, v and 2v")
 
 
-def _attracts_schroedinger(circuit: Circuit, word: int) -> Found:
+def _attracts_schroedinger(circuit: Circuit, word: int) -> Decided:
     """i ψ' = H ψ, H = Hᵀ: d/dt |P ψ|² = 0 and d/dt |ψ|² = 0, P the projection on the kernel. A state with a part
     outside the kernel keeps that distance to it for ever.
     """
     H = fmpz_mat([list(row) for row in hamiltonian(circuit, word)])
     symmetric = H.transpose() == H
     distance = _distance(circuit, word)
-    return Found(symmetric and distance > 0, f"from |x⟩⊗|0⟩ the squared distance to the kernel is {distance} for all t")
+    return Decided(
+        symmetric and distance > 0, f"from |x⟩⊗|0⟩ the squared distance to the kernel is {distance} for all t"
+    )
 
 
-def _attracts_schroedinger_again(circuit: Circuit, word: int) -> Found:
+def _attracts_schroedinger_again(circuit: Circuit, word: int) -> Decided:
     symmetric = again.is_symmetric(circuit.gates, word)
     annihilated, most = again.kernel_of(circuit.gates, word)
     distance = 1 - Fraction(1, len(again.kernel_places(circuit.gates, word)))
     stays = symmetric and annihilated and most == 1 and distance > 0
-    return Found(stays, f"squared distance {distance}, conserved")
+    return Decided(stays, f"squared distance {distance}, conserved")
 
 
 def _distance(circuit: Circuit, word: int) -> Fraction:
@@ -217,34 +210,34 @@ def _distance(circuit: Circuit, word: int) -> Fraction:
     return 1 - Fraction(vector[word] ** 2, sum(x * x for x in vector))
 
 
-def _attracts_heat(circuit: Circuit, word: int) -> Found:
+def _attracts_heat(circuit: Circuit, word: int) -> Decided:
     """ψ' = −H ψ: the distance to the kernel falls like e^(−gap t), for H ≥ 0 with a gap; the limit is not 0."""
     found = spectrum(circuit, word)
     holds = found.is_positive and bool(found.smallest > 0) and _distance(circuit, word) < 1
-    return Found(
+    return Decided(
         not holds,
         f"rate {float(found.smallest):.6f}; from |x⟩⊗|0⟩ the limit has length² {1 - _distance(circuit, word)}",
     )
 
 
-def _attracts_heat_again(circuit: Circuit, word: int) -> Found:
+def _attracts_heat_again(circuit: Circuit, word: int) -> Decided:
     _, most = again.kernel_of(circuit.gates, word)
     holds = (
         again.is_sum_of_squares(circuit.gates, word) and most == 1 and word in again.kernel_places(circuit.gates, word)
     )
-    return Found(not holds, "H ≥ 0, one-dimensional kernel, overlap with |x⟩⊗|0⟩")
+    return Decided(not holds, "H ≥ 0, one-dimensional kernel, overlap with |x⟩⊗|0⟩")
 
 
-def _every_start(circuit: Circuit, word: int) -> Found:
+def _every_start(circuit: Circuit, word: int) -> Decided:
     """ψ' = −H ψ from a state orthogonal to the kernel: it goes to 0, which is no output."""
     vector = kernel(circuit, word)
     other = next(place for place, x in enumerate(vector) if not x)
-    return Found(vector[other] == 0, f"from the basis vector {other}, orthogonal to the kernel, the limit is 0")
+    return Decided(vector[other] == 0, f"from the basis vector {other}, orthogonal to the kernel, the limit is 0")
 
 
-def _every_start_again(circuit: Circuit, word: int) -> Found:
+def _every_start_again(circuit: Circuit, word: int) -> Decided:
     free = set(range(2**circuit.bits)) - {again.kernel_places(circuit.gates, word)[0]}
-    return Found(bool(free), f"from |{min(free)}⟩⊗|0⟩ the limit is 0")
+    return Decided(bool(free), f"from |{min(free)}⟩⊗|0⟩ the limit is 0")
 
 
 # --- (38), (39)
@@ -266,7 +259,7 @@ def _hopping(steps: int, sign: int) -> fmpz_mat:
 def hop_case(
     quantity: str,
     sign: int,
-    first: Callable[[fmpz_mat, int], Found],
+    first: Callable[[fmpz_mat, int], Decided],
     second: Callable[[int, int], tuple[bool, str]],
     claimed: str,
 ) -> Case:
@@ -280,7 +273,7 @@ def hop_case(
         quantity,
         _clock_lengths,
         lambda p: first(_hopping(int(number(p, "T")), sign), int(number(p, "T"))),
-        lambda p: Found(*second(int(number(p, "T")), sign)),
+        lambda p: Decided(*second(int(number(p, "T")), sign)),
         box=f"all circuits with T ≤ {LONGEST} gates: ΣU_l…U_1 ⊗ |l⟩⟨l| turns the gates into identities",
         claimed=claimed,
         premises=premises,
@@ -288,33 +281,33 @@ def hop_case(
     )
 
 
-def _unitary(A: fmpz_mat, _: int) -> Found:
+def _unitary(A: fmpz_mat, _: int) -> Decided:
     gram = A.transpose() * A
     wrong = [k for k in range(A.nrows()) if gram[k, k] != 1]
-    return Found(
+    return Decided(
         bool(wrong), f"AᵀA has 0 at the place of |{wrong[0]}⟩: that state is sent to 0" if wrong else "AᵀA = I"
     )
 
 
-def _nilpotent(A: fmpz_mat, steps: int) -> Found:
-    return Found(any((A ** (steps + 1)).entries()), "A^(T+1) = 0: 0 is the only eigenvalue")
+def _nilpotent(A: fmpz_mat, steps: int) -> Decided:
+    return Decided(any((A ** (steps + 1)).entries()), "A^(T+1) = 0: 0 is the only eigenvalue")
 
 
-def _hermitian(A: fmpz_mat, _: int) -> Found:
-    return Found(A.transpose() != A, "A = Aᵀ" if A.transpose() == A else "A ≠ Aᵀ")
+def _hermitian(A: fmpz_mat, _: int) -> Decided:
+    return Decided(A.transpose() != A, "A = Aᵀ" if A.transpose() == A else "A ≠ Aᵀ")
 
 
-def _imaginary(A: fmpz_mat, _: int) -> Found:
+def _imaginary(A: fmpz_mat, _: int) -> Decided:
     """Aᵀ = −A has imaginary eigenvalues only; a root whose ball excludes real part 0 shows the contrary."""
     if A.transpose() == -A:
-        return Found(False, "Aᵀ = −A")
+        return Decided(False, "Aᵀ = −A")
     with flint.ctx.workprec(128):
         factors: Any = [factor for factor, _ in fmpz_poly(A.charpoly()).factor()[1]]
         roots = [root for factor in factors for root, _ in factor.complex_roots()]
         off = [root for root in roots if not root.real.contains(0)]
     if not off:
         raise ArithmeticError(f"neither antisymmetric nor with an eigenvalue off the axis: {A}")
-    return Found(True, f"an eigenvalue {off[0].real.str(6, radius=False)}")
+    return Decided(True, f"an eigenvalue {off[0].real.str(6, radius=False)}")
 
 
 QUESTIONS = (

@@ -24,11 +24,11 @@ from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
 from verification.adversary.monotone_fields import ROUNDS, BlockStep, FieldClass, rational_member, worst
+from verification.cases.energy_balance import Balance, implied, implied_case, tensor_block
 from verification.cases.identity import PolynomialIdentity
 from verification.certify import contraction_check
 from verification.certify.typed_step import ContractionReading
 from verification.domains import Budget
-from verification.measure.energy_balance import Balance, implied, implied_case, tensor_block
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 BITS = 192

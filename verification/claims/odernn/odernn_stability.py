@@ -23,11 +23,11 @@ from odernn.properties.unstable_problems import RotationProblem
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages, is_exact
 from odernn.tableaus.tableau import ButcherTableau
+from verification.cases.energy_balance import Balance, implied_case
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
 from verification.certify.typed_step import ContractionReading, Matrix, MatrixTable, parsed, written
 from verification.domains import Budget
-from verification.measure.energy_balance import Balance, implied_case
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rationals
 
 SIZES = {"smoke": 4, "standard": 8, "deep": 16}

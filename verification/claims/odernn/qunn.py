@@ -17,12 +17,12 @@ import mpmath
 from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.published.sources import Source
-from verification.cases.decision import Found, at, decided, premise
+from verification.cases.decision import at, decided, premise
 from verification.domains import Budget
 from verification.measure import qunn_clock as clock
 from verification.measure.linear_attention import linear_outputs
 from verification.measure.qunn_clock import Depth, depth_of_output
-from verification.question import Case, Hypothesis, Parameters, Question, number
+from verification.question import Case, Decided, Hypothesis, Parameters, Question, number
 
 BITS = 192
 
@@ -59,19 +59,19 @@ def _numbers(d: int, count: int, N: int) -> tuple[list[list[Fraction]], list[Fra
 def closed_form_case(weights: Callable[..., list[list[Any]]] = linear_outputs) -> Case:
     """o_l of the definition with σ the identity against Σ_i w_i ⟨x_{l−i}, x_l⟩ x_{l−i+1}."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         d, T, N = _sizes(parameters)
         inputs, alpha, beta, _ = _symbols(d, T, N)
         found = weights(inputs, alpha, beta)
         wrong = [k for k in range(T) if clock.output(inputs, k, T, alpha, beta) != found[k]]
-        return Found(bool(wrong), f"place {wrong[0]} of the block differs" if wrong else "equal as polynomials")
+        return Decided(bool(wrong), f"place {wrong[0]} of the block differs" if wrong else "equal as polynomials")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         d, T, N = _sizes(parameters)
         inputs, alpha, beta = _numbers(d, T, N)
         found = weights(inputs, alpha, beta)
         wrong = [k for k in range(T) if clock.output_by_matrices(inputs, k, T, alpha, beta) != found[k]]
-        return Found(
+        return Decided(
             bool(wrong), f"place {wrong[0]} differs at random rationals" if wrong else "equal at random rationals"
         )
 
@@ -95,22 +95,22 @@ def _unique(places: list[dict[str, str]]) -> list[dict[str, str]]:
 def blocks_case() -> Case:
     """The outputs of the second block with and without the inputs of the first."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         d, T, N = _sizes(parameters)
         inputs, alpha, beta, pool = _symbols(d, 2 * T, N, extra=d * (T + 1) * (N + 1) * T)
         sigma = clock.Unknown(pool)
         blank = [[0 * x for x in row] for row in inputs[:T]] + inputs[T:]
         both = [[clock.output(given, l, T, alpha, beta, sigma) for l in range(T, 2 * T)] for given in (inputs, blank)]
-        return Found(both[0] != both[1], "equal for every σ with σ(0) = 0")
+        return Decided(both[0] != both[1], "equal for every σ with σ(0) = 0")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         d, T, N = _sizes(parameters)
         inputs, alpha, beta = _numbers(d, 2 * T, N)
         other = [[x + 1 for x in row] for row in inputs[:T]] + inputs[T:]
         both = [
             [clock.output_by_matrices(given, l, T, alpha, beta) for l in range(T, 2 * T)] for given in (inputs, other)
         ]
-        return Found(both[0] != both[1], "equal in fractions, linear σ")
+        return Decided(both[0] != both[1], "equal in fractions, linear σ")
 
     places = [{"d": "1", "T": str(T), "N": str(N)} for T in (2, 3) for N in (1, T)]
     return decided(
@@ -128,7 +128,7 @@ def blocks_case() -> Case:
 def two_states_case() -> Case:
     """The clock against its two states e_k, e_{k+1}."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         d, T, N = _sizes(parameters)
         inputs, alpha, beta, pool = _symbols(d, T, N, extra=4 * d * (T + 1) * (N + 1) * T)
         sigma = clock.Unknown(pool)
@@ -138,9 +138,9 @@ def two_states_case() -> Case:
             if clock.output(inputs, k, T, alpha, beta, sigma)
             != clock.output_without_clock(inputs, k, T, alpha, beta, sigma)
         ]
-        return Found(bool(wrong), "equal for every σ with σ(0) = 0")
+        return Decided(bool(wrong), "equal for every σ with σ(0) = 0")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         d, T, N = _sizes(parameters)
         inputs, alpha, beta = _numbers(d, T, N)
 
@@ -151,7 +151,7 @@ def two_states_case() -> Case:
             [function(inputs, k, T, alpha, beta, square) for k in range(T)]
             for function in (clock.output, clock.output_without_clock)
         ]
-        return Found(both[0] != both[1], "equal in fractions, σ(u) = u|u|")
+        return Decided(both[0] != both[1], "equal in fractions, σ(u) = u|u|")
 
     places = [{"d": str(d), "T": str(T), "N": str(N)} for d in (1, 2) for T in (2, 3) for N in (1, T, T + 1)]
     return decided(
@@ -177,21 +177,21 @@ def _lstm_count(width: Any, inputs: Any) -> Any:
 def count_case() -> Case:
     """2 T for every d: the formula of the class against the entries of the module itself."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         from odernn.cells.qunn import QUNN
 
         T, d = int(number(parameters, "T")), int(number(parameters, "d"))
         module = QUNN(d, block_length=T, device="meta")
         count = sum(parameter.numel() for parameter in module.parameters())
-        return Found(count != 2 * T, f"{count} parameters at T = {T}, d = {d}")
+        return Decided(count != 2 * T, f"{count} parameters at T = {T}, d = {d}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         from odernn.cells.qunn import QUNN
 
         T = int(number(parameters, "T"))
         counts = [QUNN.parameter_count(length) for length in (T, T + 1, T + 2)]
         steps = {after - before for before, after in itertools.pairwise(counts)}
-        return Found(steps != {2} or counts[0] != 2 * T, f"{counts[0]}, and 2 more with every T")
+        return Decided(steps != {2} or counts[0] != 2 * T, f"{counts[0]}, and 2 more with every T")
 
     places = [{"T": str(T), "d": str(d)} for T in range(2, 12) for d in (1, 2, 5)]
     return decided(
@@ -209,14 +209,14 @@ def count_case() -> Case:
 def degree_case(domain: str, quantity: str, width: str, claimed: int, *, ratio: bool) -> Case:
     """The degree in T of the number of parameters of an LSTM of the given width, or of its ratio to 2 T."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         h, d = number(parameters, "h"), number(parameters, "d")
         T = fmpq_poly([0, 1])
         wide = T if width == "T" else fmpq_poly([fmpq(h.numerator, h.denominator)])
         degree = _lstm_count(wide, fmpq(d.numerator, d.denominator)).degree() - (1 if ratio else 0)
-        return Found(degree != claimed, f"T^{degree}, d = {d}" + ("" if width == "T" else f", h = {h}"))
+        return Decided(degree != claimed, f"T^{degree}, d = {d}" + ("" if width == "T" else f", h = {h}"))
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         """Counted entry by entry, at four T: as many differences as it takes until they vanish."""
         h, d = int(number(parameters, "h")), int(number(parameters, "d"))
         counts = [_entries(T if width == "T" else h, d) for T in range(1, 7)]
@@ -224,7 +224,7 @@ def degree_case(domain: str, quantity: str, width: str, claimed: int, *, ratio: 
         while any(counts):
             counts, degree = [b - a for a, b in itertools.pairwise(counts)], degree + 1
         degree -= 1 if ratio else 0
-        return Found(degree != claimed, f"degree {degree} by differences")
+        return Decided(degree != claimed, f"degree {degree} by differences")
 
     return decided(
         domain,
@@ -250,15 +250,15 @@ def _entries(h: int, d: int) -> int:
 def fewer_case() -> Case:
     """2 T < 4 h (h + d + 2) for every T."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         T, h, d = (int(number(parameters, name)) for name in ("T", "h", "d"))
-        return Found(_lstm_count(h, d) <= 2 * T, f"QUNN {2 * T}, LSTM {_lstm_count(h, d)}")
+        return Decided(_lstm_count(h, d) <= 2 * T, f"QUNN {2 * T}, LSTM {_lstm_count(h, d)}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         from odernn.cells.qunn import QUNN
 
         T, h, d = (int(number(parameters, name)) for name in ("T", "h", "d"))
-        return Found(
+        return Decided(
             QUNN.parameter_count(T) >= _entries(h, d), f"QUNN {QUNN.parameter_count(T)}, LSTM {_entries(h, d)}"
         )
 
@@ -283,18 +283,18 @@ def depth_case(domain: str, first_is_linear: bool) -> Case:
     """n: the functions nested in an output of a QUNN with N layers, at the end of a block."""
     sigma_0 = clock.linear if first_is_linear else Depth.function
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         N = int(number(parameters, "N"))
         nested = depth_of_output(N, N + 1, N, sigma_0).nested
-        return Found(nested != N, f"{nested} nested functions with N = {N}")
+        return Decided(nested != N, f"{nested} nested functions with N = {N}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         """Without the clock: p_i and o_i nest i + 1 functions, or i if σ_0 is linear."""
         N = int(number(parameters, "N"))
         p, o = (0 if first_is_linear else 1), 0
         for _ in range(N):
             p, o = p + 1, max(p, o) + 1
-        return Found(o != N, f"n = {o}")
+        return Decided(o != N, f"n = {o}")
 
     return decided(
         domain,
@@ -311,14 +311,14 @@ def depth_case(domain: str, first_is_linear: bool) -> Case:
 def reach_case(domain: str, gap: int) -> Case:
     """t: does some output depend on x_{l−N}? T = N + gap."""
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         N = int(number(parameters, "N"))
         T = N + gap
         found = [depth_of_output(l, T, N, Depth.function).of for l in range(2 * T)]
         reach = max(l - int(other) for l, seen in enumerate(found) for other in seen)
-        return Found(reach != N, f"outputs reach {reach} inputs back, N = {N}, T = {T}")
+        return Decided(reach != N, f"outputs reach {reach} inputs back, N = {N}, T = {T}")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         N = int(number(parameters, "N"))
         T = N + gap
         ones = [Fraction(1)] * N
@@ -330,7 +330,7 @@ def reach_case(domain: str, gap: int) -> Case:
                 moved = [[x + int(k == l - lag) for x in row] for k, row in enumerate(inputs)]
                 if clock.output_by_matrices(moved, l, T, ones, ones) != before:
                     reached = max(reached, lag)
-        return Found(reached != N, f"a change {reached} steps back is seen, none further")
+        return Decided(reached != N, f"a change {reached} steps back is seen, none further")
 
     return decided(
         domain,
@@ -363,7 +363,7 @@ def memory_case(other: str) -> Case:
         values = [Fraction(word) for word in parameters["first"].split()]
         return T, l, [[[value], *([Fraction(1)] for _ in range(l))] for value in values]
 
-    def first(parameters: Parameters) -> Found:
+    def first(parameters: Parameters) -> Decided:
         T, l, both = runs(parameters)
         ones = [Fraction(1)] * T
         same = clock.output(both[0], l, T, ones, ones) == clock.output(both[1], l, T, ones, ones)
@@ -371,9 +371,9 @@ def memory_case(other: str) -> Case:
             ends = [_cell(other, [arb(fmpq(*x.as_integer_ratio())) for (x,) in given], arb.tanh) for given in both]
             apart = ends[0] - ends[1]
             differs = not apart.contains(0)
-            return Found(same and differs, f"QUNN the same at l = {l}, {other} {apart.str(6, radius=False)} apart")
+            return Decided(same and differs, f"QUNN the same at l = {l}, {other} {apart.str(6, radius=False)} apart")
 
-    def second(parameters: Parameters) -> Found:
+    def second(parameters: Parameters) -> Decided:
         T, l, both = runs(parameters)
         ones = [Fraction(1)] * T
         same = clock.output_by_matrices(both[0], l, T, ones, ones) == clock.output_by_matrices(
@@ -382,7 +382,7 @@ def memory_case(other: str) -> Case:
         mpmath.iv.prec = BITS
         ends = [_cell_again(other, [mpmath.iv.mpf(x.numerator) / x.denominator for (x,) in given]) for given in both]
         apart = ends[0] - ends[1]
-        return Found(same and bool(apart.a > 0 or apart.b < 0), f"{other} {mpmath.nstr(apart.mid, 6)} apart")
+        return Decided(same and bool(apart.a > 0 or apart.b < 0), f"{other} {mpmath.nstr(apart.mid, 6)} apart")
 
     return decided(
         f"QUNN against {other}",

@@ -15,14 +15,14 @@ from flint import arb, fmpq
 from odernn.orthogonal.cayley import DEFAULT_TAU, scaled_cayley, scaled_cayley_inverse
 from odernn.published.sources import Source
 from verification.adversary import orthogonal_matrices as search
+from verification.cases.cayley_entries import angle_case, complex_signs_case
+from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
 from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
-from verification.measure.cayley_entries import angle_case, complex_signs_case
-from verification.measure.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.measure.exact_cayley import cayley
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 

@@ -17,14 +17,7 @@ from flint import fmpq
 
 from odernn.published.networks import PublishedNetwork, networks
 from odernn.published.sources import Source
-from verification.certify.block_spectra import (
-    as_poly,
-    block_again,
-    block_identity,
-    computed_block,
-    cosine,
-    fraction,
-)
+from verification.certify.block_spectra import as_poly, block_again, block_identity, computed_block, cosine, fraction
 from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.measure.orthogonal_initialisation import (

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from flint import fmpq_mat
 
 from odernn.published.sources import Source
+from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
+from verification.cases.cayley_statements import listed
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import reflections
-from verification.measure.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
-from verification.measure.cayley_statements import listed
 from verification.question import Attempt, Case, Question
 
 REFLECTED = 5

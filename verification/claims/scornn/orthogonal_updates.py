@@ -13,13 +13,7 @@ from fractions import Fraction
 from flint import fmpq, fmpq_mat
 
 from odernn.published.sources import Source
-from verification.certify.second import cayley as again
-from verification.claim import ClaimError
-from verification.domains import Budget
-from verification.measure import cayley_exact as exact
-from verification.measure import cayley_symbols as symbolic
-from verification.measure import skew_updates
-from verification.measure.cayley_reach import (
+from verification.cases.cayley_reach import (
     LARGEST,
     descent_identity,
     reach_case,
@@ -27,19 +21,15 @@ from verification.measure.cayley_reach import (
     same_determinant_case,
     unitaries,
 )
-from verification.measure.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.certify.second import cayley as again
+from verification.claim import ClaimError
+from verification.domains import Budget
+from verification.measure import cayley_exact as exact
+from verification.measure import cayley_symbols as symbolic
+from verification.measure import skew_updates
 from verification.measure.exact_cayley import cayley, identity
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    number,
-    numbers,
-)
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 # --- 2.2: norms
 

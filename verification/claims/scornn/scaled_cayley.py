@@ -13,12 +13,12 @@ import flint
 from flint import arb, fmpq, fmpq_mat
 
 from odernn.published.sources import Source
+from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
-from verification.measure.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.measure.exact_cayley import cayley, diagonal, identity
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 

@@ -23,7 +23,7 @@ SIMILAR = "0.005"
 
 
 @dataclass(frozen=True)
-class Relation:
+class PairRelation:
     """What should hold between two printed numbers, typed for fractions and once more for decimals."""
 
     text: str
@@ -31,16 +31,16 @@ class Relation:
     again: Callable[[Decimal, Decimal], bool]
 
 
-LARGER = Relation("larger", lambda a, b: a > b, lambda a, b: b.compare(a) == -1)
-SMALLER = Relation("smaller", lambda a, b: a < b, lambda a, b: b.compare(a) == 1)
-NEAR = Relation(
+LARGER = PairRelation("larger", lambda a, b: a > b, lambda a, b: b.compare(a) == -1)
+SMALLER = PairRelation("smaller", lambda a, b: a < b, lambda a, b: b.compare(a) == 1)
+CLOSE = PairRelation(
     f"within {SIMILAR}",
     lambda a, b: abs(a - b) <= Fraction(SIMILAR),
     lambda a, b: -Decimal(SIMILAR) <= a - b <= Decimal(SIMILAR),
 )
 
 
-def times(text: str) -> Relation:
+def times(text: str) -> PairRelation:
     """The second number is ``text`` times the first, to the digits of the text."""
     digits = len(text.partition(".")[2])
     half = Fraction(1, 2 * 10**digits)
@@ -49,13 +49,13 @@ def times(text: str) -> Relation:
         least, most = (2 * Decimal(text) * 10**digits + sign for sign in (-1, 1))
         return bool(least * a <= 2 * b * 10**digits <= most * a)
 
-    return Relation(f"{text} times as large, the second", lambda a, b: abs(b / a - Fraction(text)) <= half, again)
+    return PairRelation(f"{text} times as large, the second", lambda a, b: abs(b / a - Fraction(text)) <= half, again)
 
 
 Pair = tuple[PrintedModel, PrintedModel]
 
 
-def pairs_case(domain: str, column: str, pairs: Iterable[Pair], relation: Relation, quantity: str) -> Case:
+def pairs_case(domain: str, column: str, pairs: Iterable[Pair], relation: PairRelation, quantity: str) -> Case:
     """The relation between the results of every pair of models in that column."""
     known = tuple(pairs)
 
@@ -175,9 +175,9 @@ def _mnist_cases() -> Iterator[Case]:
         "scoRNN does not outperform the LSTM",
     )
     for column in (plain, permuted):
-        yield pairs_case("scoRNN n = 170", column, _against(small, wide), NEAR, "similar to both uRNNs with n = 512")
+        yield pairs_case("scoRNN n = 170", column, _against(small, wide), CLOSE, "similar to both uRNNs with n = 512")
     pair = [(middle, _mnist("restricted uRNN", 2170))]
-    yield pairs_case("69k parameters", plain, pair, NEAR, "scoRNN and restricted uRNN comparable")
+    yield pairs_case("69k parameters", plain, pair, CLOSE, "scoRNN and restricted uRNN comparable")
     yield pairs_case("69k parameters", permuted, pair, LARGER, "scoRNN above restricted uRNN")
     for column in (plain, permuted):
         pairs = no_larger(printed.MNIST, unitary, column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import flint
 import mpmath
@@ -15,8 +15,9 @@ from flint import arb, fmpq
 from odernn.exact.linear_algebra import diagonalise
 from odernn.published.sources import Source
 from verification.cases import energy_step
-from verification.cases.inequality import coefficient
+from verification.certify.positivity import coefficient
 from verification.domains import Budget
+from verification.measure.energy_growth import GROWTH, growth_sum, growth_sum_again
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
 
 BITS = 192
@@ -92,31 +93,6 @@ def _identities_check(parameters: Parameters, half: Fraction) -> Check:
         ),
         words=f"a = {a}, b = {b}",
     )
-
-
-# --- G = 1 + dt + 2 α dt² + 4 α² dt⁴ ≤ exp(ᾱ dt), ᾱ = 96^(1/4) max{1, √α}, 0 < dt < 1, α > 0
-
-Coefficients: TypeAlias = Mapping[int, int | Fraction]
-"""a_k of Σ_k a_k α^⌊k/2⌋ dt^k."""
-GROWTH: Mapping[int, int] = {0: 1, 1: 1, 2: 2, 4: 4}
-"""G: the proofs, the searches and the checks of this file and of ``proof_steps`` read it here."""
-
-
-def growth_sum(coefficients: Coefficients, alpha: Any, h: Any) -> Any:
-    """Σ_k a_k α^⌊k/2⌋ h^k of polynomials and of balls."""
-    return sum((coefficient(a) * alpha ** (k // 2) * h**k for k, a in coefficients.items()), 0 * h)
-
-
-def growth_sum_again(coefficients: Coefficients, alpha: Any, h: Any) -> Any:
-    """The same for intervals, from the highest power down: a factor h each time, and α where the power is even."""
-    total = 0 * h
-    for k in range(max(coefficients), -1, -1):
-        a = Fraction(coefficients.get(k, 0))
-        total = total + mpmath.iv.mpf(a.numerator) / a.denominator
-        if k:
-            total = total * h
-            total = total * alpha if k % 2 == 0 else total
-    return total
 
 
 def growth_case(coefficients: Mapping[int, int] = GROWTH) -> Case:

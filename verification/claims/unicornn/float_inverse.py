@@ -91,7 +91,7 @@ def _images_check(name: str) -> Callable[[Parameters], Check]:
     return check
 
 
-def _both(parameters: Parameters, name: str) -> tuple[float_replay.Neuron, float_steps.Neuron]:
+def _both(parameters: Parameters, name: str) -> tuple[float_replay.Neuron, float_steps.FloatNeuron]:
     w, h, alpha = (number(parameters, each) for each in ("w", "h", "alpha"))
     return (
         float_replay.Neuron(w, h, alpha, FORMATS[name]),

@@ -20,6 +20,7 @@ from verification.cases.identity import PolynomialIdentity, describe
 from verification.certify.second import exact_network as again
 from verification.domains import Budget
 from verification.measure import exact_network as net
+from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
@@ -264,7 +265,9 @@ def damping_case(*, discrete: bool, damping: int = 0) -> Case:
     def check(parameters: Parameters) -> Check:
         alpha, h = number(parameters, "alpha"), number(parameters, "h")
         kick = [-h * alpha, 1 - h * damping]
-        matrix: net.Matrix = [[1 + h * kick[0], h * kick[1]], kick] if discrete else [[0, 1], [-alpha, -damping]]
+        matrix: ring_matrices.Matrix = (
+            [[1 + h * kick[0], h * kick[1]], kick] if discrete else [[0, 1], [-alpha, -damping]]
+        )
         trace = Fraction(matrix[0][0] + matrix[1][1])
         det = Fraction(matrix[0][0] * matrix[1][1] - matrix[0][1] * matrix[1][0])
         oscillates = trace**2 < 4 * det

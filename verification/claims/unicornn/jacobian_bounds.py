@@ -22,18 +22,14 @@ import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases.inequality import BITS, Condition, Inequality, coefficient
-from verification.cases.nominate import (
-    first_violation,
-    growth_exponent_in_balls,
-    growth_exponent_in_intervals,
-    joined,
-)
+from verification.cases.inequality import BITS, STEP_BELOW_ONE, Condition, Inequality
+from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
+from verification.cases.one_step_norms import exponential_case
 from verification.certify.neuron_chain import LISTS, NeuronChain
+from verification.certify.positivity import coefficient
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
-from verification.claims.unicornn.step_norms import exponential_case
 from verification.domains import Budget, printed_name
 from verification.measure import exact_network
 from verification.measure.exact_network import Shape
@@ -51,7 +47,7 @@ from verification.question import (
 )
 
 CHAIN_PREMISES = (
-    Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
+    STEP_BELOW_ONE,
     Condition("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
     Condition("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
 )
@@ -63,7 +59,7 @@ _PREMISES = (
 
 
 @dataclass(frozen=True)
-class Norms:
+class JacobianForm:
     """dt^{L−l} Π_{q>l}|V_q| g((n−k)dt), or its last form V̄ dt^{L−l} g(t_n); one neuron a layer.
 
     growth   "exponential": g(t) = e^{w̄t}, w̄ = max(2, |w_L| + α) (54); "linear": 1 + 2γt, γ = w̄ + w̄²/2, S(27)
@@ -100,7 +96,7 @@ class Norms:
         return found * p.dt ** (climbs - self.power) * self.factor.numerator / self.factor.denominator
 
 
-def finite(norms: Norms) -> Inequality:
+def finite(norms: JacobianForm) -> Inequality:
     """‖dX^L_N/dX^l_k‖_∞ by the recursion itself."""
     return Inequality(
         lambda p: (NeuronChain(p).jacobian_norm(round(float(p.layer)), round(float(p.k))), norms.ball(p)),
@@ -178,7 +174,7 @@ def _resonant() -> Iterator[Parameters]:
 # --- dt → 0
 
 
-def _same_layer(norms: Norms) -> Inequality:
+def _same_layer(norms: JacobianForm) -> Inequality:
     """e^{R₀} on the left."""
 
     def balls(p: Any) -> tuple[Any, Any]:
@@ -197,7 +193,7 @@ def _same_layer(norms: Norms) -> Inequality:
     return Inequality(balls, intervals, conditions, lists=LISTS)
 
 
-def _one_layer_up(norms: Norms) -> Inequality:
+def _one_layer_up(norms: JacobianForm) -> Inequality:
     """σ̂|V|T on the left, T = (n − k) dt."""
 
     def balls(p: Any) -> tuple[Any, Any]:
@@ -215,7 +211,7 @@ def _one_layer_up(norms: Norms) -> Inequality:
     return Inequality(balls, intervals, conditions, lists=LISTS)
 
 
-def _limit_case(domain: str, quantity: str, norms: Norms) -> Case:
+def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     def by_rate(_: Parameters) -> str:
         return "thm-J (c): with w < −α at rest the norm is at least e^{R₀} for every dt' ≤ dt at the same (n − k) dt'"
 
@@ -235,7 +231,7 @@ def _limit_case(domain: str, quantity: str, norms: Norms) -> Case:
 # --- sam (54)
 
 
-def free_case(domain: str, quantity: str, norms: Norms) -> Case:
+def free_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     """Networks at rest: "w^l free" takes the lower layer stiff, else all w are equal."""
     points = _stiff_below if "w^l" in domain else _calm
 
@@ -247,7 +243,7 @@ def free_case(domain: str, quantity: str, norms: Norms) -> Case:
 
 def same_layer_case(factor: Fraction = Fraction(1)) -> Case:
     """l = L: one step by (52), which a machine proves; norms multiply and e^{w̄dt} multiplies exactly."""
-    norms = Norms("exponential", factor=factor)
+    norms = JacobianForm("exponential", factor=factor)
     short = _at_rest(Fraction(1), Fraction(1, 10), 1, [Fraction(-1)])
 
     def ask(budget: Budget, seed: int) -> Attempt:
@@ -270,7 +266,7 @@ def same_layer_case(factor: Fraction = Fraction(1)) -> Case:
 # --- icml S(27) at the printed rows
 
 
-def row_case(row: PublishedRow, norms: Norms) -> Case:
+def row_case(row: PublishedRow, norms: JacobianForm) -> Case:
     """l = L: dt, α, N of the row; the adversary chooses w^L < −α."""
 
     def points() -> Iterator[Parameters]:
@@ -416,10 +412,10 @@ QUESTIONS = (
         semantics="real",
         cases=(
             same_layer_case(),
-            free_case("l < L, all w equal", _FIRST, Norms("exponential")),
-            free_case("l < L, all w equal", _LAST, Norms("exponential", is_last=True)),
-            free_case("l < L, w^l free", _FIRST, Norms("exponential")),
-            free_case("l < L, w^l free", _LAST, Norms("exponential", is_last=True)),
+            free_case("l < L, all w equal", _FIRST, JacobianForm("exponential")),
+            free_case("l < L, all w equal", _LAST, JacobianForm("exponential", is_last=True)),
+            free_case("l < L, w^l free", _FIRST, JacobianForm("exponential")),
+            free_case("l < L, w^l free", _LAST, JacobianForm("exponential", is_last=True)),
         ),
     ),
     Question(
@@ -429,11 +425,11 @@ QUESTIONS = (
         "γ = K + K²/2, K = max(2, ‖w^L‖_∞ + α)",
         semantics="real",
         cases=(
-            _limit_case("l = L", _FIRST, Norms("linear")),
-            _limit_case("l = L", _LAST, Norms("linear", is_last=True)),
-            _limit_case("l < L", _FIRST, Norms("linear")),
-            _limit_case("l < L", _LAST, Norms("linear", is_last=True)),
-            *(row_case(row, Norms("linear")) for row in ROWS),
+            _limit_case("l = L", _FIRST, JacobianForm("linear")),
+            _limit_case("l = L", _LAST, JacobianForm("linear", is_last=True)),
+            _limit_case("l < L", _FIRST, JacobianForm("linear")),
+            _limit_case("l < L", _LAST, JacobianForm("linear", is_last=True)),
+            *(row_case(row, JacobianForm("linear")) for row in ROWS),
         ),
     ),
     Question(

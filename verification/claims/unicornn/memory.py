@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from odernn.published.sources import Source
 from verification.domains import Budget
-from verification.measure.memory import Algorithm, Sizes, Use, interleaved, layer_parallel, stored, use
+from verification.measure.memory import Algorithm, TrainingSizes, Use, interleaved, layer_parallel, stored, use
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 CONSTANT = 8
@@ -23,34 +23,34 @@ GRIDS: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 
 
-def _linear(sizes: Sizes) -> int:
+def _linear(sizes: TrainingSizes) -> int:
     return sizes.claimed
 
 
-def _with_steps(sizes: Sizes) -> int:
+def _with_steps(sizes: TrainingSizes) -> int:
     return sizes.claimed_stored
 
 
-def _written(sizes: Sizes) -> Parameters:
+def _written(sizes: TrainingSizes) -> Parameters:
     values = (sizes.steps, sizes.layers, sizes.hidden, sizes.batch, sizes.inputs)
     return dict(zip("NLmbd", map(str, values), strict=True))
 
 
-def _read(parameters: Parameters) -> Sizes:
+def _read(parameters: Parameters) -> TrainingSizes:
     values = [number(parameters, name) for name in "NLmbd"]
     if any(value.denominator != 1 or value <= 0 for value in values):
         raise ValueError(f"N, L, m, b, d are {', '.join(map(str, values))}: they are positive whole numbers")
-    sizes = Sizes(*map(int, values))
+    sizes = TrainingSizes(*map(int, values))
     if sizes.claimed_stored + sizes.steps * sizes.batch * sizes.hidden > LARGEST:
         raise ValueError(f"more than {LARGEST} floats: take smaller sizes to count")
     return sizes
 
 
-def _ask(algorithm: Algorithm, order: Callable[[Sizes], int]) -> Callable[[Budget, int], Attempt]:
+def _ask(algorithm: Algorithm, order: Callable[[TrainingSizes], int]) -> Callable[[Budget, int], Attempt]:
     """The peak at every point of a grid of sizes against ``CONSTANT`` times the printed order."""
 
     def ask(budget: Budget, seed: int) -> Attempt:
-        grid = [Sizes(*point) for point in itertools.product(*GRIDS[budget.name])]
+        grid = [TrainingSizes(*point) for point in itertools.product(*GRIDS[budget.name])]
         found = [(use(algorithm, sizes, seed).counted, sizes) for sizes in grid]
         found.sort(key=lambda each: each[0] / order(each[1]), reverse=True)
         count, worst = found[0]
@@ -67,11 +67,11 @@ def _ask(algorithm: Algorithm, order: Callable[[Sizes], int]) -> Callable[[Budge
     return ask
 
 
-def _shown(sizes: Sizes) -> str:
+def _shown(sizes: TrainingSizes) -> str:
     return ", ".join(f"{name} = {value}" for name, value in _written(sizes).items())
 
 
-def _check(algorithm: Algorithm, order: Callable[[Sizes], int], formula: str) -> Callable[[Parameters], Check]:
+def _check(algorithm: Algorithm, order: Callable[[TrainingSizes], int], formula: str) -> Callable[[Parameters], Check]:
     def check(parameters: Parameters) -> Check:
         sizes = _read(parameters)
         found: Use = use(algorithm, sizes)
@@ -93,7 +93,7 @@ def _check(algorithm: Algorithm, order: Callable[[Sizes], int], formula: str) ->
     return check
 
 
-def _case(domain: str, algorithm: Algorithm, order: Callable[[Sizes], int], formula: str) -> Case:
+def _case(domain: str, algorithm: Algorithm, order: Callable[[TrainingSizes], int], formula: str) -> Case:
     return Case(domain, f"live floats against {formula}", _ask(algorithm, order), _check(algorithm, order, formula))
 
 

@@ -16,7 +16,7 @@ from odernn.bounds import icml, sharp
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases.inequality import BITS, Condition, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, BITS, SIGMA_INSIDE, STEP_BELOW_ONE, Inequality
 from verification.certify import suprema
 from verification.certify.second import intervals as second
 from verification.domains import Budget, printed_name
@@ -37,8 +37,6 @@ from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Par
 
 Form: TypeAlias = Root | Delta
 
-_ALPHA = Condition("α > 0", lambda p: p.alpha)
-_STEP = Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt))
 
 # --- the printed variants of F and Δ
 
@@ -61,7 +59,7 @@ def same_case(first: Form, second_form: Form, quantity: str) -> Case:
         p = with_ones(p, second.iv.mpf(1))
         return abs(first.interval(p) - second_form.interval(p)), second.iv.mpf(0)
 
-    return Case("all α, dt, T", quantity, ask, Inequality(balls, intervals, (_ALPHA, _STEP)).check)
+    return Case("all α, dt, T", quantity, ask, Inequality(balls, intervals, (ALPHA_POSITIVE, STEP_BELOW_ONE)).check)
 
 
 def sufficient_case(form: Form, needed: Form, quantity: str) -> Case:
@@ -80,7 +78,7 @@ def sufficient_case(form: Form, needed: Form, quantity: str) -> Case:
         p = with_ones(p, second.iv.mpf(1))
         return needed.interval(p), form.interval(p)
 
-    return Case("all α, dt, T", quantity, ask, Inequality(balls, intervals, (_ALPHA, _STEP)).check)
+    return Case("all α, dt, T", quantity, ask, Inequality(balls, intervals, (ALPHA_POSITIVE, STEP_BELOW_ONE)).check)
 
 
 # --- rows of Table 6
@@ -134,7 +132,7 @@ def square_root_case(row: PublishedRow, quantity: str, factor: Fraction = Fracti
             square / p.alpha if quantity == "position" else square
         )
 
-    premises = (_ALPHA, _STEP, Condition("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma)))
+    premises = (ALPHA_POSITIVE, STEP_BELOW_ONE, SIGMA_INSIDE)
     name = "max |y|" if quantity == "position" else "max |z|"
     check = Inequality(balls, intervals, premises, bits=BITS + _BITS_A_STEP * row.steps).check
     return Case(printed_name(row), name, ask, check, reading="printed")
@@ -161,7 +159,7 @@ def horizon_case(row: PublishedRow, longest: Fraction = Fraction(1)) -> Case:
     check = Inequality(
         lambda p: (p.N * p.dt, BALLS.exact(longest)),
         lambda p: (p.dt * p.N, second.iv.mpf(longest.numerator) / longest.denominator),
-        (_STEP,),
+        (STEP_BELOW_ONE,),
     ).check
     return Case(printed_name(row), "T = N dt", ask, check, reading="printed")
 

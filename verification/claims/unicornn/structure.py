@@ -19,6 +19,7 @@ from verification.cases.identity import PathIdentity, PolynomialIdentity
 from verification.certify.second import exact_network as again
 from verification.domains import Budget
 from verification.measure import exact_network as net
+from verification.measure import ring_matrices
 from verification.measure.exact_network import Layered, Shape
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
@@ -43,7 +44,7 @@ def _coupling_again(network: again.IntervalNetwork) -> list[Any]:
 
 
 def _volume(network: Layered) -> list[Any]:
-    return [net.determinant(network.step_jacobian(1)) - 1]
+    return [ring_matrices.determinant(network.step_jacobian(1)) - 1]
 
 
 def _volume_again(network: again.IntervalNetwork) -> list[Any]:
@@ -208,17 +209,22 @@ def _coupled_polynomials(W: list[Fraction], h: list[Fraction], alpha: Fraction) 
     invertible = all(p - q == 0 for p, q in zip([*y_back, *z_back], [*y, *z], strict=True))
     # the derivative of σ is one symbol per different argument
     slope = [da, da if W[:2] == W[2:] else db]
-    DF: net.Matrix = []
+    DF: ring_matrices.Matrix = []
     for i in range(2):
         kick = [-step[i] * (slope[i] * w[2 * i + r] + spring * int(i == r)) for r in range(2)]
         row_z: list[Any] = [kick[0], int(i == 0), kick[1], int(i == 1)]
         DF += [[step[i] * entry for entry in row_z], row_z]
         DF[-2][2 * i] = DF[-2][2 * i] + 1
-    J = net.symplectic_unit(2)
+    J = ring_matrices.symplectic_unit(2)
     return {
         PROPERTIES[0]: invertible,
-        PROPERTIES[1]: net.determinant(DF) - 1 == 0,
-        PROPERTIES[2]: all(e == 0 for e in net.entries(net.minus(net.product(net.transpose(DF), J, DF), J))),
+        PROPERTIES[1]: ring_matrices.determinant(DF) - 1 == 0,
+        PROPERTIES[2]: all(
+            e == 0
+            for e in ring_matrices.entries(
+                ring_matrices.minus(ring_matrices.product(ring_matrices.transpose(DF), J, DF), J)
+            )
+        ),
     }
 
 

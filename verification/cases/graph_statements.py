@@ -1,7 +1,7 @@
 """Statements about every cyclic graph of a domain: their search, their control, and the check of a witness.
 
 A statement is decided at one graph twice, by the library (``graph_facts``) and by enumeration and an explicit unfolding
-(``certify.graph_second``). The search asks the library at every graph and the second at a share of them; where the two
+(``certify.second.graph``). The search asks the library at every graph and the second at a share of them; where the two
 differ it raises, which the ledger shows as an error: then one of them is wrong, and nothing else it says counts.
 """
 
@@ -20,7 +20,7 @@ from verification.adversary.graphs import Sketch, SketchBox
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Graph, TooLargeError
 from verification.domains import Budget
-from verification.measure.graph_facts import Facts, facts_of
+from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 
 FIRST, SECOND = "odernn", "unfolding"
@@ -38,7 +38,7 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Condition:
+class GraphCondition:
     """A hypothesis, decided by both back-ends; it may read the other parameters of a witness."""
 
     text: str
@@ -46,17 +46,17 @@ class Condition:
     second: Callable[[Graph, Parameters], bool]
 
 
-RESIDUES = Condition(
+RESIDUES = GraphCondition(
     "(1) σ = time(v) − time(u) mod m", lambda f, _: bool(f.graph.has_residues()), lambda g, _: g.has_residues
 )
-CYCLE = Condition("(2) a directed cycle", lambda f, _: bool(f.graph.has_cycle()), lambda g, _: bool(g.cycles))
-ACYCLIC = Condition(
+CYCLE = GraphCondition("(2) a directed cycle", lambda f, _: bool(f.graph.has_cycle()), lambda g, _: bool(g.cycles))
+ACYCLIC = GraphCondition(
     "(3) no closed walk of σ-sum 0", lambda f, _: bool(f.graph.is_acyclic_in_time()), lambda g, _: g.has_one_sign
 )
-UNIDIRECTIONAL = Condition(
+UNIDIRECTIONAL = GraphCondition(
     "(U) every cycle has σ-sum > 0", lambda f, _: f.is_unidirectional, lambda g, _: g.is_unidirectional
 )
-OPEN = Condition("a walk from an input to an output", lambda f, _: f.is_open, lambda g, _: g.is_open)
+OPEN = GraphCondition("a walk from an input to an output", lambda f, _: f.is_open, lambda g, _: g.is_open)
 GRAPH = (RESIDUES, CYCLE, ACYCLIC)
 
 
@@ -69,8 +69,8 @@ class Domain:
     """
 
     name: str
-    conditions: tuple[Condition, ...]
-    chosen: tuple[Condition, ...] = ()
+    conditions: tuple[GraphCondition, ...]
+    chosen: tuple[GraphCondition, ...] = ()
     load: Callable[[str], Any] = facts_of
 
 
@@ -79,7 +79,7 @@ FORWARD = Domain("graphs with (1)-(3), (U)", (*GRAPH, UNIDIRECTIONAL), (UNIDIREC
 
 
 @dataclass(frozen=True)
-class Statement:
+class GraphStatement:
     """What is said of a graph.
 
     first, second    whether it fails at the graph, and at the other parameters of a witness; None: it does not speak
@@ -91,7 +91,7 @@ class Statement:
     first: Callable[[Any, Parameters], Side | None]
     second: Callable[[Graph, Parameters], Side | None]
     places: Callable[[Any], Iterable[Parameters]] = lambda _: ({},)
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[GraphCondition, ...] = ()
     ends: bool = False
 
 
@@ -132,7 +132,7 @@ def second_of(text: str) -> Graph:
     return graph_second.parse(text, most_states=_MOST_STATES)
 
 
-def placed(statement: Statement, domain: Domain, text: str) -> Iterator[tuple[Parameters, Side]]:
+def placed(statement: GraphStatement, domain: Domain, text: str) -> Iterator[tuple[Parameters, Side]]:
     """Every place of the graph at which the statement speaks, with what the library finds; none out of the domain."""
     facts = domain.load(text)
     if facts is None or not all(each.first(facts, {}) for each in domain.chosen):
@@ -145,7 +145,7 @@ def placed(statement: Statement, domain: Domain, text: str) -> Iterator[tuple[Pa
                 yield parameters, side
 
 
-def agree(statement: Statement, parameters: Parameters, side: Side) -> None:
+def agree(statement: GraphStatement, parameters: Parameters, side: Side) -> None:
     """Raises ArithmeticError where the two back-ends differ about the statement, or about its own conditions.
 
     They differ if their margins do: a measure that is wrong is seen where the statement holds all the same.
@@ -175,7 +175,7 @@ def agree_on_domain(domain: Domain, text: str) -> None:
 class Search:
     """What a search has done so far, and the first violation it met."""
 
-    statement: Statement
+    statement: GraphStatement
     domain: Domain
     seen: int = 0
     tried: int = 0
@@ -229,7 +229,7 @@ class Search:
 
 
 def free_case(
-    domain: Domain, quantity: str, statement: Statement, *, planted: Statement | None = None, proof: str = ""
+    domain: Domain, quantity: str, statement: GraphStatement, *, planted: GraphStatement | None = None, proof: str = ""
 ) -> Case:
     """The statement on the whole domain.
 
@@ -251,7 +251,7 @@ def free_case(
     return Case(domain.name, quantity, ask, checker(domain, statement), is_search=True)
 
 
-def box_case(domain: Domain, quantity: str, statement: Statement, box: SketchBox | None = None) -> Case:
+def box_case(domain: Domain, quantity: str, statement: GraphStatement, box: SketchBox | None = None) -> Case:
     """The statement at every graph of a box, decided by both back-ends: proved there, or refuted."""
     chosen = box or (SMALL_ENDS if statement.ends else SMALL)
 
@@ -279,7 +279,7 @@ LEAST_OPTIMUM_NODES = 3
 """The climb of the control is for the largest d_r of so many nodes, which is as large: a cycle of σ-sum 1."""
 
 
-def control(planted: Statement, domain: Domain, budget: Budget, seed: int) -> float:
+def control(planted: GraphStatement, domain: Domain, budget: Budget, seed: int) -> float:
     """The share of known optima that the adversaries reach.
 
     The enumeration and the random graphs must find a certified counterexample of the planted falsehood: 1 or 0. The
@@ -309,7 +309,7 @@ def _depth(sketch: Sketch) -> Fraction | None:
     return facts.d_r if facts is not None and facts.is_unidirectional else None
 
 
-def checker(domain: Domain, statement: Statement) -> Callable[[Parameters], Check]:
+def checker(domain: Domain, statement: GraphStatement) -> Callable[[Parameters], Check]:
     """The check of a witness: the graph from its text, every premise and the statement by both back-ends."""
 
     def check(parameters: Parameters) -> Check:
@@ -352,11 +352,11 @@ class Comparison:
 
     left: str
     right: str
-    first: Callable[[Facts], tuple[Fraction, Fraction] | None]
+    first: Callable[[GraphFacts], tuple[Fraction, Fraction] | None]
     second: Callable[[Graph], tuple[Fraction, Fraction] | None]
     sign: str = "="
 
-    def statement(self) -> Statement:
+    def statement(self) -> GraphStatement:
         """As a statement without other parameters."""
 
         def side(found: tuple[Fraction, Fraction] | None) -> Side | None:
@@ -366,10 +366,10 @@ class Comparison:
             margin = abs(left - right) if self.sign == "=" else left - right
             return Side(margin, f"{self.left} = {left}, {self.right} = {right}")
 
-        return Statement(lambda facts, _: side(self.first(facts)), lambda graph, _: side(self.second(graph)))
+        return GraphStatement(lambda facts, _: side(self.first(facts)), lambda graph, _: side(self.second(graph)))
 
 
-def shallow() -> Statement:
+def shallow() -> GraphStatement:
     """ "d_r ≤ 1": a falsehood for the control of a statement that brings none of its own."""
     return Comparison(
         "d_r",
@@ -390,8 +390,8 @@ PROOFS = "docs/derivations/cyclic_graphs.md"
 
 def theorem(
     quantity: str,
-    statement: Statement,
-    planted: Statement,
+    statement: GraphStatement,
+    planted: GraphStatement,
     section: str,
     *,
     widely: bool = True,
@@ -405,6 +405,6 @@ def theorem(
     return (*found, free_case(EVERY, quantity, statement, planted=planted)) if widely else found
 
 
-def stated(domain: Domain, *cases: tuple[str, Statement]) -> tuple[Case, ...]:
+def stated(domain: Domain, *cases: tuple[str, GraphStatement]) -> tuple[Case, ...]:
     """Statements on a domain as they are, without a box; their control is the falsehood of all."""
     return tuple(free_case(domain, quantity, statement) for quantity, statement in cases)

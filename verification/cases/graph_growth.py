@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from verification.cases.graph_statements import GraphCondition, GraphStatement, Side
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Arc, Graph
-from verification.measure.graph_facts import Facts
-from verification.measure.graph_statements import Condition, Side, Statement
+from verification.measure.graph_facts import GraphFacts
 from verification.question import Parameters
 
 
@@ -24,7 +24,7 @@ class Sense:
     choose: Callable[..., Fraction]
     kind: str
 
-    def growth(self, facts: Facts, start: int) -> Rates:
+    def growth(self, facts: GraphFacts, start: int) -> Rates:
         """From time i, by the library."""
         found = facts.longest if self.kind == "longest" else facts.shortest
         growth = found[start % facts.graph.period]
@@ -37,7 +37,7 @@ class Sense:
             classes[rate] = (*classes.get(rate, ()), residue)
         return Rates(start, graph.modulus, classes, self.ratio(graph))
 
-    def value(self, facts: Facts) -> Fraction:
+    def value(self, facts: GraphFacts) -> Fraction:
         """d_r or j by the library."""
         return facts.d_r if self.kind == "longest" else facts.j
 
@@ -50,7 +50,7 @@ LONGEST = Sense("D", "d_r", "max l/Σσ", max, "longest")
 SHORTEST = Sense("d", "j", "min l/Σσ", min, "shortest")
 
 
-def unbounded_side(facts: Facts, parameters: Parameters, *, between: bool = False) -> Side | None:
+def unbounded_side(facts: GraphFacts, parameters: Parameters, *, between: bool = False) -> Side | None:
     """Without (U): D_i(n) = ∞ at the witness's i and n, by the library."""
     if facts.is_unidirectional or "n" not in parameters:
         return None
@@ -75,7 +75,7 @@ def _infinite(violated: bool, i: int, n: int, between: bool) -> Side:
     return Side(int(violated), text if violated else f"D{star}_{i}({n}) is not shown to be infinite")
 
 
-def unbounded_places(facts: Facts, *, between: bool = False) -> Iterator[Parameters]:
+def unbounded_places(facts: GraphFacts, *, between: bool = False) -> Iterator[Parameters]:
     """{} where (U) holds; else an i and an n with D_i(n) = ∞, if there are any."""
     if facts.is_unidirectional:
         yield {}
@@ -100,19 +100,19 @@ class Rates:
         return " and ".join(parts) + f" (mod {self.modulus})" * (len(self.classes) > 1)
 
 
-def of_each_time(sense: Sense, side: Callable[[Rates], Side | None]) -> Statement:
+def of_each_time(sense: Sense, side: Callable[[Rates], Side | None]) -> GraphStatement:
     """A statement about how paths from one time i grow, i = 0 … m − 1."""
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         return ({"i": str(i)} for i in range(facts.graph.period))
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         return side(sense.growth(facts, int(parameters["i"])))
 
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         return side(sense.growth_again(graph, int(parameters["i"])))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)
 
 
 # --- Propositions A.1.1 and A.3.1: a critical cycle that visits nodes at every time
@@ -123,14 +123,14 @@ def cycle_of(parameters: Parameters) -> tuple[Arc, ...]:
     return tuple((str(u), str(v), int(sigma)) for u, v, sigma in json.loads(parameters["cycle"]))
 
 
-def covering(sense: Sense, *, strict: bool) -> tuple[Condition, ...]:
+def covering(sense: Sense, *, strict: bool) -> tuple[GraphCondition, ...]:
     """(1) the cycle of the witness attains the extreme ratio; (2) it meets every time.
 
     ``strict``: one lift to the unfolding does, its times take all values modulo Σσ. Otherwise its copies, shifted by
     multiples of m, do together: they take all values modulo m.
     """
 
-    def meets_first(facts: Facts, parameters: Parameters) -> bool:
+    def meets_first(facts: GraphFacts, parameters: Parameters) -> bool:
         cycle = cycle_of(parameters)
         total = sum(sigma for *_, sigma in cycle)
         modulus = abs(total) if strict else facts.graph.period
@@ -146,7 +146,7 @@ def covering(sense: Sense, *, strict: bool) -> tuple[Condition, ...]:
         modulus = graph_second.sigma(cycle) if strict else graph.period
         return graph_second.meets_every_time(cycle, graph.times[cycle[0][0]], modulus)
 
-    def attains_first(facts: Facts, parameters: Parameters) -> bool:
+    def attains_first(facts: GraphFacts, parameters: Parameters) -> bool:
         cycle = cycle_of(parameters)
         known = {tuple(edge) for edge in facts.graph.edges}
         closed = all(one[1] == other[0] for one, other in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
@@ -161,12 +161,12 @@ def covering(sense: Sense, *, strict: bool) -> tuple[Condition, ...]:
 
     way = "one lift of it meets every time" if strict else "its copies shifted by m together meet every time"
     return (
-        Condition(f"(1) the cycle has {sense.extreme}", attains_first, attains_second),
-        Condition(f"(2) {way}", meets_first, meets_second),
+        GraphCondition(f"(1) the cycle has {sense.extreme}", attains_first, attains_second),
+        GraphCondition(f"(2) {way}", meets_first, meets_second),
     )
 
 
-def cycles(facts: Facts) -> Iterator[Parameters]:
+def cycles(facts: GraphFacts) -> Iterator[Parameters]:
     """The cycles of the graph, for the conditions to choose from."""
     for cycle in facts.directed_cycles:
         yield {"cycle": json.dumps([list(edge) for edge in cycle])}
@@ -178,7 +178,7 @@ RATE = "max_i limsup D_i(n)/n = max l/Σσ"
 LEAST_RATE = "min_i liminf d_i(n)/n = min l/Σσ"
 
 
-def limit_exists(sense: Sense) -> Statement:
+def limit_exists(sense: Sense) -> GraphStatement:
     """D_i(n)/n has a limit over the n for which it is defined, for every i."""
 
     def side(rates: Rates) -> Side | None:
@@ -189,7 +189,7 @@ def limit_exists(sense: Sense) -> Statement:
     return of_each_time(sense, side)
 
 
-def limit_is_extreme(sense: Sense) -> Statement:
+def limit_is_extreme(sense: Sense) -> GraphStatement:
     """Where it has a limit, that is max l/Σσ."""
 
     def side(rates: Rates) -> Side | None:
@@ -201,7 +201,7 @@ def limit_is_extreme(sense: Sense) -> Statement:
     return of_each_time(sense, side)
 
 
-def extreme_rate(sense: Sense, of: Sense | None = None) -> Statement:
+def extreme_rate(sense: Sense, of: Sense | None = None) -> GraphStatement:
     """max_i limsup D_i(n)/n = max l/Σσ (min, liminf, d_i(n)); ``of`` another sense: the planted falsehood.
 
     Without (U), D_i(n) may be infinite while max l/Σσ is a number, and min l/Σσ is negative, which no d_i(n)/n is.
@@ -217,10 +217,10 @@ def extreme_rate(sense: Sense, of: Sense | None = None) -> Statement:
             return None
         return Side(-least, f"{limit} ≥ 0, as no length is negative, {other.extreme} = {least}")
 
-    def places(facts: Facts) -> Iterator[Parameters]:
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
         return unbounded_places(facts) if sense is LONGEST else iter(({},))
 
-    def first(facts: Facts, parameters: Parameters) -> Side | None:
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if not facts.is_unidirectional:
             return (
                 unbounded_side(facts, parameters)
@@ -240,4 +240,4 @@ def extreme_rate(sense: Sense, of: Sense | None = None) -> Statement:
         found = [rate for i in range(graph.period) for rate in sense.growth_again(graph, i).classes]
         return side(sense.choose(found), other.ratio(graph))
 
-    return Statement(first, second, places)
+    return GraphStatement(first, second, places)

@@ -2,7 +2,7 @@
 
 Asking tries ``decide`` first, which returns what was decided and over which matrices, or "". If it decides nothing the
 points are gone through in FLINT's rationals, and those where the statement is broken become candidates. Checking
-decides at one typed point, in FLINT and once more in plain fractions (``cayley_again``).
+decides at one typed point, in FLINT and once more in plain fractions (``certify.second.cayley``).
 """
 
 from __future__ import annotations

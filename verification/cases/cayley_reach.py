@@ -11,11 +11,11 @@ from fractions import Fraction
 
 from flint import fmpq, fmpq_mat
 
+from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.certify.second import cayley as again
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
-from verification.measure.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.measure.exact_cayley import cayley, diagonal, identity
 from verification.question import Attempt, Case, Hypothesis, Parameters, number, numbers
 

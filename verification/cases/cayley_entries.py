@@ -10,13 +10,13 @@ import flint
 import numpy as np
 from flint import arb, fmpq, fmpz_mat
 
+from verification.cases.cayley_statements import Found, Statement, listed, no_premise, unitary_premise
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import sign_matrices
-from verification.measure.cayley_statements import Found, Statement, listed, no_premise, unitary_premise
 from verification.question import Case, Parameters, numbers
 
 BITS = 128

@@ -1,0 +1,154 @@
+"""Networks with antisymmetric weights at constant slopes, below a threshold of the step: mode by mode, and whole."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from flint import fmpq, fmpq_poly
+
+from odernn.bounds.arnn import THRESHOLDS, Scheme, step_matrix
+from odernn.exact.linear_algebra import diagonalise
+from verification.cases.decision import at, decided, premise
+from verification.certify import power_bounded, sturm
+from verification.domains import Budget
+from verification.measure import frozen_slopes as frozen
+from verification.question import Case, Decided, Hypothesis, Parameters, number, numbers
+
+NAMES: dict[Scheme, str] = {
+    "symplectic_euler": "symplectic Euler",
+    "leapfrog": "leapfrog",
+    "forward_euler": "forward Euler",
+    "explicit_midpoint": "explicit midpoint",
+    "implicit_midpoint": "implicit midpoint",
+}
+BITS = 256
+
+
+# --- modes: one eigenvalue, constant slopes; the whole range of a at once
+
+
+def modes_case(scheme: Scheme, threshold: Fraction) -> Case:
+    """|trace| < 2 and determinant 1 for 0 < a < threshold: two different eigenvalues on the unit circle."""
+
+    def first(_: Parameters) -> Decided:
+        (a, b), (c, d) = step_matrix(scheme, fmpq_poly([0, 1]))
+        inside, determinant = (a + d) ** 2 - 4, a * d - b * c
+        end = fmpq(*threshold.as_integer_ratio())
+        factors = [f for f, _ in inside.factor()[1]]
+        if any(f.degree() != 1 for f in factors):
+            raise ArithmeticError(f"{inside} has roots that are not rational: no threshold is decided by its factors")
+        stays = not any(0 < -f.coeffs()[0] / f.coeffs()[1] < end for f in factors) and inside(end / 2) < 0
+        return Decided(not (determinant == 1 and stays), f"determinant {determinant}, trace² − 4 = {inside}")
+
+    def second(_: Parameters) -> Decided:
+        trace, determinant = frozen.TRACES[scheme], frozen.DETERMINANTS[scheme]
+        inside = sturm.minus(sturm.times(trace, trace), [Fraction(4)])
+        between = sturm.roots_between(inside, Fraction(0), threshold)
+        negative = sturm.value(inside, threshold / 3) < 0
+        holds = determinant == [1] and between == 0 and negative
+        return Decided(not holds, f"{between} roots of trace² − 4 in (0, {threshold}), by Sturm's theorem")
+
+    return decided(
+        NAMES[scheme],
+        f"powers bounded for η L_s max|λ| < {threshold}, constant slopes in (0, L_s]",
+        at({"modes": "all", "threshold": str(threshold)}),
+        first,
+        second,
+        box=f"every mode and every 0 < a < {threshold}, a² = η²λ² times the product of the two slopes; all "
+        "anti-Hermitian weights and constant slopes reduce to it (docs/derivations/arnn.md)",
+        claimed="bounded powers",
+    )
+
+
+def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fraction | None, *, closed: bool) -> Case:
+    """Bounded powers at single a, under the premise a < most or a ≤ most."""
+
+    def matrix(parameters: Parameters) -> list[list[Fraction]]:
+        return [list(map(Fraction, row)) for row in step_matrix(scheme, number(parameters, "a"))]
+
+    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+        a = number(parameters, "a")
+        found = [premise("η L_s max|λ| > 0", a)]
+        if most is not None:
+            found.append(premise(f"η L_s max|λ| {'≤' if closed else '<'} {most}", most - a, strict=not closed))
+        return tuple(found)
+
+    return decided(
+        NAMES[scheme],
+        quantity,
+        at(*({"a": a} for a in values)),
+        lambda p: power_bounded.powers(matrix(p)),
+        lambda p: power_bounded.grows(frozen.mode(scheme, number(p, "a"))),
+        box=f"modes with a = η L_s |λ| in {', '.join(values)}",
+        claimed="bounded powers",
+        premises=premises,
+        is_box=False,
+    )
+
+
+def every_step_case(scheme: Scheme) -> Case:
+    """Bounded powers for some η > 0: the modulus² of the multiplier is a polynomial that exceeds 1 for every a > 0."""
+
+    def first(parameters: Parameters) -> Decided:
+        (a, b), (c, d) = step_matrix(scheme, fmpq_poly([0, 1]))
+        rotation = a == d and b + c == 0
+        beyond = a * a + c * c - 1
+        everywhere = rotation and beyond.degree() > 0 and all(each >= 0 for each in beyond.coeffs())
+        here = beyond(fmpq(*number(parameters, "a").as_integer_ratio())) > 0
+        return Decided(everywhere and here, f"|multiplier|² − 1 = {beyond}, positive for every a > 0")
+
+    def second(parameters: Parameters) -> Decided:
+        beyond, a = sturm.minus(frozen.MODULI[scheme], [Fraction(1)]), number(parameters, "a")
+        none = sturm.roots_between(beyond, Fraction(0), Fraction(10**9)) == 0
+        return Decided(
+            none and sturm.value(beyond, a) > 0, "positive there, and no root of |multiplier|² − 1 in (0, 10⁹)"
+        )
+
+    return decided(
+        NAMES[scheme],
+        "powers bounded for some η > 0",
+        at({"a": "1/1000"}),
+        first,
+        second,
+        box="every mode and every a > 0",
+        is_box=False,
+        claimed="bounded powers",
+        premises=lambda p: (premise("η L_s max|λ| > 0", number(p, "a")),),
+    )
+
+
+# --- whole networks at constant slopes: random rational weights
+
+
+def networks_case(scheme: Scheme) -> Case:
+    """Random rational W, η and slopes below the threshold, decided exactly. A sample of what modes prove."""
+
+    def places(budget: Budget, seed: int) -> Iterator[Parameters]:
+        rng = random.Random(seed)
+        for number_of_neurons in (1, 2, 3) * {"smoke": 4, "standard": 20, "deep": 100}[budget.name]:
+            yield frozen.random_network(scheme, number_of_neurons, rng)
+
+    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+        level = Fraction(THRESHOLDS[scheme]) ** 2
+        form = frozen.threshold_form(scheme, parameters, level)
+        pivot = min(diagonalise(tuple(tuple(fmpq(*x.as_integer_ratio()) for x in row) for row in form)).pivots)
+        slopes = numbers(parameters, "slopes")
+        return (
+            premise(f"smallest pivot of {level} I − η² WᵀW", pivot),
+            premise("slopes in (0, 1]", min(slopes), strict=True),
+            premise("slopes ≤ 1", 1 - max(slopes), strict=False),
+        )
+
+    return decided(
+        NAMES[scheme],
+        "powers bounded, random weights and slopes below the threshold",
+        places,
+        lambda p: power_bounded.powers(frozen.network(scheme, p)),
+        lambda p: power_bounded.grows(frozen.network_again(scheme, p), most=40),
+        box="random rational weights of 1 to 3 neurons with constant slopes",
+        claimed="bounded powers",
+        premises=premises,
+        is_box=False,
+    )

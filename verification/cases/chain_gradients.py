@@ -1,0 +1,136 @@
+"""Gradients of chains of single neurons against a printed form: at one dt by the recursion, and for all smaller dt.
+
+Networks are chains of single neurons with c = 0. Those at rest (zero bias and input, or V^1 = 0) have y = 0, A = 0 and
+σ' = 1, and only the target ȳ and the derivatives are not zero. With W = −(α + w) > 0, h = dt/2, τ = T/2,
+
+    [B^m]_12 = sinh(mρ)/(√W q),   ρ = 2 asinh(h√W/2),   q = √(1 + h²W/4),                             thm-J(c)
+
+and sums of sinh, cosh over steps exceed the integrals, with h/ρ ≥ 1/√W. At fixed T, R₀ the value at dt of Nρ, and for
+every smaller dt at the same T:
+
+    L = 1, θ = b         |dE/db| = (ȳ/N) Σ_n h Σ_{m≤n} [B^m]_12 ≥ ȳ (sinh(R₀)/R₀ − 1)/(W q)
+    L = 1, θ = b, k = 1  |∂E_k/∂b|/dt ≥ ȳ sinh(R₀)/(2√W q)
+    L = 2, κ_2 = 0, l = k = 1   |∂E_k/∂b|/dt ≥ ȳ|V|(sinh(R₀) − R₀)/(2 W^{3/2} q)
+    L = 1, κ = 0, θ = V^1       |dE/dV| = ȳ|u| (1/N) Σ τ_n(τ_n + h)/2 ≥ ȳ|u|τ²/6
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Condition, Inequality
+from verification.cases.network_gradient import NetworkGradient
+from verification.cases.nominate import growth_exponent_in_balls, growth_exponent_in_intervals
+from verification.certify.neuron_chain import LISTS, NeuronChain
+from verification.certify.second import intervals as second
+from verification.certify.second.neuron_chain import Adjoints
+from verification.measure.gradient_forms import GradientForm
+from verification.question import Parameters, rational, rationals
+
+PREMISES = (
+    ALPHA_POSITIVE,
+    STEP_BELOW_ONE,
+    Condition("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
+    Condition("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
+)
+
+
+def finite(form: GradientForm, theta: str, extra: tuple[Condition, ...] = ()) -> Inequality:
+    """|dE/dθ|, or |∂E^{(N,L)}_{1,l}/∂θ| for the summands, by the recursion itself, θ of p.layer: of a chain of single
+    neurons, and |dE/dθ| of a whole network, too, if the parameters describe one.
+    """
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        chain, layer = NeuronChain(p), round(float(p.layer))
+        left = chain.contribution(layer, theta, 1) if form.of_one_step else chain.gradient(layer, theta)
+        return left, form.ball(p)
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        chain, layer = Adjoints(p), int(p.texts["layer"])
+        left = chain.contribution(layer, theta, 1) if form.of_one_step else chain.gradient(layer, theta)
+        return left, form.interval(p)
+
+    premises = (*PREMISES, *extra)
+    whole = None if form.of_one_step else NetworkGradient(theta, form.ball, form.interval, premises).check
+    return Inequality(balls, intervals, premises, lists=LISTS, network=whole)
+
+
+def at_rest(
+    alpha: Fraction, dt: Fraction, steps: int, w: list[Fraction], *, layer: int = 1, target: int = 1, u: int = 0
+) -> Parameters:
+    """V = 1 between layers; V^1 = 0."""
+    return {
+        "alpha": rational(alpha),
+        "dt": rational(dt),
+        "N": str(steps),
+        "layer": str(layer),
+        "w": rationals(w),
+        "V": " ".join(["0", *["1"] * (len(w) - 1)]),
+        "b": " ".join("0" for _ in w),
+        "u": str(u),
+        "target": str(target),
+    }
+
+
+def hyperbolic() -> Iterator[Parameters]:
+    for horizon, W, dt in itertools.product((1, 5, 10, 20, 40), (1, 4, 16), (Fraction(1, 4), Fraction(1, 20))):
+        yield at_rest(Fraction(1), dt, int(horizon / dt), [Fraction(-1 - W)])
+
+
+# --- dt → 0
+
+AT_REST = (
+    Condition("at rest: b = 0, V^1 = 0", lambda p: Fraction(p.V[0] == 0 and not any(p.b))),
+    Condition("one target", lambda p: Fraction(len(p.target) == 1)),
+)
+
+
+def uniform(form: GradientForm, theta: str) -> Inequality:
+    """The lower bounds of the docstring above, for all dt' ≤ dt at the same T; summands over dt.
+
+    The right sides of icml do not depend on dt but by dt^{L−l}, which is largest at dt.
+    """
+    depth = 2 if form.of_one_step and theta == "b2" else 1
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        h, tau, target = p.dt / 2, p.dt * p.N / 2, abs(p.target[0])
+        if theta == "V":
+            return target * abs(p.u[0]) * tau**2 / 6, form.ball(p)
+        W = -p.alpha - p.w[0]
+        R, q = growth_exponent_in_balls(W, h, tau), (1 + h * h * W / 4).sqrt()
+        if not form.of_one_step:
+            return target * (R.sinh() / R - 1) / (W * q), form.ball(p)
+        if depth == 1:
+            return target * R.sinh() / (2 * W.sqrt() * q), form.ball(p) / p.dt
+        return target * abs(p.V[1]) * (R.sinh() - R) / (2 * W * W.sqrt() * q), form.ball(p) / p.dt
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        iv = second.iv
+        time, size = int(p.texts["N"]) * p.dt / 2, abs(p.target[0])
+        if theta == "V":
+            return abs(p.u[0]) * size * time * time / 6, form.interval(p)
+        stiff = -(p.w[0] + p.alpha)
+        exponent = growth_exponent_in_intervals(stiff, p.dt / 2, time)
+        up = iv.exp(exponent)
+        sinh, root = (up - 1 / up) / 2, iv.sqrt(stiff * (1 + (p.dt / 4) ** 2 * stiff))  # √W q
+        if not form.of_one_step:
+            return (sinh / exponent - 1) * size / (root * iv.sqrt(stiff)), form.interval(p)
+        if depth == 1:
+            return sinh * size / root / 2, form.interval(p) / p.dt
+        return (sinh - exponent) * abs(p.V[1]) * size / (root * stiff * 2), form.interval(p) / p.dt
+
+    conditions = [*AT_REST, Condition("l = 1", lambda p: Fraction(p.layer == 1))]
+    if theta == "V":
+        conditions += [
+            Condition("L = 1, w = −α, so that κ = 0", lambda p: Fraction(len(p.w) == 1 and p.w[0] == -p.alpha)),
+            Condition("one input", lambda p: Fraction(len(p.u) == 1)),
+        ]
+    else:
+        conditions.append(Condition("w^1 < −α", lambda p: -p.alpha - p.w[0]))
+        conditions.append(Condition(f"L = {depth}", lambda p: Fraction(len(p.w) == depth)))
+    if depth == 2:
+        conditions.append(Condition("w^2 = −α, so that κ = 0", lambda p: Fraction(p.w[1] == -p.alpha)))
+    return Inequality(balls, intervals, tuple(conditions), lists=LISTS)

@@ -1,0 +1,306 @@
+"""Derivatives of the state by a weight or a bias from the zero start, as the bias or the time grows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import flint
+from flint import arb
+
+from odernn.bounds.numbers import BALLS
+from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
+from verification.cases.nominate import first_violation
+from verification.certify import linear_flow
+from verification.certify.positivity import is_nonnegative, variables
+from verification.certify.second import intervals as second
+from verification.domains import Budget
+from verification.question import Attempt, Case, Check, Hypothesis, Parameters, numbers, rational, rationals
+
+ALPHA_NOT_NEGATIVE = Condition("α ≥ 0", lambda p: p.alpha, strict=False)
+LATER = Condition("t > 0", lambda p: p.t)
+SMALL = Fraction(1, 1000)
+"""What a size must fall below, as a share of the size at the beginning, before it is named as vanishing."""
+
+
+def worded(inequality: Inequality, words: Callable[[Parameters], str]) -> Callable[[Parameters], Check]:
+    """The check with a sentence of its own, and without the logarithms: its left side is a floor, not a measurement.
+
+    If the statement is about all floors, or t → ∞, a violation counts only with the argument that carries it there.
+    """
+
+    def check(parameters: Parameters) -> Check:
+        found = inequality.check(parameters)
+        premises = found.premises
+        if inequality.limit is not None:
+            premises += (Hypothesis("an argument carries it to the limit", found.limit or "none", bool(found.limit)),)
+        shown = f"{words(parameters)}; {found.opinions[0].text}"
+        return replace(found, premises=premises, words=shown, log_measured=None, log_claimed=None)
+
+    return check
+
+
+# --- from the zero start, θ = b: a floor where |A| ≤ a
+
+
+def _drifts(factor: Fraction) -> bool:
+    """−z_b' = (α + wσ')y_b + σ' ≥ factor·σ'(a) − (α + W)M for |w| ≤ W, |y_b| ≤ M, σ' ≥ σ'(a): as a polynomial."""
+    alpha, W, M, omega, eta, s, more, least = variables("alpha", "W", "M", "omega", "eta", "s", "more", "least")
+    share = flint.fmpq(factor.numerator, factor.denominator)
+    pull = (alpha + W * omega * s) * M * eta  # κ y with w = Wω, y = Mη
+    gap = pull + (least + more) - (share * least - (alpha + W) * M)  # σ' = least + more, where it is a force
+    unit, sign, ray = (0, 1), (-1, 1), (0, None)
+    return is_nonnegative(gap, (ray, ray, ray, sign, sign, unit, unit, unit)).holds is True
+
+
+_DRIFT = (
+    "−z_b' = (α + wσ')y_b + σ' ≥ σ'(a) − (α + |w|)M for |y_b| ≤ M, σ'(a) ≤ σ' ≤ 1: a polynomial nonnegative on its "
+    "box, all Bernstein coefficients ≥ 0, exactly; integrated, "
+)
+
+
+def _least_proof(factor: Fraction) -> str:
+    """That the maximum M of |(y_b, z_b)| over [0, t] is at least factor·σ'(a)t/(1 + (α + |w|)t); "" if it fails."""
+    if not _drifts(factor):
+        return ""
+    return _DRIFT + "M ≥ −z_b(t) ≥ σ'(a)t − (α + |w|)Mt for the maximum M over [0, t]"
+
+
+def _window_proof(factor: Fraction = Fraction(1)) -> str:
+    """That |(y_b, z_b)| comes back to factor·σ'(a)/(α + |w|), or as near as one likes, for ever; "" if it fails."""
+    if not _drifts(factor):
+        return ""
+    return _DRIFT + (
+        "2M ≥ z_b(s) − z_b(s + t) ≥ σ'(a)t − (α + |w|)Mt for the maximum M over [s, s + t], from any state at s: "
+        "M ≥ σ'(a)t/(2 + (α + |w|)t) for all s and t, and lim sup |(y_b, z_b)| ≥ σ'(a)/(α + |w|) > 0 as t → ∞"
+    )
+
+
+def floor_case(factor: Fraction = Fraction(1)) -> Case:
+    """θ = b, |A| ≤ a on [0, t]: max |(y_b, z_b)| ≥ ``factor``·σ'(a)t/(1 + (α + |w|)t). Tried at A = a throughout."""
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        s = 1 - p.a.tanh() ** 2
+        kappa = p.alpha + p.w * s
+        left = BALLS.exact(factor) * s * p.t / (1 + (p.alpha + abs(p.w)) * p.t)
+        y, z = p.t**2 / 2, p.t
+        if kappa > 0:
+            y, z = y.min(2 / kappa), z.min(1 / kappa.sqrt())
+        elif not kappa.is_zero():  # negative: the largest is the last
+            y, z = (-part for part in linear_flow.in_balls(0 * y, 0 * y, kappa, arb(1), p.t))
+        return left, s * y.max(z)
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        iv = second.iv
+        s = 1 - second.tanh(p.a) ** 2
+        kappa = s * p.w + p.alpha
+        bound = p.w if p.w.a >= 0 else -p.w
+        left = p.t * s / (p.t * (bound + p.alpha) + 1) * factor.numerator / factor.denominator
+        tops = [p.t**2 / 2, p.t]
+        if kappa.a > 0:
+            others = [2 / kappa, iv.sqrt(1 / kappa)]
+            tops = [iv.mpf([min(x.a, y.a), min(x.b, y.b)]) for x, y in zip(tops, others, strict=True)]
+        elif not kappa.a == 0 == kappa.b:
+            tops = [-part for part in linear_flow.in_intervals(iv.mpf(0), iv.mpf(0), kappa, iv.mpf(1), p.t)]
+        return left, iv.mpf([max(x.a for x in tops), max(x.b for x in tops)]) * s
+
+    inequality = Inequality(
+        balls, intervals, (ALPHA_NOT_NEGATIVE, LATER, Condition("a ≥ 0", lambda p: p.a, strict=False))
+    )
+
+    def words(p: Parameters) -> str:
+        return (
+            f"A = {p['a']} for all times, α = {p['alpha']}, w = {p['w']}, t = {p['t']}: the floor exceeds the maximum"
+        )
+
+    def ask(_: Budget, __: int) -> Attempt:
+        axes = (("0", "1", "4"), ("0", "1", "-2"), ("1", "1/2", "2", "8"), ("0", "1", "4"))
+        points = [dict(zip(("alpha", "w", "t", "a"), point, strict=True)) for point in itertools.product(*axes)]
+        found = first_violation((inequality,), points, f"{len(points)} constant pre-activations, closed form")
+        return replace(
+            found,
+            proof=_least_proof(factor),
+            log_measured=None,
+            log_claimed=None,
+            found="below it" if found.candidates else "never below",
+            claimed="≥ σ'(a)t/(1 + (α + |w|)t)",
+        )
+
+    return Case("zero start, |A| ≤ a", "max over [0, t], θ = b", ask, worded(inequality, words))
+
+
+# --- from the zero start: as |b| grows
+
+
+FLOOR = Fraction(1, 10**6)
+_RUN = {"alpha": "1", "w": "1", "V": "1", "u": "1", "t": "1"}
+
+
+def _floor_at(most: int) -> Fraction:
+    """A floor that holds for θ = b, |b| ≤ most in _RUN: that of ``floor_case``, |A| ≤ most + |V|u + |w|t²/2."""
+    w, V, u, t, alpha = (Fraction(_RUN[name]) for name in ("w", "V", "u", "t", "alpha"))
+    a = most + abs(V) * u + abs(w) * t**2 / 2
+    value = 4 * math.exp(-2 * a) / (1 + math.exp(-2 * a)) ** 2 * float(t / (1 + (alpha + abs(w)) * t))
+    return Fraction(1, math.ceil(1 / value) + 1)
+
+
+def saturation_case(most: int | None = None, times: int = 1) -> Case:
+    """Some floor > 0 stays below max |(y_θ, z_θ)| over [0, t] as b varies.
+
+    ``most`` would restrict |b|: then a floor is known, and ``times`` it is tried.
+
+    thm-C at a = 1: √(y_θ² + z_θ²) ≤ ∫ σ'|C| · e^{λt}, λ ≤ (|α − 1| + |w|)/2; |y| ≤ t²/2 and |u(s)| ≤ u, so
+    |A| ≥ |b| − |V|u − |w|t²/2, and |C| ≤ max(1, u, t²/2), whatever θ is.
+    """
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        nearest = (abs(p.b) - abs(p.V) * p.u - abs(p.w) * p.t**2 / 2).max(0)
+        growth = ((abs(p.alpha - 1) + abs(p.w)) * p.t / 2).exp()
+        return p.floor, (1 - nearest.tanh() ** 2) * p.t * (p.t**2 / 2).max(p.u).max(1) * growth
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        iv = second.iv
+        w, b, V, off = (x if x.a >= 0 else -x for x in (p.w, p.b, p.V, p.alpha - 1))
+        A = b - (V * p.u + p.t**2 * w / 2)
+        near = iv.mpf([max(A.a, 0), max(A.b, 0)])
+        slope = 4 / (iv.exp(near) + iv.exp(-near)) ** 2
+        source = iv.mpf([max(1, x) for x in ends(p.u, p.t**2 / 2)])
+        return p.floor, iv.exp(p.t * w / 2 + p.t * off / 2) * source * slope * p.t
+
+    def limit(p: Any) -> str:
+        return (
+            "thm-C: with everything else fixed the maximum is at most const · σ'(|b| − const) ≤ const · e^(−2|b|), "
+            "for every θ: no floor > 0 holds for all b"
+        )
+
+    premises = [
+        ALPHA_NOT_NEGATIVE,
+        LATER,
+        Condition("floor > 0", lambda p: p.floor),
+        Condition("u ≥ 0 bounds the input", lambda p: p.u, strict=False),
+    ]
+    if most is not None:
+        premises.append(Condition(f"|b| ≤ {most}", lambda p: most - abs(p.b), strict=False))
+    floor = FLOOR if most is None else times * _floor_at(most)
+    inequality = Inequality(balls, intervals, tuple(premises), limit=None if most is not None else limit)
+
+    def words(p: Parameters) -> str:
+        return (
+            f"α = {p['alpha']}, w = {p['w']}, V = {p['V']}, |u| ≤ {p['u']}, b = {p['b']}: up to t = {p['t']} the "
+            "maximum for θ = w, V and b is below the floor (floor against maximum)"
+        )
+
+    def ask(_: Budget, __: int) -> Attempt:
+        ladder = [2**k for k in range(7) if most is None or 2**k <= most]
+        points = [{**_RUN, "floor": rational(floor), "b": str(b)} for b in ladder]
+        found = first_violation((inequality,), points, f"b = 1, 2, …, {ladder[-1]}, upper bounds by thm-C")
+        top = found.log_claimed if found.log_claimed is not None else 0.0
+        shown = f"≤ {math.exp(top):.3g} at b = {found.candidates[0]['b']}" if found.candidates else "never below it"
+        return replace(found, log_measured=None, log_claimed=None, found=shown, claimed="≥ a floor > 0, all b")
+
+    return Case("zero start, b varies", "max over [0, t], every θ", ask, worded(inequality, words))
+
+
+def ends(*values: Any) -> tuple[Any, Any]:
+    return max(x.a for x in values), max(x.b for x in values)
+
+
+# --- from the zero start: as t grows, θ = b
+
+
+PULSES = 16
+
+
+def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -> Case:
+    """(y_b, z_b) does not tend to 0 as t → ∞. Tried with pulse k at the slope s_k = max(ratio^{k−1}, ``least``).
+
+    A pulse lasts 2π/√(α + w s_k): at a constant slope that takes (0, 0) back to (0, 0). The slopes tend to 0, so |A|,
+    and with it the input, is not bounded. ``least`` = σ'(a) > 0 bounds |A| by a: then the last pulse, t long, is
+    compared with ``factor``·σ'(a)t/(2 + (α + |w|)t), which holds from any state.
+    """
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        y = z = arb(0)
+        first = top = arb(0)
+        for s in p.slopes:
+            kappa = p.alpha + p.w * s
+            size, root = s / kappa, kappa.sqrt()
+            half = linear_flow.in_balls(y, z, kappa, s, arb.pi() / root)[0]
+            first = half if first == 0 else first
+            top = (2 * size + abs(y) + abs(z) / root).max(size * root + abs(z) + root * abs(y))
+            y, z = linear_flow.in_balls(y, z, kappa, s, 2 * arb.pi() / root)
+        if least > 0:
+            t = 2 * arb.pi() / root
+            return BALLS.exact(factor * least) * t / (2 + (p.alpha + abs(p.w)) * t), top.abs_upper()
+        return BALLS.exact(SMALL) * abs(first), top.abs_upper()
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        iv = second.iv
+        y = z = iv.mpf(0)
+        first: Any = None
+        top: Any = None
+        for s in p.slopes:
+            kappa = s * p.w + p.alpha
+            root = iv.sqrt(kappa)
+            state = linear_flow.in_intervals(y, z, kappa, s, iv.pi / root)
+            first = -state[0] if first is None else first
+            reach = abs(y + s / kappa) * root + abs(z)  # at least the amplitude of z about the equilibrium −s/κ
+            top = iv.mpf(ends(reach / root + s / kappa, reach))
+            y, z = linear_flow.in_intervals(y, z, kappa, s, 2 * iv.pi / root)
+        if least > 0:
+            share, size = factor * least, p.w if p.w.a >= 0 else -p.w
+            return share.numerator / (root / iv.pi + p.alpha + size) / share.denominator, top
+        return first * SMALL.numerator / SMALL.denominator, top
+
+    def limit(p: Any) -> str:
+        ratios = {later / now for now, later in itertools.pairwise(p.slopes)}
+        if len(ratios) != 1 or not 0 < min(ratios) < 1:
+            return ""
+        return (
+            "at a constant slope s the solution from (0, 0) is y_b = −(s/κ)(1 − cos √κt), κ = α + ws, and is (0, 0) "
+            f"again after 2π/√κ: with s_k = ({min(ratios)})^(k−1) for all k the maximum of pulse k is at most "
+            "max(2/κ, 1/√κ) s_k, and t grows by less than a constant each time: it tends to 0 exponentially; |A| and "
+            "the input tend to ∞ with t"
+        )
+
+    premises = (
+        ALPHA_POSITIVE,
+        Condition("α + w > 0", lambda p: p.alpha + p.w),
+        Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
+        Condition(f"slopes ≥ {least}", lambda p: min(p.slopes) - least, strict=False),
+    )
+    inequality = Inequality(balls, intervals, premises, lists=("slopes",), limit=None if least > 0 else limit)
+
+    def words(p: Parameters) -> str:
+        if least > 0:
+            return f"θ = b, α = {p['alpha']}, w = {p['w']}, slopes {p['slopes']}: a floor against the last pulse"
+        slopes = numbers(p, "slopes")
+        return (
+            f"θ = b, α = {p['alpha']}, w = {p['w']}, inputs that grow without bound and hold σ'(A) at 1, {slopes[1]}, "
+            f"{slopes[2]}, … for 2π/√(α + wσ') each: a thousandth of |y_b| of the first pulse "
+            f"against the maximum of pulse {len(slopes)}"
+        )
+
+    def ask(_: Budget, __: int) -> Attempt:
+        points = []
+        for w, ratio in itertools.product(("1", "1/2"), (Fraction(1), Fraction(1, 2), Fraction(1, 4))):
+            slopes = [max(ratio**k, least) for k in range(PULSES)]
+            points.append({"alpha": "1", "w": w, "slopes": rationals(slopes)})
+        found = first_violation((inequality,), points, f"{len(points)} trains of {PULSES} pulses, closed form")
+        below = "below 1/1000 of the first pulse" if least == 0 else "below the floor"
+        shown = below if found.candidates else "no decay found"
+        return replace(
+            found,
+            log_measured=None,
+            log_claimed=None,
+            found=shown,
+            claimed="does not tend to 0",
+            proof=_window_proof(factor) if least > 0 else "",
+        )
+
+    domain = "zero start, |A| ≤ a, t → ∞" if least > 0 else "zero start, inputs unbounded, t → ∞"
+    return Case(domain, "(y_θ, z_θ), θ = b", ask, worded(inequality, words))
