@@ -56,7 +56,7 @@ class Classifier(nn.Module):
 def digits(folder: Path) -> Made:
     """The loop of ``odernn train sequential_digits``, over the first epoch again and again."""
     plan = configuration.read("sequential_digits_unicornn")
-    run = loop.Run(plan, folder, Processes())
+    run = loop.TrainingRun(plan, folder, Processes())
     order = run._order()
 
     def step() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import odernn
 from verification import tasks
-from verification.commands.results import witnesses_beside
+from verification.commands.results import witnesses_beside, write_witnesses
 from verification.commands.task import settings_of
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
 from verification.registry import Registry
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class CheckpointOptions:
     """What the command line says of a checkpoint."""
 
     checkpoint: Path
@@ -47,19 +47,18 @@ class Options:
     witnesses: Path | None
 
 
-def run(options: Options) -> int:
+def run(options: CheckpointOptions) -> int:
     """Load, run, keep, print. Errors name the file, the tensor, the found and the expected shape.
 
     What cannot be kept, on a full disk, is printed before the error is.
     """
-    from verification.commands import verify
     from verification.trained import files, loading, runs, trial
-    from verification.training import loop
+    from verification.training import splits
 
     render = renderer(options.format)
     stored = files.read(options.checkpoint, config=options.config, row=options.row, task=options.task)
     stored = replace(stored, configuration=_with_task(stored, options))
-    data = loop.load(stored.configuration, "test", options.root)
+    data = splits.load(stored.configuration, "test", options.root)
     trained = loading.load(stored, data.spec)
     sample = runs.sample(data, options.sequences)
     registry = Registry(options.claims_dirs)
@@ -74,7 +73,7 @@ def run(options: Options) -> int:
             failure = error
     folder = options.witnesses or witnesses_beside(options.store)
     try:
-        verify.write_witnesses(judgements, folder)
+        write_witnesses(judgements, folder)
     except UsageError as error:
         failure = failure or error
     _print(ledger, judgements, trained, sample, options, folder, render)
@@ -84,7 +83,7 @@ def run(options: Options) -> int:
     return DONE
 
 
-def _with_task(stored: Stored, options: Options) -> Any:
+def _with_task(stored: Stored, options: CheckpointOptions) -> Any:
     """The checkpoint's configuration with the task of the command line: its own options stay if it is the same."""
     own = stored.configuration.task
     name = own.name if options.task is None else options.task.strip().casefold().replace(" ", "_").replace("-", "_")
@@ -109,7 +108,7 @@ def _print(
     judgements: Sequence[Judgement],
     trained: Trained,
     sample: Sample,
-    options: Options,
+    options: CheckpointOptions,
     folder: Path,
     render: Any,
 ) -> None:
@@ -133,7 +132,7 @@ def _print(
         out(render(table))
 
 
-def _texts(options: Options) -> tuple[str, ...]:
+def _texts(options: CheckpointOptions) -> tuple[str, ...]:
     return tuple(map(str, options.claims_dirs))
 
 
@@ -188,7 +187,12 @@ def _finite(log: float | None) -> float | None:
 
 
 def _keep(
-    store: Store, ledger: Ledger, judgements: Sequence[Judgement], trained: Trained, sample: Sample, options: Options
+    store: Store,
+    ledger: Ledger,
+    judgements: Sequence[Judgement],
+    trained: Trained,
+    sample: Sample,
+    options: CheckpointOptions,
 ) -> None:
     """One run: a job for every judgement; margins and measurements among the measurements of step 0."""
     from verification.training import checkpoints

@@ -104,7 +104,7 @@ def _is_of_a_picture(path: Path) -> bool:
 
 
 def _numbers(kind: str, folders: Sequence[Path], root: Path | None, sequences: int) -> dict[str, Any]:
-    from verification.measure import run_curves
+    from verification.report.pictures import run_curves
     from verification.training import runs
 
     records = [runs.read(folder) for folder in runs.find(folders)]

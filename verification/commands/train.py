@@ -41,7 +41,7 @@ def command(
     """Train a cell on a task. A run that was killed goes on from its last checkpoint, with the same result."""
     if listed:
         return Action(lambda: show(task))
-    options = Options(
+    options = TrainOptions(
         task=task,
         cell=cell,
         config=config,
@@ -59,7 +59,7 @@ def command(
 
 
 @dataclass(frozen=True)
-class Options:
+class TrainOptions:
     """What the command line says."""
 
     task: str | None
@@ -87,7 +87,7 @@ def show(task: str | None) -> int:
     return DONE
 
 
-def run(options: Options) -> int:
+def run(options: TrainOptions) -> int:
     """Train, and print what the test split says."""
     from verification.monitors.monitor import watching
     from verification.training import SettingError, loop, network
@@ -151,7 +151,7 @@ def _known(task: str) -> str:
         raise UsageError(f"{error.args[0]} `odernn task` shows them.") from None
 
 
-def _configuration(options: Options, names: tuple[str, ...]) -> str:
+def _configuration(options: TrainOptions, names: tuple[str, ...]) -> str:
     """What was named, else the library's own for that task and cell."""
     if options.config is not None:
         return options.config

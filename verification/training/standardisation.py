@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from verification.tasks.task import Sequences, TaskSpec
+    from verification.tasks.task import SequenceArray, TaskSpec
 
 PORTION = 1000
 """Sequences that are summed at a time."""
@@ -26,7 +26,7 @@ class Standardisation:
     deviation: NDArray[np.float64]
 
     @staticmethod
-    def of(sequences: Sequences, spec: TaskSpec) -> Standardisation:
+    def of(sequences: SequenceArray, spec: TaskSpec) -> Standardisation:
         """By all real steps of all sequences as the first epoch shows them; an input that never changes stays 0."""
         from verification.tasks.task import for_epoch
 

@@ -17,14 +17,14 @@ from odernn.cells.unicornn import UnICORNN
 from verification.measure.trained_network import effective_steps
 from verification.monitors import BoundMonitor, torch_modules, unrolled
 from verification.monitors.unrolled import Cotangent
-from verification.training import TrainingError, checkpoints, configuration, loop, network
+from verification.training import TrainingError, checkpoints, configuration, loop, network, splits
 from verification.training.folder import BEST, MONITOR, RUN
 from verification.training.network import TaskNetwork
 
 if TYPE_CHECKING:
     from verification.tasks.task import Root, TaskSpec
-    from verification.training.loop import Data
     from verification.training.runs import RunRecord
+    from verification.training.splits import SplitData
 
 DIGITS = 6
 H_ALONE = ", h"
@@ -84,7 +84,7 @@ def _of_h_alone(
 
 
 def gradient_curves(
-    label: str, before: TaskNetwork, after: TaskNetwork, batch: Data, count: int
+    label: str, before: TaskNetwork, after: TaskNetwork, batch: SplitData, count: int
 ) -> list[dict[str, Any]]:
     """Curves of ``training_pictures.gradients``: every layer, before and after, on the first ``count`` sequences."""
     sequences, targets, real = batch.batch(np.arange(min(count, batch.count)))
@@ -139,14 +139,14 @@ def largest_weights(model: UnICORNN) -> list[float]:
 # --- folders ------------------------------------------------------------------------------------------------------
 
 
-def networks(record: RunRecord, root: Root = None) -> tuple[TaskNetwork, TaskNetwork, Data]:
+def networks(record: RunRecord, root: Root = None) -> tuple[TaskNetwork, TaskNetwork, SplitData]:
     """Before training, and with the weights that were best on the validation split; and the test split.
 
     Raises TrainingError for a folder without such weights, or with those of another network; DataError for the task's
     files.
     """
     plan = configuration.from_mapping(record.configuration)
-    data = loop.load(plan, "test", root)
+    data = splits.load(plan, "test", root)
     made = [
         network.build(plan.network, data.spec, seed=plan.training.seed, dtype=data.dtype) for _ in ("before", "after")
     ]
