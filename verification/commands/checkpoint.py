@@ -42,6 +42,8 @@ class CheckpointOptions:
     sequences: int
     store: Path
     claims_dirs: tuple[Path, ...]
+    cells_dirs: tuple[Path, ...]
+    tasks_dirs: tuple[Path, ...]
     format: str
     json: bool
     witnesses: Path | None
@@ -53,11 +55,12 @@ def run(options: CheckpointOptions) -> int:
     What cannot be kept, on a full disk, is printed before the error is.
     """
     from verification.trained import files, loading, runs, trial
-    from verification.training import splits
+    from verification.training import own_files, splits
 
     render = renderer(options.format)
     stored = files.read(options.checkpoint, config=options.config, row=options.row, task=options.task)
     stored = replace(stored, configuration=_with_task(stored, options))
+    own_files.check(stored.own_files, stored.configuration, f'Checkpoint "{options.checkpoint}"')
     data = splits.load(stored.configuration, "test", options.root)
     trained = loading.load(stored, data.spec)
     sample = runs.sample(data, options.sequences)
@@ -89,11 +92,12 @@ def _with_task(stored: Stored, options: CheckpointOptions) -> Any:
     name = own.name if options.task is None else options.task.strip().casefold().replace(" ", "_").replace("-", "_")
     kept = dict(own.options) if name == own.name else {}
     try:
-        task = tasks.get(name)
+        task = tasks.get(name, options.tasks_dirs)
     except KeyError as error:
         raise UsageError(f"--task {name}: {error.args[0]} `odernn task` shows them.") from None
     chosen = replace(own, name=name, options=kept | settings_of(task, options.settings))
-    return replace(stored.configuration, task=chosen)
+    described = replace(stored.configuration, task=chosen)
+    return described.found_in(cells=options.cells_dirs, tasks=options.tasks_dirs)
 
 
 def _header(trained: Trained, sample: Sample) -> str:
@@ -195,7 +199,7 @@ def _keep(
     options: CheckpointOptions,
 ) -> None:
     """One run: a job for every judgement; margins and measurements among the measurements of step 0."""
-    from verification.training import checkpoints
+    from verification.training import checkpoints, own_files
 
     stored = trained.stored
     facts = {
@@ -209,6 +213,7 @@ def _keep(
         "data": sample.spec.sha256,
         "sequences": sample.count,
         "configuration": stored.configuration.to_plain(),
+        **own_files.recorded(stored.configuration),
     }
     name = f"checkpoint {_hash(facts)[:16]}"
     keys = []

@@ -14,7 +14,17 @@ from typing import Annotated, TypeAlias
 import typer
 
 import odernn
-from verification.commands.options import STORE, Action, ClaimsOption, DataOption, FormatOption, FullOption, refuse
+from verification.commands.options import (
+    STORE,
+    Action,
+    CellsOption,
+    ClaimsOption,
+    DataOption,
+    FormatOption,
+    FullOption,
+    TasksOption,
+    refuse,
+)
 from verification.commands.results import JudgedRun, latest, witnesses_beside, write_witnesses
 from verification.commands.terminal import (
     DIFFERENCE,
@@ -56,7 +66,7 @@ OF_CLAIMS = (
     "full",
     "expect",
 )
-OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences")
+OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences", "cells_dirs", "tasks_dirs")
 """Arguments that go with one kind of run only."""
 
 
@@ -166,6 +176,8 @@ def command(
     root: RootOption = None,
     settings: SettingsOption = None,
     sequences: SequencesOption = SEQUENCES,
+    cells_dirs: CellsOption = None,
+    tasks_dirs: TasksOption = None,
 ) -> Action:
     """Try the claims and print what came of it. What the store already has is not done again."""
     if json:
@@ -184,6 +196,8 @@ def command(
             sequences=sequences,
             store=store or STORE,
             claims_dirs=tuple(claims_dirs or ()),
+            cells_dirs=tuple(cells_dirs or ()),
+            tasks_dirs=tuple(tasks_dirs or ()),
             format=format,
             json=json,
             witnesses=witnesses,

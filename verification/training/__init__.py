@@ -7,6 +7,7 @@
     splits.py         a split of the task as the network sees it
     loop.py           the run: steps, evaluations, what is kept
     checkpoints.py    safetensors, written atomically
+    own_files.py      a cell and a task outside of the package: recorded with the run
     facts.py          what fixes a run: compared before one is continued
     logs.py           CSV and TensorBoard
     processes.py      torchrun

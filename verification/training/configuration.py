@@ -22,7 +22,7 @@ import itertools
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,11 +40,13 @@ class TaskChoice:
     """A task by name and the options of its ``load``.
 
     standardise  whether the network sees each input with mean 0 and deviation 1 on the training split
+    folders      where it may be found beside the package
     """
 
     name: str
     standardise: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    folders: tuple[Path, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,7 @@ class Network:
     """A cell by name, its sizes, and further arguments of its constructor.
 
     readout_dropout  probability, in training, on what the readout sees of the last layer: one mask a sequence
+    folders          where the cell may be found beside the package
     """
 
     cell: str
@@ -59,6 +62,7 @@ class Network:
     num_layers: int = 1
     readout_dropout: float = 0.0
     options: Mapping[str, Any] = field(default_factory=dict)
+    folders: tuple[Path, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,8 +192,17 @@ class Configuration:
     def replaced(self, **training: Any) -> Configuration:
         """The same with other fields of ``training``, checked again."""
         plain = self.to_plain()
-        made = from_mapping({**plain, "training": {**plain["training"], **training}})
-        return dataclasses.replace(made, published=self.published, places=self.places)
+        changed = from_mapping({**plain, "training": {**plain["training"], **training}})
+        changed = changed.found_in(cells=self.network.folders, tasks=self.task.folders)
+        return dataclasses.replace(changed, published=self.published, places=self.places)
+
+    def found_in(self, *, cells: Iterable[Path] = (), tasks: Iterable[Path] = ()) -> Configuration:
+        """The same, but its cell and its task may be those of files in these folders, too."""
+        return dataclasses.replace(
+            self,
+            network=dataclasses.replace(self.network, folders=tuple(cells)),
+            task=dataclasses.replace(self.task, folders=tuple(tasks)),
+        )
 
 
 # --- from a file ------------------------------------------------------------------------------------------------

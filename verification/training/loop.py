@@ -31,6 +31,7 @@ from verification.training import (
     logs,
     network,
     optimizers,
+    own_files,
     re_signing,
     splits,
 )
@@ -149,6 +150,8 @@ class TrainingRun:
     ) -> None:
         self.configuration, self.folder, self.own, self.root, self.device = configuration, folder, own, root, device
         plan = configuration.training
+        own_files.check_record(folder / RUN, configuration)
+        self.own_files = own_files.recorded(configuration)
         self.train_data = splits.load(configuration, "train", root, device)
         self.validation = splits.load(configuration, "validation", root, device, train=self.train_data)
         spec, dtype = self.train_data.spec, getattr(torch, plan.dtype)
@@ -197,6 +200,7 @@ class TrainingRun:
             "parameters": network.parameter_count(self.model),
             "processes": self.own.count,
             "versions": versions(),
+            **self.own_files,
         }
 
     def _read(self, name: str) -> checkpoints.Checkpoint:

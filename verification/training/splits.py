@@ -70,7 +70,7 @@ def load(
 def _as_it_is(configuration: Configuration, split: str, root: Root, device: str) -> SplitData:
     task = configuration.task
     try:
-        known = tasks.get(task.name)
+        known = tasks.get(task.name, task.folders)
     except KeyError as error:
         raise SettingError("task", str(error.args[0]), key="name") from None
     for key in task.options:
