@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,18 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+from tests.benchmarks.scripts import BENCHMARKS, imported
 from verification.training import configuration, loop, splits
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 RECORD = BENCHMARKS / "results" / "training_runs.json"
-
-
-def imported(name: str) -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
 
 
 page = imported("_training_page")

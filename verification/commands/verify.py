@@ -383,9 +383,9 @@ def _header(settings: Settings) -> str:
 
     from odernn import executions
 
-    reasons = executions.available()
-    usable = ", ".join(name for name, reason in reasons.items() if reason is None)
-    missing = ", ".join(name for name, reason in reasons.items() if reason is not None)
+    installed = executions.installed()
+    usable = ", ".join(name for name, is_there in installed.items() if is_there)
+    missing = ", ".join(name for name, is_there in installed.items() if not is_there)
     place = "" if settings.device == "cpu" else f"device {settings.device} · "
     return (
         f"odernn {odernn.__version__} · torch {torch.__version__} · float64 · {place}seed {settings.seed} · "
