@@ -5,7 +5,7 @@ process that unpickles an object of the file, finds the file again. A file that 
 
     >>> from odernn import cells
     >>> cells.get("mine", extra=["my_cells"])  # doctest: +SKIP
-    <class 'odernn.folders._2fhome_2fme_2fmy_5fcells_2fmine.Mine'>
+    <class 'odernn.folders._2fhome_2fme_2fmy_5fcells_2fmine_2epy.Mine'>
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, TypeAlias
 
 __path__: list[str] = []
@@ -41,20 +41,30 @@ def files(kind: str, folders: Folders, endings: Collection[str] = PYTHON) -> tup
             raise FolderError(
                 f'{kind.capitalize()}s folder "{folder}" does not exist. Give a folder of {kind} files to --{kind}s.'
             )
-        for path in sorted(folder.iterdir()):
+        try:
+            listed = sorted(folder.iterdir())
+        except OSError as error:
+            raise _unreadable(folder, error) from None
+        for path in listed:
             if path.suffix.casefold() in endings and path.name[0] not in "_." and path.is_file():
                 paths.setdefault(path.resolve(), path)
     return tuple(paths.values())
 
 
-def by_stem(kind: str, folders: Folders, package: Path) -> Mapping[str, Path]:
-    """The files by the names of what they bring. FolderError for a name that the package, or another file, has."""
+def by_stem(
+    kind: str, folders: Folders, package: Path, spelling: Callable[[str], str] = lambda stem: stem
+) -> Mapping[str, Path]:
+    """The files by the names of what they bring, their stems in that spelling.
+
+    FolderError for a name that a file or a folder of the package, or another of these files, has.
+    """
     named: dict[str, Path] = {}
     for path in files(kind, folders):
-        taken = next((own for own in (package / path.name, package / path.stem) if own.exists()), named.get(path.stem))
+        name = spelling(path.stem)
+        taken = next((own for own in (package / f"{name}.py", package / name) if own.exists()), named.get(name))
         if taken is not None:
-            raise is_taken(kind, path.stem, path, f'"{taken}"')
-        named[path.stem] = path
+            raise is_taken(kind, name, path, f'"{taken}"')
+        named[name] = path
     return named
 
 
@@ -65,7 +75,7 @@ def is_taken(kind: str, name: str, path: Path, by: str) -> FolderError:
 
 def digest(path: Path) -> str:
     """SHA-256 of the file."""
-    return hashlib.sha256(_read(path)).hexdigest()
+    return _sha256(_read(path))
 
 
 def load(kind: str, path: Path) -> ModuleType:
@@ -90,10 +100,15 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise FolderError(
-            f'"{path}" cannot be read: {reason}. Make it readable, or take it out of the folder.'
-        ) from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> FolderError:
+    return FolderError(f'"{path}" cannot be read: {(error.strerror or str(error)).lower()}. Make it readable.')
+
+
+def _sha256(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
 
 
 # --- importing a path by its spelling -------------------------------------------------------------------------------
@@ -115,13 +130,10 @@ def _path_of(name: str) -> Path:
 class _FileLoader(SourceFileLoader):
     """Without bytecode beside the file: that would be stale where a file changes twice in a second."""
 
-    def get_code(self, fullname: str) -> CodeType:
-        code: CodeType = self.source_to_code(_read(Path(self.path)), self.path)
-        return code
-
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__[_DIGEST] = digest(Path(self.path))
-        super().exec_module(module)
+        text = _read(Path(self.path))
+        module.__dict__[_DIGEST] = _sha256(text)
+        exec(self.source_to_code(text, self.path), module.__dict__)
 
 
 class _Finder:

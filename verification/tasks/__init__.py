@@ -80,7 +80,7 @@ def _own(extra: Folders) -> Mapping[str, Path]:
         return {}
     from odernn.folders import by_stem
 
-    return {_spelling(stem): path for stem, path in by_stem("task", folders, Path(__file__).parent).items()}
+    return by_stem("task", folders, Path(__file__).parent, _spelling)
 
 
 def file_of(name: str, extra: Folders) -> Path | None:

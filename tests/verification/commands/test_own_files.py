@@ -156,6 +156,10 @@ HOSTILE: dict[str, tuple[str, str, list[str], str]] = {
         "my_tasks/adding.py", TASK, ["task", "--tasks", "my_tasks"],
         'Task "adding" in "my_tasks/adding.py": the name is taken by "',
     ),
+    "a task of the package, spelt otherwise": (
+        "my_tasks/Copying-Memory.py", TASK, ["task", "--tasks", "my_tasks"],
+        'Task "copying_memory" in "my_tasks/Copying-Memory.py": the name is taken by "',
+    ),
     "a cell of the package": ("my_cells/lem.py", CELL, TRAIN, '"lem" in "my_cells/lem.py": the name is taken by "'),
     "a cell by the name of graphs": (
         "my_cells/graph.py", CELL.replace("Leaky", "Graph"), [*TRAIN, "--cell", "graph"], 'trains the cell "leaky"',
