@@ -72,7 +72,7 @@ def test_the_training_split_is_loaded_once(tmp_path: Path, monkeypatch: pytest.M
         loaded.append(split)
         return adding.load(split, root, **options)
 
-    monkeypatch.setattr(tasks, "get", lambda name: SimpleNamespace(load=load, options=adding.options))
+    monkeypatch.setattr(tasks, "get", lambda name, extra: SimpleNamespace(load=load, options=adding.options))
     loop.train(configuration.from_mapping(PLAN), tmp_path / "run")
     assert sorted(loaded) == ["test", "train", "validation"]
 
