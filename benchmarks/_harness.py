@@ -56,6 +56,11 @@ def interleaved(peers: dict[str, Callable[[], Any]], *, rounds: int = 7, warmup:
                 continue
             firsts[name].append(first)
             samples[name].append(_milliseconds(call, 1 + int(BLOCK_MS / first)) if warmup else first)
+    return timings_of(samples, firsts)
+
+
+def timings_of(samples: dict[str, list[float]], firsts: dict[str, list[float]]) -> list[Timing]:
+    """From the milliseconds of every turn of every peer; the first peer is the reference."""
     reference = next(iter(samples.values()))
     return [
         Timing(

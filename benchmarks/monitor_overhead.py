@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from _harness import Timing, report
+from _harness import Timing, report, timings_of
 from torch import Tensor, nn
 
 from odernn import ScoRNN, UnICORNN
@@ -56,7 +56,7 @@ class Classifier(nn.Module):
 def digits(folder: Path) -> Made:
     """The loop of ``odernn train sequential_digits``, over the first epoch again and again."""
     plan = configuration.read("sequential_digits_unicornn")
-    run = loop.Run(plan, folder, Processes())
+    run = loop.TrainingRun(plan, folder, Processes())
     order = run._order()
 
     def step() -> None:
@@ -158,18 +158,7 @@ def interleaved(made: Made, rounds: int, count: int) -> tuple[list[Timing], floa
     plain, recorded = (samples[name] for name in PEERS)
     idle = hooks()
     record = statistics.median((r - p) / p for p, r in zip(plain, recorded, strict=True))
-    timings = [
-        Timing(
-            name,
-            statistics.median(values),
-            min(values),
-            max(values),
-            statistics.median(r / v for r, v in zip(plain, values, strict=True)),
-            statistics.median(firsts[name]),
-        )
-        for name, values in samples.items()
-    ]
-    return [*timings, idle], idle.median / statistics.median(plain) + record / EVERY
+    return [*timings_of(samples, firsts), idle], idle.median / statistics.median(plain) + record / EVERY
 
 
 def _milliseconds(step: Step, count: int) -> float:

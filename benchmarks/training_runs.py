@@ -46,7 +46,7 @@ from torch import nn
 
 from odernn.published import results as published_results
 from verification.tasks.images import DataError
-from verification.training import TrainingError, configuration, loop, network
+from verification.training import TrainingError, configuration, loop, network, splits
 from verification.training.configuration import Configuration
 from verification.training.processes import processes
 
@@ -123,11 +123,11 @@ def fused(plan: Configuration, device: str) -> Configuration:
 # One run.
 
 
-class Untested(loop.Run):
+class Untested(loop.TrainingRun):
     """A run that ends before the test."""
 
-    def _finish(self) -> loop.Result:
-        return loop.Result({}, self.progress.best_epoch, self.progress, self.folder, self.own.writes)
+    def _finish(self) -> loop.TrainingResult:
+        return loop.TrainingResult({}, self.progress.best_epoch, self.progress, self.folder, self.own.writes)
 
 
 class Stopwatch:
@@ -181,7 +181,7 @@ def run(job: Job, place: Place) -> dict[str, Any]:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     with processes(place.device) as own, loop_determinism(plan):
-        kind = loop.Run if job.is_tested else Untested
+        kind = loop.TrainingRun if job.is_tested else Untested
         made = kind(plan, folder, own, root=place.root, device=place.device)
         clock = Stopwatch(folder)
 
@@ -237,9 +237,9 @@ def loop_determinism(plan: Configuration) -> Iterator[None]:
         torch.use_deterministic_algorithms(before)
 
 
-def tested(planned: Planned, plan: Configuration, found: loop.Result, place: Place) -> dict[str, Any]:
+def tested(planned: Planned, plan: Configuration, found: loop.TrainingResult, place: Place) -> dict[str, Any]:
     """The test figure, and what stands beside it."""
-    data = loop.load(plan, "test", place.root)
+    data = splits.load(plan, "test", place.root)
     spec = data.spec
     beside = {"without input": spec.published(spec.baseline, _largest_share(data))}
     if plan.task.name == "lorenz96":
@@ -256,7 +256,7 @@ def tested(planned: Planned, plan: Configuration, found: loop.Result, place: Pla
     }
 
 
-def _largest_share(data: loop.Data) -> float | None:
+def _largest_share(data: splits.SplitData) -> float | None:
     """The accuracy of whoever always says the most frequent class."""
     if data.spec.loss != "cross entropy":
         return None

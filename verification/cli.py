@@ -131,6 +131,7 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "odernn") -> 
 
 def _explained(error: Exception, program: str) -> tuple[int, str]:
     """The exit code of an error, and its line."""
+    from odernn.folders import FolderError
     from verification.claim import ClaimError
     from verification.report.formats import FormatError
     from verification.run.cluster import ClusterError
@@ -145,8 +146,8 @@ def _explained(error: Exception, program: str) -> tuple[int, str]:
         context = getattr(error, "ctx", None)  # of the command whose arguments are wrong
         command = context.command_path if context else program
         return terminal.USAGE, f"{message}{stop} `{command} --help` shows what there is."
-    usage = (terminal.UsageError, ClaimError, ClusterError, DataError, FormatError, ShardError, StoreError)
-    if isinstance(error, (*usage, TrainingError)):
+    usage = (terminal.UsageError, ClaimError, ClusterError, DataError, FolderError, FormatError, ShardError)
+    if isinstance(error, (*usage, StoreError, TrainingError)):
         return terminal.USAGE, str(error)
     if isinstance(error, terminal.NotCertifiedError):
         return terminal.NOT_CERTIFIED, str(error)

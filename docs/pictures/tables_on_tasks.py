@@ -27,14 +27,15 @@ import torch
 from torch import nn
 
 from odernn.cells.unicornn import UnICORNN
-from verification.measure import run_curves, scaling
-from verification.measure.run_curves import rounded
+from verification.measure import scaling
 from verification.measure.trained_network import orthogonality
 from verification.report.formats import github
 from verification.report.numbers import size
+from verification.report.pictures import run_curves
 from verification.report.pictures import training as training_pictures
+from verification.report.pictures.run_curves import rounded
 from verification.report.table import Column, Table
-from verification.training import configuration, loop, network, runs
+from verification.training import configuration, loop, network, runs, splits
 from verification.training.configuration import Configuration
 from verification.training.network import TaskNetwork
 from verification.training.processes import Processes
@@ -126,7 +127,7 @@ def drift_at_full_size(folder: Path, root: Path | None, *, n: int = 512, updates
     curves = []
     for label in ORTHOGONAL:
         plan = mnist_plan(label, n)
-        run = loop.Run(plan, folder / f"{label} {n}", Processes(), root=root)
+        run = loop.TrainingRun(plan, folder / f"{label} {n}", Processes(), root=root)
         order = np.random.default_rng(0).permutation(run.train_data.count)
         scores = Scores(powers_of_two(updates))
         for step in range(1, updates + 1):
@@ -185,8 +186,8 @@ def gradient_numbers(folder: Path, root: Path | None) -> dict[str, Any]:
     for label in ADDING:
         plan = adding_plan(label)
         few = dataclasses.replace(plan.task, options={"steps": STEPS, "count": BATCH})
-        test = loop.load(dataclasses.replace(plan, task=few), "test", root)
-        run = loop.Run(plan, folder / label, Processes(), root=root)
+        test = splits.load(dataclasses.replace(plan, task=few), "test", root)
+        run = loop.TrainingRun(plan, folder / label, Processes(), root=root)
         before = copy.deepcopy(run.model)
         order = np.random.default_rng(0).permutation(run.train_data.count)
         for _ in range(ITERATIONS):
@@ -206,7 +207,7 @@ def gradient_numbers(folder: Path, root: Path | None) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def loss_on(model: TaskNetwork, data: loop.Data) -> float:
+def loss_on(model: TaskNetwork, data: splits.SplitData) -> float:
     """Of all sequences."""
     sequences, targets, _ = data.batch(np.arange(data.count))
     return float(network.loss_sum(model(sequences), targets, data.spec)) / data.count
@@ -231,7 +232,7 @@ def neuron_numbers(folder: Path, root: Path | None) -> dict[str, Any]:
     """The example of the README: sequential digits, m = 64, two layers."""
     plan = configuration.read("sequential_digits_unicornn")
     plan = dataclasses.replace(plan, network=network.with_option(plan.network, "execution", "cpu"))
-    run = loop.Run(plan, folder / "neurons", Processes())
+    run = loop.TrainingRun(plan, folder / "neurons", Processes())
     recurrent = run.model.recurrent
     assert isinstance(recurrent, UnICORNN)
     largest = Largest(run.batches, [run_curves.largest_weights(recurrent)])

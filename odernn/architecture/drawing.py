@@ -18,7 +18,7 @@ _DASH: Final = (0, (2.2, 1.6))
 _SCALE: Final = 0.62
 """Inches to a unit of the layout."""
 
-_STYLE: Final[Any] = {
+STYLE: Final[Any] = {
     "svg.hashsalt": "odernn",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -122,7 +122,7 @@ class Sheet:
         heights = [max(box.height for box in row) for row in boxes]
         foot = 0.36 * len(words) + 0.1
         height = sum(heights) + gap * (len(boxes) - 1) + foot
-        with mpl.rc_context(_STYLE):
+        with mpl.rc_context(STYLE):
             figure = Figure(figsize=(width * _SCALE, height * _SCALE))
             axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
             axes.set(xlim=(0.0, width), ylim=(0.0, height))

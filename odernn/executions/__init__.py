@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 from typing import cast
 
+import torch
 from torch import Tensor
 
 from odernn.executions import torch_loop
@@ -67,6 +69,17 @@ def available() -> dict[str, str | None]:
     """Every known execution with the reason why it cannot run here, or ``None`` if it can."""
     found = {name: _load(name) for name in _MODULES}
     return {name: execution if isinstance(execution, str) else None for name, execution in found.items()}
+
+
+def installed() -> dict[str, bool]:
+    """Whether each execution can be expected to run here: numba is installed, torch sees a device. None is loaded.
+
+    ``available`` loads them, which takes seconds, and knows why one cannot run.
+    """
+    found = dict.fromkeys(_MODULES, True)
+    found["cpu"] = importlib.util.find_spec("numba") is not None
+    found["cuda"] = torch.cuda.is_available() and not isinstance(_load("cuda"), str)
+    return found
 
 
 def extremes(x: Tensor, *, execution: str = "torch", **arguments: Tensor | float) -> Extremes:

@@ -1,7 +1,8 @@
 """The catalogue of methods: one literal entry a method, in the file of its kind, laid out as in its source.
 
 ``catalogue/`` is scanned for tableaus; a new method is one more entry in one of its files. Asking for one method builds
-the entries of its file alone.
+the entries of its file alone. A method of one's own stands in any folder, in a .py file as in ``catalogue/`` or in a
+.json or .toml file (``odernn.tableaus.files``): ``tableaus.get("mine", extra=["my_tableaus"])``.
 
     >>> from odernn import tableaus
     >>> tableaus.get("rk4") is tableaus.RK4
@@ -21,6 +22,7 @@ import difflib
 import functools
 import importlib
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -29,6 +31,7 @@ from odernn.tableaus import catalogue
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
 
 if TYPE_CHECKING:
+    from odernn.folders import Folders
     from odernn.tableaus.families import PolynomialPair, PolynomialTableau
 
 Tableau: TypeAlias = ButcherTableau | PartitionedTableau | Composition
@@ -71,16 +74,51 @@ def _entry(name: str) -> Tableau | None:
     return None
 
 
-def names() -> tuple[str, ...]:
-    """The names of all entries, sorted."""
-    return tuple(_entries())
+def names(extra: Folders = ()) -> tuple[str, ...]:
+    """The names of all entries, and of the methods in the extra folders; sorted."""
+    return tuple(sorted((*_entries(), *_own(extra))))
 
 
-def get(name: str) -> Tableau | PolynomialTableau | PolynomialPair:
-    """The entry of that name, or the member of a family ("gauss 7"); case does not matter.
+def entries(extra: Folders = ()) -> Iterator[Tableau]:
+    """All of them, in the order of ``names``."""
+    named = {**_entries(), **_own(extra)}
+    return (named[name] for name in sorted(named))
 
-    Raises KeyError with the nearest name; ValueError if the family has no member with so few stages.
+
+def _own(extra: Folders) -> Mapping[str, Tableau]:
+    """The methods of these folders by name. FolderError for a file that has none, or for a name that is taken."""
+    folders = tuple(extra)
+    if not folders:
+        return {}
+    from odernn.tableaus.files import in_folders
+
+    return in_folders(folders, _entry, _holder_of)
+
+
+def _holder_of(name: str) -> str | None:
+    """What has that name in the package: the file of an entry, or a family; None if nothing has."""
+    for stem, text in _sources().items():
+        if f'"{name}"' in text and any(tableau.name == name for tableau in _constants(stem).values()):
+            return f'"{Path(catalogue.__file__).parent / stem}.py"'
+    from odernn.tableaus import families
+    from odernn.tableaus.catalogue import nystrom
+
+    if name in nystrom.names():
+        return f'"{nystrom.__file__}"'
+    family = families.family_of(name)
+    return None if family is None else f"the family {family[0]}"
+
+
+def get(name: str, extra: Folders = ()) -> Tableau | PolynomialTableau | PolynomialPair:
+    """The entry of that name, a member of a family ("gauss 7"), or a method of the extra folders; case does not matter.
+
+    Raises KeyError with the nearest name; ValueError if the family has no member with so few stages; FolderError for a
+    folder or a file that is not what it must be.
     """
+    folders = tuple(extra)
+    mine = _own(folders).get(name.casefold())
+    if mine is not None:
+        return mine
     entry = _entry(name.casefold())
     if entry is not None:
         return entry
@@ -89,8 +127,8 @@ def get(name: str) -> Tableau | PolynomialTableau | PolynomialPair:
     member = families.named(name)
     if member is not None:
         return member
-    near = difflib.get_close_matches(name.casefold(), names(), n=1)
-    advice = f'Did you mean "{near[0]}"?' if near else f"The catalogue has: {', '.join(names())}."
+    near = difflib.get_close_matches(name.casefold(), names(folders), n=1)
+    advice = f'Did you mean "{near[0]}"?' if near else f"The catalogue has: {', '.join(names(folders))}."
     raise KeyError(f'No tableau is called "{name}". {advice}')
 
 
@@ -107,4 +145,4 @@ def _all_constants() -> list[str]:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_all_constants(), "get", "names"])
+    return sorted([*_all_constants(), "entries", "get", "names"])

@@ -405,13 +405,20 @@ def named(name: str) -> PolynomialTableau | PolynomialPair | None:
 
     Raises ValueError if the family has no member with that many stages.
     """
+    member = family_of(name)
+    if member is None:
+        return None
+    family, s = member
+    return lobatto_pair(s) if family == _PAIR else FAMILIES[family](s)
+
+
+def family_of(name: str) -> tuple[str, int] | None:
+    """("radau iia", 5) of "radau iia 5"; ``None`` if the name names no family."""
     match = re.fullmatch(r"\s*(.*?)\s+(-?\d{1,6})\s*", name.casefold())
     if match is None:
         return None
-    family, s = " ".join(match[1].split()), int(match[2])
-    if family == _PAIR:
-        return lobatto_pair(s)
-    return FAMILIES[family](s) if family in FAMILIES else None
+    family = " ".join(match[1].split())
+    return (family, int(match[2])) if family == _PAIR or family in FAMILIES else None
 
 
 # From polynomials back to stages.

@@ -20,10 +20,11 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from odernn import folders
 from odernn.exact.algebraic import Algebraic, nearest_float
 from odernn.published.sources import Source
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
@@ -33,6 +34,7 @@ _HALVES = ("position", "momentum")
 _HALF_KEYS = ("name", "A", "b", "c", "digits", "order", "source")
 _SINGLE_KEYS = ("name", "source", "order", "A", "b", "c", "b_hat", "order_hat", "digits")
 _PAIR_KEYS = ("name", "source", "order", *_HALVES)
+_ENDINGS = frozenset({".py", ".json", ".toml"})
 
 
 def read(path: str | Path) -> ButcherTableau | PartitionedTableau:
@@ -46,6 +48,53 @@ def read(path: str | Path) -> ButcherTableau | PartitionedTableau:
     except (ValueError, TypeError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ValueError(f"{path}: {reason}") from None
+
+
+def in_folders(
+    places: Iterable[str | Path],
+    entry: Callable[[str], ButcherTableau | PartitionedTableau | Composition | None],
+    holder_of: Callable[[str], str | None],
+) -> Mapping[str, ButcherTableau | PartitionedTableau | Composition]:
+    """The methods of all .py, .json and .toml files of these folders by their names, lower case; sorted.
+
+    entry      the catalogue's method of a name: where a .py file imports one to build on it, that is none of its own
+    holder_of  what has a name already, in words
+
+    FolderError for a name that is taken, and for a file that has no method.
+    """
+    methods: dict[str, ButcherTableau | PartitionedTableau | Composition] = {}
+    homes: dict[str, Path] = {}
+    for path in folders.files("tableau", places, _ENDINGS):
+        for method in _methods_in(path):
+            name = method.name.casefold()
+            if method is methods.get(name) or method is entry(name):  # another constant for it, or imported
+                continue
+            taken = f'"{homes[name]}"' if name in homes else holder_of(name)
+            if taken is not None:
+                raise folders.is_taken("tableau", method.name, path, taken)
+            methods[name], homes[name] = method, path
+    return dict(sorted(methods.items()))
+
+
+def _methods_in(path: Path) -> Iterator[ButcherTableau | PartitionedTableau | Composition]:
+    """The methods of one file, imported ones too."""
+    if path.suffix.casefold() != ".py":
+        try:
+            yield read(path)
+        except (ValueError, OSError) as error:
+            raise folders.FolderError(f"{error} Correct the file, or take it out of the folder.") from None
+        return
+    constants = [
+        value
+        for value in vars(folders.load("tableau", path)).values()
+        if isinstance(value, ButcherTableau | PartitionedTableau | Composition)
+    ]
+    if not constants:
+        raise folders.FolderError(
+            f'Tableau file "{path}" has no tableau. Write a constant, NAME = ButcherTableau(...), as in the files of '
+            "odernn/tableaus/catalogue."
+        )
+    yield from constants
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import itertools
 import json
 import math
-import sys
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -20,16 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+from tests.benchmarks.scripts import BENCHMARKS, imported
+
 RECORD = BENCHMARKS / "results" / "architecture_experiments.json"
-
-
-def imported(name: str) -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
 
 
 page = imported("_architecture_page")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,18 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from verification.training import configuration, loop
+from tests.benchmarks.scripts import BENCHMARKS, imported
+from verification.training import configuration, loop, splits
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 RECORD = BENCHMARKS / "results" / "training_runs.json"
-
-
-def imported(name: str) -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
 
 
 page = imported("_training_page")
@@ -109,13 +99,13 @@ def test_a_run_is_what_odernn_train_makes_of_its_file(script: ModuleType, tmp_pa
 
 def test_a_trial_never_sees_the_test_split(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    load = loop.load
+    load = splits.load
 
     def watched(chosen: Any, split: str, *rest: Any, **named: Any) -> Any:
         asked.append(split)
         return load(chosen, split, *rest, **named)
 
-    monkeypatch.setattr(loop, "load", watched)
+    monkeypatch.setattr(splits, "load", watched)
     called(script, tmp_path, TRIAL)
     assert "test" not in asked
     called(script, tmp_path, RUN)
@@ -126,16 +116,16 @@ def test_a_run_that_was_killed_goes_on_to_the_same_record(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = called(script, tmp_path / "whole")
-    step, steps = loop.Run.step, 0
+    step, steps = loop.TrainingRun.step, 0
 
-    def killed(self: loop.Run, *arguments: Any) -> None:
+    def killed(self: loop.TrainingRun, *arguments: Any) -> None:
         nonlocal steps
         steps += 1
         if steps == 4:
             raise KeyboardInterrupt
         step(self, *arguments)
 
-    monkeypatch.setattr(loop.Run, "step", killed)
+    monkeypatch.setattr(loop.TrainingRun, "step", killed)
     with pytest.raises(KeyboardInterrupt):
         called(script, tmp_path / "broken")
     assert timeless(called(script, tmp_path / "broken")) == timeless(whole)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import odernn
 from verification import tasks
-from verification.commands.results import witnesses_beside
+from verification.commands.results import witnesses_beside, write_witnesses
 from verification.commands.task import settings_of
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
 from verification.registry import Registry
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class CheckpointOptions:
     """What the command line says of a checkpoint."""
 
     checkpoint: Path
@@ -42,24 +42,26 @@ class Options:
     sequences: int
     store: Path
     claims_dirs: tuple[Path, ...]
+    cells_dirs: tuple[Path, ...]
+    tasks_dirs: tuple[Path, ...]
     format: str
     json: bool
     witnesses: Path | None
 
 
-def run(options: Options) -> int:
+def run(options: CheckpointOptions) -> int:
     """Load, run, keep, print. Errors name the file, the tensor, the found and the expected shape.
 
     What cannot be kept, on a full disk, is printed before the error is.
     """
-    from verification.commands import verify
     from verification.trained import files, loading, runs, trial
-    from verification.training import loop
+    from verification.training import own_files, splits
 
     render = renderer(options.format)
     stored = files.read(options.checkpoint, config=options.config, row=options.row, task=options.task)
     stored = replace(stored, configuration=_with_task(stored, options))
-    data = loop.load(stored.configuration, "test", options.root)
+    own_files.check(stored.own_files, stored.configuration, f'Checkpoint "{options.checkpoint}"')
+    data = splits.load(stored.configuration, "test", options.root)
     trained = loading.load(stored, data.spec)
     sample = runs.sample(data, options.sequences)
     registry = Registry(options.claims_dirs)
@@ -74,7 +76,7 @@ def run(options: Options) -> int:
             failure = error
     folder = options.witnesses or witnesses_beside(options.store)
     try:
-        verify.write_witnesses(judgements, folder)
+        write_witnesses(judgements, folder)
     except UsageError as error:
         failure = failure or error
     _print(ledger, judgements, trained, sample, options, folder, render)
@@ -84,17 +86,18 @@ def run(options: Options) -> int:
     return DONE
 
 
-def _with_task(stored: Stored, options: Options) -> Any:
+def _with_task(stored: Stored, options: CheckpointOptions) -> Any:
     """The checkpoint's configuration with the task of the command line: its own options stay if it is the same."""
     own = stored.configuration.task
     name = own.name if options.task is None else options.task.strip().casefold().replace(" ", "_").replace("-", "_")
     kept = dict(own.options) if name == own.name else {}
     try:
-        task = tasks.get(name)
+        task = tasks.get(name, options.tasks_dirs)
     except KeyError as error:
         raise UsageError(f"--task {name}: {error.args[0]} `odernn task` shows them.") from None
     chosen = replace(own, name=name, options=kept | settings_of(task, options.settings))
-    return replace(stored.configuration, task=chosen)
+    described = replace(stored.configuration, task=chosen)
+    return described.found_in(cells=options.cells_dirs, tasks=options.tasks_dirs)
 
 
 def _header(trained: Trained, sample: Sample) -> str:
@@ -109,7 +112,7 @@ def _print(
     judgements: Sequence[Judgement],
     trained: Trained,
     sample: Sample,
-    options: Options,
+    options: CheckpointOptions,
     folder: Path,
     render: Any,
 ) -> None:
@@ -133,7 +136,7 @@ def _print(
         out(render(table))
 
 
-def _texts(options: Options) -> tuple[str, ...]:
+def _texts(options: CheckpointOptions) -> tuple[str, ...]:
     return tuple(map(str, options.claims_dirs))
 
 
@@ -188,10 +191,15 @@ def _finite(log: float | None) -> float | None:
 
 
 def _keep(
-    store: Store, ledger: Ledger, judgements: Sequence[Judgement], trained: Trained, sample: Sample, options: Options
+    store: Store,
+    ledger: Ledger,
+    judgements: Sequence[Judgement],
+    trained: Trained,
+    sample: Sample,
+    options: CheckpointOptions,
 ) -> None:
     """One run: a job for every judgement; margins and measurements among the measurements of step 0."""
-    from verification.training import checkpoints
+    from verification.training import checkpoints, own_files
 
     stored = trained.stored
     facts = {
@@ -205,6 +213,7 @@ def _keep(
         "data": sample.spec.sha256,
         "sequences": sample.count,
         "configuration": stored.configuration.to_plain(),
+        **own_files.recorded(stored.configuration),
     }
     name = f"checkpoint {_hash(facts)[:16]}"
     keys = []

@@ -28,16 +28,16 @@ def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...]) 
     return DONE
 
 
-def _statements(registry: Registry) -> dict[str, ledger.Statement]:
+def _statements(registry: Registry) -> dict[str, ledger.LedgerEntry]:
     bounds = [each.claim for each in registry]
     questions = [each.question for each in registry.questions()]
     found = [
-        ledger.Statement(
+        ledger.LedgerEntry(
             claim.id, str(claim.source), claim.statement, f"{claim.origin} bound on states", claim.dominated_by
         )
         for claim in bounds
     ]
     for each in questions:
         kind = f"{each.origin}, {each.semantics}"
-        found.append(ledger.Statement(each.id, str(each.source), each.statement, kind, each.dominated_by))
+        found.append(ledger.LedgerEntry(each.id, str(each.source), each.statement, kind, each.dominated_by))
     return {statement.id: statement for statement in found}

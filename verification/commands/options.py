@@ -31,6 +31,18 @@ ClaimsOption: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option("--claims", metavar="DIR", help="A folder with more claim files; may be repeated."),
 ]
+CellsOption: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option("--cells", metavar="DIR", help="A folder with more cells, a file each; may be repeated."),
+]
+TasksOption: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option("--tasks", metavar="DIR", help="A folder with more tasks, a file each; may be repeated."),
+]
+TableausOption: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option("--tableaus", metavar="DIR", help="A folder with more methods: .py, .json, .toml; may be repeated."),
+]
 RunsOption: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from verification.commands.options import Action, RunsOption, refuse
+from verification.commands.options import Action, CellsOption, RunsOption, TasksOption, refuse
 from verification.commands.terminal import DONE, UsageError, harmless, note
 
 KINDS: Mapping[str, str] = {
@@ -17,7 +17,10 @@ KINDS: Mapping[str, str] = {
     "orthogonality": "‖W*W − I‖ against updates, of runs with --monitor",
     "neurons": "effective time steps and recurrent weights of UnICORNN, before and after",
 }
-NOT_FOR: Mapping[str, tuple[str, ...]] = {"orthogonality": ("root", "sequences"), "neurons": ("sequences",)}
+NOT_FOR: Mapping[str, tuple[str, ...]] = {
+    "orthogonality": ("root", "sequences", "cells_dirs", "tasks_dirs"),
+    "neurons": ("sequences",),
+}
 """Options that only other pictures have: what a monitor wrote needs no data."""
 QUANTITY = "quantity"
 """A key that the numbers of every picture have, and no other file of a run."""
@@ -34,6 +37,8 @@ def command(
         Path | None, typer.Option("--root", metavar="DIR", help="The folder of the task's files (else $ODERNN_DATA).")
     ] = None,
     sequences: Annotated[int, typer.Option(metavar="N", min=1, help="gradients: of the first N test sequences.")] = 50,
+    cells_dirs: CellsOption = None,
+    tasks_dirs: TasksOption = None,
 ) -> Action:
     """Draw what `odernn train` left in folders (needs "odernn[plots]"), and write the numbers beside it.
 
@@ -43,17 +48,34 @@ def command(
 
     def drawn() -> int:
         refuse(context, NOT_FOR.get(kind, ()), f"means nothing for the picture {kind}. Leave it out")
-        return run(kind, tuple(runs or ()), out=out, root=root, sequences=sequences)
+        return run(
+            kind,
+            tuple(runs or ()),
+            out=out,
+            root=root,
+            sequences=sequences,
+            cells_dirs=tuple(cells_dirs or ()),
+            tasks_dirs=tuple(tasks_dirs or ()),
+        )
 
     return Action(drawn)
 
 
-def run(kind: str, folders: Sequence[Path], *, out: Path, root: Path | None, sequences: int) -> int:
+def run(
+    kind: str,
+    folders: Sequence[Path],
+    *,
+    out: Path,
+    root: Path | None,
+    sequences: int,
+    cells_dirs: Sequence[Path] = (),
+    tasks_dirs: Sequence[Path] = (),
+) -> int:
     """The picture and its numbers. UsageError for what cannot be drawn, before anything is computed."""
     _check(kind, folders, out)
     from verification.report.pictures import training as training_pictures
 
-    numbers = _numbers(kind, folders, root, sequences)
+    numbers = _numbers(kind, folders, root, sequences, cells_dirs, tasks_dirs)
     from verification.training.checkpoints import write_atomically  # torch is here by now
 
     texts = {
@@ -103,13 +125,20 @@ def _is_of_a_picture(path: Path) -> bool:
     return isinstance(numbers, dict) and QUANTITY in numbers
 
 
-def _numbers(kind: str, folders: Sequence[Path], root: Path | None, sequences: int) -> dict[str, Any]:
-    from verification.measure import run_curves
+def _numbers(
+    kind: str,
+    folders: Sequence[Path],
+    root: Path | None,
+    sequences: int,
+    cells_dirs: Sequence[Path],
+    tasks_dirs: Sequence[Path],
+) -> dict[str, Any]:
+    from verification.report.pictures import run_curves
     from verification.training import runs
 
     records = [runs.read(folder) for folder in runs.find(folders)]
     if kind == "gradients":
-        return run_curves.of_gradients(records, root, sequences)
+        return run_curves.of_gradients(records, root, sequences, cells=cells_dirs, tasks=tasks_dirs)
     if kind == "neurons":
-        return run_curves.of_neurons(records, root)
+        return run_curves.of_neurons(records, root, cells=cells_dirs, tasks=tasks_dirs)
     return run_curves.of_orthogonality(records)

@@ -10,6 +10,7 @@ from pathlib import Path
 import odernn
 from verification.claim import slug
 from verification.commands.terminal import UsageError
+from verification.report.rows import claims as rows
 from verification.report.rows.claims import Facts
 from verification.run.execute import judgements_of
 from verification.run.store import Store
@@ -17,14 +18,14 @@ from verification.verdict import Judgement
 
 
 @dataclass(frozen=True)
-class Results:
+class JudgedRun:
     """The judgements that a run's table is made of, and what its caption says."""
 
     judgements: tuple[Judgement, ...]
     facts: Facts
 
 
-def latest(store: Store) -> Results:
+def latest(store: Store) -> JudgedRun:
     """The run begun last, as far as it is judged."""
     settings, keys, _ = store.latest_run()
     judged = store.has(keys)
@@ -39,7 +40,7 @@ def latest(store: Store) -> Results:
         judged=len(done),
         planned=len(keys),
     )
-    return Results(tuple(judgements_of(store, done)), facts)
+    return JudgedRun(tuple(judgements_of(store, done)), facts)
 
 
 def _sources(store: Store, keys: Sequence[str]) -> tuple[str, ...]:
@@ -75,3 +76,25 @@ def chosen(judgements: Sequence[Judgement], claims: Sequence[str]) -> list[Judge
 def witnesses_beside(store: Path) -> Path:
     """The default folder of witnesses."""
     return store.parent / "witnesses"
+
+
+def write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
+    """A file in the folder for every refutation; UsageError if it cannot be written."""
+    refuting = [judgement for judgement in judgements if judgement.witness]
+    if not refuting:
+        return
+    from verification import counterexample, witness
+
+    names = rows.witness_names(judgements)
+    try:
+        for judgement in refuting:
+            path = folder / names[rows.key_of(judgement)]
+            if counterexample.is_counterexample(judgement.witness):
+                counterexample.write(judgement.witness, path)
+            else:
+                witness.write(witness.from_json(judgement.witness), path)
+    except OSError as error:
+        raise UsageError(
+            f'Witnesses folder "{folder}" cannot be written: {error.strerror or error}. Nothing is lost: choose '
+            "another with --witnesses and run the same command again."
+        ) from None

@@ -15,11 +15,13 @@ FOR_PROGRAMS = frozenset({"csv", "json"})
 """Formats in which names stay as they are."""
 
 
-def run(*, task: str, folders: Sequence[Path], format: str, full: bool, by_epoch: bool) -> int:
+def run(
+    *, task: str, folders: Sequence[Path], format: str, full: bool, by_epoch: bool, tasks_dirs: Sequence[Path] = ()
+) -> int:
     """All runs of the task in these folders and below them."""
     render = renderer(format)
     try:
-        known = tasks.get(task)
+        known = tasks.get(task, tasks_dirs)
     except KeyError as error:
         raise UsageError(f"{error.args[0]} `odernn task` shows them.") from None
     records = [runs.read(folder) for folder in runs.find(folders)]

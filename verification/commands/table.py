@@ -15,6 +15,7 @@ from verification.commands.options import (
     FullOption,
     RunsOption,
     StoreOption,
+    TasksOption,
     refuse,
 )
 from verification.commands.results import chosen, latest
@@ -35,6 +36,7 @@ def command(
     ] = None,
     runs: RunsOption = None,
     by_epoch: Annotated[bool, typer.Option("--by-epoch", help="With --task: a row for every evaluation.")] = False,
+    tasks_dirs: TasksOption = None,
 ) -> Action:
     """Print the table of the latest run in the store; with --task training runs beside what the papers print.
 
@@ -51,9 +53,16 @@ def command(
             refuse(context, ("full",), "adds printed results, which are of no epoch. Leave it out, or --by-epoch")
         from verification.commands import run_table
 
-        return run_table.run(task=task, folders=tuple(runs), format=format, full=full, by_epoch=by_epoch)
+        return run_table.run(
+            task=task,
+            folders=tuple(runs),
+            format=format,
+            full=full,
+            by_epoch=by_epoch,
+            tasks_dirs=tuple(tasks_dirs or ()),
+        )
 
-    if task is not None or runs or by_epoch:
+    if task is not None or runs or by_epoch or tasks_dirs:
         return Action(of_runs)
     return Action(lambda: run(store=store, format=format, full=full, claims=tuple(claim or ())))
 

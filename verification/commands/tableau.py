@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -19,7 +19,7 @@ from odernn.tableaus.families import PolynomialPair
 from odernn.tableaus.methods import Method, resolve
 from odernn.tableaus.nystrom import NystromTableau
 from odernn.tableaus.tableau import PartitionedTableau
-from verification.commands.options import Action, FormatOption
+from verification.commands.options import Action, FormatOption, TableausOption
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
 from verification.report.formats import renderer
 from verification.report.rows import tableaus as tableau_rows
@@ -87,8 +87,10 @@ def command(
         Path | None, typer.Option(metavar="FILE", help="With NAME: draw its stability region and order star.")
     ] = None,
     format: FormatOption = "text",
+    tableaus_dirs: TableausOption = None,
 ) -> Action:
     """Print a Runge–Kutta or symplectic method and everything that can be decided about it."""
+    folders = tuple(tableaus_dirs or ())
 
     def run() -> int:
         if sum([bool(name), compared is not None, everything, list_]) != 1:
@@ -102,21 +104,21 @@ def command(
             if list_ or compared is not None or decimals is not None:
                 raise UsageError("--rounded goes with NAME, FILE or --all, and without --decimals.")
             if everything:
-                return table_of_rounded(rounded=rounded, format=format)
-            return show_rounded(" ".join(name or ()), rounded=rounded, format=format)
+                return table_of_rounded(rounded=rounded, format=format, folders=folders)
+            return show_rounded(" ".join(name or ()), rounded=rounded, format=format, folders=folders)
         if compared is not None:
-            return compare(*compared, format=format, places=decimals)
+            return compare(*compared, format=format, places=decimals, folders=folders)
         if everything or list_:
-            return (table_of_all if everything else names)(format=format)
-        return show(" ".join(name or ()), format=format, places=decimals, svg=svg)
+            return (table_of_all if everything else names)(format=format, folders=folders)
+        return show(" ".join(name or ()), format=format, places=decimals, svg=svg, folders=folders)
 
     return Action(run)
 
 
-def show(name: str, *, format: str, places: int | None, svg: Path | None = None) -> int:
+def show(name: str, *, format: str, places: int | None, svg: Path | None = None, folders: Sequence[Path] = ()) -> int:
     """One method, and with ``svg`` its stability region and order star in that file."""
     render = renderer(format)
-    method = method_of(name)
+    method = method_of(name, folders)
     picture = None if svg is None else _picture(method, svg)
     text = render(tableau_rows.single(method, _checked(places)))
     if svg is not None and picture is not None:
@@ -145,31 +147,31 @@ def _picture(method: Method, path: Path) -> str:
         raise UsageError(f"--svg: {error}") from None
 
 
-def compare(first: str, second: str, *, format: str, places: int | None) -> int:
+def compare(first: str, second: str, *, format: str, places: int | None, folders: Sequence[Path] = ()) -> int:
     """Two methods side by side."""
     render = renderer(format)
-    methods = method_of(first), method_of(second)
+    methods = method_of(first, folders), method_of(second, folders)
     if len({isinstance(method, NystromTableau) for method in methods}) == 2:
         raise UsageError("--compare: one of them is a Nyström method, for y″ = g(y) only. Compare it with another.")
     out(render(tableau_rows.comparison(*methods, _checked(places))))
     return DONE
 
 
-def table_of_all(*, format: str) -> int:
+def table_of_all(*, format: str, folders: Sequence[Path] = ()) -> int:
     """The companion table: the catalogue, and the families up to a few stages."""
     render = renderer(format)
     with progress() as report:
-        table = tableau_rows.companion(list(_everything()), report)
+        table = tableau_rows.companion(list(_everything(folders)), report)
     out(render(table))
     return DONE
 
 
-def show_rounded(name: str, *, rounded: str, format: str) -> int:
+def show_rounded(name: str, *, rounded: str, format: str, folders: Sequence[Path] = ()) -> int:
     """One method in floating-point numbers: what is exactly true of them."""
     from verification.report.rows import rounded as rounded_rows  # imports numpy, which the other tables do without
 
     render = renderer(format)
-    method = method_of(name)
+    method = method_of(name, folders)
     if isinstance(method, NystromTableau):
         raise UsageError(f'--rounded: "{method.name}" is for y″ = g(y); only Runge–Kutta methods are rounded here.')
     try:
@@ -180,7 +182,7 @@ def show_rounded(name: str, *, rounded: str, format: str) -> int:
     return DONE
 
 
-def table_of_rounded(*, rounded: str, format: str) -> int:
+def table_of_rounded(*, rounded: str, format: str, folders: Sequence[Path] = ()) -> int:
     """What is left in the floating-point format of the methods that are algebraically stable or symplectic."""
     from verification.report.rows import rounded as rounded_rows
 
@@ -188,7 +190,7 @@ def table_of_rounded(*, rounded: str, format: str) -> int:
     if _known(rounded) == rounded_rows.GIVEN:
         raise UsageError(f"--all --rounded {rounded}: give a format, one of {', '.join(rounded_rows.FORMATS)}.")
     with progress() as report:
-        table = rounded_rows.companion(list(_everything()), rounded, report)
+        table = rounded_rows.companion(list(_everything(folders)), rounded, report)
     out(render(table))
     return DONE
 
@@ -201,12 +203,12 @@ def _known(rounded: str) -> str:
     return rounded
 
 
-def names(*, format: str) -> int:
+def names(*, format: str, folders: Sequence[Path] = ()) -> int:
     """What there is."""
     render = renderer(format)
     smallest = {name: family.smallest for name, family in families.FAMILIES.items()} | {PAIR: 2}
     nystrom = [nystrom_catalogue.get(name) for name in nystrom_catalogue.names()]
-    out(render(tableau_rows.listing([tableaus.get(name) for name in tableaus.names()], smallest, nystrom)))
+    out(render(tableau_rows.listing(list(tableaus.entries(folders)), smallest, nystrom)))
     return DONE
 
 
@@ -216,9 +218,9 @@ def _checked(places: int | None) -> int | None:
     return places
 
 
-def _everything() -> Iterator[Method]:
+def _everything(folders: Sequence[Path]) -> Iterator[Method]:
     entries = tableaus.names()
-    yield from (tableaus.get(name) for name in entries)
+    yield from tableaus.entries(folders)
     for family in (*families.FAMILIES, PAIR):
         for s in range(families.FAMILIES[family].smallest if family != PAIR else 2, LARGEST_IN_TABLE + 1):
             if f"{family} {s}" not in entries:
@@ -228,24 +230,24 @@ def _everything() -> Iterator[Method]:
 # --- from what the user typed to a method -----------------------------------------------------------------------
 
 
-def method_of(text: str) -> Method:
-    """The file, the entry or the family's member of that name; UsageError in one line if there is none.
+def method_of(text: str, folders: Sequence[Path] = ()) -> Method:
+    """The file, the entry, the family's member or the method of the folders of that name; UsageError if there is none.
 
     ".position" and ".momentum" after the name of a partitioned method are its halves.
     """
     whole, _, half = text.rpartition(".")
     if half.casefold() in HALVES and whole:
-        return _half(method_of(whole), half.casefold())
+        return _half(method_of(whole, folders), half.casefold())
     text = text.strip()
     if not text:
         raise UsageError("The name of the tableau is empty. `odernn tableau --list` shows the names.")
     path = Path(text)
     if path.suffix.casefold() in FILES or (len(path.parts) > 1 and path.exists()):
         return _read(path)
-    name = _spelt(text)
-    _check_stages(name)
+    name = _spelt(text, folders)
+    _check_stages(name, folders)
     try:
-        return tableaus.get(name)
+        return tableaus.get(name, folders)
     except ValueError as error:
         raise UsageError(str(error)) from None
     except KeyError:
@@ -257,16 +259,18 @@ def method_of(text: str) -> Method:
         return _read(path)
     if re.fullmatch(r"\.[A-Za-z]{2,5}", path.suffix):
         raise UsageError(f'"{text}": the name of a file with a tableau must end in .json or .toml.')
-    raise UsageError(f'No tableau is called "{text}". {_advice(text)} `odernn tableau --list` shows the names.')
+    raise UsageError(
+        f'No tableau is called "{text}". {_advice(text, folders)} `odernn tableau --list` shows the names.'
+    )
 
 
-def _check_stages(name: str) -> None:
+def _check_stages(name: str, folders: Sequence[Path]) -> None:
     """UsageError if this is a member of a family, without a number of stages or with one that cannot be served."""
     match = re.fullmatch(r"(.*?)[\s_-]*([+-]?\d[\d.,/e]*|)", name.strip().casefold())
     family = next(
         (known for known in (*families.FAMILIES, PAIR) if match and _letters(known) == _letters(match[1])), None
     )
-    if match is None or family is None or name.casefold() in tableaus.names():
+    if match is None or family is None or name.casefold() in tableaus.names(folders):
         return
     if not match[2]:
         raise UsageError(f"{family} takes a number of stages, for example {family} 3.")
@@ -302,9 +306,9 @@ def _letters(name: str) -> str:
     return re.sub(r"[^a-z0-9*/]", "", name.casefold())
 
 
-def _spelt(text: str) -> str:
+def _spelt(text: str, folders: Sequence[Path]) -> str:
     """The name as the catalogue spells it, if the text is that name but for case, spaces and punctuation."""
-    entries = tableaus.names()
+    entries = tableaus.names(folders)
     if text.casefold() in entries or re.search(r"\s-\d+$", text):  # "gauss -2" asks for −2 stages
         return text
     same = [name for name in entries if _letters(name) == _letters(text)]
@@ -318,7 +322,7 @@ def _spelt(text: str) -> str:
     return text
 
 
-def _advice(text: str) -> str:
+def _advice(text: str, folders: Sequence[Path]) -> str:
     """The nearest name. A number at its end may be the stages of a family's member, or be missing there."""
     match = re.fullmatch(r"(.*?)[\s_-]*(\d*)", text.casefold())
     stem, stages = (match[1], match[2] or "3") if match else (text.casefold(), "3")
@@ -328,6 +332,6 @@ def _advice(text: str) -> str:
     family = difflib.get_close_matches(stem, (*families.FAMILIES, PAIR), n=1, cutoff=0.75)
     if family:
         return f'Did you mean "{family[0]} {stages}"?'
-    names = (*tableaus.names(), *nystrom_catalogue.names())
+    names = (*tableaus.names(folders), *nystrom_catalogue.names())
     near = difflib.get_close_matches(text.casefold(), names, n=1, cutoff=0.0)
     return f'Did you mean "{near[0]}"?'

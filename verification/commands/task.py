@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from verification import tasks
-from verification.commands.options import Action
+from verification.commands.options import Action, TasksOption
 from verification.commands.terminal import DONE, UsageError, harmless, note, out
 from verification.tasks import _files
 from verification.tasks.task import SPLITS
@@ -34,30 +34,36 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="An option of the task, as in: forcing=0.9; may be repeated."),
     ] = None,
+    tasks_dirs: TasksOption = None,
 ) -> Action:
     """Load a task and say what it is: sequences of each split, baseline, origin, checksum."""
 
+    folders = tuple(tasks_dirs or ())
+
     def run() -> int:
         if name is not None:
-            return show(name, root=root, download=download, settings=tuple(settings or ()))
+            return show(name, root=root, download=download, settings=tuple(settings or ()), tasks_dirs=folders)
         if root is not None or download or settings:
             raise UsageError("Give NAME: --root, --download and --set go with it. `odernn task` lists the names.")
-        return names()
+        return names(folders)
 
     return Action(run)
 
 
-def names() -> int:
+def names(tasks_dirs: Sequence[Path] = ()) -> int:
     """All tasks, each with its first line."""
-    width = max(map(len, tasks.names()))
-    out("".join(f"{name:<{width}}  {tasks.get(name).summary}\n" for name in tasks.names()))
+    known = tasks.names(tasks_dirs)
+    width = max(map(len, known))
+    out("".join(harmless(f"{name:<{width}}  {tasks.get(name, tasks_dirs).summary}") + "\n" for name in known))
     return DONE
 
 
-def show(name: str, *, root: Path | None, download: bool, settings: Sequence[str]) -> int:
+def show(
+    name: str, *, root: Path | None, download: bool, settings: Sequence[str], tasks_dirs: Sequence[Path] = ()
+) -> int:
     """A line for each split of the task; with ``download`` its files are fetched first."""
     try:
-        task = tasks.get(name)
+        task = tasks.get(name, tasks_dirs)
     except KeyError as error:
         raise UsageError(f"{error.args[0]} `odernn task` shows them.") from None
     options = settings_of(task, settings)

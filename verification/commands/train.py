@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from verification.commands.options import Action
+from verification.commands.options import Action, CellsOption, TasksOption
 from verification.commands.terminal import DONE, UsageError, note, out, progress
 from verification.training import TrainingError
 
@@ -37,11 +38,13 @@ def command(
     monitor: Annotated[
         int | None, typer.Option(metavar="EVERY", min=1, help="Measure bounds every so many steps: monitor.sqlite.")
     ] = None,
+    cells_dirs: CellsOption = None,
+    tasks_dirs: TasksOption = None,
 ) -> Action:
     """Train a cell on a task. A run that was killed goes on from its last checkpoint, with the same result."""
     if listed:
-        return Action(lambda: show(task))
-    options = Options(
+        return Action(lambda: show(task, tuple(tasks_dirs or ())))
+    options = TrainOptions(
         task=task,
         cell=cell,
         config=config,
@@ -54,12 +57,14 @@ def command(
         device=device,
         tensorboard=tensorboard,
         monitor=monitor,
+        cells_dirs=tuple(cells_dirs or ()),
+        tasks_dirs=tuple(tasks_dirs or ()),
     )
     return Action(lambda: run(options), resumes=True)
 
 
 @dataclass(frozen=True)
-class Options:
+class TrainOptions:
     """What the command line says."""
 
     task: str | None
@@ -74,20 +79,22 @@ class Options:
     device: str
     tensorboard: bool
     monitor: int | None = None
+    cells_dirs: tuple[Path, ...] = ()
+    tasks_dirs: tuple[Path, ...] = ()
 
 
-def show(task: str | None) -> int:
+def show(task: str | None, tasks_dirs: Sequence[Path] = ()) -> int:
     """The configurations that come with the library."""
     from verification.training import listing
 
-    name = None if task is None else _known(task)
+    name = None if task is None else _known(task, tasks_dirs)
     if name is not None and not listing.rows(name):
         raise UsageError(f'--list: no configuration trains on "{name}". `odernn train --list` shows all.')
     out(listing.text(name) + "\n")
     return DONE
 
 
-def run(options: Options) -> int:
+def run(options: TrainOptions) -> int:
     """Train, and print what the test split says."""
     from verification.monitors.monitor import watching
     from verification.training import SettingError, loop, network
@@ -96,8 +103,9 @@ def run(options: Options) -> int:
     from verification.training.processes import is_first
 
     plan = files.read(_configuration(options, files.names()), options.row)
+    plan = plan.found_in(cells=options.cells_dirs, tasks=options.tasks_dirs)
     task = plan.task.name
-    if options.task is not None and task != _known(options.task):
+    if options.task is not None and task != _known(options.task, options.tasks_dirs):
         raise UsageError(f'--config: trains on "{task}", not on "{options.task}".')
     if options.cell is not None and options.cell != plan.network.cell:
         raise UsageError(f'--config: trains the cell "{plan.network.cell}", not "{options.cell}".')
@@ -141,23 +149,23 @@ def run(options: Options) -> int:
     return DONE
 
 
-def _known(task: str) -> str:
+def _known(task: str, tasks_dirs: Sequence[Path]) -> str:
     """The name of that task; UsageError with the nearest one."""
     from verification import tasks
 
     try:
-        return tasks.get(task).name
+        return tasks.get(task, tasks_dirs).name
     except KeyError as error:
         raise UsageError(f"{error.args[0]} `odernn task` shows them.") from None
 
 
-def _configuration(options: Options, names: tuple[str, ...]) -> str:
+def _configuration(options: TrainOptions, names: tuple[str, ...]) -> str:
     """What was named, else the library's own for that task and cell."""
     if options.config is not None:
         return options.config
     if options.task is None:
         raise UsageError("Name a task, or a configuration with --config FILE. `odernn train --list` shows them.")
-    task = _known(options.task)
+    task = _known(options.task, options.tasks_dirs)
     wanted = f"{task}_{options.cell or ''}"
     own = [name for name in names if name == wanted or (not options.cell and name.startswith(wanted))]
     if len(own) != 1:

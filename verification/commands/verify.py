@@ -14,9 +14,18 @@ from typing import Annotated, TypeAlias
 import typer
 
 import odernn
-from verification.commands import expectations
-from verification.commands.options import STORE, Action, ClaimsOption, DataOption, FormatOption, FullOption, refuse
-from verification.commands.results import Results, latest, witnesses_beside
+from verification.commands.options import (
+    STORE,
+    Action,
+    CellsOption,
+    ClaimsOption,
+    DataOption,
+    FormatOption,
+    FullOption,
+    TasksOption,
+    refuse,
+)
+from verification.commands.results import JudgedRun, latest, witnesses_beside, write_witnesses
 from verification.commands.terminal import (
     DIFFERENCE,
     DONE,
@@ -29,7 +38,6 @@ from verification.commands.terminal import (
 )
 from verification.domains import BUDGETS
 from verification.registry import Registry
-from verification.report.formats import json as json_format
 from verification.report.formats import renderer
 from verification.report.numbers import plural
 from verification.report.rows import claims as rows
@@ -58,7 +66,7 @@ OF_CLAIMS = (
     "full",
     "expect",
 )
-OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences")
+OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences", "cells_dirs", "tasks_dirs")
 """Arguments that go with one kind of run only."""
 
 
@@ -168,6 +176,8 @@ def command(
     root: RootOption = None,
     settings: SettingsOption = None,
     sequences: SequencesOption = SEQUENCES,
+    cells_dirs: CellsOption = None,
+    tasks_dirs: TasksOption = None,
 ) -> Action:
     """Try the claims and print what came of it. What the store already has is not done again."""
     if json:
@@ -176,7 +186,7 @@ def command(
         from verification.commands import checkpoint as checkpoint_command  # which imports torch
 
         refuse(context, OF_CLAIMS, "is about the claims. Leave it out, or --checkpoint")
-        chosen = checkpoint_command.Options(
+        chosen = checkpoint_command.CheckpointOptions(
             checkpoint=checkpoint,
             config=config,
             row=row,
@@ -186,6 +196,8 @@ def command(
             sequences=sequences,
             store=store or STORE,
             claims_dirs=tuple(claims_dirs or ()),
+            cells_dirs=tuple(cells_dirs or ()),
+            tasks_dirs=tuple(tasks_dirs or ()),
             format=format,
             json=json,
             witnesses=witnesses,
@@ -242,7 +254,7 @@ def run(options: Options) -> int:
     share = _share(options)
     engine = _engine(options)
     path = options.store or Path(f"odernn-{share.index}-of-{share.count}.sqlite" if share else "odernn.sqlite")
-    expected = expectations.read(options.expect) if options.expect else None
+    expected = _expected(options.expect)
     settings = _settings(options)
     the_plan = plan(settings, Registry(options.claims_dirs))
     _prepare_data(options)
@@ -259,6 +271,8 @@ def run(options: Options) -> int:
     folder = options.witnesses or witnesses_beside(path)
     write_witnesses(results.judgements, folder)
     if options.json:
+        from verification.report.formats import json as json_format
+
         names = rows.witness_names(results.judgements)
         records = (rows.record(judgement, results.facts, names) for judgement in results.judgements)
         out("".join(json_format.line(each) + "\n" for each in records))
@@ -270,6 +284,14 @@ def run(options: Options) -> int:
 
 
 # --- before the run ---------------------------------------------------------------------------------------------
+
+
+def _expected(path: Path | None) -> dict[str, str] | None:
+    if path is None:
+        return None
+    from verification.commands import expectations
+
+    return expectations.read(path)
 
 
 def _share(options: Options) -> Share | None:
@@ -361,9 +383,9 @@ def _header(settings: Settings) -> str:
 
     from odernn import executions
 
-    reasons = executions.available()
-    usable = ", ".join(name for name, reason in reasons.items() if reason is None)
-    missing = ", ".join(name for name, reason in reasons.items() if reason is not None)
+    installed = executions.installed()
+    usable = ", ".join(name for name, is_there in installed.items() if is_there)
+    missing = ", ".join(name for name, is_there in installed.items() if not is_there)
     place = "" if settings.device == "cpu" else f"device {settings.device} · "
     return (
         f"odernn {odernn.__version__} · torch {torch.__version__} · float64 · {place}seed {settings.seed} · "
@@ -386,27 +408,7 @@ def _of_share(share: Share, the_plan: Plan, store: Store) -> str:
     )
 
 
-def write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
-    from verification import counterexample, witness
-
-    names = rows.witness_names(judgements)
-    try:
-        for judgement in judgements:
-            if not judgement.witness:
-                continue
-            path = folder / names[rows.key_of(judgement)]
-            if counterexample.is_counterexample(judgement.witness):
-                counterexample.write(judgement.witness, path)
-            else:
-                witness.write(witness.from_json(judgement.witness), path)
-    except OSError as error:
-        raise UsageError(
-            f'Witnesses folder "{folder}" cannot be written: {error.strerror or error}. Nothing is lost: choose '
-            "another with --witnesses and run the same command again."
-        ) from None
-
-
-def _print_results(results: Results, folder: Path, options: Options, table: str) -> None:
+def _print_results(results: JudgedRun, folder: Path, options: Options, table: str) -> None:
     """For people: summary, refutations, table. For a format that something else reads, stdout holds the table only."""
     lines = [rows.summary(results.judgements)]
     lines += rows.refutations(results.judgements, str(folder), results.facts.claims_dirs)

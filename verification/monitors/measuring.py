@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
+from odernn import folders
 from odernn.cells.clocked import ClockedNetwork, checked_start
 from odernn.cells.common.sequences import Sequences
 from odernn.cells.exprnn import ExpRNNLayer
@@ -74,8 +75,12 @@ def measure(step: int, name: str, module: nn.Module, call: Call | None, *, scale
 
 def _kind(module: nn.Module) -> type[nn.Module]:
     """The class of the library, or of torch, whose arguments and results are known: a user's own may be below it."""
-    known = ("odernn.", "torch.")
-    return next(each for each in type(module).__mro__ if each.__module__.startswith(known) and "forward" in vars(each))
+    return next(each for each in type(module).__mro__ if _is_known(each) and "forward" in vars(each))
+
+
+def _is_known(kind: type) -> bool:
+    own = f"{folders.__name__}."  # classes of files that are no part of the library
+    return kind.__module__.startswith(("odernn.", "torch.")) and not kind.__module__.startswith(own)
 
 
 def _of_weights(place: Place, module: nn.Module, index: int) -> tuple[list[Measurement], Orthogonality | None]:

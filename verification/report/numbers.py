@@ -1,4 +1,8 @@
-"""How numbers are shown: three significant digits, from natural logarithms: e^{945} is 10^410.4 and never inf."""
+"""How numbers are shown: three significant digits, from natural logarithms: e^{945} is 10^410.4 and never inf.
+
+The floor of formatting: it imports nothing of the project, so whatever writes a number into a sentence may use it, as
+``verification.trained`` does, which the rest of the report stands on.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@
 
 A file of this folder is a task if its ``load`` begins with the parameters ``split, root`` (``task.py`` says what it
 returns). If it also has ``download(folder)``, its files can be fetched. Importing this package imports none of them.
+A task of one's own is such a file in any folder: ``tasks.get("mine", extra=["my_tasks"])``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from odernn.folders import Folders
     from verification.tasks.task import Loaded
 
 SIGNATURE = ("split", "root")
@@ -66,16 +68,54 @@ def _task(stem: str, module: ModuleType) -> Task:
     return Task(stem, summary, module.load, vars(module).get("download"))
 
 
-def names() -> tuple[str, ...]:
-    """The names of all tasks, sorted."""
-    return tuple(_all())
+def names(extra: Folders = ()) -> tuple[str, ...]:
+    """The names of all tasks of the package, and of the extra folders' files; sorted."""
+    return tuple(sorted((*_all(), *_own(extra))))
 
 
-def get(name: str) -> Task:
-    """The task of that name; case, blanks and hyphens do not matter. Raises KeyError with the nearest name."""
-    spelt = name.strip().casefold().replace(" ", "_").replace("-", "_")
-    if spelt not in _all():
-        near = difflib.get_close_matches(spelt, names(), n=1)
-        advice = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(names())}."
+def _own(extra: Folders) -> Mapping[str, Path]:
+    """The tasks of these folders by name, with their files. FolderError for a name that is taken."""
+    folders = tuple(extra)
+    if not folders:
+        return {}
+    from odernn.folders import by_stem
+
+    return by_stem("task", folders, Path(__file__).parent, _spelling)
+
+
+def file_of(name: str, extra: Folders) -> Path | None:
+    """The file of that task in the extra folders; None for a task of the package."""
+    return _own(extra).get(_spelling(name))
+
+
+def get(name: str, extra: Folders = ()) -> Task:
+    """The task of that name, in the package or in a file of the extra folders; case, blanks, hyphens do not matter.
+
+    Raises KeyError with the nearest name; FolderError for a folder or a file that is not what it must be.
+    """
+    folders = tuple(extra)
+    spelling, mine = _spelling(name), _own(folders)
+    if spelling in mine:
+        return _loaded(spelling, mine[spelling])
+    if spelling not in _all():
+        near = difflib.get_close_matches(spelling, names(folders), n=1)
+        advice = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(names(folders))}."
         raise KeyError(f'No task is called "{name}". {advice}')
-    return _all()[spelt]
+    return _all()[spelling]
+
+
+def _spelling(name: str) -> str:
+    return name.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
+def _loaded(name: str, path: Path) -> Task:
+    """The task of somebody's file."""
+    from odernn.folders import FolderError, load
+
+    module = load("task", path)
+    if not _is_task(module):
+        raise FolderError(
+            f'Task file "{path}" exports no load(split, root, ...). Write one that returns sequences, targets and a '
+            "TaskSpec; see docs/adding.md."
+        )
+    return _task(name, module)

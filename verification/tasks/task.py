@@ -29,7 +29,7 @@ Root: TypeAlias = str | Path | None
 """The folder of the files; None for those that a task finds by itself, and of no meaning to a task without files."""
 
 
-class Sequences(Protocol):
+class SequenceArray(Protocol):
     """What an array and ``Batched`` have in common."""
 
     @property
@@ -38,7 +38,7 @@ class Sequences(Protocol):
     def __getitem__(self, key: Any, /) -> Any: ...
 
 
-Loaded: TypeAlias = "tuple[Sequences, NDArray[Any], TaskSpec]"
+Loaded: TypeAlias = "tuple[SequenceArray, NDArray[Any], TaskSpec]"
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 BLOCK = 1000
@@ -92,7 +92,7 @@ class Batched:
         return self[:].astype(self.dtype if dtype is None else dtype, copy=False)
 
 
-def for_epoch(sequences: Sequences, number: int) -> Sequences:
+def for_epoch(sequences: SequenceArray, number: int) -> SequenceArray:
     """The sequences as they are shown in that epoch: with new noise if they have any, else the same."""
     return sequences.epoch(number) if isinstance(sequences, Batched) else sequences
 

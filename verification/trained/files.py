@@ -16,7 +16,7 @@ import re
 import tomllib
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from verification.trained import CheckpointError
-from verification.training import TrainingError, checkpoints, configuration
+from verification.training import TrainingError, checkpoints, configuration, own_files
 from verification.training.configuration import Configuration
 from verification.training.folder import BEST, LATEST, RUN
 from verification.training.places import ROWS, Places
@@ -45,6 +45,7 @@ class Stored:
     configuration  of the run or of --config; its optimizer and training may be stand-ins
     kind           "odernn train", "state_dict"
     described_by   where the configuration is from
+    own_files      what the run needed beside the package, as ``training.own_files`` records it
     """
 
     path: Path
@@ -52,6 +53,7 @@ class Stored:
     configuration: Configuration
     kind: str
     described_by: str
+    own_files: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read(path: Path, *, config: str | Path | None = None, row: str | None = None, task: str | None = None) -> Stored:
@@ -179,7 +181,8 @@ def _described(
     if given is not None:
         return Stored(path, tensors, given, kind, "--config")
     if header:
-        return Stored(path, tensors, _from_plain(header.get("configuration"), path), kind, f"the header of {path.name}")
+        described = _from_plain(header.get("configuration"), path)
+        return Stored(path, tensors, described, kind, f"the header of {path.name}", own_files.of(header))
     beside = path.parent / RUN
     if not beside.exists():
         raise CheckpointError(f'Checkpoint "{path}" holds tensors, but nothing says of which network. {DESCRIBE}')
@@ -188,7 +191,7 @@ def _described(
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise CheckpointError(f'"{beside}" cannot be read: {str(error).splitlines()[0]}. {DESCRIBE}') from None
     plain = facts.get("configuration") if isinstance(facts, dict) else None
-    return Stored(path, tensors, _from_plain(plain, beside), kind, str(beside))
+    return Stored(path, tensors, _from_plain(plain, beside), kind, str(beside), own_files.of(facts))
 
 
 def _from_plain(plain: Any, path: Path) -> Configuration:

@@ -22,11 +22,10 @@ from odernn.cells.unicornn import UnICORNN
 from verification.cases.inequality import Condition
 from verification.cases.network_gradient import ANY_NETWORK, NetworkGradient, quantity_of
 from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, GradientForm
-from verification.question import Place
-from verification.question import Question as QuestionOnTrial
+from verification.question import Place, Question
 from verification.registry import Registry
 from verification.trained import certificates
-from verification.trained.row import HERE, Certified, PremiseMargin, Question, Row, judged, uncertified
+from verification.trained.row import HERE, BoundComparison, Certified, PremiseMargin, Row, judged, uncertified
 from verification.trained.runs import LossGradients, Sample, log_size
 
 PUBLISHED: Mapping[str, GradientForm] = {
@@ -58,7 +57,7 @@ def _published_row(
     network: UnICORNN,
     gradients: Mapping[str, float],
     sample: Sample,
-    question: QuestionOnTrial,
+    question: Question,
     layer: int,
     log_largest: float,
 ) -> Row:
@@ -69,8 +68,8 @@ def _published_row(
     reading = HERE if question.is_asymptotic else ""
     row = Row("bound", layer, "abs(dE/dθ)", question.id, source, "published", premises=premises, reading=reading)
 
-    def ask() -> Question:
-        return Question(
+    def ask() -> BoundComparison:
+        return BoundComparison(
             log_bounds=_log_right(network, form, sample.steps, layer),
             log_measured=log_size(own[theta]),
             certify=lambda _: _certified(network, sample, question, theta, layer),
@@ -126,7 +125,7 @@ def _conditions(form: GradientForm) -> tuple[Condition, ...]:
     return (*shared, Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False))
 
 
-def _certified(network: UnICORNN, sample: Sample, question: QuestionOnTrial, theta: str, layer: int) -> Certified:
+def _certified(network: UnICORNN, sample: Sample, question: Question, theta: str, layer: int) -> Certified:
     """The entry of the sequence in which it is largest, decided by both back-ends."""
     if theta not in ("w", "b", "c", "V"):
         return Certified(False, f"no certificate covers θ = {theta}")
@@ -151,7 +150,7 @@ def _certified(network: UnICORNN, sample: Sample, question: QuestionOnTrial, the
     )
 
 
-def _place(question: QuestionOnTrial, theta: str) -> Place | None:
+def _place(question: Question, theta: str) -> Place | None:
     """Where a witness against the statement would be checked; icml's asks for a limit, which no network is."""
     for place in question.places:
         if (place.domain, place.quantity) == (ANY_NETWORK, quantity_of(theta)):
@@ -194,8 +193,8 @@ def _theorem_rows(
             quantity = f"abs(dE/d{parameter})" + (f", E the {loss}" if loss else "")
             row = Row("bound", layer.layer, quantity, bound.theorem, "library: docs/derivations/gradient_bounds.md")
 
-            def ask(log_bound: float = bound.value + shift, size: float = size) -> Question:
-                return Question(
+            def ask(log_bound: float = bound.value + shift, size: float = size) -> BoundComparison:
+                return BoundComparison(
                     log_bound,
                     log_size(size),
                     uncertified("no certificate of thm-G decides a network"),

@@ -20,7 +20,7 @@ from odernn.cells.unicornn import UnICORNN
 from verification.measure.gradient import Trajectory, log_norms_of_products
 from verification.measure.trained_network import effective_steps
 from verification.registry import Registry
-from verification.trained.row import HERE, PremiseMargin, Question, Row, judged, uncertified
+from verification.trained.row import HERE, BoundComparison, PremiseMargin, Row, judged, uncertified
 from verification.trained.runs import Sample
 
 NOT_DECIDED = "no certificate here decides products of Jacobians along a run"
@@ -70,9 +70,9 @@ def _published_row(
     K = max(2.0, float(network.layers[layer - 1].w.detach().double().abs().max()) + alpha)
     premises = (PremiseMargin("α > 0", alpha, alpha > 0), PremiseMargin("dt < 1", 1 - dt, dt < 1))
 
-    def ask() -> Question:
+    def ask() -> BoundComparison:
         n = np.arange(1.0, sample.steps + 1)
-        return Question(
+        return BoundComparison(
             each.log_bound(K, dt, n),
             logs,
             uncertified(NOT_DECIDED),
@@ -93,8 +93,8 @@ def _rate_row(network: UnICORNN, layer: int, kappa: Tensor, h: Tensor, sample: S
     growth = log_norms_of_products(kappa, h, _norm_of_form(torch.from_numpy(form), h)).amax(dim=1).numpy()
     n = np.arange(1.0, sample.steps + 1)[:, None]
 
-    def ask() -> Question:
-        return Question(
+    def ask() -> BoundComparison:
+        return BoundComparison(
             (n * (rate + OUTWARD)).ravel(),
             growth.ravel(),
             uncertified(NOT_DECIDED),

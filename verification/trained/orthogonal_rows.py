@@ -25,7 +25,16 @@ from odernn.cells.scornn import ScoRNN
 from odernn.cells.urnn import URNN
 from verification.measure.trained_network import Orthogonality, orthogonality
 from verification.report.numbers import size
-from verification.trained.row import FAILS, HOLDS, PremiseMargin, Question, Row, in_direction, judged, uncertified
+from verification.trained.row import (
+    FAILS,
+    HOLDS,
+    BoundComparison,
+    PremiseMargin,
+    Row,
+    in_direction,
+    judged,
+    uncertified,
+)
 from verification.trained.runs import Sample
 
 CELLS = (ScoRNN, ExpRNN, URNN)
@@ -61,14 +70,16 @@ def _matrix_rows(layer: int, found: Orthogonality) -> list[Row]:
     # The residual is formed in float64, to about n u ‖I + A‖ ‖W‖_F.
     widened = residual + found.size * 2.0**-52 * condition * math.sqrt(found.size)
 
-    def of_residual() -> Question:
+    def of_residual() -> BoundComparison:
         bound = float(cayley_rounding.log_score_from_residual(widened)) + OUTWARD
-        return Question(bound, log_error, uncertified(NO_REPLAY), log_largest=math.inf, data=f"r = {residual:.3g}")
+        return BoundComparison(
+            bound, log_error, uncertified(NO_REPLAY), log_largest=math.inf, data=f"r = {residual:.3g}"
+        )
 
-    def of_norm() -> Question:
+    def of_norm() -> BoundComparison:
         bound = float(orthogonal.log_condition(size=found.size, log_entry=math.log(entry))) + OUTWARD
         data = f"max|a| = {entry:.3g}"
-        return Question(bound, math.log(condition), uncertified(NO_REPLAY), log_largest=math.inf, data=data)
+        return BoundComparison(bound, math.log(condition), uncertified(NO_REPLAY), log_largest=math.inf, data=data)
 
     rows.append(judged(Row("bound", layer, name, "thm-O-float (a)", IN_FLOATS), of_residual))
     premises = (PremiseMargin("A is not 0", entry, entry > 0), PremiseMargin("n ≥ 2", found.size - 1, found.size > 1))
@@ -154,9 +165,9 @@ def _gain_rows(layer: int, defect: float, gains: Tensor, sample: Sample) -> list
     # Each step's product is rounded in float64, by at most about n u of its size.
     rounding = spans.numpy() * 2.0**-45
 
-    def ask() -> Question:
+    def ask() -> BoundComparison:
         bounds = hidden_gradient.log_largest_gain(defect=defect, steps=spans.numpy()) + rounding
-        return Question(
+        return BoundComparison(
             bounds,
             most.log().numpy(),
             uncertified(NO_REPLAY),

@@ -12,7 +12,7 @@ from odernn.bounds.network import certify
 from odernn.cells.unicornn import UnICORNN
 from verification.measure.trained_network import predicted_typical_error, reconstruction_error
 from verification.report.numbers import size
-from verification.trained.row import Question, Row, judged, uncertified
+from verification.trained.row import BoundComparison, Row, judged, uncertified
 from verification.trained.runs import Sample, log_size
 
 DTYPES = (torch.float32, torch.bfloat16)
@@ -54,9 +54,9 @@ def _bound_row(
         )
     weak = "; no smaller than the bound on the states, so it says nothing" if log_bound >= log_state else ""
 
-    def ask(log_bound: Any = log_bound) -> Question:
+    def ask(log_bound: Any = log_bound) -> BoundComparison:
         data = f"on {sample.count} sequences{weak}"
-        return Question(log_bound, log_size(value), uncertified(NO_REPLAY), log_largest=math.inf, data=data)
+        return BoundComparison(log_bound, log_size(value), uncertified(NO_REPLAY), log_largest=math.inf, data=data)
 
     return judged(row, ask)
 

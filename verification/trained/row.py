@@ -108,7 +108,7 @@ def uncertified(reason: str) -> Certify:
 
 
 @dataclass(frozen=True)
-class Question:
+class BoundComparison:
     """What ``judged`` needs beside the row's texts.
 
     log_bounds    float or one for each place (n = 1..N, or each neuron)
@@ -128,7 +128,7 @@ class Question:
     data: str = "on this data"
 
 
-def judged(row: Row, ask: Callable[[], Question]) -> Row:
+def judged(row: Row, ask: Callable[[], BoundComparison]) -> Row:
     """The row with numbers and verdict. ``ask`` is called only if every premise holds: outside them a bound may be
     no number.
     """

@@ -23,7 +23,7 @@ from verification.training.network import TaskNetwork
 
 if TYPE_CHECKING:
     from verification.tasks.task import TaskSpec
-    from verification.training.loop import Data
+    from verification.training.splits import SplitData
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Sample:
         return Sample(self.inputs[:, chosen], targets, real, self.spec)
 
 
-def sample(data: Data, count: int) -> Sample:
+def sample(data: SplitData, count: int) -> Sample:
     """The first ``count`` sequences of the split, or all if there are fewer."""
     chosen = np.arange(min(count, data.count))
     inputs, targets, real = data.batch(chosen)

@@ -24,7 +24,7 @@ from verification.measure.trained_network import effective_steps
 from verification.registry import Registry
 from verification.system import UNICORNN
 from verification.trained import certificates
-from verification.trained.row import HERE, Certified, PremiseMargin, Question, Row, judged, uncertified
+from verification.trained.row import HERE, BoundComparison, Certified, PremiseMargin, Row, judged, uncertified
 from verification.trained.runs import Sample
 
 ROOM = 1e-3
@@ -92,7 +92,7 @@ def _row(
     )
     values = states[layer - 1][("position", "momentum").index(part.quantity)]
 
-    def ask() -> Question:
+    def ask() -> BoundComparison:
         measured = envelope(values, part.norm).numpy()
         with np.errstate(divide="ignore"):
             logs = np.log(measured)
@@ -112,7 +112,7 @@ def _row(
                     return replace(found, because=f"{found.because}, at n = {place + 1}")
             return found
 
-        return Question(
+        return BoundComparison(
             log_bounds=bounds,
             log_measured=logs,
             certify=certify,
@@ -182,10 +182,10 @@ def neuron_rows(states: Sequence[tuple[Tensor, Tensor]], bounds: NetworkBounds, 
         for values, logs, symbol in zip(pair, (own.log_positions, own.log_momenta), ("yₙ", "zₙ"), strict=True):
             sizes = values.abs().amax(dim=(0, 1)).numpy()
 
-            def ask(sizes: Any = sizes, logs: Any = logs) -> Question:
+            def ask(sizes: Any = sizes, logs: Any = logs) -> BoundComparison:
                 with np.errstate(divide="ignore"):
                     measured = np.log(sizes)
-                return Question(
+                return BoundComparison(
                     np.array(logs),
                     measured,
                     uncertified("the row of thm-S of this layer decides"),

@@ -2,9 +2,12 @@
 
     configuration.py  a TOML file, checked key by key, errors with their line; configurations/ has the files
     network.py        a cell and a linear readout
+    optimizer_classes.py  the optimizers by name, and their options
     optimizers.py     parameter groups and learning rates
+    splits.py         a split of the task as the network sees it
     loop.py           the run: steps, evaluations, what is kept
     checkpoints.py    safetensors, written atomically
+    own_files.py      a cell and a task outside of the package: recorded with the run
     facts.py          what fixes a run: compared before one is continued
     logs.py           CSV and TensorBoard
     processes.py      torchrun

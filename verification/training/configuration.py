@@ -22,30 +22,31 @@ import itertools
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from verification.training import SettingError, TrainingError
-from verification.training.places import ROWS, Place, Places
+from verification.training.optimizer_classes import OPTIMIZERS, arguments
+from verification.training.places import ROWS, KeyPlace, Places
 
 FOLDER = Path(__file__).parent / "configurations"
-UNITARY = "multiplicative_cayley"
-OPTIMIZERS = ("adam", "adamw", "rmsprop", "sgd", UNITARY)
 TABLES = ("task", "network", "optimizer", "training", "published")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class TaskChoice:
     """A task by name and the options of its ``load``.
 
     standardise  whether the network sees each input with mean 0 and deviation 1 on the training split
+    folders      where it may be found beside the package
     """
 
     name: str
     standardise: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    folders: tuple[Path, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,7 @@ class Network:
     """A cell by name, its sizes, and further arguments of its constructor.
 
     readout_dropout  probability, in training, on what the readout sees of the last layer: one mask a sequence
+    folders          where the cell may be found beside the package
     """
 
     cell: str
@@ -60,10 +62,11 @@ class Network:
     num_layers: int = 1
     readout_dropout: float = 0.0
     options: Mapping[str, Any] = field(default_factory=dict)
+    folders: tuple[Path, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class ParameterGroup:
     """What the parameters whose names match a pattern get instead of the optimizer's own options.
 
     name  of another optimizer; None: that of all
@@ -78,7 +81,7 @@ class Group:
 class Optimizer:
     name: str
     options: Mapping[str, Any]
-    groups: tuple[Group, ...] = ()
+    groups: tuple[ParameterGroup, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +121,7 @@ class Training:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class AsPrinted:
     """What is printed, as text.
 
     table       key of ``odernn.published.sources`` and place, such as "scornn Table 1"
@@ -140,11 +143,11 @@ class Configuration:
     places  where the settings stand in their file, for messages (``located``)
     """
 
-    task: Task
+    task: TaskChoice
     network: Network
     optimizer: Optimizer
     training: Training
-    published: Published | None = None
+    published: AsPrinted | None = None
     places: Places = field(default_factory=Places, compare=False, repr=False)
 
     def located(self, error: SettingError) -> TrainingError:
@@ -189,8 +192,17 @@ class Configuration:
     def replaced(self, **training: Any) -> Configuration:
         """The same with other fields of ``training``, checked again."""
         plain = self.to_plain()
-        made = from_mapping({**plain, "training": {**plain["training"], **training}})
-        return dataclasses.replace(made, published=self.published, places=self.places)
+        changed = from_mapping({**plain, "training": {**plain["training"], **training}})
+        changed = changed.found_in(cells=self.network.folders, tasks=self.task.folders)
+        return dataclasses.replace(changed, published=self.published, places=self.places)
+
+    def found_in(self, *, cells: Iterable[Path] = (), tasks: Iterable[Path] = ()) -> Configuration:
+        """The same, but its cell and its task may be those of files in these folders, too."""
+        return dataclasses.replace(
+            self,
+            network=dataclasses.replace(self.network, folders=tuple(cells)),
+            task=dataclasses.replace(self.task, folders=tuple(tasks)),
+        )
 
 
 # --- from a file ------------------------------------------------------------------------------------------------
@@ -271,7 +283,7 @@ def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> C
     optimizer = dict(_table(tables, "optimizer", place))
     training = dict(_table(tables, "training", place))
     return Configuration(
-        task=Task(
+        task=TaskChoice(
             name=_taken(task, "task", "name", _text, place),
             standardise=_taken(task, "task", "standardise", _truth, place, default=False),
             options=task,
@@ -316,7 +328,7 @@ def _taken(
     return value
 
 
-def _known(where: Place, key: str, known: Sequence[str]) -> None:
+def _known(where: KeyPlace, key: str, known: Sequence[str]) -> None:
     if key not in known:
         near = difflib.get_close_matches(key, known, n=1)
         advice = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(known)}."
@@ -336,7 +348,7 @@ def _optimizer(table: dict[str, Any], place: Places) -> Optimizer:
     return Optimizer(name=name, options=table, groups=tuple(groups))
 
 
-def _group(group: dict[str, Any], index: int, optimizer: str, place: Places) -> Group:
+def _group(group: dict[str, Any], index: int, optimizer: str, place: Places) -> ParameterGroup:
     patterns, own = group.pop("parameters", None), group.pop("name", None)
     if not isinstance(patterns, list) or not patterns or not all(isinstance(p, str) for p in patterns):
         where = place("optimizer.groups", "parameters" if patterns is not None else None, index)
@@ -347,13 +359,11 @@ def _group(group: dict[str, Any], index: int, optimizer: str, place: Places) -> 
         _option(place("optimizer.groups", key, index), own or optimizer, key, value)
     if own is not None and "lr" not in group:
         raise TrainingError(f"{place('optimizer.groups', None, index)}: lr is missing; {own} has none of [optimizer].")
-    return Group(parameters=tuple(patterns), options=group, name=own)
+    return ParameterGroup(parameters=tuple(patterns), options=group, name=own)
 
 
-def _option(where: Place, optimizer: str, key: str, value: Any) -> None:
+def _option(where: KeyPlace, optimizer: str, key: str, value: Any) -> None:
     """A value of the kind of the default; its range is checked by torch, when the optimizer is made."""
-    from verification.training.optimizers import arguments
-
     defaults = arguments(optimizer)
     _known(where, key, tuple(defaults))
     default = defaults[key]
@@ -403,11 +413,11 @@ def _training(table: dict[str, Any], place: Places) -> Training:
     return Training(**values)
 
 
-def _published(table: dict[str, Any], place: Places) -> Published:
-    fields = tuple(each.name for each in dataclasses.fields(Published))
+def _published(table: dict[str, Any], place: Places) -> AsPrinted:
+    fields = tuple(each.name for each in dataclasses.fields(AsPrinted))
     for key in table:
         _known(place("published", key), key, fields)
-    return Published(
+    return AsPrinted(
         **{key: _taken(table, "published", key, _text, place) for key in fields if key in table or key in fields[:2]}
     )
 

@@ -9,7 +9,6 @@ result.json          once it is done: those weights on the test split
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import time
@@ -24,14 +23,23 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from verification import tasks
-from verification.tasks.task import Root, Sequences, TaskSpec, for_epoch
-from verification.training import SettingError, TrainingError, checkpoints, logs, network, optimizers, re_signing
+from verification.tasks.task import Root
+from verification.training import (
+    SettingError,
+    TrainingError,
+    checkpoints,
+    logs,
+    network,
+    optimizers,
+    own_files,
+    re_signing,
+    splits,
+)
 from verification.training.configuration import Configuration
 from verification.training.facts import check_same, checksums, to_json, versions
 from verification.training.folder import BEST, LATEST, LOG, RESULT, RUN
 from verification.training.processes import Processes, processes
-from verification.training.standardisation import Standardisation
+from verification.training.splits import SplitData
 
 MODEL, OPTIMIZER = "model.", "optimizer."
 
@@ -48,40 +56,8 @@ class Watcher(Protocol):
     def __call__(self, model: nn.Module, step: int) -> None: ...
 
 
-@dataclass(frozen=True)
-class Data:
-    """One split: sequences (time, count, input) and targets as the task has them; batches become tensors."""
-
-    sequences: Sequences
-    targets: NDArray[Any]
-    spec: TaskSpec
-    dtype: torch.dtype
-    device: str
-    standardisation: Standardisation | None = None
-
-    @property
-    def count(self) -> int:
-        return self.spec.count
-
-    def batch(self, chosen: NDArray[np.int64], epoch: int = 0) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The chosen sequences as that epoch shows them, their targets, and which steps are real, (time, count)."""
-        shown = torch.from_numpy(np.ascontiguousarray(for_epoch(self.sequences, epoch)[:, chosen]))
-        sequences = shown.to(self.device, self.dtype)
-        if self.standardisation is not None:
-            sequences = self.standardisation(sequences)
-        picked = self.targets[chosen] if self.spec.reads == "last" else self.targets[:, chosen]
-        targets = torch.from_numpy(np.ascontiguousarray(picked))
-        if targets.is_floating_point():
-            targets = targets.to(self.dtype)
-        real = None
-        if self.spec.lengths is not None:
-            lengths = torch.tensor([self.spec.lengths[index] for index in chosen])
-            real = (torch.arange(self.spec.steps)[:, None] < lengths).to(self.device)
-        return sequences, targets.to(self.device), real
-
-
 @dataclass
-class Progress:
+class RunProgress:
     """Where a run is, in plain numbers for a checkpoint.
 
     loss       the sum over this epoch's sequences so far, of which there were ``seen``
@@ -101,7 +77,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrainingResult:
     """What came of it: ``test`` is that of the weights that were best on the validation split.
 
     writes  whether this is the process that writes the files, and speaks
@@ -110,50 +86,10 @@ class Result:
 
     test: Mapping[str, float | None]
     best_epoch: int
-    progress: Progress
+    progress: RunProgress
     folder: Path
     writes: bool
     steps: int = 0
-
-
-def load(
-    configuration: Configuration, split: str, root: Root, device: str = "cpu", *, train: Data | None = None
-) -> Data:
-    """One split of the task, as the network is to see it.
-
-    train  the training split, if it is loaded: its mean and deviation are those of all splits
-    TrainingError for an option that the task does not take, DataError for its files.
-    """
-    data = _as_it_is(configuration, split, root, device)
-    if not configuration.task.standardise:
-        return data
-    if train is not None:
-        return replace(data, standardisation=train.standardisation)
-    seen = data if split == "train" else _as_it_is(configuration, "train", root, device)
-    return replace(data, standardisation=Standardisation.of(seen.sequences, seen.spec))
-
-
-def _as_it_is(configuration: Configuration, split: str, root: Root, device: str) -> Data:
-    task = configuration.task
-    try:
-        known = tasks.get(task.name)
-    except KeyError as error:
-        raise SettingError("task", str(error.args[0]), key="name") from None
-    for key in task.options:
-        if key not in known.options:
-            near = difflib.get_close_matches(key, known.options, n=1)
-            advice = f'Did you mean "{near[0]}"?' if near else f"It takes: {', '.join(known.options)}."
-            raise SettingError("task", f'{task.name} takes no "{key}". {advice}', key=key)
-    try:
-        sequences, targets, spec = known.load(split, root, **task.options)
-    except (TypeError, ValueError, MemoryError) as error:
-        reason = str(error) or type(error).__name__
-        refused = next((key for key in task.options if f" {key} is " in f" {reason}"), None)
-        said = reason if reason.startswith(task.name) else f"{task.name}: {reason}"
-        raise SettingError("task", said, key=refused) from None
-    if spec.lengths is not None and spec.reads == "last":
-        raise SettingError("task", f"{task.name}: reads the last step of sequences of several lengths; not built.")
-    return Data(sequences, targets, spec, getattr(torch, configuration.training.dtype), device)
 
 
 def train(
@@ -165,7 +101,7 @@ def train(
     report: Report | None = None,
     watchers: Sequence[Watcher] = (),
     tensorboard: bool = False,
-) -> Result:
+) -> TrainingResult:
     """Train, or go on where the folder's last checkpoint was left.
 
     Raises TrainingError where the folder has another run, a file of it is damaged or cannot be written, or the loss is
@@ -178,7 +114,7 @@ def train(
         stack.enter_context(_determinism(configuration.training.deterministic))
         stack.enter_context(torch.random.fork_rng(devices=[device] if torch.device(device).type == "cuda" else []))
         try:
-            run = Run(configuration, folder, own, root=root, device=device)
+            run = TrainingRun(configuration, folder, own, root=root, device=device)
         except SettingError as error:
             raise configuration.located(error) from None
         board = None
@@ -206,7 +142,7 @@ def _determinism(asked: bool) -> Iterator[None]:
         torch.use_deterministic_algorithms(before)
 
 
-class Run:
+class TrainingRun:
     """A network, its optimizer and where they are: as the folder left them, or at the start."""
 
     def __init__(
@@ -214,15 +150,17 @@ class Run:
     ) -> None:
         self.configuration, self.folder, self.own, self.root, self.device = configuration, folder, own, root, device
         plan = configuration.training
-        self.train_data = load(configuration, "train", root, device)
-        self.validation = load(configuration, "validation", root, device, train=self.train_data)
+        own_files.check_record(folder / RUN, configuration)
+        self.own_files = own_files.recorded(configuration)
+        self.train_data = splits.load(configuration, "train", root, device)
+        self.validation = splits.load(configuration, "validation", root, device, train=self.train_data)
         spec, dtype = self.train_data.spec, getattr(torch, plan.dtype)
         self.model = network.build(configuration.network, spec, seed=plan.seed, dtype=dtype, device=device)
         self.named = dict(self.model.named_parameters())
         self.optimizer = optimizers.make(configuration.optimizer, list(self.named.items()), self.model.unitary_names())
         self.re_signed = re_signing.layers(self.model, plan)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
-        self.progress = Progress()
+        self.progress = RunProgress()
         self._begin()
 
     # --- the folder -------------------------------------------------------------------------------------------------
@@ -262,6 +200,7 @@ class Run:
             "parameters": network.parameter_count(self.model),
             "processes": self.own.count,
             "versions": versions(),
+            **self.own_files,
         }
 
     def _read(self, name: str) -> checkpoints.Checkpoint:
@@ -289,7 +228,7 @@ class Run:
         try:
             self.model.load_state_dict(found.part(MODEL))
             checkpoints.restore_optimizer(self.optimizer, self.named, found.part(OPTIMIZER))
-            self.progress = Progress(**found.facts["progress"])
+            self.progress = RunProgress(**found.facts["progress"])
         except (RuntimeError, KeyError, TypeError) as error:
             raise TrainingError(
                 f'Checkpoint "{self.folder / LATEST}" does not fit its own configuration '
@@ -332,7 +271,7 @@ class Run:
 
     def to_the_end(
         self, report: Report | None, watchers: Sequence[Watcher] = (), board: logs.TensorBoard | None = None
-    ) -> Result:
+    ) -> TrainingResult:
         """All epochs that are left, and the test."""
         plan, here = self.configuration.training, self.progress
         started, first = time.monotonic(), here.step
@@ -423,7 +362,7 @@ class Run:
         since = sum(row["epoch"] > here.best_epoch for row in here.history)
         return plan.patience is not None and since >= plan.patience
 
-    def evaluate(self, data: Data) -> dict[str, Any]:
+    def evaluate(self, data: SplitData) -> dict[str, Any]:
         """Mean loss over a split, and the share of right classes (None for numbers); dropout is off."""
         self.model.eval()
         sums = [0.0, 0.0, 0.0]
@@ -440,7 +379,7 @@ class Run:
         loss, hits, out_of = self.own.total(sums)
         return {"loss": loss / data.count, "accuracy": hits / out_of if out_of else None}
 
-    def _finish(self) -> Result:
+    def _finish(self) -> TrainingResult:
         """The test split, with the weights that were best on the validation split; without an epoch the first ones."""
         if self.progress.history and not self.progress.best_epoch:
             raise TrainingError(f"No loss on the validation split was finite: no weights are best. {self._diverged()}")
@@ -462,7 +401,7 @@ class Run:
                 )
             self.model.load_state_dict(best.part(MODEL))
         self.own.share(self.model)  # another process could still see the file from before
-        data = load(self.configuration, "test", self.root, self.device, train=self.train_data)
+        data = splits.load(self.configuration, "test", self.root, self.device, train=self.train_data)
         found, here = self.evaluate(data), self.progress
         last = here.history[-1]["epoch"] if here.history else 0
         outcome = {
@@ -480,7 +419,7 @@ class Run:
             outcome["published"] = vars(self.configuration.published)
         if self.own.writes:
             checkpoints.write_atomically(self.folder / RESULT, to_json(self.facts() | outcome))
-        return Result(found, here.best_epoch, here, self.folder, self.own.writes)
+        return TrainingResult(found, here.best_epoch, here, self.folder, self.own.writes)
 
     def _words(self, seconds: float, steps: int) -> str:
         """Loss, throughput and the time that is left, for a line of progress."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from odernn import cells
 from odernn.architecture import GraphRNN
 from odernn.architecture import get as graph_of
+from odernn.folders import is_taken
 from verification.training import SettingError
 from verification.training.configuration import Network
 
@@ -58,9 +60,9 @@ class TaskNetwork(nn.Module):
         return tuple(name for name, parameter in self.named_parameters() if id(parameter) in unitary)
 
 
-def cell_names() -> tuple[str, ...]:
-    """What ``cell`` may be."""
-    return (*cells.names(), GRAPH, *TORCH)
+def cell_names(extra: Iterable[Path] = ()) -> tuple[str, ...]:
+    """What ``cell`` may be, with the cells of the extra folders."""
+    return (*cells.names(extra), GRAPH, *TORCH)
 
 
 def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, device: str = "cpu") -> TaskNetwork:
@@ -68,7 +70,7 @@ def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, devic
 
     Raises TrainingError for an unknown cell, an option that the cell does not take, or a value that it refuses.
     """
-    kind = _class(plan.cell)
+    kind = _class(plan)
     options = dict(plan.options)
     forget = options.pop(FORGET_BIAS, None) if plan.cell == "torch.lstm" else None
     for key in options:
@@ -108,7 +110,7 @@ def _features(recurrent: nn.Module, plan: Network) -> int:
 
 def with_option(plan: Network, key: str, value: Any) -> Network:
     """The same plan with one more argument of the cell. TrainingError if the cell does not take it."""
-    _check_option(plan.cell, _class(plan.cell), key)
+    _check_option(plan.cell, _class(plan), key)
     return replace(plan, options={**plan.options, key: value})
 
 
@@ -153,16 +155,18 @@ def _graph(input_size: int, hidden_size: int, num_layers: int, *, graph: str, **
     return GraphRNN(graph_of(graph), hidden_size, input_size, **options)
 
 
-def _class(name: str) -> Callable[..., nn.Module]:
-    if name == GRAPH:
-        return _graph
-    if name in TORCH:
-        return TORCH[name]
+def _class(plan: Network) -> Callable[..., nn.Module]:
+    name = plan.cell
+    if name == GRAPH or name in TORCH:
+        own = cells.file_of(name, plan.folders)
+        if own is not None:
+            raise is_taken("cell", name, own, "verification.training.network")
+        return _graph if name == GRAPH else TORCH[name]
     try:
-        return cells.get(name)
+        return cells.get(name, plan.folders)
     except KeyError:
-        near = difflib.get_close_matches(name.casefold(), cell_names(), n=1)
-        advice = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(cell_names())}."
+        near = difflib.get_close_matches(name.casefold(), cell_names(plan.folders), n=1)
+        advice = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(cell_names(plan.folders))}."
         raise SettingError("network", f'No cell is called "{name}". {advice}', key="cell") from None
 
 

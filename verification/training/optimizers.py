@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
-import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verification.training import SettingError
-from verification.training.configuration import UNITARY, Group, Optimizer
+from verification.training.configuration import Optimizer, ParameterGroup
+from verification.training.optimizer_classes import UNITARY, class_of
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
-
-CLASSES = {"adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop", "sgd": "SGD"}
-INTERNAL = frozenset({"params", "foreach", "fused", "maximize", "capturable", "differentiable"})
-"""Arguments of torch's optimizers that are about how, not what."""
 
 
 class Parts:
@@ -45,23 +41,6 @@ class Parts:
     def step(self) -> None:
         for part in self.parts:
             part.step()
-
-
-def _class(name: str) -> Callable[..., torch.optim.Optimizer]:
-    if name == UNITARY:
-        from odernn.orthogonal.unitary import MultiplicativeCayley
-
-        return MultiplicativeCayley
-    import torch
-
-    found: Callable[..., torch.optim.Optimizer] = getattr(torch.optim, CLASSES[name])
-    return found
-
-
-def arguments(name: str) -> dict[str, Any]:
-    """The options that the optimizer of that name takes, with their defaults; ``inspect.Parameter.empty`` for none."""
-    parameters = inspect.signature(_class(name)).parameters.values()
-    return {each.name: each.default for each in parameters if each.name not in INTERNAL and each.name != "self"}
 
 
 def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]], unitary: Collection[str] = ()) -> Parts:
@@ -108,7 +87,7 @@ def _made(plan: Optimizer, name: str, groups: Mapping[int | None, dict[str, Any]
     for index, group in groups.items():
         try:
             given = options | {key: value for key, value in group.items() if key != "params"}
-            made.append(_class(name)(group["params"], **given, **internal))
+            made.append(class_of(name)(group["params"], **given, **internal))
         except (TypeError, ValueError, IndexError) as error:
             raise _refused(plan, name, index, str(error).rstrip(".")) from None
     first, *others = made
@@ -142,7 +121,7 @@ def _check_unitary(optimizer: str, names: Sequence[str], unitary: Collection[str
         raise SettingError("optimizer", f"{UNITARY}: {wrong[0]} is no unitary weight. {advice}")
 
 
-def _matching(group: Group, index: int, names: Sequence[str]) -> list[str]:
+def _matching(group: ParameterGroup, index: int, names: Sequence[str]) -> list[str]:
     matched: set[str] = set()
     for pattern in group.parameters:
         found = fnmatch.filter(names, pattern)

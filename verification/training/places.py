@@ -15,9 +15,9 @@ class Places:
     def __init__(self, name: str = "", text: str = "", row: str | None = None) -> None:
         self.name, self._lines, self._row = name, text.splitlines(), row
 
-    def __call__(self, table: str, key: str | None = None, index: int | None = None) -> Place:
+    def __call__(self, table: str, key: str | None = None, index: int | None = None) -> KeyPlace:
         """The place of the table, or of its key; of the table of that index, where there are several."""
-        return Place(self, table, key, index)
+        return KeyPlace(self, table, key, index)
 
     def text(self, table: str, key: str | None, index: int | None) -> str:
         """``"file.toml", line 7`` for the table or its key, as exactly as the text is followed."""
@@ -55,7 +55,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Place:
+class KeyPlace:
     """One of them. It is looked for when it is printed: most never are."""
 
     places: Places

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from verification.training import TrainingError
 from verification.training.folder import LOG, MONITOR, RESULT, RUN
 
-Row: TypeAlias = Mapping[str, float | None]
+Evaluation: TypeAlias = Mapping[str, float | None]
 """An evaluation: the columns of log.csv; None where the task has no such number, or it is not finite."""
 NEEDED = ("epoch", "step", "train_loss", "validation_loss", "validation_accuracy", "seconds")
 
@@ -48,7 +48,7 @@ class RunRecord:
     parameters: int
     data: Mapping[str, Any]
     versions: Mapping[str, str]
-    history: tuple[Row, ...]
+    history: tuple[Evaluation, ...]
     result: Mapping[str, Any] | None
     monitored: Monitored | None = None
 
@@ -71,7 +71,7 @@ class RunRecord:
         return int(self.configuration["training"]["epochs"])
 
     @property
-    def best(self) -> Row | None:
+    def best(self) -> Evaluation | None:
         """The first evaluation that no other one beats: by accuracy where there is one, else by loss."""
         if not self.history:
             return None
@@ -79,7 +79,7 @@ class RunRecord:
         return min(self.history, key=lambda row: _score(row, accurate=accurate))
 
 
-def _score(row: Row, *, accurate: bool) -> float:
+def _score(row: Evaluation, *, accurate: bool) -> float:
     value = row["validation_accuracy" if accurate else "validation_loss"]
     return math.inf if value is None else -value if accurate else value
 
@@ -155,7 +155,7 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _history(path: Path) -> tuple[Row, ...]:
+def _history(path: Path) -> tuple[Evaluation, ...]:
     """The rows of log.csv; none before the first evaluation, when there is no file yet."""
     if not path.exists():
         return ()
@@ -166,7 +166,7 @@ def _history(path: Path) -> tuple[Row, ...]:
         raise TrainingError(f'"{path}" cannot be read: {error}.') from None
     if not lines or not set(NEEDED) <= set(lines[0]):
         raise TrainingError(f'"{path}" does not begin with the names of its columns: {", ".join(NEEDED)}.')
-    rows: list[Row] = []
+    rows: list[Evaluation] = []
     for line, cells in enumerate(lines[1:], 2):
         try:
             named = zip(lines[0], cells, strict=True)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from verification.tasks.task import Sequences, TaskSpec
+from verification.tasks.task import SequenceArray, TaskSpec, for_epoch
 
 PORTION = 1000
 """Sequences that are summed at a time."""
@@ -26,10 +25,8 @@ class Standardisation:
     deviation: NDArray[np.float64]
 
     @staticmethod
-    def of(sequences: Sequences, spec: TaskSpec) -> Standardisation:
+    def of(sequences: SequenceArray, spec: TaskSpec) -> Standardisation:
         """By all real steps of all sequences as the first epoch shows them; an input that never changes stays 0."""
-        from verification.tasks.task import for_epoch
-
         shown = for_epoch(sequences, 0)
         steps, count, inputs = shown.shape
         real = np.arange(steps)[:, None] < np.asarray(spec.lengths or [steps] * count)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -205,6 +207,17 @@ def test_a_gradient_of_the_wrong_shape_is_refused():
 
 def test_the_torch_execution_is_always_there():
     assert executions.get("torch").name == "torch" and executions.available()["torch"] is None
+
+
+def test_what_is_installed_is_told_without_loading_it_and_is_what_is_available():
+    code = (
+        "from odernn import executions; found = executions.installed(); assert sys.modules.get('numba') is None;"
+        "assert not {'odernn.executions.cpu.execution', 'odernn.executions.parallel'} & sys.modules.keys();"
+        "print(found == {name: reason is None for name, reason in executions.available().items()})"
+    )
+    for before in ("import sys;", "import sys; sys.modules['numba'] = None;"):
+        done = subprocess.run([sys.executable, "-c", before + code], capture_output=True, text=True)
+        assert done.stdout == "True\n", done.stderr
 
 
 def test_available_names_every_execution_with_its_reason():

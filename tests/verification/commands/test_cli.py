@@ -192,6 +192,22 @@ def test_a_command_does_not_import_the_others() -> None:
     assert "verification.commands.doctor" in loaded and "verification.commands.verify" not in loaded
 
 
+def test_verifying_a_claim_wakes_nothing_of_networks_in_training_and_one_format() -> None:
+    """The imports of the command, and of its table: a job brings what it needs by itself."""
+    code = (
+        "import sys; from verification.commands import verify;"
+        "verify.renderer('text'); verify._header(verify.Settings()); print(' '.join(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=120)
+    loaded = done.stdout.split()
+    assert "verification.run.execute" in loaded and "verification.report.rows.claims" in loaded, done.stderr
+    formats = [name for name in loaded if name.startswith("verification.report.formats.")]
+    assert formats == ["verification.report.formats.text"]
+    asleep = ("trained", "training", "monitors", "commands.checkpoint", "commands.expectations", "witness")
+    others = (*(f"verification.{name}" for name in asleep), "odernn.cells", "odernn.executions.cpu", "cuda.odernn_")
+    assert not [name for name in loaded if name.startswith(others)]
+
+
 def test_help_and_version_go_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == DONE
     assert capsys.readouterr().out == f"odernn {odernn.__version__}\n"

@@ -16,6 +16,7 @@ import pytest
 
 from odernn.architecture import Edge, RNNGraph, files, get, measures_of, names
 from odernn.architecture.measures import MeasureEvidence
+from tests.verification.commands import lines as lines_of
 from verification.cli import main
 from verification.commands import graph as command
 from verification.commands.terminal import DONE, USAGE
@@ -27,18 +28,11 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, remarks: str = "") -> str:
-    assert main(["graph", *arguments]) == DONE
-    captured = capsys.readouterr()
-    assert captured.err == remarks
-    return captured.out
+    return lines_of.printed(capsys, "graph", *arguments, remarks=remarks)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line that says why; nothing on stdout, no traceback, exit code 2."""
-    assert main(["graph", *arguments]) == USAGE
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1 and captured.err.startswith("odernn: ")
-    return captured.err
+    return lines_of.refused(capsys, "graph", *arguments)
 
 
 def rows(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, str]]:

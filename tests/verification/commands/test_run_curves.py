@@ -17,8 +17,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from verification.measure import run_curves
 from verification.measure.trained_network import orthogonality
+from verification.report.pictures import run_curves
 from verification.tasks import adding, copying_memory
 from verification.training import TrainingError, configuration, folder, loop, network, runs
 

@@ -19,6 +19,7 @@ from odernn.properties.fact_sheet import questions
 from odernn.tableaus import families
 from odernn.tableaus import files as tableau_files
 from odernn.tableaus.catalogue import nystrom as nystrom_catalogue
+from tests.verification.commands import lines as lines_of
 from verification.cli import main
 from verification.commands import tableau as command
 from verification.commands.terminal import DONE, USAGE
@@ -30,18 +31,11 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["tableau", *arguments]) == DONE
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return captured.out
+    return lines_of.printed(capsys, "tableau", *arguments)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line that says why; nothing on stdout, no traceback, exit code 2."""
-    assert main(["tableau", *arguments]) == USAGE
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1 and captured.err.startswith("odernn: ")
-    return captured.err
+    return lines_of.refused(capsys, "tableau", *arguments)
 
 
 # --- one method -------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from verification.cli import main
 from verification.report.formats import names as formats
 from verification.report.rows.claims import Facts
-from verification.report.rows.ledger import Statement, page
+from verification.report.rows.ledger import LedgerEntry, page
 from verification.verdict import Judgement
 
 CELL = Judgement(
@@ -30,7 +30,7 @@ CELL = Judgement(
     log_worst=0.7,
     witness="{}",
 )
-STATEMENTS = {"me-1": Statement("me-1", "me, Lemma 1", "|x| ≤ 1 for all x", "published, real", "thm-X")}
+STATEMENTS = {"me-1": LedgerEntry("me-1", "me, Lemma 1", "|x| ≤ 1 for all x", "published, real", "thm-X")}
 
 
 def test_a_section_quotes_the_statement_and_shows_verdict_evidence_and_witness():

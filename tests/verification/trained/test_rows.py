@@ -20,7 +20,7 @@ from tests.verification.trained.networks import sample, unicornn
 from verification import verdict, witness
 from verification.registry import Registry
 from verification.trained import certificates, gradient_rows, jacobian_rows, rebuilding_rows, runs, state_rows
-from verification.trained.row import Certified, PremiseMargin, Question, Row, judged, margin, uncertified
+from verification.trained.row import BoundComparison, Certified, PremiseMargin, Row, judged, margin, uncertified
 from verification.trained.runs import Sample
 
 FLOAT32 = 128 * math.log(2)
@@ -46,23 +46,23 @@ def state_rows_of(network: UnICORNN, found: Sample, given: Registry | None = Non
 
 
 def test_verdicts_follow_from_the_numbers() -> None:
-    below = judged(BLANK, lambda: Question([1.0, 3.0], [0.5, 2.9], forbidden, place=lambda i: f"n = {i + 1}"))
+    below = judged(BLANK, lambda: BoundComparison([1.0, 3.0], [0.5, 2.9], forbidden, place=lambda i: f"n = {i + 1}"))
     assert (below.verdict, below.at) == (verdict.NOT_REFUTED, "n = 2")
     assert below.slack == pytest.approx(0.1 / math.log(10)) and below.log_bound == 3.0
-    proved = judged(BLANK, lambda: Question(1.0, 0.5, forbidden, proof=lambda: "for every input"))
+    proved = judged(BLANK, lambda: BoundComparison(1.0, 0.5, forbidden, proof=lambda: "for every input"))
     assert (proved.verdict, proved.because) == (verdict.PROVED, "for every input")
-    vacuous = judged(BLANK, lambda: Question(200.0, 0.5, forbidden, proof=lambda: "for every input"))
+    vacuous = judged(BLANK, lambda: BoundComparison(200.0, 0.5, forbidden, proof=lambda: "for every input"))
     assert vacuous.verdict == verdict.VACUOUS
     for wrong in (math.nan, math.inf):
-        assert judged(BLANK, lambda w=wrong: Question(1.0, [0.0, w], forbidden)).verdict == verdict.INCONCLUSIVE
+        assert judged(BLANK, lambda w=wrong: BoundComparison(1.0, [0.0, w], forbidden)).verdict == verdict.INCONCLUSIVE
     with pytest.raises(FloatingPointError, match="not finite"):
-        judged(BLANK, lambda: Question(math.inf, 0.5, forbidden))
+        judged(BLANK, lambda: BoundComparison(math.inf, 0.5, forbidden))
 
 
 @pytest.mark.parametrize(("excess", "violated"), [(2e-9, True), (1e-10, False), (-1e-3, False)])
 def test_a_violation_must_exceed_rounding_and_be_certified(excess: float, violated: bool) -> None:
-    def ask(certify: Any) -> Question:
-        return Question([1.0, 1.0], [0.0, 1.0 + excess], certify)
+    def ask(certify: Any) -> BoundComparison:
+        return BoundComparison([1.0, 1.0], [0.0, 1.0 + excess], certify)
 
     asked: list[int] = []
 

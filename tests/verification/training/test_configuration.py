@@ -52,7 +52,10 @@ def test_wrong_configurations(tmp_path: Path, old: str, new: str, message: str) 
 
 
 def test_a_parameter_is_in_one_group() -> None:
-    groups = (configuration.Group(parameters=("a*",), options={}), configuration.Group(parameters=("*b",), options={}))
+    groups = (
+        configuration.ParameterGroup(parameters=("a*",), options={}),
+        configuration.ParameterGroup(parameters=("*b",), options={}),
+    )
     made = configuration.Optimizer(name="sgd", options={"lr": 1.0}, groups=groups)
     with pytest.raises(TrainingError, match="groups 1 and 2 both have ab"):
         optimizers.make(made, [("ab", nn.Parameter(torch.zeros(1))), ("c", nn.Parameter(torch.zeros(1)))])
@@ -95,7 +98,7 @@ def test_a_row_changes_what_it_names(tmp_path: Path) -> None:
     assert (small.network.hidden_size, small.training.epochs, small.task.options["steps"]) == (6, 1, 12)
     assert (other.network.hidden_size, other.training.epochs, other.task.options["steps"]) == (7, 3, 9)
     assert (small.network.options["alpha"], other.network.options["alpha"]) == (1.0, 0.5)
-    assert small.published == configuration.Published(table="icml Table 1", row="UnICORNN, m = 6")
+    assert small.published == configuration.AsPrinted(table="icml Table 1", row="UnICORNN, m = 6")
     plain = plan(tmp_path, TEXT).replaced(epochs=1)
     assert small.digest() == plain.digest()  # what is printed of a network is no part of it
     assert small.replaced(epochs=4).published == small.published

@@ -159,7 +159,7 @@ def test_noise_is_new_in_every_epoch_of_training_alone(tmp_path: Path, monkeypat
         made = spec(input_size=2, output_size=1, reads="last", count=50, split=name)
         return Batched((4, 50, 2), make), np.zeros(50, dtype=np.float32), made
 
-    monkeypatch.setattr(tasks, "get", lambda name: SimpleNamespace(load=load, options={}))
+    monkeypatch.setattr(tasks, "get", lambda name, extra: SimpleNamespace(load=load, options={}))
     loop.train(plan(tmp_path, TEXT.replace("steps = 12\ncount = 50\n", "")), tmp_path / "run")
     assert asked == {"train": [0] * 4 + [1] * 4 + [2] * 4, "validation": [0] * 3, "test": [0]}
 

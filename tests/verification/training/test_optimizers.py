@@ -95,8 +95,8 @@ def test_every_group_has_its_own_optimizer() -> None:
     layers = nn.ModuleDict({"a": nn.Linear(3, 2), "b": nn.Linear(2, 1)})
     twin = copy.deepcopy(layers)
     groups = (
-        configuration.Group(parameters=("b.weight",), options={"lr": 0.3, "alpha": 0.5}, name="rmsprop"),
-        configuration.Group(parameters=("a.*",), options={"lr": 0.2}),
+        configuration.ParameterGroup(parameters=("b.weight",), options={"lr": 0.3, "alpha": 0.5}, name="rmsprop"),
+        configuration.ParameterGroup(parameters=("a.*",), options={"lr": 0.2}),
     )
     made = configuration.Optimizer(name="adam", options={"lr": 0.1, "betas": [0.5, 0.9]}, groups=groups)
     found = optimizers.make(made, list(layers.named_parameters()))
@@ -126,7 +126,7 @@ def test_decay_is_for_the_groups_that_have_it(tmp_path: Path) -> None:
     """With a learning rate but no gradient that matters, AdamW shrinks weights by 1 − lr · decay a step, or not."""
     model = nn.ModuleDict({"kept": nn.Linear(2, 2), "decayed": nn.Linear(2, 2)})
     before = copy.deepcopy(model.state_dict())
-    group = configuration.Group(parameters=("kept.*",), options={"weight_decay": 0.0})
+    group = configuration.ParameterGroup(parameters=("kept.*",), options={"weight_decay": 0.0})
     made = configuration.Optimizer(name="adamw", options={"lr": 0.5, "weight_decay": 0.2}, groups=(group,))
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
@@ -171,7 +171,7 @@ def test_wrong_optimizers(tmp_path: Path, old: str, new: str, message: str) -> N
 )
 def test_options_are_looked_at_as_the_groups_have_them(options: dict[str, float], group: dict[str, float]) -> None:
     weight = nn.Parameter(torch.ones(2))
-    chosen = configuration.Group(parameters=("*",), options=group)
+    chosen = configuration.ParameterGroup(parameters=("*",), options=group)
     made = optimizers.make(configuration.Optimizer(name="sgd", options=options, groups=(chosen,)), [("w", weight)], ())
     (found,) = made.param_groups
     assert {name: found[name] for name in options | group} == options | group

@@ -275,7 +275,7 @@ def test_a_row_trains_by_name(tmp_path: Path) -> None:
     """From the folder to the result, which has what is printed; on fewer and shorter sequences."""
     found = configuration.read("scornn_section52_adding", "full-urnn-120-t200")
     options = dict(found.task.options) | {"steps": 5, "count": 4}
-    task = configuration.Task(name="adding", options=options)
+    task = configuration.TaskChoice(name="adding", options=options)
     made = configuration.Configuration(
         task=task,
         network=found.network,

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from verification import tasks
-from verification.training import TrainingError, configuration, loop, standardisation
+from verification.training import TrainingError, configuration, loop, splits, standardisation
 from verification.training.standardisation import Standardisation
 
 PLAN: dict[str, Any] = {
@@ -51,15 +51,15 @@ def test_all_splits_are_seen_through_the_training_split() -> None:
     plan = configuration.from_mapping(PLAN)
     plain = configuration.from_mapping({**PLAN, "task": {**PLAN["task"], "standardise": False}})
     chosen = np.arange(40)
-    train, _, _ = loop.load(plan, "train", None).batch(chosen)
+    train, _, _ = splits.load(plan, "train", None).batch(chosen)
     assert train.mean(dim=(0, 1)).abs().max() <= 1e-6
     assert (train.std(dim=(0, 1), correction=0) - 1).abs().max() <= 1e-6
-    raw = loop.load(plain, "train", None).batch(chosen)[0].double().numpy()
-    other = loop.load(plain, "test", None).batch(chosen)[0].double().numpy()
+    raw = splits.load(plain, "train", None).batch(chosen)[0].double().numpy()
+    other = splits.load(plain, "test", None).batch(chosen)[0].double().numpy()
     expected = (other - raw.mean(axis=(0, 1))) / raw.std(axis=(0, 1))
-    found = loop.load(plan, "test", None).batch(chosen)[0].numpy()
+    found = splits.load(plan, "test", None).batch(chosen)[0].numpy()
     assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max()
-    given = loop.load(plan, "test", None, train=loop.load(plan, "train", None)).batch(chosen)[0].numpy()
+    given = splits.load(plan, "test", None, train=splits.load(plan, "train", None)).batch(chosen)[0].numpy()
     assert np.array_equal(given, found)
     assert np.abs(found - (other - other.mean(axis=(0, 1))) / other.std(axis=(0, 1))).max() > 1e-2
 
@@ -72,7 +72,7 @@ def test_the_training_split_is_loaded_once(tmp_path: Path, monkeypatch: pytest.M
         loaded.append(split)
         return adding.load(split, root, **options)
 
-    monkeypatch.setattr(tasks, "get", lambda name: SimpleNamespace(load=load, options=adding.options))
+    monkeypatch.setattr(tasks, "get", lambda name, extra: SimpleNamespace(load=load, options=adding.options))
     loop.train(configuration.from_mapping(PLAN), tmp_path / "run")
     assert sorted(loaded) == ["test", "train", "validation"]
 

@@ -22,19 +22,19 @@ from torch import nn
 from tests.verification.training.plans import CHECKOUT, TEXT, StoppedError, plan, same, spec, stop_at, tensors
 from verification import tasks
 from verification.cli import main
-from verification.training import TrainingError, checkpoints, loop, network
+from verification.training import TrainingError, checkpoints, loop, network, splits
 from verification.training.processes import Processes, processes
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> loop.Result:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> loop.TrainingResult:
     """The run that was not stopped."""
     folder = tmp_path_factory.mktemp("run")
     return loop.train(plan(folder), folder / "whole")
 
 
 @pytest.mark.parametrize("step", [1, 3, 4, 6, 11])
-def test_a_stopped_run_ends_with_the_same_bits(tmp_path: Path, step: int, whole: loop.Result) -> None:
+def test_a_stopped_run_ends_with_the_same_bits(tmp_path: Path, step: int, whole: loop.TrainingResult) -> None:
     """Stopped before the checkpoint of that step: within an epoch, at its end, and after the learning rates changed."""
     with pytest.raises(StoppedError):
         loop.train(plan(tmp_path), tmp_path / "stopped", watchers=[stop_at(step)])
@@ -275,7 +275,7 @@ def test_weights_that_are_not_finite_are_never_kept(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_finite_evaluation_has_no_best_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop.Run, "evaluate", lambda self, data: {"loss": math.nan, "accuracy": None})
+    monkeypatch.setattr(loop.TrainingRun, "evaluate", lambda self, data: {"loss": math.nan, "accuracy": None})
     with pytest.raises(TrainingError, match="No loss on the validation split was finite: no weights are best"):
         loop.train(plan(tmp_path), tmp_path / "run")
     assert not (tmp_path / "run" / loop.RESULT).exists()
@@ -340,14 +340,14 @@ def test_best_weights_that_are_gone(tmp_path: Path) -> None:
 def test_other_data_under_the_same_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noticed by run.json, and where that is lost by the checkpoint. Another origin of the same bytes is the same."""
     loop.train(plan(tmp_path), tmp_path / "run")
-    load = loop.load
+    load = splits.load
 
     def other(**facts: Any) -> None:
-        def changed(*arguments: Any, **named: Any) -> loop.Data:
+        def changed(*arguments: Any, **named: Any) -> splits.SplitData:
             data = load(*arguments, **named)
             return dataclasses.replace(data, spec=dataclasses.replace(data.spec, **facts))
 
-        monkeypatch.setattr(loop, "load", changed)
+        monkeypatch.setattr(splits, "load", changed)
 
     other(origin="another release of the same files")
     assert loop.train(plan(tmp_path), tmp_path / "run").progress.epoch == 3

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from odernn.architecture.drawing import check_available
+from odernn.architecture.drawing import STYLE, check_available
 from odernn.exact.algebraic import nearest_float
 from odernn.exact.polynomials import Polynomial
 from odernn.properties.stability_function import StabilityFunction, stability_function
@@ -28,16 +28,7 @@ POINTS: Final = 301
 """Along each side of the grid; odd, so that the axes are on it."""
 SMALLEST, LARGEST = 4.0, 40.0
 """Half the side of the square that is shown, at least and at most."""
-_STYLE: Final[Any] = {
-    "svg.hashsalt": "odernn",
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Arial"],
-    "font.size": 8.0,
-    "text.parse_math": False,
-    "axes.unicode_minus": True,
-    "path.simplify": True,
-}
+_STYLE: Final[Any] = {**STYLE, "axes.unicode_minus": True, "path.simplify": True}
 
 
 def modulus(R: StabilityFunction, z: NDArray[np.complex128]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@
     orthogonality  ‖W*W − I‖_F against the number of updates, a panel for each experiment
     neurons        effective time steps of all neurons and recurrent weights, layer by layer, before and after
 
-The numbers are found by ``verification.measure.run_curves`` and the scripts of docs/pictures; JSON can hold them.
+The numbers are found by ``run_curves`` beside this file and the scripts of docs/pictures; JSON can hold them.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ verify FILE` decides it again.
 
 
 @dataclass(frozen=True)
-class Statement:
+class LedgerEntry:
     """What the ledger says about a claim besides its verdict."""
 
     id: str
@@ -40,7 +40,7 @@ class Statement:
     dominated_by: str = ""
 
 
-def page(judgements: Sequence[Judgement], statements: Mapping[str, Statement], facts: Facts) -> str:
+def page(judgements: Sequence[Judgement], statements: Mapping[str, LedgerEntry], facts: Facts) -> str:
     """The page: a table of contents with one line a claim, then a section a claim."""
     groups = [(claim, list(found)) for claim, found in groupby(judgements, lambda judgement: judgement.claim)]
     numbers = witness_numbers(judgements)
@@ -49,7 +49,7 @@ def page(judgements: Sequence[Judgement], statements: Mapping[str, Statement], f
     lines += [_line(claim, found) for claim, found in groups]
     lines.append("")
     for claim, found in groups:
-        lines += _section(statements.get(claim, Statement(claim, "", "", "")), found, numbers)
+        lines += _section(statements.get(claim, LedgerEntry(claim, "", "", "")), found, numbers)
     lines += ["---", *(f"{line}  " for line in caption(judgements, facts)), ""]
     return "\n".join(lines)
 
@@ -64,7 +64,7 @@ def _total(found: Sequence[Judgement]) -> str:
     return f"**{total}**" if total == verdict.REFUTED else total
 
 
-def _section(statement: Statement, found: Sequence[Judgement], numbers: Mapping[Key, int]) -> list[str]:
+def _section(statement: LedgerEntry, found: Sequence[Judgement], numbers: Mapping[Key, int]) -> list[str]:
     lines = [f'<a id="{_anchor(statement.id)}"></a>', "", f"## {statement.id}", ""]
     lines += [f"> {statement.text}", "", f"{statement.source}; {statement.kind}; {_total(found)}."]
     if statement.dominated_by:

@@ -20,7 +20,7 @@ from odernn.published.results import Figure, PrintedResult
 from verification.report.numbers import NOT_AVAILABLE, minus, plural, size
 from verification.report.table import Column, Table
 from verification.tasks import task as task_figures
-from verification.training.runs import Row, RunRecord
+from verification.training.runs import Evaluation, RunRecord
 
 Record: TypeAlias = dict[str, Any]
 
@@ -44,7 +44,7 @@ APART = (
 
 
 @dataclass(frozen=True)
-class Group:
+class SeedGroup:
     """Runs that differ in their seeds alone, in the order of these, and the figure that is printed of them."""
 
     runs: tuple[RunRecord, ...]
@@ -82,7 +82,7 @@ def test_figure(run: RunRecord, kind: Figure) -> float:
     return task_figures.figure(kind, loss, test["accuracy"], run.result["baseline"])
 
 
-def validation_figure(row: Row, kind: Figure) -> float | None:
+def validation_figure(row: Evaluation, kind: Figure) -> float | None:
     """Of one evaluation; the loss where the figure would need the baseline of that split. None if not finite."""
     loss, accuracy = row["validation_loss"], row["validation_accuracy"]
     if kind == "accuracy" or loss is None:
@@ -90,7 +90,7 @@ def validation_figure(row: Row, kind: Figure) -> float | None:
     return task_figures.figure("loss" if kind == "normalised root" else kind, loss, accuracy, math.nan)
 
 
-def groups(runs: Sequence[RunRecord], defaults: Mapping[str, Any]) -> tuple[Group, ...]:
+def groups(runs: Sequence[RunRecord], defaults: Mapping[str, Any]) -> tuple[SeedGroup, ...]:
     """Runs of one task, put together by all but their seeds; ``defaults`` are the options of the task."""
     by_configuration: dict[str, list[RunRecord]] = {}
     for run in runs:
@@ -98,7 +98,7 @@ def groups(runs: Sequence[RunRecord], defaults: Mapping[str, Any]) -> tuple[Grou
     found = []
     for together in by_configuration.values():
         ordered = tuple(sorted(together, key=lambda run: (run.seed, run.folder)))
-        found.append(Group(ordered, figure_of(ordered), _published(ordered[0], defaults)))
+        found.append(SeedGroup(ordered, figure_of(ordered), _published(ordered[0], defaults)))
     return tuple(found)
 
 
@@ -134,7 +134,7 @@ def _published(run: RunRecord, defaults: Mapping[str, Any]) -> tuple[PrintedResu
 # --- a row a network ----------------------------------------------------------------------------------------------
 
 
-def table(found: Sequence[Group], defaults: Mapping[str, Any], *, full: bool = False) -> Table:
+def table(found: Sequence[SeedGroup], defaults: Mapping[str, Any], *, full: bool = False) -> Table:
     """A row a group; with ``full`` also every number that is printed for the task. Records: groups, runs, printed."""
     settings = differing([group.first for group in found])
     columns = [
@@ -213,7 +213,7 @@ def _plain(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _cells(group: Group, settings: str) -> dict[str, str]:
+def _cells(group: SeedGroup, settings: str) -> dict[str, str]:
     network = group.first.configuration["network"]
     tests, results = group.tests, group.finished
     return {
@@ -276,7 +276,7 @@ def _baseline(results: Sequence[RunRecord], figure: Figure) -> str:
     return shown(task_figures.figure(figure, baseline, None, baseline), figure)
 
 
-def _printed_text(group: Group) -> str:
+def _printed_text(group: SeedGroup) -> str:
     """What the configuration says is printed of it; else what is printed for that cell, and for which size."""
     own = _own(group.first)
     if own is not None:
@@ -326,7 +326,7 @@ def _printed_cells(each: PrintedResult) -> dict[str, str]:
     }
 
 
-def _caption(found: Sequence[Group]) -> tuple[str, ...]:
+def _caption(found: Sequence[SeedGroup]) -> tuple[str, ...]:
     if not found:
         return ()
     runs = [run for group in found for run in group.runs]
@@ -400,7 +400,7 @@ def _settings(run: RunRecord) -> list[str]:
     return [f"{key} = {_plain(value)}" for key, value in _flat(run).items()]
 
 
-def _group_record(group: Group, settings: str) -> Record:
+def _group_record(group: SeedGroup, settings: str) -> Record:
     network, tests = group.first.configuration["network"], group.tests
     return {
         "kind": "group",
@@ -442,7 +442,7 @@ def _printed_record(each: PrintedResult) -> Record:
 # --- a row an epoch -----------------------------------------------------------------------------------------------
 
 
-def by_epoch(found: Sequence[Group]) -> Table:
+def by_epoch(found: Sequence[SeedGroup]) -> Table:
     """A row an evaluation: medians over the seeds that have got there, and the range. Records: a run's own rows."""
     settings = differing([group.first for group in found])
     columns = [
@@ -487,8 +487,8 @@ def by_epoch(found: Sequence[Group]) -> Table:
     )
 
 
-def _epoch_rows(group: Group, settings: str) -> list[dict[str, str]]:
-    by_number: dict[float, list[Row]] = {}
+def _epoch_rows(group: SeedGroup, settings: str) -> list[dict[str, str]]:
+    by_number: dict[float, list[Evaluation]] = {}
     for run in group.runs:
         for row in run.history:
             by_number.setdefault(row["epoch"] or 0.0, []).append(row)

@@ -34,7 +34,7 @@ NYSTROM = "For y″ = g(y): Yᵢ = y₀ + cᵢ h v₀ + h² Σ āᵢⱼ g(Yⱼ).
 
 
 @dataclass(frozen=True)
-class Sheet:
+class MethodSheet:
     """A method with everything that was decided about it, by property."""
 
     method: Method
@@ -55,13 +55,13 @@ class Sheet:
         return NOT_AVAILABLE if certificate is None else verdict(certificate, property)
 
 
-def sheet(method: Method, *properties: str) -> Sheet:
+def sheet(method: Method, *properties: str) -> MethodSheet:
     """All facts, or those of the named properties."""
     if isinstance(method, NystromTableau):
-        return Sheet(method, {found.property: found for found in nystrom_facts(method)}, {})
+        return MethodSheet(method, {found.property: found for found in nystrom_facts(method)}, {})
     left_out = {each.property: each for each in skipped(method, *properties)}
     asked = [name for name in properties or questions() if name not in left_out]
-    return Sheet(method, dict(zip(asked, decided(method, *properties), strict=True)), left_out)
+    return MethodSheet(method, dict(zip(asked, decided(method, *properties), strict=True)), left_out)
 
 
 def _entries(method: Method) -> list[Any]:
@@ -111,7 +111,7 @@ def title(method: Method) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _declared(done: Sheet) -> list[str]:
+def _declared(done: MethodSheet) -> list[str]:
     """What the source declares, beside what was computed."""
     lines = []
     table = in_stages(done.method)
@@ -129,7 +129,7 @@ def _declared(done: Sheet) -> list[str]:
     return lines
 
 
-def _left_out(done: Sheet) -> list[str]:
+def _left_out(done: MethodSheet) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for each in done.skipped.values():
         if each.because != SINGLE:  # nobody misses a pair's questions at one method
@@ -207,7 +207,7 @@ def comparison(first: Method, second: Method, places: int | None = None) -> Tabl
     )
 
 
-def _of(done: Sheet, name: str) -> dict[str, Any]:
+def _of(done: MethodSheet, name: str) -> dict[str, Any]:
     found = done.found.get(name)
     if found is None:
         return {"holds": None, "value": None, "because": done.skipped[name].because}
@@ -215,7 +215,7 @@ def _of(done: Sheet, name: str) -> dict[str, Any]:
     return {key: record[key] for key in ("holds", "value", "because")}
 
 
-def _compared(done: Sheet, name: str, differs: bool) -> Entry:
+def _compared(done: MethodSheet, name: str, differs: bool) -> Entry:
     if name not in done.found:
         return NOT_AVAILABLE
     said = done.verdict(name)
@@ -258,7 +258,7 @@ def companion(
     )
 
 
-def _companion_row(done: Sheet) -> tuple[Entry, ...]:
+def _companion_row(done: MethodSheet) -> tuple[Entry, ...]:
     failed = done.found["order"].witness
     M = NOT_AVAILABLE
     if "algebraically stable" in done.found:
@@ -272,7 +272,7 @@ def _companion_row(done: Sheet) -> tuple[Entry, ...]:
     )
 
 
-def _companion_record(done: Sheet) -> dict[str, Any]:
+def _companion_record(done: MethodSheet) -> dict[str, Any]:
     failed = done.found["order"].witness
     record: dict[str, Any] = {
         "order": plain(done.found["order"].value),

@@ -17,14 +17,14 @@ from odernn.cells.unicornn import UnICORNN
 from verification.measure.trained_network import effective_steps
 from verification.monitors import BoundMonitor, torch_modules, unrolled
 from verification.monitors.unrolled import Cotangent
-from verification.training import TrainingError, checkpoints, configuration, loop, network
+from verification.training import TrainingError, checkpoints, configuration, loop, network, own_files, splits
 from verification.training.folder import BEST, MONITOR, RUN
 from verification.training.network import TaskNetwork
 
 if TYPE_CHECKING:
     from verification.tasks.task import Root, TaskSpec
-    from verification.training.loop import Data
     from verification.training.runs import RunRecord
+    from verification.training.splits import SplitData
 
 DIGITS = 6
 H_ALONE = ", h"
@@ -84,7 +84,7 @@ def _of_h_alone(
 
 
 def gradient_curves(
-    label: str, before: TaskNetwork, after: TaskNetwork, batch: Data, count: int
+    label: str, before: TaskNetwork, after: TaskNetwork, batch: SplitData, count: int
 ) -> list[dict[str, Any]]:
     """Curves of ``training_pictures.gradients``: every layer, before and after, on the first ``count`` sequences."""
     sequences, targets, real = batch.batch(np.arange(min(count, batch.count)))
@@ -139,14 +139,18 @@ def largest_weights(model: UnICORNN) -> list[float]:
 # --- folders ------------------------------------------------------------------------------------------------------
 
 
-def networks(record: RunRecord, root: Root = None) -> tuple[TaskNetwork, TaskNetwork, Data]:
+def networks(
+    record: RunRecord, root: Root = None, *, cells: Sequence[Path] = (), tasks: Sequence[Path] = ()
+) -> tuple[TaskNetwork, TaskNetwork, SplitData]:
     """Before training, and with the weights that were best on the validation split; and the test split.
 
+    cells, tasks  folders with the run's own cell and task, if it has such
     Raises TrainingError for a folder without such weights, or with those of another network; DataError for the task's
     files.
     """
-    plan = configuration.from_mapping(record.configuration)
-    data = loop.load(plan, "test", root)
+    plan = configuration.from_mapping(record.configuration).found_in(cells=cells, tasks=tasks)
+    own_files.check_record(record.folder / RUN, plan)
+    data = splits.load(plan, "test", root)
     made = [
         network.build(plan.network, data.spec, seed=plan.training.seed, dtype=data.dtype) for _ in ("before", "after")
     ]
@@ -171,20 +175,24 @@ def labels(records: Sequence[RunRecord]) -> list[str]:
     ]
 
 
-def of_gradients(records: Sequence[RunRecord], root: Root, count: int) -> dict[str, Any]:
+def of_gradients(
+    records: Sequence[RunRecord], root: Root, count: int, *, cells: Sequence[Path] = (), tasks: Sequence[Path] = ()
+) -> dict[str, Any]:
     """Numbers of the picture "gradients" for all runs, each on the first sequences of its own test split."""
     curves = []
     for label, record in zip(labels(records), records, strict=True):
-        before, after, data = networks(record, root)
+        before, after, data = networks(record, root, cells=cells, tasks=tasks)
         curves += gradient_curves(label, before, after, data, count)
     return {"quantity": "norm of dL/dX_n, L the mean over the sequences", "sequences": count, "curves": curves}
 
 
-def of_neurons(records: Sequence[RunRecord], root: Root) -> dict[str, Any]:
+def of_neurons(
+    records: Sequence[RunRecord], root: Root, *, cells: Sequence[Path] = (), tasks: Sequence[Path] = ()
+) -> dict[str, Any]:
     """Numbers of the picture "neurons", of UnICORNN alone."""
     layers = []
     for label, record in zip(labels(records), records, strict=True):
-        before, after, _ = networks(record, root)
+        before, after, _ = networks(record, root, cells=cells, tasks=tasks)
         if not isinstance(after.recurrent, UnICORNN) or not isinstance(before.recurrent, UnICORNN):
             cell = record.configuration["network"]["cell"]
             raise TrainingError(f'"{record.folder}" has a {cell}: effective time steps are UnICORNN\'s alone.')
