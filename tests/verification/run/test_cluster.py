@@ -87,13 +87,11 @@ def free_port():
 
 def test_where_nothing_listens_the_address_and_the_time_limit_are_named():
     address = Address("127.0.0.1", free_port())
-    started = time.monotonic()
     with (
         refusal(rf"--engine {address}: no dask scheduler answered within 0\.3 s"),
         connected(address, (), timeout_s=0.3),
     ):
         pass
-    assert time.monotonic() - started < 10
 
 
 def test_something_else_that_listens_is_no_scheduler():
@@ -125,10 +123,8 @@ def test_something_else_that_listens_is_no_scheduler():
 def test_a_port_that_is_open_and_silent_is_not_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = Address("127.0.0.1", server.getsockname()[1])
-        started = time.monotonic()
         with refusal(r"no dask scheduler answered within 0\.5 s"), connected(address, (), timeout_s=0.5):
             pass
-        assert time.monotonic() - started < 10
 
 
 def test_without_the_extra_its_name_is_given(monkeypatch):
