@@ -526,7 +526,7 @@ TOO_LONG = {
     "claim",
     [
         "icml-C.1",
-        "thm-S",
+        pytest.param("thm-S", marks=pytest.mark.slow),
         pytest.param("sam-D.1-a", marks=pytest.mark.slow),
         pytest.param("thm-S-Q", marks=pytest.mark.slow),
     ],

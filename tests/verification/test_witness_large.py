@@ -176,6 +176,7 @@ def as_an_attacker_would(plain: dict[str, Any], registry: Registry) -> witness.C
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [Fraction(1, 64), pytest.param(Fraction(-1, 64), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("quantity", ["position", pytest.param("momentum", marks=pytest.mark.slow)])
 def test_each_field_changed_so_that_the_claim_no_longer_fails_is_refused(quantity, by):

@@ -190,7 +190,9 @@ def cycle_sums(graph: RNNGraph) -> Iterator[int]:
         yield from search(first, node, frozenset({node}), 0)
 
 
-@pytest.mark.parametrize(("kind", "paths_of"), [("longest", longest_paths), ("shortest", shortest_paths)])
+@pytest.mark.parametrize(
+    ("kind", "paths_of"), [("longest", longest_paths), pytest.param("shortest", shortest_paths, marks=pytest.mark.slow)]
+)
 def test_limits_are_the_slopes_of_long_paths(kind, paths_of) -> None:
     """D(n + P) − D(n) = rate · P for large n, P a multiple of all cycle sums; n has a path iff its class has a rate."""
     tried = {True: 0, False: 0}

@@ -184,6 +184,7 @@ def test_without_numba_it_says_what_to_install():
     assert 'it needs numba, which is not installed: pip install "odernn[fast]"' in done.stdout
 
 
+@pytest.mark.slow
 def test_without_a_place_for_numbas_cache_it_runs_all_the_same():
     code = (
         "from numba.core import caching\ncaching.CacheImpl._locator_classes = []\n"

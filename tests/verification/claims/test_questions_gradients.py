@@ -138,6 +138,7 @@ GRADIENTS = [
 ]
 
 
+@pytest.mark.slow
 def test_autograd_finds_the_measured_side_of_every_refuted_gradient_bound() -> None:
     count = 0
     for name, case in GRADIENTS:

@@ -41,7 +41,7 @@ def same(a: list[Measurement], b: list[Measurement]) -> bool:
 
 # torch looks at .grad of every tensor where a graph goes on after a break
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf Tensor:UserWarning")
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.slow)])
 def test_a_compiled_model_is_measured_and_not_compiled_again_at_every_step(backend):
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
