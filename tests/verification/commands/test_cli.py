@@ -480,7 +480,7 @@ def test_signals_end_a_run_with_the_line_that_resumes_it(number: signal.Signals,
     process = subprocess.Popen(hearing, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     assert process.stderr is not None and process.stderr.readline().startswith("odernn ")  # the header: it runs
     process.send_signal(number)
-    out, error = process.communicate(timeout=60)
+    out, error = process.communicate(timeout=300)
     assert (process.returncode, out) == (code, "")
     assert error.endswith(f"to resume: python -m verification verify --jobs {jobs}\n") and "Traceback" not in error
 

@@ -466,7 +466,8 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
 def test_with_distributed_data_parallel_the_first_writes_and_all_have_the_same_weights(tmp_path: Path, processes: int):
     root = Path(__file__).parents[3]
     runs = [
