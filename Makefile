@@ -27,7 +27,7 @@ INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),-
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print its table"
-	@echo "make test         install, then ruff, mypy and the fast tests"
+	@echo "make test         install, then ruff, its format, mypy and the fast tests"
 	@echo "make test-full    the same with every test that needs no GPU"
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
 	@echo "make experiments  train what the records of docs/architecture_experiments.md and docs/training_runs.md lack (an hour)"
@@ -40,11 +40,13 @@ verify: $(VENV)/.installed
 
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
 test-full: $(VENV)/.installed-test
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not gpu"
 

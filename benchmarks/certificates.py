@@ -67,7 +67,7 @@ def random_network(m: int, layers: int, steps: int) -> network.NetworkData:
 def network_case(m: int, layers: int, steps: int, checks: dict[str, float]) -> dict[str, dict[str, Any]]:
     data = random_network(m, layers, steps)
     plain, name = data.to_plain(), f"m = {m}, L = {layers}, N = {steps}"
-    second = network_second.Network(plain)
+    second = network_second.FloatNetwork(plain)
     states, gradients = network.certify_states(data), network.certify_gradients(data)
     boxes = second.gradient()
     for l, (y, z) in enumerate(second.states()):
@@ -89,7 +89,7 @@ def network_case(m: int, layers: int, steps: int, checks: dict[str, float]) -> d
     return {
         f"states, {name}": {
             "balls": lambda: network.certify_states(data),
-            "floats": lambda: network_second.Network(plain),
+            "floats": lambda: network_second.FloatNetwork(plain),
         },
         f"gradients of all parameters, {name}": {
             "balls, adjoint": lambda: network.certify_gradients(data),

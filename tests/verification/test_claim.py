@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from verification.claim import ClaimError, Part, slug
-from verification.registry import Registry
+from verification.domains import SearchPoint, point_from_plain
+from verification.registry import Registry, announced
+from verification.run.job import Settings
+from verification.run.plan import Plan, plan
 
 CLAIM_FILE = """
 from odernn.tableaus.tableau import Source
@@ -97,3 +100,64 @@ def test_systems_are_found_by_their_name() -> None:
     assert planted.system("doubled activation") is planted.get("planted wrong cell").claim.system
     with pytest.raises(ClaimError, match="No claim file brings a system named"):
         Registry().system("doubled activation")
+
+
+# --- one claim wakes one claim
+
+MOMENTUM = """
+from odernn.published.sources import Source
+from verification.claim import Claim, Part, Premise
+
+CLAIMS = (
+    Claim(
+        id="my.momentum",
+        source=Source("me2026", "Lemma 1"),
+        statement="max_i |z_n^{l,i}| ≤ t_n for all n, l; α = 0",
+        premises=(
+            Premise("α = 0", lambda s, numbers: -numbers.absolute(s.alpha), strict=False),
+        ),
+        parts=(Part("momentum", "max", lambda s, numbers: numbers.log(FACTOR * s.time), lambda s, iv: iv.log(s.time)),),
+    ),
+)
+"""
+
+
+def test_a_file_that_names_its_claims_is_loaded_when_one_of_them_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("# Claims: my.momentum\nraise RuntimeError('loaded')\n")
+    registry = Registry((tmp_path,))
+    assert "my.momentum" in registry.ids() and registry.find("icml-C.1")
+    with pytest.raises(ClaimError, match="fails on import: RuntimeError: loaded"):
+        registry.find("my.momentum")
+
+
+def test_a_first_line_over_several_lines_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("# Claims: a · b/c ·\n#   d (1)\n# and no more of it\n\n# not this\n")
+    assert announced(path) == ("a", "b/c", "d (1) and no more of it")
+    path.write_text('"""No claims named."""\n# Claims: a\n')
+    assert announced(path) == ()
+
+
+def test_a_file_that_exports_other_claims_than_its_first_line_names_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("# Claims: my.position\n" + MOMENTUM)
+    with pytest.raises(ClaimError, match=r"first line names my\.position, but it exports my\.momentum"):
+        Registry((tmp_path,)).find("my.position")
+
+
+def test_a_users_claim_searches_only_what_its_premises_admit_and_a_new_bound_searches_nothing_again(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.py").write_text(MOMENTUM.replace("FACTOR", "1"))
+    settings = Settings(claims=("my.momentum",), claims_dirs=(str(tmp_path),))
+    first, everything = plan(settings, Registry((tmp_path,))), plan(Settings(), Registry())
+
+    def searched(the_plan: Plan) -> set[tuple[SearchPoint, int]]:
+        searches = [job.spec for job in the_plan.measuring if job.kind == "search"]
+        return {(point_from_plain(spec["point"]), spec["layer"]) for spec in searches}
+
+    assert searched(first) == {(point, layer) for point, layer in searched(everything) if point.alpha == 0}
+    assert 0 < len(first.measuring) < len(everything.measuring) / 2
+    (tmp_path / "mine.py").write_text(MOMENTUM.replace("FACTOR", "2"))
+    second = plan(settings, Registry((tmp_path,)))
+    assert [job.key for job in second.measuring] == [job.key for job in first.measuring]
+    assert not {job.key for job in second.judging} & {job.key for job in first.judging}

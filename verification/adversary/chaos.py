@@ -23,7 +23,7 @@ LEAST_RADIUS = 0.05
 
 
 @dataclass(frozen=True)
-class Range:
+class StackRange:
     """Where stacks are drawn from; w in (low, high) of every layer, α log-uniform, the input constant or a square wave
     of amplitude up to ``amplitude`` with one of the half periods.
     """
@@ -48,7 +48,7 @@ class Grown:
     steps: int
 
 
-def stacks(where: Range, count: int, steps: int, seed: int, device: torch.device = CPU) -> tuple[list[Grown], int]:
+def stacks(where: StackRange, count: int, steps: int, seed: int, device: torch.device = CPU) -> tuple[list[Grown], int]:
     """The bounded orbits with the largest growth a step, best first; and how many were tried."""
     generator = np.random.default_rng(seed)
     groups = where.half_periods or (1,)
@@ -60,7 +60,7 @@ def stacks(where: Range, count: int, steps: int, seed: int, device: torch.device
 
 
 def _group(
-    where: Range, half_period: int, count: int, steps: int, generator: np.random.Generator, device: torch.device
+    where: StackRange, half_period: int, count: int, steps: int, generator: np.random.Generator, device: torch.device
 ) -> list[Grown]:
     def drawn(low: float, high: float, rows: int = where.layers) -> np.ndarray:
         inside = np.clip(np.round(generator.uniform(low, high, (rows, count)) * 100), math.floor(low * 100) + 1, None)

@@ -5,7 +5,7 @@ a step size and a covariance of its own. A member of the population is a row of 
 inside the hypotheses is the objective's business (``between`` maps the line to an open interval). The objectives here
 ask a beam for the inputs: hold a control for some steps, keep the best ``width`` per member, all members at once.
 
-    Growth     how fast a row e_y B_n ⋯ B_k grows with n − k over w and slopes σ′ ∈ {0, 1/9, 1}, a step, in the dual of
+    RowGrowth  how fast a row e_y B_n ⋯ B_k grows with n − k over w and slopes σ′ ∈ {0, 1/9, 1}, a step, in the dual of
                the norm Q_a of thm-J. det B = 1: the same factors shrink another row as fast
     position   |y_N| of one neuron over w, V, b and inputs
     gradient   log|dE/db| of layer l of a chain over w, V, b, ȳ and inputs, measured by ``gradient_ascent``
@@ -159,7 +159,7 @@ def beam_over_inputs(
 
 
 @dataclass(frozen=True)
-class Growth:
+class RowGrowth:
     """One neuron: α, h, the number of steps, steps a slope is held, and the width of the beam."""
 
     alpha: float
@@ -203,7 +203,7 @@ class Growth:
 
 
 def fastest_growth(
-    growth: Growth,
+    growth: RowGrowth,
     low: float,
     high: float,
     *,
@@ -308,7 +308,7 @@ def gradient(
 
 
 def growth_control(
-    growth: Growth,
+    growth: RowGrowth,
     low: float,
     *,
     restarts: int,
@@ -327,7 +327,7 @@ def growth_control(
     return rate / (2 * math.asinh(growth.step_size * math.sqrt(-growth.alpha - low) / 2))
 
 
-def resonance_control(growth: Growth, low: float, **spent: Any) -> float:
+def resonance_control(growth: RowGrowth, low: float, **spent: Any) -> float:
     """The share of the fastest 0^p 1^q of ``odernn.bounds.words`` at ``low`` > −α that the search reaches over w > low.
 
     thm-J (d): no B(α + w σ′) stretches by itself, and the rate rises as w falls. For α = 4, h = 1/10, low = −2 that is

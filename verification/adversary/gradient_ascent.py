@@ -29,7 +29,7 @@ SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Ascended:
     """The best value of every trajectory and the point where it was reached; how often the objective was taken."""
 
     values: Tensor
@@ -41,7 +41,7 @@ class Found:
         return int(torch.argmax(self.values))
 
 
-def maximise(objective: Objective, start: Free, iterations: int) -> Found:
+def maximise(objective: Objective, start: Free, iterations: int) -> Ascended:
     """Steps ±rate·max(1, |x|/4) by the sign of the derivative, the rate falling to 0; the best point is kept."""
     free = {name: value.clone() for name, value in start.items()}
     best, values = dict(free), torch.full_like(next(iter(free.values()))[:, 0], -math.inf)
@@ -57,7 +57,7 @@ def maximise(objective: Objective, start: Free, iterations: int) -> Found:
         for (name, value), slope in zip(free.items(), slopes, strict=True):
             if slope is not None:
                 free[name] = value + rate * torch.sign(slope.nan_to_num()) * (value.abs() / 4).clamp(min=1.0)
-    return Found(values, best, iterations * values.numel())
+    return Ascended(values, best, iterations * values.numel())
 
 
 def log_gradient(free: Free, *, alpha: float, dt: float, steps: int, layer: int, by_weight: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ def _reached(sketch: Sketch) -> set[int]:
 
 
 @dataclass(frozen=True)
-class Box:
+class SketchBox:
     """All graphs with at most so many nodes and edges, m ≤ period and low ≤ σ ≤ high; with ``ends`` also every choice
     of one input and one output.
     """
@@ -70,7 +70,7 @@ class Box:
 
 
 @cache
-def enumerated(box: Box) -> tuple[Sketch, ...]:
+def enumerated(box: SketchBox) -> tuple[Sketch, ...]:
     """The graphs of the box that satisfy (1) and have an edge, small ones first, one of each up to names of nodes."""
     found: dict[Sketch, None] = {}
     for count in range(1, box.nodes + 1):

@@ -52,7 +52,7 @@ class BlockStep:
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstFields:
     """The largest ‖R‖_G found, its N (S, D, D), how many R were formed, and the control's share of its optimum."""
 
     ratio: float
@@ -61,14 +61,14 @@ class Worst:
     control: float
 
 
-def worst(step: BlockStep, fields: FieldClass, rounds: int, seed: int) -> Worst:
+def worst(step: BlockStep, fields: FieldClass, rounds: int, seed: int) -> WorstFields:
     """The worst ratio over the class, and the control of the same climb."""
     ratio, N, count = _climbed(step, fields, rounds, np.random.default_rng(seed), None)
     trapezoidal = _trapezoidal(step.size)
     reached, _, more = _climbed(trapezoidal, fields, rounds, np.random.default_rng(seed), CONTROL_RATE)
     has_skew = fields in ("monotone", "weighted") and step.size > 1
     optimum = math.sqrt(1 + CONTROL_RATE**2 / 4) if has_skew else CONTROL_RATE / 2 - 1
-    return Worst(ratio, N, count + more, reached / optimum)
+    return WorstFields(ratio, N, count + more, reached / optimum)
 
 
 def rational_member(N: Any, bits: int = 12) -> tuple[tuple[Fraction, ...], ...]:

@@ -18,7 +18,7 @@ SMALLEST_DETERMINANT = 1e-9
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstOrthogonal:
     """The largest value found, the W it is of, and how many W were tried."""
 
     value: float
@@ -37,7 +37,7 @@ def least_largest(W: Array) -> float:
     return float(np.abs(A).max(axis=(1, 2)).min())
 
 
-def worst_orthogonal(n: int, budget: Budget, seed: int) -> Worst:
+def worst_orthogonal(n: int, budget: Budget, seed: int) -> WorstOrthogonal:
     """Haar matrices, and from the best of them a random walk with shrinking steps that only goes up."""
     rng = np.random.default_rng([seed, n])
     starts = [_haar(n, rng) for _ in range(STARTS[budget.name])]
@@ -52,7 +52,7 @@ def worst_orthogonal(n: int, budget: Budget, seed: int) -> Worst:
         found = least_largest(moved)
         if found > value:
             W, value = moved, found
-    return Worst(value, W, STARTS[budget.name] + STEPS[budget.name])
+    return WorstOrthogonal(value, W, STARTS[budget.name] + STEPS[budget.name])
 
 
 def _haar(n: int, rng: np.random.Generator) -> Array:

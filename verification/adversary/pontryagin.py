@@ -282,7 +282,7 @@ def _is_finite(states: tuple[Tensor, Tensor]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class SteeredProduct:
     """κ (time, batch), the log of the largest growth of Q_a^{1/2} found for it, and how many products were run."""
 
     kappa: Tensor
@@ -290,7 +290,7 @@ class Growth:
     evaluations: int
 
 
-def grow(kappa: Tensor, *, low: Tensor, high: Tensor, step_size: Tensor, form: Tensor, sweeps: int) -> Growth:
+def grow(kappa: Tensor, *, low: Tensor, high: Tensor, step_size: Tensor, form: Tensor, sweeps: int) -> SteeredProduct:
     """From κ (time, batch): H_n(κ) = ⟨p_n, B(κ) x_{n−1}⟩ is affine in κ, so its maximum is at ``low`` or ``high``.
 
     x_0 is the direction that the product stretches most. low, high, step_size h and form a ∈ (0, 4/h²) are (batch,).
@@ -317,7 +317,7 @@ def grow(kappa: Tensor, *, low: Tensor, high: Tensor, step_size: Tensor, form: T
         before = torch.where(better[:, None], new_before[:, columns], before)
         after = torch.where(better[:, None], new_after[:, columns], after)
         logs = torch.where(better, best, logs)
-    return Growth(kappa, logs, evaluations)
+    return SteeredProduct(kappa, logs, evaluations)
 
 
 def _stretched(kappa: Tensor, h: Tensor, a: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -39,7 +39,7 @@ class PathIdentity:
 
     indices: Indices
     residual: Callable[[Layered], list[Any]]
-    retyped: Callable[[again.Network], list[Any]]
+    retyped: Callable[[again.IntervalNetwork], list[Any]]
     words: str
 
     def case(self, domain: str, quantity: str, shapes: Iterable[Shape]) -> Case:
@@ -111,7 +111,7 @@ class StateIdentity:
 
     indices: Indices
     residual: Callable[[Weights, State, Sequence[Any], Sequence[Any], Callable[[Any], Any]], list[Any]]
-    retyped: Callable[[again.Network], list[Any]]
+    retyped: Callable[[again.IntervalNetwork], list[Any]]
     words: str
     changes: tuple[Mapping[str, str], ...]
     """What is tried for a counterexample, as changes of the simplest network."""

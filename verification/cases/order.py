@@ -43,7 +43,7 @@ CERTIFIED_STEPS = 32
 """N of the coarser of the two certified refinements."""
 
 
-def quantity_of(states: scalar_stack.Run, quantity: str) -> Any:
+def quantity_of(states: scalar_stack.ScalarRun, quantity: str) -> Any:
     """A quantity by its name: the same names as in ``scalar_stack_second.value``."""
     match quantity:
         case "contribution":
@@ -80,7 +80,7 @@ def limit_of(stack: ScalarStack, steps: int, quantity: str, refine: str) -> TwoS
 
 
 @functools.lru_cache(maxsize=64)
-def _states(stack: ScalarStack, steps: int) -> scalar_stack.Run:
+def _states(stack: ScalarStack, steps: int) -> scalar_stack.ScalarRun:
     return scalar_stack.run(stack, steps, FLOATS)
 
 

@@ -1,18 +1,12 @@
-"""Kernel and smallest eigenvalues of a clock Hamiltonian: decided over Z with FLINT, and once more in plain integers.
+"""Kernel and smallest eigenvalues of a clock Hamiltonian, decided over Z with FLINT.
 
 ``spectrum`` factors the characteristic polynomial of 2H over Z. All eigenvalues of a symmetric matrix are real, so the
 closed form 2 − 2 cos(π/(2(T+1))) is the smallest but 0 iff its minimal polynomial is a factor and no other root lies
 between: that is told by balls around all roots.
-
-``kernel_again`` uses neither FLINT nor the matrices and the kernel vector of the library, but those that
-``verification.certify.second.clock`` types once more: H v = 0 entry by entry, and elimination modulo a prime. A minor
-that is not 0 modulo a prime is not 0, so the rank modulo the prime is a lower bound of the rank, and a kernel vector an
-upper one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,10 +15,8 @@ import flint
 from flint import arb, fmpz_mat, fmpz_poly
 
 from odernn.bounds.numbers import BALLS
-from verification.certify.second import clock as clock_again
 from verification.measure.clock_hamiltonian import Circuit, gap, hamiltonian
 
-PRIME = 2_147_483_647
 BITS = 256
 
 
@@ -65,38 +57,3 @@ def _polynomial_of_gap(steps: int) -> fmpz_poly:
     """The minimal polynomial of 2 − 2 cos(2π/(4(T+1)))."""
     cosine = fmpz_poly.cos_minpoly(4 * (steps + 1))
     return cosine(fmpz_poly([2, -1]))
-
-
-@lru_cache(maxsize=1024)
-def kernel_again(circuit: Circuit, word: int, with_input: bool = True) -> tuple[bool, int]:
-    """(whether H v = 0 for the closed form v, an upper bound of the dimension of the kernel), in integers."""
-    words = 2**circuit.bits
-    history = {l * words + place for l, place in enumerate(clock_again.kernel_places(circuit, word))}
-    size = (len(circuit.gates) + 1) * words
-    image = [0] * size
-    rows: list[dict[int, int]] = [{} for _ in range(size)]
-    for (row, column), value in clock_again.entries(circuit, word, with_input).items():
-        image[row] += value * (column in history)
-        rows[row][column] = value
-    return not any(image), size - _rank_modulo_prime(rows)
-
-
-def _rank_modulo_prime(rows: Sequence[dict[int, int]]) -> int:
-    """By sparse elimination."""
-    pivots: dict[int, dict[int, int]] = {}
-    for row in rows:
-        rest = {column: value % PRIME for column, value in row.items() if value % PRIME}
-        while rest:
-            column = min(rest)
-            if column not in pivots:
-                inverse = pow(rest[column], -1, PRIME)
-                pivots[column] = {k: v * inverse % PRIME for k, v in rest.items()}
-                break
-            factor = rest[column]
-            for k, v in pivots[column].items():
-                reduced = (rest.get(k, 0) - factor * v) % PRIME
-                if reduced:
-                    rest[k] = reduced
-                else:
-                    rest.pop(k, None)
-    return len(pivots)

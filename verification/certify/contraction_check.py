@@ -1,31 +1,32 @@
 """Whether a typed step pushes two solutions apart although the premises of a reading of Theorem 1 hold: both back-ends.
 
-Niu, Chuang, Horesh 2019, Definition 2 and Theorem 1; the readings are those of ``typed_step.Reading``.
+Niu, Chuang, Horesh 2019, Definition 2 and Theorem 1; the readings are those of ``typed_step.ContractionReading``.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 from verification.certify import typed_step_exact as first
 from verification.certify.second import typed_step as second
-from verification.certify.typed_step import Reading, parsed
+from verification.certify.typed_step import ContractionReading, parsed
 from verification.question import Check, Hypothesis, Opinion, Parameters
 
 
-def check(parameters: Parameters, reading: Reading) -> Check:
+def check(parameters: Parameters, reading: ContractionReading) -> Check:
     """The statement of the reading at these numbers: every premise and the violation, by both back-ends."""
     step = parsed(parameters)
-    ones, others = first.facts(step, reading), second.facts(step, reading)
+    ones, others = first.facts(step, reading), second.facts(parameters, **asdict(reading))
     growth = first.growth(step, reading)
     premises = tuple(
-        Hypothesis(text, one.margin, one.holds and other.holds)
-        for text, one, other in zip(_premises(reading), ones, others, strict=True)
+        Hypothesis(text, one.margin, one.holds and held)
+        for text, one, (held, _) in zip(_premises(reading), ones, others, strict=True)
     )
     return Check(
         opinions=(
             Opinion("flint", *first.violation(step, reading)),
-            Opinion("fractions", *second.violation(step, reading)),
+            Opinion("fractions", *second.violation(parameters, norm=reading.norm)),
         ),
         premises=premises,
         words=f"{_described(parameters)}: {first.violation(step, reading)[1]}",
@@ -34,7 +35,7 @@ def check(parameters: Parameters, reading: Reading) -> Check:
     )
 
 
-def _premises(reading: Reading) -> list[str]:
+def _premises(reading: ContractionReading) -> list[str]:
     tensors = {"transposed": "M ≥ 0", "printed": "xᵀMx ≥ 0, M without transposes", "any": ""}
     weight = "ᵀG B_i" if reading.weighted else "ᵀ"
     signs = {-1: f"(u−v){weight}(f_i(u)−f_i(v)) ≤ 0", 1: f"(u−v){weight}(f_i(u)−f_i(v)) ≥ 0", 0: ""}

@@ -221,7 +221,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Growth:
+class LoopGrowth:
     """``closes``: (0, 0) returns to (0, 0) exactly. ``trace`` of Φ over one loop. ``rate``: a lower end of the exponent
     λ = log(spectral radius)/(p h) per unit of effective time, −inf unless |trace| > 2 is certain. ``radius``: largest
     |y|, |z|.
@@ -233,7 +233,7 @@ class Growth:
     radius: Fraction
 
 
-def loop_by_steps(loop: Loop) -> Growth:
+def loop_by_steps(loop: Loop) -> LoopGrowth:
     """The orbit and Φ step by step in Python's fractions; the rate in Arb balls."""
     y = z = radius = Fraction(0)
     first, second = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
@@ -248,10 +248,10 @@ def loop_by_steps(loop: Loop) -> Growth:
     if abs(trace) > 2:
         with flint.ctx.workprec(128):
             rate = _down((_ball(abs(trace)) / 2).acosh() / (len(loop.s) * _ball(loop.h)))
-    return Growth(y == 0 == z, trace, rate, radius)
+    return LoopGrowth(y == 0 == z, trace, rate, radius)
 
 
-def loop_by_matrices(loop: Loop) -> Growth:
+def loop_by_matrices(loop: Loop) -> LoopGrowth:
     """The same by FLINT's rational matrices: an affine map in homogeneous coordinates; the rate by mpmath's intervals.
 
     The state (y, z, 1) is transported by [[1 − h²α, h, −h² s], [−h α, 1, −h s], [0, 0, 1]].
@@ -270,7 +270,7 @@ def loop_by_matrices(loop: Loop) -> Growth:
         half = _interval(context, abs(trace)) / 2
         exponent = context.log(half + context.sqrt(half**2 - 1)) / (len(loop.s) * _interval(context, loop.h))
         rate = _outward(exponent, -1)
-    return Growth(state[0, 0] == 0 == state[1, 0], trace, rate, Fraction(int(largest.p), int(largest.q)))
+    return LoopGrowth(state[0, 0] == 0 == state[1, 0], trace, rate, Fraction(int(largest.p), int(largest.q)))
 
 
 def signs(count: int) -> list[int]:

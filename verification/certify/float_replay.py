@@ -1,4 +1,5 @@
-"""One step of (U) and its inverse in a binary format, replayed over the rationals with a rounding written here.
+"""One step of (U), or of an ARNN, and its inverse in a binary format, replayed over the rationals with a rounding
+written here.
 
 Every operation is rounded once, to nearest, ties to even, with subnormal numbers, as IEEE 754 has it; tanh is rounded
 correctly (Arb decides), which libraries do not promise in float32 and float64.
@@ -6,6 +7,7 @@ correctly (Arb decides), which libraries do not promise in float32 and float64.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -95,3 +97,33 @@ class Neuron:
         y, z = state
         y = rounded(y - rounded(self.h * z, self.form), self.form)
         return y, rounded(z + self._force(y, x), self.form)
+
+
+def there_and_back(
+    scheme: str,
+    state: Sequence[Fraction],
+    eta: Fraction,
+    rounding: Callable[[Fraction], Fraction],
+    tanh: Callable[[Fraction], Fraction],
+) -> list[Fraction]:
+    """One step of an ARNN and its inverse over the rationals, every operation rounded.
+
+    One neuron of "symplectic_euler" with the weight 1 and the state (p, q), or of "leapfrog" with W = [[0, −1], [1, 0]]
+    and the state y_{l−1}, y_l, two numbers each.
+    """
+
+    def moved(x: Fraction, factor: Fraction, u: Fraction) -> Fraction:
+        return rounding(x + rounding(factor * tanh(u)))
+
+    if scheme == "symplectic_euler":
+        p, q = state
+        p = moved(p, -eta, q)
+        q = moved(moved(q, eta, p), -eta, p)
+        return [moved(p, eta, q), q]
+    x0, x1, y0, y1 = state
+    return [
+        moved(moved(x0, 2 * eta, -y1), -2 * eta, -y1),
+        moved(moved(x1, 2 * eta, y0), -2 * eta, y0),
+        y0,
+        y1,
+    ]

@@ -25,7 +25,7 @@ from verification.question import Parameters, numbers
 
 
 @dataclass(frozen=True)
-class Run:
+class ModReLURun:
     """W and, for t = 1..T, the pre-activations z_t and the diagonals of D_t; J = ∂h_T/∂h_0."""
 
     W: fmpq_mat
@@ -52,7 +52,7 @@ def scaled_cayley(free: list[fmpq], signs: list[Any]) -> fmpq_mat:
     return exact_cayley.cayley(A) * exact_cayley.diagonal(signs)
 
 
-def run(parameters: Parameters) -> Run:
+def run(parameters: Parameters) -> ModReLURun:
     """The states and J of the network that the text describes. ValueError where the lengths do not fit."""
     free, signs, b, h, drive = (
         [exact(value) for value in numbers(parameters, name)] for name in ("A", "D", "b", "h", "drive")
@@ -71,7 +71,7 @@ def run(parameters: Parameters) -> Run:
         J = fmpq_mat(n, n, [diagonal[i] * WJ[i, j] for i in range(n) for j in range(n)])
         rows.append(tuple(z))
         diagonals.append(diagonal)
-    return Run(W, tuple(rows), tuple(diagonals), J)
+    return ModReLURun(W, tuple(rows), tuple(diagonals), J)
 
 
 def _modrelu(z: fmpq, b: fmpq) -> fmpq:
@@ -81,7 +81,7 @@ def _modrelu(z: fmpq, b: fmpq) -> fmpq:
     return size if z > 0 else -size
 
 
-def squared_gradients(found: Run, v: list[Fraction], every: bool) -> list[fmpq]:
+def squared_gradients(found: ModReLURun, v: list[Fraction], every: bool) -> list[fmpq]:
     """‖∂L/∂h_t‖² for t = 0..T: L = vᵀh_T, or with ``every`` Σ_{t ≥ 1} vᵀh_t.   backwards, g_{t−1} = Wᵀ D_t g_t (+ v)"""
     n = found.W.nrows()
     g = term = [exact(value) for value in v]

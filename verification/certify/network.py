@@ -9,7 +9,7 @@ radius is at most 2^−``accuracy`` of the largest entry of its array. Residual 
 covered.
 
 Cost: N L m (m + d) multiplications and N L m tanh, at a precision that grows by about 1.44 h √|κ| bits a step because
-balls do not know that a rotation keeps a circle. ``network_second`` does the same in float64 with proved roundings, the
+balls do not know that a rotation keeps a circle. ``second.network`` does the same in float64 with proved roundings, the
 derivatives carried the other way: typed again, with nothing from here.
 
 In use: the route of large witnesses, states (``network_states``) and gradients (``network_gradient``). Small ones keep
@@ -91,7 +91,7 @@ class NetworkData:
         return len(self.inputs)
 
     def to_plain(self) -> dict[str, Any]:
-        """Strict JSON data, exact: what ``network_second`` reads."""
+        """Strict JSON data, exact: what ``second.network`` reads."""
 
         def row(values: Iterable[Fraction]) -> list[str]:
             return [encode_number(v) for v in values]
@@ -216,7 +216,7 @@ class UndecidedError(ArithmeticError):
     """The enclosures are not as narrow as asked for at the largest precision allowed."""
 
 
-class Run:
+class BallRun:
     """The states in balls at the precision in force. ``y[n][l]`` from n = 0, ``slopes[n][l]`` from n = 1."""
 
     def __init__(self, data: NetworkData, *, short_of: Callable[[int, int], None] | None = None) -> None:
@@ -361,7 +361,7 @@ def certify_states(data: NetworkData, *, accuracy: int = ACCURACY, max_bits: int
 def certify_gradients(data: NetworkData, *, accuracy: int = ACCURACY, max_bits: int = MAX_BITS) -> Gradients:
     """Enclosures of E and of dE/dθ for all θ. UndecidedError as for the states."""
 
-    def of(run: Run) -> list[Any]:
+    def of(run: BallRun) -> list[Any]:
         loss, layers = run.gradient()
         return [[loss], *(layer[name] for layer in layers for name in PARAMETERS)]
 
@@ -375,7 +375,7 @@ def certify_gradients(data: NetworkData, *, accuracy: int = ACCURACY, max_bits: 
 def certify_jacobian(
     data: NetworkData, *, last: int, first: int, accuracy: int = ACCURACY, max_bits: int = MAX_BITS
 ) -> tuple[Enclosed, int]:
-    """(``Run.jacobian``, bits) for 0 ≤ ``first`` < ``last`` ≤ N. UndecidedError as for the states."""
+    """(``BallRun.jacobian``, bits) for 0 ≤ ``first`` < ``last`` ≤ N. UndecidedError as for the states."""
     if not 0 <= first < last <= data.steps:
         raise ValueError(f"Steps {first} to {last} are not within 0 to {data.steps}.")
     (found,), bits = _sharp(data, lambda run: [run.jacobian(last, first)], accuracy, max_bits)
@@ -383,7 +383,7 @@ def certify_jacobian(
 
 
 def _sharp(
-    data: NetworkData, quantity: Callable[[Run], list[Any]], accuracy: int, max_bits: int
+    data: NetworkData, quantity: Callable[[BallRun], list[Any]], accuracy: int, max_bits: int
 ) -> tuple[list[Any], int]:
     """The arrays of ``quantity`` once all of them are sharp."""
     bits, wanted = 0, accuracy
@@ -406,7 +406,7 @@ class _TooCoarseError(Exception):
         self.step, self.lost = step, lost
 
 
-def sharp_run(data: NetworkData, accuracy: int, max_bits: int, at_least: int = 0) -> tuple[Run, int]:
+def sharp_run(data: NetworkData, accuracy: int, max_bits: int, at_least: int = 0) -> tuple[BallRun, int]:
     """States whose radii are at most 2^−``accuracy`` of the largest entry of their row, and the precision that it took.
 
     A run that is too coarse stops at once and says how fast digits are lost. UndecidedError beyond ``max_bits``.
@@ -420,7 +420,7 @@ def sharp_run(data: NetworkData, accuracy: int, max_bits: int, at_least: int = 0
     while bits <= max_bits:
         try:
             with ctx.workprec(bits):
-                return Run(data, short_of=look), bits
+                return BallRun(data, short_of=look), bits
         except _TooCoarseError as found:
             rate = found.lost / found.step
             bits = max(bits + 64, int(accuracy + 32 + 1.1 * rate * data.steps))

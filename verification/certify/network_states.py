@@ -1,7 +1,7 @@
 """The first opinion on a bound on states, for networks too large for ``balls``: matrix products of balls (``network``).
 
 The same decision by the same comparison (``balls.outcome_of``); only the trajectory comes from elsewhere, and its
-accuracy is asked for in advance instead of the precision being doubled. ``network_states_second`` is the other opinion.
+accuracy is asked for in advance instead of the precision being doubled. ``second.network_states`` is the other opinion.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ LISTS = ("w", "V", "b", "u", "target")
 """The parameters that are lists: one number a layer, or a step."""
 
 
-class Chain:
+class NeuronChain:
     """The run of p.alpha, p.dt, p.N, p.w, p.V, p.b, p.u, p.target: numbers are balls. ``slopes[n][q]`` from n = 1."""
 
     def __init__(self, p: Any) -> None:

@@ -24,7 +24,7 @@ from verification.cases.decision import Found
 MOST_BITS = 4096
 
 
-class UndecidedError(ArithmeticError):
+class UndecidedRootError(ArithmeticError):
     """A root so near the circle that no precision tried tells inside from outside."""
 
 
@@ -61,7 +61,7 @@ def _largest_root(factor: fmpq_poly) -> int:
             if all(bool(size < 1) for size in sizes):
                 return -1
         bits *= 2
-    raise UndecidedError(f"A root of {factor} is not told from the unit circle at {MOST_BITS} bits.")
+    raise UndecidedRootError(f"A root of {factor} is not told from the unit circle at {MOST_BITS} bits.")
 
 
 def _halved(coefficients: Sequence[fmpq]) -> fmpq_poly:
@@ -89,7 +89,7 @@ def _real_inside(polynomial: fmpq_poly) -> int:
             if all(each or bool(size > 2) for each, size in zip(inside, sizes, strict=True)):
                 return sum(inside)
         bits *= 2
-    raise UndecidedError(f"A root of {polynomial} is not told from ±2 at {MOST_BITS} bits.")
+    raise UndecidedRootError(f"A root of {polynomial} is not told from ±2 at {MOST_BITS} bits.")
 
 
 def grows(matrix: Sequence[Sequence[Fraction]], most: int = 400) -> Found:

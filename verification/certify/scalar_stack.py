@@ -70,7 +70,7 @@ class ScalarStack:
 
 
 @dataclass(frozen=True)
-class Run:
+class ScalarRun:
     """All states of a run: ``y[q][n]`` and ``slope[q][n]`` = σ′(A^q_{n−1}), n = 0..N, q = 0..L−1; numbers."""
 
     stack: ScalarStack
@@ -89,7 +89,7 @@ class Run:
         return self.y[-1][-1] - self.target
 
 
-def run(stack: ScalarStack, steps: int, numbers: Numbers = FLOATS) -> Run:
+def run(stack: ScalarStack, steps: int, numbers: Numbers = FLOATS) -> ScalarRun:
     """The states."""
     h = numbers.exact(stack.horizon / (2 * steps))
     alpha, w, v, b, target = map(numbers.exact, (stack.alpha, stack.w, stack.v, stack.b, stack.target))
@@ -105,7 +105,7 @@ def run(stack: ScalarStack, steps: int, numbers: Numbers = FLOATS) -> Run:
             z[q] = z[q] - h * (s + alpha * old)
             y[q].append(old + h * z[q])
             slope[q].append(1 - s * s)
-    return Run(stack, steps, h, alpha, w, v, target, y, slope)
+    return ScalarRun(stack, steps, h, alpha, w, v, target, y, slope)
 
 
 def _below(stack: ScalarStack, q: int, value: Callable[[int], Any]) -> Any:
@@ -116,7 +116,7 @@ def _below(stack: ScalarStack, q: int, value: Callable[[int], Any]) -> Any:
     return total
 
 
-def contribution(states: Run) -> Any:
+def contribution(states: ScalarRun) -> Any:
     """∂E^{(n,L)}_{k,1}/∂w^1 at n = N: w is changed at step k only, and the change carried to the end."""
     stack, h = states.stack, states.h
     k = stack.step(states.steps)
@@ -134,7 +134,7 @@ def contribution(states: Run) -> Any:
     return states.error * dy[-1]
 
 
-def remainder_of_one_layer(states: Run) -> Any:
+def remainder_of_one_layer(states: ScalarRun) -> Any:
     """∂E_k/∂w less the printed −dt σ̂² t_n σ′(A_{k−1}) y_{k−1} (y_n − ȳ).   sam (16), (73); icml (14), S(46)"""
     k = states.stack.step(states.steps)
     time = states.steps * states.h  # σ̂ t_n
@@ -142,7 +142,7 @@ def remainder_of_one_layer(states: Run) -> Any:
     return contribution(states) - printed
 
 
-def remainder_of_three_layers(states: Run) -> Any:
+def remainder_of_three_layers(states: ScalarRun) -> Any:
     """∂E_k/∂w less dt⁴ σ̂ t_n (∂⁺z_k/∂w) Ḡ (y³ − ȳ), dt⁴ Ḡ = (h² σ′V)³ (h² σ′V)².   sam (89), icml S(62)"""
     k, n, h = states.stack.step(states.steps), states.steps, states.h
     hops = (h * h * states.v) * (h * h * states.v) * states.slope[1][n] * states.slope[2][n]
@@ -153,7 +153,7 @@ def remainder_of_three_layers(states: Run) -> Any:
 Matrix = tuple[tuple[Any, Any], tuple[Any, Any]]
 
 
-def jacobian_product(states: Run, first: int) -> Matrix:
+def jacobian_product(states: ScalarRun, first: int) -> Matrix:
     """dX^1_N/dX^1_{N−1} ⋯ dX^1_first/dX^1_{first−1} of the first layer, column by column."""
     columns = []
     for start in ((1, 0), (0, 1)):
@@ -165,7 +165,7 @@ def jacobian_product(states: Run, first: int) -> Matrix:
     return ((columns[0][0], columns[1][0]), (columns[0][1], columns[1][1]))
 
 
-def product_remainder(states: Run, first: int, form: str) -> Any:
+def product_remainder(states: ScalarRun, first: int, form: str) -> Any:
     """Max norm of the product from step ``first`` on less the printed first-order form, (77), (80) or (84) of sam.
 
     (77), (80)   I + [[0, m h], [−m α h − h w Σ σ′, 0]],   m = n − k factors
@@ -179,7 +179,7 @@ def product_remainder(states: Run, first: int, form: str) -> Any:
     return max_modulus((a - 1, b - time, c - below, d - 1))
 
 
-def same_time_column(states: Run) -> tuple[Any, Any]:
+def same_time_column(states: ScalarRun) -> tuple[Any, Any]:
     """∂y^L_n/∂y^1_n and ∂z^L_n/∂y^1_n at n = N, all routes: the only entries of dX^L_n/dX^1_n that are not zero."""
     stack, h = states.stack, states.h
     dy, dz = [1 + 0 * h], [0 * h]

@@ -5,7 +5,7 @@
 Fields with inputs frozen differ from f_i(y) = N_i y + g_i by nothing that the difference of two solutions sees, and N_i
 may stand for any two points of a nonlinear field: so a pair that such a step moves apart is a pair against Theorem 1 of
 Niu, Chuang and Horesh (2019) in the reading whose premises hold. ``contraction_check`` has it decided twice, by
-``typed_step_first`` with python-flint and by ``typed_step_second`` with fractions; these share what is in this file.
+``typed_step_exact`` with python-flint and by ``second.typed_step`` with fractions, which reads the text again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LARGEST = 8
 
 
 @dataclass(frozen=True)
-class Table:
+class MatrixTable:
     """A[i][j] and B[i], D × D."""
 
     A: tuple[tuple[Matrix, ...], ...]
@@ -37,7 +37,7 @@ class Table:
 class TypedStep:
     """``tables``, taken in turn, one a step; N[i] of every stage; G, symmetric; eta > 0."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[MatrixTable, ...]
     N: tuple[Matrix, ...]
     G: Matrix
     eta: Fraction
@@ -52,7 +52,7 @@ class TypedStep:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ContractionReading:
     """How a theorem about contraction is read.
 
     tensor    M as ``odernn.properties.block_coefficients`` has it, as printed without transposes, or no condition on it
@@ -88,7 +88,7 @@ def parsed(parameters: Parameters) -> TypedStep:
         if len(a) != S * S or len(b) != S:
             raise ClaimError(f"a has {len(a)} and b {len(b)} numbers; S = {S} asks for {S * S} and {S}.")
         A = tuple(tuple(_scaled(a[i * S + j], P) for j in range(S)) for i in range(S))
-        tables: tuple[Table, ...] = (Table(A, tuple(_scaled(x, P) for x in b)),)
+        tables: tuple[MatrixTable, ...] = (MatrixTable(A, tuple(_scaled(x, P) for x in b)),)
     else:
         B = _matrices(parameters, "B", D, None)
         count = len(B) // S
@@ -96,7 +96,7 @@ def parsed(parameters: Parameters) -> TypedStep:
         if not count or len(B) != count * S:
             raise ClaimError(f"B has {len(B)} matrices, which is no multiple of S = {S}.")
         tables = tuple(
-            Table(
+            MatrixTable(
                 tuple(tuple(blocks[(k * S + i) * S : (k * S + i + 1) * S]) for i in range(S)),
                 tuple(B[k * S : (k + 1) * S]),
             )
@@ -109,7 +109,7 @@ def parsed(parameters: Parameters) -> TypedStep:
 
 
 def written(
-    tables: Sequence[Table], N: Sequence[Matrix], *, G: Matrix | None = None, eta: Fraction = Fraction(1)
+    tables: Sequence[MatrixTable], N: Sequence[Matrix], *, G: Matrix | None = None, eta: Fraction = Fraction(1)
 ) -> Parameters:
     """The parameters of a step: the inverse of ``parsed``."""
     D, S = len(N[0]), len(N)

@@ -12,10 +12,10 @@ from flint import fmpq, fmpq_mat
 
 from odernn.exact.definiteness import inertia
 from odernn.properties.block_coefficients import BlockTableau
-from verification.certify.typed_step import Fact, Matrix, Reading, Table, TypedStep
+from verification.certify.typed_step import ContractionReading, Fact, Matrix, MatrixTable, TypedStep
 
 
-def facts(step: TypedStep, reading: Reading) -> list[Fact]:
+def facts(step: TypedStep, reading: ContractionReading) -> list[Fact]:
     """The premises of the reading, in the order in which ``typed_step`` names them."""
     found = []
     if reading.tensor != "any":
@@ -37,7 +37,7 @@ def facts(step: TypedStep, reading: Reading) -> list[Fact]:
     return found
 
 
-def violation(step: TypedStep, reading: Reading) -> tuple[bool, str]:
+def violation(step: TypedStep, reading: ContractionReading) -> tuple[bool, str]:
     """Whether R is certainly no contraction in the sense of the reading, and R."""
     R = matrix(step)
     if R is None:
@@ -67,7 +67,7 @@ def matrix(step: TypedStep) -> Any:
     return total
 
 
-def growth(step: TypedStep, reading: Reading) -> float | None:
+def growth(step: TypedStep, reading: ContractionReading) -> float | None:
     """‖R‖ or the spectral radius in floats, for people; ``None`` if there is no R, or R = 0."""
     R = matrix(step)
     if R is None:
@@ -104,7 +104,7 @@ def _growth_words(R: Any) -> str:
     return f"det R = {R.det()}, tr R = {trace}"
 
 
-def _tensor(table: Table, step: TypedStep, reading: Reading) -> Any:
+def _tensor(table: MatrixTable, step: TypedStep, reading: ContractionReading) -> Any:
     """M, or M of blocks B_i A_ij + B_j A_ji − B_i B_j as printed."""
     if reading.tensor == "transposed":
         G = step.G if reading.weighted or reading.norm == "weighted" else None
@@ -123,7 +123,7 @@ def _tensor(table: Table, step: TypedStep, reading: Reading) -> Any:
     return M
 
 
-def _felt(B: Matrix, N: Matrix, step: TypedStep, reading: Reading) -> Any:
+def _felt(B: Matrix, N: Matrix, step: TypedStep, reading: ContractionReading) -> Any:
     return _exact(step.G) * _exact(B) * _exact(N) if reading.weighted else _exact(N)
 
 
@@ -145,7 +145,7 @@ def _semidefinite(matrices: list[Any]) -> Fact:
     return Fact(all(each.is_semidefinite for each in signs), f"inertia {shown}")
 
 
-def _stages(table: Table, step: TypedStep) -> Any:
+def _stages(table: MatrixTable, step: TypedStep) -> Any:
     """I − η [A_ij N_j], the matrix of the equations for Y_i."""
     S, D = step.stages, step.size
     system = _unit(S * D)

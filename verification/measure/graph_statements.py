@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from verification.adversary import graphs
-from verification.adversary.graphs import Box, Sketch
+from verification.adversary.graphs import Sketch, SketchBox
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Graph, TooLargeError
 from verification.domains import Budget
@@ -95,18 +95,18 @@ class Statement:
     ends: bool = False
 
 
-SMALL, SMALL_ENDS = Box(2, 2, -1, 2, 3), Box(2, 2, -1, 2, 3, ends=True)
+SMALL, SMALL_ENDS = SketchBox(2, 2, -1, 2, 3), SketchBox(2, 2, -1, 2, 3, ends=True)
 """The boxes of the rows that are proved by enumeration, in every budget."""
-_LOW, _BACK = Box(2, 2, -1, 4, 2), Box(2, 1, -5, 1, 2)
+_LOW, _BACK = SketchBox(2, 2, -1, 4, 2), SketchBox(2, 1, -5, 1, 2)
 _POOL = {
     "smoke": (_LOW, _BACK, SMALL),
-    "standard": (_LOW, _BACK, Box(2, 3, -1, 3, 3), Box(3, 2, -1, 2, 3)),
-    "deep": (_LOW, _BACK, Box(2, 3, -1, 4, 3), Box(3, 2, -1, 2, 3), Box(3, 1, 0, 2, 4)),
+    "standard": (_LOW, _BACK, SketchBox(2, 3, -1, 3, 3), SketchBox(3, 2, -1, 2, 3)),
+    "deep": (_LOW, _BACK, SketchBox(2, 3, -1, 4, 3), SketchBox(3, 2, -1, 2, 3), SketchBox(3, 1, 0, 2, 4)),
 }
 _POOL_ENDS = {
     "smoke": (SMALL_ENDS,),
-    "standard": (SMALL_ENDS, Box(2, 2, -1, 4, 3, ends=True)),
-    "deep": (SMALL_ENDS, Box(2, 3, -1, 4, 3, ends=True), Box(3, 1, -1, 1, 3, ends=True)),
+    "standard": (SMALL_ENDS, SketchBox(2, 2, -1, 4, 3, ends=True)),
+    "deep": (SMALL_ENDS, SketchBox(2, 3, -1, 4, 3, ends=True), SketchBox(3, 1, -1, 1, 3, ends=True)),
 }
 _RANDOM = {"smoke": 60, "standard": 600, "deep": 3000}
 _CLIMB = {"smoke": 500, "standard": 1000, "deep": 4000}
@@ -251,7 +251,7 @@ def free_case(
     return Case(domain.name, quantity, ask, checker(domain, statement), is_search=True)
 
 
-def box_case(domain: Domain, quantity: str, statement: Statement, box: Box | None = None) -> Case:
+def box_case(domain: Domain, quantity: str, statement: Statement, box: SketchBox | None = None) -> Case:
     """The statement at every graph of a box, decided by both back-ends: proved there, or refuted."""
     chosen = box or (SMALL_ENDS if statement.ends else SMALL)
 
@@ -395,7 +395,7 @@ def theorem(
     section: str,
     *,
     widely: bool = True,
-    box: Box | None = None,
+    box: SketchBox | None = None,
 ) -> tuple[Case, ...]:
     """Under (U): on the whole domain and on a box; then, if ``widely``, on all graphs of Definition 2.1."""
     found = (

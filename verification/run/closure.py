@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.metadata
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -38,6 +39,9 @@ DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}
 """Packages that are installed under another name than they are imported."""
 
 
+_DOTTED = re.compile(rf"({'|'.join(map(re.escape, ROOTS))})(\.\w+)+")
+
+
 @dataclass
 class Imports:
     """What one file imports, by dotted name.
@@ -52,6 +56,7 @@ class Imports:
     outside: set[str] = field(default_factory=set)
 
 
+@cache
 def path_of(module: str) -> Path | None:
     """The file of a module of this library, or None."""
     for root, folder in ROOTS.items():
@@ -62,6 +67,7 @@ def path_of(module: str) -> Path | None:
     return None
 
 
+@cache
 def name_of(path: Path) -> str:
     """The dotted name of a file of this library; of any other file its path."""
     for root, folder in ROOTS.items():
@@ -227,7 +233,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, str) and "." in node.value and len(node.value) < 200:
+        if isinstance(node.value, str) and _DOTTED.fullmatch(node.value):
             self._module(node.value, is_lazy=True)
 
     def visit_Call(self, node: ast.Call) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from odernn.architecture.files import from_json
 from verification.adversary import graphs
-from verification.adversary.graphs import Box, Sketch, climb, enumerated, minimised, text
+from verification.adversary.graphs import Sketch, SketchBox, climb, enumerated, minimised, text
 
 
 def as_networkx(sketch: Sketch) -> networkx.MultiDiGraph:
@@ -33,8 +33,10 @@ def same(one: Sketch, other: Sketch) -> bool:
     )
 
 
-@pytest.mark.parametrize("box", [Box(2, 1, 0, 2, 2), Box(2, 2, -1, 1, 2), Box(2, 1, 0, 1, 2, ends=True)])
-def test_a_box_holds_every_graph_once(box: Box):
+@pytest.mark.parametrize(
+    "box", [SketchBox(2, 1, 0, 2, 2), SketchBox(2, 2, -1, 1, 2), SketchBox(2, 1, 0, 1, 2, ends=True)]
+)
+def test_a_box_holds_every_graph_once(box: SketchBox):
     found = enumerated(box)
     assert not any(same(one, other) for one, other in itertools.combinations(found, 2))
     counted = 0
@@ -58,7 +60,7 @@ def test_a_box_holds_every_graph_once(box: Box):
 
 
 def test_small_graphs_come_first():
-    sizes = [(len(each.times), len(each.edges)) for each in enumerated(Box(2, 2, -1, 1, 2))]
+    sizes = [(len(each.times), len(each.edges)) for each in enumerated(SketchBox(2, 2, -1, 1, 2))]
     assert sizes == sorted(sizes)
 
 
@@ -78,7 +80,7 @@ def test_what_is_shown_is_what_the_library_reads():
 
 
 def test_a_box_in_words_has_no_hyphen_for_a_minus():
-    assert str(Box(2, 2, -1, 2, 3)) == "at most 2 nodes and 3 edges, m ≤ 2, −1 ≤ σ ≤ 2"
+    assert str(SketchBox(2, 2, -1, 2, 3)) == "at most 2 nodes and 3 edges, m ≤ 2, −1 ≤ σ ≤ 2"
 
 
 def test_minimised_drops_everything_that_does_not_matter():

@@ -365,7 +365,7 @@ def test_numbers_that_are_not_finite_are_never_the_best() -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_thousands_of_members_are_one_call(device: str) -> None:
-    growth = evolution.Growth(4.0, 0.1, steps=40, hold=4)
+    growth = evolution.RowGrowth(4.0, 0.1, steps=40, hold=4)
     w = torch.linspace(-9, 0, 3000, dtype=torch.float64, device=device)
     rates = growth(w)
     assert rates.shape == (3000,) and rates.device.type == device and bool(torch.isfinite(rates).all())
@@ -383,7 +383,7 @@ def test_thousands_of_members_are_one_call(device: str) -> None:
 
 
 def test_what_the_inner_beam_chose_is_what_its_score_says() -> None:
-    growth = evolution.Growth(4.0, 0.1, steps=60, hold=3)
+    growth = evolution.RowGrowth(4.0, 0.1, steps=60, hold=3)
     w = torch.tensor([-3.0, -0.5], dtype=torch.float64)
     held = growth.held(w)
     assert held.choices.shape == (20, 2)
@@ -401,7 +401,7 @@ def test_what_the_inner_beam_chose_is_what_its_score_says() -> None:
 
 
 def test_no_growth_that_the_evolution_finds_exceeds_the_bound_of_thm_j() -> None:
-    growth = evolution.Growth(4.0, 0.1, steps=400, hold=4, width=16)
+    growth = evolution.RowGrowth(4.0, 0.1, steps=400, hold=4, width=16)
     for w in (-9.0, -3.0, -0.5):
         found = float(growth(torch.tensor([w], dtype=torch.float64)))
         known = shipped.rate(alpha=4.0, w=w, step_size=0.1)
@@ -409,7 +409,7 @@ def test_no_growth_that_the_evolution_finds_exceeds_the_bound_of_thm_j() -> None
 
 
 def test_the_controls_of_evolution_pass_and_fail_without_selection(monkeypatch) -> None:
-    growth = evolution.Growth(4.0, 0.1, steps=120, hold=4)
+    growth = evolution.RowGrowth(4.0, 0.1, steps=120, hold=4)
     shares = [
         evolution.growth_control(growth, -9.0, restarts=2, population=8, generations=12, seed=seed) for seed in range(3)
     ]
@@ -469,7 +469,10 @@ def cripple_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_controls_fail_without_long_words_and_without_switching_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    growth, spent = evolution.Growth(4.0, 0.1, steps=120, hold=4), {"restarts": 2, "population": 8, "generations": 12}
+    growth, spent = (
+        evolution.RowGrowth(4.0, 0.1, steps=120, hold=4),
+        {"restarts": 2, "population": 8, "generations": 12},
+    )
     assert all(0.9 < evolution.resonance_control(growth, -2.0, seed=seed, **spent) <= 1 for seed in range(3))
     monkeypatch.setattr(evolution, "SLOPES", (1.0,))
     assert all(evolution.resonance_control(growth, -2.0, seed=seed, **spent) < 0.2 for seed in range(3))
@@ -650,7 +653,7 @@ def growth_question(low: float, factor: float) -> tuple[Question, Case]:
     """ "A row of B(κ) products grows at most by factor × 2 asinh(h√W/2) a step", asked of the evolution alone."""
 
     def ask(_: object, seed: int) -> Attempt:
-        growth = evolution.Growth(4.0, 0.1, steps=120, hold=4)
+        growth = evolution.RowGrowth(4.0, 0.1, steps=120, hold=4)
         spent = {"restarts": 2, "population": 8, "generations": 12, "seed": seed}
         rate, _, count = evolution.fastest_growth(growth, low, 0.0, **spent)
         known = float(jacobian.constant_rate(kappa=4 + low, step_size=0.1))

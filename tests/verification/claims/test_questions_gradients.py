@@ -21,7 +21,7 @@ from verification import verdict
 from verification.adversary import gradient_ascent as ascent
 from verification.answer import answer, doubt_about
 from verification.cases.inequality import Inequality
-from verification.certify.neuron_chain import LISTS, Chain
+from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second.intervals import iv
 from verification.certify.second.intervals import number as interval
 from verification.certify.second.neuron_chain import Adjoints
@@ -299,12 +299,12 @@ TYPED = {
 }
 
 
-def engines(p: dict[str, str]) -> tuple[Chain, Adjoints]:
+def engines(p: dict[str, str]) -> tuple[NeuronChain, Adjoints]:
     balls = {k: [BALLS.exact(Q(x)) for x in v.split()] for k, v in p.items()}
     intervals = {k: [interval(x) for x in v.split()] for k, v in p.items()}
     first = SimpleNamespace(**{k: v if k in LISTS else v[0] for k, v in balls.items()})
     second = SimpleNamespace(texts=p, **{k: v if k in LISTS else v[0] for k, v in intervals.items()})
-    return Chain(first), Adjoints(second)
+    return NeuronChain(first), Adjoints(second)
 
 
 @pytest.mark.parametrize("layer", [1, 2])

@@ -12,7 +12,7 @@ import pytest
 
 from verification import verdict
 from verification.adversary import graphs
-from verification.adversary.graphs import Box
+from verification.adversary.graphs import SketchBox
 from verification.answer import answer, doubt_about
 from verification.certify.second import graph as graph_second
 from verification.claims.complexity import (
@@ -197,7 +197,9 @@ def test_a_planted_falsehood_is_refuted_on_the_domain_and_in_the_box(name: str, 
 def test_the_loose_reading_is_refuted_in_the_box_in_which_the_strict_one_is_proved() -> None:
     """Else the box would not tell them apart, and its proof say nothing of the hypothesis."""
     strict = next(c for c in QUESTIONS["cplx-PA.1.1"].cases if c.domain.startswith(f"{FORWARD.name}, at most"))
-    loose = box_case(FORWARD, strict.quantity, graph_limits.covered_limit(LONGEST, strict=False), Box(2, 2, -1, 3, 3))
+    loose = box_case(
+        FORWARD, strict.quantity, graph_limits.covered_limit(LONGEST, strict=False), SketchBox(2, 2, -1, 3, 3)
+    )
     assert loose.domain == strict.domain
     assert judged(strict) == verdict.PROVED and judged(loose) == verdict.REFUTED
 

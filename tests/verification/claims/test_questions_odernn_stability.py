@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from verification.answer import answer, doubt_about
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
 from verification.certify.second import typed_step as typed_step_second
-from verification.certify.typed_step import Reading, Table, parsed, written
+from verification.certify.typed_step import ContractionReading, MatrixTable, parsed, written
 from verification.claim import ClaimError
 from verification.claims.odernn import burrage_butcher as tensors
 from verification.claims.odernn import odernn_contraction as contraction
@@ -244,7 +244,7 @@ def random_step(rng: random.Random):
     weights = tuple(block(rng.choice(("any", "semidefinite"))) for _ in range(S))
     fields = [block(rng.choice(("any", "skew", "semidefinite"))) for _ in range(S)]
     G = rng.choice((None, block("semidefinite")))
-    return written([Table(A, weights)], fields, G=G, eta=Fraction(rng.randint(1, 4), 2))
+    return written([MatrixTable(A, weights)], fields, G=G, eta=Fraction(rng.randint(1, 4), 2))
 
 
 @pytest.mark.parametrize("tensor", ["transposed", "printed", "any"])
@@ -253,11 +253,16 @@ def test_back_ends_agree_on_random_steps(tensor, norm):
     rng = random.Random(f"{tensor} {norm}")
     seen = set()
     for _ in range(120):
-        step = parsed(random_step(rng))
-        reading = Reading(tensor, rng.choice((-1, 1)), rng.choice((False, True)), norm, rng.choice((False, True)))
-        ones, others = typed_step_first.facts(step, reading), typed_step_second.facts(step, reading)
-        assert [each.holds for each in ones] == [each.holds for each in others]
-        first, second = typed_step_first.violation(step, reading)[0], typed_step_second.violation(step, reading)[0]
+        parameters = random_step(rng)
+        step = parsed(parameters)
+        reading = ContractionReading(
+            tensor, rng.choice((-1, 1)), rng.choice((False, True)), norm, rng.choice((False, True))
+        )
+        ones = typed_step_first.facts(step, reading)
+        others = typed_step_second.facts(parameters, **asdict(reading))
+        assert [each.holds for each in ones] == [holds for holds, _ in others]
+        first, _ = typed_step_first.violation(step, reading)
+        second, _ = typed_step_second.violation(parameters, norm=reading.norm)
         assert first == second
         seen |= {("violated", first), *(("premise", k, each.holds) for k, each in enumerate(ones))}
         R = typed_step_first.matrix(step)
@@ -270,7 +275,7 @@ def test_back_ends_agree_on_random_steps(tensor, norm):
 
 def test_parameters_that_do_not_fit_are_named():
     good = {"D": "1", "S": "1", "eta": "1", "a": "1/2", "b": "1", "N": "-1"}
-    assert contraction_check.check(good, Reading()).premises
+    assert contraction_check.check(good, ContractionReading()).premises
     for change, words in (
         ({"eta": "0"}, "positive"),
         ({"D": "3", "S": "3"}, "up to 8 rows"),
@@ -348,7 +353,7 @@ def test_both_back_ends_have_one_opinion(name):
 
 # --- planted falsehoods, and truths beside them
 
-ANY = Reading(tensor="any")
+ANY = ContractionReading(tensor="any")
 FALSEHOODS = {
     "identity with 1 for 2": Balance(2, 2, work=1).case("p", "p"),
     "identity with 2η² gᵀMg": Balance(2, 1, dissipation=2).case("p", "p"),
@@ -360,8 +365,8 @@ FALSEHOODS = {
     "f = +Kᵀσ": contraction.gradient_field_case(2, 1),
     "without condition I, searched": contraction.worst_case("lobatto iiia 2", reading=ANY),
     "without condition I, explicit": contraction.worst_case("heun 3", reading=ANY),
-    "outward Gauss": stability.searched("p", "p", Reading(sign=1), stability.outward("implicit euler")),
-    "G = I for P = diag(1, p)": stability.searched("p", "p", Reading(), stability.midpoints()),
+    "outward Gauss": stability.searched("p", "p", ContractionReading(sign=1), stability.outward("implicit euler")),
+    "G = I for P = diag(1, p)": stability.searched("p", "p", ContractionReading(), stability.midpoints()),
 }
 
 
@@ -401,9 +406,9 @@ def test_an_identity_with_a_wrong_factor_proves_nothing():
     assert judged(wrong).verdict == NOT_REFUTED
 
 
-EVERY, IN_G = Reading(norm="every"), Reading(weighted=True, norm="weighted")
+EVERY, IN_G = ContractionReading(norm="every"), ContractionReading(weighted=True, norm="weighted")
 TRUTHS = {
-    "P = I": stability.searched("p", "p", Reading(), stability.midpoints(largest=1)),
+    "P = I": stability.searched("p", "p", ContractionReading(), stability.midpoints(largest=1)),
     "in G = P⁻¹": stability.searched("p", "p", IN_G, stability.midpoints("inverse")),
     "A = P/2, some norm": stability.searched("p", "p", EVERY, stability.turned_midpoints(0)),
     "A_12 = A_21": stability.searched("p", "p", EVERY, stability.turned_couplings(0)),

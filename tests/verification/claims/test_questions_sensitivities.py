@@ -379,7 +379,7 @@ def _momentum_rule(sign: int, power: int) -> PathIdentity:
         later = [backpropagation.by_momentum(n, t) for t in range(1, N + 1)] + [0]
         return [later[t - 1] - later[t] - sign * h**power * backpropagation.by_state(n, t) for t in range(1, N + 1)]
 
-    def retyped(n: again.Network) -> list[Any]:
+    def retyped(n: again.IntervalNetwork) -> list[Any]:
         P, momenta = backpropagation._exact(n)
         momenta = [*momenta, again.iv.mpf(0)]
         return [momenta[t] - momenta[t + 1] - sign * n.h[1][0] ** power * P[t] for t in range(1, n.N + 1)]
@@ -388,7 +388,7 @@ def _momentum_rule(sign: int, power: int) -> PathIdentity:
 
 
 def _scaled(
-    line: PathIdentity, left: Callable[[Layered], Any], left_again: Callable[[again.Network], Any]
+    line: PathIdentity, left: Callable[[Layered], Any], left_again: Callable[[again.IntervalNetwork], Any]
 ) -> PathIdentity:
     """The line with one of its sides, that of step N (of the sum), taken twice."""
     return PathIdentity(
@@ -411,7 +411,7 @@ def _last_slope_again(n: Any) -> Any:
     return n.s[n.N][1][0]
 
 
-def _last_momentum_again(n: again.Network) -> Any:
+def _last_momentum_again(n: again.IntervalNetwork) -> Any:
     return n.y[n.N][0][0] * n.h[1][0]
 
 

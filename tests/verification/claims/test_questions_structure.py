@@ -725,7 +725,7 @@ def test_both_ways_to_total_derivatives_agree():
             }
             whole = [float(x) for x in net.entries(network.step_jacobian(1))]
         again.iv.prec = again.BITS
-        other = again.Network(plain, indices == "sam")
+        other = again.IntervalNetwork(plain, indices == "sam")
         floats = Floats(plain, indices == "sam")
         for place, values in ours.items():
             theirs = [float(x.mid) for x in again.flat(other.total(*place))]

@@ -173,8 +173,8 @@ def test_the_other_device_computes_what_the_cpu_does_and_refuses_to_mix() -> Non
 def asked(device: torch.device) -> dict[str, Callable[[], Any]]:
     """Every adversary with small sizes: its answer as plain data."""
     spent: dict[str, Any] = {"restarts": 2, "population": 4, "generations": 2, "seed": 0, "device": device}
-    growth = evolution.Growth(4.0, 0.1, steps=24, hold=4)
-    where = chaos.Range(2, (-15, 8), (0.1, 10), 2, (3,))
+    growth = evolution.RowGrowth(4.0, 0.1, steps=24, hold=4)
+    where = chaos.StackRange(2, (-15, 8), (0.1, 10), 2, (3,))
 
     def ascent() -> Any:
         start = gradient_ascent.starts(8, 2, 6, alpha=1.0, dt=0.1, seed=0, device=device)

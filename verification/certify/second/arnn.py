@@ -6,14 +6,12 @@ state y_{l−1}, y_l, two numbers each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-
-from verification.question import Parameters, number, numbers
 
 F = Fraction
 STABILITY: dict[str, tuple[list[Fraction], list[Fraction]]] = {
@@ -23,10 +21,15 @@ STABILITY: dict[str, tuple[list[Fraction], list[Fraction]]] = {
 """R(z) as numerator and denominator, constants first."""
 
 
-def distance(scheme: str, kind: str, parameters: Parameters, *, odd: bool) -> Fraction:
-    """How far the reversal of one step is from the state that it started from: 0 iff the statement holds there."""
-    eta, weight = number(parameters, "eta"), numbers(parameters, "weight")
-    first, second, x, y = (numbers(parameters, name) for name in ("first", "second", "x", "y"))
+def distance(scheme: str, kind: str, texts: Mapping[str, str], *, odd: bool) -> Fraction:
+    """How far the reversal of one step is from the state that it started from: 0 iff the statement holds there.
+
+    ``texts`` holds exact numbers by name, separated by spaces.
+    """
+    eta = F(texts["eta"])
+    weight, first, second, x, y = (
+        list(map(F, texts[name].split())) for name in ("weight", "first", "second", "x", "y")
+    )
 
     def sigma(u: Fraction) -> Fraction:
         return F(u.numerator, u.denominator + abs(u.numerator)) if odd else max(u, F(0))
@@ -130,32 +133,6 @@ def returned(scheme: str, states: Any, steps: int, eta: float) -> Any:
     for _ in range(steps):
         x, y = y - 2 * eta * np.tanh(np.stack([-x[:, 1], x[:, 0]], axis=1)), x
     return np.concatenate([x, y], axis=1)
-
-
-def replayed(
-    scheme: str,
-    state: Sequence[Fraction],
-    eta: Fraction,
-    rounded: Callable[[Fraction], Fraction],
-    tanh: Callable[[Fraction], Fraction],
-) -> list[Fraction]:
-    """One step and its inverse over the rationals, every operation rounded."""
-
-    def moved(x: Fraction, factor: Fraction, u: Fraction) -> Fraction:
-        return rounded(x + rounded(factor * tanh(u)))
-
-    if scheme == "symplectic_euler":
-        p, q = state
-        p = moved(p, -eta, q)
-        q = moved(moved(q, eta, p), -eta, p)
-        return [moved(p, eta, q), q]
-    x0, x1, y0, y1 = state
-    return [
-        moved(moved(x0, 2 * eta, -y1), -2 * eta, -y1),
-        moved(moved(x1, 2 * eta, y0), -2 * eta, y0),
-        y0,
-        y1,
-    ]
 
 
 # --- global errors

@@ -86,7 +86,7 @@ def det(a: list[list[Any]]) -> Any:
     return value
 
 
-class Network:
+class IntervalNetwork:
     """The run of typed parameters: y[n][l][i], z[n][l][i] (l = 0 is the input), s[n][l][i] = σ'(A^l_{n−1})."""
 
     def __init__(self, plain: dict[str, str], sam: bool) -> None:
@@ -205,7 +205,7 @@ class Network:
         return found
 
 
-def symplectic_defect(network: Network) -> list[Any]:
+def symplectic_defect(network: IntervalNetwork) -> list[Any]:
     """ω(a, b) = Σ a_y b_z − a_z b_y of every two columns of the step, minus that of the unit vectors."""
     columns = list(zip(*network.whole_step(1), strict=True))
     found = []
@@ -217,12 +217,12 @@ def symplectic_defect(network: Network) -> list[Any]:
     return found
 
 
-def run(plain: dict[str, str], sam: bool, residual: Callable[[Network], list[Any]]) -> tuple[bool, str]:
+def run(plain: dict[str, str], sam: bool, residual: Callable[[IntervalNetwork], list[Any]]) -> tuple[bool, str]:
     """(whether some residual excludes 0, the largest in words), at ``BITS`` bits."""
     before = iv.prec
     iv.prec = BITS
     try:
-        values = [iv.mpf(x) for x in residual(Network(plain, sam))]
+        values = [iv.mpf(x) for x in residual(IntervalNetwork(plain, sam))]
         largest = max(values, key=lambda x: abs(x).a)
         return excludes_zero(largest), f"largest residual {mpmath.nstr(largest.mid, 12)}"
     finally:

@@ -6,8 +6,8 @@ Input is the plain data of ``NetworkData.to_plain``, parsed here. States are a f
 carried *forward*, one tangent a parameter, the Jacobian product *backward*, one adjoint a coordinate; their errors
 live in the norms of the states, the adjoints' in the dual ones: docs/derivations/long_horizons.md.
 
-In use: the second opinion on large witnesses (``network_states_second``, ``network_gradient_second``) and the proof
-that the measured envelopes of the networks of Table 6 are right (``enclose_runs``).
+In use: the second opinion on large witnesses (``network_states``, ``network_gradient``) and the proof that
+the measured envelopes of the networks of Table 6 are right (``enclose_runs``).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from verification.certify.rounded import TANH_ERROR, Array, U, above, product, tanh
 from verification.certify.second import residual
 from verification.certify.second.intervals import iv, logistic, number
+from verification.certify.second.rounding import TANH_ERROR, Array, U, above, product, tanh
 
 
 class NotEnclosedError(ArithmeticError):
@@ -29,7 +29,7 @@ class NotEnclosedError(ArithmeticError):
 
 
 @dataclass(frozen=True)
-class Box:
+class FloatBox:
     """Each entry of the true array is within ``radius`` of ``middle``."""
 
     middle: Array
@@ -48,7 +48,7 @@ class Box:
         return np.nextafter(self.middle + self.radius, np.inf)
 
 
-class _Layer:
+class _FloatLayer:
     """Parameters (middle, radius) and, after ``run``, the states and what derivatives need of every step."""
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -69,13 +69,13 @@ class _Layer:
         finally:
             iv.prec = before
 
-    def drive(self, below: Box) -> tuple[Array, Array]:
+    def drive(self, below: FloatBox) -> tuple[Array, Array]:
         """V y + b of all rows, with its radius."""
         x, radius = product(below.middle, below.radius, self.V.T, self.V_radius.T)
         drive = x + self.b
         return drive, above(radius + self.b_radius + U * np.abs(drive))
 
-    def run(self, below: Box, name: str) -> None:
+    def run(self, below: FloatBox, name: str) -> None:
         """All states from what is seen of the level below, (N, size) row n − 1 at step n."""
         drive, given_radius = self.drive(below)
         steps = len(drive)
@@ -100,7 +100,12 @@ class _Layer:
         )
         if not found.complete or found.norms is None:
             raise NotEnclosedError(f"{name}: {found.because}")
-        self.y, self.z, self.norms, self.below = Box(y, found.y_radius), Box(z, found.z_radius), found.norms, below
+        self.y, self.z, self.norms, self.below = (
+            FloatBox(y, found.y_radius),
+            FloatBox(z, found.z_radius),
+            found.norms,
+            below,
+        )
         self.slope, self.slope_radius = self.norms.slope[1:], self.norms.slope_radius[1:]
         self.kappa = self.alpha + self.w * self.slope
         self.kappa_radius = above(
@@ -126,7 +131,7 @@ class _Layer:
 class _Tangent:
     """Derivatives of one layer's state by many parameters: middle dy, dz (m, directions), ‖F error‖ ≤ ``error``."""
 
-    def __init__(self, layer: _Layer, directions: int) -> None:
+    def __init__(self, layer: _FloatLayer, directions: int) -> None:
         self.layer = layer
         self.dy, self.dz, self.error = (np.zeros((layer.size, directions)) for _ in range(3))
         self.n = 0
@@ -171,7 +176,7 @@ class _Tangent:
         self.dy, self.dz = dy, dz
 
 
-class Network:
+class FloatNetwork:
     """The run of the plain data; NotEnclosedError where float64 does not suffice."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
@@ -183,27 +188,29 @@ class Network:
         self.target: Array
         self.target_radius: Array
         self.target, self.target_radius = _read(plain["target"]) if plain["target"] else (np.zeros(1), np.zeros(1))
-        self.layers = [_Layer(each) for each in plain["layers"]]
+        self.layers = [_FloatLayer(each) for each in plain["layers"]]
         middle, radius = np.vstack([first, inputs]), np.vstack([first_radius, inputs_radius])
         for number_, layer in enumerate(self.layers, 1):
             seen = slice(1, None) if self.icml else slice(None, -1)
-            layer.run(Box(middle[seen], radius[seen]), f"layer {number_}")
+            layer.run(FloatBox(middle[seen], radius[seen]), f"layer {number_}")
             middle, radius = layer.y.middle, layer.y.radius
 
-    def states(self) -> list[tuple[Box, Box]]:
+    def states(self) -> list[tuple[FloatBox, FloatBox]]:
         """(y, z) of every layer, (N + 1, m)."""
         return [(layer.y, layer.z) for layer in self.layers]
 
-    def gradient(self) -> list[dict[str, Box]]:
+    def gradient(self) -> list[dict[str, FloatBox]]:
         """dE/dθ, E = (1/N) Σ_n |y^L_n − ȳ_n|²/2, by layer and name."""
         found = []
         for l, layer in enumerate(self.layers):
             all_of = self.gradient_of(l, range(3 + layer.V.shape[1]))
-            by_name = {name: Box(all_of.middle[:, k], all_of.radius[:, k]) for k, name in enumerate(("w", "b", "c"))}
-            found.append(by_name | {"V": Box(all_of.middle[:, 3:], all_of.radius[:, 3:])})
+            by_name = {
+                name: FloatBox(all_of.middle[:, k], all_of.radius[:, k]) for k, name in enumerate(("w", "b", "c"))
+            }
+            found.append(by_name | {"V": FloatBox(all_of.middle[:, 3:], all_of.radius[:, 3:])})
         return found
 
-    def gradient_of(self, source: int, columns: Sequence[int]) -> Box:
+    def gradient_of(self, source: int, columns: Sequence[int]) -> FloatBox:
         """dE/dθ for some parameters of each neuron of a layer (from 0), (m, columns): 0, 1, 2 are w, b, c, and 3 + j is
         V_ij. In that layer each moves its own neuron only, (m, columns); above, (m, m · columns).
         """
@@ -232,9 +239,11 @@ class Network:
             total = total + part
             total_radius = above(total_radius + radius + U * np.abs(total))
         total = (total / self.steps).reshape(m, kinds)
-        return Box(total, above(total_radius.reshape(m, kinds) / self.steps + U * np.abs(total)))
+        return FloatBox(total, above(total_radius.reshape(m, kinds) / self.steps + U * np.abs(total)))
 
-    def _direct(self, layer: _Layer, n: int, chosen: Any) -> tuple[Array, Array, tuple[Array, Array, Array, Array]]:
+    def _direct(
+        self, layer: _FloatLayer, n: int, chosen: Any
+    ) -> tuple[Array, Array, tuple[Array, Array, Array, Array]]:
         """How w, b, c, V move the step n + 1 themselves: dA and its radius, and what a change of h does."""
         shape = (layer.size, 3 + layer.V.shape[1])
         dA, dA_radius, force, force_radius, drift, drift_radius = (np.zeros(shape) for _ in range(6))
@@ -250,7 +259,7 @@ class Network:
         rows = [each[:, chosen] for each in (dA, dA_radius, force, force_radius, drift, drift_radius)]
         return rows[0], rows[1], (rows[2], rows[3], rows[4], rows[5])
 
-    def jacobian(self, last: int, first: int) -> Box:
+    def jacobian(self, last: int, first: int) -> FloatBox:
         """The product of the Jacobians of steps ``first`` + 1 .. ``last``, rows carried backward.
 
         Coordinates (y¹, z¹, …) of layer 1, then of layer 2, ….
@@ -289,14 +298,14 @@ class Network:
                 columns = slice(place + shift, place + 2 * layer.size, 2)
                 rows[:, columns], radii[:, columns] = values.T, above(size * error[l]).T
             place += 2 * layer.size
-        return Box(rows, radii)
+        return FloatBox(rows, radii)
 
     def _receive(self, n: int, P: list[Array], error: list[Array], l: int, down: Array, radius: Array) -> None:
         P[l] = P[l] + down
         error[l] = above(error[l] + self.layers[l].norms.y[n][:, None] * (radius + U * np.abs(P[l])))
 
     @staticmethod
-    def _back(layer: _Layer, n: int, P: Array, Q: Array, error: Array) -> tuple[Array, Array, Array, Array, Array]:
+    def _back(layer: _FloatLayer, n: int, P: Array, Q: Array, error: Array) -> tuple[Array, Array, Array, Array, Array]:
         """(P, Q, error) at n − 1, and the derivative by A of step n with its radius."""
         norms = layer.norms
         h, h_radius = layer.h[:, None], layer.h_radius[:, None]
@@ -332,7 +341,9 @@ class Network:
         return before, after, found, delta, delta_radius
 
 
-def enclose_runs(layers: list[dict[str, Any]], u: Array, runs: list[tuple[Array, Array]]) -> list[tuple[Box, Box]]:
+def enclose_runs(
+    layers: list[dict[str, Any]], u: Array, runs: list[tuple[Array, Array]]
+) -> list[tuple[FloatBox, FloatBox]]:
     """(y, z) of every layer around given float64 runs from the zero state, index convention icml.
 
     u: (N, batch, d), exact; runs: (y, z) of each layer, (N, batch, m), row n − 1 at step n, however they were
@@ -340,9 +351,9 @@ def enclose_runs(layers: list[dict[str, Any]], u: Array, runs: list[tuple[Array,
     above. NotEnclosedError where the tubes do not hold.
     """
     steps, batch, _ = u.shape
-    below, found = Box(u, np.zeros_like(u)), []
+    below, found = FloatBox(u, np.zeros_like(u)), []
     for number_, (entry, (y, z)) in enumerate(zip(layers, runs, strict=True), 1):
-        layer = _Layer(entry)
+        layer = _FloatLayer(entry)
         if layer.w_radius.any() or layer.alpha_radius:
             raise ValueError(f"Layer {number_}: w or alpha is no float64 number.")
         drive, drive_radius = (each.reshape(steps, -1) for each in layer.drive(below))
@@ -353,12 +364,12 @@ def enclose_runs(layers: list[dict[str, Any]], u: Array, runs: list[tuple[Array,
         if not run.complete:
             raise NotEnclosedError(f"layer {number_}: {run.because}")
         radii = [each[1:].reshape(y.shape) for each in (run.y_radius, run.z_radius)]
-        found.append((Box(y, radii[0]), Box(z, radii[1])))
+        found.append((FloatBox(y, radii[0]), FloatBox(z, radii[1])))
         below = found[-1][0]
     return found
 
 
-def envelope(box: Box, norm: str) -> Box:
+def envelope(box: FloatBox, norm: str) -> FloatBox:
     """Over n, the largest norm over the batch: "max" or "euclidean"."""
     size, radius = np.abs(box.middle), box.radius
     if norm == "max":
@@ -370,10 +381,10 @@ def envelope(box: Box, norm: str) -> Box:
         lower, upper = np.maximum(length - off, 0) * (1 - 2 * U), (length + off) * (1 + 2 * U)
     lower, upper = lower.max(axis=(1, 2)), upper.max(axis=(1, 2))
     middle = (lower + upper) / 2
-    return Box(middle, above((upper - lower) / 2 + 2 * U * middle))
+    return FloatBox(middle, above((upper - lower) / 2 + 2 * U * middle))
 
 
-def _passed_on(layer: _Layer, dy: Array, dy_radius: Array, *, spread: bool) -> tuple[Array, Array]:
+def _passed_on(layer: _FloatLayer, dy: Array, dy_radius: Array, *, spread: bool) -> tuple[Array, Array]:
     """V dy with its radius; ``spread`` if each direction moves one neuron below only: (m, kinds) to (m, m · kinds)."""
     if not spread:
         return product(layer.V, layer.V_radius, dy, dy_radius)

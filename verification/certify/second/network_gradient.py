@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from verification.certify.second import intervals as second
-from verification.certify.second.network import Network
+from verification.certify.second.network import FloatNetwork
 
 KINDS = {"w": 0, "b": 1, "c": 2}
 
@@ -41,7 +41,7 @@ def sides(texts: dict[str, str], theta: str) -> tuple[Any, Any]:
         "target": _held(given["target"], size, steps),
     }
     column = KINDS[theta] if theta in KINDS else 2 + int(texts["source"])
-    box = Network(plain).gradient_of(layer - 1, [column])
+    box = FloatNetwork(plain).gradient_of(layer - 1, [column])
     lower, upper = float(box.lower[neuron - 1, 0]), float(box.upper[neuron - 1, 0])
     return abs(second.iv.mpf([lower, upper])), _norms(texts, layers, given["target"], depth)
 

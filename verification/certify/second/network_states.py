@@ -1,4 +1,4 @@
-"""The second opinion on a bound on states of a large network: float64 with proved roundings (``network_second``).
+"""The second opinion on a bound on states of a large network: float64 with proved roundings (``network``).
 
 Input is the witness's plain data, parsed here once more; nothing from odernn or from the first opinion. The bound and
 the premises are those typed for mpmath's intervals, as in ``second``.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from verification.certify.second import intervals as second
-from verification.certify.second.network import Network, NotEnclosedError
+from verification.certify.second.network import FloatNetwork, NotEnclosedError
 
 BITS = 256
 """Of the intervals in which bound, premises and norm are formed; the states are float64 numbers with radii."""
@@ -36,7 +36,7 @@ def decide(
         settings = [second.setting_of(plain, layer=l, step=step, steps=steps) for l in range(1, layer + 1)]
         proofs = second.premises_at(settings, premises)
         try:
-            box = Network(_network(plain, layer, step)).states()[-1][0 if quantity == "position" else 1]
+            box = FloatNetwork(_network(plain, layer, step)).states()[-1][0 if quantity == "position" else 1]
         except (NotEnclosedError, OverflowError) as error:
             return {
                 "status": "undecided",
@@ -54,7 +54,7 @@ def decide(
 
 
 def _network(plain: dict[str, Any], layer: int, step: int) -> dict[str, Any]:
-    """The first layers and steps as ``network_second`` reads them: a group is one neuron, and its weights upward count
+    """The first layers and steps as ``network`` reads them: a group is one neuron, and its weights upward count
     it as often as it has members.
     """
     size = plain["inputs"]["size"]

@@ -5,10 +5,11 @@ Given is any float64 sequence; proved is how far the true one is from it. The er
 residual with κ_n = α + w σ'(η_n), η_n in the tube around the computed argument, and is measured in ‖F_n e‖₂. F_0 is
 that of √Q_a; F_n is carried along the computed trajectory, so that a step is an isometry but for rounding and the
 width of the tube (``moving``), or stays (``fixed``: then a step costs exp asinh(h|κ − a|/2r)). Theorem and proof:
-docs/derivations/long_horizons.md. ``residual_second`` checks every inequality again in balls, the start included.
+docs/derivations/long_horizons.md. A helper of the tests, ``residual_again``, checks every inequality in balls, the
+start included.
 
-In use: ``network_second``, and through it the second opinion on large witnesses and the proof that the measured
-envelopes of the networks of Table 6 are right.
+In use: ``network``, and through it the second opinion on large witnesses and the proof that the measured envelopes of
+the networks of Table 6 are right.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from verification.certify.rounded import FLOOR, LARGEST, SLOPE_ERROR, TANH_ERROR, UP, Array, U, above, tanh
+from verification.certify.second.rounding import FLOOR, LARGEST, SLOPE_ERROR, TANH_ERROR, UP, Array, U, above, tanh
 
 WINDOW = 256
 CHUNK = 2**21
@@ -34,7 +35,7 @@ Frames = Literal["moving", "fixed"]
 
 
 @dataclass(frozen=True)
-class Norms:
+class TubeNorms:
     """The norms of a run, for those who carry more errors in them: (steps + 1, neurons), index n.
 
     ‖F_n e‖ ≤ ``error``_n. ``growth``_n bounds ‖F_n B(κ) F_{n−1}⁻¹‖ over the tube, ``push``_n = ‖F_n (h, 1)ᵀ‖,
@@ -70,7 +71,7 @@ class LongRun:
     because: str
     y_radius: Array
     z_radius: Array
-    norms: Norms | None = None
+    norms: TubeNorms | None = None
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,7 @@ def _propagated(
     return LongRun(done, done == steps, because, *radii, norms)
 
 
-def _norms(kept: list[dict[str, Array]], first: _Frame, y_radius: Array, error: Array) -> Norms:
+def _norms(kept: list[dict[str, Array]], first: _Frame, y_radius: Array, error: Array) -> TubeNorms:
     """The windows' arrays in a row, index n."""
     rows = {name: np.concatenate([each[name] for each in kept]) for name in kept[0] if name != "turn"}
     start = np.stack(first.entries, -1)
@@ -268,7 +269,7 @@ def _norms(kept: list[dict[str, Array]], first: _Frame, y_radius: Array, error: 
     rows["departure"] = np.concatenate([rows["departure"], rows["arrival"][-1:]])
     for name in ("y", "z"):
         rows[f"{name}_departure"] = np.concatenate([rows[f"{name}_departure"], rows[name][-1:]])
-    return Norms(turn=turn, **rows)
+    return TubeNorms(turn=turn, **rows)
 
 
 def _joined(parts: list[LongRun]) -> LongRun:
@@ -281,7 +282,7 @@ def _joined(parts: list[LongRun]) -> LongRun:
     norms = None
     if all(part.norms is not None for part in parts):
         rows = [vars(part.norms) for part in parts]
-        norms = Norms(**{name: np.concatenate([row[name][: steps + 1] for row in rows], 1) for name in rows[0]})
+        norms = TubeNorms(**{name: np.concatenate([row[name][: steps + 1] for row in rows], 1) for name in rows[0]})
     return LongRun(steps, stopped.complete, stopped.because, y, z, norms)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from verification.certify.second.intervals import iv, number, tanh
 
 
-class States:
+class ScalarStates:
     """The states of all layers, rows n = 0..N of ``y`` and of ``gain`` = 1 − tanh² of the step that leads to row n."""
 
     def __init__(self, text: Mapping[str, str], steps: int) -> None:
@@ -74,7 +74,7 @@ class States:
 
 def value(text: Mapping[str, str], steps: int, quantity: str) -> Any:
     """The interval of a quantity: a name of ``verification.cases.order.quantity_of``, at N = ``steps``."""
-    run = States(text, steps)
+    run = ScalarStates(text, steps)
     h, n, k = run.h, steps, run.k
     miss = run.y[n][-1] - run.target
     if quantity == "contribution":
@@ -93,7 +93,7 @@ def value(text: Mapping[str, str], steps: int, quantity: str) -> Any:
     return _product_remainder(run, k + 1, quantity)
 
 
-def _product_remainder(run: States, first: int, form: str) -> Any:
+def _product_remainder(run: ScalarStates, first: int, form: str) -> Any:
     """Rows of the product from the left: e^T B_N ⋯ B_first."""
     h, count = run.h, run.N - first + 1
     rows = []

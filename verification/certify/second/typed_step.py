@@ -1,70 +1,118 @@
-"""The questions of ``typed_step`` typed once more with fractions alone: M entry by entry, semidefiniteness by principal
-minors, the step from the slopes k_i by elimination. It imports nothing of ``odernn``.
+"""The questions of ``typed_step`` typed once more with fractions alone: the parameters from their text, M entry by
+entry, semidefiniteness by principal minors, the step from the slopes k_i by elimination.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from verification.certify.typed_step import Fact, Reading, Table, TypedStep
-
 Rows: TypeAlias = list[list[Fraction]]
+Premise: TypeAlias = tuple[bool, str]
+"""Whether a premise holds, exactly, and the way in which that was told."""
 
 
-def facts(step: TypedStep, reading: Reading) -> list[Fact]:
-    """The premises of the reading, in the order in which ``typed_step`` names them."""
-    found = []
-    if reading.tensor != "any":
-        forms = [_form(table, step, reading) for table in step.tables]
-        found.append(Fact(all(map(_is_semidefinite, forms)), "principal minors"))
-    weights = [[list(row) for row in B] for table in step.tables for B in table.B]
-    found.append(Fact(all(_flip(B) == B and _is_semidefinite(B) for B in weights), "principal minors"))
-    if reading.sign:
-        holds = True
-        for table in step.tables:
-            for i, N in enumerate(step.N):
-                X = [list(row) for row in N]
-                if reading.weighted:
-                    X = _times(_times(step.G, table.B[i]), X)
-                holds = holds and _is_semidefinite(
-                    [
-                        [reading.sign * (x + y) for x, y in zip(*rows, strict=True)]
-                        for rows in zip(X, _flip(X), strict=True)
-                    ]
-                )
-        found.append(Fact(holds, "principal minors"))
-    found.append(Fact(all(_map(table, step) is not None for table in step.tables), "elimination"))
-    if reading.shared:
-        abscissae = [
-            [[sum(xs) for xs in zip(*rows, strict=True)] for rows in zip(*row, strict=True)] for row in step.tables[0].A
+@dataclass(frozen=True)
+class StepAgain:
+    """The coefficients of a step: A[i][j] and B[i] of every table in turn, N[i] and G, D × D; eta."""
+
+    tables: list[tuple[list[list[Rows]], list[Rows]]]
+    N: list[Rows]
+    G: Rows
+    eta: Fraction
+
+    @property
+    def size(self) -> int:
+        return len(self.G)
+
+
+def read(texts: Mapping[str, str]) -> StepAgain:
+    """The step of the parameters D, S, eta, N, G and A, B or a, b, P: as text, each once more.
+
+    ValueError or KeyError for what does not fit; the first back-end says what.
+    """
+    D, S = (int(Fraction(texts[name])) for name in ("D", "S"))
+
+    def scalars(name: str) -> list[Fraction]:
+        return [Fraction(word) for word in texts[name].split()]
+
+    def blocks(name: str) -> list[Rows]:
+        rest = scalars(name)
+        taken = []
+        while rest:
+            square, rest = rest[: D * D], rest[D * D :]
+            taken.append([square[r * D : (r + 1) * D] for r in range(D)])
+        return taken
+
+    tables = []
+    if "a" in texts:
+        P = blocks("P")[0] if "P" in texts else _unit(D)
+        weights = [[[x * entry for entry in row] for row in P] for x in scalars("b")]
+        couplings = [[[x * entry for entry in row] for row in P] for x in scalars("a")]
+    else:
+        weights, couplings = blocks("B"), blocks("A")
+    if len(couplings) != len(weights) * S:
+        raise ValueError(f"{len(couplings)} blocks A_ij do not fit {len(weights)} blocks B_i of S = {S} stages.")
+    while weights:
+        own, weights = weights[:S], weights[S:]
+        square, couplings = couplings[: S * S], couplings[S * S :]
+        tables.append(([square[i * S : (i + 1) * S] for i in range(S)], own))
+    return StepAgain(tables, blocks("N"), blocks("G")[0] if "G" in texts else _unit(D), Fraction(texts["eta"]))
+
+
+def facts(
+    texts: Mapping[str, str], *, tensor: str, sign: int, weighted: bool, norm: str, shared: bool
+) -> list[Premise]:
+    """The premises of a reading, in the order in which ``typed_step`` names them; its fields are the options."""
+    step = read(texts)
+    told = []
+    if tensor != "any":
+        metric = step.G if weighted or norm == "weighted" else _unit(step.size)
+        forms = [_printed_form(A, B) if tensor == "printed" else _form(A, B, metric) for A, B in step.tables]
+        told.append((all(map(_is_semidefinite, forms)), "principal minors"))
+    weights = [block for _, B in step.tables for block in B]
+    told.append((all(_flip(B) == B and _is_semidefinite(B) for B in weights), "principal minors"))
+    if sign:
+        fields = [
+            _times(_times(step.G, block), N) if weighted else N
+            for _, B in step.tables
+            for block, N in zip(B, step.N, strict=True)
         ]
-        pairs = itertools.combinations(range(step.stages), 2)
-        found.append(Fact(all(abscissae[i] != abscissae[j] or step.N[i] == step.N[j] for i, j in pairs), "entries"))
-    if reading.norm == "weighted":
-        leading = [[list(row[:k]) for row in step.G[:k]] for k in range(1, step.size + 1)]
-        found.append(Fact(all(_det(part) > 0 for part in leading), "leading minors"))
-    return found
+        parts = [
+            [[sign * (x + y) for x, y in zip(*rows, strict=True)] for rows in zip(X, _flip(X), strict=True)]
+            for X in fields
+        ]
+        told.append((all(map(_is_semidefinite, parts)), "principal minors"))
+    told.append((all(_map(A, B, step) is not None for A, B in step.tables), "elimination"))
+    if shared:
+        abscissae = [
+            [[sum(xs) for xs in zip(*rows, strict=True)] for rows in zip(*row, strict=True)]
+            for row in step.tables[0][0]
+        ]
+        pairs = itertools.combinations(range(len(step.N)), 2)
+        told.append((all(abscissae[i] != abscissae[j] or step.N[i] == step.N[j] for i, j in pairs), "entries"))
+    if norm == "weighted":
+        leading = [[row[:k] for row in step.G[:k]] for k in range(1, step.size + 1)]
+        told.append((all(_det(part) > 0 for part in leading), "leading minors"))
+    return told
 
 
-def violation(step: TypedStep, reading: Reading) -> tuple[bool, str]:
-    """Whether R is certainly no contraction in the sense of the reading, and R."""
-    R: Rows = [[Fraction(int(i == j)) for j in range(step.size)] for i in range(step.size)]
-    for table in step.tables:
-        own = _map(table, step)
+def violation(texts: Mapping[str, str], *, norm: str) -> tuple[bool, str]:
+    """Whether R is certainly no contraction in a reading with this norm, and R."""
+    step = read(texts)
+    R = _unit(step.size)
+    for A, B in step.tables:
+        own = _map(A, B, step)
         if own is None:
             return False, "elimination finds no pivot"
         R = _times(own, R)
     text = f"R = {[[str(x) for x in row] for row in R]}"
-    if reading.norm == "every":
+    if norm == "every":
         return _has_root_outside(R), text
-    G = (
-        step.G
-        if reading.norm == "weighted"
-        else [[Fraction(int(i == j)) for j in range(len(R))] for i in range(len(R))]
-    )
+    G = step.G if norm == "weighted" else _unit(step.size)
     after = _times(_flip(R), _times(G, R))
     return not _is_semidefinite(
         [[x - y for x, y in zip(*rows, strict=True)] for rows in zip(G, after, strict=True)]
@@ -81,44 +129,54 @@ def _has_root_outside(R: Rows) -> bool:
     return product * product > 1 or 1 - trace + product < 0 or 1 + trace + product < 0
 
 
-def _form(table: Table, step: TypedStep, reading: Reading) -> Rows:
-    """The symmetric part of M, entry by entry."""
-    D, S = step.size, step.stages
-    G = (
-        step.G
-        if reading.weighted or reading.norm == "weighted"
-        else [[Fraction(int(i == j)) for j in range(D)] for i in range(D)]
-    )
+def _form(A: list[list[Rows]], B: list[Rows], G: Rows) -> Rows:
+    """The symmetric part of M in the metric G, entry by entry."""
+    inner = range(len(G))
+
+    def entry(i: int, j: int, r: int, c: int) -> Fraction:
+        return sum(
+            (
+                B[i][k][r] * G[k][l] * A[i][j][l][c]
+                + A[j][i][k][r] * G[k][l] * B[j][l][c]
+                - B[i][k][r] * G[k][l] * B[j][l][c]
+                for k in inner
+                for l in inner
+            ),
+            Fraction(0),
+        )
+
+    return _symmetric_part(entry, len(B), len(G))
+
+
+def _printed_form(A: list[list[Rows]], B: list[Rows]) -> Rows:
+    """The symmetric part of M as printed, without transposes."""
+
+    def entry(i: int, j: int, r: int, c: int) -> Fraction:
+        inner = range(len(B[i]))
+        return sum(
+            (B[i][r][k] * A[i][j][k][c] + B[j][r][k] * A[j][i][k][c] - B[i][r][k] * B[j][k][c] for k in inner),
+            Fraction(0),
+        )
+
+    return _symmetric_part(entry, len(B), len(B[0]))
+
+
+def _symmetric_part(entry: Callable[[int, int, int, int], Fraction], S: int, D: int) -> Rows:
     M: Rows = [[Fraction(0)] * (S * D) for _ in range(S * D)]
-    inner = range(D)
     for i, j in itertools.product(range(S), repeat=2):
-        for r, c in itertools.product(inner, repeat=2):
-            if reading.tensor == "printed":
-                value = sum(
-                    table.B[i][r][k] * table.A[i][j][k][c]
-                    + table.B[j][r][k] * table.A[j][i][k][c]
-                    - table.B[i][r][k] * table.B[j][k][c]
-                    for k in inner
-                )
-            else:
-                value = sum(
-                    table.B[i][k][r] * G[k][l] * table.A[i][j][l][c]
-                    + table.A[j][i][k][r] * G[k][l] * table.B[j][l][c]
-                    - table.B[i][k][r] * G[k][l] * table.B[j][l][c]
-                    for k in inner
-                    for l in inner
-                )
-            M[i * D + r][j * D + c] += Fraction(value) / 2
-            M[j * D + c][i * D + r] += Fraction(value) / 2
+        for r, c in itertools.product(range(D), repeat=2):
+            half = entry(i, j, r, c) / 2
+            M[i * D + r][j * D + c] += half
+            M[j * D + c][i * D + r] += half
     return M
 
 
-def _map(table: Table, step: TypedStep) -> Rows | None:
+def _map(A: list[list[Rows]], B: list[Rows], step: StepAgain) -> Rows | None:
     """I + η Σ B_i k_i(e), k of the unit vectors from k_i − η N_i Σ_j A_ij k_j = N_i e."""
-    D, S, eta = step.size, step.stages, step.eta
+    D, S, eta = step.size, len(step.N), step.eta
     rows: Rows = []
     for i in range(S):
-        coupled = [_times(step.N[i], table.A[i][j]) for j in range(S)]
+        coupled = [_times(step.N[i], A[i][j]) for j in range(S)]
         for r in range(D):
             left = [Fraction(int((i, r) == (j, c))) - eta * coupled[j][r][c] for j in range(S) for c in range(D)]
             rows.append(left + list(step.N[i][r]))
@@ -127,12 +185,15 @@ def _map(table: Table, step: TypedStep) -> Rows | None:
         return None
     return [
         [
-            Fraction(int(r == c))
-            + eta * sum(table.B[i][r][k] * slopes[i * D + k][c] for i in range(S) for k in range(D))
+            Fraction(int(r == c)) + eta * sum(B[i][r][k] * slopes[i * D + k][c] for i in range(S) for k in range(D))
             for c in range(D)
         ]
         for r in range(D)
     ]
+
+
+def _unit(size: int) -> Rows:
+    return [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
 
 
 def _eliminated(rows: Rows, size: int) -> Rows | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from odernn.published.sources import Source
-from verification.adversary.graphs import Box
+from verification.adversary.graphs import SketchBox
 from verification.certify.second.graph import Graph
 from verification.measure.graph_facts import Facts
 from verification.measure.graph_growth import (
@@ -86,7 +86,7 @@ def covered_limit(sense: Sense, *, strict: bool) -> Statement:
     return Statement(first, second, places, conditions=covering(sense, strict=strict))
 
 
-LOOSE_FAILS = Box(2, 2, -1, 3, 3)
+LOOSE_FAILS = SketchBox(2, 2, -1, 3, 3)
 """It has the loops of 2 and 3: the smallest graph for which the loose reading of A.1.1 is false."""
 
 QUESTIONS = (

@@ -181,7 +181,7 @@ def float_case(scheme: str, domain: str) -> Case:
 
     def check(parameters: Parameters) -> Check:
         state = numbers(parameters, "state")
-        replayed = arnn_again.replayed(
+        replayed = float_replay.there_and_back(
             scheme, state, STEP, lambda x: rounded(x, FORM), lambda x: float_replay.tanh(x, FORM)
         )
         computed = arnn_again.returned(scheme, np.array([[float(x) for x in state]]), 1, float(STEP))[0].tolist()

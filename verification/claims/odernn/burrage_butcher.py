@@ -22,7 +22,7 @@ from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
 from verification.certify import contraction_check
-from verification.certify.typed_step import Reading
+from verification.certify.typed_step import ContractionReading
 from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.measure.energy_balance import Balance
@@ -230,7 +230,7 @@ def chain_case(form: str, depth: int) -> Case:
         return Attempt(text, 1, found="M ≱ 0" if bad else "M ≥ 0", claimed="M ≥ 0", candidates=(parameters,) * bad)
 
     def check(given: Parameters) -> Check:
-        found = contraction_check.check(given, Reading(sign=0))
+        found = contraction_check.check(given, ContractionReading(sign=0))
         tensor = next(p for p in found.premises if p.text.startswith("M"))
         b_ = [Fraction(x) for x in given["b"].split()]
         diagonal = [2 * w * Fraction(x) - w * w for w, x in zip(b_, given["a"].split()[:: S + 1], strict=True)]

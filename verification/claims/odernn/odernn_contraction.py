@@ -26,13 +26,13 @@ from odernn.tableaus.tableau import ButcherTableau
 from verification.adversary.monotone_fields import ROUNDS, BlockStep, FieldClass, rational_member, worst
 from verification.cases.identity import PolynomialIdentity
 from verification.certify import contraction_check
-from verification.certify.typed_step import Reading
+from verification.certify.typed_step import ContractionReading
 from verification.domains import Budget
 from verification.measure.energy_balance import Balance, implied, implied_case, tensor_block
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 BITS = 192
-ORDINARY = Reading()
+ORDINARY = ContractionReading()
 COMPONENTS = 2
 LEAST_EXCESS = 1e-9
 """Beyond 1: a smaller one is what rounding makes of an isometry."""
@@ -46,7 +46,12 @@ WEIGHTED = tuple(Balance(D, S) for D, S in ((1, 1), (1, 3), (2, 1), (2, 2), (2, 
 
 
 def worst_case(
-    method: str, fields: FieldClass = "monotone", P: Any = None, *, weighted: bool = False, reading: Reading = ORDINARY
+    method: str,
+    fields: FieldClass = "monotone",
+    P: Any = None,
+    *,
+    weighted: bool = False,
+    reading: ContractionReading = ORDINARY,
 ) -> Case:
     """The largest ‖Δy₊‖_G/‖Δy‖_G with A_ij = a_ij P, B_i = b_i P; G = P⁻¹ if ``weighted``, else the identity.
 

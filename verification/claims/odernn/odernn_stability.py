@@ -24,7 +24,7 @@ from odernn.tableaus.methods import in_stages, is_exact
 from odernn.tableaus.tableau import ButcherTableau
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
-from verification.certify.typed_step import Matrix, Reading, Table, parsed, written
+from verification.certify.typed_step import ContractionReading, Matrix, MatrixTable, parsed, written
 from verification.domains import Budget
 from verification.measure.energy_balance import Balance, implied_case
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rationals
@@ -37,7 +37,7 @@ SIGNS = "components add up; b_i ≥ 0, (u−v)·(f_i(u)−f_i(v)) ≤ 0 and M �
 Family = Callable[[Budget], Iterator[Parameters]]
 
 
-def searched(domain: str, quantity: str, reading: Reading, family: Family) -> Case:
+def searched(domain: str, quantity: str, reading: ContractionReading, family: Family) -> Case:
     """Every step of a family, the simplest first, in exact arithmetic."""
 
     def ask(budget: Budget, _: int) -> Attempt:
@@ -96,7 +96,7 @@ def midpoints(weight: str = "identity", largest: int | None = None) -> Family:
         for p, rate in itertools.product(range(1, (largest or SIZES[budget.name]) + 1), rates):
             P = _diagonal(1, p)
             G = None if weight == "identity" else _diagonal(1, Fraction(1, p))
-            yield written([Table(((_by(HALF, P),),), (P,))], [_turn(rate)], G=G)
+            yield written([MatrixTable(((_by(HALF, P),),), (P,))], [_turn(rate)], G=G)
 
     return family
 
@@ -108,7 +108,7 @@ def turned_midpoints(most: int = 4) -> Family:
         for p, k, rate in itertools.product(range(1, SIZES[budget.name] + 1), range(most + 1), (1, -1, 2, -2)):
             P, P_inverse = _diagonal(1, p), _diagonal(1, Fraction(1, p))
             turned = tuple(_turn(k * P_inverse[r][r])[r] for r in range(2))  # k P⁻¹ J
-            yield written([Table(((_plus(_by(HALF, P), turned),),), (P,))], [_turn(rate)])
+            yield written([MatrixTable(((_plus(_by(HALF, P), turned),),), (P,))], [_turn(rate)])
 
     return family
 
@@ -120,11 +120,11 @@ def alternating(tables: int, least: int = 1, most: int | None = None) -> Family:
         for p, eta in itertools.product(range(least, (most or SIZES[budget.name]) + 1), (Fraction(1), HALF)):
             P, Q = _diagonal(1, p), _diagonal(p, 1)
             if tables == 2:
-                found = [Table(((_by(HALF, P),),), (P,)), Table(((_by(HALF, Q),),), (Q,))]
+                found = [MatrixTable(((_by(HALF, P),),), (P,)), MatrixTable(((_by(HALF, Q),),), (Q,))]
                 yield written(found, [_turn(1)], eta=eta)
             else:
                 A = ((_by(HALF, P), ZERO), (P, _by(HALF, Q)))
-                yield written([Table(A, (P, Q))], [_turn(1), _turn(1)], eta=eta)
+                yield written([MatrixTable(A, (P, Q))], [_turn(1), _turn(1)], eta=eta)
 
     return family
 
@@ -140,7 +140,7 @@ def turned_couplings(turns: int = 1) -> Family:
         half, rates = _by(HALF, unit), (1, -1, 2, -2)
         for x, r, s in itertools.product(range(1, SIZES[budget.name] + 1), (Fraction(1), HALF, Fraction(2)), rates):
             A = ((half, _plus(half, _turn(turns * x))), (_plus(half, _turn(-turns * x)), half))
-            yield written([Table(A, (unit, unit))], [_by(-r, unit), _turn(s)])
+            yield written([MatrixTable(A, (unit, unit))], [_by(-r, unit), _turn(s)])
 
     return family
 
@@ -153,7 +153,7 @@ def outward(method: str) -> Family:
         for rate in (1, HALF, 3):
             A = tuple(tuple(((_fraction(a),),) for a in row) for row in tableau.A)
             B = tuple(((_fraction(b),),) for b in tableau.b)
-            yield written([Table(A, B)], [((Fraction(rate),),)] * tableau.stages)
+            yield written([MatrixTable(A, B)], [((Fraction(rate),),)] * tableau.stages)
 
     return family
 
@@ -309,10 +309,10 @@ def _gated_again(relu: Fraction | None, g: Fraction, s: Fraction, y: Fraction) -
 
 # --- the questions
 
-ORDINARY, EVERY = Reading(), Reading(norm="every")
+ORDINARY, EVERY = ContractionReading(), ContractionReading(norm="every")
 _SOURCE = Source("odernn", "Thm 1")
 _STATEMENT = "if M ≥ 0 and every B_i ≥ 0 the ODERNN is BN-stable"
-NO_TRANSPOSES = Reading(tensor="printed", norm="every")
+NO_TRANSPOSES = ContractionReading(tensor="printed", norm="every")
 
 QUESTIONS = (
     Question(
@@ -349,7 +349,7 @@ QUESTIONS = (
         statement=f"{_STATEMENT}; with the printed sign: (u−v)ᵀ(f_i(u)−f_i(v)) ≥ 0",
         semantics="real",
         cases=tuple(
-            searched(method, "|Δy₊| ≤ |Δy|", Reading(sign=1, norm="every"), outward(method))
+            searched(method, "|Δy₊| ≤ |Δy|", ContractionReading(sign=1, norm="every"), outward(method))
             for method in ("implicit midpoint", "radau iia 2", "lobatto iiic 2")
         ),
     ),
@@ -390,7 +390,12 @@ QUESTIONS = (
         semantics="real",
         cases=(
             *(
-                searched(method, "|Δy₊| ≤ |Δy|", Reading(tensor="any", norm="every", shared=True), unstable(method))
+                searched(
+                    method,
+                    "|Δy₊| ≤ |Δy|",
+                    ContractionReading(tensor="any", norm="every", shared=True),
+                    unstable(method),
+                )
                 for method in ("euler", "heun 3", "rk4", "trapezoidal", "lobatto iiia 3", "lobatto iiib 3")
             ),
             catalogue_case(),

@@ -19,7 +19,7 @@ from flint import arb, fmpq, fmpz_poly
 from odernn.bounds import hidden_gradient
 from odernn.published.sources import Source
 from verification.certify import modrelu_run
-from verification.certify.modrelu_run import Run
+from verification.certify.modrelu_run import ModReLURun
 from verification.certify.second import modrelu_run as modrelu_run_second
 from verification.domains import Budget
 from verification.measure.cayley_exact import is_orthogonal
@@ -52,21 +52,21 @@ class GradientStatement:
     """
 
     claimed: str
-    holds: Callable[[Run, Parameters], bool]
+    holds: Callable[[ModReLURun, Parameters], bool]
     holds_again: Callable[[Parameters], bool]
-    found: Callable[[Run, Parameters], str]
+    found: Callable[[ModReLURun, Parameters], str]
 
 
 def _final(parameters: Parameters) -> list[Fraction]:
     return [Fraction(word) for word in parameters["v"].split()]
 
 
-def _ratio_text(run: Run, parameters: Parameters, every: bool) -> str:
+def _ratio_text(run: ModReLURun, parameters: Parameters, every: bool) -> str:
     squares = modrelu_run.squared_gradients(run, _final(parameters), every)
     return f"‖∂L/∂h_1‖² = {squares[1]}, ‖∂L/∂h_T‖² = {squares[-1]}, T = {len(run.active)}"
 
 
-def _keeps(run: Run, parameters: Parameters) -> bool:
+def _keeps(run: ModReLURun, parameters: Parameters) -> bool:
     """JᵀJ = I."""
     return is_orthogonal(run.J)
 
@@ -77,7 +77,7 @@ def _keeps_again(parameters: Parameters) -> bool:
     return all(sum(a * b for a, b in zip(x, y, strict=True)) == (i == j) for (i, x), (j, y) in pairs)
 
 
-def _survives(run: Run, parameters: Parameters) -> bool:
+def _survives(run: ModReLURun, parameters: Parameters) -> bool:
     """∂h_T/∂h_0 ≠ 0."""
     return any(entry != 0 for entry in run.J.entries())
 
@@ -98,7 +98,7 @@ NONZERO = GradientStatement(
 def loss_statement(claimed: str, every: bool, holds: Callable[[Any, Any], bool]) -> GradientStatement:
     """``holds``(‖∂L/∂h_1‖², ‖∂L/∂h_T‖²)."""
 
-    def first(run: Run, parameters: Parameters) -> bool:
+    def first(run: ModReLURun, parameters: Parameters) -> bool:
         squares = modrelu_run.squared_gradients(run, _final(parameters), every)
         return holds(squares[1], squares[-1])
 
@@ -122,10 +122,10 @@ class Biases:
 
     text: str
     values: tuple[Fraction, ...]
-    admits: Callable[[list[Fraction], Run], bool]
+    admits: Callable[[list[Fraction], ModReLURun], bool]
 
 
-def _z(run: Run) -> Iterator[fmpq]:
+def _z(run: ModReLURun) -> Iterator[fmpq]:
     return itertools.chain.from_iterable(run.z)
 
 
@@ -179,7 +179,7 @@ def gradient_case(
     ``why`` says how the violation goes on for larger T.
     """
 
-    def admitted(parameters: Parameters) -> tuple[Run, bool]:
+    def admitted(parameters: Parameters) -> tuple[ModReLURun, bool]:
         run = modrelu_run.run(parameters)
         return run, biases.admits([Fraction(word) for word in parameters["b"].split()], run)
 
@@ -222,12 +222,12 @@ def gradient_case(
     return Case(biases.text, statement.claimed, ask, check)
 
 
-def _is_scaled_cayley(run: Run, parameters: Parameters) -> bool:
+def _is_scaled_cayley(run: ModReLURun, parameters: Parameters) -> bool:
     return is_orthogonal(run.W) and set(parameters["D"].split()) <= {"1", "-1"}
 
 
 def _shortened(
-    parameters: Parameters, admitted: Callable[[Parameters], tuple[Run, bool]], statement: GradientStatement
+    parameters: Parameters, admitted: Callable[[Parameters], tuple[ModReLURun, bool]], statement: GradientStatement
 ) -> Parameters:
     """The same network after the fewest steps with which it still violates the statement."""
     n, drive = len(parameters["D"].split()), parameters["drive"].split()
@@ -291,7 +291,7 @@ def initial_case(initial: str) -> Case:
 def singular_value_case(quantity: str, lost: int = 1) -> Case:
     """I − JᵀJ ≥ 0, and n − rank(I − JᵀJ) ≥ n − ``lost`` Σ r_t, over Q; ``lost`` = 0 is false."""
 
-    def violated(run: Run) -> bool:
+    def violated(run: ModReLURun) -> bool:
         n = run.W.nrows()
         J = [[run.J[i, j] for j in range(n)] for i in range(n)]
         inertia = hidden_gradient.contraction_inertia(J)

@@ -100,7 +100,7 @@ def _gradient(network: Layered) -> list[Any]:
     return [by_w(network) - sum(published_terms(network), 0)]
 
 
-def _gradient_again(network: again.Network) -> list[Any]:
+def _gradient_again(network: again.IntervalNetwork) -> list[Any]:
     """p and q backward with the indices of the states, against dy/dw, dz/dw forward."""
     iv, N = again.iv, network.N
     h, w = network.h[1][0], network.w[1][0]
@@ -124,7 +124,7 @@ def _adjoints(network: Layered) -> list[Any]:
     return [dy[k] - by_state(network, N - k) for k in range(N)]
 
 
-def _adjoints_again(network: again.Network) -> list[Any]:
+def _adjoints_again(network: again.IntervalNetwork) -> list[Any]:
     iv, N = again.iv, network.N
     h, found = network.h[1][0], []
     dz = iv.mpf(0)
@@ -211,7 +211,7 @@ def _step_sizes(network: Layered) -> list[Any]:
 # --- the same for the second back-end: p_n and q_n backward, derivatives by the blocks of the network or forward
 
 
-def _retyped(network: again.Network) -> tuple[list[Any], list[Any]]:
+def _retyped(network: again.IntervalNetwork) -> tuple[list[Any], list[Any]]:
     """p[n] = δ^y_{N−n}, n ≤ N, and q[n] = δ^z_{N−n+1}, n ≥ 1, with the indices of the states."""
     iv, N = again.iv, network.N
     h, w = network.h[1][0], network.w[1][0]
@@ -223,7 +223,7 @@ def _retyped(network: again.Network) -> tuple[list[Any], list[Any]]:
     return p, q
 
 
-def _exact(network: again.Network) -> tuple[list[Any], list[Any]]:
+def _exact(network: again.IntervalNetwork) -> tuple[list[Any], list[Any]]:
     """(dE/dy_n, dE/dz_n) for n ≤ N through the blocks dX_t/dX_n."""
     P, Q = [], []
     for n in range(network.N + 1):
@@ -237,7 +237,7 @@ def _exact(network: again.Network) -> tuple[list[Any], list[Any]]:
     return P, Q
 
 
-def _pushed(network: again.Network, kick: Callable[[int], Any], drift: Callable[[int], Any]) -> Any:
+def _pushed(network: again.IntervalNetwork, kick: Callable[[int], Any], drift: Callable[[int], Any]) -> Any:
     """Σ Et'(y_n) dy_n/dθ, where step n adds ``kick``(n) to dz and ``drift``(n) to dy beside h dz."""
     dy = dz = total = again.iv.mpf(0)
     for n in range(1, network.N + 1):
@@ -248,27 +248,27 @@ def _pushed(network: again.Network, kick: Callable[[int], Any], drift: Callable[
     return total
 
 
-def _by_w_again(network: again.Network, only: int = 0) -> Any:
+def _by_w_again(network: again.IntervalNetwork, only: int = 0) -> Any:
     def kick(n: int) -> Any:
         return -network.h[1][0] * network.s[n][1][0] * network.y[n - 1][1][0] if only in (0, n) else 0
 
     return _pushed(network, kick, lambda _: 0)
 
 
-def _chain_rule_again(network: again.Network) -> list[Any]:
+def _chain_rule_again(network: again.IntervalNetwork) -> list[Any]:
     Q, h = _exact(network)[1], network.h[1][0]
     steps = range(1, network.N + 1)
     direct = sum((Q[n] * h * network.s[n][1][0] * network.y[n - 1][1][0] for n in steps), again.iv.mpf(0))
     return [_by_w_again(network) + direct]
 
 
-def _momentum_rule_again(network: again.Network) -> list[Any]:
+def _momentum_rule_again(network: again.IntervalNetwork) -> list[Any]:
     (P, Q), h = _exact(network), network.h[1][0]
     Q = [*Q, again.iv.mpf(0)]
     return [Q[n + 1] + h * P[n] - Q[n] for n in range(1, network.N + 1)]
 
 
-def _position_rule_again(network: again.Network) -> list[Any]:
+def _position_rule_again(network: again.IntervalNetwork) -> list[Any]:
     (P, Q), N = _exact(network), network.N
     h, w = network.h[1][0], network.w[1][0]
     found = [network.y[N][0][0] - P[N]]
@@ -278,12 +278,12 @@ def _position_rule_again(network: again.Network) -> list[Any]:
     return found
 
 
-def _momenta_again(network: again.Network) -> list[Any]:
+def _momenta_again(network: again.IntervalNetwork) -> list[Any]:
     q, Q = _retyped(network)[1], _exact(network)[1]
     return [Q[n] - q[n] for n in range(1, network.N + 1)]
 
 
-def _terms_again(network: again.Network) -> list[Any]:
+def _terms_again(network: again.IntervalNetwork) -> list[Any]:
     q, h = _retyped(network)[1], network.h[1][0]
     return [
         _by_w_again(network, only=n) + q[n] * network.s[n][1][0] * network.y[n - 1][1][0] * h
@@ -291,7 +291,7 @@ def _terms_again(network: again.Network) -> list[Any]:
     ]
 
 
-def _drives_again(network: again.Network) -> list[Any]:
+def _drives_again(network: again.IntervalNetwork) -> list[Any]:
     q, h = _retyped(network)[1], network.h[1][0]
 
     def alone(step: int) -> Any:
@@ -300,7 +300,7 @@ def _drives_again(network: again.Network) -> list[Any]:
     return [alone(n) + h * q[n] * network.s[n][1][0] for n in range(1, network.N + 1)]
 
 
-def _step_sizes_again(network: again.Network) -> list[Any]:
+def _step_sizes_again(network: again.IntervalNetwork) -> list[Any]:
     """dE/dh with the force as it is in the step, −(tanh A + α y)."""
     (p, q), N = _retyped(network), network.N
     force = [again.iv.mpf(0)] + [

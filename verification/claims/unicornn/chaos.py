@@ -56,7 +56,7 @@ ALPHAS = {"smoke": "1/10 1/5", "standard": "1/20 1/10 1/5", "deep": "1/50 1/20 1
 class Region:
     """Where the statement is meant to hold: the number of layers, w in the open interval, constant input or any."""
 
-    where: chaos.Range
+    where: chaos.StackRange
 
     def premises(self, stack: Stack) -> tuple[Hypothesis, ...]:
         """What the statement asks of weights, step and input, at the candidate."""
@@ -81,11 +81,11 @@ def _inside(values: tuple[Fraction, ...], low: Fraction | int, high: Fraction | 
     return all(low < value < high for value in values)
 
 
-FREE = Region(chaos.Range(1, (-20, 0), (0.01, 10), 3, (2, 3, 5, 8)))
-UNIT = Region(chaos.Range(1, (0, 1), (0.01, 1), 12, (3, 6, 12, 25)))
-TWO_CONSTANT = Region(chaos.Range(2, (-15, 8), (0.1, 10), 2, ()))
-TWO_CONSTANT_UNIT = Region(chaos.Range(2, (0, 1), (0.01, 1), 2, ()))
-AT_REST = Region(chaos.Range(1, (-20, 0), (0.01, 10), 3, ()))
+FREE = Region(chaos.StackRange(1, (-20, 0), (0.01, 10), 3, (2, 3, 5, 8)))
+UNIT = Region(chaos.StackRange(1, (0, 1), (0.01, 1), 12, (3, 6, 12, 25)))
+TWO_CONSTANT = Region(chaos.StackRange(2, (-15, 8), (0.1, 10), 2, ()))
+TWO_CONSTANT_UNIT = Region(chaos.StackRange(2, (0, 1), (0.01, 1), 2, ()))
+AT_REST = Region(chaos.StackRange(1, (-20, 0), (0.01, 10), 3, ()))
 
 
 def _written(stack: Stack, steps: int) -> Parameters:

@@ -39,7 +39,7 @@ from verification.cases.nominate import (
     growth_exponent_in_intervals,
     joined,
 )
-from verification.certify.neuron_chain import LISTS, Chain
+from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claims.unicornn import vanishing
@@ -86,7 +86,7 @@ def finite(form: Form, theta: str, extra: tuple[Condition, ...] = ()) -> Inequal
     """
 
     def balls(p: Any) -> tuple[Any, Any]:
-        chain, layer = Chain(p), round(float(p.layer))
+        chain, layer = NeuronChain(p), round(float(p.layer))
         left = chain.contribution(layer, theta, 1) if form.of_one_step else chain.gradient(layer, theta)
         return left, form.ball(p)
 
@@ -440,7 +440,7 @@ def unbounded_case(kind: str) -> Case:
         return measured.gradient(1, theta), p.C
 
     inequality = Inequality(
-        lambda p: sides(Chain(p), p),
+        lambda p: sides(NeuronChain(p), p),
         lambda p: sides(Adjoints(p), p),
         (*_PREMISES, Condition("C > 0", lambda p: p.C)),
         lists=LISTS,

@@ -307,7 +307,7 @@ def _energy_check(parameters: Parameters) -> Check:
 
         change = energy(states[-1]) - energy(states[0])
 
-    def change_again(t: again.Network) -> list[Any]:
+    def change_again(t: again.IntervalNetwork) -> list[Any]:
         """With log cosh A − log cosh B = log of the quotient, compared through exp: no logarithm is needed."""
         n = t.N
         y, z, weight, shift = t.y[n][1][0], t.z[n][1][0], t.w[1][0], t.V[1][0][0] * t.y[0][0][0] + t.b[1][0]

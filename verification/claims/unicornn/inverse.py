@@ -34,7 +34,7 @@ def _with_constant_input(
     return _there_and_back(weights, before, u, u, sigma)
 
 
-def _there_and_back_again(network: again.Network) -> list[Any]:
+def _there_and_back_again(network: again.IntervalNetwork) -> list[Any]:
     """(7) from the last state of the run, minus the one before it."""
     n, found = network.N, []
     for l in range(1, network.L + 1):

@@ -29,7 +29,7 @@ from verification.cases.nominate import (
     growth_exponent_in_intervals,
     joined,
 )
-from verification.certify.neuron_chain import LISTS, Chain
+from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
@@ -103,7 +103,7 @@ class Norms:
 def finite(norms: Norms) -> Inequality:
     """‖dX^L_N/dX^l_k‖_∞ by the recursion itself."""
     return Inequality(
-        lambda p: (Chain(p).jacobian_norm(round(float(p.layer)), round(float(p.k))), norms.ball(p)),
+        lambda p: (NeuronChain(p).jacobian_norm(round(float(p.layer)), round(float(p.k))), norms.ball(p)),
         lambda p: (Adjoints(p).jacobian_norm(int(p.texts["layer"]), int(p.texts["k"])), norms.interval(p)),
         _PREMISES,
         lists=LISTS,
@@ -343,7 +343,7 @@ def _three_norms_in_balls(parameters: Parameters, factor: Fraction) -> tuple[Any
 
 def _three_norms_in_intervals(parameters: Parameters, factor: Fraction) -> tuple[Any, Any]:
     iv = exact_network_again.iv
-    network = exact_network_again.Network(dict(parameters), False)
+    network = exact_network_again.IntervalNetwork(dict(parameters), False)
     k, target = int(parameters["k"]), exact_network_again.exact(parameters["target"])
     jacobian = network.total(network.L, network.N, 1, k)
     rate = network.h[1][0] * network.s[k][1][0]

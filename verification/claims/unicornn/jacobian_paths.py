@@ -69,7 +69,7 @@ def _parameters(network: Layered) -> list[tuple[int, int, Callable[[int], Any]]]
     return found
 
 
-def _sum_over_paths_again(network: again.Network) -> list[Any]:
+def _sum_over_paths_again(network: again.IntervalNetwork) -> list[Any]:
     """For θ = w^l_i and b^l_i: the inhomogeneous recursion of blocks against the sum over all routes."""
     found, iv, N, L = [], again.iv, network.N, network.L
     for l in range(1, L + 1):
@@ -127,8 +127,8 @@ def _early_path(climb: Callable[[Layered], Callable[[int, int], Matrix]]) -> Cal
     return residual
 
 
-def _early_path_again(direct: bool) -> Callable[[again.Network], list[Any]]:
-    def residual(network: again.Network) -> list[Any]:
+def _early_path_again(direct: bool) -> Callable[[again.IntervalNetwork], list[Any]]:
+    def residual(network: again.IntervalNetwork) -> list[Any]:
         found, N, L = [], network.N, network.L
         for l in range(1, L + 1):
             right = again.eye(2 * network.m)
@@ -150,11 +150,11 @@ def _late_path(network: Layered) -> list[Any]:
     return net.entries(net.minus(network.total(3, N, 1, 1), right))
 
 
-def _late_path_again(network: again.Network) -> list[Any]:
+def _late_path_again(network: again.IntervalNetwork) -> list[Any]:
     return again.flat(again.add(network.total(3, network.N, 1, 1), _late_product_again(network), -1))
 
 
-def _late_product_again(network: again.Network) -> list[list[Any]]:
+def _late_product_again(network: again.IntervalNetwork) -> list[list[Any]]:
     right = again.eye(2 * network.m)
     for j in range(2, network.N + 1):
         right = again.mul(network.B(1, j), right)
@@ -169,7 +169,7 @@ def _early_against_late(network: Layered) -> list[Any]:
     return net.entries(net.minus(early, late))
 
 
-def _early_against_late_again(network: again.Network) -> list[Any]:
+def _early_against_late_again(network: again.IntervalNetwork) -> list[Any]:
     early = again.mul(network.DE(3, 1), network.DE(2, 1))
     for j in range(2, network.N + 1):
         early = again.mul(network.B(3, j), early)
@@ -210,7 +210,7 @@ def _own_blocks(network: Layered) -> list[Any]:
     ]
 
 
-def _own_blocks_again(network: again.Network) -> list[Any]:
+def _own_blocks_again(network: again.IntervalNetwork) -> list[Any]:
     whole, size, found = network.whole_step(1), 2 * network.m, []
     for l in range(1, network.L + 1):
         for a in range(size):
@@ -232,7 +232,7 @@ def _climbs(network: Layered) -> list[Any]:
     ]
 
 
-def _climbs_again(network: again.Network) -> list[Any]:
+def _climbs_again(network: again.IntervalNetwork) -> list[Any]:
     """A step sees y^{q−1}_n only through A; so the derivative is (h, 1)ᵀ(−h σ')(dA_i/dy^{q−1,r}_n), A being affine."""
     found = []
     for q in range(2, network.L + 1):
@@ -270,10 +270,10 @@ def _derivative_by_V(late: bool) -> Callable[..., list[Any]]:
     return residual
 
 
-def _derivative_by_V_again(late: bool) -> Callable[[again.Network], list[Any]]:
+def _derivative_by_V_again(late: bool) -> Callable[[again.IntervalNetwork], list[Any]]:
     """dA/dV is the input that the step read: level l − 1 at time N − 1 (sam) or N."""
 
-    def residual(network: again.Network) -> list[Any]:
+    def residual(network: again.IntervalNetwork) -> list[Any]:
         N = network.N
         read, said = (N - 1 if network.sam else N), (N if late else N - 1)
         return [
@@ -320,7 +320,7 @@ def gradient_by_V(indices: Indices) -> Case:
             exceeds = bool(left > right)
             sizes = float(left), float(right)
 
-        def excess(again_network: again.Network) -> list[Any]:
+        def excess(again_network: again.IntervalNetwork) -> list[Any]:
             """left − right if that is certainly positive, else 0."""
             iv, t = again.iv, again_network
             seen = t.y[t.N - 1 if t.sam else t.N][0][0]
@@ -369,7 +369,7 @@ def _three_at_once(network: Layered) -> list[Any]:
     return [*outside, *net.entries(left), *net.entries(net.product(H3, H2)), *net.entries(net.product(G3, H2))]
 
 
-def _three_at_once_again(network: again.Network) -> list[Any]:
+def _three_at_once_again(network: again.IntervalNetwork) -> list[Any]:
     """Entry by entry: G and H from h² σ' V and h σ' V themselves."""
     m, found = network.m, []
     total = network.total(3, 1, 1, 1)
@@ -419,8 +419,8 @@ def _residual_stacking(reading: str) -> Callable[[Layered], list[Any]]:
     return residual
 
 
-def _residual_stacking_again(reading: str) -> Callable[[again.Network], list[Any]]:
-    def residual(network: again.Network) -> list[Any]:
+def _residual_stacking_again(reading: str) -> Callable[[again.IntervalNetwork], list[Any]]:
+    def residual(network: again.IntervalNetwork) -> list[Any]:
         L, S, size = network.L, network.S, 2 * network.m
         nu = L // S if L % S else L // S - 1
         first, chain = again.eye(size), again.eye(size)

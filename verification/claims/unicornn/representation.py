@@ -119,7 +119,7 @@ def _k_dependence_check(parameters: Parameters) -> Check:
         second = []
         for k in (2, late):
             text = {**stack.to_text(), "offset": str(k), "ratio": "0"}
-            run = scalar_stack_second.States(text, steps)
+            run = scalar_stack_second.ScalarStates(text, steps)
             p, q = run.adjoint()[-1]
             second.append(q + run.h * p)
         opposite = bool((second[0] * second[1]).b < 0)

@@ -37,7 +37,7 @@ def _coupling(network: Layered) -> list[Any]:
     return [jacobian[a][b] for a, b in itertools.product(range(size), repeat=2) if a // 2 != b // 2]
 
 
-def _coupling_again(network: again.Network) -> list[Any]:
+def _coupling_again(network: again.IntervalNetwork) -> list[Any]:
     jacobian = network.whole_step(1)
     return [x for a, row in enumerate(jacobian) for b, x in enumerate(row) if a // 2 != b // 2]
 
@@ -46,7 +46,7 @@ def _volume(network: Layered) -> list[Any]:
     return [net.determinant(network.step_jacobian(1)) - 1]
 
 
-def _volume_again(network: again.Network) -> list[Any]:
+def _volume_again(network: again.IntervalNetwork) -> list[Any]:
     return [again.det(network.whole_step(1)) - 1]
 
 

@@ -127,7 +127,7 @@ def resonant_decay_case(alpha: Fraction, dt: Fraction, *, domain: str) -> Case:
         from verification.adversary import decay, evolution, words
 
         restarts, population, generations = SEARCH[budget.name]
-        growth = evolution.Growth(float(alpha), float(h), steps=120, hold=4)
+        growth = evolution.RowGrowth(float(alpha), float(h), steps=120, hold=4)
 
         def over(search: Callable[..., Any], *range_of_w: float) -> Any:
             return search(

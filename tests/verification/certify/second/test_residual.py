@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from tests.verification.certify.second import residual_again as residual_second
-from verification.certify.rounded import TANH_ERROR, above, product, tanh
 from verification.certify.second import residual
 from verification.certify.second.residual import LongRun, Oscillators, certify
 
@@ -54,49 +53,6 @@ def largest_ratio(run: LongRun, y: np.ndarray, z: np.ndarray, i: int, rows: list
                 off = abs(flint.arb(float(value[n, i])) - true).upper()
                 found = max(found, float(off / float(radius[n, i])))
     return found
-
-
-def test_tanh_is_within_its_proved_error():
-    rng = np.random.default_rng(0)
-    arguments = np.concatenate(
-        [
-            rng.uniform(-25, 25, 4000),
-            rng.uniform(-1, 1, 4000),
-            10.0 ** rng.uniform(-300, 300, 200),
-            [0.0, 1e300, -1e300],
-        ]
-    )
-    found = tanh(arguments)
-    with flint.ctx.workprec(200):
-        errors = [
-            float(abs(flint.arb(float(a)).tanh() - float(t)).upper()) for a, t in zip(arguments, found, strict=True)
-        ]
-    assert max(errors) <= TANH_ERROR
-    assert max(errors) > TANH_ERROR / 16  # the proof is not idle
-
-
-def test_a_bound_below_zero_is_refused():
-    assert (above(np.array([0.0, 1.0])) > [0, 1]).all()
-    with pytest.raises(ArithmeticError, match="a term of its formula is negative"):
-        above(np.array([1.0, -1e-300]))
-
-
-def test_a_product_of_matrices_encloses_exact_rationals():
-    rng = np.random.default_rng(1)
-    A, B = rng.standard_normal((5, 40)), rng.standard_normal((40, 3))
-    A_radius, B_radius = np.abs(A) * 1e-9, np.full(B.shape, 1e-10)
-    middle, radius = product(A, A_radius, B, B_radius)
-
-    def rational(matrix: np.ndarray) -> Any:
-        return flint.fmpq_mat([[flint.fmpq(*float(v).as_integer_ratio()) for v in row] for row in matrix])
-
-    for sign_a, sign_b in ((1, 1), (-1, 1), (1, -1)):
-        corner = rational(A) + rational(sign_a * A_radius * np.sign(A))
-        exact_product = corner * (rational(B) + rational(sign_b * B_radius))
-        off = exact_product - rational(middle)
-        for i in range(5):
-            for j in range(3):
-                assert abs(off[i, j]) <= flint.fmpq(*float(radius[i, j]).as_integer_ratio())
 
 
 @pytest.mark.parametrize("frames", ["moving", "fixed"])
