@@ -470,10 +470,11 @@ HEARING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);
 """Starts a command that hears SIGINT, even where the tests run in the background of a script and inherit it ignored."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize(
     ("number", "code", "jobs"),
-    [(signal.SIGINT, 130, 1), pytest.param(signal.SIGTERM, 143, 0, marks=pytest.mark.slow)],
+    [(signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 0)],
 )
 def test_signals_end_a_run_with_the_line_that_resumes_it(number: signal.Signals, code: int, jobs: int) -> None:
     hearing = [sys.executable, "-c", HEARING, *command("verify", "--jobs", str(jobs))]
