@@ -4,10 +4,39 @@ from __future__ import annotations
 
 import gc
 import os
+from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+LONGEST_FILES = (
+    "test_verifier.py",
+    "verification/run/test_run.py",
+    "verification/run/test_cluster.py",
+    "odernn/executions/test_execution_cpu.py",
+    "verification/run/test_keys.py",
+    "verification/commands/test_cli.py",
+    "verification/training/test_training.py",
+    "verification/test_witness.py",
+    "verification/run/test_shards.py",
+    "odernn/executions/test_nothing_substitutes.py",
+    "odernn/cells/test_unicornn_stack.py",
+    "verification/adversary/test_adversary_optima.py",
+    "kernels/test_recurrence_kernels.py",
+    "kernels/test_reconstruction.py",
+)
+"""Below tests; they go first, so that no process ends long after the other. A file that is not there is an error."""
+
 gc.disable()  # until the tests are collected: what is made meanwhile lives to the end
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    rank = {here / name: number for number, name in enumerate(LONGEST_FILES)}
+    assert all(path.exists() for path in rank), f"LONGEST_FILES: {[str(p) for p in rank if not p.exists()]}"
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
 def pytest_collection_finish() -> None:

@@ -58,6 +58,7 @@ def read(folder: Path) -> dict[str, Any]:
 # --- the protocol
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_to_the_same_record(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

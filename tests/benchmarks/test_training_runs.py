@@ -151,6 +151,7 @@ def test_again_begins_anew(script: ModuleType, tmp_path: Path) -> None:
     assert (checkpoint / "run.json").stat().st_mtime_ns != stamp
 
 
+@pytest.mark.slow
 def test_two_runs_at_a_time_make_the_same_record(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +161,7 @@ def test_two_runs_at_a_time_make_the_same_record(
     assert called(script, tmp_path / "both", "--jobs", "2") == both
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_when_the_time_is_up_no_run_begins(
     script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, jobs: str
 ) -> None:

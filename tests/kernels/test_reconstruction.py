@@ -241,7 +241,7 @@ def far(steps: int, *, dtype: torch.dtype = SINGLE) -> Any:
     )
 
 
-@pytest.mark.parametrize("steps", [100, 1024])
+@pytest.mark.parametrize("steps", [pytest.param(100, marks=pytest.mark.slow), 1024])
 def test_a_z_is_held_no_tighter_than_the_rows_of_y_say(launcher: EmulatedLauncher, steps: int) -> None:
     """Ring, and scan, whose rows have seams. The planted fault: room for no rounding."""
     given = far(steps)

@@ -337,7 +337,7 @@ def run_group(
         return []
     loop = _Loop(files, mutants, say)
     arguments = ["-q", "-s", "-p", "no:cacheprovider", "--tb", "no", "--timeout", "0"]
-    arguments += ["-m", "not slow and not gpu"]
+    arguments += ["-m", "not gpu"]
     paths = [str(ROOT / test) for test in tests]
     with contextlib.redirect_stdout(io.StringIO()) as shown:
         pytest.main([*arguments, "--rootdir", str(ROOT), *paths], plugins=[loop])

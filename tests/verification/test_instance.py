@@ -1,7 +1,6 @@
 """An instance is exact: what is written is what is read, and what is no instance is refused with the field's name."""
 
 import copy
-import time
 import tracemalloc
 from fractions import Fraction
 
@@ -269,7 +268,6 @@ def test_an_instance_is_an_object(data):
 def test_nothing_is_allocated_for_a_number_in_the_header(fault):
     path, value, _ = FAULTS[fault]
     plain = changed(path, value)
-    started = time.perf_counter()
     tracemalloc.start()
     try:
         with pytest.raises(InstanceError):
@@ -278,7 +276,6 @@ def test_nothing_is_allocated_for_a_number_in_the_header(fault):
     finally:
         tracemalloc.stop()
     assert peak < 2**20
-    assert time.perf_counter() - started < 1
 
 
 def test_a_long_run_takes_the_memory_of_a_short_one():

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.tiers import slow
 from verification import verdict
 from verification.commands import expectations, witness
 from verification.registry import Registry
@@ -23,6 +24,8 @@ PINNED: dict[str, Any] = json.loads(PINS.read_text(encoding="utf-8"))
 WITNESSES = {cell: pin["witness"] for cell, pin in PINNED.items() if isinstance(pin, dict)}
 EVERY = 12
 """One in so many witnesses is replayed by the fast tests, all of them by the slow ones."""
+LONG = ("icml-C.1 | free | layer 1 | momentum",)
+"""Of those, what only the slow tests replay: a run of many steps."""
 
 
 def replays(found: Any, folder: Path) -> bool:
@@ -43,7 +46,7 @@ def test_pins_are_expectations_and_refutations_come_with_witnesses():
     assert not set(verdicts.values()) & {verdict.SUSPECT, verdict.INCONCLUSIVE, verdict.ERROR}
 
 
-@pytest.mark.parametrize("cell", sorted(WITNESSES)[::EVERY])
+@pytest.mark.parametrize("cell", [slow(each) if each in LONG else each for each in sorted(WITNESSES)[::EVERY]])
 def test_a_pinned_witness_replays(cell: str, tmp_path: Path):
     assert WITNESSES[cell]["claim"] == cell.split(" | ")[0]
     assert replays(WITNESSES[cell], tmp_path)

@@ -16,6 +16,7 @@ from torch import nn
 from odernn.architecture import Edge, GraphError, GraphRNN, RNNGraph, get, measures_of
 from odernn.architecture.network.torch_modules import state_dict_of
 from tests.odernn.architecture.graph_network_book import Book, random_graph
+from tests.tiers import spread
 
 F64 = torch.float64
 TOLERANCE = 1e-13
@@ -196,7 +197,7 @@ def test_a_wrong_parameter_is_seen_by_the_book() -> None:
 # Derivatives.
 
 
-@pytest.mark.parametrize(("unit", "seed"), list(itertools.product(["tanh", LSTM], range(12))))
+@pytest.mark.parametrize(("unit", "seed"), spread(itertools.product(["tanh", LSTM], range(12)), 8))
 def test_gradients_are_those_of_finite_differences(unit: str, seed: int) -> None:
     network = random_network(random_graph(1000 + seed, nodes=3), unit, seed)
     check_gradients(network, steps=4)

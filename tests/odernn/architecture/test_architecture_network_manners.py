@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from odernn.architecture import Edge, GraphRNN, RNNGraph, get
 from tests.odernn.architecture.graph_network_book import random_graph
+from tests.tiers import only
 
 F64 = torch.float64
 TOLERANCE = 1e-13
@@ -303,11 +304,7 @@ def test_under_autocast_states_keep_their_digits(case: str) -> None:
     assert largest(rounded - wanted) < 1e-3 * largest(output - wanted)
 
 
-MIXED = ("two ways", "clockwork", "lstm ahead")
-"""Cases that have between them every unit, graph and option of all of them."""
-
-
-@pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in MIXED else pytest.mark.slow) for c in CASES])
+@pytest.mark.parametrize("case", only(CASES, "two ways"))
 def test_the_module_compiles_with_its_gradients(case: str) -> None:
     network = build(case)
     x, state = normal(4, 2, 3).requires_grad_(), start(network, 2)

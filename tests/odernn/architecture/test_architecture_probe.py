@@ -42,6 +42,7 @@ from odernn.cells.unicornn import UnICORNN
 from odernn.cells.urnn import URNN
 from odernn.fields.antisymmetric import Antisymmetric
 from tests.odernn.architecture.probed import edges, same_as, values
+from tests.tiers import spread
 
 TORCH = (nn.RNN, nn.GRU, nn.LSTM)
 
@@ -136,7 +137,7 @@ STACKS: Mapping[str, nn.Module] = {
 }
 
 
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("name", spread(STACKS, 8))
 def test_a_cell_of_the_library_is_a_stack_of_layers(name: str) -> None:
     same_as(STACKS[name], stack(2))
 

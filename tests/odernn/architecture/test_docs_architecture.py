@@ -67,7 +67,7 @@ def test_every_condition_has_an_example_that_breaks_it() -> None:
 
 @pytest.mark.parametrize(
     ("place", "prints", "more"),
-    [(0, 3, "assert files.read('mine.json') == graph"), (1, 3, ""), (2, 2, "")],
+    [(0, 3, "assert files.read('mine.json') == graph"), pytest.param(1, 3, "", marks=pytest.mark.slow), (2, 2, "")],
     ids=["graphs", "probe", "networks"],
 )
 def test_the_python_of_the_page_prints_what_stands_beside_it(

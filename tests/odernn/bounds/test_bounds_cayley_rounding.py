@@ -113,6 +113,7 @@ def test_scores_of_float32_are_below_five_root_n_eps_kappa(n: int) -> None:
         assert score <= math.exp(cayley_rounding.log_expected_score(n, eps=eps, condition=condition))
 
 
+@pytest.mark.slow
 def test_the_drift_of_the_pinned_run() -> None:
     """n = 64, 1500 updates in float32: scaled Cayley below 1e-5, multiplicative with a slope in [0.4, 1.1]."""
     cayley = orthogonality_drift.drift("scaled Cayley", torch.float32, n=64, updates=1500, seed=0)

@@ -178,7 +178,9 @@ def test_a_frozen_neuron_and_one_that_overflows_are_reported():
 CASES = list(itertools.product((0.0, 1e-12, 1.0, 40.0), (1e-6, 0.05, 0.999), (0.0, 1.0, -100.0, 1e8), (1, 200)))
 
 
-@pytest.mark.parametrize(("dtype", "first"), [(torch.float32, 0), (torch.float64, 1)])
+@pytest.mark.parametrize(
+    ("dtype", "first"), [pytest.param(torch.float32, 0, marks=pytest.mark.slow), (torch.float64, 1)]
+)
 def test_every_logarithm_is_finite_however_extreme_the_network(dtype: torch.dtype, first: int):
     assert len(CASES) == 96
     for number, (alpha, dt, scale, steps) in enumerate(CASES):
@@ -201,7 +203,7 @@ def test_every_logarithm_is_finite_however_extreme_the_network(dtype: torch.dtyp
         assert len(str(report).splitlines()) > 8
 
 
-@pytest.mark.parametrize("alpha", [0.0, 40.0])
+@pytest.mark.parametrize("alpha", [pytest.param(0.0, marks=pytest.mark.slow), 40.0])
 def test_long_horizons_do_not_overflow(alpha: float):
     report = certify(network_of(alpha=alpha, dt=0.5, scale=20.0), input_bound=1.0, steps=10**5)
     assert all(math.isfinite(value) for value in numbers_of(report))

@@ -18,6 +18,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from odernn import cells, tableaus
 from odernn.executions import torch_loop
+from tests.tiers import only, spread
 
 F64 = torch.float64
 ROUNDINGS = 32
@@ -35,6 +36,9 @@ LONG = 30
 
 every_case = pytest.mark.parametrize(("name", "label"), CASES)
 every_cell = pytest.mark.parametrize(("name", "label"), ONE_A_CELL)
+one_case_a_cell = pytest.mark.parametrize(("name", "label"), only(CASES, *ONE_A_CELL))
+"""Every case in the full tier; one of each cell in the fast one."""
+some_cells = pytest.mark.parametrize(("name", "label"), spread(ONE_A_CELL, 3))
 
 
 def build(name: str, label: str, **manners) -> torch.nn.Module:
@@ -180,7 +184,7 @@ def test_a_step_is_the_formula_of_the_book(name: str, label: str):
             np.testing.assert_allclose(block[:, b].numpy(), known, rtol=0, atol=tolerance)
 
 
-@every_case
+@one_case_a_cell
 @pytest.mark.parametrize(("layers", "bidirectional"), MANNERS)
 def test_layers_and_directions_are_those_of_the_book(name, label, layers, bidirectional):
     network = build(name, label, num_layers=layers, bidirectional=bidirectional)
@@ -198,7 +202,7 @@ def test_layers_and_directions_are_those_of_the_book(name, label, layers, bidire
                 np.testing.assert_allclose(block[:, b].numpy(), known, rtol=0, atol=tolerance)
 
 
-@every_case
+@one_case_a_cell
 @pytest.mark.parametrize(("layers", "bidirectional"), [(1, False), (2, False), (2, True)])
 def test_the_inverse_gives_back_the_initial_state(name, label, layers, bidirectional):
     claimed = BOOKS[name].INVERTIBLE
@@ -225,7 +229,7 @@ def test_the_inverse_gives_back_the_initial_state(name, label, layers, bidirecti
 # --- gradients
 
 
-@every_case
+@one_case_a_cell
 def test_gradients_are_those_of_finite_differences_in_every_argument(name: str, label: str):
     network = build(name, label)
     names = [key for key, parameter in network.named_parameters()]
@@ -241,7 +245,7 @@ def test_gradients_are_those_of_finite_differences_in_every_argument(name: str, 
     assert torch.autograd.gradcheck(run, [a.detach().clone().requires_grad_() for a in arguments])
 
 
-@every_case
+@one_case_a_cell
 def test_second_derivatives_are_those_of_finite_differences(name: str, label: str):
     network = build(name, label)
     state = start(network, 1)
@@ -256,7 +260,7 @@ def test_second_derivatives_are_those_of_finite_differences(name: str, label: st
 # --- states, samples, lengths
 
 
-@every_case
+@one_case_a_cell
 def test_two_half_sequences_are_one(name: str, label: str):
     if label in getattr(BOOKS[name], "LOOKS_BACK", ()):
         pytest.skip("the case needs the previous input, too: its own tests cut sequences")
@@ -273,7 +277,7 @@ def test_two_half_sequences_are_one(name: str, label: str):
             close(found, end, tolerance)
 
 
-@every_case
+@one_case_a_cell
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_every_sample_is_alone_in_its_batch_and_ends_on_its_own(name, label, bidirectional):
     network = build(name, label, num_layers=2, bidirectional=bidirectional)
@@ -308,7 +312,7 @@ def test_padding_neither_receives_nor_spoils_gradients(name, label, bidirectiona
     assert all(weight is None or torch.isfinite(weight).all() for weight in weights)
 
 
-@every_case
+@one_case_a_cell
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("sorted_", [False, True])
 def test_a_packed_sequence_is_its_padded_one(name, label, bidirectional, sorted_):
@@ -516,7 +520,7 @@ def test_the_module_compiles(name, label):
     close(compiled(u, state), network(u, state), admitted(forward(network, state), u, *blocks_of(state)))
 
 
-@every_cell
+@some_cells
 def test_its_gradients_compile(name, label):
     network = build(name, label)
     u, state = normal(2, 2, width(network)).requires_grad_(), start(network, 2)
@@ -532,7 +536,7 @@ def test_its_gradients_compile(name, label):
     close(found, gradient, tolerance * (1 + largest(gradient)))
 
 
-@every_cell
+@some_cells
 def test_a_stack_exports(name, label):
     network = build(name, label, num_layers=2)
     u, state = normal(3, 2, width(network)), start(network, 2)

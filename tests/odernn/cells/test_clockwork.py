@@ -265,6 +265,7 @@ def test_a_start_of_another_shape_is_refused():
         network(normal(3, 2), start=[1])
 
 
+@pytest.mark.slow
 def test_every_start_compiles_and_one_that_differs_among_samples():
     """Times are compiled as constants first, then as numbers: the groups that act must not stay the first ones."""
     network = loud(2, 4, periods=(1, 2))

@@ -19,6 +19,7 @@ from odernn.cells.odernn import ODERNN, Coefficient, Gate, MatrixTableau, Stage
 from odernn.exact.algebraic import nearest_float
 from odernn.integrators.newton import ConvergenceError, ConvergenceWarning, Newton
 from odernn.properties import algebraic_stability as nonlinear_stability
+from tests.tiers import only
 
 F64 = torch.float64
 EPS = torch.finfo(F64).eps
@@ -352,7 +353,7 @@ IMPLICIT = {
 }
 
 
-@pytest.mark.parametrize("label", IMPLICIT)
+@pytest.mark.parametrize("label", only(IMPLICIT, "crouzeix 2"))
 def test_derivatives_through_implicit_steps_are_those_of_differences_to_second_order(label):
     cell = IMPLICIT[label]()
     names = [name for name, _ in cell.named_parameters()]

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.odernn import ODERNN
 from odernn.cells.odernn.realisations import as_odernn, clockwork, gru, lstm, simple
+from tests.tiers import spread
 
 F64 = torch.float64
 KINDS = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn": torch.nn.RNN}
@@ -201,7 +202,7 @@ def test_float32_modules_give_float32_networks():
     assert gap(cell(u), module(u)) <= 1e-5
 
 
-@every_form
+@pytest.mark.parametrize("form", spread(FORMS, 1))
 def test_realisations_compile_and_export(form):
     cell = as_odernn(reference("gru"), form)
     u = normal(2, 2, 3)

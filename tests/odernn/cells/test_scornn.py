@@ -129,6 +129,7 @@ def test_autocast_touches_neither_W_nor_the_recurrence():
     assert torch.equal(*gradients)
 
 
+@pytest.mark.slow
 def test_a_compiled_network_has_the_gradients_of_the_plain_one():
     model, u = network(num_layers=2), normal(5, 2, 3)
     torch._dynamo.reset()
@@ -470,6 +471,7 @@ def test_a_zero_start_would_never_be_trained_by_sequences_that_begin_with_zeros(
 # --- re-signing
 
 
+@pytest.mark.slow
 def test_re_signing_during_training_keeps_outputs_and_bounds_A():
     """The target W is C(A) with |a_12| = 40: with D = I the entries grow, and signs are exchanged on the way."""
     torch.manual_seed(0)

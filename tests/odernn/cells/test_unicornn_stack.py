@@ -460,7 +460,7 @@ def a_loss(model, u, options, *, sums_over_time, **more):
     return whole.last(model, u, **options | more)[0][-1].sum()
 
 
-@pytest.mark.parametrize("checkpoints", [0, 2])
+@pytest.mark.parametrize("checkpoints", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_no_gradient_of_a_random_network_is_wrong_without_a_warning(checkpoints):
     warned, worst = 0, 0.0
     for seed in range(36):

@@ -19,6 +19,7 @@ from odernn.cells.unicornn import UnICORNN
 from odernn.executions.cpu import execution as cpu
 from odernn.executions.cpu import memory
 from tests.odernn.executions.cpu_problems import DTYPES, MODES, ends_of, normal, problem, run
+from tests.tiers import spread
 
 pytestmark = pytest.mark.skipif(not memory._IS_OFFERED, reason="this system does not offer memory for reuse")
 
@@ -83,7 +84,7 @@ HOLDERS: dict[str, Callable[[Tensor], Any]] = {
 }
 
 
-@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("holder", spread(HOLDERS, 4))
 def test_memory_that_something_refers_to_is_not_used(holder: str):
     rows = memory.fresh(SHAPE, LIKE).fill_(3.0)
     gc.disable()  # or the cycle is gone at any time

@@ -227,7 +227,7 @@ def test_gradcheck_and_opcheck(label: str):
         )
 
 
-@pytest.mark.parametrize("is_strided", [False, True])
+@pytest.mark.parametrize("is_strided", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_opcheck_of_all_operators_with_states_of_any_strides(is_strided: bool):
     generator = torch.Generator().manual_seed(4)
 

@@ -17,6 +17,7 @@ from odernn.tableaus.families import PolynomialTableau
 from odernn.tableaus.tableau import ButcherTableau
 from tests.odernn.fields.test_fields import RIGHT_HAND_SIDES, make
 from tests.odernn.integrators.stepping import F64, normal
+from tests.tiers import spread
 
 HIDDEN = 2
 SPAN = 6.0  # the end time times the Lipschitz constant of the field, so that equally many steps suit all fields
@@ -101,7 +102,7 @@ ORDERS = [(method, name, clock) for method in METHODS for name in fields.names()
 GRADIENTS = [(method, name) for method in METHODS for name in fields.names()]
 
 
-@pytest.mark.parametrize(("method", "name", "clock"), ORDERS)
+@pytest.mark.parametrize(("method", "name", "clock"), spread(ORDERS, 24))
 def test_the_error_falls_with_the_order_on_every_field(method: str, name: str, clock: str):
     tableau = tableaus.get(method)
     assert slope(tableau, name, clock, tableau.order) == pytest.approx(tableau.order, abs=SLACK)

@@ -56,11 +56,13 @@ def generated(name: str, page: str) -> str:
     return str(found)
 
 
+@pytest.mark.slow
 def test_the_table_of_methods_on_the_page_is_what_is_computed() -> None:
     assert generated("methods", text()) == methods_table(), REGENERATE
     assert len(rows(methods_table())) == 10
 
 
+@pytest.mark.slow
 def test_the_slopes_on_the_page_are_what_is_measured() -> None:
     assert generated("slopes", text()) == script.slopes_table(), REGENERATE
 
@@ -166,6 +168,7 @@ def test_equal_numbers_draw_equal_pictures(tmp_path: Path) -> None:
     assert written[0] == written[1] and 1000 < len(written[0]) < MOST_BYTES
 
 
+@pytest.mark.slow
 def test_the_pictures_of_the_page_can_be_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="drawing needs the extra odernn[plots]")
     paths = script.draw_all(tmp_path, steps=8, counts=(20, 40))

@@ -286,7 +286,8 @@ def test_steps_that_are_none_are_refused(step_size):
         guarantees_of(EULER, Monotone(normal(4, 3)), step_size)
 
 
-def test_every_method_says_something_about_every_field_without_failing():
+@pytest.mark.parametrize("every_so_many", [12, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_method_says_something_about_every_field_without_failing(every_so_many):
     """Degenerate weights, too: a field that does not depend on the state, and one that is very steep."""
     every = [
         Monotone(normal(4, 3)),
@@ -297,7 +298,8 @@ def test_every_method_says_something_about_every_field_without_failing():
         *HAMILTONIAN,
     ]
     asked = 0
-    for name in tableaus.names():
+    names = tableaus.names()[::every_so_many]
+    for name in names:
         for field in every[:2] if tableaus.get(name).stages > 8 else every:
             method = tableaus.get(name)
             if isinstance(method, PartitionedTableau) and len(field.blocks) == 1:
@@ -306,7 +308,7 @@ def test_every_method_says_something_about_every_field_without_failing():
             value = found.contraction.value
             assert value is None or (math.isfinite(value) and value >= 1.0), (name, field)
             asked += 1
-    assert asked > 5 * len(tableaus.names())
+    assert asked > 5 * len(names) > 0
     assert guarantees_of(EULER, every[1], 0.1)["contraction"]
 
 

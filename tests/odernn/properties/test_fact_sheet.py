@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import odernn
 from odernn import tableaus
 from odernn.certificate import Certificate
 from odernn.exact.linear_algebra import Inertia
+from odernn.properties import fact_sheet
 from odernn.properties.fact_sheet import INERTIA, PARTITIONED, SINGLE, decided, facts, questions, skipped
 from odernn.tableaus import families
 from odernn.tableaus.tableau import ButcherTableau, Composition, Q
@@ -44,10 +45,11 @@ def test_the_order_of_the_facts_is_fixed() -> None:
     assert len(set(questions())) == len(questions()) == 32
 
 
-def test_every_entry_of_the_catalogue_has_a_fact_sheet() -> None:
+@pytest.mark.parametrize("every_so_many", [12, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_entry_of_the_catalogue_has_a_fact_sheet(every_so_many: int) -> None:
     """Each question is answered or skipped with a reason; no answer is without evidence."""
-    count = 0
-    for name in tableaus.names():
+    count, names = 0, tableaus.names()[::every_so_many]
+    for name in names:
         method = tableaus.get(name)
         answers, left_out = facts(method), skipped(method)
         assert len(answers) + len(left_out) == len(questions()), name
@@ -55,7 +57,7 @@ def test_every_entry_of_the_catalogue_has_a_fact_sheet() -> None:
         assert all(certificate.exact for certificate in answers if certificate.holds is False and method.digits is None)
         assert all(each.because for each in left_out)
         count += len(answers)
-    assert len(tableaus.names()) >= 120 and count > 2500
+    assert len(tableaus.names()) >= 120 and count / len(names) > 2500 / len(tableaus.names())
 
 
 @pytest.mark.parametrize(
@@ -173,11 +175,20 @@ def test_a_composition_is_its_equivalent_tableau() -> None:
     assert "stage order" not in by_name(tableaus.get("yoshida 4"))
 
 
-def test_nothing_is_computed_before_it_is_asked_for() -> None:
+def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Suzuki and Umeno's order 8 takes a good part of a second, its consistency nothing."""
-    start = time.perf_counter()
+    asked = []
+
+    def noted(question: fact_sheet.Question) -> fact_sheet.Question:
+        def ask(method: Any) -> Certificate:
+            asked.append(question.property)
+            return question.ask(method)
+
+        return replace(question, ask=ask)
+
+    monkeypatch.setattr(fact_sheet, "_QUESTIONS", tuple(map(noted, fact_sheet._QUESTIONS)))
     first = next(decided(tableaus.get("suzuki umeno 8")))
-    assert first.property == "consistent" and time.perf_counter() - start < 0.2
+    assert first.property == "consistent" and asked == ["consistent"]
 
 
 def test_some_of_the_facts_by_name() -> None:
@@ -266,15 +277,11 @@ def test_functions_stay_functions_whatever_is_imported_first(statements: tuple[s
     assert done.stdout.splitlines() == ["4 True True True 28", "[]"], done.stderr
 
 
-def test_one_verdict_in_a_fresh_process_takes_less_than_half_a_second() -> None:
-    """The best of three: other work on the machine is no property of the program."""
+def test_one_verdict_in_a_fresh_process_imports_nothing_heavy() -> None:
     code = (
-        "import odernn\nfrom odernn import algebraic_stability, tableaus\n"
-        "assert algebraic_stability(tableaus.get('gauss 12'))"
+        "import odernn, sys\nfrom odernn import algebraic_stability, tableaus\n"
+        "assert algebraic_stability(tableaus.get('gauss 12'))\n"
+        "print([m for m in ('torch', 'sympy', 'scipy', 'numpy') if m in sys.modules])\n"
     )
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, cwd=CHECKOUT)
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.5, seconds
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
+    assert done.stdout.splitlines() == ["[]"], done.stderr

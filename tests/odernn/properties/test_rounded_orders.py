@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import time
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal, localcontext
 from typing import Any
 
@@ -129,10 +128,8 @@ def test_floats_have_their_own_order_and_the_one_that_is_meant():
 
 
 def test_many_stages_in_doubles_are_consistent_with_the_familys_order():
-    start = time.perf_counter()
     for method in (gauss(6), gauss(8), FAMILIES["lobatto iiic"](6), lobatto_pair(4)):
         assert order(method.rounded()).value == method.order
-    assert time.perf_counter() - start < 10
 
 
 def test_a_ball_holds_the_weights_of_every_method_within_the_digits():
@@ -163,11 +160,10 @@ SUZUKI_UMENO_8 = [
 
 
 @pytest.mark.parametrize("base", [VERLET, MIDPOINT, lobatto_pair(3).butcher()], ids=["verlet", "midpoint", "lobatto 3"])
-def test_fifteen_steps_are_consistent_with_order_eight_in_time(base: Any):
-    gammas, start = [*SUZUKI_UMENO_8, *SUZUKI_UMENO_8[-2::-1]], time.perf_counter()
+def test_fifteen_steps_are_consistent_with_order_eight(base: Any):
+    gammas = [*SUZUKI_UMENO_8, *SUZUKI_UMENO_8[-2::-1]]
     found = order(Composition(base, gammas, "suzuki-umeno 8", digits=26))
     assert (found.value, found.holds, found.exact) == (8, None, False) and found.margin < 1e-24
-    assert time.perf_counter() - start < 10
 
 
 def test_seven_steps_are_consistent_with_order_six_and_a_changed_digit_is_not():
@@ -209,8 +205,7 @@ def test_the_tall_tree_is_the_error_on_the_linear_equation(method: Any):
 def test_error_coefficients_are_not_computed_by_the_million():
     found = principal_error(gauss(10))
     assert found.holds is None and found.value is None and "trees of order 21" in found.because
-    start = time.perf_counter()
-    assert len(principal_error(gauss(6)).value.terms) == 12486 and time.perf_counter() - start < 10
+    assert len(principal_error(gauss(6)).value.terms) == 12486
 
 
 def test_last_stages():

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from odernn.bounds import sharp
+from tests.tiers import spread
 from verification.adversary import AMPLITUDE, Found, beam, chain, effective_steps, pontryagin, structured
 from verification.certify import balls
 from verification.domains import BUDGETS, SearchPoint
@@ -139,7 +140,7 @@ def test_what_the_beam_reports_is_what_its_instance_does(layer: int):
             assert value <= replayed.max() * (1 + ROUNDINGS)
 
 
-@pytest.mark.parametrize("search", SEARCHES, ids=NAMES)
+@pytest.mark.parametrize("search", spread(SEARCHES, 2), ids=NAMES)
 def test_searches_are_deterministic_for_any_number_of_threads(search):
     for layer in (1, 2):
         results = []

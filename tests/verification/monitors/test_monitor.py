@@ -18,6 +18,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from odernn import ScoRNN, UnICORNN
+from tests.tiers import spread
 from verification.monitors import BoundMonitor, BoundViolation, Measurement, MonitorWarning, NonFiniteState
 from verification.monitors import monitor as monitors
 from verification.run.store import Store, StoreError
@@ -120,7 +121,7 @@ def alive() -> int:
     return sum(isinstance(each, Tensor) for each in gc.get_objects())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", spread(KINDS, 1))
 def test_no_tensor_and_no_graph_is_kept_alive(kind):
     model = KINDS[kind]()
     monitor = BoundMonitor(model, every=1)

@@ -41,7 +41,7 @@ def same(a: list[Measurement], b: list[Measurement]) -> bool:
 
 # torch looks at .grad of every tensor where a graph goes on after a break
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf Tensor:UserWarning")
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.slow)])
 def test_a_compiled_model_is_measured_and_not_compiled_again_at_every_step(backend):
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
@@ -466,7 +466,8 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
 def test_with_distributed_data_parallel_the_first_writes_and_all_have_the_same_weights(tmp_path: Path, processes: int):
     root = Path(__file__).parents[3]
     runs = [

@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from odernn import UnICORNN, cells
 from odernn.cells import scornn
+from tests.tiers import spread
 from tests.verification.monitors import written_again
 from verification.monitors import measuring
 from verification.monitors.calls import Call
@@ -251,7 +252,7 @@ def by_splitting(case: tuple[str, str], network: nn.Module, u: Tensor) -> list[T
     return [torch.stack(each) for each in found]
 
 
-@pytest.mark.parametrize(("name", "label"), CASES)
+@pytest.mark.parametrize(("name", "label"), spread(CASES, 12))
 def test_costates_of_every_cell_are_derivatives_by_a_state_from_which_the_call_goes_on(name, label):
     network = BOOKS[name].CASES[label](num_layers=2).double()
     u = normal(5, 3, network.layers[0].input_size)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.tiers import spread
 from verification.report.pictures import training as training_pictures
 
 pytest.importorskip("matplotlib", reason="drawing needs the extra odernn[plots]")
@@ -89,7 +90,9 @@ def test_neurons_are_sorted_and_the_line_is_dt() -> None:
     assert len(axes("neurons", {"layers": NEURONS["layers"]})) == 2
 
 
-@pytest.mark.parametrize(("kind", "numbers"), [("gradients", CURVES), ("orthogonality", DRIFT), ("neurons", NEURONS)])
+@pytest.mark.parametrize(
+    ("kind", "numbers"), spread([("gradients", CURVES), ("orthogonality", DRIFT), ("neurons", NEURONS)], 1)
+)
 def test_the_same_numbers_are_the_same_text_without_a_date(kind: str, numbers: Any) -> None:
     text = training_pictures.svg(kind, numbers)
     assert text == training_pictures.svg(kind, numbers) and "dc:date" not in text

@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 from odernn.published.networks import ROWS
+from tests.tiers import spread
 from verification.adversary import beam, chaos, evolution, gradient_ascent, pontryagin, structured, words
 from verification.cases import controls
 from verification.cli import main
@@ -215,7 +216,7 @@ def asked(device: torch.device) -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.parametrize("name", asked(ELSEWHERE))
+@pytest.mark.parametrize("name", spread(asked(ELSEWHERE), 8))
 def test_an_adversary_finds_on_another_device_what_it_finds_on_the_cpu(name: str) -> None:
     expected = asked(torch.device("cpu"))[name]()
     with elsewhere() as mode:

@@ -7,11 +7,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from verification.run import engine
 
+CHECKOUT = str(Path(engine.__file__).parents[2])
 needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL (POSIX)")
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc to look for orphans")
 
@@ -89,7 +91,10 @@ def threads():
     return torch.get_num_threads(), [os.environ.get(name) for name in engine.THREAD_VARIABLES]
 
 
-def pid_after(seconds):
+def pid_after(file, seconds):
+    """Of the worker: ``seconds`` after the file is there, or at once without one."""
+    while file and not Path(file).exists():
+        time.sleep(0.01)
     time.sleep(seconds)
     return os.getpid()
 
@@ -173,12 +178,16 @@ def test_arguments_that_cannot_be_sent_cost_only_their_job():
     assert found["good"].value == 42
 
 
-def test_a_job_past_its_time_limit_is_stopped_and_the_others_complete():
-    started = time.monotonic()
-    found = outcomes(["sleep", "a", "b"], timeout_s=5.0)
-    assert found["sleep"].error == "the job exceeded its 5 s and was stopped"
-    assert (found["a"].value, found["b"].value) == ("a", "b")
-    assert time.monotonic() - started < 20
+def test_a_job_past_its_time_limit_is_stopped_and_the_others_complete(monkeypatch):
+    """The parent's clock jumps past the limit when the others have answered: nothing waits, whatever else runs."""
+    passed = 0.0
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed))
+    outcome = {}
+    for finished in engine.run(act, [(name, (name,)) for name in ("sleep", "a", "b")], workers=2, timeout_s=500.0):
+        outcome[finished.key] = finished
+        passed = 500.0 if {"a", "b"} <= set(outcome) else 0.0
+    assert outcome["sleep"].error == "the job exceeded its 500 s and was stopped"
+    assert (outcome["a"].value, outcome["b"].value) == ("a", "b")
 
 
 @needs_kill
@@ -196,11 +205,15 @@ def test_a_worker_that_died_while_idle_is_given_no_job():
         living.kill()
 
 
-def test_outcomes_come_as_they_end_not_as_they_were_given():
-    found = list(engine.run(pid_after, [("slow", (2.0,)), ("quick", (0.0,))], workers=2))
-    assert [each.key for each in found] == ["quick", "slow"]
-    slow, quick = found[1], found[0]
-    assert slow.wall_s >= 2.0 > quick.wall_s
+def test_outcomes_come_as_they_end_not_as_they_were_given(tmp_path):
+    started = time.monotonic()
+    running = engine.run(pid_after, [("slow", (str(tmp_path / "go"), 0.2)), ("quick", ("", 0.0))], workers=2)
+    quick = next(running)
+    until_quick = time.monotonic() - started
+    (tmp_path / "go").touch()
+    (slow,) = running
+    assert (quick.key, slow.key) == ("quick", "slow")
+    assert slow.wall_s >= 0.2 and 0 <= quick.wall_s <= until_quick
     assert slow.value != quick.value != os.getpid()
 
 
@@ -225,7 +238,7 @@ def _is_alive(pid):
         return False
 
 
-def _wait_for(condition, seconds=15.0):
+def _wait_for(condition, seconds=120.0):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
@@ -242,15 +255,13 @@ def test_closing_the_iterator_early_kills_the_workers(tmp_path):
     running = engine.run(write_pid_and_sleep, jobs, workers=3)
     assert "FileNotFoundError" in next(running).error
     assert _wait_for(lambda: len(_pids(tmp_path)) >= 2)
-    started = time.monotonic()
     running.close()
-    assert time.monotonic() - started < 5
     assert not any(map(_is_alive, _pids(tmp_path)))
 
 
 PARENT = """
 import signal, sys
-from verification import engine
+from verification.run import engine
 from verification_jobs import write_pid_and_sleep
 
 if __name__ == "__main__":
@@ -273,7 +284,7 @@ def _parent(tmp_path):
     (tmp_path / "verification_jobs.py").write_text(JOBS)
     (tmp_path / "parent.py").write_text(PARENT)
     (tmp_path / "ids").mkdir()
-    paths = [str(tmp_path), str(Path(engine.__file__).parents[1])]
+    paths = [str(tmp_path), CHECKOUT]
     parent = subprocess.Popen(
         [sys.executable, str(tmp_path / "parent.py"), str(tmp_path / "ids")],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
@@ -303,11 +314,12 @@ def _children_of_session(session):
 def test_no_process_survives_a_parent_that_is_killed_or_interrupted(tmp_path, how):
     parent, ids = _parent(tmp_path)
     try:
-        assert _wait_for(lambda: len(_pids(ids)) == 2)
+        assert _wait_for(lambda: len(_pids(ids)) == 2 or parent.poll() is not None)
+        assert parent.poll() is None, parent.stderr.read()
         assert len(_children_of_session(parent.pid)) >= 3  # the parent and its workers: the search does find them
         parent.send_signal(getattr(signal, how))
-        parent.wait(timeout=15)
-        assert _wait_for(lambda: not _children_of_session(parent.pid), 10)
+        parent.wait(timeout=120)
+        assert _wait_for(lambda: not _children_of_session(parent.pid))
     finally:
         for pid in _children_of_session(parent.pid):
             os.kill(pid, signal.SIGKILL)
@@ -319,10 +331,10 @@ def test_no_process_survives_a_parent_that_is_killed_or_interrupted(tmp_path, ho
 def test_a_script_without_a_main_guard_ends_with_errors_instead_of_starting_processes_for_ever(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(
-        "from math import sqrt\nfrom verification import engine\n"
+        "from math import sqrt\nfrom verification.run import engine\n"
         "for found in engine.run(sqrt, [('a', (1.0,)), ('b', (4.0,))], workers=2):\n    print(found.key, found.error)\n"
     )
-    env = os.environ | {"PYTHONPATH": str(Path(engine.__file__).parents[1])}
-    done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=60)
+    env = os.environ | {"PYTHONPATH": CHECKOUT}
+    done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=300)
     lines = sorted(line for line in done.stdout.splitlines() if line)
     assert lines == [f"{key} the worker process died (exit code 1)" for key in "ab"]

@@ -92,6 +92,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_judgements(tmp_path, unin
         assert found["judgements"] == uninterrupted, moment
 
 
+@pytest.mark.slow
 def test_workers_and_the_order_of_claims_change_only_the_order(tmp_path, uninterrupted):
     shuffled = ["sam-D.1-b", "thm-S-Q", "icml-C.1"]
     found = small_run(tmp_path / "store.sqlite", "--workers", 2, "--claims", ",".join(shuffled))["judgements"]
@@ -160,7 +161,7 @@ CLAIMS = (
 @pytest.mark.parametrize(
     ("how", "workers", "sentence"),
     [
-        ("raise", 0, "RuntimeError: planted in the step"),
+        pytest.param("raise", 0, "RuntimeError: planted in the step", marks=pytest.mark.slow),
         pytest.param("die", 2, "the worker process died (exit code 5)", marks=pytest.mark.slow),
     ],
 )

@@ -100,6 +100,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_merged_shards_finished_by_the_same_command_are_the_run_of_one_process(folder, capsys):
     one = rows(folder / "one")
     kinds = Counter(kind for kind, *_ in one.values())
@@ -114,6 +115,7 @@ def test_merged_shards_finished_by_the_same_command_are_the_run_of_one_process(f
     assert printed(capsys, folder / "all") == printed(capsys, folder / "one")
 
 
+@pytest.mark.slow
 def test_a_merge_says_which_command_does_the_rest(folder, tmp_path, capsys):
     merged = tmp_path / "merged.sqlite"
     assert main(["merge", str(folder / "all.1"), str(folder / "all.2"), "--into", str(merged)]) == 0
@@ -153,6 +155,7 @@ def test_judging_in_shards_too_is_the_run_of_one_process(folder, tmp_path, capsy
     assert printed(capsys, tmp_path / "all") == printed(capsys, folder / "one")
 
 
+@pytest.mark.slow
 def test_a_run_of_another_seed_is_refused_by_name(folder, tmp_path):
     changed = tmp_path / "seed.sqlite"
     changed.write_bytes((folder / "all.2").read_bytes())

@@ -136,6 +136,7 @@ def test_it_learns(tmp_path: Path) -> None:
     assert found.test["loss"] is not None and found.test["loss"] < 0.5 / 6
 
 
+@pytest.mark.slow
 def test_two_processes_are_one(tmp_path: Path) -> None:
     """gloo, started by torchrun; 50 sequences in batches of 16, the last of 2. Other order of sums: roundings."""
     text = TEXT.replace("dropout = 0.3", "dropout = 0.0") + 'dtype = "float64"\n'
