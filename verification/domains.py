@@ -14,6 +14,9 @@ from odernn.published.networks import ROWS, PublishedRow
 
 FREE = "free"
 
+STEP_PARAMETER = 20.0
+"""c of an adversary's neurons: σ̂(20) = 1 − 2.1e-9, so h is dt up to that."""
+
 
 @dataclass(frozen=True)
 class SearchPoint:

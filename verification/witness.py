@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from odernn.published.networks import ROWS, PublishedRow
-from verification.certify import balls, limit, network_states
+from verification.certify import balls, limit
 from verification.certify.limit import LimitData
 from verification.certify.second import intervals as second
-from verification.certify.second import network_states as network_states_second
 from verification.claim import Claim, ClaimError, Part
 from verification.instance import (
     MAX_STEPS,
@@ -349,6 +348,8 @@ def first_opinion(claim: Claim, part: Part, instance: Instance, *, layer: int, s
     """
     if is_large(claim, instance, layer=layer, step=step):
         max_bits = min(balls.MAX_BITS, NETWORK_EFFORT // network_work(instance, layer=layer, step=step))
+        from verification.certify import network_states  # of large networks only
+
         return network_states.decide(claim, part, instance, layer=layer, step=step, steps=steps, max_bits=max_bits)
     max_bits = min(balls.MAX_BITS, BALL_EFFORT // work(instance, layer=layer, step=step))
     return balls.decide(claim, part, instance, layer=layer, step=step, steps=steps, max_bits=max_bits)
@@ -362,7 +363,9 @@ def second_opinion(
     """
     plain = to_plain(instance)
     if is_large(claim, instance, layer=layer, step=step):
-        return network_states_second.decide(
+        from verification.certify.second import network_states
+
+        return network_states.decide(
             plain,
             layer=layer,
             step=step,

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import torch
 
-from verification.domains import SearchPoint
+from verification.domains import STEP_PARAMETER, SearchPoint
 from verification.instance import Group, Inputs, Instance, Layer
 
 CPU = torch.device("cpu")
@@ -22,9 +22,6 @@ AMPLITUDE = 10.0
 """|x| of a saturating drive: tanh(10) = 1 − 4.1e-9, so a run of the first layer stays below thm-S by more than
 rounding. In deeper layers RELAY_WEIGHT saturates tanh to 1, and a run may exceed thm-S by rounding: the balls decide.
 """
-
-STEP_PARAMETER = 20.0
-"""c of an adversary's neurons: σ̂(20) = 1 − 2.1e-9, so h is dt up to that."""
 
 RELAY_WEIGHT = 1024.0
 """V between the adversary's layers: turns the layer below into a switch (its sign drives the next layer)."""

@@ -10,10 +10,10 @@ from flint import fmpq, fmpq_poly
 
 from odernn.bounds.arnn import THRESHOLDS, Scheme, step_matrix
 from odernn.exact.linear_algebra import diagonalise
+from verification.cases import frozen_slopes as frozen
 from verification.cases.decision import at, decided, premise
 from verification.certify import power_bounded, sturm
 from verification.domains import Budget
-from verification.measure import frozen_slopes as frozen
 from verification.question import Case, Decided, Hypothesis, Parameters, number, numbers
 
 NAMES: dict[Scheme, str] = {

@@ -25,8 +25,9 @@ from verification.cases.inequality import (
     attempt,
     semidefinite_pieces,
 )
-from verification.certify.positivity import Side, is_nonnegative, variables
+from verification.certify.positivity import Side, is_nonnegative
 from verification.domains import Budget
+from verification.measure.polynomials import variables
 from verification.question import Attempt, Case, Parameters, rational
 
 Growth: TypeAlias = Callable[[Any, Any], Any]

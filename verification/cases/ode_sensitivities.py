@@ -13,10 +13,10 @@ from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality, attempt, semidefinite_pieces
 from verification.cases.ode_states import ALPHA_ZERO
 from verification.certify import linear_flow
-from verification.certify.positivity import coefficient, variables
 from verification.certify.second import intervals as second
 from verification.domains import Budget
 from verification.measure import ode
+from verification.measure.polynomials import coefficient, variables
 from verification.question import Attempt, Case, Parameters, rational, rationals
 
 

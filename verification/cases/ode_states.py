@@ -14,10 +14,10 @@ import numpy as np
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
 from verification.certify import linear_flow
-from verification.certify.positivity import coefficient
 from verification.certify.second import intervals as second
 from verification.domains import Budget
 from verification.measure import ode
+from verification.measure.polynomials import coefficient
 from verification.question import Attempt, Case, Parameters, rational
 
 PIECES = 4096

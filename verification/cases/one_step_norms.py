@@ -19,8 +19,9 @@ from verification.cases.inequality import (
     Piece,
     attempt,
 )
-from verification.certify.positivity import Side, coefficient, variables
+from verification.certify.positivity import Side
 from verification.certify.second import intervals as second
+from verification.measure.polynomials import coefficient, variables
 from verification.question import Attempt, Case
 
 _STEP = (

@@ -16,9 +16,10 @@ from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
 from verification.cases.nominate import first_violation
 from verification.certify import linear_flow
-from verification.certify.positivity import is_nonnegative, variables
+from verification.certify.positivity import is_nonnegative
 from verification.certify.second import intervals as second
 from verification.domains import Budget
+from verification.measure.polynomials import variables
 from verification.question import Attempt, Case, Check, Hypothesis, Parameters, numbers, rational, rationals
 
 ALPHA_NOT_NEGATIVE = Condition("α ≥ 0", lambda p: p.alpha, strict=False)

@@ -33,16 +33,6 @@ class Positivity:
     point: tuple[Fraction, ...] | None = None
 
 
-def variables(*names: str) -> tuple[Any, ...]:
-    """Polynomial variables of these names, with rational coefficients, in this order."""
-    return tuple(flint.fmpq_mpoly_ctx.get(names, flint.Ordering.lex).gens())
-
-
-def coefficient(factor: Fraction | int) -> Any:
-    """A fraction as a coefficient of polynomials and of balls."""
-    return flint.fmpq(Fraction(factor).numerator, Fraction(factor).denominator)
-
-
 def is_nonnegative(p: Any, box: Sequence[Side], most_boxes: int = MOST_BOXES) -> Positivity:
     """Decide p ≥ 0 on the box, one side for each variable of p."""
     start = _bernstein(p, box)

@@ -12,7 +12,7 @@ import typer
 from verification import tasks
 from verification.commands.options import Action, TasksOption
 from verification.commands.terminal import DONE, UsageError, harmless, note, out
-from verification.tasks import _files
+from verification.tasks import files
 from verification.tasks.task import SPLITS
 
 FOR_TESTS = frozenset({"md5", "statistics"})
@@ -84,9 +84,9 @@ def fetch(task: tasks.Task, root: Path | None) -> None:
 
     if task.download is None:
         raise UsageError(f"--download: {task.name} has no files to fetch. Leave --download out.")
-    folder = root or os.environ.get(_files.ENVIRONMENT)
+    folder = root or os.environ.get(files.ENVIRONMENT)
     if not folder:
-        raise UsageError(f"--download: say where to, with --root DIR or in {_files.ENVIRONMENT}.")
+        raise UsageError(f"--download: say where to, with --root DIR or in {files.ENVIRONMENT}.")
     note(f"fetching {task.name} into {harmless(str(folder))}")
     task.download(folder)
 

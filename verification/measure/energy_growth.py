@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import mpmath
 
-from verification.certify.positivity import coefficient
+from verification.measure.polynomials import coefficient
 
 Coefficients: TypeAlias = Mapping[int, int | Fraction]
 """a_k of Σ_k a_k α^⌊k/2⌋ dt^k."""

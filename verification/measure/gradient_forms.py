@@ -12,8 +12,8 @@ from typing import Any
 
 import flint
 
-from verification.certify.positivity import coefficient
 from verification.certify.second import intervals as second
+from verification.measure.polynomials import coefficient
 from verification.measure.published_forms import (
     ICML_12,
     ICML_S7,

@@ -19,7 +19,7 @@ from odernn.published.networks import PublishedRow
 from verification.claim import NORMS, QUANTITIES
 from verification.domains import Budget
 from verification.measure.hidden_state import envelope
-from verification.tasks import digits, mnist, sequences
+from verification.tasks import digits, sequences
 from verification.tasks.images import ImageSource
 
 CPU = torch.device("cpu")
@@ -45,7 +45,11 @@ def build(row: PublishedRow, seed: int) -> UnICORNN:
 
 def load_source(task: str, folder: str | None) -> ImageSource:
     """The images named by ``task``: "digits" or "mnist". Raises DataError if they are not to be had."""
-    return mnist.load(folder) if task == "mnist" else digits.load()
+    if task != "mnist":
+        return digits.load()
+    from verification.tasks import mnist
+
+    return mnist.load(folder)
 
 
 def on_data(

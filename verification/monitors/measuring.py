@@ -24,7 +24,7 @@ from verification.measure.trained_network import Orthogonality, orthogonality
 from verification.monitors import oscillators, quantities, torch_modules, unrolled, weights
 from verification.monitors.calls import Call, shown_of, tensors_of
 from verification.monitors.measurement import Measurement
-from verification.monitors.quantities import Place
+from verification.monitors.quantities import MeasuredLayer
 from verification.monitors.unrolled import Cotangent, LayerTrace
 
 REPEATED = {torch.float64: 1e-7, torch.float32: 2e-3, torch.float16: 0.1, torch.bfloat16: 0.3}
@@ -60,7 +60,7 @@ def measure(step: int, name: str, module: nn.Module, call: Call | None, *, scale
 
     ``scale`` is what the loss was multiplied by before its derivative was taken. Raises NotRepeatable.
     """
-    places = [Place(step, layer) for layer in layer_names(name, module)]
+    places = [MeasuredLayer(step, layer) for layer in layer_names(name, module)]
     if call is None:
         found: list[Measurement] = []
         with torch.no_grad():
@@ -83,7 +83,7 @@ def _is_known(kind: type) -> bool:
     return kind.__module__.startswith(("odernn.", "torch.")) and not kind.__module__.startswith(own)
 
 
-def _of_weights(place: Place, module: nn.Module, index: int) -> tuple[list[Measurement], Orthogonality | None]:
+def _of_weights(place: MeasuredLayer, module: nn.Module, index: int) -> tuple[list[Measurement], Orthogonality | None]:
     if isinstance(module, UnICORNN):
         return list(weights.oscillator_weights(place, module, index)), None
     if isinstance(module, RecurrentNetwork) and weights.is_orthogonal(module.layers[index]):
@@ -95,7 +95,7 @@ def _of_weights(place: Place, module: nn.Module, index: int) -> tuple[list[Measu
     return [], None
 
 
-def _measured(places: list[Place], module: nn.Module, call: Call, scale: float) -> list[Measurement]:
+def _measured(places: list[MeasuredLayer], module: nn.Module, call: Call, scale: float) -> list[Measurement]:
     measured: list[Measurement] = []
     matrices: list[Orthogonality | None] = []
     for index, place in enumerate(places):
@@ -126,7 +126,7 @@ def _measured(places: list[Place], module: nn.Module, call: Call, scale: float) 
     return measured
 
 
-def _of_layer(place: Place, trace: LayerTrace, defect: float | None, scale: float) -> Iterator[Measurement]:
+def _of_layer(place: MeasuredLayer, trace: LayerTrace, defect: float | None, scale: float) -> Iterator[Measurement]:
     yield from quantities.states(place, trace)
     yield from quantities.gradients(place, trace, defect, scale)
 

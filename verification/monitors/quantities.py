@@ -30,7 +30,7 @@ SMALLEST_STEP = 2.0**-200
 
 
 @dataclass(frozen=True)
-class Place:
+class MeasuredLayer:
     """Where something is measured: the step of training and the layer."""
 
     step: int
@@ -47,7 +47,7 @@ class Place:
 # --- states -----------------------------------------------------------------------------------------------------------
 
 
-def states(place: Place, trace: LayerTrace) -> Iterator[Measurement]:
+def states(place: MeasuredLayer, trace: LayerTrace) -> Iterator[Measurement]:
     """The largest |x| of every block over time, samples and neurons, or the first that is not finite, and where."""
     for name, sizes in trace.sizes.items():
         if sizes.numel() == 0:
@@ -75,7 +75,7 @@ def _at(flat: int, like: Tensor) -> tuple[int, int]:
 # --- states of oscillators --------------------------------------------------------------------------------------------
 
 
-def oscillator_states(place: Place, network: UnICORNN, index: int, trace: LayerTrace) -> Iterator[Measurement]:
+def oscillator_states(place: MeasuredLayer, network: UnICORNN, index: int, trace: LayerTrace) -> Iterator[Measurement]:
     """|y_n|, |z_n| against icml S(7), sam (32) or (33) and thm-S, where each comes nearest to its bound.
 
     All three are about a run from zero states; from others nothing is compared. The allowance: the computed recurrence
@@ -136,7 +136,7 @@ def oscillator(network: UnICORNN, index: int) -> StackLayer:
 
 
 def _nearest(
-    place: Place,
+    place: MeasuredLayer,
     name: str,
     sizes: NDArray[np.float64],
     log_bounds: NDArray[np.float64],
@@ -195,7 +195,7 @@ def _holds(value: float, log_bound: float, slack: float) -> bool:
     return value <= 0 or math.log(value) <= np.logaddexp(log_bound, math.log(slack))
 
 
-def growth(place: Place, network: UnICORNN, index: int, trace: OscillatorTrace) -> Iterator[Measurement]:
+def growth(place: MeasuredLayer, network: UnICORNN, index: int, trace: OscillatorTrace) -> Iterator[Measurement]:
     """log ‖Φ(N, 0)‖₂ of every neuron, the largest over the samples, against N times the rate of thm-J (b).
 
     ‖Φ‖₂ ≤ √cond(Q_a) ‖Φ‖_a with Q_a = [[a, −ah/2], [−ah/2, 1]] and ‖Φ‖_a ≤ e^{N rate}. Slopes are in [0, 1] as they
@@ -231,7 +231,7 @@ def growth(place: Place, network: UnICORNN, index: int, trace: OscillatorTrace) 
     )
 
 
-def gated_states(place: Place, mode: str, is_projected: bool, trace: LayerTrace) -> Iterator[Measurement]:
+def gated_states(place: MeasuredLayer, mode: str, is_projected: bool, trace: LayerTrace) -> Iterator[Measurement]:
     """torch's own cells, from zero states: |h_n| ≤ 1, and |c_n| ≤ n of an LSTM, since |c_n| ≤ |c_{n−1}| + 1.
 
     The allowance is 4 n roundings: three a step of c, and those of the two functions that make h of it.
@@ -252,7 +252,7 @@ def gated_states(place: Place, mode: str, is_projected: bool, trace: LayerTrace)
 
 
 def gradients(
-    place: Place, trace: LayerTrace, defect: float | None = None, scale: float = 1.0
+    place: MeasuredLayer, trace: LayerTrace, defect: float | None = None, scale: float = 1.0
 ) -> Iterator[Measurement]:
     """‖∂E/∂X_n‖₂ over all samples, blocks and neurons, n = 1..N, and that of each block; value is the largest.
 
@@ -290,7 +290,7 @@ def gradients(
             yield _over_time(place, f"gradient_norm_{name}", norms)
 
 
-def _over_time(place: Place, quantity: str, series: NDArray[np.float64]) -> Measurement:
+def _over_time(place: MeasuredLayer, quantity: str, series: NDArray[np.float64]) -> Measurement:
     finite = np.isfinite(series)
     n = int(series.argmax() if finite.all() else (~finite).argmax())
     return place.measured(quantity, float(series[n]), n=n + 1, axis="n", series=series)

@@ -15,10 +15,10 @@ from odernn.cells.unicornn import UnICORNN
 from odernn.cells.urnn import FullURNNLayer, RestrictedURNNLayer
 from verification.measure.trained_network import Orthogonality, effective_steps, margins
 from verification.monitors.measurement import Measurement
-from verification.monitors.quantities import Place
+from verification.monitors.quantities import MeasuredLayer
 
 
-def oscillator_weights(place: Place, network: UnICORNN, index: int) -> Iterator[Measurement]:
+def oscillator_weights(place: MeasuredLayer, network: UnICORNN, index: int) -> Iterator[Measurement]:
     """h of every neuron (value: the largest), and the margins 4 − h²(α + max(w, 0)) and w + α (value: the smallest).
 
     A margin is no theorem but the premise of several; where it is not positive, ``holds`` is False.
@@ -33,7 +33,9 @@ def oscillator_weights(place: Place, network: UnICORNN, index: int) -> Iterator[
         yield _of_neurons(place, quantity, series, bound=bound, holds=bool((series > 0).all()))
 
 
-def _of_neurons(place: Place, quantity: str, series: Tensor, *, largest: bool = False, **more: object) -> Measurement:
+def _of_neurons(
+    place: MeasuredLayer, quantity: str, series: Tensor, *, largest: bool = False, **more: object
+) -> Measurement:
     wrong = ~torch.isfinite(series)
     neuron = int(wrong.int().argmax()) if bool(wrong.any()) else int(series.argmax() if largest else series.argmin())
     return place.measured(quantity, float(series[neuron]), neuron=neuron, axis="neuron", series=series.numpy(), **more)
@@ -44,7 +46,7 @@ def is_orthogonal(layer: object) -> bool:
     return isinstance(layer, (ExpRNNLayer, ScoRNNLayer, FullURNNLayer, RestrictedURNNLayer))
 
 
-def recurrent_matrix(place: Place, found: Orthogonality) -> Iterator[Measurement]:
+def recurrent_matrix(place: MeasuredLayer, found: Orthogonality) -> Iterator[Measurement]:
     """‖W*W − I‖_F against thm-O-float (a), κ₂(I + A) and max |a_ij| against thm-SC-norm; scaled Cayley only for both.
 
     The residual of thm-O-float (a) is that of this W, formed in float64: its error in the Frobenius norm, below

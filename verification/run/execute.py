@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import odernn
 from verification.run import engine, jobs
@@ -15,9 +15,11 @@ from verification.run.closure import library_digest, versions
 from verification.run.engine import Engine
 from verification.run.job import Job, Result, Settings
 from verification.run.plan import Plan
-from verification.run.shards import Share
 from verification.run.store import Store, failed
 from verification.verdict import Judgement
+
+if TYPE_CHECKING:
+    from verification.run.shards import Share
 
 
 def execute(

@@ -30,8 +30,6 @@ from verification.registry import Registered, RegisteredQuestion, Registry
 from verification.run.job import Job, Settings
 from verification.run.keys import Keys
 from verification.system import UNICORNN
-from verification.tasks import mnist
-from verification.tasks.images import DataError
 
 
 @dataclass(frozen=True)
@@ -159,6 +157,9 @@ def _digest_of_data(settings: Settings) -> str:
     """SHA-256 of the file that real input is read from; "" if it comes with a package, whose version is in the key."""
     if settings.task != "mnist":
         return ""
+    from verification.tasks import mnist
+    from verification.tasks.images import DataError
+
     try:
         return hashlib.sha256(mnist.images_path(settings.data).read_bytes()).hexdigest()
     except (DataError, OSError):

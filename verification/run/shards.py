@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from verification.run.store import Row, Run, Store, StoreError
+from verification.run.store import Run, Store, StoredJob, StoreError
 
 Item = TypeVar("Item")
 
@@ -200,7 +200,7 @@ def _gathered(stores: Sequence[Store], keys: Sequence[str]) -> tuple[dict[str, _
     return held, repeated
 
 
-def _digests(row: Row) -> dict[str, bytes]:
+def _digests(row: StoredJob) -> dict[str, bytes]:
     parts = {"kind": row.kind.encode(), "spec": row.spec.encode(), "data": row.data.encode(), "arrays": row.arrays}
     return {name: hashlib.sha256(part).digest() for name, part in parts.items()}
 

@@ -71,7 +71,7 @@ class Extract:
 
 
 @dataclass(frozen=True)
-class Row:
+class StoredJob:
     """A finished job as it lies in the file."""
 
     key: str
@@ -252,17 +252,17 @@ class Store:
         """The finished jobs with these keys. KeyError if one is not there."""
         return Extract({key: (self.data(key), self.arrays(key)) for key in keys})
 
-    def row(self, key: str) -> Row | None:
+    def row(self, key: str) -> StoredJob | None:
         """A finished job as it lies in the file, None if there is none."""
         found = self._first("SELECT key, kind, spec, data, arrays, wall_s, finished FROM jobs WHERE key = ?", key)
-        return None if found is None else Row(*found)
+        return None if found is None else StoredJob(*found)
 
     def freeze(self) -> None:
         """From here on read the file as it is now, whatever its writer adds."""
         self._first("BEGIN")
         self._first("SELECT 1 FROM runs")
 
-    def absorb(self, rows: Iterable[Row], run: Run, *, complete: bool) -> None:
+    def absorb(self, rows: Iterable[StoredJob], run: Run, *, complete: bool) -> None:
         """Take over jobs as they lie in other files, and the run that they are of: all of it, or nothing."""
         self._write("BEGIN IMMEDIATE", ())
         try:

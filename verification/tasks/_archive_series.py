@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from verification.tasks import _files
+from verification.tasks import files
 from verification.tasks.images import DataError
 
 
@@ -30,10 +30,10 @@ class Series:
 def read(path: Path) -> Series:
     """The cases of a .ts or .arff file (or one of them packed); DataError with the line where it is damaged."""
     try:
-        text = _files.read(path).decode("utf-8")
+        text = files.read(path).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is no text ({error}). {_files.AGAIN}") from error
-    kind = Path(path.stem).suffix if path.suffix in _files.PACKED else path.suffix
+        raise DataError(f"{path}: is no text ({error}). {files.AGAIN}") from error
+    kind = Path(path.stem).suffix if path.suffix in files.PACKED else path.suffix
     if kind == ".ts":
         return _read_ts(path, text)
     if kind == ".arff":
@@ -59,7 +59,7 @@ def _read_ts(path: Path, text: str) -> Series:
         raise DataError(f"{path}: has time stamps, which this reader does not know. Use the version without.")
     said = tags.get("@classlabel", [])
     if not said or said[0].casefold() != "true" or len(said) < 2:
-        raise DataError(f"{path}: names no classes (@classLabel true …). {_files.AGAIN}")
+        raise DataError(f"{path}: names no classes (@classLabel true …). {files.AGAIN}")
     classes = tuple(said[1:])
     found = []
     for number, line in lines:
@@ -92,7 +92,7 @@ def _read_arff(path: Path, text: str) -> Series:
     else:
         raise _damaged(path, len(text.splitlines()), "the file ends without @data")
     if not classes or relational > 1:
-        raise DataError(f"{path}: needs one class attribute and at most one relational one. {_files.AGAIN}")
+        raise DataError(f"{path}: needs one class attribute and at most one relational one. {files.AGAIN}")
     found = []
     for number, line in lines:
         if line.strip() and not line.startswith("%"):
@@ -137,13 +137,13 @@ def _together(
     path: Path, found: list[Case], classes: tuple[str, ...], *, expected: tuple[int | None, int | None]
 ) -> Series:
     if not found:
-        raise DataError(f"{path}: holds no case after @data. {_files.AGAIN}")
+        raise DataError(f"{path}: holds no case after @data. {files.AGAIN}")
     shapes = sorted({values.shape for values, _ in found})
     if len(shapes) > 1:
-        raise DataError(f"{path}: cases of different shapes, {shapes[:3]}; all must be alike. {_files.AGAIN}")
+        raise DataError(f"{path}: cases of different shapes, {shapes[:3]}; all must be alike. {files.AGAIN}")
     for what, promised, is_there in zip(("steps", "channels"), expected, shapes[0], strict=True):
         if promised is not None and promised != is_there:
-            raise DataError(f"{path}: promises {promised} {what}, but its cases have {is_there}. {_files.AGAIN}")
+            raise DataError(f"{path}: promises {promised} {what}, but its cases have {is_there}. {files.AGAIN}")
     labels = np.array([label for _, label in found], dtype=np.int64)
     return Series(np.stack([values for values, _ in found]), labels, classes)
 
@@ -154,4 +154,4 @@ def _number(tags: dict[str, list[str]], tag: str) -> int | None:
 
 
 def _damaged(path: Path, number: int, what: str) -> DataError:
-    return DataError(f"{path}, line {number}: {what}. {_files.AGAIN}")
+    return DataError(f"{path}, line {number}: {what}. {files.AGAIN}")

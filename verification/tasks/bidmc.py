@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from verification.tasks import _files
+from verification.tasks import files
 from verification.tasks.images import DataError
 from verification.tasks.task import (
     SPLITS,
@@ -159,14 +159,14 @@ def _one_of(what: str, value: str, known: Collection[str]) -> None:
 
 def read(root: Root, monitor: str) -> list[Recording]:
     """The recordings that are there, by number, with that column of the monitor."""
-    folder = _files.folder_of(NAME, root)
-    places = _files.candidates(folder, SUBFOLDERS)
+    folder = files.folder_of(NAME, root)
+    places = files.candidates(folder, SUBFOLDERS)
     for place in places:
         numbers = [n for n in range(1, RECORDS + 1) if (place / f"bidmc_{n:02d}_Signals.csv").is_file()]
         if numbers:
             return [_recording(place, number, monitor) for number in numbers]
     raise DataError(
-        f"{NAME}: no file bidmc_NN_Signals.csv in {', '.join(map(str, places))}. {_files.fetch_advice(NAME, folder)}"
+        f"{NAME}: no file bidmc_NN_Signals.csv in {', '.join(map(str, places))}. {files.fetch_advice(NAME, folder)}"
     )
 
 
@@ -175,49 +175,49 @@ def _recording(place: Path, number: int, monitor: str) -> Recording:
     time, *signals = _columns(path, ("Time [s]", *CHANNELS))
     seconds, shown = _columns(place / f"bidmc_{number:02d}_Numerics.csv", ("Time [s]", monitor))
     if len(time) < RATE:
-        raise DataError(f"{path}: only {len(time)} samples. {_files.AGAIN}")
+        raise DataError(f"{path}: only {len(time)} samples. {files.AGAIN}")
     values = np.stack(signals, axis=-1)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-        raise DataError(f"{path}, line {row + 2}: a signal that is no finite number. {_files.AGAIN}")
+        raise DataError(f"{path}, line {row + 2}: a signal that is no finite number. {files.AGAIN}")
     # times are printed with five digits: to 0.005 s after 100 s, where a sample is 0.008 s
     if np.abs(time - np.arange(len(time)) / RATE).max() > 0.006:
-        raise DataError(f"{path}: its times are not those of {RATE} samples a second. {_files.AGAIN}")
+        raise DataError(f"{path}: its times are not those of {RATE} samples a second. {files.AGAIN}")
     if not np.array_equal(seconds, np.arange(len(seconds))):
-        raise DataError(f"{place / f'bidmc_{number:02d}_Numerics.csv'}: its times are not 0, 1, 2, … {_files.AGAIN}")
+        raise DataError(f"{place / f'bidmc_{number:02d}_Numerics.csv'}: its times are not 0, 1, 2, … {files.AGAIN}")
     return Recording(number, values.astype(np.float32), shown)
 
 
 def _columns(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]]:
     """The columns of these names, whatever others there are."""
-    content = _files.read(path)
+    content = files.read(path)
     try:
         text = content.decode("utf-8")
         header = [name.strip() for name in next(csv.reader(text.splitlines()[:1]), [])]
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is no text ({error}). {_files.AGAIN}") from error
+        raise DataError(f"{path}: is no text ({error}). {files.AGAIN}") from error
     missing = [name for name in names if name not in header]
     if missing:
-        raise DataError(f"{path}: has no column {missing[0]!r}, only {', '.join(header)}. {_files.AGAIN}")
+        raise DataError(f"{path}: has no column {missing[0]!r}, only {', '.join(header)}. {files.AGAIN}")
     try:
         table = np.loadtxt(
             io.StringIO(text), delimiter=",", skiprows=1, usecols=[header.index(name) for name in names], ndmin=2
         )
     except ValueError as error:
-        raise DataError(f"{path}: {error}. {_files.AGAIN}") from error
+        raise DataError(f"{path}: {error}. {files.AGAIN}") from error
     return list(table.T)
 
 
 def download(folder: str | Path) -> Path:
     """The 106 CSV files, each verified against PhysioNet's own list of SHA-256, which is fetched first."""
     target = Path(folder).expanduser() / SUBFOLDERS[0]
-    listed = _files.fetch(NAME, f"{OFFICIAL}SHA256SUMS.txt", target, known=None)
-    lines = [line.split(maxsplit=1) for line in _files.read(listed).decode("utf-8", "replace").splitlines()]
+    listed = files.fetch(NAME, f"{OFFICIAL}SHA256SUMS.txt", target, known=None)
+    lines = [line.split(maxsplit=1) for line in files.read(listed).decode("utf-8", "replace").splitlines()]
     known = {words[1].strip(): words[0] for words in lines if len(words) == 2}
     for number in range(1, RECORDS + 1):
         for part in ("Signals", "Numerics"):
             name = f"bidmc_csv/bidmc_{number:02d}_{part}.csv"
             if name not in known:
-                raise DataError(f"{listed}: lists no {name}. {_files.AGAIN}")
-            _files.fetch(NAME, OFFICIAL + name, target, known=f"sha256:{known[name]}")
+                raise DataError(f"{listed}: lists no {name}. {files.AGAIN}")
+            files.fetch(NAME, OFFICIAL + name, target, known=f"sha256:{known[name]}")
     return target

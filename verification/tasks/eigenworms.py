@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from verification.tasks import _archive_series, _files
+from verification.tasks import _archive_series, files
 from verification.tasks._archive_series import Series
 from verification.tasks.images import DataError
 from verification.tasks.task import (
@@ -106,37 +106,37 @@ def load(split: str, root: Root = None, *, seed: int = 0, statistics: Statistics
 def _path(root: Root, part: str) -> Path:
     """The .ts file of that part, else the .arff file."""
     try:
-        return _files.find(NAME, root, f"EigenWorms_{part}.ts", SUBFOLDERS)
+        return files.find(NAME, root, f"EigenWorms_{part}.ts", SUBFOLDERS)
     except DataError as error:
         try:
-            return _files.find(NAME, root, f"EigenWorms_{part}.arff", SUBFOLDERS)
+            return files.find(NAME, root, f"EigenWorms_{part}.arff", SUBFOLDERS)
         except DataError:
             raise DataError(str(error).replace(".ts (nor", ".ts or .arff (nor", 1)) from None
 
 
-def check(first: Series, second: Series, statistics: Statistics, files: str) -> None:
+def check(first: Series, second: Series, statistics: Statistics, named: str) -> None:
     """DataError unless the two files have the published counts and statistics; it says which number differs."""
     if first.classes != second.classes:
-        raise DataError(f"{files}: different classes, {first.classes} and {second.classes}. {_files.AGAIN}")
+        raise DataError(f"{named}: different classes, {first.classes} and {second.classes}. {files.AGAIN}")
     channels = len(statistics.mean)
     for series in (first, second):
         if series.values.shape[1:] != (statistics.steps, channels):
             raise DataError(
-                f"{files}: sequences of {series.values.shape[1]} × {series.values.shape[2]}, "
-                f"expected {statistics.steps} × {channels}. {_files.AGAIN}"
+                f"{named}: sequences of {series.values.shape[1]} × {series.values.shape[2]}, "
+                f"expected {statistics.steps} × {channels}. {files.AGAIN}"
             )
     counts = sorted(tuple(np.bincount(each.labels, minlength=len(each.classes)).tolist()) for each in (first, second))
     if counts != sorted(statistics.files):
         raise DataError(
-            f"{files}: {counts} sequences of each class, published are {sorted(statistics.files)}. {_files.AGAIN}"
+            f"{named}: {counts} sequences of each class, published are {sorted(statistics.files)}. {files.AGAIN}"
         )
     for what, (found, published, admitted) in _compared(first, second, statistics).items():
         wrong = np.flatnonzero(~(np.abs(found - published) <= admitted))
         if len(wrong):
             i = int(wrong[0])
             raise DataError(
-                f"{files}: the {what} of channel {i + 1} is {found[i]:.7g}, published is {published[i]:.7g}. "
-                f"These are not the published sequences. {_files.AGAIN}"
+                f"{named}: the {what} of channel {i + 1} is {found[i]:.7g}, published is {published[i]:.7g}. "
+                f"These are not the published sequences. {files.AGAIN}"
             )
 
 
@@ -161,7 +161,7 @@ def download(folder: str | Path) -> Path:
 
     No checksum of them is published.
     """
-    archive = _files.fetch(NAME, ARCHIVE, folder, known=None)
+    archive = files.fetch(NAME, ARCHIVE, folder, known=None)
     target = archive.parent / SUBFOLDERS[0]
     names = [f"EigenWorms_{part}.ts" for part in ("TRAIN", "TEST")]
 
@@ -169,5 +169,5 @@ def download(folder: str | Path) -> Path:
         first, second = (_archive_series.read(found[name]) for name in names)
         check(first, second, PUBLISHED, str(archive))
 
-    _files.extract(archive, {name: target / name for name in names}, check=published)
+    files.extract(archive, {name: target / name for name in names}, check=published)
     return target

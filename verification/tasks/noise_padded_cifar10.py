@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verification.tasks import _files
+from verification.tasks import files
 from verification.tasks.images import DataError
 from verification.tasks.task import (
     SPLITS,
@@ -141,8 +141,8 @@ def _checksum(images: NDArray[np.uint8], labels: NDArray[np.int64], noise: str, 
 
 def read(file: str, root: Root, md5: Mapping[str, str]) -> tuple[NDArray[np.uint8], NDArray[np.int64], str]:
     """(count, 32, 96) rows, (count,) classes of the "train" or "test" files that are there, and which they are."""
-    folder = _files.folder_of(NAME, root)
-    places = _files.candidates(folder, SUBFOLDERS)
+    folder = files.folder_of(NAME, root)
+    places = files.candidates(folder, SUBFOLDERS)
     for place in places:
         there = [name for name in FILES[file] if (place / name).is_file()]
         if there:
@@ -154,7 +154,7 @@ def read(file: str, root: Root, md5: Mapping[str, str]) -> tuple[NDArray[np.uint
             return _together(parts, f"{len(there)} of {len(FILES[file])} binary files ({', '.join(there)})")
     raise DataError(
         f"{NAME}: none of the files {', '.join(FILES[file])} (nor with .bin) in {', '.join(map(str, places))}. "
-        f"{_files.fetch_advice(NAME, folder)}"
+        f"{files.fetch_advice(NAME, folder)}"
     )
 
 
@@ -169,12 +169,12 @@ def _together(parts: list[Part], found: str) -> tuple[NDArray[np.uint8], NDArray
 
 def _python(path: Path, md5: str) -> Part:
     """A file of the Python layout: a pickled dictionary with the keys data, (count, 3072) bytes, and labels."""
-    content = _files.read(path, md5=md5)
+    content = files.read(path, md5=md5)
     try:
         batch = _Arrays(io.BytesIO(content), encoding="bytes").load()
         data, labels = np.asarray(batch[b"data"]), np.asarray(batch[b"labels"])
     except (pickle.UnpicklingError, EOFError, KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
-        raise DataError(f"{path}: is no batch of CIFAR-10 ({type(error).__name__}: {error}). {_files.AGAIN}") from error
+        raise DataError(f"{path}: is no batch of CIFAR-10 ({type(error).__name__}: {error}). {files.AGAIN}") from error
     return _checked(path, data, labels)
 
 
@@ -193,10 +193,10 @@ class _Arrays(pickle.Unpickler):
 
 def _binary(path: Path) -> Part:
     """A file of the binary layout: for each image a byte with its class, then 3072 bytes."""
-    content = np.frombuffer(_files.read(path), dtype=np.uint8)
+    content = np.frombuffer(files.read(path), dtype=np.uint8)
     if len(content) == 0 or len(content) % (PIXELS + 1):
         raise DataError(
-            f"{path}: {len(content)} bytes are not a whole number of images of {PIXELS + 1} bytes. {_files.AGAIN}"
+            f"{path}: {len(content)} bytes are not a whole number of images of {PIXELS + 1} bytes. {files.AGAIN}"
         )
     table = content.reshape(-1, PIXELS + 1)
     return _checked(path, table[:, 1:], table[:, 0])
@@ -206,16 +206,16 @@ def _checked(path: Path, data: NDArray[Any], labels: NDArray[Any]) -> Part:
     if data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != PIXELS or labels.shape != (len(data),):
         raise DataError(
             f"{path}: {data.dtype} data of shape {data.shape} with labels of shape {labels.shape}; expected uint8 of "
-            f"shape (count, {PIXELS}) with a label each. {_files.AGAIN}"
+            f"shape (count, {PIXELS}) with a label each. {files.AGAIN}"
         )
     if not np.isin(labels, np.arange(CLASSES)).all():
-        raise DataError(f"{path}: labels from {labels.min()} to {labels.max()}; they must be 0 to 9. {_files.AGAIN}")
+        raise DataError(f"{path}: labels from {labels.min()} to {labels.max()}; they must be 0 to 9. {files.AGAIN}")
     return data.reshape(len(data), 3, ROWS, ROWS), labels.astype(np.int64)
 
 
 def download(folder: str | Path) -> Path:
     """The official archive of the Python layout, unpacked; checksums of the archive and of each file are verified."""
-    archive = _files.fetch(NAME, ARCHIVE, folder, known=f"md5:{ARCHIVE_MD5}")
+    archive = files.fetch(NAME, ARCHIVE, folder, known=f"md5:{ARCHIVE_MD5}")
     target = archive.parent / SUBFOLDERS[0]
-    _files.extract(archive, {name: target / name for name in MD5}, md5=MD5)
+    files.extract(archive, {name: target / name for name in MD5}, md5=MD5)
     return target

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from verification.tasks import _characters, _files
+from verification.tasks import _characters, files
 from verification.tasks.images import DataError
 from verification.tasks.task import Loaded, Root, split_index
 
@@ -35,8 +35,8 @@ def load(split: str, root: Root = None, *, steps: int = 50, md5: Mapping[str, st
     Raises DataError for an unknown split, and for missing, damaged or other files.
     """
     place = split_index(NAME, split)
-    path = _files.find(NAME, root, FILES[place], SUBFOLDERS)
-    content = _files.read(path, md5=(MD5 if md5 is None else md5)[FILES[place]])
+    path = files.find(NAME, root, FILES[place], SUBFOLDERS)
+    content = files.read(path, md5=(MD5 if md5 is None else md5)[FILES[place]])
     return _characters.pieces(
         _characters.indices(joined(content, path), ALPHABET, str(path)),
         name=NAME,
@@ -52,13 +52,13 @@ def joined(content: bytes, path: Path) -> bytes:
     text = b"\n".join(line.strip(b" ") for line in content.split(b"\n"))
     for number, line in enumerate(text.split(b"\n"), 1):
         if line[1::2].strip(b" ") or b" " in line[::2]:
-            raise DataError(f"{path}, line {number}: not single characters with a blank between. {_files.AGAIN}")
+            raise DataError(f"{path}, line {number}: not single characters with a blank between. {files.AGAIN}")
     return text.replace(b" ", b"")
 
 
 def download(folder: str | Path) -> Path:
     """The three files out of the official archive; checksums of the archive and of each file are verified."""
-    archive = _files.fetch(NAME, ARCHIVE, folder, known=f"md5:{ARCHIVE_MD5}")
+    archive = files.fetch(NAME, ARCHIVE, folder, known=f"md5:{ARCHIVE_MD5}")
     target = archive.parent / SUBFOLDERS[0]
-    _files.extract(archive, {name: target / name for name in FILES}, md5=MD5)
+    files.extract(archive, {name: target / name for name in FILES}, md5=MD5)
     return target

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from verification.tasks import _files, mnist
+from verification.tasks import files, mnist
 from verification.tasks._permutations import reading
 from verification.tasks.images import DataError
 from verification.tasks.task import (
@@ -91,15 +91,15 @@ def read(file: str, root: Root, md5: dict[str, str]) -> tuple[NDArray[np.uint8],
     """(count, 784) pixels and (count,) digits of the official "train" or "test" files."""
     parts = []
     for name, dimensions in zip(FILES[file], (3, 1), strict=True):
-        path = _files.find(NAME, root, name, mnist.SUBFOLDERS)
+        path = files.find(NAME, root, name, mnist.SUBFOLDERS)
         parts.append((path, mnist.read_idx(path, dimensions=dimensions, md5=md5[name])))
     (pictures, images), (names, labels) = parts
     if images.shape[1:] != (28, 28) or len(images) == 0:
-        raise DataError(f"{pictures}: has shape {images.shape}; expected images of 28 × 28. {_files.AGAIN}")
+        raise DataError(f"{pictures}: has shape {images.shape}; expected images of 28 × 28. {files.AGAIN}")
     if len(labels) != len(images):
-        raise DataError(f"{names}: {len(labels)} labels, but {pictures.name} has {len(images)} images. {_files.AGAIN}")
+        raise DataError(f"{names}: {len(labels)} labels, but {pictures.name} has {len(images)} images. {files.AGAIN}")
     if labels.max() >= CLASSES:
-        raise DataError(f"{names}: has the label {labels.max()}; digits are 0 to 9. {_files.AGAIN}")
+        raise DataError(f"{names}: has the label {labels.max()}; digits are 0 to 9. {files.AGAIN}")
     return images.reshape(len(images), PIXELS), labels.astype(np.int64)
 
 

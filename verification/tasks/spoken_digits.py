@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from verification.tasks import _files
+from verification.tasks import files
 from verification.tasks.images import DataError
 from verification.tasks.task import (
     SPLITS,
@@ -105,14 +105,14 @@ def load(split: str, root: Root = None, *, rate: int = RATE, frame: int = FRAME,
 
 def listed(root: Root) -> tuple[list[Path], str]:
     """The .wav files, sorted by name, and in words how they are divided; DataError if there are none."""
-    folder = _files.folder_of(NAME, root)
-    places = _files.candidates(folder, SUBFOLDERS)
+    folder = files.folder_of(NAME, root)
+    places = files.candidates(folder, SUBFOLDERS)
     for place in places:
         found = sorted(place.glob("*.wav"))
         if found:
             is_official = all(OFFICIAL_NAME.fullmatch(path.name) for path in found)
             return found, "divided by take" if is_official else "divided by name"
-    raise DataError(f"{NAME}: no .wav file in {', '.join(map(str, places))}. {_files.fetch_advice(NAME, folder)}")
+    raise DataError(f"{NAME}: no .wav file in {', '.join(map(str, places))}. {files.fetch_advice(NAME, folder)}")
 
 
 def split_of(names: list[str]) -> list[int]:
@@ -134,7 +134,7 @@ def read(path: Path, rate: int) -> NDArray[np.float64]:
             kind = file.getnchannels(), file.getsampwidth(), file.getframerate()
             promised, content = file.getnframes(), file.readframes(file.getnframes())
     except (wave.Error, EOFError) as error:
-        raise DataError(f"{path}: is no complete PCM .wav file ({error or 'it ends early'}). {_files.AGAIN}") from error
+        raise DataError(f"{path}: is no complete PCM .wav file ({error or 'it ends early'}). {files.AGAIN}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
     channels, width, found_rate = kind
@@ -145,7 +145,7 @@ def read(path: Path, rate: int) -> NDArray[np.float64]:
         )
     if len(content) != promised * width:
         raise DataError(
-            f"{path}: its header promises {promised} samples, but {len(content) // width} follow. {_files.AGAIN}"
+            f"{path}: its header promises {promised} samples, but {len(content) // width} follow. {files.AGAIN}"
         )
     if width == 1:  # 8 bits are unsigned in this format
         return (np.frombuffer(content, dtype=np.uint8).astype(np.float64) - 128) / 128
@@ -167,7 +167,7 @@ def download(folder: str | Path) -> Path:
 
     It publishes no checksum; takes 0 to 14, which never change as the data set grows, must be those known here.
     """
-    archive = _files.fetch(NAME, ARCHIVE, folder, known=None)
+    archive = files.fetch(NAME, ARCHIVE, folder, known=None)
     target = archive.parent / SUBFOLDERS[1]
     names = [f"{d}_{who}_{take}.wav" for d in range(10) for who in SPEAKERS for take in range(TAKES)]
 
@@ -175,10 +175,10 @@ def download(folder: str | Path) -> Path:
         sums = digest([path for path in found.values() if int(path.stem.rpartition("_")[2]) < KNOWN_TAKES])
         if sums != KNOWN_SHA256:
             raise DataError(
-                f"{archive}: takes 0 to {KNOWN_TAKES - 1} have SHA-256 {sums}, expected {KNOWN_SHA256}. {_files.AGAIN}"
+                f"{archive}: takes 0 to {KNOWN_TAKES - 1} have SHA-256 {sums}, expected {KNOWN_SHA256}. {files.AGAIN}"
             )
 
-    _files.extract(archive, {name: target / name for name in names}, check=known)
+    files.extract(archive, {name: target / name for name in names}, check=known)
     return target
 
 

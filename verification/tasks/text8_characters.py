@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from verification.tasks import _characters, _files
+from verification.tasks import _characters, files
 from verification.tasks.images import DataError
 from verification.tasks.task import Loaded, Root, shares_of, split_index
 
@@ -36,9 +36,9 @@ def load(split: str, root: Root = None, *, file: str = OFFICIAL, steps: int = 18
     character. Raises DataError for an unknown split, and for a missing or damaged file.
     """
     place = split_index(NAME, split)
-    path = _files.find(NAME, root, file, SUBFOLDERS)
+    path = files.find(NAME, root, file, SUBFOLDERS)
     is_official = file == OFFICIAL
-    content = _files.read(path, md5=md5 if is_official else None)
+    content = files.read(path, md5=md5 if is_official else None)
     text = content if is_official else simplified(content)
     if not text.strip():
         raise DataError(f"{path}: has no letter a to z. Give a text in Latin letters.")
@@ -61,7 +61,7 @@ def simplified(content: bytes) -> bytes:
 
 def download(folder: str | Path) -> Path:
     """text8 out of its official archive; checksums of the archive and of the text are verified."""
-    archive = _files.fetch(NAME, ARCHIVE, folder, known=f"sha256:{ARCHIVE_SHA256}")
+    archive = files.fetch(NAME, ARCHIVE, folder, known=f"sha256:{ARCHIVE_SHA256}")
     target = archive.parent / SUBFOLDERS[0] / OFFICIAL
-    _files.extract(archive, {OFFICIAL: target}, md5={OFFICIAL: MD5})
+    files.extract(archive, {OFFICIAL: target}, md5={OFFICIAL: MD5})
     return target

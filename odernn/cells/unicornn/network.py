@@ -12,7 +12,6 @@ from torch.nn.utils.rnn import PackedSequence
 
 from odernn import executions
 from odernn.cells.common.sequences import Sequences, State
-from odernn.cells.unicornn import bptt, inverse, stack
 from odernn.cells.unicornn.arguments import Scheme, checked_previous, checked_scheme
 from odernn.cells.unicornn.layer import UnICORNNLayer
 from odernn.cells.unicornn.oscillators import OscillatorStack
@@ -21,6 +20,7 @@ from odernn.executions.autocast import is_autocasting
 from odernn.executions.recurrence import Backward, RecurrenceOutputs, RecurrenceResult
 
 if TYPE_CHECKING:
+    from odernn.cells.unicornn.stack import StackOptions
     from odernn.integrators.guarantees import Guarantees
 
 __all__ = ["CELL", "StabilityReport", "UnICORNN", "UnICORNNLayer"]
@@ -138,14 +138,16 @@ class UnICORNN(OscillatorStack):
         One direction steps all layers back together in O(layers · batch · hidden) memory; both directions go up layer
         by layer and keep the rows below. Shapes as in ``forward``; a sample of length n is stepped back n times.
         """
+        from odernn.cells.unicornn.inverse import layer_by_layer, together  # a forward pass needs nothing of it
+
         found = self.sequences_of(input, state, lengths)
         if checked_scheme(scheme, self.index) == "sam7" and previous_input is not None:
             raise ValueError('previous_input is given, but scheme="sam7" sees u_1 .. u_N only. Leave it out.')
         before = self._before(found, previous_input)
         if self.bidirectional:
-            return found.final(inverse.layer_by_layer(self, found))
+            return found.final(layer_by_layer(self, found))
         shifted = self.index == "sam" and scheme == "exact"
-        return found.final(inverse.together(self, found, before, shifted=shifted))
+        return found.final(together(self, found, before, shifted=shifted))
 
     def bptt(
         self,
@@ -161,12 +163,14 @@ class UnICORNN(OscillatorStack):
         ``grad_output`` is dE/d(output), in the shape of the output, packed if the output is; beyond a sample's length
         the output is constant and ``grad_output`` is not read. Keys are those of ``named_parameters``.
         """
+        from odernn.cells.unicornn.bptt import gradients, rows_of  # a forward pass needs nothing of it
+
         found = self.sequences_of(input, state, lengths)
         with torch.no_grad():
             levels, results = self._results(found, self._before(found, previous_input), "torch")
         expected = found.output(self.level(found, [result.y for result in results[-self.directions :]]))
-        rows = bptt.rows_of(grad_output, found, expected)
-        return bptt.gradients(self, found, levels, results, rows)
+        rows = rows_of(grad_output, found, expected)
+        return gradients(self, found, levels, results, rows)
 
     def effective_steps(self) -> Tensor:
         """h of every neuron, (layers · directions, hidden): dt σ̂(c) in (0, dt), or dt if not ``multiscale``."""
@@ -269,7 +273,7 @@ class UnICORNN(OscillatorStack):
         self,
         input: Tensor | PackedSequence,
         state: State | None = None,
-        **options: Unpack[stack.StackOptions],
+        **options: Unpack[StackOptions],
     ) -> State:
         """The state (y, z) of all layers after the last step, for a loss that needs nothing else; y[-1] is y^L_N.
 
@@ -277,7 +281,9 @@ class UnICORNN(OscillatorStack):
         chunks, forwards and then backwards, and no layer's rows are held. Shapes as in ``forward``; the options, and
         two calls that also give the rows, are in ``odernn.cells.unicornn.stack``. Not for both directions.
         """
-        return stack.last(self, input, state, **options)
+        from odernn.cells.unicornn.stack import last  # a forward pass needs nothing of it
+
+        return last(self, input, state, **options)
 
 
 CELL = UnICORNN

@@ -26,10 +26,10 @@ from verification.adversary import (
     portfolio,
     words,
 )
-from verification.adversary.shares import shares
 from verification.answer import answer
 from verification.cases import controls
 from verification.cases.controls import CONTROL_POINTS
+from verification.cases.shares import shares
 from verification.certify import balls
 from verification.claims.unicornn import jacobian_bounds, vanishing
 from verification.domains import BUDGETS, SearchPoint, point_to_plain

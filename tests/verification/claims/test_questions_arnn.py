@@ -13,11 +13,11 @@ from flint import fmpq
 from odernn import ARNN12, ARNN22
 from odernn.bounds.arnn import resonant_word, step_matrix
 from tests.verification.claims import question_rows as rows
-from verification.cases import arnn_modes
+from verification.cases import arnn_modes, frozen_slopes
 from verification.certify import float_replay
 from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
-from verification.measure import frozen_slopes, reversals
+from verification.measure import reversals
 from verification.measure.reversals import ReversalSetting
 from verification.verdict import doubt_about
 

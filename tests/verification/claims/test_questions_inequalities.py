@@ -23,12 +23,13 @@ from verification.answer import answer
 from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms
 from verification.cases.inequality import Inequality
 from verification.certify import linear_flow
-from verification.certify.positivity import is_nonnegative, variables
+from verification.certify.positivity import is_nonnegative
 from verification.certify.second import intervals as second
 from verification.certify.second.intervals import iv
 from verification.claims.unicornn import ode_bounds, printed_forms, proof_steps, step_norms
 from verification.domains import BUDGETS
 from verification.measure import ode, published_forms
+from verification.measure.polynomials import variables
 from verification.measure.published_forms import Delta, Root
 from verification.question import Case, Question
 from verification.verdict import doubt_about

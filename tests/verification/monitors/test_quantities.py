@@ -20,13 +20,13 @@ from tests.verification.monitors import written_again
 from tests.verification.monitors.test_total_derivatives import called, loss, normal, traces_of
 from verification.monitors import Measurement, measuring, quantities, unrolled
 from verification.monitors import oscillators as oscillators_run_once
-from verification.monitors.quantities import Place
+from verification.monitors.quantities import MeasuredLayer
 from verification.monitors.unrolled import LayerTrace
 
 F64 = torch.float64
 CLOSE = 1e-11
 """Relative; float64 evaluations of at most 400 steps by different formulas, which differ by some thousand roundings."""
-HERE = Place(1, "layer")
+HERE = MeasuredLayer(1, "layer")
 
 
 def oscillators(alpha: float = 1.5, dtype: torch.dtype = F64, **options: object) -> UnICORNN:

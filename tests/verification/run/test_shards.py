@@ -15,7 +15,7 @@ from verification import verdict
 from verification.cli import main
 from verification.run import shards
 from verification.run.shards import MergeError, ShardError, Share, merge
-from verification.run.store import Row, Store, StoreError
+from verification.run.store import Store, StoredJob, StoreError
 from verification.verdict import Judgement
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -372,6 +372,6 @@ def test_jobs_of_other_runs_are_not_taken_along(by_hand, tmp_path):
 
 
 def test_a_row_knows_whether_it_failed():
-    row = Row("a", "search", "{}", '{"error": "no"}', b"", 0.0, "")
+    row = StoredJob("a", "search", "{}", '{"error": "no"}', b"", 0.0, "")
     assert row.failed and not replace(row, data='{"found": []}').failed
     assert shards.Share(2, 3).of("abcdefgh") == "beh"

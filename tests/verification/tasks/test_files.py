@@ -17,7 +17,7 @@ import pytest
 
 from tests.verification.tasks import test_eigenworms, test_noise_padded_cifar10, test_spoken_digits
 from verification import tasks
-from verification.tasks import _archive_series, _files, bidmc, eigenworms, mnist, spoken_digits
+from verification.tasks import _archive_series, bidmc, eigenworms, files, mnist, spoken_digits
 from verification.tasks import noise_padded_cifar10 as cifar
 from verification.tasks import penn_treebank_characters as ptb
 from verification.tasks import text8_characters as text8
@@ -245,11 +245,11 @@ def test_an_archive_of_a_wrong_file_replaces_nothing(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(b"old one")
     targets = {"one": tmp_path / "one", "two": tmp_path / "two"}
     with pytest.raises(DataError, match=f"its two has MD5 {md5(b'wrong')}, the official file has {md5(b'right')}"):
-        _files.extract(archive, targets, md5={"two": md5(b"right")})
+        files.extract(archive, targets, md5={"two": md5(b"right")})
     with pytest.raises(DataError, match=r"a.zip: holds no three"):
-        _files.extract(archive, {"one": tmp_path / "one", "three": tmp_path / "three"})
+        files.extract(archive, {"one": tmp_path / "one", "three": tmp_path / "three"})
     assert tree(tmp_path) == {"a.zip": archive.read_bytes(), "one": b"old one"}
-    _files.extract(archive, targets)
+    files.extract(archive, targets)
     assert (tmp_path / "one").read_bytes() == b"new one" and (tmp_path / "two").read_bytes() == b"wrong"
 
 
@@ -260,7 +260,7 @@ def test_a_broken_archive_is_a_data_error(tmp_path: Path, content: bytes) -> Non
     archive = tmp_path / "a.tgz"
     archive.write_bytes(content)
     with pytest.raises(DataError, match=r"a.tgz: is not a complete archive .* fetch it again"):
-        _files.extract(archive, {"one": tmp_path / "one"})
+        files.extract(archive, {"one": tmp_path / "one"})
     assert tree(tmp_path) == {"a.tgz": content}
 
 
@@ -275,7 +275,7 @@ def test_a_full_disk_is_a_data_error_and_nothing_is_lost(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(DataError, match=r"a.zip: cannot be unpacked \(No space left on device\). Make room"):
-        _files.extract(archive, {"one": tmp_path / "one"})
+        files.extract(archive, {"one": tmp_path / "one"})
     assert tree(tmp_path) == before
 
 
@@ -284,7 +284,7 @@ def test_a_member_cannot_leave_the_folder(tmp_path: Path) -> None:
     archive = tmp_path / "deep" / "a.zip"
     archive.parent.mkdir()
     archive.write_bytes(zipped({"../../evil/one": b"x", "/etc/two": b"y"}))
-    _files.extract(archive, {"one": tmp_path / "deep" / "one"})
+    files.extract(archive, {"one": tmp_path / "deep" / "one"})
     assert set(tree(tmp_path)) == {"deep/a.zip", "deep/one"}
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from odernn.bounds.numbers import FLOATS
-from verification.adversary import STEP_PARAMETER
 from verification.claim import Claim, Part, Setting, admissible
-from verification.domains import FREE, SearchPoint
+from verification.domains import FREE, STEP_PARAMETER, SearchPoint
 from verification.instance import Instance, from_plain
 from verification.verdict import NEAR
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from verification import witness
-from verification.adversary import AMPLITUDE, STEP_PARAMETER
+from verification.adversary import AMPLITUDE
 from verification.cases.state_bound.ratios import Evidence, Ratio, finest_rungs, reading_of
 from verification.certify import balls, limit
 from verification.certify.second import intervals as second
 from verification.claim import Claim, Part
+from verification.domains import STEP_PARAMETER
 from verification.verdict import NEAR
 
 

@@ -22,9 +22,9 @@ from odernn.published.sources import Source
 from verification.cases.inequality import Condition, Inequality
 from verification.cases.parameter_counts import LSTM_PAIRS, ROUGHLY_THE_SAME, equal_case
 from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
-from verification.certify.positivity import variables
 from verification.certify.second import intervals as second
 from verification.domains import Budget
+from verification.measure.polynomials import variables
 from verification.question import Attempt, Case, Question
 
 # --- B.2: c_v = i z + Σ f_u c_u, h_v = o c_v

@@ -15,9 +15,9 @@ from flint import arb, fmpq
 from odernn.exact.linear_algebra import diagonalise
 from odernn.published.sources import Source
 from verification.cases import energy_step
-from verification.certify.positivity import coefficient
 from verification.domains import Budget
 from verification.measure.energy_growth import GROWTH, growth_sum, growth_sum_again
+from verification.measure.polynomials import coefficient
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
 
 BITS = 192

@@ -26,10 +26,10 @@ from verification.cases.network_gradient import ANY_NETWORK, THETAS, NetworkGrad
 from verification.cases.nominate import first_violation, joined
 from verification.cases.top_layer_gradients import top_layer_case, top_summand_case
 from verification.certify.neuron_chain import LISTS, NeuronChain
-from verification.certify.positivity import coefficient
 from verification.certify.second.neuron_chain import Adjoints
 from verification.domains import Budget, printed_name
 from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_13, SAM_41, SAM_69, GradientForm
+from verification.measure.polynomials import coefficient
 from verification.question import Attempt, Case, Check, Hypothesis, Parameters, Place, Question, numbers
 
 T_IS_ONE = Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)

@@ -26,13 +26,13 @@ from verification.cases.inequality import BITS, STEP_BELOW_ONE, Condition, Inequ
 from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
 from verification.certify.neuron_chain import LISTS, NeuronChain
-from verification.certify.positivity import coefficient
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
 from verification.domains import Budget, printed_name
 from verification.measure import exact_network
 from verification.measure.exact_network import Shape
+from verification.measure.polynomials import coefficient
 from verification.question import (
     Attempt,
     Case,

@@ -27,10 +27,11 @@ from verification.cases.inequality import (
     whole_number,
 )
 from verification.certify import suprema
-from verification.certify.positivity import Side, coefficient, variables
+from verification.certify.positivity import Side
 from verification.certify.second import intervals as second
 from verification.domains import Budget, printed_name
 from verification.measure.energy_growth import added
+from verification.measure.polynomials import coefficient, variables
 from verification.measure.published_forms import ICML_S7, ICML_S39, SAM_66
 from verification.question import Attempt, Case, Parameters, Question, rational
 
