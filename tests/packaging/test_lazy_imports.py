@@ -61,3 +61,22 @@ def test_both_back_ends_were_tried() -> None:
 @pytest.mark.parametrize("name", HEAVY)
 def test_a_planted_heavy_import_is_seen(name: str) -> None:
     assert name in heavy_after(f"import odernn\nimport {name}")
+
+
+@pytest.mark.slow
+def test_trying_one_claim_loads_its_file_and_what_it_needs(tmp_path: Path) -> None:
+    """It runs all searches of icml-C.1. benchmarks/loaded_files.py says which files, and who asked for each."""
+    code = f"""
+import sys
+from verification.cli import main
+assert main(["verify", "icml-C.1", "--jobs", "0", "--budget", "smoke", "--store", {str(tmp_path / "s.sqlite")!r}]) == 0
+print()
+print(*(getattr(module, "__file__", "") for module in list(sys.modules.values())), sep="\\n")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, timeout=600)
+    assert done.returncode == 0, done.stderr
+    files = {Path(line) for line in done.stdout.splitlines() if line.endswith(".py")}
+    files = {file for file in files if file.is_relative_to(CHECKOUT) and "site-packages" not in file.parts}
+    assert [file.name for file in files if "claims" in file.parts and file.name != "__init__.py"] == ["icml_state.py"]
+    assert 50 < len(files) <= 90
+    assert len([file for file in files if file.name != "__init__.py"]) <= 70

@@ -15,15 +15,15 @@ from odernn.cells.common.sequences import Sequences, State
 from odernn.cells.unicornn.arguments import Scheme, checked_previous, checked_scheme
 from odernn.cells.unicornn.layer import UnICORNNLayer
 from odernn.cells.unicornn.oscillators import OscillatorStack
-from odernn.cells.unicornn.stability import StabilityReport, layer_stability
 from odernn.executions.autocast import is_autocasting
 from odernn.executions.recurrence import Backward, RecurrenceOutputs, RecurrenceResult
 
 if TYPE_CHECKING:
+    from odernn.cells.unicornn.stability import StabilityReport
     from odernn.cells.unicornn.stack import StackOptions
     from odernn.integrators.guarantees import Guarantees
 
-__all__ = ["CELL", "StabilityReport", "UnICORNN", "UnICORNNLayer"]
+__all__ = ["CELL", "UnICORNN", "UnICORNNLayer"]
 
 
 class UnICORNN(OscillatorStack):
@@ -178,6 +178,8 @@ class UnICORNN(OscillatorStack):
 
     def stability_report(self) -> StabilityReport:
         """Where the weights stand: h²κ against 4 and w against −α, one record for each of ``layers``; ``print`` it."""
+        from odernn.cells.unicornn.stability import StabilityReport, layer_stability
+
         records = []
         for index in range(len(self.layers)):
             number, direction = divmod(index, self.directions)
