@@ -5,9 +5,9 @@
 Lazy imports inside functions count, imports for type checkers do not. A package whose submodule is imported is run, so
 its ``__init__`` belongs to the closure with all that it imports at once; what its functions import later belongs to it
 only where the package itself is asked for (``from odernn import cells`` may call ``cells.get``). Imports by computed
-name are known in three forms: the name of a module as a string constant; ``import_module`` of something computed, which
-may mean every module of the importer's own folder; and a stub ``__init__.pyi`` (``odernn.lazy_exports``), of which the
-names that are used are followed.
+name are known in three forms: the name of a module as a string constant; ``import_module`` of something computed in a
+package that scans its own folder, which may mean every module of it; and a stub ``__init__.pyi``
+(``odernn.lazy_exports``), of which the names that are used are followed.
 """
 
 from __future__ import annotations
@@ -239,7 +239,8 @@ class _Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         is_computed = bool(node.args) and not isinstance(node.args[0], ast.Constant)
-        if called in {"import_module", "__import__"} and is_computed and not _stub(self.module):
+        scans = self.path.name == "__init__.py" and not _stub(self.module)
+        if called in {"import_module", "__import__"} and is_computed and scans:
             folder = self.path.parent
             for sibling in sorted((*folder.glob("*.py"), *folder.glob("*/*.py"))):
                 self._module(name_of(sibling), is_lazy=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -60,6 +61,21 @@ def test_packages_of_others_are_named_and_those_of_python_are_not(tmp_path: Path
 def test_a_computed_import_may_mean_any_module_of_its_folder() -> None:
     later = imports_of(ROOTS["odernn"] / "cells" / "__init__.py").later
     assert {"odernn.cells.cornn", "odernn.cells.unicornn", "odernn.cells.common.arguments"} <= later
+
+
+def test_only_packages_import_what_they_compute() -> None:
+    """Elsewhere a closure would miss it. The others: files of one's own, and commands, which no job rests on."""
+    computing = set()
+    for path in library_files():
+        calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
+        names = {getattr(call.func, "attr", getattr(call.func, "id", "")) for call in calls if is_computed(call)}
+        if names & {"import_module", "__import__"} and path.name != "__init__.py":
+            computing.add(name_of(path))
+    assert computing == {"odernn.folders", "verification.cli", "verification.commands.doctor"}
+
+
+def is_computed(call: ast.Call) -> bool:
+    return bool(call.args) and not isinstance(call.args[0], ast.Constant)
 
 
 def test_a_package_that_is_only_passed_through_does_not_bring_all_its_cells() -> None:
