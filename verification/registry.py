@@ -12,6 +12,7 @@ import functools
 import hashlib
 import importlib.util
 import multiprocessing
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ def announced(path: Path) -> tuple[str, ...]:
 class Registry:
     """All claims and questions by id, from the package's folders and any extra folders. Ids and slugs are unique.
 
-    Iteration is over the claims, ``questions`` are the others; both load every file, ``find`` one.
+    Iteration is over the claims, ``questions`` are the others; each loads the files that export such, ``find`` one.
 
     >>> Registry().get("icml-C.1").claim.source.key
     'icml'
@@ -113,18 +114,20 @@ class Registry:
                 "Rename this one."
             )
 
-    def _all(self) -> Iterator[Registered | RegisteredQuestion]:
-        return (self._load(path)[identifier] for identifier, path in self._paths.items())
+    def _exporting(self, name: str) -> Iterator[Registered | RegisteredQuestion]:
+        """What the files bring whose text sets ``name``: no other can export it."""
+        sets = {path: _sets(path, name) for path in set(self._paths.values())}
+        return (self._load(path)[identifier] for identifier, path in self._paths.items() if sets[path])
 
     def __iter__(self) -> Iterator[Registered]:
-        return (each for each in self._all() if isinstance(each, Registered))
+        return (each for each in self._exporting("CLAIMS") if isinstance(each, Registered))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def questions(self) -> Iterator[RegisteredQuestion]:
         """All questions, in the order of their files."""
-        return (each for each in self._all() if isinstance(each, RegisteredQuestion))
+        return (each for each in self._exporting("QUESTIONS") if isinstance(each, RegisteredQuestion))
 
     def ids(self) -> tuple[str, ...]:
         """Every id, in the order of the files; none of them is loaded for it."""
@@ -177,6 +180,11 @@ def _claim_files(extra: tuple[Path, ...]) -> list[Path]:
             raise ClaimError(f'Claims folder "{folder}" does not exist. Give a folder of claim files to --claims.')
         files += sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
     return files
+
+
+def _sets(path: Path, name: str) -> bool:
+    """Whether the text of a file mentions the name, so that it may set it."""
+    return re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")) is not None
 
 
 def registry_of(claims_dirs: tuple[str, ...]) -> Registry:
