@@ -144,6 +144,8 @@ class _Finder:
         if not name.startswith(f"{__name__}."):
             return None
         file = _path_of(name)
+        if not (file.is_absolute() and file.is_file()):
+            return None
         return spec_from_file_location(name, file, loader=_FileLoader(name, str(file)))
 
 

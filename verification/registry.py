@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from odernn import folders
+from odernn.folders import FolderError
 from verification.claim import Claim, ClaimError, slug
 from verification.question import Question
-from verification.system import UNICORNN, System
+from verification.system import UNICORNN
 
 CLAIMS = Path(__file__).parent / "claims"
 HEADING = "# Claims:"
@@ -45,11 +47,12 @@ class RegisteredQuestion:
 
 
 def announced(path: Path) -> tuple[str, ...]:
-    """The ids that the comment at the top of a claim file names; () if there is none."""
+    """The ids that the comment at the top of a claim file names; () if there is none. A line that ends in · goes on."""
     words: list[str] = []
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines):
-            if not (line.startswith(HEADING) if number == 0 else line.startswith("#")):
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            goes_on = words[-1].endswith(SEPARATOR) if words else line.startswith(HEADING)
+            if not (goes_on and line.startswith("#")):
                 break
             words.append(line.removeprefix(HEADING).lstrip("#").strip())
     return tuple(word.strip() for word in " ".join(words).split(SEPARATOR) if word.strip())
@@ -137,16 +140,11 @@ class Registry:
         """The file of a claim, by its exact id."""
         return self._paths[identifier]
 
-    def system(self, name: str) -> System:
-        """The built-in system or the one that a claim file brings; ClaimError if there is none of that name."""
-        if name not in self._systems:
-            for path in dict.fromkeys(reversed(self._paths.values())):  # those of the extra folders first
-                self._load(path)
-                if name in self._systems:
-                    break
-        if name not in self._systems:
-            raise ClaimError(f'No claim file brings a system named "{name}". Known are {", ".join(self._systems)}.')
-        return self._systems[name]
+    def owner(self, registered: Registered) -> str:
+        """The first claim of the same file with the same system: what searches of that system are called after."""
+        entries = self._load(registered.path).values()
+        claims = [each.claim for each in entries if isinstance(each, Registered)]
+        return next(claim.id for claim in claims if claim.system is registered.claim.system)
 
     def get(self, name: str) -> Registered:
         """The claim with this id or slug; ClaimError with the nearest id otherwise."""
@@ -174,12 +172,13 @@ class Registry:
 
 def _claim_files(extra: tuple[Path, ...]) -> list[Path]:
     """The files of the package by their names, whatever folder they are in, then those of the extra folders."""
+    if stray := sorted(CLAIMS.glob("[!_]*.py")):
+        raise ClaimError(f'Claim file "{stray[0]}" lies beside the folders of the papers. Move it into one of them.')
     files = sorted(CLAIMS.glob("*/[!_]*.py"), key=lambda path: path.stem)
-    for folder in extra:
-        if not folder.is_dir():
-            raise ClaimError(f'Claims folder "{folder}" does not exist. Give a folder of claim files to --claims.')
-        files += sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
-    return files
+    try:
+        return [*files, *folders.files("claim", extra)]
+    except FolderError as error:
+        raise ClaimError(str(error)) from None
 
 
 def _sets(path: Path, name: str) -> bool:
@@ -192,16 +191,17 @@ def registry_of(claims_dirs: tuple[str, ...]) -> Registry:
 
     A process that is nobody's worker reads them each time: it may have changed what they import, as tests do.
     """
-    folders = tuple(Path(folder) for folder in claims_dirs)
+    places = tuple(Path(folder) for folder in claims_dirs)
     if multiprocessing.parent_process() is None:
-        return Registry(folders)
-    files = _claim_files(folders)
-    return _kept(folders, tuple((path, (stat := path.stat()).st_mtime_ns, stat.st_size) for path in files))
+        return Registry(places)
+    beside = [path for place in places for path in place.rglob("*.py")]  # what they import, too
+    files = [path for path in (*_claim_files(places), *beside) if path.is_file()]
+    return _kept(places, tuple((path, (stat := path.stat()).st_mtime_ns, stat.st_size) for path in files))
 
 
 @functools.lru_cache(maxsize=1)
-def _kept(folders: tuple[Path, ...], _files: tuple[tuple[Path, int, int], ...]) -> Registry:
-    return Registry(folders)
+def _kept(places: tuple[Path, ...], _files: tuple[tuple[Path, int, int], ...]) -> Registry:
+    return Registry(places)
 
 
 def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[Question, ...]]:
@@ -233,7 +233,7 @@ def _module(path: Path) -> ModuleType:
     except ClaimError:
         del sys.modules[name]
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ClaimError(f'Claim file "{path}" fails on import: {type(error).__name__}: {error}.') from error
     return module

@@ -135,7 +135,7 @@ def get(name: str, extra: Folders = ()) -> Tableau | PolynomialTableau | Polynom
 def __getattr__(constant: str) -> Tableau:
     if constant.isupper():
         for stem, text in _sources().items():
-            if re.search(rf"^{constant}\b", text, re.MULTILINE) and constant in _constants(stem):
+            if re.search(rf"^{re.escape(constant)}\b", text, re.MULTILINE) and constant in _constants(stem):
                 return _constants(stem)[constant]
     raise AttributeError(f"The catalogue has no constant {constant}. It has: {', '.join(_all_constants())}.")
 

@@ -49,11 +49,13 @@ class Imports:
     at_once   modules that are loaded with it
     later     modules that its functions may load
     outside   top-level packages that are neither of this library nor of Python
+    is_computed   whether it imports by a name that it computes
     """
 
     at_once: set[str] = field(default_factory=set)
     later: set[str] = field(default_factory=set)
     outside: set[str] = field(default_factory=set)
+    is_computed: bool = False
 
 
 @cache
@@ -80,18 +82,19 @@ def name_of(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Closure:
-    """Files in the order of their names, and the outside packages that they import."""
+    """Files of the library in the order of their names, the outside packages that they import, and files of others by
+    the names that they have in their folder: a digest depends on no place.
+    """
 
     files: tuple[Path, ...]
     outside: tuple[str, ...]
+    others: tuple[tuple[str, Path], ...] = ()
 
     def digest(self, read: Callable[[Path], bytes] = Path.read_bytes) -> str:
         """SHA-256 of the names and texts of all files, wherever the library is installed."""
         digest = hashlib.sha256()
-        for path in self.files:
-            name = name_of(path)
-            digest.update((path.name if name == str(path) else name).encode() + b"\0")
-            digest.update(hashlib.sha256(read(path)).digest())
+        for name, path in (*((name_of(path), path) for path in self.files), *self.others):
+            digest.update(name.encode() + b"\0" + hashlib.sha256(read(path)).digest())
         return digest.hexdigest()
 
     def versions(self) -> dict[str, str]:
@@ -107,11 +110,13 @@ def _version(distribution: str) -> str:
         return "absent"
 
 
-def closure(*roots: str | Path) -> Closure:
-    """The closure of modules, by dotted name, and of files outside the library, such as a user's claims.
+def closure(*roots: str | Path, folder: Path | None = None) -> Closure:
+    """The closure of modules, by dotted name, of files of the library, and of a ``folder`` outside of it.
 
-    Raises ValueError for a module that this library has not.
+    Of such a folder, of claims of one's own, all that ``files_of`` finds belongs to it. Raises ValueError for a module
+    that this library has not.
     """
+    others = () if folder is None else tuple(files_of(folder))
     found: set[Path] = set()
     outside: set[str] = set()
     followed: set[tuple[Path, bool]] = set()
@@ -124,7 +129,7 @@ def closure(*roots: str | Path) -> Closure:
             if path is not None:
                 todo.append((path, end == len(parts)))
 
-    for root in roots:
+    for root in (*roots, *(path for _, path in others if path.suffix == ".py")):
         if isinstance(root, Path):
             todo.append((root, True))
         elif path_of(root) is None:
@@ -145,7 +150,29 @@ def closure(*roots: str | Path) -> Closure:
         outside |= imports.outside
         for module in imports.at_once | (imports.later if is_asked_for else set()):
             reach(module)
-    return Closure(tuple(sorted(found, key=name_of)), tuple(sorted(outside)))
+    ours = {path for path in found if name_of(path) != str(path)}
+    if any(imports_of(path).is_computed for path in found - ours):
+        ours = set(library_files())  # it may be any of them
+    return Closure(tuple(sorted(ours, key=name_of)), tuple(sorted(outside)), others)
+
+
+def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
+    """(name in the folder, path) of what Python files of a folder may read: themselves, and whatever they name.
+
+    A file or a folder inside belongs to it if its name, without an ending, stands in one of the Python files; caches
+    and hidden files never do. What a file reads from elsewhere is not seen.
+    """
+    here = sorted(path for path in folder.iterdir() if path.name[0] != "." and path.name != "__pycache__")
+    python = [path for path in here if path.suffix == ".py" and path.is_file()]
+    text = b"\0".join(path.read_bytes() for path in python)
+    for path in here:
+        if path in python:
+            yield path.name, path
+        elif path.stem.encode() in text:
+            if path.is_dir():
+                yield from ((f"{path.name}/{name}", inner) for name, inner in files_of(path))
+            elif path.is_file():
+                yield path.name, path
 
 
 def imports_of(path: Path) -> Imports:
@@ -156,8 +183,12 @@ def imports_of(path: Path) -> Imports:
 @cache
 def _imports_of(path: Path, text: bytes) -> Imports:
     reader = _Reader(path)
-    reader.visit(ast.parse(text))
-    reader.follow_attributes()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # of others: whoever imports it will say so
+        return Imports(is_computed=True)
+    reader.visit(tree)
+    reader.follow_names()
     return reader.imports
 
 
@@ -169,7 +200,7 @@ class _Reader(ast.NodeVisitor):
         self.imports = Imports()
         self.depth = 0
         self.packages: dict[str, str] = {}
-        self.attributes: set[tuple[str, str]] = set()
+        self.chains: set[tuple[str, ...]] = set()
 
     # --- where we are
 
@@ -181,7 +212,7 @@ class _Reader(ast.NodeVisitor):
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _inside  # noqa: N815
 
     def visit_If(self, node: ast.If) -> None:
-        if "TYPE_CHECKING" in ast.unparse(node.test):
+        if ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
             for statement in node.orelse:
                 self.visit(statement)
         else:
@@ -215,8 +246,17 @@ class _Reader(ast.NodeVisitor):
         else:
             self._outside(base)
         for alias in node.names:
+            if alias.name == "*":
+                self._whole(base)
+                self._module(base)
+                continue
             self._name(base, alias.name)
             self.packages[alias.asname or alias.name] = f"{base}.{alias.name}"
+
+    def _whole(self, package: str) -> None:
+        """All that a package with a stub offers: it may be asked for any of it."""
+        for home in _stub(package).values():
+            self._module(home, is_lazy=True)
 
     def _name(self, base: str, name: str) -> None:
         """One name from a module: its stub's home, a submodule, or something that the module itself holds."""
@@ -228,9 +268,20 @@ class _Reader(ast.NodeVisitor):
             self._module(base)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if isinstance(node.value, ast.Name):
-            self.attributes.add((node.value.id, node.attr))
-        self.generic_visit(node)
+        """``odernn.bounds.certify``, whatever the first name is called here."""
+        chain: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute):
+            chain.insert(0, inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name):
+            self.chains.add((inner.id, *chain))
+        else:
+            self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self.chains.add((node.id,))
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and _DOTTED.fullmatch(node.value):
@@ -238,20 +289,31 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        is_computed = bool(node.args) and not isinstance(node.args[0], ast.Constant)
-        scans = self.path.name == "__init__.py" and not _stub(self.module)
-        if called in {"import_module", "__import__"} and is_computed and scans:
-            folder = self.path.parent
-            for sibling in sorted((*folder.glob("*.py"), *folder.glob("*/*.py"))):
-                self._module(name_of(sibling), is_lazy=True)
+        if called in {"import_module", "__import__"} and node.args:
+            name = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+            if isinstance(name, str) and not name.startswith("."):
+                self._module(name, is_lazy=True)
+                self._whole(name)
+            else:
+                self.imports.is_computed = True
+                if self.path.name == "__init__.py" and not _stub(self.module):
+                    folder = self.path.parent
+                    for sibling in sorted((*folder.glob("*.py"), *folder.glob("*/*.py"))):
+                        self._module(name_of(sibling), is_lazy=True)
         self.generic_visit(node)
 
-    def follow_attributes(self) -> None:
-        """``architecture.get`` where ``architecture`` is a package with a stub."""
-        for name, attribute in self.attributes:
-            home = _stub(self.packages.get(name, "")).get(attribute)
-            if home:
+    def follow_names(self) -> None:
+        """Where chains of attributes lead; a package with a stub that is handed on by its name may lead anywhere."""
+        for first, *rest in self.chains:
+            module = self.packages.get(first, "")
+            if not rest:
+                self._whole(module)
+            for attribute in rest:
+                home = _stub(module).get(attribute, f"{module}.{attribute}")
+                if path_of(home) is None:
+                    break
                 self._module(home, is_lazy=True)
+                module = home
 
 
 @cache

@@ -58,7 +58,9 @@ class Job:
 
         The two measurements of a row share theirs: real and worst in-range input meet the same network.
         """
-        drawn_from = {name: value for name, value in self.spec.items() if name not in ("input", "task", "device")}
+        drawn_from = {
+            name: value for name, value in self.spec.items() if name not in ("input", "task", "device", "owner")
+        }
         return int(hashlib.sha256(json.dumps(drawn_from, sort_keys=True).encode()).hexdigest()[:15], 16)
 
 

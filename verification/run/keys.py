@@ -55,17 +55,12 @@ class Keys:
 
 
 def closure_of(kind: str, claim_file: Path | None = None) -> Closure:
-    """All files that a job of this kind rests on; of a claim outside this library, all Python files of its folder."""
-    claims = () if claim_file is None else tuple(neighbours(claim_file))
-    return _closure(kind, claims, tuple((path.stat().st_mtime_ns, path.stat().st_size) for path in claims))
+    """All files that a job of this kind rests on; of a claim outside this library, its folder, too."""
+    if claim_file is None or name_of(claim_file) != str(claim_file):
+        return _closure(kind, claim_file)
+    return closure(f"verification.run.jobs.{kind}", folder=claim_file.parent)
 
 
 @cache
-def _closure(kind: str, claims: tuple[Path, ...], _stamps: tuple[tuple[int, int], ...]) -> Closure:
-    return closure(f"verification.run.jobs.{kind}", *claims)
-
-
-def neighbours(claim_file: Path) -> list[Path]:
-    """A claim file and what it may load without an import statement: of a user's, its whole folder."""
-    is_ours = name_of(claim_file) != str(claim_file)
-    return [claim_file] if is_ours else sorted(claim_file.parent.glob("*.py"))
+def _closure(kind: str, claim_file: Path | None) -> Closure:
+    return closure(f"verification.run.jobs.{kind}", *filter(None, [claim_file]))

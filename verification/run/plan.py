@@ -54,7 +54,7 @@ class Plan:
 def plan(settings: Settings, registry: Registry) -> Plan:
     """All jobs of the settings. Claims keep the registry's order unless named; the table's order follows it."""
     chosen, questions = _chosen(settings, registry)
-    planner = _Planner(settings)
+    planner = _Planner(settings, registry)
     judging = [job for registered in chosen for job in planner.judgements(registered)]
     judging += [planner.question(registered, case) for registered in questions for case in registered.question.cases]
     return Plan(settings, tuple(planner.measuring.values()), tuple(judging))
@@ -74,8 +74,9 @@ def _chosen(settings: Settings, registry: Registry) -> tuple[list[Registered], l
 class _Planner:
     """Makes jobs of settings; what several claims need is made once."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, registry: Registry) -> None:
         self.settings = settings
+        self.registry = registry
         self.keys = Keys()
         self.measuring: dict[str, Job] = {}
         self.base = {"budget": settings.budget, "seed": settings.seed}
@@ -131,7 +132,9 @@ class _Planner:
         """The key of a job that runs the claim's system; a system of its own brings the file that it stands in."""
         system = registered.claim.system
         spec = {"system": system.name, **spec, **self.base, **self.place}
-        return self._kept(self.keys.job(spec, None if system is UNICORNN else registered.path))
+        if system is UNICORNN:
+            return self._kept(self.keys.job(spec))
+        return self._kept(self.keys.job(spec | {"owner": self.registry.owner(registered)}, registered.path))
 
     def _measured(self, row: str, on: str) -> str:
         spec = {"kind": "measure", "row": row, "input": on, **self.base, **self.place}

@@ -1,5 +1,5 @@
-# Claims: both-param-counts · both-baseline-counts · both-2-hyperparams · both-4-health · both-4-small · both-A-init
-#   · both-C.4-L3max
+# Claims: both-param-counts · both-baseline-counts · both-2-hyperparams · both-4-health · both-4-small ·
+#   both-A-init · both-C.4-L3max
 """Numbers of the tables and of the text around them: parameters, hyperparameters, lengths, an initialisation bound.
 
 A printed count agrees if it agrees under any of the conventions stated here: with or without biases, with or without

@@ -11,14 +11,14 @@ from verification.adversary.portfolio import find
 from verification.domains import point_from_plain
 from verification.instance import to_plain
 from verification.measure.hidden_state import envelope, run_instance
-from verification.registry import registry_of
 from verification.run.job import Job, Result, Settings
+from verification.run.systems import system_of
 from verification.system import System
 
 
 def perform(job: Job, settings: Settings, _: Any = None) -> Result:
     """With the system that the specification names."""
-    return search(job.spec, registry_of(settings.claims_dirs).system(job.spec["system"]))
+    return search(job.spec, system_of(job, settings))
 
 
 def search(spec: dict[str, Any], system: System) -> Result:
