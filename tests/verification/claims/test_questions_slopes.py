@@ -316,11 +316,8 @@ GENERIC_NEURON = {
 def at_256_bits(balls: Callable[[], list[Any]], intervals: Callable[[], list[Any]]) -> None:
     with flint.ctx.workprec(256):
         first = [float(x.mid()) if isinstance(x, flint.arb) else float(x) for x in balls()]
-    before, iv.prec = iv.prec, 256
-    try:
+    with iv.workprec(256):
         second = [float(x.mid) for x in intervals()]
-    finally:
-        iv.prec = before
     assert first == pytest.approx(second, rel=1e-12) and all(first)
 
 
@@ -368,11 +365,8 @@ def test_the_first_step_contributes_nothing_and_the_fourth_does():
     """∂E_1/∂w has the factor y_0 = 0."""
     with flint.ctx.workprec(256):
         first = [float(x.mid()) for x in gradient_decay._ball_contributions(GENERIC_NEURON, (1, 4))]
-    before, iv.prec = iv.prec, 256
-    try:
+    with iv.workprec(256):
         second = [float(x.mid) for x in gradient_decay._interval_contributions(GENERIC_NEURON, (1, 4))]
-    finally:
-        iv.prec = before
     assert first[0] == second[0] == 0 < first[1]
     assert first[1] == pytest.approx(second[1], rel=1e-12)
 
