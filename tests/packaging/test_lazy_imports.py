@@ -20,7 +20,7 @@ CERTIFY = sorted(
 
 def heavy_after(code: str) -> list[str]:
     """The heavy packages that a fresh interpreter has loaded after running the code."""
-    return loaded_after(code, HEAVY)
+    return loaded_after(code, HEAVY, prints=True)
 
 
 @pytest.mark.parametrize(

@@ -328,7 +328,7 @@ def test_the_command_starts_without_torch_scipy_sympy_and_matplotlib() -> None:
     """Also where it fails: the line must not wait for torch."""
     for name, code in (("td", DONE), ("dt", USAGE)):
         run = f"from verification.cli import main\nassert main(['graph', {name!r}, '--format', 'csv']) == {code}"
-        assert loaded_after(run, ("torch", "sympy", "scipy", "matplotlib", "networkx")) == []
+        assert loaded_after(run, ("torch", "sympy", "scipy", "matplotlib", "networkx"), prints=True) == []
 
 
 def test_a_fault_in_the_evidence_stops_the_command(

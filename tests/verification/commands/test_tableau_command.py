@@ -293,7 +293,7 @@ def test_the_command_starts_without_torch_scipy_and_sympy() -> None:
     """Also where it fails: the line must not wait for torch."""
     for name, code in (("gauss 12", DONE), ("gaus 12", USAGE)):
         run = f"from verification.cli import main\nassert main(['tableau', {name!r}, '--format', 'csv']) == {code}"
-        assert loaded_after(run, ("torch", "sympy", "scipy")) == []
+        assert loaded_after(run, ("torch", "sympy", "scipy"), prints=True) == []
 
 
 # --- what the documents say -------------------------------------------------------------------------------------
