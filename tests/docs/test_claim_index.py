@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
+from tests import scripts
 from verification.registry import CLAIMS, Registry, announced
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -12,10 +12,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 def test_the_page_is_that_of_the_files() -> None:
     """`python docs/claim_index.py` writes it again."""
-    spec = importlib.util.spec_from_file_location("claim_index", DOCS / "claim_index.py")
-    assert spec is not None and spec.loader is not None
-    index = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(index)
+    index = scripts.loaded(DOCS / "claim_index.py")
     text = (DOCS / "claim_index.md").read_text("utf-8")
     assert text == index.page()
     assert all(identifier in text for identifier in Registry().ids())

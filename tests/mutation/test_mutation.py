@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from tests import scripts
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-def _load(name: str) -> ModuleType:
-    """A script beside this file: the tests are no package."""
-    spec = importlib.util.spec_from_file_location(f"mutation_{name}", HERE / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-operators = _load("operators")
+operators = scripts.loaded(HERE / "operators.py")
 
 SMALL = '''
 def energy(alpha: float, y: float, steps: int = 7) -> float:
@@ -206,7 +196,7 @@ def test_tests_that_fail_without_a_mutant_stop_the_check(tmp_path: Path):
 
 def test_only_files_tried_in_full_and_explained_are_settled(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "path", list(sys.path))  # the script adds to it
-    settled_files = _load("mutate").settled_files
+    settled_files = scripts.loaded(HERE / "mutate.py").settled_files
     rows = {"sign": {"mutants": 2, "killed": 1}, "range": {"mutants": 3, "killed": 3}}
     files = {name: rows for name in ("full.py", "sampled.py", "unexplained.py")}
     record = {
@@ -222,7 +212,7 @@ def test_only_files_tried_in_full_and_explained_are_settled(monkeypatch: pytest.
 def test_every_explanation_names_a_mutant_that_there_is(monkeypatch: pytest.MonkeyPatch):
     """An entry of survivors.toml whose formula has changed, or that has a slip in it, explains nothing."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    mutate, results = _load("mutate"), _load("results")
+    mutate, results = scripts.loaded(HERE / "mutate.py"), scripts.loaded(HERE / "results.py")
     entries = results.explanations(results.SURVIVORS.read_text())
     every = [mutant for group in mutate.GROUPS for mutant in mutate.mutants_of(group)]
     idle = [entry for entry in entries if not any(results.explain(mutant, [entry]) for mutant in every)]
@@ -235,7 +225,7 @@ def test_a_part_is_chosen_by_the_name_of_its_function(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(sys, "path", list(sys.path))
-    mutate = _load("mutate")
+    mutate = scripts.loaded(HERE / "mutate.py")
     assert mutate.main(["--list", "--file", "layers", "--function", "^peak_law$"]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert len(rows) > 10 and {row[1] for row in rows} == {"odernn/bounds/layers.py"}

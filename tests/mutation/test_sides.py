@@ -18,11 +18,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from odernn.bounds.numbers import BALLS
 from odernn.published.networks import row
+from tests.verification.claims.both_typings import in_both
 from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms, rest_sensitivities
 from verification.cases.inequality import Inequality
-from verification.certify.second import intervals as second
 from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities
 from verification.domains import BUDGETS
 from verification.measure import energy_growth
@@ -36,24 +35,6 @@ def inequality_of(case: Case) -> Inequality:
     cells = [cell.cell_contents for cell in getattr(case.check, "__closure__", None) or ()]
     [found] = [each for each in (bound, *cells) if isinstance(each, Inequality)]
     return found
-
-
-def spaced(point: dict[str, str], lists: tuple[str, ...], make: Any) -> SimpleNamespace:
-    made = {name: [make(word) for word in text.split()] for name, text in point.items()}
-    return SimpleNamespace(texts=point, **{name: each if name in lists else each[0] for name, each in made.items()})
-
-
-def in_both(balls: Any, intervals: Any, point: dict[str, str], lists: tuple[str, ...] = ()) -> list[list[float]]:
-    """What two functions of the parameters give, in 256 bits: a number or several each."""
-    before, second.iv.prec = second.iv.prec, 256
-    try:
-        with flint.ctx.workprec(256):
-            first = balls(spaced(point, lists, lambda word: BALLS.exact(Q(word))))
-            again = intervals(spaced(point, lists, second.number))
-            first, again = (each if isinstance(each, tuple) else (each,) for each in (first, again))
-            return [[float(x.mid()) for x in first], [float(second.iv.mpf(x).mid) for x in again]]
-    finally:
-        second.iv.prec = before
 
 
 def agree(case: Case, point: dict[str, str], left: float, right: float) -> None:

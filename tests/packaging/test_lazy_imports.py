@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import loaded_after
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "sympy", "scipy", "networkx")
@@ -19,11 +20,7 @@ CERTIFY = sorted(
 
 def heavy_after(code: str) -> list[str]:
     """The heavy packages that a fresh interpreter has loaded after running the code."""
-    probe = f"{code}\nimport json, sys\nprint(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=CHECKOUT)
-    assert done.returncode == 0, done.stderr
-    loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
-    return loaded
+    return loaded_after(code, HEAVY, prints=True)
 
 
 @pytest.mark.parametrize(

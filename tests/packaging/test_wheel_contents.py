@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests import scripts
 
 GOOD = {
     "odernn/__init__.py",
@@ -22,11 +23,7 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def wheel_check() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("wheel_check", Path(__file__).with_name("wheel_check.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return scripts.loaded(Path(__file__).with_name("wheel_check.py"))
 
 
 def test_a_complete_wheel_has_no_slips(wheel_check: ModuleType) -> None:

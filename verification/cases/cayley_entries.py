@@ -112,14 +112,11 @@ def angle_case(most: int = 6, factor: Fraction = Fraction(1)) -> Case:
         v = [Fraction(float(x)) for x in np.linalg.svd(dense)[2][0]]
         image = [sum((x * y for x, y in zip(row, v, strict=True)), Fraction(0)) for row in A]
         square = sum(x * x for x in image) / sum(x * x for x in v)  # at most ‖A‖₂²
-        before, intervals.iv.prec = intervals.iv.prec, BITS
-        try:
+        with intervals.iv.workprec(BITS):
             angle = intervals.iv.pi / (2 * n)
             cotangent = intervals.iv.cos(angle) / intervals.iv.cos(intervals.iv.pi / 2 - angle)
             limit = cotangent * intervals.number(str(max(abs(x) for row in A for x in row) / factor))
             return bool(intervals.number(str(square)).a > (limit * limit).b), f"‖A‖₂² ≥ {float(square):.9g}"
-        finally:
-            intervals.iv.prec = before
 
     statement = Statement("max |a_ij| against tan(φ/2) tan(π/(2n))", decide, points, first, second, no_premise)
     return statement.case(f"2 ≤ n ≤ {most}, D = I", "max |a_ij| given the largest eigen-angle φ")

@@ -225,14 +225,11 @@ def decay_check(parameters: Parameters) -> Check:
             bool(first[0] < BALLS.exact(allowed) * first[1]),
             f"{first[0].str(5, radius=False)} at k = {early}, {first[1].str(5, radius=False)} at k = {late}",
         )
-    before, iv.prec = iv.prec, BITS
-    try:
+    with iv.workprec(BITS):
         second = _interval_contributions(parameters, (early, late))
         share = iv.mpf(allowed.numerator) / allowed.denominator
         shown = " and ".join(f"{float(value.mid):.5g}" for value in second)
         other = Opinion("mpmath", bool((share * second[1] - second[0]).a > 0), shown)
-    finally:
-        iv.prec = before
     return Check(
         opinions=(opinion, other),
         premises=(

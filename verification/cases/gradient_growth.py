@@ -73,14 +73,11 @@ def growth_check(parameters: Parameters, power: int) -> Check:
         abs(values[1]) > 2**power * abs(values[0]),
         f"|dE/db| = {float(values[0]):.6g} and {float(values[1]):.6g}",
     )
-    before, iv.prec = iv.prec, BITS
-    try:
+    with iv.workprec(BITS):
         second = [_interval_bias_gradient(alpha, w, h, count) for count in (steps, 2 * steps)]
         gap = second[1] - 2**power * second[0]
         shown = " and ".join(f"{float(value.mid):.6g}" for value in second)
         other = Opinion("mpmath", bool(gap.a > 0), f"|dE/db| = {shown}")
-    finally:
-        iv.prec = before
     eigenvalue = contracting_eigenvalue(alpha, w, h)
     limit = ""
     if eigenvalue is not None:
@@ -174,12 +171,9 @@ def bound_growth_case(power: int) -> Case:
             args = (BALLS.exact(alpha), BALLS.exact(growth), arb(1), arb(1))
             ratio = printed_bound(BALLS.exact(2 * horizon), *args) / printed_bound(BALLS.exact(horizon), *args)
             first = Opinion("balls", bool(ratio > 2**power), f"doubling T multiplies the bound by {ratio.str(8)}")
-        before, iv.prec = iv.prec, BITS
-        try:
+        with iv.workprec(BITS):
             again = _interval_bound(2 * horizon, alpha, growth) / _interval_bound(horizon, alpha, growth)
             second = Opinion("mpmath", bool(again.a > 2**power), f"factor {float(again.mid):.8f}")
-        finally:
-            iv.prec = before
         limit = "all terms of the product are positive and T · T · √T · √T is one: the bound is ≥ const T³"
         return Check(
             opinions=(first, second),

@@ -88,15 +88,11 @@ class Inequality:
         )
 
     def _again(self, parameters: Parameters) -> tuple[bool, str]:
-        before = second.iv.prec
-        second.iv.prec = self.bits
-        try:
+        with second.iv.workprec(self.bits):
             given = {name: [second.number(word) for word in text.split()] for name, text in parameters.items()}
             values = {name: value if name in self.lists else value[0] for name, value in given.items()}
             left, right = self.intervals(SimpleNamespace(texts=dict(parameters), **values))
             return bool(left.a > right.b), f"left in [{_end(left.a)}, {_end(left.b)}], right at most {_end(right.b)}"
-        finally:
-            second.iv.prec = before
 
 
 def _end(value: Any) -> str:

@@ -87,15 +87,14 @@ class NetworkGradient:
             return bool(left > right), f"{left.str(10, radius=False)} against {right.str(10, radius=False)}", logs
 
     def _in_intervals(self, parameters: Parameters) -> tuple[bool, str]:
-        before, second.iv.prec = second.iv.prec, 256
         try:
-            left, norms = network_gradient_second.sides(dict(parameters), self.theta)
-            right = self.intervals(norms)
-            return bool(left.a > right.b), f"left at least {float(left.a):.10g}, right at most {float(right.b):.10g}"
+            with second.iv.workprec(256):
+                left, norms = network_gradient_second.sides(dict(parameters), self.theta)
+                right = self.intervals(norms)
+                ends = f"left at least {float(left.a):.10g}, right at most {float(right.b):.10g}"
+                return bool(left.a > right.b), ends
         except (NotEnclosedError, OverflowError) as error:
             return False, str(error)
-        finally:
-            second.iv.prec = before
 
 
 class _Read:

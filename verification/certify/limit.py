@@ -128,9 +128,7 @@ def _second_confirms(claim: Claim, part: Part, data: LimitData) -> bool:
         alpha=alpha, horizon=horizon, dt=dt, c=c, amplitude=amplitude, quantity=part.quantity, bits=BITS
     )
     iv = second.iv
-    before = iv.prec
-    iv.prec = BITS
-    try:
+    with iv.workprec(BITS):
         time = second.number(horizon)
         setting = SimpleNamespace(
             alpha=second.number(alpha),
@@ -145,8 +143,6 @@ def _second_confirms(claim: Claim, part: Part, data: LimitData) -> bool:
         if not all(proved for *_, proved in second.premises_at([setting], claim.second_premises)):
             return False
         return bool(measured > 0 and iv.log(measured).a > part.second_bound(setting, iv).b)
-    finally:
-        iv.prec = before
 
 
 def _drive_is_constant(data: LimitData, quantity: str) -> bool:

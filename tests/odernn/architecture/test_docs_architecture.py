@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import signal
 import subprocess
@@ -10,11 +9,11 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from odernn.architecture import get, growth_limit, longest_paths, measures_of, names
+from tests import scripts
 from verification.cli import main
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -24,15 +23,7 @@ REGENERATE = "Run `python docs/pictures/architectures.py`."
 MOST_BYTES = 150_000
 
 
-def _loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_pictures_architectures", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-script = _loaded()
+script = scripts.loaded(SCRIPT)
 
 
 @pytest.fixture(autouse=True)

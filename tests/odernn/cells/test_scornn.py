@@ -6,7 +6,6 @@ import copy
 import math
 import pickle
 import warnings
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -27,13 +26,7 @@ F64 = torch.float64
 U64 = UNIT_ROUNDOFF[F64]
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small matrices: threads cost more than they give, above all beside other processes."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def normal(*shape: int, seed: int = 1) -> Tensor:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
+
+from tests import scripts
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 PAGE = CHECKOUT / "docs" / "integrators.md"
@@ -20,16 +19,7 @@ REGENERATE = "Run `python docs/pictures/integrators.py`."
 MOST_BYTES = 60_000
 
 
-def _loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_pictures_integrators", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-script = _loaded()
+script = scripts.loaded(SCRIPT)
 
 
 @functools.cache

@@ -42,13 +42,7 @@ U64 = UNIT_ROUNDOFF[torch.float64]
 SIZES = (2, 3, 4, 5, 6)
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small matrices: threads cost more than they give, above all beside other processes."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 # ------------------------------------------------------------------------------------------- oracles over the rationals

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -36,12 +35,7 @@ POINTS = [point("0", "1/20", 200), point("10", "1/10", 200), point("1/4", "1/10"
 IDS = ["undamped", "stiff", "soft"]
 
 
-@pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # small tensors: as the workers do
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def trajectory(system: System, found: Found, layer: int) -> np.ndarray:

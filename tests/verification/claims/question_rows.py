@@ -9,7 +9,7 @@ from pathlib import Path
 from odernn.published.sources import Source
 from verification.answer import answer
 from verification.domains import BUDGETS
-from verification.question import Question
+from verification.question import Case, Parameters, Question
 from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
@@ -42,6 +42,17 @@ def witness_of(question, domain, quantity):
     return json.loads(judged(question, question.case(domain, quantity)).witness)["parameters"]
 
 
+def pinned(expected, domain, quantity):
+    """The verdict by "domain | quantity", or by the quantity where that is enough."""
+    return expected.get(f"{domain} | {quantity}") or expected[quantity]
+
+
+def doubt_of(case: Case, parameters: Parameters) -> str:
+    """Why these parameters do not refute the case; "" if they do."""
+    assert case.check is not None
+    return doubt_about(case.check(parameters), case)
+
+
 def verdicts_of(question):
     """Of all its cases, in their order; every witness is checked once more from its text."""
     found = []
@@ -49,7 +60,7 @@ def verdicts_of(question):
         judgement = judged(question, case)
         found.append(judgement.verdict)
         if judgement.verdict == REFUTED:
-            assert doubt_about(case.check(json.loads(judgement.witness)["parameters"]), case) == ""
+            assert doubt_of(case, json.loads(judgement.witness)["parameters"]) == ""
     return found
 
 

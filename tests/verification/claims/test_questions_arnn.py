@@ -19,7 +19,6 @@ from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
 from verification.measure import reversals
 from verification.measure.reversals import ReversalSetting
-from verification.verdict import doubt_about
 
 REFUTED, PROVED, NOT_REFUTED = rows.REFUTED, rows.PROVED, rows.NOT_REFUTED
 
@@ -104,7 +103,7 @@ def test_a_word_that_does_not_grow_is_no_proof_for_all_words():
 
 def test_a_step_beyond_the_premise_refutes_nothing():
     case = arnn_modes.mode_case("symplectic_euler", "bounded", ("1",), Fraction(2), closed=False)
-    assert "premise" in doubt_about(case.check({"a": "3"}), case)
+    assert "premise" in rows.doubt_of(case, {"a": "3"})
     assert rows.verdict_of(case).verdict == NOT_REFUTED
 
 

@@ -34,7 +34,6 @@ from verification.measure import cayley_symbols as symbolic
 from verification.measure import reflection_ranks as ranks
 from verification.measure import reflections, sign_matrices, skew_updates
 from verification.question import Case
-from verification.verdict import doubt_about
 
 FAMILIES = (
     bounded_entries,
@@ -468,14 +467,14 @@ def test_torch_and_the_formulas_make_the_same_updates(name, sign):
 def test_doubt_remains_off_the_hypotheses():
     case = QUESTIONS["sco-3.1-cplx"].case("unitary W, n ≤ 4", "least max |a_jk| over D in {±1}ⁿ")
     good = {"W_re": "0 -1 0 0", "W_im": "0 0 -1 0"}
-    assert not doubt_about(case.check(good), case)
-    assert "unitary" in doubt_about(case.check({**good, "W_re": "0 -2 0 0"}), case)
-    assert doubt_about(case.check({"W_re": "1 0 0 1", "W_im": "0 0 0 0"}), case)
+    assert not rows.doubt_of(case, good)
+    assert "unitary" in rows.doubt_of(case, {**good, "W_re": "0 -2 0 0"})
+    assert rows.doubt_of(case, {"W_re": "1 0 0 1", "W_im": "0 0 0 0"})
     case = QUESTIONS["sco-T3.1-attr"].cases[0]
     good = {"W": "0 -1 1 0", "D_re": "3/5 3/5", "D_im": "4/5 -4/5"}
-    assert not doubt_about(case.check(good), case)
-    assert "diagonal and unitary" in doubt_about(case.check({**good, "D_re": "1 1"}), case)
-    assert doubt_about(case.check({**good, "D_im": "4/5 4/5"}), case)  # the diagonal of S is not 0
+    assert not rows.doubt_of(case, good)
+    assert "diagonal and unitary" in rows.doubt_of(case, {**good, "D_re": "1 1"})
+    assert rows.doubt_of(case, {**good, "D_im": "4/5 4/5"})  # the diagonal of S is not 0
     with pytest.raises(ClaimError, match="up to 6"):
         QUESTIONS["sco-T3.1"].cases[0].check({"W": " ".join(["0"] * 49)})
     with pytest.raises(ClaimError, match="n²"):
@@ -491,9 +490,9 @@ def test_doubt_remains_off_the_hypotheses():
     case = QUESTIONS["sco-2.2b"].case("n = 7", "largest rank of the differential against n²")
     row = " ".join(map(str, range(1, 8)))
     zeros = " ".join("0" for _ in range(7))
-    assert "parallel" in doubt_about(case.check({"a_re": row, "a_im": zeros, "b_re": row, "b_im": zeros}), case)
+    assert "parallel" in rows.doubt_of(case, {"a_re": row, "a_im": zeros, "b_re": row, "b_im": zeros})
     case = real_reach_case(2)
-    assert doubt_about(case.check({"W0": "1 0 0 1", "W1": "0 -1 1 0"}), case)
-    assert "orthogonal" in doubt_about(case.check({"W0": "1 0 0 1", "W1": "2 0 0 -1"}), case)
+    assert rows.doubt_of(case, {"W0": "1 0 0 1", "W1": "0 -1 1 0"})
+    assert "orthogonal" in rows.doubt_of(case, {"W0": "1 0 0 1", "W1": "2 0 0 -1"})
     case = QUESTIONS["sco-3.1-cap"].cases[1]
-    assert "±1" in doubt_about(case.check({"W": "-1 0 0 1", "D": "1 2"}), case)
+    assert "±1" in rows.doubt_of(case, {"W": "-1 0 0 1", "D": "1 2"})

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tests.tiers import spread
+from tests.verification.claims.question_rows import doubt_of
 from verification.adversary import chaos as adversary
 from verification.answer import answer
 from verification.certify import divergence
@@ -19,7 +20,6 @@ from verification.certify.divergence import Loop, Stack
 from verification.claims.unicornn import chaos
 from verification.domains import BUDGETS
 from verification.measure import lyapunov
-from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 EPS = Q(1, 10**20)
@@ -108,8 +108,8 @@ def parameters(stack: Stack, steps: int) -> dict[str, str]:
 
 def test_a_chaotic_neuron_counts_and_a_calm_one_does_not() -> None:
     case = question("icml-D-nochaos").case("one neuron, periodic input", "λ_N and separation, N steps")
-    assert not doubt_about(case.check(parameters(CHAOTIC, 600)), case)
-    assert doubt_about(case.check(parameters(CALM, 600)), case)
+    assert not doubt_of(case, parameters(CHAOTIC, 600))
+    assert doubt_of(case, parameters(CALM, 600))
 
 
 def test_growth_like_a_power_does_not_count() -> None:
@@ -124,12 +124,12 @@ def test_growth_like_a_power_does_not_count() -> None:
 )
 def test_a_premise_that_fails_is_seen(change: dict[str, str]) -> None:
     case = question("icml-D-nochaos").case("one neuron, periodic input", "λ_N and separation, N steps")
-    assert doubt_about(case.check({**parameters(CHAOTIC, 100), **change}), case)
+    assert doubt_of(case, {**parameters(CHAOTIC, 100), **change})
 
 
 def test_a_negative_weight_is_no_candidate_against_weights_between_0_and_1() -> None:
     case = question("icml-D-nochaos-wpos").case("one neuron, 0 < w < 1, periodic input", "λ_N and separation, N steps")
-    assert "0 < w < 1" in doubt_about(case.check(parameters(CHAOTIC, 600)), case)
+    assert "0 < w < 1" in doubt_of(case, parameters(CHAOTIC, 600))
 
 
 # --- loops
@@ -174,10 +174,10 @@ def test_a_loop_that_does_not_close_or_grow_does_not_count(loop: Loop) -> None:
         "eps": str(EPS),
         "s": " ".join(map(str, loop.s)),
     }
-    assert not doubt_about(case.check(text), case)
-    assert doubt_about(case.check({**text, "s": text["s"] + " 1/2"}), case)
-    assert doubt_about(case.check({**text, "s": "0 0 0 0"}), case)  # at rest: closes, and is elliptic
-    assert doubt_about(case.check({**text, "w": "11/10"}), case)
+    assert not doubt_of(case, text)
+    assert doubt_of(case, {**text, "s": text["s"] + " 1/2"})
+    assert doubt_of(case, {**text, "s": "0 0 0 0"})  # at rest: closes, and is elliptic
+    assert doubt_of(case, {**text, "w": "11/10"})
 
 
 def test_the_controls_are_reached() -> None:

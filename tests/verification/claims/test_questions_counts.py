@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.verification.claims.question_rows import doubt_of
 from verification.answer import answer
 from verification.claims.unicornn import memory as memory_claims
 from verification.claims.unicornn import table_arithmetic as tables
@@ -82,8 +83,8 @@ def test_the_interleaved_count_is_linear_as_printed() -> None:
 def test_a_memory_witness_that_is_too_small_does_not_count() -> None:
     case = QUESTIONS["both-2.3-mem-vs-fast"].cases[0]
     large = {"N": "160", "L": "3", "m": "48", "b": "2", "d": "1"}
-    assert not doubt_about(case.check(large), case)
-    assert doubt_about(case.check({**large, "d": "96"}), case)
+    assert not doubt_of(case, large)
+    assert doubt_of(case, {**large, "d": "96"})
     other = QUESTIONS["both-2.3-memory"].cases[0]
     assert doubt_about(other.check(large), other)
 
@@ -157,15 +158,15 @@ def test_no_case_is_left_out_of_the_list_above() -> None:
 def test_other_sizes_than_the_tables_do_not_count_against_it() -> None:
     case = QUESTIONS["both-baseline-counts"].case("lstm nCIFAR", "parameters, printed 64k")
     printed = {"m": "128", "d": "96", "L": "1", "n_out": "10"}
-    assert not doubt_about(case.check(printed), case)
-    assert "as in the table" in doubt_about(case.check({**printed, "m": "300"}), case)
+    assert not doubt_of(case, printed)
+    assert "as in the table" in doubt_of(case, {**printed, "m": "300"})
 
 
 def test_other_numbers_than_the_texts_do_not_count_against_it() -> None:
     case = QUESTIONS["both-4-health"].cases[0]
-    assert doubt_about(case.check({"frequency": "126", "minutes": "8", "printed": "4000"}), case)
+    assert doubt_of(case, {"frequency": "126", "minutes": "8", "printed": "4000"})
     case = QUESTIONS["both-2-hyperparams"].cases[0]
-    assert doubt_about(case.check({"dt": "1/10 1/5 1/2", "alpha": "13"}), case)
+    assert doubt_of(case, {"dt": "1/10 1/5 1/2", "alpha": "13"})
 
 
 def test_a_count_misprinted_is_seen() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.verification.claims.question_rows import doubt_of
 from verification import verdict
 from verification.adversary import graphs
 from verification.adversary.graphs import SketchBox
@@ -29,7 +30,6 @@ from verification.commands import witness
 from verification.domains import BUDGETS
 from verification.measure import described_graphs, graph_facts
 from verification.question import Case, Parameters, Question
-from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 FILES = (architectures, graph_conditions, graph_limits, graph_measures, graph_proof_steps)
@@ -92,7 +92,7 @@ def test_every_case_is_answered(name: str, number: int) -> None:
     assert found.verdict == expected, found.because
     if expected == verdict.REFUTED:
         parameters = json.loads(found.witness)["parameters"]
-        assert case.check is not None and not doubt_about(case.check(parameters), case)
+        assert not doubt_of(case, parameters)
 
 
 PARTS = (
@@ -118,7 +118,7 @@ def loose_witness() -> Parameters:
 
 def test_a_witness_typed_by_hand_is_certified() -> None:
     case = case_of("cplx-PA.1.1", "lim D_i(n)/n = d_r, loose", FORWARD.name)
-    assert case.check is not None and not doubt_about(case.check(loose_witness()), case)
+    assert not doubt_of(case, loose_witness())
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,13 @@ def test_a_witness_typed_by_hand_is_certified() -> None:
 )
 def test_a_witness_that_is_none_is_turned_away(change: Parameters, doubt: str) -> None:
     case = case_of("cplx-PA.1.1", "lim D_i(n)/n = d_r, loose", FORWARD.name)
-    assert case.check is not None
-    assert doubt in doubt_about(case.check({**loose_witness(), **change}), case)
+    assert doubt in doubt_of(case, {**loose_witness(), **change})
 
 
 def test_a_strict_cover_is_no_loose_one() -> None:
     """The strict reading does not accept the loop of σ = 2: no lift of it meets every time."""
     case = case_of("cplx-PA.1.1", "lim D_i(n)/n = d_r, strict", FORWARD.name)
-    assert case.check is not None
-    assert "one lift" in doubt_about(case.check(loose_witness()), case)
+    assert "one lift" in doubt_of(case, loose_witness())
 
 
 def test_the_command_verifies_a_witness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

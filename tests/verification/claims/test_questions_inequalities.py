@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
-from typing import Any
 
 import flint
 import numpy as np
@@ -18,6 +17,7 @@ from scipy.integrate import solve_ivp
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, row
+from tests.verification.claims.both_typings import both_sides
 from verification import verdict
 from verification.answer import answer
 from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms
@@ -445,25 +445,6 @@ def inequalities() -> list[Inequality]:
     cases += [make() for make in MUTANTS.values()]
     found = [getattr(case.check, "__self__", None) for case in cases]
     return [each for each in found if isinstance(each, Inequality)]
-
-
-def both_sides(inequality: Inequality, point: dict[str, str]) -> list[tuple[Any, Any]]:
-    """(left, right) in balls and in intervals, as floats."""
-
-    def spaced(make: Callable[[str], Any]) -> SimpleNamespace:
-        made = {name: [make(word) for word in text.split()] for name, text in point.items()}
-        return SimpleNamespace(
-            texts=point, **{name: each if name in inequality.lists else each[0] for name, each in made.items()}
-        )
-
-    before, iv.prec = iv.prec, 256
-    try:
-        again = [float(iv.mpf(x).mid) for x in inequality.intervals(spaced(second.number))]
-        with flint.ctx.workprec(256):
-            balls = [float(x.mid()) for x in inequality.balls(spaced(lambda word: BALLS.exact(Q(word))))]
-    finally:
-        iv.prec = before
-    return list(zip(balls, again, strict=True))
 
 
 @pytest.mark.parametrize("point", GENERIC)

@@ -17,7 +17,6 @@ from verification.claims.scornn import orthogonal_initialisation as start
 from verification.claims.scornn import reflected_spectrum as reflected
 from verification.measure.orthogonal_initialisation import Blocks, spectral_law
 from verification.question import Case
-from verification.verdict import doubt_about
 
 QUESTIONS = {each.id: each for each in (*start.QUESTIONS, *reflected.QUESTIONS)}
 ODD = {"MNIST-170", "psMNIST-170", "MNIST-512", "copying", "adding-200", "adding-400", "adding-750"}
@@ -108,8 +107,8 @@ def test_another_power_of_s_has_other_eigenvalues() -> None:
 def test_a_block_outside_the_premises_or_without_violation_does_not_count(change: dict[str, str]) -> None:
     """With t from s (1 + cos t) = 1 − cos t: beyond π/2, no sign, and a mixed block, which does not depend on t."""
     case, witness = start.blocks_case(power=1), {"s": "1/2", "D": "1 1"}
-    assert case.check is not None and not doubt_about(case.check(witness), case)
-    assert doubt_about(case.check({**witness, **change}), case)
+    assert not rows.doubt_of(case, witness)
+    assert rows.doubt_of(case, {**witness, **change})
 
 
 def test_laws_that_are_not_uniform_are_refuted_and_uniform_ones_proved() -> None:
@@ -146,18 +145,18 @@ def test_a_wider_arc_is_told_from_the_drawn_one(groups: int) -> None:
 def test_a_witness_that_does_not_fit_does_not_count(change: dict[str, str]) -> None:
     """A block that is kept, an angle beyond π/2, an entry that is no sign."""
     case, witness = QUESTIONS["sco-4.2b"].cases[1], {"D": "1 -1", "s": "1/2"}
-    assert case.check is not None and not doubt_about(case.check(witness), case)
-    assert doubt_about(case.check({**witness, **change}), case)
+    assert not rows.doubt_of(case, witness)
+    assert rows.doubt_of(case, {**witness, **change})
 
 
 def test_a_mixed_block_is_no_witness_against_a_printed_row() -> None:
     case = next(each for each in QUESTIONS["sco-4.2b"].cases if each.domain == "printed psMNIST-360")
-    assert case.check is not None and "premise" in doubt_about(case.check({"D": "1 -1", "s": "1/2"}), case)
+    assert "premise" in rows.doubt_of(case, {"D": "1 -1", "s": "1/2"})
 
 
 def test_more_placements_than_can_be_tried_are_turned_away() -> None:
     case = start.random_case(6)
-    assert case.check is not None and not doubt_about(case.check({"n": "6"}), case)
+    assert not rows.doubt_of(case, {"n": "6"})
     with pytest.raises(ClaimError, match="from 2 to 12"):
         case.check({"n": "40"})
 

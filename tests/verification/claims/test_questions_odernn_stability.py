@@ -9,7 +9,6 @@ import math
 import random
 from dataclasses import asdict, replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from odernn import tableaus
 from odernn.properties.algebraic_stability import algebraic_stability, burrage_butcher
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
+from tests.verification.claims import question_rows as rows
 from verification import counterexample
 from verification.adversary import monotone_fields
 from verification.adversary.monotone_fields import BlockStep, rational_member, worst
@@ -95,11 +95,6 @@ EXPECTED = {
 CASES = [(q.id, c.domain, c.quantity) for q in QUESTIONS.values() for c in q.cases]
 
 
-def expected(name: str, domain: str, quantity: str) -> str:
-    table = EXPECTED[name]
-    return table.get(f"{domain} | {quantity}") or table[quantity]
-
-
 def judged(case):
     judgement = answer(Question("planted", Source("odernn", "p"), "planted", "real", (case,)), case, SMOKE, 3)
     assert judgement.verdict != "error", judgement.because
@@ -124,7 +119,7 @@ def test_every_question_is_registered_and_pinned():
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
 def test_verdict(judgements, name, domain, quantity):
     judgement = judgements[name, domain, quantity]
-    assert judgement.verdict == expected(name, domain, quantity), judgement.because
+    assert judgement.verdict == rows.pinned(EXPECTED[name], domain, quantity), judgement.because
     assert judgement.because
 
 
@@ -135,14 +130,12 @@ def test_every_refutation_is_checked_again_from_its_text(judgements):
             holds, lines = counterexample.check(counterexample.from_json(judgement.witness), registry)
             assert holds and sum("violates" in line for line in lines) == 2, lines
             checked += 1
-    assert checked == sum(expected(*place) == REFUTED for place in CASES) == 49
+    assert checked == sum(rows.pinned(EXPECTED[name], *place) == REFUTED for name, *place in CASES) == 49
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
 def test_a_family_names_no_verdict(family):
-    text = Path(family.__file__).read_text("utf-8")
-    for word in ("refuted", "vacuous", "inconclusive", "suspect", "inapplicable", '"proved"', "verdict"):
-        assert word not in text
+    rows.assert_names_no_verdict(family)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -305,7 +298,7 @@ def test_parameters_that_do_not_fit_are_named():
 def test_no_refutation_without_its_hypotheses(change, premise):
     case = QUESTIONS["ode-T1-1st"].case("A = P/2, B = P", "‖Δy₊‖₂ ≤ ‖Δy‖₂")
     good = {"D": "2", "S": "1", "eta": "1", "A": "1/2 0 0 1", "B": "1 0 0 2", "N": "0 1 -1 0"}
-    assert not doubt_about(case.check(good), case)
+    assert not rows.doubt_of(case, good)
     check = case.check({**good, **change})
     assert any(premise in each.text and not each.holds for each in check.premises)
     assert doubt_about(check, case)
@@ -314,10 +307,10 @@ def test_no_refutation_without_its_hypotheses(change, premise):
 def test_stages_of_one_abscissa_must_share_their_field():
     case = QUESTIONS["ode-T1-nec"].case("rk4", "|Δy₊| ≤ |Δy|")
     (good,) = case.ask(SMOKE, 0).candidates
-    assert not doubt_about(case.check(good), case)
+    assert not rows.doubt_of(case, good)
     fields = good["N"].split()
     fields[4:8] = ["0", "1", "-1", "0"]  # stages 2 and 3 of RK4 have c = 1/2
-    assert "share their field" in doubt_about(case.check({**good, "N": " ".join(fields)}), case)
+    assert "share their field" in rows.doubt_of(case, {**good, "N": " ".join(fields)})
 
 
 QUARTERS = ["-2", "-1", "-1/2", "0", "1/4", "1", "2"]

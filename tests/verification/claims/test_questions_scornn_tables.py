@@ -22,7 +22,6 @@ from verification.claims.scornn import synthetic_tasks as tasks
 from verification.measure import parameter_counts as counts
 from verification.question import Case
 from verification.tasks import adding, copying_memory
-from verification.verdict import doubt_about
 
 QUESTIONS = {each.id: each for each in (*counted.QUESTIONS, *tables.QUESTIONS, *tasks.QUESTIONS)}
 EXPECTED = {
@@ -125,8 +124,8 @@ def test_another_number_or_another_model_turns_the_verdict(found: PrintedModel, 
 
 def test_a_count_of_other_sizes_is_turned_away() -> None:
     case = QUESTIONS["sco-T3tab"].cases[0]
-    assert case.check is not None and not doubt_about(case.check({"n": "116", "m": "1", "p": "10"}), case)
-    assert "premise" in doubt_about(case.check({"n": "115", "m": "1", "p": "10"}), case)
+    assert not rows.doubt_of(case, {"n": "116", "m": "1", "p": "10"})
+    assert "premise" in rows.doubt_of(case, {"n": "115", "m": "1", "p": "10"})
 
 
 def test_rows_as_defined_are_proved_where_all_agree() -> None:
@@ -203,8 +202,8 @@ def test_similar_is_half_a_point() -> None:
 def test_numbers_that_are_not_printed_are_turned_away() -> None:
     case = next(each for each in QUESTIONS["sco-5.3-tab"].cases if each.domain == "no more parameters")
     point = {"pair": "1", "numbers": "0.973 0.976"}
-    assert case.check is not None and not doubt_about(case.check(point), case)
-    assert "premise" in doubt_about(case.check({**point, "numbers": "0.973 0.977"}), case)
+    assert not rows.doubt_of(case, point)
+    assert "premise" in rows.doubt_of(case, {**point, "numbers": "0.973 0.977"})
 
 
 # Tasks.

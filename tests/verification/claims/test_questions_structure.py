@@ -21,7 +21,6 @@ from verification.domains import BUDGETS
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
-from verification.verdict import doubt_about
 
 FAMILIES = (structure, inverse, hamiltonian, backpropagation, jacobian_paths)
 QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}
@@ -106,11 +105,6 @@ EXPECTED = {
 CASES = [(q.id, c.domain, c.quantity) for q in QUESTIONS.values() for c in q.cases]
 
 
-def expected(name: str, domain: str, quantity: str) -> str:
-    table = EXPECTED[name]
-    return table.get(f"{domain} | {quantity}") or table[quantity]
-
-
 def test_every_pin_has_its_case():
     assert set(EXPECTED) == set(QUESTIONS) and len(QUESTIONS) == 26
     assert sum(map(len, EXPECTED.values())) == len(CASES) == 66
@@ -120,7 +114,7 @@ def test_every_pin_has_its_case():
 def test_verdict(name, domain, quantity):
     question = QUESTIONS[name]
     judgement = answer(question, question.case(domain, quantity), SMOKE, 1)
-    assert judgement.verdict == expected(name, domain, quantity), judgement.because
+    assert judgement.verdict == rows.pinned(EXPECTED[name], domain, quantity), judgement.because
     assert judgement.because
 
 
@@ -689,26 +683,26 @@ def test_doubt_remains_off_the_hypotheses():
     """dt = 1, a start other than 0, w = 0 in H, equal time steps, uncoupled neurons: no refutation."""
     case = QUESTIONS["both-46"].case("L = 2", "(46), icml indices")
     good = witness_of("both-46", "L = 2", "(46), icml indices")
-    assert not doubt_about(case.check(good), case)
-    assert doubt_about(case.check({**good, "dt": "1"}), case)
-    assert doubt_about(case.check({**good, "alpha": "-1"}), case)
-    assert doubt_about(case.check({**good, "y0": "0 1"}), case)
-    assert doubt_about(case.check({**good, "V": "0 0"}), case)  # uncoupled layers: both sides vanish
+    assert not rows.doubt_of(case, good)
+    assert rows.doubt_of(case, {**good, "dt": "1"})
+    assert rows.doubt_of(case, {**good, "alpha": "-1"})
+    assert rows.doubt_of(case, {**good, "y0": "0 1"})
+    assert rows.doubt_of(case, {**good, "V": "0 0"})  # uncoupled layers: both sides vanish
     with pytest.raises(ClaimError, match="this case is about"):
         QUESTIONS["both-46"].case("L = 1, n − k ≤ 3", "(46)").check(good)
     case = QUESTIONS["sam-7-inverse"].case("L = 2, constant input", "(7) after (31)")
     good = witness_of("sam-7-inverse", "L = 2, constant input", "(7) after (31)")
-    assert not doubt_about(case.check(good), case)
-    assert "constant input" in doubt_about(case.check({**good, "u": "0 1"}), case)
+    assert not rows.doubt_of(case, good)
+    assert "constant input" in rows.doubt_of(case, {**good, "u": "0 1"})
     case = QUESTIONS["both-2.2-exactH"].case("constant input", "H along (5)")
     good = witness_of("both-2.2-exactH", "constant input", "H along (5)")
-    assert not doubt_about(case.check(good), case)
-    assert "constant input" in doubt_about(case.check({**good, "u": "0 1"}), case)
+    assert not rows.doubt_of(case, good)
+    assert "constant input" in rows.doubt_of(case, {**good, "u": "0 1"})
     case = QUESTIONS["both-2-onlypossible"].case("m = 2, full W", "symplectic")
     good = witness_of("both-2-onlypossible", "m = 2, full W", "symplectic")
-    assert not doubt_about(case.check(good), case)
+    assert not rows.doubt_of(case, good)
     for change in ({"h": "1/4 1/4"}, {"W": "1 0 0 1"}, {"W": "0 1 1 0"}):
-        assert doubt_about(case.check({**good, **change}), case)
+        assert rows.doubt_of(case, {**good, **change})
 
 
 def test_both_ways_to_total_derivatives_agree():

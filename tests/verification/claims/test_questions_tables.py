@@ -11,6 +11,7 @@ import pytest
 from odernn.architecture import get, measures_of
 from odernn.published import complexity as printed
 from odernn.published.complexity import PrintedRow, half_a_digit, row
+from tests.verification.claims.question_rows import doubt_of
 from verification import verdict
 from verification.answer import answer
 from verification.cases.parameter_counts import quarter_case
@@ -18,7 +19,6 @@ from verification.claims.complexity import graph_tables as tables
 from verification.domains import BUDGETS
 from verification.measure.graph_parameters import LSTMS, STANH
 from verification.question import Case, Question
-from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 QUESTIONS: dict[str, Question] = {each.id: each for each in tables.QUESTIONS}
@@ -93,7 +93,7 @@ def test_every_case_is_answered(name: str, number: int) -> None:
     assert found.verdict == (verdict.REFUTED if (name, number) in REFUTED else verdict.PROVED), found.because
     if found.verdict == verdict.REFUTED:
         parameters = json.loads(found.witness)["parameters"]
-        assert case.check is not None and not doubt_about(case.check(parameters), case)
+        assert not doubt_of(case, parameters)
 
 
 def test_all_statements_on_tables_are_there() -> None:
@@ -157,16 +157,16 @@ def test_the_baseline_and_what_rounding_leaves_open(text: str, expected: str) ->
 def test_a_cross_entropy_that_is_not_printed_is_turned_away(change: dict[str, str]) -> None:
     case = QUESTIONS["cplx-4.4-copy"].cases[6]
     point = {"T": "200", "s": "40", "printed": "39/400", "low": "1949/20000", "share": "1/22"}
-    assert case.check is not None and not doubt_about(case.check(point), case)
-    assert "premise" in doubt_about(case.check({**point, **change}), case)
+    assert not doubt_of(case, point)
+    assert "premise" in doubt_of(case, {**point, **change})
 
 
 @pytest.mark.parametrize("change", [{"numbers": "1.86 1.85"}, {"columns": '["(2,1)", "(3,3)"]'}])
 def test_numbers_that_are_not_printed_are_turned_away(change: dict[str, str]) -> None:
     case = QUESTIONS["cplx-4.3-tab"].cases[1]
     point = {"columns": '["(2,3)", "(3,3)"]', "numbers": "1.86 1.86"}
-    assert case.check is not None and not doubt_about(case.check(point), case)
-    assert "premise" in doubt_about(case.check({**point, **change}), case)
+    assert not doubt_of(case, point)
+    assert "premise" in doubt_of(case, {**point, **change})
 
 
 def test_the_skip_coefficients_are_those_of_the_graphs() -> None:

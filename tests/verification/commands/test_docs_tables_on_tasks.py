@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import math
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests import scripts
 from tests.tiers import spread
 from verification.cli import main
 from verification.report.pictures import training as training_pictures
@@ -27,16 +25,7 @@ REGENERATE = "Run `python docs/pictures/tables_on_tasks.py --draw`, or without -
 MOST_BYTES = 60_000
 
 
-def _loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_pictures_tables_on_tasks", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-script = _loaded()
+script = scripts.loaded(SCRIPT)
 
 
 @functools.cache

@@ -16,6 +16,7 @@ import pytest
 
 from odernn.architecture import Edge, RNNGraph, files, get, measures_of, names
 from odernn.architecture.measures import MeasureEvidence
+from tests.processes import loaded_after
 from tests.verification.commands import lines as lines_of
 from verification.cli import main
 from verification.commands import graph as command
@@ -23,8 +24,6 @@ from verification.commands.terminal import DONE, USAGE
 from verification.report.formats import names as formats
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
-
-CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, remarks: str = "") -> str:
@@ -328,13 +327,8 @@ def test_bad_usage_is_one_line_that_says_what_to_do(
 def test_the_command_starts_without_torch_scipy_sympy_and_matplotlib() -> None:
     """Also where it fails: the line must not wait for torch."""
     for name, code in (("td", DONE), ("dt", USAGE)):
-        probe = (
-            "import sys\nfrom verification.cli import main\n"
-            f"assert main(['graph', {name!r}, '--format', 'csv']) == {code}\n"
-            "print([m for m in ('torch', 'sympy', 'scipy', 'matplotlib', 'networkx') if m in sys.modules])"
-        )
-        done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=CHECKOUT)
-        assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
+        run = f"from verification.cli import main\nassert main(['graph', {name!r}, '--format', 'csv']) == {code}"
+        assert loaded_after(run, ("torch", "sympy", "scipy", "matplotlib", "networkx"), prints=True) == []
 
 
 def test_a_fault_in_the_evidence_stops_the_command(

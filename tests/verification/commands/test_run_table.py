@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import json
 import math
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests.verification.commands.made_runs import configured, write
 from verification.commands import run_table
 from verification.commands.terminal import UsageError
 from verification.report.rows import runs as run_rows
 from verification.training import TrainingError, folder, loop, runs
-
-
-def _loaded(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-made = _loaded("made_runs")
-configured, write = made.configured, made.write
 
 ACCURACIES = {0: (0.95, 0.96, 0.955), 1: (0.94, 0.93, 0.92), 2: (0.9, 0.97, 0.97)}
 TESTS = {0: 0.951, 1: 0.93, 2: 0.968}

@@ -18,6 +18,7 @@ from odernn.properties.fact_sheet import questions
 from odernn.tableaus import families
 from odernn.tableaus import files as tableau_files
 from odernn.tableaus.catalogue import nystrom as nystrom_catalogue
+from tests.processes import loaded_after
 from tests.verification.commands import lines as lines_of
 from verification.cli import main
 from verification.commands import tableau as command
@@ -291,13 +292,8 @@ def test_bytes_that_are_no_text(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 def test_the_command_starts_without_torch_scipy_and_sympy() -> None:
     """Also where it fails: the line must not wait for torch."""
     for name, code in (("gauss 12", DONE), ("gaus 12", USAGE)):
-        probe = (
-            "import sys\nfrom verification.cli import main\n"
-            f"assert main(['tableau', {name!r}, '--format', 'csv']) == {code}\n"
-            "print([m for m in ('torch', 'sympy', 'scipy') if m in sys.modules])"
-        )
-        done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=CHECKOUT)
-        assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
+        run = f"from verification.cli import main\nassert main(['tableau', {name!r}, '--format', 'csv']) == {code}"
+        assert loaded_after(run, ("torch", "sympy", "scipy"), prints=True) == []
 
 
 # --- what the documents say -------------------------------------------------------------------------------------

@@ -186,11 +186,8 @@ def test_balls_intervals_and_torch_agree_on_a_contribution(stack):
     steps = 48
     with flint.ctx.workprec(192):
         ball = scalar_stack.contribution(scalar_stack.run(stack, steps, BALLS))
-    before, iv.prec = iv.prec, 192
-    try:
+    with iv.workprec(192):
         interval = scalar_stack_second.value(stack.to_text(), steps, "contribution")
-    finally:
-        iv.prec = before
     one = torch.ones(1, dtype=torch.float64)
     layers = []
     for q in range(1, stack.layers + 1):

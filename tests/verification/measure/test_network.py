@@ -32,12 +32,7 @@ BUDGET = replace(BUDGETS["smoke"], range_inputs=9)
 SEED = 2**60 - 3  # a job's seed has 60 bits
 
 
-@pytest.fixture(autouse=True)
-def threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # small tensors: as the workers do
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def loud(row: PublishedRow, seed: int = 0):

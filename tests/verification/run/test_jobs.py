@@ -27,12 +27,7 @@ SHORT = tuple(replace(point, steps=60) for point in CONTROL_POINTS)
 POINT = SearchPoint("free", Fraction(3), (Fraction(1, 10), Fraction(1, 7)), 60, 4, 2, "made up")
 
 
-@pytest.fixture(autouse=True)
-def threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def spec_of(kind: str, point: SearchPoint, layer: int = 1) -> dict:

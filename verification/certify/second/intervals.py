@@ -14,6 +14,17 @@ from typing import Any, TypeAlias
 import mpmath
 
 
+class _Precision:
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+
+    def __enter__(self) -> None:
+        self.before, mpmath.iv.prec = mpmath.iv.prec, self.bits
+
+    def __exit__(self, *error: object) -> None:
+        mpmath.iv.prec = self.before
+
+
 class Intervals:
     """mpmath's interval context with exp and log made enclosures; what a claim's ``second_bound`` receives as ``iv``.
 
@@ -32,6 +43,10 @@ class Intervals:
     @prec.setter
     def prec(self, bits: int) -> None:
         mpmath.iv.prec = bits
+
+    def workprec(self, bits: int) -> _Precision:
+        """``with iv.workprec(256):`` has this precision, what follows the former one; as flint's of that name."""
+        return _Precision(bits)
 
     def _margin(self) -> Any:
         return mpmath.iv.mpf([-1, 1]) * mpmath.iv.mpf(2) ** (self.WIDENING - self.prec)
@@ -133,14 +148,10 @@ def decide(
     asked of every layer up to ``layer``. ``layer`` counts from 1; ``steps`` is N of the claim (T = N·dt). ValueError
     unless 1 ≤ step ≤ steps.
     """
-    before = iv.prec
-    iv.prec = bits
-    try:
+    with iv.workprec(bits):
         settings = [setting_of(plain, layer=l, step=step, steps=steps) for l in range(1, layer + 1)]
         y, z = _states(plain, settings[0].alpha, layer, step, step_function)
         return compared(settings, y if quantity == "position" else z, norm=norm, bound=bound, premises=premises)
-    finally:
-        iv.prec = before
 
 
 def compared(
@@ -259,9 +270,7 @@ def uniform_lower_bound(
     *, alpha: str, horizon: str, dt: str, c: str, amplitude: str, quantity: str, bits: int = 256
 ) -> tuple[float, Any]:
     """thm-S-limit typed again: (lower end as a float, lower end) of |y_N| or |z_N|, for every step T/N ≤ dt."""
-    before = iv.prec
-    iv.prec = bits
-    try:
+    with iv.workprec(bits):
         a, T, s, A = number(alpha), number(horizon), logistic(number(c)), number(amplitude)
         h0 = s * number(dt)
         frequency = iv.sqrt(a)
@@ -277,5 +286,3 @@ def uniform_lower_bound(
         area = 2 * half_turns + 1 - iv.cos(start - half_turns * iv.pi) - (0 if quantity == "position" else 1)
         value = tanh(A) * (area - error) / rho / (a if quantity == "position" else frequency)
         return float(value.a), value.a
-    finally:
-        iv.prec = before

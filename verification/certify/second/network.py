@@ -59,15 +59,12 @@ class _FloatLayer:
         self.y0, self.y0_radius = _read(data["y0"])
         self.z0, self.z0_radius = _read(data["z0"])
         self.size = len(self.w)
-        before, iv.prec = iv.prec, 160
-        try:
+        with iv.workprec(160):
             dt = number(data["dt"])
             sigma = [logistic(number(c)) for c in data["c"]]
             self.h, self.h_radius = _ends([dt * s for s in sigma])
             self.g, self.g_radius = _ends([dt * s * (1 - s) for s in sigma])  # dh/dc
             self.rest, self.rest_radius = _ends([1 - s for s in sigma])
-        finally:
-            iv.prec = before
 
     def drive(self, below: FloatBox) -> tuple[Array, Array]:
         """V y + b of all rows, with its radius."""

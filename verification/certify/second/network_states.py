@@ -31,8 +31,7 @@ def decide(
 
     "undecided" also where float64 does not enclose the run; "because" then says why, else it is "".
     """
-    before, second.iv.prec = second.iv.prec, BITS
-    try:
+    with second.iv.workprec(BITS):
         settings = [second.setting_of(plain, layer=l, step=step, steps=steps) for l in range(1, layer + 1)]
         proofs = second.premises_at(settings, premises)
         try:
@@ -49,8 +48,6 @@ def decide(
         values = [second.iv.mpf([lower, upper]) for lower, upper in ends]
         answer = second.compared(settings, values, norm=norm, bound=bound, premises=premises)
         return {**answer, "because": ""}
-    finally:
-        second.iv.prec = before
 
 
 def _network(plain: dict[str, Any], layer: int, step: int) -> dict[str, Any]:

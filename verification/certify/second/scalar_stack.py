@@ -118,13 +118,9 @@ def local_slope(
     coarse: Mapping[str, str], fine: Mapping[str, str], steps: tuple[int, int], quantity: str, bits: int = 192
 ) -> tuple[float, float]:
     """Ends of log₂ |coarse quantity| / |fine quantity|. Raises ValueError where an enclosure contains 0."""
-    before = iv.prec
-    iv.prec = bits
-    try:
+    with iv.workprec(bits):
         first, last = abs(value(coarse, steps[0], quantity)), abs(value(fine, steps[1], quantity))
         if 0 in first or 0 in last:
             raise ValueError(f"{quantity}: an enclosure contains 0")
         slope = iv.log(first / last) / iv.log(iv.mpf(2))
         return float(slope.a), float(slope.b)
-    finally:
-        iv.prec = before

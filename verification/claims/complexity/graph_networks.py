@@ -165,15 +165,12 @@ def _two_networks(parameters: Parameters, data: Data) -> Check:
         swept = [swept_values(_without_outputs(each.graph), time, W, x)[time, node] for each in facts if each]
         first = abs(swept[0] - swept[1]) > 0
         shown = [value.str(8, radius=False) for value in swept]
-    before, second.iv.prec = second.iv.prec, BITS
-    try:
+    with second.iv.workprec(BITS):
         weights = {u: second.number(str(value)) for u, value in W.items()}
         inputs = [second.number(str(value)) for value in x]
         again = [unfolded_value(graph, node, time, weights, inputs, second.tanh) for graph in graphs]
         apart = bool(again[0].a > again[1].b or again[1].a > again[0].b)
         shown_again = [f"{float(value.mid):.8g}" for value in again]
-    finally:
-        second.iv.prec = before
     return Check(
         opinions=(
             Opinion("balls", bool(first), " against ".join(shown)),

@@ -344,8 +344,7 @@ def descent_case(bound: int, learning_rate: Fraction = Fraction(1, 4), towards: 
 def _descent_again(p: Parameters, bound: int, towards: int) -> tuple[bool, str]:
     """Theorem 3.2 for 2 × 2 matrices in mpmath's intervals: W, ∂L/∂W = W − T and V entry by entry."""
     iv = intervals.iv
-    before, iv.prec = iv.prec, 4 * BITS
-    try:
+    with iv.workprec(4 * BITS):
         a, rate = intervals.number(p["a"]), intervals.number(p["rate"])
         for _ in range(int(p["steps"])):
             under = 1 + a * a
@@ -357,8 +356,6 @@ def _descent_again(p: Parameters, bound: int, towards: int) -> tuple[bool, str]:
             v12, v21 = (M[0][1] + a * M[1][1]) / under, (M[1][0] - a * M[0][0]) / under
             a = a - rate * (v21 - v12)
         return bool(abs(a).a > bound), f"a = {float(a.mid):.8g}"
-    finally:
-        iv.prec = before
 
 
 QUESTIONS = (

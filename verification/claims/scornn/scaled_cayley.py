@@ -194,13 +194,10 @@ def printed_case(quantity: str, printed: str, digits: int) -> Case:
         )
 
     def check(parameters: Parameters) -> Check:
-        before, intervals.iv.prec = intervals.iv.prec, BITS
-        try:
+        with intervals.iv.workprec(BITS):
             value = retyped(intervals.number(str(number(parameters, "a"))))
             gap = abs(value - intervals.number(str(number(parameters, "printed"))))
             other = bool(gap.a > intervals.number(str(half)).b)
-        finally:
-            intervals.iv.prec = before
         _, wrong, shown = balls()
         same = parameters["printed"] == printed and number(parameters, "a") == Fraction(PRINTED["a"])
         return Check(

@@ -65,16 +65,13 @@ def copying_case(T: int, strategy: Strategy = UNIFORM, letters: int = 8, quantit
             loss = expected_loss(silence, strategy, lambda k: arb(k).log(), arb)
             claimed = 10 * arb(letters).log() / (silence + 20)
             first = Opinion("balls", bool(loss != claimed), f"{loss.str(8)} against {claimed.str(8)}")
-        before, iv.prec = iv.prec, BITS
-        try:
+        with iv.workprec(BITS):
             # once more step by step, from the last target to the first
             total = iv.mpf(0)
             for step in range(silence + 20, 0, -1):
                 total = total - iv.log(1 / iv.mpf(strategy.choices if step > silence + 10 else 1))
             gap = total - iv.log(iv.mpf(letters)) * 10
             second = Opinion("mpmath", bool(gap.a > 0 or gap.b < 0), f"(T + 20) times the difference: {gap.mid}")
-        finally:
-            iv.prec = before
         return Check(
             opinions=(first, second),
             premises=(Hypothesis("T of the row", str(silence), silence == T),),

@@ -365,13 +365,10 @@ def three_norms_check(parameters: Parameters, factor: Fraction = Fraction(1)) ->
         text = f"{left.str(8, radius=False)} against {right.str(8, radius=False)}"
         first = Opinion("balls", bool(left > right), text)
         logs = float(left.log().mid()), float(right.log().mid())
-    before, second.iv.prec = second.iv.prec, BITS
-    try:
+    with second.iv.workprec(BITS):
         again = _three_norms_in_intervals(parameters, factor)
         shown = f"left at least {float(again[0].a.mid):.8g}, right at most {float(again[1].b.mid):.8g}"
         other = Opinion("mpmath", bool(again[0].a > again[1].b), shown)
-    finally:
-        second.iv.prec = before
     m, N = parameters["neurons"], len(numbers(parameters, "u")) // int(parameters["neurons"]) - 1
     return Check(
         opinions=(first, other),

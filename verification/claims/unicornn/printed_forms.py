@@ -220,13 +220,8 @@ def _bound_41_interval(row: PublishedRow, w: int, target: int) -> Any:
 
 
 def _both_41(row: PublishedRow, w: int, target: int) -> tuple[Any, Any]:
-    before = second.iv.prec
-    second.iv.prec = BITS
-    try:
-        with flint.ctx.workprec(BITS):
-            return _bound_41_ball(row, w, target), _bound_41_interval(row, w, target)
-    finally:
-        second.iv.prec = before
+    with second.iv.workprec(BITS), flint.ctx.workprec(BITS):
+        return _bound_41_ball(row, w, target), _bound_41_interval(row, w, target)
 
 
 def computable_case(row: PublishedRow) -> Case:

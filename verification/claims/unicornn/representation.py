@@ -114,8 +114,7 @@ def _k_dependence_check(parameters: Parameters) -> Check:
                 f"thm-R: as dt → 0 the two tend to sin(√α (τ − s))/√α, {ends[0].str(6, radius=False)} at s = 0 and "
                 f"{ends[1].str(6, radius=False)} at s = {stack.ratio} τ"
             )
-    before, iv.prec = iv.prec, orders.BITS
-    try:
+    with iv.workprec(orders.BITS):
         second = []
         for k in (2, late):
             text = {**stack.to_text(), "offset": str(k), "ratio": "0"}
@@ -124,8 +123,6 @@ def _k_dependence_check(parameters: Parameters) -> Check:
             second.append(q + run.h * p)
         opposite = bool((second[0] * second[1]).b < 0)
         other = Opinion("mpmath", opposite, " and ".join(str(float(v.mid)) for v in second))
-    finally:
-        iv.prec = before
     dt = stack.horizon / steps
     return Check(
         opinions=(first, other),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +20,7 @@ from odernn.properties.matrix_coefficients.contraction import contraction
 from odernn.properties.matrix_coefficients.stage_monotonicity import SlopeRestricted, stage_monotonicity
 from odernn.tableaus.methods import form_of, resolve
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau
+from tests.processes import loaded_after
 
 Q = fmpq
 
@@ -461,11 +460,8 @@ def test_irrational_coefficients_of_two_fields_meet_in_one():
 
 
 def test_the_exact_algebra_needs_no_torch():
-    heavy = "('torch', 'scipy', 'sympy')"
-    module = "odernn.properties.matrix_coefficients.contraction_weight"
-    code = f"import {module}, sys; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    code = "import odernn.properties.matrix_coefficients.contraction_weight"
+    assert loaded_after(code, ("torch", "scipy", "sympy")) == []
 
 
 def test_every_pair_of_stages_is_in_the_tensor():
