@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from verification.domains import SearchPoint, point_from_plain
 from verification.registry import Registry, announced
 from verification.run.job import Settings
 from verification.run.plan import Plan, plan
+from verification.run.systems import system_of
+from verification.system import UNICORNN
 
 CLAIM_FILE = """
 from odernn.tableaus.tableau import Source
@@ -94,12 +97,48 @@ def test_one_name_means_one_system(tmp_path: Path, name: str) -> None:
         Registry((tmp_path,))
 
 
-def test_systems_are_found_by_their_name() -> None:
-    planted = Registry((Path(__file__).parents[1] / "planted",))
-    assert Registry().system("unicornn") is planted.system("unicornn") is Registry().get("thm-S").claim.system
-    assert planted.system("doubled activation") is planted.get("planted wrong cell").claim.system
-    with pytest.raises(ClaimError, match="No claim file brings a system named"):
-        Registry().system("doubled activation")
+def test_a_job_runs_the_system_of_its_claim_whatever_others_are_called(tmp_path: Path) -> None:
+    """Files that name their claims are loaded one at a time, so that nobody sees two systems of one name together."""
+    text = CLAIM_FILE.replace('statement="made",', 'statement="made", system=OWN,').replace(
+        "CLAIMS =", 'OWN = System("same", *[lambda *a: a] * 3)\nCLAIMS ='
+    )
+    for name in ("one", "two"):
+        heading = f"# Claims: {name}\nfrom verification.system import System\n"
+        (tmp_path / f"{name}.py").write_text(heading + text.format(id=name))
+    settings = Settings(claims=("one", "two"), claims_dirs=(str(tmp_path),))
+    with pytest.raises(ClaimError, match='another system is already called "same"'):
+        plan(settings, Registry((tmp_path,)))
+    for name in ("one", "two"):
+        jobs = plan(replace(settings, claims=(name,)), Registry((tmp_path,))).measuring
+        assert {job.spec["owner"] for job in jobs} == {name} and {job.spec["system"] for job in jobs} == {"same"}
+        assert system_of(jobs[0], settings) is not UNICORNN
+        assert system_of(jobs[0], settings).step.__code__.co_filename == str(tmp_path / f"{name}.py")
+
+
+def test_jobs_of_unicornn_belong_to_no_claim_and_planted_systems_to_the_first_of_their_file() -> None:
+    folder = Path(__file__).parents[1] / "planted"
+    settings = Settings(claims=("planted wrong cell", "thm-S"), claims_dirs=(str(folder),))
+    jobs = plan(settings, Registry((folder,))).measuring
+    owners = {job.spec["system"]: job.spec.get("owner") for job in jobs if "system" in job.spec}
+    assert owners["unicornn"] is None and owners["doubled activation"] in Registry((folder,)).ids()
+
+
+def test_a_file_that_exits_or_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import sys\nsys.exit(0)\n")
+    with pytest.raises(ClaimError, match=r"mine\.py\" fails on import: SystemExit"):
+        Registry((tmp_path,))
+    (tmp_path / "mine.py").write_bytes(b"x = '\xe9'\n")
+    with pytest.raises(ClaimError, match=r"mine\.py\" fails on import: SyntaxError"):
+        Registry((tmp_path,))
+
+
+def test_what_lies_beside_claim_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(CLAIM_FILE.format(id="mine"))
+    (tmp_path / "_bad.py").write_text("no python")
+    (tmp_path / ".#mine.py").symlink_to("nowhere")
+    (tmp_path / "folder.py").mkdir()
+    settings = Settings(claims=("mine",), claims_dirs=(str(tmp_path),))
+    assert plan(settings, Registry((tmp_path, tmp_path))).judging
 
 
 # --- one claim wakes one claim
@@ -132,8 +171,8 @@ def test_a_file_that_names_its_claims_is_loaded_when_one_of_them_is_asked_for(tm
 
 def test_a_first_line_over_several_lines_is_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
-    path.write_text("# Claims: a · b/c ·\n#   d (1)\n# and no more of it\n\n# not this\n")
-    assert announced(path) == ("a", "b/c", "d (1) and no more of it")
+    path.write_text("# Claims: a · b/c ·\n#   d (1)\n# a licence\n\n# not this\n")
+    assert announced(path) == ("a", "b/c", "d (1)")
     path.write_text('"""No claims named."""\n# Claims: a\n')
     assert announced(path) == ()
 

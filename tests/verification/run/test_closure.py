@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from verification.registry import CLAIMS, announced
-from verification.run.closure import ROOTS, closure, imports_of, library_files, name_of, path_of
+from verification.run.closure import ROOTS, closure, files_of, imports_of, library_files, name_of, path_of
 from verification.run.keys import closure_of
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -47,10 +48,48 @@ def read(folder: Path, text: str) -> tuple[set[str], set[str], set[str]]:
         ("from odernn import bounds\nbounds.certify", {"odernn.bounds"}, {"odernn.bounds.network"}),
         ("from odernn.cells import get", {"odernn.cells"}, set()),
         ("from verification import no_such_name", {"verification"}, set()),
+        ("import odernn\nodernn.bounds.certify", {"odernn"}, {"odernn.bounds", "odernn.bounds.network"}),
+        ("import odernn as o\no.bounds.icml.log_bound", {"odernn"}, {"odernn.bounds", "odernn.bounds.icml"}),
+        ("TYPE_CHECKING = 0\nif not TYPE_CHECKING:\n    from odernn.bounds import icml", {"odernn.bounds.icml"}, set()),
     ],
 )
 def test_an_import_is_found_in_a_text(tmp_path: Path, text: str, at_once: set[str], later: set[str]) -> None:
     assert read(tmp_path, text)[:2] == (at_once, later)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from odernn.bounds import *",
+        "from odernn import bounds\nb = bounds",
+        "from odernn import bounds\ngetattr(bounds, 'icml')",
+        "import importlib\nimportlib.import_module('odernn.bounds').icml",
+    ],
+)
+def test_a_package_that_is_handed_on_may_be_asked_for_anything(tmp_path: Path, text: str) -> None:
+    at_once, later, _ = read(tmp_path, text)
+    assert {"odernn.bounds.icml", "odernn.bounds.network", "odernn.bounds.words"} <= at_once | later
+
+
+def test_a_users_file_that_computes_imports_may_mean_any_file_of_the_library(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import importlib\nimportlib.import_module('odernn.' + 'order')\n")
+    assert set(closure("verification.answer", folder=tmp_path).files) == set(library_files())
+
+
+def test_a_users_folder_is_what_its_python_files_may_read(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from helpers import one\nTABLE = 'constants.json'\n")
+    (tmp_path / "_also.py").write_text("broken(")
+    (tmp_path / "helpers").mkdir()
+    for name in ("helpers/one.py", "constants.json", "odernn.sqlite", ".hidden", "notes.txt"):
+        (tmp_path / name).write_text("1")
+    (tmp_path / "witnesses").mkdir()
+    named = dict(files_of(tmp_path))
+    assert set(named) == {"mine.py", "_also.py", "helpers/one.py", "constants.json"}
+    before = closure("verification.answer", folder=tmp_path).digest()
+    (tmp_path / "constants.json").write_text("2")
+    assert closure("verification.answer", folder=tmp_path).digest() != before
+    (tmp_path / "constants.json").write_text("1")
+    assert closure("verification.answer", folder=Path(os.path.relpath(tmp_path))).digest() == before
 
 
 def test_packages_of_others_are_named_and_those_of_python_are_not(tmp_path: Path) -> None:
@@ -122,10 +161,11 @@ from verification.run.job import Settings
 from verification.run.plan import plan
 from verification.run.store import Store
 
-registry = Registry()
-jobs = plan(Settings(claims=(sys.argv[1],)), registry).judging[:int(sys.argv[2])]
-before = set(sys.modules)
 from verification.run import jobs as kinds
+
+registry = Registry()
+before = set(sys.modules)  # planning alone; the claim's file and all that it brings come now
+jobs = plan(Settings(claims=(sys.argv[1],)), registry).judging[:int(sys.argv[2])]
 for job in jobs:
     if job.kind == "question":
         kinds.perform(job, Settings())

@@ -308,8 +308,8 @@ def test_a_measurement_is_that_of_its_row_input_task_folder_and_seed(monkeypatch
 def test_a_job_of_an_unknown_kind_or_system_says_so():
     with pytest.raises(ValueError, match='Unknown kind of job "guess"'):
         jobs.perform(Job("", spec_of("guess", POINT)), Settings())
-    with pytest.raises(ValueError, match='No claim file brings a system named "elsewhere"'):
-        jobs.perform(Job("", spec_of("search", POINT) | {"system": "elsewhere"}), Settings())
+    with pytest.raises(ValueError, match='Unknown claim "elsewhere"'):
+        jobs.perform(Job("", spec_of("search", POINT) | {"system": "mine", "owner": "elsewhere"}), Settings())
 
 
 def test_a_system_whose_arithmetics_contradict_each_other_fails_its_control() -> None:
