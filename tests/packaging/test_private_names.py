@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -15,27 +16,40 @@ def is_private(name: str) -> bool:
 
 def borrowed(text: str, folder: str) -> list[str]:
     """Private names and modules of other folders that a file in ``folder`` (dotted) uses."""
-    taken, modules = [], {}
+    taken: list[str] = []
+    modules: dict[str, str] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            modules |= {(alias.asname or alias.name): alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
-                name = f"{node.module}.{alias.name}"
-                modules[alias.asname or alias.name] = name
-                home = (
-                    node.module
-                    if (CHECKOUT / node.module.replace(".", "/")).is_dir()
-                    else node.module.rpartition(".")[0]
+                modules[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
                 )
-                if any(map(is_private, name.split("."))) and home != folder and ours(name):
-                    taken.append(name)
+                taken += stranger(alias.name, folder)
+        elif isinstance(node, ast.ImportFrom):
+            above = folder.split(".")[: len(folder.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            for alias in node.names:
+                name = module if alias.name == "*" else f"{module}.{alias.name}"
+                modules[alias.asname or alias.name] = name
+                taken += stranger(name, folder)
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and is_private(node.attr):
-            module = modules.get(node.value.id, "")
-            if ours(module) and is_module(module) and module.rpartition(".")[0] != folder:
-                taken.append(f"{module}.{node.attr}")
-    return taken
+        if isinstance(node, ast.Attribute):
+            first, _, rest = ast.unparse(node).partition(".")
+            if first in modules and re.fullmatch(r"[\w.]+", rest) and is_module(modules[first]):
+                taken += stranger(f"{modules[first]}.{rest}", folder)
+    return list(dict.fromkeys(taken))
+
+
+def stranger(name: str, folder: str) -> list[str]:
+    """The name, if its first private part belongs to another folder of the library."""
+    parts = name.split(".")
+    private = next((i for i, part in enumerate(parts) if is_private(part)), None)
+    if private is None or not ours(name):
+        return []
+    holder = ".".join(parts[:private])
+    home = holder if (CHECKOUT / holder.replace(".", "/")).is_dir() else holder.rpartition(".")[0]
+    is_object = not is_module(holder)  # of a class or an object: Python's own business
+    return [] if home == folder or is_object else [".".join(parts[: private + 1])]
 
 
 def ours(name: str) -> bool:
@@ -60,7 +74,11 @@ def test_no_file_uses_a_private_name_of_another_folder() -> None:
 
 def test_planted_borrowings_are_seen() -> None:
     assert borrowed("from odernn.fields import _once", "odernn.cells") == ["odernn.fields._once"]
-    assert borrowed("from odernn.fields._once import f", "odernn.cells") == ["odernn.fields._once.f"]
+    assert borrowed("from odernn.fields._once import f", "odernn.cells") == ["odernn.fields._once"]
+    assert borrowed("from ..fields import _once", "odernn.cells") == ["odernn.fields._once"]
+    assert borrowed("from ..fields._once import *", "odernn.cells") == ["odernn.fields._once"]
+    assert borrowed("import odernn.fields._once", "odernn.cells") == ["odernn.fields._once"]
+    assert borrowed("import odernn.fields\nodernn.fields._once.f()", "odernn.cells") == ["odernn.fields._once"]
     assert borrowed("from odernn.cells.lem import _f", "odernn.bounds") == ["odernn.cells.lem._f"]
     assert borrowed("from odernn.cells import lem\nlem._f()", "odernn.bounds") == ["odernn.cells.lem._f"]
     assert borrowed("from odernn.fields import _once", "odernn.fields") == []

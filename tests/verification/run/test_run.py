@@ -100,7 +100,6 @@ def test_workers_and_the_order_of_claims_change_only_the_order(tmp_path, uninter
     assert sorted(found, key=lambda each: CLAIMS.index(each["claim"])) == uninterrupted
 
 
-@pytest.mark.slow
 def test_one_worker_gives_the_judgements_of_none(tmp_path, uninterrupted):
     assert small_run(tmp_path / "store.sqlite", "--workers", 1)["judgements"] == uninterrupted
 
