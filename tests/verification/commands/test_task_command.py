@@ -106,7 +106,7 @@ def test_download_fetches_before_it_loads(
             archive.writestr("text8", text)
         return Path(folder) / "text8.zip"
 
-    monkeypatch.setattr(text8_characters._files, "fetch", fetched)
+    monkeypatch.setattr(text8_characters.files, "fetch", fetched)
     monkeypatch.setattr(text8_characters, "MD5", hashlib.md5(text).hexdigest())
     monkeypatch.setitem(text8_characters.load.__kwdefaults__, "md5", hashlib.md5(text).hexdigest())
     assert main(["task", "text8_characters", "--root", str(tmp_path), "--download"]) == DONE
