@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import only
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDERS = (
     "exact",
@@ -35,16 +37,20 @@ def test_the_text_of_a_folder_names_its_files(folder: str) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    [
+    only(
+        [
+            "odernn.bounds.certify",
+            "odernn.bounds.network.states.exact_state_logs",
+            "odernn.bounds.sharp.log_suprema_at",
+            "odernn.architecture.graph_of",
+            "odernn.architecture.files.read",
+            "odernn.fields.Oscillator",
+            "odernn.integrators.prepared",
+            "odernn.tableaus.GAUSS_2",
+        ],
         "odernn.bounds.certify",
-        "odernn.bounds.network.states.exact_state_logs",
-        "odernn.bounds.sharp.log_suprema_at",
-        "odernn.architecture.graph_of",
-        "odernn.architecture.files.read",
-        "odernn.fields.Oscillator",
-        "odernn.integrators.prepared",
         "odernn.tableaus.GAUSS_2",
-    ],
+    ),
 )
 def test_one_import_of_the_library_is_enough(expression: str) -> None:
     """In a fresh interpreter, where no other test has imported the module that is meant."""

@@ -32,7 +32,8 @@ def borrowed(text: str, folder: str) -> list[str]:
                 name = module if alias.name == "*" else f"{module}.{alias.name}"
                 modules[alias.asname or alias.name] = name
                 taken += stranger(name, folder)
-    for node in ast.walk(ast.parse(text)):
+    attributes = ast.walk(ast.parse(text)) if re.search(r"\._[a-z]", text) else ()
+    for node in attributes:
         if isinstance(node, ast.Attribute):
             first, _, rest = ast.unparse(node).partition(".")
             if first in modules and re.fullmatch(r"[\w.]+", rest) and is_module(modules[first]):

@@ -19,6 +19,7 @@ import pytest
 import cuda.odernn_kernels
 import odernn
 import verification
+from tests.tiers import spread
 from verification.registry import Registry
 from verification.run import closure as closures
 from verification.run import engine, execute, keys
@@ -206,7 +207,7 @@ def planned_keys(claim: str, monkeypatch: pytest.MonkeyPatch, *edits: Path) -> l
     return [job.key for job in (*the_plan.measuring, *the_plan.judging)]
 
 
-@pytest.mark.parametrize("claim", registry().ids())
+@pytest.mark.parametrize("claim", spread(registry().ids(), 40))
 def test_a_claims_keys_change_with_a_file_of_its_closure_and_with_no_other(
     claim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
