@@ -185,6 +185,7 @@ def test_the_weights_that_are_tested_are_those_of_the_least_validation_loss(
     assert [look["validation"] for look in result["curve"]] == [4.0, 2.0, None, 3.0]
 
 
+@pytest.mark.slow
 def test_architectures_see_the_same_sequences_in_the_same_order_and_seeds_do_not(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_call_makes_what_is_planned_and_the_next_call_nothing(
     assert called(script, tmp_path) == record
 
 
+@pytest.mark.slow
 def test_a_run_is_what_odernn_train_makes_of_its_file(script: ModuleType, tmp_path: Path) -> None:
     found = called(script, tmp_path)["runs"]["a run / seed 1"]
     other = configuration.read(tmp_path / "adding.toml").replaced(seed=1, epochs=2)

@@ -25,7 +25,7 @@ BUDGET = {
 """Registers a kernel may use; of float32 and float64 the larger. 32-thread blocks: 168 a thread still let 12 warps live
 on an SM's 64 K registers, and 256 threads of scan and scornn could have 255. CUDA 13.0 used 1 to 20 fewer."""
 
-FAST = (("forward", "sm_90"), ("scan", "sm_80"))
+FAST = (("exact", "sm_90"), ("scan", "sm_80"))
 PAIRS = [
     pytest.param(unit, arch, marks=[] if (unit, arch) in FAST else [pytest.mark.slow])
     for unit in build.UNITS

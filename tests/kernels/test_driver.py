@@ -113,6 +113,7 @@ device = CtypesDevice()
 """
 
 
+@pytest.mark.slow
 def test_the_launcher_of_the_benchmarks_needs_no_pycuda(environment: dict[str, str]) -> None:
     code = (
         USING

@@ -15,6 +15,7 @@ from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn.executions import torch_loop
 from odernn.executions.recurrence import ReconstructionWarning
 from tests.kernels import problems
+from tests.tiers import slow
 
 STEPS = (0, 1, 2, 3, 8, 101)
 SHAPES = ((1, 1), (3, 5), (1, 33))
@@ -139,7 +140,7 @@ def check_nan(given: Any, mode: str, where: str) -> None:
 @pytest.mark.timeout(400, method="thread")  # the emulator hears no signal
 @pytest.mark.parametrize("where", ["x", "w", "step_size", "y0", "z0"])
 @pytest.mark.parametrize(
-    ("steps", "mode", "dtype"), [(40, *each) for each in MODES] + [(1100, *each) for each in MODES[:3]]
+    ("steps", "mode", "dtype"), [(40, *each) for each in MODES] + [slow((1100, *each)) for each in MODES[:3]]
 )
 def test_a_nan_gives_nan_from_there_on_and_no_hang(
     launcher: EmulatedLauncher, steps: int, where: str, mode: str, dtype: torch.dtype

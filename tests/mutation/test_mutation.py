@@ -177,6 +177,7 @@ def _run(root: Path, tests: str) -> tuple[int, str, dict]:
     return done.returncode, done.stdout + done.stderr, json.loads(out.read_text()) if out.exists() else {}
 
 
+@pytest.mark.slow
 def test_good_tests_kill_every_mutant_of_a_planted_formula_and_blind_ones_are_reported(tmp_path: Path):
     for name in ("good", "blind"):
         (tmp_path / name).mkdir()
@@ -189,6 +190,7 @@ def test_good_tests_kill_every_mutant_of_a_planted_formula_and_blind_ones_are_re
     assert all(each["kind"] == "unexplained" for each in record["survivors"])
 
 
+@pytest.mark.slow
 def test_tests_that_fail_without_a_mutant_stop_the_check(tmp_path: Path):
     code, shown, record = _run(tmp_path, THOROUGH.replace("== 7", "== 8"))
     assert code and not record and "fails without a mutant" in shown

@@ -63,12 +63,17 @@ def name_and_number(pickled: bytes) -> tuple[str, int]:
     return type(cell).__name__, type(cell).number
 
 
+@pytest.mark.slow
+def test_a_spawned_process_finds_the_file_by_the_name_of_its_module(tmp_path: Path) -> None:
+    kind = cells.get("mine", written(tmp_path / "a.b_c", mine_py=CELL))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(name_and_number, (pickle.dumps(kind(2, 3)),)) == ("Mine", 1)
+
+
 def test_a_child_process_finds_the_file_by_the_name_of_its_module(tmp_path: Path) -> None:
     kind = cells.get("mine", written(tmp_path / "a.b_c", mine_py=CELL))
     assert kind.__module__.isidentifier() or kind.__module__.startswith("odernn.folders._")
     pickled = pickle.dumps(kind(2, 3))
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(name_and_number, (pickled,)) == ("Mine", 1)
     code = "import pickle, sys; print(type(pickle.loads(sys.stdin.buffer.read())).__module__)"
     done = subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True, check=True)
     assert done.stdout.decode().strip() == kind.__module__

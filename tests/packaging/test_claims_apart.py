@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from tests.packaging.test_import_direction import CHECKOUT, imports_of, sources, within
+from tests.tiers import only
 
 CLAIMS = "verification.claims"
 MATERIAL = {"measure": 40, "certify": 30, "cases": 30}
@@ -75,7 +76,7 @@ def test_what_a_claim_file_may_import_is_no_breach() -> None:
     assert claim_files_in(names) == []
 
 
-@pytest.mark.parametrize("identifier", ["icml-C.1", "both-69/42", "cplx-B.2a"])
+@pytest.mark.parametrize("identifier", only(["icml-C.1", "both-69/42", "cplx-B.2a"], "cplx-B.2a"))
 def test_a_claim_is_looked_up_without_loading_another_file(identifier: str) -> None:
     """``icml-C.1`` is of a file that needs nothing; the others are of files that once imported their neighbours."""
     probe = (

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import loaded_after
+from tests.tiers import spread
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "sympy", "scipy", "networkx")
@@ -45,6 +46,11 @@ def test_light_imports_stay_light(code: str) -> None:
     assert heavy_after(code) == []
 
 
+def test_no_certificate_needs_torch() -> None:
+    assert "torch" not in heavy_after("".join(f"import verification.certify.{module}\n" for module in CERTIFY))
+
+
+@pytest.mark.slow  # each alone; all together in the test above
 @pytest.mark.parametrize("module", CERTIFY)
 def test_a_certificate_is_checked_without_torch(module: str) -> None:
     """Not even through what it imports: the search's arithmetic takes no part in the decision."""
@@ -55,7 +61,7 @@ def test_both_back_ends_were_tried() -> None:
     assert {"balls", "second.intervals"} <= set(CERTIFY)
 
 
-@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("name", spread(HEAVY, 2))
 def test_a_planted_heavy_import_is_seen(name: str) -> None:
     assert name in heavy_after(f"import odernn\nimport {name}")
 
@@ -66,6 +72,7 @@ def test_trying_one_claim_loads_its_file_and_what_it_needs(tmp_path: Path) -> No
     code = f"""
 import sys
 from verification.cli import main
+from tests.tiers import spread
 assert main(["verify", "icml-C.1", "--jobs", "0", "--budget", "smoke", "--store", {str(tmp_path / "s.sqlite")!r}]) == 0
 print()
 print(*(getattr(module, "__file__", "") for module in list(sys.modules.values())), sep="\\n")

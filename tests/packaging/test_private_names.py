@@ -18,7 +18,8 @@ def borrowed(text: str, folder: str) -> list[str]:
     """Private names and modules of other folders that a file in ``folder`` (dotted) uses."""
     taken: list[str] = []
     modules: dict[str, str] = {}
-    for node in ast.walk(ast.parse(text)):
+    nodes = list(ast.walk(ast.parse(text)))
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 modules[alias.asname or alias.name.split(".")[0]] = (
@@ -32,7 +33,7 @@ def borrowed(text: str, folder: str) -> list[str]:
                 name = module if alias.name == "*" else f"{module}.{alias.name}"
                 modules[alias.asname or alias.name] = name
                 taken += stranger(name, folder)
-    attributes = ast.walk(ast.parse(text)) if re.search(r"\._[a-z]", text) else ()
+    attributes = nodes if re.search(r"\._[a-z]", text) else ()
     for node in attributes:
         if isinstance(node, ast.Attribute):
             first, _, rest = ast.unparse(node).partition(".")

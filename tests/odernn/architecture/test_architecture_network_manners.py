@@ -304,6 +304,7 @@ def test_under_autocast_states_keep_their_digits(case: str) -> None:
     assert largest(rounded - wanted) < 1e-3 * largest(output - wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", only(CASES, "two ways"))
 def test_the_module_compiles_with_its_gradients(case: str) -> None:
     network = build(case)

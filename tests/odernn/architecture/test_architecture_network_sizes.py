@@ -147,6 +147,7 @@ def test_the_table_of_equal_parameters_on_the_page_is_what_is_computed() -> None
     assert [line for line in text.splitlines() if line.startswith(("| copying", "| sequential", "| adding"))] == rows
 
 
+@pytest.mark.slow
 def test_the_python_of_the_page_prints_what_stands_below_it() -> None:
     (block,) = re.findall(
         r"```python\n(import torch\nfrom odernn\.architecture import GraphRNN.*?)```",

@@ -19,6 +19,7 @@ import pytest
 
 from odernn.architecture import RNNGraph, drawing, get, layout, measures_of, names, pictures
 from odernn.architecture.graph import Edge
+from tests.tiers import spread
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -105,7 +106,7 @@ def unfolded(title: str) -> tuple[tuple[int, str], tuple[int, str]]:
 # Every thing once.
 
 
-@pytest.mark.parametrize("name", [*DRAWN, "backward", "with σ < 0"])
+@pytest.mark.parametrize("name", spread([*DRAWN, "backward", "with σ < 0"], 5))
 def test_the_cyclic_graph_is_drawn_with_every_edge_and_node_once(name: str) -> None:
     graph = graphs()[name]
     drawn = elements(picture(name), 1)
@@ -195,6 +196,7 @@ def test_a_graph_that_runs_backward_shows_its_closed_walk() -> None:
 # The file.
 
 
+@pytest.mark.slow
 def test_equal_graphs_give_equal_bytes_also_in_another_process() -> None:
     code = (
         "import sys\nfrom odernn.architecture import get, pictures\nsys.stdout.write(pictures.svg(get('figure 1(a)')))"
@@ -286,6 +288,7 @@ def drawn_steps(text: str) -> list[Edge]:
     return [Edge(u, v, s - t) for (t, u), (s, v) in (unfolded(each.title) for each in edges_of(text, 2))]
 
 
+@pytest.mark.slow
 def test_zeros_are_written_where_there_is_room() -> None:
     words = "An edge without a number has σ = 0."
     for name, many in (("clockwork(2,3)", False), ("clockwork(1,2,3)", True)):

@@ -164,6 +164,7 @@ def test_leapfrog_reads_two_steps_back(layers: int) -> None:
     assert graph_of(ARNN22(2, 3, dt=0.1), nodes="blocks").hidden == ("y1",)
 
 
+@pytest.mark.slow
 def test_linear_inputs_are_read_twice() -> None:
     network = IntegratorRNN(antisymmetric(), MIDPOINT, 0.1, input_size=2, num_layers=2, inputs="linear")
     assert edges(graph_of(network)) == edges(stack(2)) | {("in", "h1", 1), ("h1", "h2", 1)}

@@ -14,6 +14,7 @@ import pytest
 
 from odernn.architecture import get, growth_limit, longest_paths, measures_of, names
 from tests import scripts
+from tests.tiers import slow
 from verification.cli import main
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -58,7 +59,11 @@ def test_every_condition_has_an_example_that_breaks_it() -> None:
 
 @pytest.mark.parametrize(
     ("place", "prints", "more"),
-    [(0, 3, "assert files.read('mine.json') == graph"), pytest.param(1, 3, "", marks=pytest.mark.slow), (2, 2, "")],
+    [
+        (0, 3, "assert files.read('mine.json') == graph"),
+        slow((1, 3, "")),
+        slow((2, 2, "")),
+    ],
     ids=["graphs", "probe", "networks"],
 )
 def test_the_python_of_the_page_prints_what_stands_beside_it(

@@ -520,7 +520,7 @@ def test_the_module_compiles(name, label):
     close(compiled(u, state), network(u, state), admitted(forward(network, state), u, *blocks_of(state)))
 
 
-@some_cells
+@pytest.mark.parametrize(("name", "label"), spread(ONE_A_CELL, 1))
 def test_its_gradients_compile(name, label):
     network = build(name, label)
     u, state = normal(2, 2, width(network)).requires_grad_(), start(network, 2)

@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.odernn import ODERNN
 from odernn.cells.odernn.realisations import as_odernn, clockwork, gru, lstm, simple
-from tests.tiers import spread
+from tests.tiers import only, spread
 
 F64 = torch.float64
 KINDS = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn": torch.nn.RNN}
@@ -59,7 +59,7 @@ def gap(one, other) -> float:
 @every_kind
 @every_form
 @pytest.mark.parametrize(("layers", "bidirectional"), STACKS)
-@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("bias", only([True, False], True))
 def test_outputs_and_states_are_those_of_torch_over_forty_steps(kind, form, layers, bidirectional, bias):
     manners = {"num_layers": layers, "bidirectional": bidirectional, "bias": bias}
     module = reference(kind, **manners)
@@ -202,6 +202,7 @@ def test_float32_modules_give_float32_networks():
     assert gap(cell(u), module(u)) <= 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", spread(FORMS, 1))
 def test_realisations_compile_and_export(form):
     cell = as_odernn(reference("gru"), form)

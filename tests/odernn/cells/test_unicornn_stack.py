@@ -24,6 +24,7 @@ from odernn.executions.stack import Rebuilt
 from odernn.executions.stack import walk as _stack_walk
 from odernn.executions.stack.reconstruction import Paths
 from tests.odernn.cells.unicornn_book import F64, INDICES, STACKS, network, normal, previous, start
+from tests.tiers import spread
 
 ROUNDING = 1e-12
 """Largest admitted difference, beside 1: a walk and autograd add the same numbers in another order, and a reversible
@@ -66,7 +67,7 @@ def both(model, steps, lengths, **options):
 
 
 @pytest.mark.parametrize("index", INDICES)
-@pytest.mark.parametrize(("layers", "skip", "skip_input"), STACKS)
+@pytest.mark.parametrize(("layers", "skip", "skip_input"), spread(STACKS, 3))
 def test_the_gradients_are_those_of_autograd(layers, skip, skip_input, index):
     model = network(layers, residual_skip=skip, skip_input=skip_input, index=index)
     cases = list(itertools.product((0, 1, 2, 3, 10), (1, 7, 64), (None, (3, 0, 2, 10))))
@@ -494,6 +495,7 @@ def test_the_gradient_of_a_readout_is_looked_at_too():
     assert math.isnan(float(share.of(torch.full((2, 3), math.nan))))
 
 
+@pytest.mark.slow
 def test_where_states_are_not_tiny_the_share_raises_no_alarm():
     from odernn.cells.unicornn import UnICORNN
 

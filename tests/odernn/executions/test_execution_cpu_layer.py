@@ -24,6 +24,7 @@ from tests.odernn.executions.cpu_problems import (
     normal,
     problem,
 )
+from tests.tiers import spread
 
 LAYERS = [(1, 16, 3), (2, 48, 5), (6, 32, 8), (8, 128, 9), (3, 64, 1), (2, 96, 5)]
 """Inputs, neurons, samples: vectors of eight and four registers within a sample, across two, cut off at a block's end,
@@ -80,7 +81,7 @@ def layer_violations(case: Case) -> list[str]:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("sizes", LAYERS, ids=str)
+@pytest.mark.parametrize("sizes", spread(map(pytest.param, LAYERS), 3), ids=str)
 def test_a_layer_that_makes_its_drive_in_the_kernels_is_the_oracle(sizes: tuple[int, int, int], dtype: torch.dtype):
     for steps, is_ragged, has_bias in itertools.product((0, 1, 2, 3, 17, 101), (False, True), (False, True)):
         assert layer_violations((sizes, steps, dtype, is_ragged, has_bias)) == [], (steps, is_ragged, has_bias)

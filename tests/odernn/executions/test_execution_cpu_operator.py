@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from odernn.executions.cpu.kernels import (
 )
 from odernn.executions.recurrence import UNIT_ROUNDOFF
 from tests.odernn.executions.cpu_problems import DTYPES, MODES, NAMES, normal, problem, small
+from tests.tiers import spread
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -99,8 +101,7 @@ def test_all_states_inverse_and_backward_are_those_of_the_loop(dtype: torch.dtyp
         torch.testing.assert_close(a, b, rtol=slack, atol=slack * float(b.abs().max()))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("mode", "dtype"), spread(itertools.product(MODES, DTYPES), 2), ids=str)
 def test_the_operator_keeps_torchs_rules(mode: str, dtype: torch.dtype):
     p = {name: value.requires_grad_() for name, value in small(dtype).items()}
     x, *rest = p.values()
@@ -110,7 +111,7 @@ def test_the_operator_keeps_torchs_rules(mode: str, dtype: torch.dtype):
         torch.library.opcheck(torch.ops.odernn.unicornn_cpu.default, arguments)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", spread(MODES, 1))
 def test_it_compiles_in_one_graph(mode: str):
     torch._dynamo.reset()
     model = UnICORNN(2, 3, 2, dt=0.1, alpha=1.0, execution="cpu", backward=mode)  # type: ignore[arg-type]
@@ -176,6 +177,7 @@ def test_wrong_arguments_are_named():
         )
 
 
+@pytest.mark.slow
 def test_without_numba_it_says_what_to_install():
     code = (
         "import sys; sys.modules['numba'] = None\nfrom odernn import executions\nprint(executions.available()['cpu'])\n"

@@ -14,6 +14,7 @@ from odernn.executions import ExecutionUnavailable, torch_loop
 from odernn.executions.recurrence import RecurrenceGradients, admitted_error
 from odernn.fields.oscillator import Oscillator
 from odernn.integrators import step as integrator_step
+from tests.tiers import only
 
 NAMES = ("x", "w", "step_size", "alpha", "y0", "z0")
 
@@ -209,15 +210,15 @@ def test_the_torch_execution_is_always_there():
     assert executions.get("torch").name == "torch" and executions.available()["torch"] is None
 
 
-def test_what_is_installed_is_told_without_loading_it_and_is_what_is_available():
+@pytest.mark.parametrize("before", only(["", "sys.modules['numba'] = None;"], "sys.modules['numba'] = None;"))
+def test_what_is_installed_is_told_without_loading_it_and_is_what_is_available(before: str):
     code = (
         "from odernn import executions; found = executions.installed(); assert sys.modules.get('numba') is None;"
         "assert not {'odernn.executions.cpu.execution', 'odernn.executions.parallel'} & sys.modules.keys();"
         "print(found == {name: reason is None for name, reason in executions.available().items()})"
     )
-    for before in ("import sys;", "import sys; sys.modules['numba'] = None;"):
-        done = subprocess.run([sys.executable, "-c", before + code], capture_output=True, text=True)
-        assert done.stdout == "True\n", done.stderr
+    done = subprocess.run([sys.executable, "-c", f"import sys;{before}{code}"], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_available_names_every_execution_with_its_reason():

@@ -86,14 +86,14 @@ def test_measured_orders_are_the_implied_ones() -> None:
 
 
 def test_what_is_symplectic_keeps_area_and_what_is_not_does_not() -> None:
-    for name, row in rows(methods_table()).items():
+    for name, row in rows(generated("methods", text())).items():
         assert (row["symplectic"] == "yes") == (script.defect(name) < script.ROUNDING_LEVEL), name
         assert (row["symplectic"] == "yes") == (row["phase area at t = 64"] == "1"), name
 
 
 def test_energy_drifts_unless_the_method_is_symplectic() -> None:
     """Or has come to rest: implicit Euler."""
-    for name, row in rows(methods_table()).items():
+    for name, row in rows(generated("methods", text())).items():
         early, late = (float(row[f"energy error, t ≤ {t}"]) for t in (6.4, 64))
         assert (late / early < 1.2) == (row["symplectic"] == "yes" or name == "implicit euler"), name
 
@@ -118,7 +118,7 @@ def test_the_disc_of_a_symplectic_method_keeps_the_area_that_a_linear_image_woul
 
 def test_an_explicit_step_takes_one_tanh_a_stage_and_an_implicit_one_more() -> None:
     """One Newton iteration of s stages evaluates s forces and s derivatives; the start one more of each stage."""
-    table = rows(methods_table())
+    table = rows(generated("methods", text()))
     assert [table[name]["tanh a step"] for name in script.METHODS[:6]] == ["1", "2", "4", "1", "2", "6"]
     for name, stages in (("implicit midpoint", 1), ("gauss 2", 2), ("implicit euler", 1), ("radau iia 2", 2)):
         found = script.table_orbit(name)

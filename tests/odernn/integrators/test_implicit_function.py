@@ -161,6 +161,7 @@ def test_a_failed_export_leaves_nothing_behind(label: str, strict: bool):
     assert type(expected) is Tensor
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # torch's own, where a graph ends
 def test_a_compiled_odernn_has_the_gradient():
     cell, parameters = made("odernn")

@@ -30,6 +30,7 @@ from tests.odernn.integrators.stepping import (
     halves,
     normal,
 )
+from tests.tiers import spread
 
 W, ALPHA = np.array([0.8, -0.5, 1.7]), 1.1
 OSCILLATOR = Oscillator(torch.tensor(W), ALPHA)
@@ -291,7 +292,7 @@ def test_the_gradient_is_that_through_a_converged_iteration(name: str, field: st
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("name", "field"), SECOND_ORDER)
+@pytest.mark.parametrize(("name", "field"), spread(SECOND_ORDER, 5))
 def test_first_and_second_derivatives_are_those_of_finite_differences(name: str, field: str):
     leaves = leaves_of(FIELDS[field], tableaus.get(name).stages, h=5 * NEURONS)
 
@@ -408,7 +409,7 @@ def test_backpropagation_is_a_step_of_the_transposed_method_and_undone_by_the_sy
 
 
 @pytest.mark.parametrize(
-    ("name", "field"), [("rk4", "pendulum"), ("stoermer verlet", "oscillator"), ("gauss 2", "linear")]
+    ("name", "field"), spread([("rk4", "pendulum"), ("stoermer verlet", "oscillator"), ("gauss 2", "linear")], 1)
 )
 def test_explicit_steps_and_closed_forms_are_one_graph(name: str, field: str):
     method, given = tableaus.get(name), FIELDS[field]

@@ -19,6 +19,7 @@ import pytest
 from odernn.properties.algebraic_stability import algebraic_stability
 from odernn.properties.nonlinear_stability import b_stability
 from odernn.tableaus.tableau import ButcherTableau
+from tests.tiers import only
 
 EPSILONS = (Fraction(1, 10**9), Fraction(1, 10**30))
 
@@ -314,13 +315,14 @@ def verdicts(kind: str) -> tuple[tuple[str, bool, bool, bool | None, bool | None
     return tuple(rows)
 
 
-@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("kind", only(SETS, "classical", "reducible"))
 def test_the_library_decides_as_the_principal_minors_do(kind: str):
     rows = verdicts(kind)
     assert len(rows) == len({name for name, *_ in rows}) == EXPECTED[kind]
     assert [row for row in rows if row[1] is not row[3] or row[2] is not row[4]] == []
 
 
+@pytest.mark.slow
 def test_the_sets_hold_both_verdicts_and_methods_that_are_b_stable_but_not_algebraically_stable():
     rows = [row for kind in SETS for row in verdicts(kind)]
     stable = sum(row[1] for row in rows)

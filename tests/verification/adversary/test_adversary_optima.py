@@ -404,6 +404,7 @@ def test_no_growth_that_the_evolution_finds_exceeds_the_bound_of_thm_j() -> None
         assert 0.9 * known.lower < found <= known.upper + math.log(10) / 400
 
 
+@pytest.mark.slow
 def test_the_controls_of_evolution_pass_and_fail_without_selection(monkeypatch) -> None:
     growth = evolution.RowGrowth(4.0, 0.1, steps=120, hold=4)
     shares = [
@@ -574,6 +575,7 @@ def test_contributions_decay_though_no_single_factor_contracts() -> None:
     assert CASE.check is not None and not doubt_about(CASE.check(p), CASE)
 
 
+@pytest.mark.slow
 def test_the_decay_once_more_by_autograd() -> None:
     """Contributions of all steps in float64: over whole periods they fall by λ², to a tenth, until rounding shows."""
     p = json.loads(answer(vanishing.QUESTIONS[0], CASE, SMOKE, 0).witness)["parameters"]

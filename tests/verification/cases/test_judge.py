@@ -16,6 +16,7 @@ import torch
 
 from odernn.bounds import icml, sharp
 from odernn.published.sources import Source
+from tests.tiers import only
 from verification import verdict, witness
 from verification.adversary import chain
 from verification.cases.state_bound.judge import judge
@@ -329,7 +330,7 @@ def test_disagreeing_second_back_end_leaves_a_suspicion_in_the_limit_too(coarse:
     assert found.verdict == verdict.SUSPECT and "second back-end" in found.because
 
 
-@pytest.mark.parametrize("value", ["3", "20", "45", "51", "1000"])
+@pytest.mark.parametrize("value", only(["3", "20", "45", "51", "1000"], "20", "51"))
 @pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("asymptotic", [False, True])
 def test_no_passing_verdict_stands_beside_a_negative_slack(

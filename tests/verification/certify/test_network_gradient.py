@@ -104,6 +104,7 @@ def bounded(theta: str, bound: Fraction) -> NetworkGradient:
     )
 
 
+@pytest.mark.slow
 def test_a_network_of_sixty_four_neurons_in_three_layers_violates_a_published_bound_on_the_command_line(
     parameters, tmp_path, capsys
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from odernn.published.networks import ROWS
+from tests.tiers import spread
 from tests.verification.claims.both_typings import balls_at, both_sides, intervals_at
 from tests.verification.claims.question_rows import doubt_of
 from verification import verdict
@@ -65,6 +66,7 @@ def test_the_eleven_statements_are_on_trial() -> None:
     assert len(CASES) == 58
 
 
+@pytest.mark.slow
 def test_all_are_decided_under_smoke() -> None:
     found = [judged_case(name, case.domain, case.quantity) for name, case in CASES]
     decided = {verdict.PROVED, verdict.REFUTED, verdict.INAPPLICABLE}
@@ -82,7 +84,9 @@ PROVED = {
 }
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda x: x if isinstance(x, str) else f"{x.domain} {x.quantity}")
+@pytest.mark.parametrize(
+    ("name", "case"), spread(CASES, 20), ids=lambda x: x if isinstance(x, str) else f"{x.domain} {x.quantity}"
+)
 def test_what_holds_is_proved_and_every_refutation_certifies_from_its_text(name: str, case: Case) -> None:
     found = judged_case(name, case.domain, case.quantity)
     assert (found.verdict == verdict.PROVED) == ((name, case.domain) in PROVED)
@@ -252,7 +256,11 @@ def mutants() -> Iterator[tuple[str, Callable[[], Case]]]:
 MUTANTS = list(mutants())
 
 
-@pytest.mark.parametrize(("name", "make"), MUTANTS, ids=[name for name, _ in MUTANTS])
+@pytest.mark.parametrize(
+    ("name", "make"),
+    spread(MUTANTS, 3),
+    ids=[name for name, _ in MUTANTS],
+)
 def test_mutants_of_what_is_proved_are_refuted(name: str, make: Callable[[], Case]) -> None:
     found = judged(make())
     assert found.verdict == verdict.REFUTED, (name, found.because)

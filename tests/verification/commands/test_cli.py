@@ -186,6 +186,7 @@ def test_the_list_of_commands_is_the_folder_of_commands(capsys: pytest.CaptureFi
     assert tuple(listed) == cli.COMMANDS
 
 
+@pytest.mark.slow
 def test_a_command_does_not_import_the_others() -> None:
     code = "import sys; from verification.cli import main; main(['doctor']); print(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=120)

@@ -57,6 +57,7 @@ def labels(picture: str) -> list[str]:
     return re.findall(r"<(?:tspan|text)[^>]*>([^<]+)</", picture)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", spread(script.FILES, 1))
 def test_every_picture_is_drawn_from_its_numbers(name: str, tmp_path: Path) -> None:
     """The same text and as many curves; coordinates may move with another version of matplotlib."""

@@ -151,6 +151,7 @@ def test_a_comparison_marks_the_differences_and_nothing_else(capsys: pytest.Capt
     assert printed(capsys, "--compare", "rk4", "rk4").startswith("rk4 and rk4: 0 differences in 28 properties")
 
 
+@pytest.mark.slow
 def test_the_companion_table_has_the_printed_rows_and_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
     """Three rows are those of the house's own document; false ones beside true ones."""
     text = printed(capsys, "--all")
@@ -310,6 +311,7 @@ def test_the_fact_sheet_in_a_document_is_what_the_command_prints(
     assert len(shown) >= 14 and [line for line in lines if line in shown] == shown
 
 
+@pytest.mark.slow
 def test_the_companion_table_in_the_document_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     def rows(text: str) -> dict[str, list[str]]:
         cells = ([cell.strip() for cell in line.split(" | ")] for line in text.splitlines() if line.startswith("| "))

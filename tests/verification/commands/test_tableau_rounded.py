@@ -31,6 +31,7 @@ def test_the_sheet_in_the_document_is_what_the_command_prints(capsys: pytest.Cap
     assert len(shown) >= 9 and [line for line in lines if line in shown] == shown
 
 
+@pytest.mark.slow
 def test_the_table_in_the_document_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     def rows(text: str) -> dict[str, list[str]]:
         cells = (

@@ -85,6 +85,7 @@ def test_the_bound_on_the_risk_holds_and_is_not_idle(groups: int) -> None:
     assert (distances > d / 2).mean() > 2 * risk
 
 
+@pytest.mark.slow
 def test_the_law_is_the_one_that_is_drawn() -> None:
     """Shares of arcs and atoms by drawing, for all D with n = 5; distances against a fine histogram."""
     generator = np.random.default_rng(2)

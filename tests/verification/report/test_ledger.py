@@ -56,6 +56,7 @@ def test_the_ledger_is_no_format_of_tables():
     assert "ledger" not in formats()
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_page_of_the_latest_run(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["ledger"]) == 2

@@ -219,6 +219,7 @@ def two(running):
     return running.with_workers(2)
 
 
+@pytest.mark.slow
 def test_the_address_of_a_worker_is_no_scheduler_s(two):
     from distributed import Client
 
@@ -265,6 +266,7 @@ def test_a_job_whose_worker_dies_is_done_by_the_other(running, tmp_path):
     assert found["dies"].value == 42 and [found[str(k)].value for k in range(6)] == list(range(6))
 
 
+@pytest.mark.slow
 def test_jobs_are_taken_as_there_is_room_and_closing_early_drops_the_rest(two):
     taken = []
 

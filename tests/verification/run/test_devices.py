@@ -216,7 +216,7 @@ def asked(device: torch.device) -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.parametrize("name", spread(asked(ELSEWHERE), 8))
+@pytest.mark.parametrize("name", spread(asked(ELSEWHERE), 5))
 def test_an_adversary_finds_on_another_device_what_it_finds_on_the_cpu(name: str) -> None:
     expected = asked(torch.device("cpu"))[name]()
     with elsewhere() as mode:

@@ -220,6 +220,7 @@ def test_outcomes_come_as_they_end_not_as_they_were_given(tmp_path):
 # --- processes --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_workers_have_one_thread_and_the_environment_is_put_back(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)

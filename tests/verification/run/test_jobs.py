@@ -312,6 +312,7 @@ def test_a_job_of_an_unknown_kind_or_system_says_so():
         jobs.perform(Job("", spec_of("search", POINT) | {"system": "mine", "owner": "elsewhere"}), Settings())
 
 
+@pytest.mark.slow
 def test_a_system_whose_arithmetics_contradict_each_other_fails_its_control() -> None:
     """The exact step sees a 64th of the drive: all adversaries reach 64 times the "optimum", and nothing is sound."""
 

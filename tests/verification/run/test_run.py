@@ -100,6 +100,7 @@ def test_workers_and_the_order_of_claims_change_only_the_order(tmp_path, uninter
     assert sorted(found, key=lambda each: CLAIMS.index(each["claim"])) == uninterrupted
 
 
+@pytest.mark.slow
 def test_one_worker_gives_the_judgements_of_none(tmp_path, uninterrupted):
     assert small_run(tmp_path / "store.sqlite", "--workers", 1)["judgements"] == uninterrupted
 
@@ -296,6 +297,7 @@ def test_where_and_with_how_many_workers_a_run_is_done_is_in_no_key(whole, regis
     assert "workers" not in Settings().to_plain() and "store" not in Settings().to_plain()
 
 
+@pytest.mark.slow
 def test_the_text_of_a_claim_is_in_the_key_of_its_judgements_and_in_no_other(tmp_path):
     file = tmp_path / "planted.py"
     file.write_text(PLANTED)

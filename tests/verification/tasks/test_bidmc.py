@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.tiers import only
 from tests.verification.tasks.official_files import folder_with
 from verification.tasks import bidmc
 from verification.tasks.images import DataError
@@ -77,7 +78,7 @@ def windows(number: int, column: int) -> list[tuple[list[list[float]], float]]:
 
 
 @pytest.mark.parametrize(("target", "column"), [("HR", 0), ("RR", 2)])
-@pytest.mark.parametrize("subfolder", [".", "bidmc_csv", "bidmc"])
+@pytest.mark.parametrize("subfolder", only([".", "bidmc_csv", "bidmc"], "."))
 def test_every_window_of_every_recording_is_in_the_split_of_its_recording(
     tmp_path: Path, target: str, column: int, subfolder: str
 ) -> None:

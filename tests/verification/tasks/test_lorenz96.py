@@ -141,6 +141,7 @@ def test_the_first_sequences_do_not_depend_on_how_many_are_asked_for() -> None:
     assert np.array_equal(few, lorenz96.load("train", steps=300, count=1100)[0][:, :3])
 
 
+@pytest.mark.slow
 def test_splits_and_seeds_share_no_state() -> None:
     rows = [
         row.tobytes()

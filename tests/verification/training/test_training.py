@@ -286,6 +286,7 @@ class KilledError(BaseException):
     """Nothing catches it: the files are as after SIGKILL."""
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_file_leaves_the_run_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before and after every file takes its name: run.json, checkpoints within and after epochs, the best weights,
     log.csv, result.json. Then the same command: the same bits, a row an epoch.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -49,7 +50,13 @@ class Intervals:
         return _Precision(bits)
 
     def _margin(self) -> Any:
-        return mpmath.iv.mpf([-1, 1]) * mpmath.iv.mpf(2) ** (self.WIDENING - self.prec)
+        return self._margin_at(self.prec)
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def _margin_at(bits: int) -> Any:
+        """±2^(WIDENING − bits): the same at any precision, since its ends are powers of two."""
+        return mpmath.iv.mpf([-1, 1]) * mpmath.iv.mpf(2) ** (Intervals.WIDENING - bits)
 
     def mpf(self, value: Any) -> Any:
         return mpmath.iv.mpf(value)
@@ -79,22 +86,27 @@ iv = Intervals()
 
 
 def tanh(x: Any) -> Any:
-    """tanh x, increasing, end by end as 1 − 2/(e^{2x} + 1); mpmath's intervals have no tanh.
+    """tanh x = 1 − 2/(e^{2x} + 1), where x stands once: no wider than the range; mpmath's intervals have no tanh.
 
-    Beyond ±precision the end is ±1 up to 2^(−precision) > 2e^{−2x}: e^x of a huge x is never formed.
+    An end beyond ±precision is ±1 up to 2^(−precision) > 2e^{−2|x|}: e^x of a huge x is never formed.
     """
-    return iv.mpf([_tanh_end(x.a, upper=False), _tanh_end(x.b, upper=True)])
+    if -iv.prec <= x.a and x.b <= iv.prec:
+        return _tanh_by_exp(x)
+    return iv.mpf([_tanh_end(x.a).a, _tanh_end(x.b).b])
 
 
-def _tanh_end(end: Any, *, upper: bool) -> Any:
-    """The lower or upper end of tanh at one point."""
+def _tanh_by_exp(x: Any) -> Any:
+    return 1 - 2 / (iv.exp(2 * x) + 1)
+
+
+def _tanh_end(end: Any) -> Any:
+    """An interval around tanh at one point, an end of an interval."""
     ulp = iv.mpf(2) ** -iv.prec
     if end > iv.prec:
-        return iv.mpf(1) if upper else 1 - ulp
+        return iv.mpf([(1 - ulp).a, 1])
     if end < -iv.prec:
-        return ulp - 1 if upper else iv.mpf(-1)
-    value = 1 - 2 / (iv.exp(2 * iv.mpf(end)) + 1)
-    return value.b if upper else value.a
+        return iv.mpf([-1, (ulp - 1).b])
+    return _tanh_by_exp(iv.mpf(end))
 
 
 def logistic(x: Any) -> Any:

@@ -52,6 +52,7 @@ def test_it_imports_nothing_from_the_project():
         "__future__",
         "collections",
         "fractions",
+        "functools",
         "types",
         "typing",
         "mpmath",
@@ -71,6 +72,16 @@ def test_a_number_is_read_as_an_interval_around_it(value: Fraction):
     assert decode_number(text, "here") == value
     with mp.workdps(900):
         assert encloses(second.number(text), mpf(value.numerator) / value.denominator, 2.0**-51)
+
+
+@pytest.mark.parametrize("end", ["inf", "nan", "1e40"])
+def test_tanh_of_ends_without_measure_is_within_plus_and_minus_1(end: str):
+    """And no hang: an end may be infinite, and that of an overflow is no number."""
+    for interval in (iv.mpf([mpf(end), mpf(end)]), iv.mpf([-1, mpf(end)]), iv.mpf([-mpf(end), 1])):
+        low, high = ends(second.tanh(interval))
+        assert -1 <= low <= high <= 1
+        assert low <= mp.tanh(-1) or interval.a > 0
+        assert high >= mp.tanh(1) or interval.b < 0
 
 
 @pytest.mark.parametrize("bits", [53, 256])
