@@ -35,6 +35,8 @@ class FolderError(Exception):
 
 def files(kind: str, folders: Folders, endings: Collection[str] = PYTHON) -> tuple[Path, ...]:
     """The files of the folders, each once, by folder and name; those that begin with "_" or "." belong to others."""
+    if isinstance(folders, str | Path):
+        raise FolderError(f'"{folders}" is one {kind}s folder where a list of them is asked for: give ["{folders}"].')
     paths: dict[Path, Path] = {}
     for folder in map(Path, folders):
         if not folder.is_dir():

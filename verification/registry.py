@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import difflib
 import functools
-import hashlib
-import importlib.util
 import multiprocessing
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +20,7 @@ from odernn import folders
 from odernn.folders import FolderError
 from verification.claim import Claim, ClaimError, slug
 from verification.question import Question
-from verification.system import UNICORNN
+from verification.system import UNICORNN, System
 
 CLAIMS = Path(__file__).parent / "claims"
 HEADING = "# Claims:"
@@ -204,6 +201,14 @@ def _kept(places: tuple[Path, ...], _files: tuple[tuple[Path, int, int], ...]) -
     return Registry(places)
 
 
+def system_of(owner: str | None, claims_dirs: tuple[str, ...]) -> System:
+    """What a search or a control runs: the system of the claim that owns the job, UnICORNN where none does.
+
+    A name alone may mean two systems.
+    """
+    return UNICORNN if owner is None else registry_of(claims_dirs).get(owner).claim.system
+
+
 def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[Question, ...]]:
     """What a file exports: ``CLAIMS``, ``QUESTIONS`` or both."""
     claims, questions = getattr(module, "CLAIMS", ()), getattr(module, "QUESTIONS", ())
@@ -220,20 +225,10 @@ def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[
 
 
 def _module(path: Path) -> ModuleType:
-    """The file as a module, under a name of its own for every text it has had."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    name = f"odernn_claims_{path.stem}_{digest[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ClaimError(f'Claim file "{path}" cannot be imported as Python.')
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look up the module that they are defined in
+    """The file as a module, run anew when its text has changed."""
     try:
-        spec.loader.exec_module(module)
-    except ClaimError:
-        del sys.modules[name]
-        raise
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise ClaimError(f'Claim file "{path}" fails on import: {type(error).__name__}: {error}.') from error
-    return module
+        return folders.load("claim", path)
+    except FolderError as error:
+        if isinstance(error.__cause__, ClaimError):
+            raise error.__cause__ from None
+        raise ClaimError(str(error)) from error.__cause__

@@ -9,10 +9,9 @@ import pytest
 
 from verification.claim import ClaimError, Part, slug
 from verification.domains import SearchPoint, point_from_plain
-from verification.registry import Registry, announced
+from verification.registry import Registry, announced, system_of
 from verification.run.job import Settings
 from verification.run.plan import Plan, plan
-from verification.run.systems import system_of
 from verification.system import UNICORNN
 
 CLAIM_FILE = """
@@ -111,8 +110,9 @@ def test_a_job_runs_the_system_of_its_claim_whatever_others_are_called(tmp_path:
     for name in ("one", "two"):
         jobs = plan(replace(settings, claims=(name,)), Registry((tmp_path,))).measuring
         assert {job.spec["owner"] for job in jobs} == {name} and {job.spec["system"] for job in jobs} == {"same"}
-        assert system_of(jobs[0], settings) is not UNICORNN
-        assert system_of(jobs[0], settings).step.__code__.co_filename == str(tmp_path / f"{name}.py")
+        system = system_of(jobs[0].spec["owner"], settings.claims_dirs)
+        assert system is not UNICORNN
+        assert system.step.__code__.co_filename == str(tmp_path / f"{name}.py")
 
 
 def test_jobs_of_unicornn_belong_to_no_claim_and_planted_systems_to_the_first_of_their_file() -> None:

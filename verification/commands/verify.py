@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -45,9 +45,11 @@ from verification.run.engine import Engine
 from verification.run.execute import execute
 from verification.run.job import Settings
 from verification.run.plan import Plan, plan
-from verification.run.shards import Share
 from verification.run.store import Store, failed
 from verification.verdict import Judgement
+
+if TYPE_CHECKING:
+    from verification.run.shards import Share
 
 DIGITS = "digits"
 TASKS = (DIGITS, "mnist")
@@ -302,6 +304,8 @@ def _share(options: Options) -> Share | None:
             "--shard: a part of a run has no table, so --format, --full, --json, --expect and --witnesses are for the "
             "command after `odernn merge`. Leave them out."
         )
+    from verification.run.shards import Share
+
     return Share.parse(options.shard)
 
 

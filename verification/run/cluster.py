@@ -88,10 +88,12 @@ def _of_process() -> dict[str, str]:
 
 
 def _of_folder(folder: Path) -> str:
+    from verification.run.closure import files_of
+
     digest = hashlib.sha256()
-    files = sorted(folder.glob("*.py"))
-    for path in files:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    files = list(files_of(folder)) if folder.is_dir() else []
+    for name, path in files:
+        digest.update(name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16] if files else "none"
 
 

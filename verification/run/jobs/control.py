@@ -13,8 +13,8 @@ from verification.claim import QUANTITIES, Claim
 from verification.domains import SearchPoint, point_from_plain
 from verification.instance import Instance
 from verification.measure.hidden_state import run_instance
+from verification.registry import system_of
 from verification.run.job import Job, Result, Settings
-from verification.run.systems import system_of
 from verification.system import System
 from verification.witness import first_opinion, second_opinion
 
@@ -26,7 +26,7 @@ other.
 
 def perform(job: Job, settings: Settings, _: Any = None) -> Result:
     """With the system that the specification names."""
-    return control(job.spec, system_of(job, settings))
+    return control(job.spec, system_of(job.spec.get("owner"), settings.claims_dirs))
 
 
 def control(spec: dict[str, Any], system: System) -> Result:
