@@ -124,7 +124,7 @@ from odernn.tableaus.tableau import Source
 from verification.claim import Claim, Part
 from verification.system import UNICORNN, System
 
-FAULTY = Path(__file__).with_name("faulty")
+FAULTY = Path(__file__).parents[1] / "faulty"  # beside the claims it would be in their keys
 
 
 def million(s, numbers):
@@ -178,7 +178,7 @@ def test_a_job_that_fails_is_an_error_in_its_own_cells_and_is_tried_again(tmp_pa
         "--rungs",
         1,
     )
-    flag = tmp_path / "claims" / "faulty"
+    flag = tmp_path / "faulty"
     flag.write_text(how)
     broken = small_run(tmp_path / "store.sqlite", *options)
     by_claim = {claim: [j for j in broken["judgements"] if j["claim"] == claim] for claim in options[1].split(",")}
