@@ -18,6 +18,7 @@ that constant. ``draw`` gives parameters inside of the declaration, for whoever 
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,7 +49,7 @@ class RefusedError(ClaimError):
     """A parameter is not one that the case is about: says which, its value, and what it must be."""
 
 
-class _NotOfThisKind(Exception):
+class _NotOfThisKindError(Exception):
     """Raised by ``read`` of a kind with the reason; the declaration adds the name and the value."""
 
 
@@ -56,7 +57,7 @@ class Kind(Protocol):
     """What a parameter is. ``str`` of it completes the sentence "it is …"."""
 
     def read(self, text: str, values: Values) -> Any:
-        """The value; ``_NotOfThisKind`` if the text has none."""
+        """The value; ``_NotOfThisKindError`` if the text has none."""
 
     def write(self, value: Any) -> str:
         """The text of a value: what ``read`` reads back."""
@@ -69,9 +70,9 @@ def _fraction(text: str) -> Fraction:
     """An integer or p/q in ASCII digits, of at most ``MOST_DIGITS``; no signs but "-", no spaces, no floats."""
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise _NotOfThisKind(f"numbers are written p or p/q with at most {MOST_DIGITS} digits")
+        raise _NotOfThisKindError(f"numbers are written p or p/q with at most {MOST_DIGITS} digits")
     if match[2] is not None and not int(match[2]):
-        raise _NotOfThisKind("a denominator is 0")
+        raise _NotOfThisKindError("a denominator is 0")
     return Fraction(int(match[1]), int(match[2] or 1))
 
 
@@ -97,7 +98,7 @@ class Rational:
     def read(self, text: str, _: Values) -> Fraction:
         value = _fraction(text)
         if not self.admits(value):
-            raise _NotOfThisKind("")
+            raise _NotOfThisKindError("")
         return value
 
     def admits(self, value: Fraction) -> bool:
@@ -147,7 +148,7 @@ class Integer:
 
     def read(self, text: str, _: Values) -> int:
         if re.fullmatch(r"-?[0-9]{1,18}", text) is None or not self.least <= int(text) <= self.most:
-            raise _NotOfThisKind("")
+            raise _NotOfThisKindError("")
         return int(text)
 
     def write(self, value: int) -> str:
@@ -159,7 +160,7 @@ class Integer:
 
 
 @dataclass(frozen=True)
-class Word:
+class Choice:
     """One of the words: the name of a weight, of a row, of a format."""
 
     words: tuple[str, ...]
@@ -169,7 +170,7 @@ class Word:
 
     def read(self, text: str, _: Values) -> str:
         if text not in self.words:
-            raise _NotOfThisKind("")
+            raise _NotOfThisKindError("")
         return text
 
     def write(self, value: str) -> str:
@@ -191,7 +192,7 @@ class Constant:
     def read(self, text: str, _: Values) -> Fraction | int | str:
         same = text == self.value if isinstance(self.value, str) else _fraction(text) == self.value
         if not same:
-            raise _NotOfThisKind("")
+            raise _NotOfThisKindError("")
         return self.value
 
     def write(self, value: Fraction | int | str) -> str:
@@ -216,7 +217,7 @@ def _words(text: str, least: int, most: int) -> list[str]:
     words = text.split(" ") if text else []
     if not least <= len(words) <= min(most, MOST_NUMBERS):
         wanted = str(least) if least == most else f"{least} to {most}"
-        raise _NotOfThisKind(f"it has {len(words)} entries instead of {wanted}")
+        raise _NotOfThisKindError(f"it has {len(words)} entries instead of {wanted}")
     return words
 
 
@@ -292,7 +293,7 @@ class Matrix:
         entries = [self.of.read(word, values) for word in _words(text, rows * columns, rows * columns)]
         matrix = tuple(tuple(entries[start : start + columns]) for start in range(0, rows * columns, columns))
         if not self.structure.holds(matrix):
-            raise _NotOfThisKind(f"it is not {self.structure.text}")
+            raise _NotOfThisKindError(f"it is not {self.structure.text}")
         return matrix
 
     def write(self, value: Sequence[Sequence[Any]]) -> str:
@@ -304,7 +305,35 @@ class Matrix:
         return tuple(map(tuple, self.structure.impose(drawn)))
 
 
-SIGN = Word(("1", "-1"))
+@dataclass(frozen=True)
+class Square:
+    """A square matrix of rational numbers row by row, whose length says how many rows it has: at most ``most``."""
+
+    most: int
+    least: int = 1
+    of: Kind = Rational()
+    structure: Structure = ANY
+
+    def __str__(self) -> str:
+        structure = f", {self.structure.text}" if self.structure.text else ""
+        return f"a square matrix of {self.least} to {self.most} rows, row by row{structure}; each entry is {self.of}"
+
+    def read(self, text: str, values: Values) -> tuple[tuple[Any, ...], ...]:
+        length = text.count(" ") + 1
+        rows = math.isqrt(length)
+        if rows * rows != length or not self.least <= rows <= self.most:
+            raise _NotOfThisKindError(f"it has {length} entries")
+        return Matrix(rows, rows, self.of, self.structure).read(text, values)
+
+    def write(self, value: Sequence[Sequence[Any]]) -> str:
+        return " ".join(self.of.write(entry) for row in value for entry in row)
+
+    def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
+        rows = rng.randint(self.least, self.most)
+        return Matrix(rows, rows, self.of, self.structure).draw(rng, values)
+
+
+SIGN = Choice(("1", "-1"))
 """An entry of D = diag(±1)."""
 
 
@@ -313,11 +342,11 @@ SIGN = Word(("1", "-1"))
 
 @dataclass(frozen=True)
 class Parameter:
-    """A name and a kind. ``default`` is the text that is meant where a file does not name the parameter."""
+    """A name and a kind. What is ``optional`` may be left out, and is then not there; what is needed, a rule says."""
 
     name: str
     kind: Kind
-    default: str | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -353,14 +382,15 @@ class Declaration:
             )
         values: Values = {}
         for parameter in self.parameters:
-            values[parameter.name] = self._value(parameter, texts, values)
+            if parameter.name in texts or not parameter.optional:
+                values[parameter.name] = self._value(parameter, texts, values)
         for rule in self.rules:
             if not rule.holds(values):
                 raise RefusedError(f"These parameters together are not of this case: {rule.text}.")
         return values
 
     def _value(self, parameter: Parameter, texts: Mapping[str, str], values: Values) -> Any:
-        text = texts.get(parameter.name, parameter.default)
+        text = texts.get(parameter.name)
         if text is None:
             if isinstance(parameter.kind, Constant):
                 return parameter.kind.value
@@ -369,15 +399,23 @@ class Declaration:
             raise RefusedError(f'Parameter "{parameter.name}" is no text of at most {MOST_LETTERS} letters.')
         try:
             return parameter.kind.read(text, values)
-        except _NotOfThisKind as reason:
+        except _NotOfThisKindError as reason:
             more = f" ({reason})" if str(reason) else ""
             raise RefusedError(
                 f'Parameter "{parameter.name}" is "{_shown(text)}": it is {parameter.kind}{more}.'
             ) from None
 
+    def guards(self, check: Callable[[dict[str, str]], Any]) -> Guarded:
+        """The check behind this declaration: the form in which a case has it."""
+        return Guarded(self, check)
+
     def texts(self, values: Mapping[str, Any]) -> dict[str, str]:
         """The values as the text of a file, which ``read`` reads back."""
-        return {parameter.name: parameter.kind.write(values[parameter.name]) for parameter in self.parameters}
+        return {
+            parameter.name: parameter.kind.write(values[parameter.name])
+            for parameter in self.parameters
+            if parameter.name in values
+        }
 
     def canonical(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The same parameters in one spelling, every one of them named."""
@@ -388,14 +426,33 @@ class Declaration:
         for _ in range(64):
             values: Values = {}
             for parameter in self.parameters:
-                values[parameter.name] = parameter.kind.draw(rng, values)
+                if not (parameter.optional and rng.random() < 0.5):
+                    values[parameter.name] = parameter.kind.draw(rng, values)
             if all(rule.holds(values) for rule in self.rules):
                 return self.texts(values)
         raise ValueError(f"no parameters were drawn that obey {'; '.join(rule.text for rule in self.rules)}")
 
 
+@dataclass(frozen=True)
+class Guarded:
+    """A check that sees no parameters but those of its declaration, every one of them, in one spelling."""
+
+    declaration: Declaration
+    check: Callable[[dict[str, str]], Any]
+
+    def __call__(self, texts: Mapping[str, str]) -> Any:
+        """What the check says of these parameters. RefusedError for what is outside the declaration."""
+        return self.check(self.declaration.canonical(texts))
+
+
 def declared(*parameters: Parameter, rules: Iterable[Rule] = ()) -> Declaration:
+    """The declaration of these parameters, read in this order."""
     return Declaration(parameters, tuple(rules))
+
+
+def rationals(*names: str, **limits: Any) -> tuple[Parameter, ...]:
+    """A rational number of each name, with the same limits."""
+    return tuple(Parameter(name, Rational(**limits)) for name in names)
 
 
 def _shown(text: str) -> str:

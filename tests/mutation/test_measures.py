@@ -21,7 +21,7 @@ from verification.certify import linear_flow, suprema
 from verification.certify.neuron_chain import LISTS
 from verification.certify.second import intervals as second
 from verification.claims.unicornn import gradient_bounds
-from verification.measure import ode
+from verification.measure import gradient_forms, ode
 
 
 @pytest.mark.parametrize("kappa", ["0", "4/3", "-5/2"])
@@ -104,3 +104,58 @@ def test_forms_in_floats_are_those_in_balls_where_the_weight_decides_and_a_conne
         ball = form.ball(SimpleNamespace(**{k: v if k in LISTS else v[0] for k, v in made.items()}))
         expected = float(ball.log().mid())
     assert float(top_layer_gradients._float_form(form, free, 0.5, 2 / 3, 6)[0]) == pytest.approx(expected, rel=1e-10)
+
+
+def _gradient_bounds_by_hand(
+    alpha: float, dt: float, N: int, layer: int, m: float, w: float, V: list[float], y: float
+) -> dict[str, float]:
+    """The right sides of sam (13) and (41), icml (12) and S(14), sam (69) and icml S(42), in floats."""
+    L, T = len(V), N * dt
+    step, rate = 1 + 2 * alpha * dt**3, 96**0.25 * max(1.0, math.sqrt(alpha))
+    beta, K = max(1 + 2 * alpha, 4 * alpha**2), max(2.0, abs(w) + alpha)
+    linear, sums = 1 + 2 * (K + K**2 / 2) * T, (1 - dt**L) / (1 - dt)
+    widths, one_step = math.prod(max(1.0, abs(v)) for v in V), dt ** (L - layer + 1)
+
+    def grown(z: float, of_y: float, F: float) -> float:
+        """Vbar (Ybar + F) Delta, F and the last term of Delta without 1/√α."""
+        return widths * (y + F / math.sqrt(alpha)) * (2 + z + (2 + alpha) * of_y / math.sqrt(alpha))
+
+    at_one, at_T = math.sqrt(2 * m * step) * math.exp(rate), math.sqrt(2 * m * T * step * math.exp(rate * T))
+    icml = math.sqrt(2 * (1 + 2 * beta * T))
+    z_66 = math.sqrt(2 * m * T * step) * math.exp(rate * T)
+    root_67 = math.sqrt(2 * m * T) * step * math.exp(rate * T)
+    return {
+        "SAM_13": sums * math.exp(K) * grown(at_one, at_one, at_one),
+        "SAM_41": sums * T * math.exp(K * T) * grown(at_T, at_T, at_T),
+        "ICML_MAIN": sums * T * linear * grown(icml, icml, icml),
+        "ICML_14": sums * T * linear * grown(icml / math.sqrt(2), icml, icml),
+        "SAM_69": one_step * math.exp(K * T) * grown(z_66, root_67, root_67),
+        "ICML_42": one_step * linear * grown(icml, icml, icml),
+    }
+
+
+@pytest.mark.parametrize("name", ["SAM_13", "SAM_41", "ICML_MAIN", "ICML_14", "SAM_69", "ICML_42"])
+@pytest.mark.parametrize(("alpha", "w"), [(Q(3), Q(-1, 2)), (Q(1, 4), Q(1))])
+def test_the_printed_gradient_bounds_are_those_typed_by_hand(name: str, alpha: Q, w: Q) -> None:
+    dt, N, layer, m, V, y = (
+        Q(1, 10),
+        15,
+        2,
+        Q(2),
+        [Q(3), Q(1, 2), Q(-2)],
+        Q(5, 2),
+    )
+    expected = _gradient_bounds_by_hand(
+        float(alpha), float(dt), N, layer, float(m), float(w), [float(v) for v in V], float(y)
+    )[name]
+    form = getattr(gradient_forms, name)
+    given = {"alpha": [alpha], "dt": [dt], "N": [Q(N)], "layer": [Q(layer)], "m": [m]}
+    given |= {"w": [Q(9), Q(7), w], "V": V, "target": [y, -y / 2]}
+    lists = ("w", "V", "target")
+    balls = {k: [BALLS.exact(x) for x in v] for k, v in given.items()}
+    found = form.ball(SimpleNamespace(**{k: v if k in lists else v[0] for k, v in balls.items()}))
+    assert float(found.mid()) == pytest.approx(expected, rel=1e-12)
+    texts = {k: " ".join(map(str, v)) for k, v in given.items()}
+    intervals = {k: [second.number(word) for word in text.split()] for k, text in texts.items()}
+    again = form.interval(SimpleNamespace(texts=texts, **{k: v if k in lists else v[0] for k, v in intervals.items()}))
+    assert float(again.mid) == pytest.approx(expected, rel=1e-12)

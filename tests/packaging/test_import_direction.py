@@ -35,7 +35,7 @@ TRIAL = (
     ("certify.second", "domains", "instance", "tasks", "report.table"),  # second imports nothing: test_second_back_end
     ("system", "report.formats"),
     ("claim",),
-    ("question",),
+    ("question", "parameters"),
     ("measure", "registry", "verdict"),
     ("certify", "counterexample", "report.numbers"),  # what is proved, what is found, how a number is written
     ("witness", "adversary", "answer"),

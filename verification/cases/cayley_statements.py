@@ -15,6 +15,7 @@ from typing import TypeAlias
 from verification.certify.second import cayley as again
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
+from verification.parameters import Declaration
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 
 Found: TypeAlias = tuple[bool, str]
@@ -48,6 +49,7 @@ class Statement:
     decide  what was decided in symbols, and over what; "" if the statement is not true, or not decided
     points  exact parameters, the plainest first
     first, second   whether it is broken at a point: in FLINT, in plain fractions
+    parameters      what a point is made of
     """
 
     words: str
@@ -58,9 +60,10 @@ class Statement:
     premises: Premises = no_premise
     found: str = ""
     claimed: str = ""
+    parameters: Declaration | None = None
 
     def case(self, domain: str, quantity: str) -> Case:
-        return Case(domain, quantity, self.ask, self.check)
+        return Case(domain, quantity, self.ask, self.parameters.guards(self.check) if self.parameters else self.check)
 
     def ask(self, budget: Budget, seed: int) -> Attempt:
         points = list(self.points(budget, seed))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from verification.domains import Budget
+from verification.parameters import Declaration
 from verification.question import Attempt, Case, Check, Decided, Hypothesis, Opinion, Parameters
 
 EXACT, AGAIN = "flint", "fractions"
@@ -44,13 +45,15 @@ def decided(
     *,
     box: str,
     claimed: str,
+    parameters: Declaration | None = None,
     premises: Premises = no_premises,
     names: tuple[str, str] = (EXACT, AGAIN),
     limit: Callable[[Parameters], str] = lambda _: "",
     is_box: bool = True,
 ) -> Case:
     """The case. ``box`` says in words what the places are; ``is_box`` is False where they are a sample of it only, so
-    that holding at all of them proves nothing. ``limit`` carries a violation at one place beyond it.
+    that holding at all of them proves nothing. ``limit`` carries a violation at one place beyond it. ``parameters``
+    declares what a place is made of.
 
     Raises ArithmeticError while asking if the two computations contradict each other at a place.
     """
@@ -83,7 +86,7 @@ def decided(
             words=f"{_shown(parameters)}: {one.text}",
         )
 
-    return Case(domain, quantity, ask, check)
+    return Case(domain, quantity, ask, check if parameters is None else parameters.guards(check))
 
 
 def _shown(place: Parameters) -> str:

@@ -13,6 +13,7 @@ import flint
 from odernn.bounds.numbers import BALLS
 from verification.certify.positivity import Side, is_nonnegative
 from verification.certify.second import intervals as second
+from verification.parameters import Declaration
 from verification.question import Attempt, Check, Hypothesis, Opinion, Parameters, numbers, rational
 
 BITS = 256
@@ -52,6 +53,7 @@ class Inequality:
     lists              names of parameters that are lists
     bits               working precision of both
     limit              the argument, with its numbers, that carries a violation to dt → 0; "" if there is none
+    parameters         what it is asked about; the ``check`` of a case has nothing else
     network            the check for parameters of a whole network, with "m" among them; None if there is none
     """
 
@@ -62,10 +64,15 @@ class Inequality:
     lists: tuple[str, ...] = ()
     bits: int = BITS
     limit: Callable[[Any], str] | None = None
+    parameters: Declaration | None = None
     network: Callable[[Parameters], Check] | None = None
 
-    def check(self, parameters: Parameters) -> Check:
-        """Both opinions, the premises and the sentence."""
+    @property
+    def check(self) -> Callable[[Parameters], Check]:
+        """Both opinions, the premises and the sentence, for declared parameters."""
+        return self._check if self.parameters is None else self.parameters.guards(self._check)
+
+    def _check(self, parameters: Parameters) -> Check:
         if self.network is not None and "m" in parameters:
             return self.network(parameters)
         given = {name: numbers(parameters, name) for name in parameters}

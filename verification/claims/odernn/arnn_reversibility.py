@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -25,6 +25,20 @@ from verification.certify.second import arnn as arnn_again
 from verification.domains import Budget
 from verification.measure import reversals, scaling
 from verification.measure.reversals import ReversalSetting
+from verification.parameters import SKEW as SKEW_MATRIX
+from verification.parameters import SYMMETRIC as SYMMETRIC_MATRIX
+from verification.parameters import (
+    Constant,
+    Count,
+    Declaration,
+    Listed,
+    Matrix,
+    Parameter,
+    Rational,
+    Rule,
+    Structure,
+    declared,
+)
 from verification.question import (
     Attempt,
     Case,
@@ -39,6 +53,8 @@ from verification.question import (
 )
 
 SIZES = (1, 2)
+LARGEST = 8
+"""Components of each block of a state that somebody types."""
 
 
 # --- identities between a step and its reverse
@@ -53,7 +69,26 @@ class Reversal:
     setting: ReversalSetting
 
     def case(self, domain: str, quantity: str) -> Case:
-        return Case(domain, quantity, self.ask, self.check)
+        return Case(domain, quantity, self.ask, self.declaration.guards(self.check))
+
+    @property
+    def declaration(self) -> Declaration:
+        """x first: it says how long the others are."""
+        sizes: Count = (2, LARGEST) if self.setting.weight == "imaginary" else (1, LARGEST)
+        rule = Rule("ψ = (q, p) has two halves", lambda v: len(v["x"]) % 2 == 0)
+        return declared(
+            Parameter("eta", Rational(above=0)),
+            Parameter("x", Listed(Rational(), sizes)),
+            *(Parameter(name, Listed(Rational(), lambda v: len(v["x"]))) for name in ("y", "first", "second")),
+            Parameter("weight", Matrix(lambda v: len(v["x"]), lambda v: len(v["x"]), structure=self._structure)),
+            rules=[rule] if self.setting.weight == "imaginary" else [],
+        )
+
+    @property
+    def _structure(self) -> Structure:
+        return {"symmetric": SYMMETRIC_MATRIX, "antisymmetric": SKEW_MATRIX, "imaginary": IMAGINARY_MATRIX}[
+            self.setting.weight
+        ]
 
     def ask(self, _: Budget, seed: int) -> Attempt:
         words = "polynomials in all entries, the state and the values of σ, " + (
@@ -131,6 +166,20 @@ SYMMETRIC, TIED = ReversalSetting("symmetric"), ReversalSetting("symmetric", tie
 ODD = ReversalSetting("symmetric", tied=True, odd=True)
 SKEW, IMAGINARY = ReversalSetting("antisymmetric"), ReversalSetting("imaginary")
 ODD_IMAGINARY = ReversalSetting("imaginary", tied=True, odd=True)
+
+
+def _lower_left(W: Sequence[Sequence[Fraction]]) -> list[list[Fraction]]:
+    """S of [[0, −S], [S, 0]], in the upper left corner, where ``weights`` looks for its entries."""
+    half = len(W) // 2
+    return [[*row[:half], *row[half:]] for row in (*W[half:], *W[:half])]
+
+
+IMAGINARY_MATRIX = Structure(
+    "[[0, −S], [S, 0]] with Sᵀ = S",
+    lambda W: [list(row) for row in W] == IMAGINARY.weights(_lower_left(W), Fraction(0)),
+    lambda W: IMAGINARY.weights(_lower_left(W), Fraction(0)),
+)
+
 EULER, LEAP = "1-2-ARNN, symplectic Euler", "2-2-ARNN, leapfrog"
 REVERSALS = (
     Reversal("symplectic_euler", "invertible", SYMMETRIC).case(EULER, "an inverse for every η"),
@@ -202,7 +251,9 @@ def float_case(scheme: str, domain: str) -> Case:
             f"off by {float(seen):.3g}",
         )
 
-    return Case(domain, "the state that is returned, tanh, float64", ask, check)
+    size = 2 if scheme == "symplectic_euler" else 4
+    parameters = declared(Parameter("state", Listed(Rational(least=-1, most=1), size)))
+    return Case(domain, "the state that is returned, tanh, float64", ask, parameters.guards(check))
 
 
 # --- order
@@ -224,18 +275,18 @@ def order_case(domain: str, claimed: int, first: Callable[[], int], second: Call
         place = {"scheme": scheme, "order": str(claimed)}
         return Attempt(text, len(errors), found=text, claimed=f"order {claimed}", candidates=(place,))
 
-    def check(parameters: Parameters) -> Check:
-        wanted = int(number(parameters, "order"))
+    def check(_: Parameters) -> Check:
         found, again = first(), second()
         return Check(
             opinions=(
-                Opinion("trees and series", found != wanted, f"order {found}"),
-                Opinion("fractions", again != wanted, f"order {again}"),
+                Opinion("trees and series", found != claimed, f"order {found}"),
+                Opinion("fractions", again != claimed, f"order {again}"),
             ),
-            words=f"{domain} has order {found}, not {wanted}",
+            words=f"{domain} has order {found}, not {claimed}",
         )
 
-    return Case(domain, f"order {claimed}", ask, check)
+    parameters = declared(Parameter("scheme", Constant(scheme)), Parameter("order", Constant(claimed)))
+    return Case(domain, f"order {claimed}", ask, parameters.guards(check))
 
 
 def leapfrog_order() -> int:
@@ -316,6 +367,7 @@ def midpoint_case(name: str) -> Case:
         second,
         box="polynomials in z",
         claimed="1",
+        parameters=declared(Parameter("z", Rational())),
     )
 
 
@@ -350,6 +402,7 @@ def leapfrog_midpoint_case() -> Case:
         second,
         box="polynomials in z",
         claimed="1",
+        parameters=declared(Parameter("z", Rational())),
     )
 
 

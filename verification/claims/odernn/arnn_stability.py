@@ -23,6 +23,7 @@ from verification.cases import frozen_slopes as frozen
 from verification.cases.arnn_modes import BITS, NAMES, every_step_case, mode_case, modes_case, networks_case
 from verification.cases.decision import EXACT, at, decided, premise
 from verification.certify import power_bounded
+from verification.parameters import Constant, Integer, Parameter, declared
 from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers, text_of
 
 # --- zero slopes: ReLU, no inputs
@@ -177,6 +178,7 @@ def anti_hermitian_case(gamma: str) -> Case:
         second,
         box="all real W of size n ≤ 4, entries as symbols",
         claimed="anti-Hermitian",
+        parameters=declared(Parameter("n", Integer(1, 8)), Parameter("gamma", Constant(Fraction(gamma)))),
         premises=lambda p: (premise("γ ≥ 0", number(p, "gamma"), strict=False),),
     )
 

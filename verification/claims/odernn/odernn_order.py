@@ -18,6 +18,7 @@ from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.identity import PolynomialIdentity
 from verification.domains import Budget
 from verification.measure.polynomial_steps import companion, explicit_step, step_degree
+from verification.parameters import STRICTLY_LOWER, Declaration, Integer, Listed, Matrix, Parameter, Rational, declared
 from verification.question import (
     Attempt,
     Case,
@@ -69,7 +70,10 @@ def chain_case(claimed: Degree = power, words: str = "degree qⁿ") -> Case:
             proof="" if candidates else text,
         )
 
-    return Case("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", words, ask, lambda p: _degree_check(p, claimed, chained=True))
+    def check(parameters: Parameters) -> Check:
+        return _degree_check(parameters, claimed, chained=True)
+
+    return Case("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", words, ask, _tables(2, max(DEGREES) + 1).guards(check))
 
 
 def all_tables_case(claimed: Degree = power) -> Case:
@@ -90,9 +94,10 @@ def all_tables_case(claimed: Degree = power) -> Case:
         text = f"{len(candidates)} of {tried} tables have another degree"
         return Attempt(text, tried, found=text, claimed="none", candidates=tuple(candidates[:3]))
 
-    return Case(
-        "every explicit table of n stages", "degree qⁿ", ask, lambda p: _degree_check(p, claimed, chained=False)
-    )
+    def check(parameters: Parameters) -> Check:
+        return _degree_check(parameters, claimed, chained=False)
+
+    return Case("every explicit table of n stages", "degree qⁿ", ask, _tables(2, max(DEGREES) + 1).guards(check))
 
 
 def linear_case(claimed: int = 1) -> Case:
@@ -107,9 +112,10 @@ def linear_case(claimed: int = 1) -> Case:
             text, 4, found=text, claimed=f"degree {claimed}", candidates=candidates, proof="" if wrong else text
         )
 
-    return Case(
-        "linear fields, n ≤ 4", f"degree {claimed}", ask, lambda p: _degree_check(p, lambda *_: claimed, chained=True)
-    )
+    def check(parameters: Parameters) -> Check:
+        return _degree_check(parameters, lambda *_: claimed, chained=True)
+
+    return Case("linear fields, n ≤ 4", f"degree {claimed}", ask, _tables(2, 2).guards(check))
 
 
 def catalogue_case(largest: int = 5) -> Case:
@@ -156,6 +162,15 @@ def _leading(n: int, q: int) -> tuple[int, str]:
     degree = max(powers[0] for powers in terms)
     top = ring.from_dict({(0, *powers[1:]): c for powers, c in terms.items() if powers[0] == degree})
     return int(degree), str(top)
+
+
+def _tables(least: int, most: int) -> Declaration:
+    """An explicit table of up to 4 stages, and f with ``least`` to ``most`` coefficients, that of y⁰ first."""
+    return declared(
+        Parameter("b", Listed(Rational(), (1, 4))),
+        Parameter("a", Matrix(lambda v: len(v["b"]), lambda v: len(v["b"]), structure=STRICTLY_LOWER)),
+        Parameter("f", Listed(Rational(), (least, most))),
+    )
 
 
 def _monomial(q: int, constant: int = 0) -> str:
@@ -269,7 +284,10 @@ def companion_case(orders: Iterable[int] = (1, 2, 3, 4), shift: int = 0) -> Case
             words=f"t = {t}, F = Σ w_i x_i, w = ({parameters['weights']}): {state[0]} against {values[-1]}",
         )
 
-    return Case(f"recurrences, t ≤ {max(known)}", "x_l of the first-order system of t blocks", ask, check)
+    parameters = declared(Parameter("t", Integer(1, max(known))), Parameter("weights", Listed(Rational(), "t")))
+    return Case(
+        f"recurrences, t ≤ {max(known)}", "x_l of the first-order system of t blocks", ask, parameters.guards(check)
+    )
 
 
 def _shifted(state: tuple[Any, ...], shift: int) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ from odernn.bounds import orthogonal
 from odernn.published.sources import Source
 from verification.certify.float_replay import FORMATS
 from verification.domains import Budget
+from verification.parameters import SIGN, Listed, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 if TYPE_CHECKING:
@@ -352,7 +353,11 @@ def residual_case(name: str, factor: Fraction = Fraction(1)) -> Case:
             words=f"A = [{parameters['A']}], D = [{parameters['D']}] in {name}: {left.str(6)} > {right.str(6)}",
         )
 
-    return Case(f"any A, {name}", "score ≤ 2r + r², r = ‖(I − A)D − (I + A)Ŵ‖_F", ask, check)
+    parameters = declared(
+        Parameter("D", Listed(SIGN, (1, 8))),
+        Parameter("A", Listed(Rational(), lambda v: len(v["D"]) * (len(v["D"]) - 1) // 2)),
+    )
+    return Case(f"any A, {name}", "score ≤ 2r + r², r = ‖(I − A)D − (I + A)Ŵ‖_F", ask, parameters.guards(check))
 
 
 def _residual_again(parameters: Parameters, name: str) -> tuple[Fraction, Fraction]:

@@ -23,12 +23,12 @@ from verification.cases.cayley_reach import (
 )
 from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.certify.second import cayley as again
-from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import skew_updates
 from verification.measure.exact_cayley import cayley, identity
+from verification.parameters import SKEW, Integer, Matrix, Parameter, Rational, Square, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 # --- 2.2: norms
@@ -235,7 +235,21 @@ def skew_step_case(sign: int = -1) -> Case:
         return not good, "orthogonal" if good else "not orthogonal"
 
     words = "orthogonal"
-    statement = Statement("W after A ← A − λ ∂L/∂A", decide, points, first, second, found=words, claimed=words)
+    parameters = declared(
+        Parameter("A", Square(exact.LARGEST, structure=SKEW)),
+        Parameter("V", Matrix(lambda v: len(v["A"]), lambda v: len(v["A"]))),
+        Parameter("lambda", Rational()),
+    )
+    statement = Statement(
+        "W after A ← A − λ ∂L/∂A",
+        decide,
+        points,
+        first,
+        second,
+        found=words,
+        claimed=words,
+        parameters=parameters,
+    )
     return statement.case("exact arithmetic", "Wᵀ W − I after a step")
 
 
@@ -263,12 +277,7 @@ def float_skew_case(name: str, dtype: str = "float32", sign: int = -1) -> Case:
         return Attempt(text, steps * len(SIZES), found=f"max |A + Aᵀ| = {worst:g}", claimed="0", candidates=broken)
 
     def check(parameters: Parameters) -> Check:
-        n, steps, seed = (int(number(parameters, each)) for each in ("n", "updates", "seed"))
-        if not (1 <= n <= max(SIZES) and 1 <= steps <= UPDATES["deep"] and seed >= 0):
-            raise ClaimError(
-                f"n, updates, seed are {n}, {steps}, {seed}; replayed are n up to {max(SIZES)}, up to "
-                f"{UPDATES['deep']:,} updates and seeds from 0."
-            )
+        n, steps, seed = (int(number(parameters, name)) for name in ("n", "updates", "seed"))
         found = skew_updates.largest_defect(name, n, steps, seed, dtype, sign)
         other = skew_updates.largest_defect_again(name, n, steps, seed, dtype, sign)
         return Check(
@@ -279,7 +288,11 @@ def float_skew_case(name: str, dtype: str = "float32", sign: int = -1) -> Case:
             words=f"{name}, n = {n}, {steps} updates in {dtype}: max |A + Aᵀ| = {found:g}",
         )
 
-    return Case(f"{name}, {dtype}", "A + Aᵀ after updates", ask, check)
+    limits = {"n": max(SIZES), "updates": UPDATES["deep"]}
+    parameters = declared(
+        *(Parameter(name, Integer(1, most)) for name, most in limits.items()), Parameter("seed", Integer(0, 2**31))
+    )
+    return Case(f"{name}, {dtype}", "A + Aᵀ after updates", ask, parameters.guards(check))
 
 
 QUESTIONS = (

@@ -17,6 +17,7 @@ from odernn.published.sources import Source
 from verification.cases.order import Symbol, both_sides, order_case
 from verification.certify.scalar_stack import ScalarStack
 from verification.domains import Budget
+from verification.parameters import Constant, Integer, Parameter, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 PAIRS = ((4, 2), (5, 3), (7, 2), (7, 3))
@@ -86,6 +87,9 @@ def _example(_: Budget, __: int) -> Attempt:
     )
 
 
+PRINTED_EXAMPLE = declared(Parameter("L", Constant(7)), Parameter("S", Constant(3)))
+
+
 def _example_check(parameters: Parameters) -> Check:
     L, S = (int(number(parameters, name)) for name in ("L", "S"))
     values = [(nu, 2 * (nu * (1 - S) + L) - 1) for nu in (_counter_by_counting(L, S), _counter_by_intervals(L, S))]
@@ -99,6 +103,8 @@ def _example_check(parameters: Parameters) -> Check:
 
 
 MOST_LAYERS = {"smoke": 12, "standard": 40, "deep": 100}
+DEPTH = declared(Parameter("L", Integer(2, MOST_LAYERS["deep"])))
+DEPTH_AND_SKIP = declared(*DEPTH.parameters, Parameter("S", Integer(2, 3 * MOST_LAYERS["deep"])))
 
 
 def _large_skips(budget: Budget, _: int) -> Attempt:
@@ -241,7 +247,7 @@ QUESTIONS = (
         source=Source("sam", "D.5"),
         statement="L = 7, S = 3: ν = 2 and (107) gives dt⁵, against dt¹³ without skips",
         semantics="comb",
-        cases=(Case("L = 7, S = 3", "ν and the powers", _example, _example_check),),
+        cases=(Case("L = 7, S = 3", "ν and the powers", _example, PRINTED_EXAMPLE.guards(_example_check)),),
     ),
     Question(
         id="both-D.5-Slarge",
@@ -249,8 +255,14 @@ QUESTIONS = (
         statement="by choosing S ≥ 2 large enough, ν + L − νS − 1 < L − 1",
         semantics="comb",
         cases=(
-            Case("every large S", "ν + L − νS − 1 < L − 1", _large_skips, _large_skips_check, reading="limit"),
-            Case("some S for every L ≥ 2", "ν + L − νS − 1 < L − 1", _some_skip, _some_skip_check),
+            Case(
+                "every large S",
+                "ν + L − νS − 1 < L − 1",
+                _large_skips,
+                DEPTH_AND_SKIP.guards(_large_skips_check),
+                reading="limit",
+            ),
+            Case("some S for every L ≥ 2", "ν + L − νS − 1 < L − 1", _some_skip, DEPTH.guards(_some_skip_check)),
         ),
     ),
 )

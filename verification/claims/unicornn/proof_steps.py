@@ -33,6 +33,7 @@ from verification.domains import Budget, printed_name
 from verification.measure.energy_growth import added
 from verification.measure.polynomials import coefficient, variables
 from verification.measure.published_forms import ICML_S7, ICML_S39, SAM_66
+from verification.parameters import Constant, Integer, Parameter, declared, rationals
 from verification.question import Attempt, Case, Parameters, Question, rational
 
 # --- H_n ≤ (1 + β dt) H_{n−1} + 2dt(1 + 2α dt³), H = α y² + z²   (icml S(10)); with G for 1 + β dt: sam (38)
@@ -140,7 +141,10 @@ def power_case(longest: Fraction | None = None) -> Case:
             f"βT ≤ {longest}", lambda p: longest - max(1 + 2 * p.alpha, 4 * p.alpha**2) * p.T, strict=False
         )
         premises = (*premises, restricted)
-    check = Inequality(_power_balls, _power_intervals, premises, are_logs=True, limit=_power_limit).check
+    parameters = declared(Parameter("N", Integer(1, 10**15)), *rationals("alpha", "T", above=0))
+    check = Inequality(
+        _power_balls, _power_intervals, premises, are_logs=True, limit=_power_limit, parameters=parameters
+    ).check
     return Case("free", "(1 + β dt)^n", ask, check, reading="limit", is_search=True)
 
 
@@ -153,7 +157,11 @@ def _power_row(row: PublishedRow) -> Case:
         T = row.steps * max(row.dt)
         return Attempt("n = N", 1, candidates=({"alpha": str(row.alpha), "T": str(T), "N": str(row.steps)},))
 
-    check = Inequality(_power_balls, _power_intervals, _POWER_PREMISES, are_logs=True).check
+    T: Fraction = row.steps * max(row.dt)
+    parameters = declared(
+        Parameter("alpha", Constant(row.alpha)), Parameter("T", Constant(T)), Parameter("N", Constant(row.steps))
+    )
+    check = Inequality(_power_balls, _power_intervals, _POWER_PREMISES, are_logs=True, parameters=parameters).check
     return Case(printed_name(row), "(1 + β dt)^n", _only_if_violated(ask, check), check, reading="printed")
 
 
@@ -195,7 +203,9 @@ def rest_case(constant: Fraction = Fraction(4)) -> Case:
         return left, second.iv.mpf([max(low.a, high.a), max(low.b, high.b)])
 
     premises = (ALPHA_POSITIVE, STEP_BELOW_ONE)
-    return Case("free", "(2 + 4α dt³)/β ≤ 2", ask, Inequality(balls, intervals, premises).check)
+    parameters = declared(*rationals("alpha", above=0), *rationals("dt", above=0, below=1))
+    check = Inequality(balls, intervals, premises, parameters=parameters).check
+    return Case("free", "(2 + 4α dt³)/β ≤ 2", ask, check)
 
 
 def _row_case(row: PublishedRow, quantity: str, because: str) -> Case:
