@@ -107,13 +107,13 @@ def compiled(unit: str, arch: str) -> bytes:
 def nvcc(unit: str, arch: str) -> tuple[bytes, dict[str, Resources]]:
     """By nvcc: the cubin and what ptxas reports. Warnings are errors."""
     with tempfile.TemporaryDirectory() as folder:
-        source, made = Path(folder) / f"{unit}.cu", Path(folder) / f"{unit}.cubin"
+        source, compiled = Path(folder) / f"{unit}.cu", Path(folder) / f"{unit}.cubin"
         source.write_text(inlined(unit), "utf-8")
-        command = ["nvcc", *FLAGS, f"-arch={arch}", "-o", str(made), str(source)]
+        command = ["nvcc", *FLAGS, f"-arch={arch}", "-o", str(compiled), str(source)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise BuildError(f"nvcc does not compile {unit}.cu for {arch}:\n{done.stderr}")
-        return made.read_bytes(), resources(done.stderr + done.stdout)
+        return compiled.read_bytes(), resources(done.stderr + done.stdout)
 
 
 def resources(log: str) -> dict[str, Resources]:

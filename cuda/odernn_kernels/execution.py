@@ -116,5 +116,5 @@ def backward(
     x, w, h, alpha, y0, y, z_last, grad_y, p, q = reverse_only(
         x, w, h, alpha, states.y0, states.y, states.z_last, grad_y, p, q
     )
-    found = operations.stored_backward(x, w, h, alpha, y0, None, y, z_last, grad_y, None, p, q)
-    return RecurrenceGradients(*found)
+    gradients = operations.stored_backward(x, w, h, alpha, y0, None, y, z_last, grad_y, None, p, q)
+    return RecurrenceGradients(*gradients)

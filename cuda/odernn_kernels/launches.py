@@ -17,15 +17,15 @@ def launch(kernel: str, x: Tensor, grid: int, *arguments: Tensor | int | None) -
     if grid == 0:
         return
     values = []
-    for each in arguments:
-        if isinstance(each, Tensor):
-            if not each.is_contiguous() or each.device != x.device:
-                raise ValueError(f"{kernel}: a tensor of shape {tuple(each.shape)} is not contiguous on {x.device}")
-            values.append(each.data_ptr())
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            if not argument.is_contiguous() or argument.device != x.device:
+                raise ValueError(f"{kernel}: a tensor of shape {tuple(argument.shape)} is not contiguous on {x.device}")
+            values.append(argument.data_ptr())
         else:
-            values.append(0 if each is None else each)
-    found = KERNELS[kernel]
-    module.launcher_for(x).launch(found, grid, tuple(values), threads=found.threads, shared=found.shared)
+            values.append(0 if argument is None else argument)
+    launched = KERNELS[kernel]
+    module.launcher_for(x).launch(launched, grid, tuple(values), threads=launched.threads, shared=launched.shared)
 
 
 def typed(kernel: str, x: Tensor) -> str:
@@ -40,10 +40,10 @@ def problem(
     steps, batch, hidden = x.shape
     if steps >= 2**31 - 2**16:
         raise ValueError(f"x has {steps} steps, but the kernels count them in 32 bits. Cut the sequence.")
-    wide = [each.expand(batch, hidden) for each in (w, h, alpha)]
-    strides = [stride for each in wide for stride in each.stride()]
+    wide = [coefficient.expand(batch, hidden) for coefficient in (w, h, alpha)]
+    strides = [stride for coefficient in wide for stride in coefficient.stride()]
     kept = (x.contiguous(),)
-    block = (kept[0], *(each.data_ptr() for each in wide), lengths, steps, batch, hidden, *strides)
+    block = (kept[0], *(coefficient.data_ptr() for coefficient in wide), lengths, steps, batch, hidden, *strides)
     return block, kept
 
 

@@ -135,7 +135,7 @@ def run_stored(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     problem, _kept = launches.problem(x, w, h, alpha, lengths)
     rows, row = launches.rows_of(grad_y, x)
-    lasts = [launches.rows_of(each, x)[0] if each is None else each.contiguous() for each in (grad_y_last, grad_z_last)]
+    lasts = [launches.rows_of(grad, x)[0] if grad is None else grad.contiguous() for grad in (grad_y_last, grad_z_last)]
     out = launches.partials(x)
     given = (y0.contiguous(), y.contiguous(), z_last.contiguous())
     if grad_z is None and plan(len(x), launches.columns(x), x.dtype, "backward") == "scan":
@@ -169,15 +169,15 @@ def reversible_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     problem, _kept = launches.problem(x, w, h, alpha, lengths)
     rows, row = launches.rows_of(grad_y, x)
-    lasts = [launches.rows_of(each, x)[0] if each is None else each.contiguous() for each in (grad_y_last, grad_z_last)]
-    out, found = launches.partials(x), x.new_empty((7, *x.shape[1:]))
-    ends = tuple(each.contiguous() for each in (y0, z0, y_last, z_last, kept))
+    lasts = [launches.rows_of(grad, x)[0] if grad is None else grad.contiguous() for grad in (grad_y_last, grad_z_last)]
+    out, findings = launches.partials(x), x.new_empty((7, *x.shape[1:]))
+    ends = tuple(state.contiguous() for state in (y0, z0, y_last, z_last, kept))
     kernel = launches.typed("reversible", x)
     launches.launch(
-        kernel, x, launches.grid(x), *problem, *ends, rows, *lasts, *out, found, row, kept.shape[1], CHECKPOINT_EVERY
+        kernel, x, launches.grid(x), *problem, *ends, rows, *lasts, *out, findings, row, kept.shape[1], CHECKPOINT_EVERY
     )
-    rebuilt = reconstruction.is_rebuilt(found, w, h, alpha)
-    if reconstruction.is_missed(found[0], rebuilt, z_last, "reversible"):
+    rebuilt = reconstruction.is_rebuilt(findings, w, h, alpha)
+    if reconstruction.is_missed(findings[0], rebuilt, z_last, "reversible"):
         # By the kernel that ran, not by the scan: its rows belong to this last state, bit by bit.
         y = reversible(x, w, h, alpha, y0, z0, lengths)[0]
         return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
@@ -200,10 +200,10 @@ def exact_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     problem, _kept = launches.problem(x, w, h, alpha, lengths)
     rows, row = launches.rows_of(grad_y, x)
-    lasts = [launches.rows_of(each, x)[0] if each is None else each.contiguous() for each in (grad_y_last, grad_z_last)]
+    lasts = [launches.rows_of(grad, x)[0] if grad is None else grad.contiguous() for grad in (grad_y_last, grad_z_last)]
     out = launches.partials(x)
     residual = torch.empty(x.shape[1:], dtype=torch.float64, device=x.device)
-    ends = tuple(each.contiguous() for each in (y0, z0, last))
+    ends = tuple(state.contiguous() for state in (y0, z0, last))
     launches.launch("exact_backward_f32", x, launches.grid(x), *problem, *ends, rows, *lasts, *out, residual, row)
     if reconstruction.is_missed(residual, residual <= 0.0, last[1], "exact"):
         # The rows of the map that was run, not of another rounding of it.
@@ -221,7 +221,7 @@ def _like_rows(x: Tensor) -> Tensor:
 
 def _like_gradients(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor) -> tuple[Tensor, ...]:
     states = (x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:]))
-    return (_like_rows(x), *(each.new_empty(each.shape) for each in (w, h, alpha)), *states)
+    return (_like_rows(x), *(coefficient.new_empty(coefficient.shape) for coefficient in (w, h, alpha)), *states)
 
 
 @stored.register_fake
@@ -272,8 +272,8 @@ def _keep_stored(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) 
 
 
 def _pull_stored(ctx: Any, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None) -> Any:
-    found = stored_backward(*ctx.saved_tensors, *reverse_only(grad_y, None, grad_y_last, grad_z_last))
-    return *found, None
+    gradients = stored_backward(*ctx.saved_tensors, *reverse_only(grad_y, None, grad_y_last, grad_z_last))
+    return *gradients, None
 
 
 def _keep_states(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -294,8 +294,8 @@ def _keep_reversible(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ..
 def _pull_reversible(
     ctx: Any, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None, _: Tensor | None
 ) -> Any:
-    found = reversible_backward(*ctx.saved_tensors, *reverse_only(grad_y, grad_y_last, grad_z_last))
-    return *found, None
+    gradients = reversible_backward(*ctx.saved_tensors, *reverse_only(grad_y, grad_y_last, grad_z_last))
+    return *gradients, None
 
 
 def _keep_exact(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -305,8 +305,8 @@ def _keep_exact(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -
 def _pull_exact(
     ctx: Any, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None, _: Tensor | None
 ) -> Any:
-    found = exact_backward(*ctx.saved_tensors, *reverse_only(grad_y, grad_y_last, grad_z_last))
-    return *found, None
+    gradients = exact_backward(*ctx.saved_tensors, *reverse_only(grad_y, grad_y_last, grad_z_last))
+    return *gradients, None
 
 
 stored.register_autograd(_pull_stored, setup_context=_keep_stored)

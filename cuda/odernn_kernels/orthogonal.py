@@ -39,15 +39,15 @@ def rows(x: Tensor, *, W: Tensor, b: Tensor, h0: Tensor) -> Tensor:
     for label, value in (("x", x), ("W", W), ("b", b), ("h0", h0)):
         if value.dtype != torch.float32:
             raise TypeError(f"{label} has dtype {value.dtype}, but this kernel is float32. Convert it.")
-    found: Tensor = _forward(*reverse_only(x, W, b, h0))
-    return found
+    states: Tensor = _forward(*reverse_only(x, W, b, h0))
+    return states
 
 
 def _launch(kernel: str, x: Tensor, *tensors: Tensor | None) -> None:
     steps, batch, units = x.shape
     if batch * units == 0:
         return
-    addresses = tuple(0 if each is None else each.data_ptr() for each in tensors)
+    addresses = tuple(0 if tensor is None else tensor.data_ptr() for tensor in tensors)
     module.launcher_for(x).launch(
         KERNELS[kernel],
         -(-batch // SAMPLES),
@@ -67,7 +67,7 @@ def _forward(x: Tensor, W: Tensor, b: Tensor, h0: Tensor) -> Tensor:
 
 @torch.library.custom_op("odernn_cuda::orthogonal_backward", mutates_args=())
 def _backward(grad: Tensor, W: Tensor, b: Tensor, h0: Tensor, states: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    grad, W, b, h0, states = (each.contiguous() for each in (grad, W, b, h0, states))
+    grad, W, b, h0, states = (tensor.contiguous() for tensor in (grad, W, b, h0, states))
     grad_x, grad_h0, grad_b = torch.empty_like(states), torch.empty_like(h0), torch.empty_like(h0)
     _launch("scornn_backward_f32", states, grad, W, b, torch.zeros_like(h0), states, grad_x, grad_h0, grad_b)
     units = W.shape[0]
@@ -84,7 +84,7 @@ def _(x: Tensor, W: Tensor, b: Tensor, h0: Tensor) -> Any:
 
 @_backward.register_fake
 def _(grad: Tensor, W: Tensor, b: Tensor, h0: Tensor, states: Tensor) -> Any:
-    return tuple(torch.empty_like(each, memory_format=torch.contiguous_format) for each in (states, W, b, h0))
+    return tuple(torch.empty_like(tensor, memory_format=torch.contiguous_format) for tensor in (states, W, b, h0))
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -18,8 +18,8 @@ def reverse_only(*arguments: Tensor | None) -> tuple[Any, ...]:
     """
     if torch.compiler.is_compiling():
         return arguments
-    found: tuple[Any, ...] = _ReverseOnly.apply(*arguments)  # type: ignore[no-untyped-call]
-    return found
+    tensors: tuple[Any, ...] = _ReverseOnly.apply(*arguments)  # type: ignore[no-untyped-call]
+    return tensors
 
 
 class _ReverseOnly(torch.autograd.Function):
@@ -27,7 +27,7 @@ class _ReverseOnly(torch.autograd.Function):
 
     @staticmethod
     def forward(*arguments: Tensor | None) -> tuple[Tensor | None, ...]:
-        return tuple(None if each is None else each.view_as(each) for each in arguments)
+        return tuple(None if argument is None else argument.view_as(argument) for argument in arguments)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:

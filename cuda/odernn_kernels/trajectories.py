@@ -41,11 +41,11 @@ def extremes(
         kernel = KERNELS["falsify_f32" if x.dtype == torch.float32 else "falsify_f64"]
         tensors = (x, *wide, maximum, growth, at, tangent, exponent)
         arguments = (
-            *(each.data_ptr() for each in tensors),
+            *(tensor.data_ptr() for tensor in tensors),
             steps,
             columns,
             *x.stride(),
-            *(each.stride(0) for each in wide),
+            *(tensor.stride(0) for tensor in wide),
         )
         launcher.launch(kernel, -(-columns // LANES), arguments, threads=LANES, shared=kernel.shared)
     return Extremes(

@@ -363,5 +363,5 @@ def get(name: str) -> RNNGraph:
 
 def table(which: Iterable[str] | None = None) -> tuple[MeasuredEntry, ...]:
     """The entries, all that ``names`` lists by default, with their measures."""
-    found = (entry(name) for name in (names() if which is None else which))
-    return tuple(MeasuredEntry(one, measures_of(one.graph)) for one in found)
+    entries = (entry(name) for name in (names() if which is None else which))
+    return tuple(MeasuredEntry(one, measures_of(one.graph)) for one in entries)

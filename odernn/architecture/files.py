@@ -270,14 +270,14 @@ class _DotReader:
             self.nodes[first] = attributes
 
     def attributes(self, known: tuple[str, ...]) -> dict[str, str]:
-        found: dict[str, str] = {}
+        attributes: dict[str, str] = {}
         while self.take("["):
             while not self.take("]"):
                 key = self.word()
                 self.need("=")
-                self.set(found, key, self.word(), known)
+                self.set(attributes, key, self.word(), known)
                 _ = self.take(",") or self.take(";")
-        return found
+        return attributes
 
     def set(self, into: dict[str, str], key: str, value: str, known: tuple[str, ...]) -> None:
         if key not in known:

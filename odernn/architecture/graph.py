@@ -180,10 +180,10 @@ class RNNGraph:
                 raise ValueError(f"{self}: a node is named twice in {role}.")
             object.__setattr__(self, role, tuple(sorted(members, key=index.__getitem__)))
         for condition in (self.has_residues, self.has_cycle, self.is_acyclic_in_time, self.is_reached):
-            found = condition()
-            if not found and not (self.allow_unreachable and condition == self.is_reached):
-                name = found.property[1:2]
-                raise GraphError(f"{self}: {found.because} {_ADVICE[name]}", name, found.witness)
+            certificate = condition()
+            if not certificate and not (self.allow_unreachable and condition == self.is_reached):
+                name = certificate.property[1:2]
+                raise GraphError(f"{self}: {certificate.because} {_ADVICE[name]}", name, certificate.witness)
 
     def _integer(self, value: object, what: str) -> None:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -266,25 +266,26 @@ class RNNGraph:
         """(2): a directed cycle, which is the witness; without one, the longest walk is."""
         import numpy as np
 
-        found = positive_cycle(self.arcs, np.ones(len(self.edges), dtype=np.int64))
-        if not isinstance(found, Potential):
-            walk = self.walk(found)
+        cycle_or_potential = positive_cycle(self.arcs, np.ones(len(self.edges), dtype=np.int64))
+        if not isinstance(cycle_or_potential, Potential):
+            walk = self.walk(cycle_or_potential)
             return _passed("2", walk, f"{walk}")
         if not self.nodes:
             return _failed("2", None, "condition (2) fails: the graph has no node.")
-        longest = int(found.value.argmax())
+        longest = int(cycle_or_potential.value.argmax())
         walk = Walk.along(
-            (self.edges[e] for e in followed(self.arcs, found.choice, longest)), start=tuple(self.nodes)[longest]
+            (self.edges[e] for e in followed(self.arcs, cycle_or_potential.choice, longest)),
+            start=tuple(self.nodes)[longest],
         )
         because = f"condition (2) fails: there is no directed cycle; every walk ends, a longest one is {walk}."
         return _failed("2", walk, because)
 
     def is_unidirectional(self) -> Certificate:
         """(U): every directed cycle has σ-sum > 0; the witness against it is a closed walk of σ-sum ≤ 0."""
-        found = _cycle_at_most_zero(self.arcs)
-        if found is None:
+        cycle = _cycle_at_most_zero(self.arcs)
+        if cycle is None:
             return _passed("U", None, "no cycle of σ-sum ≤ 0, shown by a potential")
-        walk = self.walk(found)
+        walk = self.walk(cycle)
         return _failed("U", walk, f"condition (U) fails: the closed walk {walk} has σ-sum {walk.sigma}.")
 
     def is_acyclic_in_time(self) -> Certificate:
@@ -474,13 +475,13 @@ def _cycle_at_most_zero(arcs: Arcs) -> list[int] | None:
 
     if len(arcs.sigma) and int(arcs.sigma.min()) >= 0:  # then all its edges have σ = 0
         kept = np.flatnonzero(arcs.sigma == 0)
-        found = positive_cycle(arcs.part(kept), np.ones(len(kept), dtype=np.int64))
-        return None if isinstance(found, Potential) else kept[found].tolist()
-    found = positive_cycle(arcs, arcs.combination(1, -(arcs.count + 1)))
-    return None if isinstance(found, Potential) else found
+        cycle_or_potential = positive_cycle(arcs.part(kept), np.ones(len(kept), dtype=np.int64))
+        return None if isinstance(cycle_or_potential, Potential) else kept[cycle_or_potential].tolist()
+    cycle_or_potential = positive_cycle(arcs, arcs.combination(1, -(arcs.count + 1)))
+    return None if isinstance(cycle_or_potential, Potential) else cycle_or_potential
 
 
 def _cycle_at_least_zero(arcs: Arcs) -> list[int] | None:
     """A cycle of σ-sum ≥ 0."""
-    found = positive_cycle(arcs, arcs.combination(1, arcs.count + 1))
-    return None if isinstance(found, Potential) else found
+    cycle_or_potential = positive_cycle(arcs, arcs.combination(1, arcs.count + 1))
+    return None if isinstance(cycle_or_potential, Potential) else cycle_or_potential

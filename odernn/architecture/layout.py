@@ -59,9 +59,9 @@ def layers(graph: RNNGraph) -> dict[str, int]:
         component[members] = number
     kept = np.flatnonzero((component[arcs.tail] != component[arcs.head]) | (arcs.sigma == 0))
     backward = Arcs.of(arcs.count, arcs.head[kept].tolist(), arcs.tail[kept].tolist(), [0] * len(kept))
-    found = positive_cycle(backward, np.ones(len(kept), dtype=np.int64))
-    assert isinstance(found, Potential)  # condition (3): a component has no cycle of σ = 0
-    return dict(zip(graph.nodes, found.value.tolist(), strict=True))
+    potential = positive_cycle(backward, np.ones(len(kept), dtype=np.int64))
+    assert isinstance(potential, Potential)  # condition (3): a component has no cycle of σ = 0
+    return dict(zip(graph.nodes, potential.value.tolist(), strict=True))
 
 
 def positions(graph: RNNGraph) -> dict[str, Point]:
@@ -83,17 +83,17 @@ def positions(graph: RNNGraph) -> dict[str, Point]:
     before: dict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
         before[edge.head].append(edge.tail)
-    found: dict[str, Point] = {}
+    points: dict[str, Point] = {}
     for (y, x), group in sorted(groups.items()):
         centre = x * step
 
         def wish(node: str, centre: float = centre) -> float:
-            placed = [found[other][0] for other in before[node] if other in found]
+            placed = [points[other][0] for other in before[node] if other in points]
             return sum(placed) / len(placed) if placed else centre
 
         for place, node in enumerate(sorted(group, key=lambda node: (wish(node), graph.index[node]))):
-            found[node] = (centre + (place - (len(group) - 1) / 2) * spread, 1.25 * y)
-    return found
+            points[node] = (centre + (place - (len(group) - 1) / 2) * spread, 1.25 * y)
+    return points
 
 
 def rows(graph: RNNGraph) -> dict[str, int]:
@@ -147,7 +147,7 @@ def _arcs(tail: Point, head: Point) -> list[tuple[Curve, float]]:
     """Curves of degree 2 with their bend as cost; the ends are drawn back to the rims."""
     start, end = np.array(tail), np.array(head)
     middle, normal = (start + end) / 2, np.array([end[1] - start[1], start[0] - end[0]])
-    found = []
+    costed_curves = []
     length = float(np.hypot(*normal))
     for bend in _BENDS:
         # A bend is a share of the length, but no more than some units: long edges would leave the picture.
@@ -157,14 +157,14 @@ def _arcs(tail: Point, head: Point) -> list[tuple[Curve, float]]:
             else middle
         )
         ends = [_rim(point, control) for point in (start, end)]
-        found.append((_curve(ends[0], control, ends[1]), abs(bend)))
+        costed_curves.append((_curve(ends[0], control, ends[1]), abs(bend)))
     across, up = end - start
     if abs(across) > 2:  # along the gap between two rows, to which a quarter of the way is lost at either end
         for y in (start[1] + share * up for share in (0.5, 0.3, 0.7)) if up else (start[1] - 0.66, start[1] + 0.66):
             turns = start[0] + math.copysign(0.5, across), end[0] - math.copysign(0.5, across)
             handles = [np.array([x, y]) for x in turns]
-            found.append((_curve(_rim(start, handles[0]), *handles, _rim(end, handles[1])), 0.6))
-    return found
+            costed_curves.append((_curve(_rim(start, handles[0]), *handles, _rim(end, handles[1])), 0.6))
+    return costed_curves
 
 
 def _curve(*control: Points) -> Curve:
@@ -184,7 +184,7 @@ def _point(values: Points) -> Point:
 def _loops(node: Point) -> list[tuple[Curve, float]]:
     """Curves of degree 3 from the node to itself, in eight directions and two sizes."""
     centre = np.array(node)
-    found = []
+    costed_curves = []
     for size in (1.0, 1.5):
         for rank, angle in enumerate(_LOOP_ANGLES):
             sides = [math.radians(angle + turn) for turn in (-32.0, 32.0)]
@@ -192,8 +192,8 @@ def _loops(node: Point) -> list[tuple[Curve, float]]:
                 [centre + reach * np.array([math.cos(a), math.sin(a)]) for a in sides]
                 for reach in (RADIUS, size * _LOOP_REACH)
             )
-            found.append((_curve(ends[0], *handles, ends[1]), 0.1 * rank + 2.0 * (size - 1.0)))
-    return found
+            costed_curves.append((_curve(ends[0], *handles, ends[1]), 0.1 * rank + 2.0 * (size - 1.0)))
+    return costed_curves
 
 
 def _cost(curve: Curve, others: Points, labels: Sequence[Point], drawn: Sequence[Points]) -> float:

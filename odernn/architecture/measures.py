@@ -110,11 +110,11 @@ def _extreme(graph: RNNGraph, what: str, measure: Literal["d_r", "j"]) -> Certif
     if failed is not None:
         return failed
     sign = 1 if measure == "d_r" else -1
-    found = largest_ratio(graph.arcs, sign)
-    assert found is not None  # condition (2)
-    value = sign * found.value
-    walk = graph.walk(found.cycle)
-    evidence = _confirmed(MeasureEvidence(measure, value, walk, tuple(found.potential.value.tolist()), value), graph)
+    ratio = largest_ratio(graph.arcs, sign)
+    assert ratio is not None  # condition (2)
+    value = sign * ratio.value
+    walk = graph.walk(ratio.cycle)
+    evidence = _confirmed(MeasureEvidence(measure, value, walk, tuple(ratio.potential.value.tolist()), value), graph)
     because = f"{measure} = {value}: the cycle {walk} has l = {walk.length}, Σσ = {walk.sigma}"
     return Certificate(what, True, True, evidence, because, value=value)
 
@@ -160,13 +160,15 @@ def feedforward_depth(graph: RNNGraph) -> Certificate:
     moves = choice >= 0
     start = np.full(arcs.count, STOP, dtype=np.int64)
     start[moves] = renumbered[choice[moves]]
-    found = longest(arcs, weight, stop=choice == STOP, choice=start)
-    assert isinstance(found, Potential)  # no cycle has a larger ratio than d_r
-    best = max(inputs, key=lambda node: int(found.value[node]))
-    value = Fraction(int(found.value[best]), rate.denominator)
-    edges = (graph.edges[kept[e]] for e in followed(arcs, found.choice, best))
+    longest_walks = longest(arcs, weight, stop=choice == STOP, choice=start)
+    assert isinstance(longest_walks, Potential)  # no cycle has a larger ratio than d_r
+    best = max(inputs, key=lambda node: int(longest_walks.value[node]))
+    value = Fraction(int(longest_walks.value[best]), rate.denominator)
+    edges = (graph.edges[kept[e]] for e in followed(arcs, longest_walks.choice, best))
     walk = Walk.along(edges, start=tuple(graph.nodes)[best])
-    potential = tuple(h if known else None for h, known in zip(found.value.tolist(), leads.tolist(), strict=True))
+    potential = tuple(
+        h if known else None for h, known in zip(longest_walks.value.tolist(), leads.tolist(), strict=True)
+    )
     evidence = _confirmed(MeasureEvidence("d_f", value, walk, potential, rate), graph)
     because = f"d_f = {value}: the path {walk} has l = {walk.length}, Σσ = {walk.sigma}, and d_r = {rate}"
     return Certificate(what, True, True, evidence, because, value=value)
@@ -256,7 +258,7 @@ def _paths(graph: RNNGraph, start: int, steps: int, between: bool, sign: int) ->
             starts[-lowest[v]].append(v)
     horizon = steps - min(lowest)
     best: list[list[int | None]] = [[None] * (horizon + 1) for _ in nodes]
-    found: dict[int, int] = {}
+    path_lengths: dict[int, int] = {}
     for t in range(horizon + 1):
         begin = starts.get(t, [])
         for v in order:
@@ -269,17 +271,17 @@ def _paths(graph: RNNGraph, start: int, steps: int, between: bool, sign: int) ->
             best[v][t] = length = max(lengths)
             n = t + lowest[v]
             if n <= steps and nodes[v] in last:
-                found[n] = max(length, found.get(n, length))
-    return {n: sign * found[n] for n in sorted(found)}
+                path_lengths[n] = max(length, path_lengths.get(n, length))
+    return {n: sign * path_lengths[n] for n in sorted(path_lengths)}
 
 
 def _lowest(graph: RNNGraph) -> list[int]:
     """The least σ-sum of a walk that ends at the node; at most 0, that of the empty walk."""
     arcs = graph.arcs
     backward = Arcs.of(arcs.count, arcs.head.tolist(), arcs.tail.tolist(), arcs.sigma.tolist())
-    found = positive_cycle(backward, backward.combination(0, -1))
-    assert isinstance(found, Potential)  # (U)
-    return [-int(value) for value in found.value.tolist()]
+    potential = positive_cycle(backward, backward.combination(0, -1))
+    assert isinstance(potential, Potential)  # (U)
+    return [-int(value) for value in potential.value.tolist()]
 
 
 def _topological(count: int, edges: list[tuple[int, int]]) -> list[int]:
@@ -287,9 +289,9 @@ def _topological(count: int, edges: list[tuple[int, int]]) -> list[int]:
     import numpy as np
 
     arcs = Arcs.of(count, [u for u, _ in edges], [v for _, v in edges], [0] * len(edges))
-    found = positive_cycle(arcs, np.ones(len(edges), dtype=np.int64))
-    assert isinstance(found, Potential)
-    order: list[int] = np.argsort(-found.value, kind="stable").tolist()
+    potential = positive_cycle(arcs, np.ones(len(edges), dtype=np.int64))
+    assert isinstance(potential, Potential)
+    order: list[int] = np.argsort(-potential.value, kind="stable").tolist()
     return order
 
 
@@ -400,9 +402,9 @@ def _parts(graph: RNNGraph, sign: int) -> list[_StrongComponent]:
         step = math.gcd(*(distance[u] + sigma - distance[v] for u, v, sigma in inside))
         rate = None
         if inside:
-            found = largest_ratio(Arcs.of(len(nodes), *(list(column) for column in zip(*inside, strict=True))), sign)
-            assert found is not None
-            rate = sign * found.value
+            ratio = largest_ratio(Arcs.of(len(nodes), *(list(column) for column in zip(*inside, strict=True))), sign)
+            assert ratio is not None
+            rate = sign * ratio.value
         parts.append(_StrongComponent(tuple(nodes), tuple(distance[k] for k in range(len(nodes))), step, rate))
     return parts
 

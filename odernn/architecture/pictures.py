@@ -49,11 +49,11 @@ class Highlight:
     @property
     def steps(self) -> list[tuple[int, Edge]]:
         """The (t, edge) of the walk from time 0 on."""
-        found, time = [], 0
+        steps, time = [], 0
         for edge in self.walk.edges:
-            found.append((time, edge))
+            steps.append((time, edge))
             time += edge.sigma
-        return found
+        return steps
 
     def start(self, graph: RNNGraph) -> int:
         """The first time at which the walk may start without going back before 0."""
@@ -68,13 +68,13 @@ class Highlight:
     def lift(self, graph: RNNGraph, columns: int) -> frozenset[tuple[int, Edge]]:
         """The (t, edge) of a path, or of a cycle without end, as far as both ends are in 0 … columns − 1."""
         start, turn = self.start(graph), self.walk.sigma
-        found = set()
+        lifted = set()
         for t, edge in self.steps:
             times: Iterable[int] = (start + t,)
             if self.kind != "critical-path":
                 times = range((start + t) % abs(turn), columns, abs(turn))
-            found |= {(time, edge) for time in times if 0 <= time < columns and 0 <= time + edge.sigma < columns}
-        return frozenset(found)
+            lifted |= {(time, edge) for time in times if 0 <= time < columns and 0 <= time + edge.sigma < columns}
+        return frozenset(lifted)
 
 
 def _number(value: object) -> str:
@@ -94,7 +94,7 @@ def highlights(measures: Measures) -> tuple[Highlight, ...]:
         walk = depth.witness
         return (Highlight("closed-walk", walk, f"closed walk with Σσ = {_number(walk.sigma)}: condition (U) fails"),)
     names = {"critical-cycle": "d_r", "skip-cycle": "s", "critical-path": "d_f"}
-    found = []
+    highlighted = []
     for kind, certificate in certificates.items():
         if certificate:
             walk = certificate.witness.walk
@@ -102,8 +102,8 @@ def highlights(measures: Measures) -> tuple[Highlight, ...]:
             words = (
                 f"{what} of {names[kind]} = {_number(certificate.value)}: l = {walk.length}, Σσ = {_number(walk.sigma)}"
             )
-            found.append(Highlight(kind, walk, words))
-    return tuple(found)
+            highlighted.append(Highlight(kind, walk, words))
+    return tuple(highlighted)
 
 
 @final
@@ -120,17 +120,17 @@ class Subject:
     def of(cls, graph: RNNGraph, measures: Measures | None = None) -> Subject:
         """The whole graph if it is small enough, else its highlights only; PictureError if even these are too large."""
         measures = measures_of(graph) if measures is None else measures
-        found = highlights(measures)
+        highlighted = highlights(measures)
         drawn = graph
         if len(graph.nodes) > MOST_NODES or len(graph.edges) > MOST_EDGES:
-            drawn = _only(graph, [each.walk for each in found])
+            drawn = _only(graph, [highlight.walk for highlight in highlighted])
         if len(drawn.nodes) > MOST_NODES:
             raise PictureError(
                 f"{graph} has {len(graph.nodes)} nodes and {len(graph.edges)} edges, and the cycles and the path that "
                 f"decide its measures alone have {len(drawn.nodes)} nodes: a picture shows at most {MOST_NODES}. Write "
                 "the graph to a .dot file and give it to a program for large graphs."
             )
-        return cls(drawn, graph, found, str(measures))
+        return cls(drawn, graph, highlighted, str(measures))
 
     @property
     def caption(self) -> str:
@@ -150,12 +150,12 @@ class Subject:
 
     def classes(self, edge: Edge) -> tuple[str, ...]:
         """Of an edge of the cyclic graph."""
-        return tuple(each.kind for each in self.highlights if edge in each.walk.edges)
+        return tuple(highlight.kind for highlight in self.highlights if edge in highlight.walk.edges)
 
     def columns(self) -> int:
         """Times that the unfolding shows: enough for every highlight, as far as that can be read."""
         graph = self.graph
-        wanted = max([4, graph.period + 2, *(each.columns(graph) + 1 for each in self.highlights)])
+        wanted = max([4, graph.period + 2, *(highlight.columns(graph) + 1 for highlight in self.highlights)])
         affordable = MOST_UNFOLDED * graph.period // max(len(graph.edges), 1)
         return max(2, min(wanted, MOST_COLUMNS, affordable))
 
@@ -179,7 +179,7 @@ def svg(graph: RNNGraph, *, measures: Measures | None = None) -> str:
     graph_box, unfolding_box = _cyclic(sheet, subject), _unfolding(sheet, subject)
     beside = graph_box.width + unfolding_box.width < 26
     arrangement = [[graph_box, unfolding_box]] if beside else [[graph_box], [unfolding_box]]
-    legend = [(each.kind, each.words) for each in subject.highlights]
+    legend = [(highlight.kind, highlight.words) for highlight in subject.highlights]
     about = f"{graph}, {subject.values}"
     return sheet.drawn(arrangement, legend, title=about, description=_described(subject), caption=subject.caption)
 
@@ -204,7 +204,7 @@ def gallery(shown: Sequence[Sequence[tuple[RNNGraph, str]]], *, title: str) -> s
 
 def _described(subject: Subject) -> str:
     """The picture in words."""
-    walks = "; ".join(f"{each.words}, {each.walk}" for each in subject.highlights)
+    walks = "; ".join(f"{highlight.words}, {highlight.walk}" for highlight in subject.highlights)
     graph = subject.whole
     size = f"{graph}: period {graph.period}, {len(graph.nodes)} nodes, {len(graph.edges)} edges"
     return " ".join(part for part in (f"{size}; {walks}.", subject.caption) if part)
@@ -237,8 +237,8 @@ def _unfolding(sheet: Sheet, subject: Subject, heading: str = "") -> Box:
         return (step * t, 1.0 * row[node])
 
     template = unfolded_curves(graph, at, columns)
-    lifts = {each.kind: each.lift(graph, columns) for each in subject.highlights}
-    lost = [each.words.split(" =")[0] for each in subject.highlights if each.columns(graph) > columns]
+    lifts = {highlight.kind: highlight.lift(graph, columns) for highlight in subject.highlights}
+    lost = [highlight.words.split(" =")[0] for highlight in subject.highlights if highlight.columns(graph) > columns]
     note = f"; the {' and the '.join(lost)} would need more" if lost else ""
     box = Box(heading or f"its unfolding at the times 0 … {columns - 1}{note}")
     for number, edge in enumerate(graph.edges):

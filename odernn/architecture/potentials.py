@@ -119,7 +119,7 @@ def _evaluate(arcs: Arcs, weight: Integers, choice: Integers) -> tuple[Integers,
 
 def _cycles(arcs: Arcs, choice: Integers, on_cycles: Integers) -> list[list[int]]:
     """The cycles of the policy through these nodes, as lists of edges."""
-    found = []
+    cycles = []
     seen: set[int] = set()
     for start in on_cycles.tolist():
         cycle: list[int] = []
@@ -129,15 +129,15 @@ def _cycles(arcs: Arcs, choice: Integers, on_cycles: Integers) -> list[list[int]
             cycle.append(int(choice[node]))
             node = int(arcs.head[cycle[-1]])
         if cycle:
-            found.append(cycle)
-    return found
+            cycles.append(cycle)
+    return cycles
 
 
 def positive_cycle(arcs: Arcs, weight: Integers) -> list[int] | Potential:
     """A cycle of positive weight, or the potential that shows that there is none."""
     everywhere = np.ones(arcs.count, dtype=bool)
-    found = longest(arcs, weight, stop=everywhere, choice=np.full(arcs.count, STOP, dtype=np.int64))
-    return found if isinstance(found, Potential) else min(found, key=len)
+    cycles_or_potential = longest(arcs, weight, stop=everywhere, choice=np.full(arcs.count, STOP, dtype=np.int64))
+    return cycles_or_potential if isinstance(cycles_or_potential, Potential) else min(cycles_or_potential, key=len)
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ def largest_ratio(arcs: Arcs, a: int) -> CycleRatio | None:
     best: list[int] | None = None
     while True:
         weight = arcs.combination(value.denominator * a, -value.numerator)
-        found = longest(arcs, weight, stop=everywhere, choice=choice)
-        if isinstance(found, Potential):
-            return None if best is None else CycleRatio(value, best, found)
-        for cycle in found:
+        cycles_or_potential = longest(arcs, weight, stop=everywhere, choice=choice)
+        if isinstance(cycles_or_potential, Potential):
+            return None if best is None else CycleRatio(value, best, cycles_or_potential)
+        for cycle in cycles_or_potential:
             ratio = Fraction(a * len(cycle), sum(int(s) for s in arcs.sigma[cycle]))
             if best is None or ratio > value:
                 value, best = ratio, cycle
@@ -202,7 +202,7 @@ def components(arcs: Arcs) -> list[list[int]]:
     number = [0] * arcs.count
     low = [0] * arcs.count
     placed = [False] * arcs.count
-    found: list[list[int]] = []
+    completed: list[list[int]] = []
     waiting: list[int] = []
     count = 0
     for root in range(arcs.count):
@@ -233,5 +233,5 @@ def components(arcs: Arcs) -> list[list[int]]:
                     placed[component[-1]] = True
                     if component[-1] == node:
                         break
-                found.append(component[::-1])
-    return found
+                completed.append(component[::-1])
+    return completed

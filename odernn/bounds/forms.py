@@ -64,5 +64,5 @@ def _lowest(kappa: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 def _shear(kappa: np.ndarray, form: np.ndarray, h: np.ndarray) -> np.ndarray:
     """(2 sinh log ‖B(κ)‖_a)² / 4 = h²(κ − a)² / (4 a (1 − ah²/4)): increasing in the norm."""
-    found: np.ndarray = (h * (kappa - form)) ** 2 / (4 * form * (1 - form * h * h / 4))
-    return found
+    shear: np.ndarray = (h * (kappa - form)) ** 2 / (4 * form * (1 - form * h * h / 4))
+    return shear

@@ -96,7 +96,7 @@ def log_gradient_bound(
     the layer does not have.
     """
     layers = len(constants)
-    rate = functools.reduce(numbers.maximum, [each.rate for each in constants[source - 1 :]])
+    rate = functools.reduce(numbers.maximum, [layer_constants.rate for layer_constants in constants[source - 1 :]])
     total = log_route_path_sum(constants, source=source, target=layers, rate=rate, steps=steps, numbers=numbers)
     seen_by = outputs if source < layers else 1
     scale = numbers.log(numbers.exact(seen_by)) + log_error + constants[-1].log_output
@@ -107,7 +107,9 @@ def log_route_path_sum(
     constants: Sequence[LayerConstants], *, source: int, target: int, rate: Any, steps: int, numbers: Numbers = FLOATS
 ) -> Any:
     """log Σ_p R_p Σ_{j<N} C(j + p, p) e^{jω}: all routes from ``source`` to ``target``, all orders of N steps."""
-    sums = routes.log_route_sums([each.log_climbs for each in constants], source=source, target=target, numbers=numbers)
+    sums = routes.log_route_sums(
+        [layer_constants.log_climbs for layer_constants in constants], source=source, target=target, numbers=numbers
+    )
     terms = [
         log_sum + routes.log_path_sum(hops=hops, rate=rate, steps=steps, numbers=numbers)
         for hops, log_sum in sums.items()
@@ -130,7 +132,7 @@ def invariant_constants(
     the logarithms for level l = 0..L. A change of the input has norm max_j |u_j|.
     """
     roots: list[Any] = [None]
-    found = []
+    constants = []
     for layer, form, state in zip(stack, form_choice, states[1:], strict=True):
         ends = {
             "kappa_low": layer.alpha + _each(_negative_part, layer.w),
@@ -145,8 +147,8 @@ def invariant_constants(
         stretch = _over(_log_root, numbers, x=form)
         direct = _log_direct(layer, state, states, stretch, numbers)
         roots.append(root)
-        found.append(LayerConstants(_largest(rates, numbers), climbs, _log_largest(1 / root, numbers), direct))
-    return found
+        constants.append(LayerConstants(_largest(rates, numbers), climbs, _log_largest(1 / root, numbers), direct))
+    return constants
 
 
 def maximum_constants(
@@ -158,7 +160,7 @@ def maximum_constants(
 
     and the g of thm-G with 1 in the place of √a. Covers every α and w, and is seldom the smaller one.
     """
-    found = []
+    constants = []
     for layer, state in zip(stack, states[1:], strict=True):
         step = _largest(layer.step_size, numbers)
         stiffness = numbers.maximum(numbers.exact(2), _largest(abs(layer.w), numbers) + layer.alpha)
@@ -168,8 +170,8 @@ def maximum_constants(
         }
         flat = _over(_zero, numbers, x=layer.step_size)
         direct = _log_direct(layer, state, states, flat, numbers)
-        found.append(LayerConstants(step * stiffness, climbs, numbers.exact(0), direct))
-    return found
+        constants.append(LayerConstants(step * stiffness, climbs, numbers.exact(0), direct))
+    return constants
 
 
 def log_error_bound(state: StateLogs, target_bound: Any, *, numbers: Numbers = FLOATS) -> Any:
@@ -188,17 +190,17 @@ def _log_direct(
 ) -> dict[str, Any]:
     """log of h|C|, and for c of h(1 − σ̂)(1 + α|y| + ‖e_y‖ |z|), largest over the neurons."""
     log_steps = _over(_log, numbers, x=layer.step_size)
-    found = {"w": _largest(log_steps + state.positions, numbers)}
+    direct = {"w": _largest(log_steps + state.positions, numbers)}
     if layer.has_bias:
-        found["b"] = _largest(log_steps, numbers)
+        direct["b"] = _largest(log_steps, numbers)
     for level, name in layer.names.items():
-        found[name] = _largest(log_steps, numbers) + _largest(states[level].positions, numbers)
+        direct[name] = _largest(log_steps, numbers) + _largest(states[level].positions, numbers)
     if layer.complement is not None:
         log_alpha = _log_floored(layer.alpha, numbers)
         push = _over(_log_add, numbers, x=0 * log_steps, y=log_alpha + state.positions)
         push = _over(_log_add, numbers, x=push, y=log_stretch + state.momenta)
-        found["c"] = _largest(log_steps + _over(_log_floor, numbers, x=layer.complement) + push, numbers)
-    return found
+        direct["c"] = _largest(log_steps + _over(_log_floor, numbers, x=layer.complement) + push, numbers)
+    return direct
 
 
 def _inverse(roots: Any, matrix: np.ndarray) -> np.ndarray:
@@ -208,7 +210,7 @@ def _inverse(roots: Any, matrix: np.ndarray) -> np.ndarray:
 
 def _over(function: Callable[..., Any], numbers: Numbers, **arrays: Any) -> Any:
     """``function`` of every neuron: at once for floats, one by one for balls."""
-    if not any(isinstance(each, np.ndarray) and each.dtype == object for each in arrays.values()):
+    if not any(isinstance(array, np.ndarray) and array.dtype == object for array in arrays.values()):
         return function(numbers=numbers, **arrays)
     names = list(arrays)
     one = np.frompyfunc(lambda *v: function(numbers=numbers, **dict(zip(names, v, strict=True))), len(names), 1)
@@ -216,8 +218,8 @@ def _over(function: Callable[..., Any], numbers: Numbers, **arrays: Any) -> Any:
 
 
 def _each(function: Callable[[Any], Any], array: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.frompyfunc(function, 1, 1)(array).astype(array.dtype)
-    return found
+    values: np.ndarray = np.frompyfunc(function, 1, 1)(array).astype(array.dtype)
+    return values
 
 
 def _negative_part(x: Any) -> Any:

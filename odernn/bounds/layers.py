@@ -88,7 +88,7 @@ def kernels(run: Linearisation, *, start: int, source: int = 1) -> np.ndarray:
     size = run.kappas.shape[2]
     zero = 0 * run.step_sizes[0][:, None] * np.ones((1, size), dtype=int)
     y, z = [zero.copy() for _ in run.edges], [zero.copy() for _ in run.edges]
-    found = np.empty((run.num_layers - source + 1, run.steps - start + 1, size, size), dtype=zero.dtype)
+    variations = np.empty((run.num_layers - source + 1, run.steps - start + 1, size, size), dtype=zero.dtype)
     kick = zero + np.eye(size, dtype=int)
     for n in range(start, run.steps + 1):
         before = list(y)
@@ -103,8 +103,8 @@ def kernels(run: Linearisation, *, start: int, source: int = 1) -> np.ndarray:
             if layer == source and n == start:
                 z[q] = z[q] + kick
             y[q] = y[q] + h * z[q]
-            found[layer - source, n - start] = y[q]
-    return found
+            variations[layer - source, n - start] = y[q]
+    return variations
 
 
 def kick_sensitivities(run: Linearisation, *, end: int, error: np.ndarray, source: int = 1) -> np.ndarray:
@@ -117,7 +117,7 @@ def kick_sensitivities(run: Linearisation, *, end: int, error: np.ndarray, sourc
     zero = 0 * run.step_sizes[0]
     p, r = [zero.copy() for _ in run.edges], [zero.copy() for _ in run.edges]
     p[-1] = p[-1] + error
-    found = np.empty((end, len(zero)), dtype=p[-1].dtype)
+    sensitivities = np.empty((end, len(zero)), dtype=p[-1].dtype)
     for n in range(end, 0, -1):
         pending = [zero.copy() for _ in run.edges]
         for q in range(run.num_layers - 1, source - 2, -1):
@@ -129,8 +129,8 @@ def kick_sensitivities(run: Linearisation, *, end: int, error: np.ndarray, sourc
                     target[level - 1] = target[level - 1] - weights.T @ (h * run.slopes[q, n - 1] * kick)
             p[q], r[q] = p[q] - h * run.kappas[q, n - 1] * kick, kick
         p = [mine + late for mine, late in zip(p, pending, strict=True)]
-        found[n - 1] = r[source - 1]
-    return found
+        sensitivities[n - 1] = r[source - 1]
+    return sensitivities
 
 
 def weight_contributions(
@@ -142,8 +142,8 @@ def weight_contributions(
     """
     sensitivities = kick_sensitivities(run, end=end, error=error, source=source)
     q = source - 1
-    found: np.ndarray = -run.step_sizes[q] * run.slopes[q, :end] * positions[:end] * sensitivities
-    return found
+    contributions: np.ndarray = -run.step_sizes[q] * run.slopes[q, :end] * positions[:end] * sensitivities
+    return contributions
 
 
 def same_time_blocks(run: Linearisation, *, step: int, source: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -186,12 +186,12 @@ def small_time_kernel(run: Linearisation, *, dt: float, start: int, time: float)
     sums: list[dict[int, np.ndarray]] = [{0: np.diag(scales[0])}]
     for q in range(1, run.num_layers):
         gain = (scales[q] ** 2 * run.slopes[q, start - 1])[:, None]
-        found: dict[int, np.ndarray] = {}
+        by_hops: dict[int, np.ndarray] = {}
         for level, weights in run.edges[q].items():
             for hops, matrix in (sums[level - 1] if level else {}).items():
                 term = gain * (weights @ matrix)
-                found[hops + 1] = found[hops + 1] + term if hops + 1 in found else term
-        sums.append(found)
+                by_hops[hops + 1] = by_hops[hops + 1] + term if hops + 1 in by_hops else term
+        sums.append(by_hops)
     p = min(sums[-1])
     leading: np.ndarray = (-1) ** p * time ** (2 * p + 1) / math.factorial(2 * p + 1) * sums[-1][p]
     return leading
@@ -217,7 +217,7 @@ def linearise(network: UnICORNN, input: Tensor, *, previous_input: Tensor | None
         raise ValueError(f"input has shape {tuple(input.shape)}, but one sequence is (time, input). Choose a sample.")
     results = network.states(input, previous_input=previous_input)
     before = input[0] * 0 if previous_input is None else previous_input
-    levels = [_with_start(input, before)] + [_with_start(each.y[:, 0], each.y0[0]) for each in results]
+    levels = [_with_start(input, before)] + [_with_start(result.y[:, 0], result.y0[0]) for result in results]
     shifted = network.index == "sam"
     steps_of, kappas, slopes, edges = [], [], [], []
     for index, layer in enumerate(network.layers):
@@ -236,8 +236,8 @@ def linearise(network: UnICORNN, input: Tensor, *, previous_input: Tensor | None
 
 
 def _array(value: Tensor) -> np.ndarray:
-    found: np.ndarray = value.detach().double().cpu().numpy()
-    return found
+    array: np.ndarray = value.detach().double().cpu().numpy()
+    return array
 
 
 def _with_start(rows: Tensor, start: Tensor) -> np.ndarray:

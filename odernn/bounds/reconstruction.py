@@ -187,8 +187,10 @@ def log_drive_noise(
         scaled = np.abs(matrix) @ np.exp(logs - largest)
         log_sum = np.logaddexp(log_sum, largest + np.log(np.maximum(scaled, FLOOR)))
         count += matrix.shape[1]
-    found: np.ndarray = np.log(2 * step_size) + np.logaddexp(np.log(roundoff) + log_sum, math.log(count * underflow))
-    return found
+    log_noise: np.ndarray = np.log(2 * step_size) + np.logaddexp(
+        np.log(roundoff) + log_sum, math.log(count * underflow)
+    )
+    return log_noise
 
 
 def _readings(form: Any, step_size: Any, numbers: Numbers) -> tuple[Any, Any]:
@@ -246,8 +248,8 @@ def is_returned_exactly(before: np.ndarray, increment: np.ndarray) -> np.ndarray
     is_power = np.abs(mantissa) == 0.5
     is_tie = np.abs(lost) == np.spacing(np.abs(before)) / 2
     is_small = np.isfinite(after) & (exponent_after <= exponent)  # frexp gives an infinity the exponent 0
-    found: np.ndarray = (before != 0) & (after != 0) & is_small & ~is_power & ~is_tie
-    return found
+    is_returned: np.ndarray = (before != 0) & (after != 0) & is_small & ~is_power & ~is_tie
+    return is_returned
 
 
 # --- (c) an estimate -------------------------------------------------------------------------------------------------

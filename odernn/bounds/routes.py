@@ -43,12 +43,12 @@ def log_route_sums(
     """
     sums: dict[int, dict[int, Any]] = {source: {0: numbers.exact(0)}}
     for layer in range(source + 1, target + 1):
-        found: dict[int, Any] = {}
+        by_hops: dict[int, Any] = {}
         for below, log_weight in edges[layer - 1].items():
             for hops, log_sum in sums.get(below, {}).items():
                 term = log_sum + log_weight
-                found[hops + 1] = numbers.log_add_exp(found[hops + 1], term) if hops + 1 in found else term
-        sums[layer] = found
+                by_hops[hops + 1] = numbers.log_add_exp(by_hops[hops + 1], term) if hops + 1 in by_hops else term
+        sums[layer] = by_hops
     return sums[target]
 
 
@@ -89,5 +89,5 @@ def log_path_sums(*, hops: int, rates: np.ndarray, steps: int) -> np.ndarray:
         log_count += np.log1p(j / i)
     terms = log_count + j * rates[..., None]
     largest = terms[..., -1]
-    found: np.ndarray = largest + np.log(np.exp(terms - largest[..., None]).sum(axis=-1))
-    return found
+    log_sums: np.ndarray = largest + np.log(np.exp(terms - largest[..., None]).sum(axis=-1))
+    return log_sums

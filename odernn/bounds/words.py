@@ -70,7 +70,7 @@ def quarter_words(
     q = np.maximum(np.rint(np.where(drifts, TURN, np.pi / 2) / other)[..., None] + offsets, 1.0)
     now, before = (_second_kind(p - back, angle)[..., :, None] for back in (0, 1))
     other_now, other_before = (_second_kind(q - back, other)[..., None, :] for back in (0, 1))
-    first, second = (2 * np.cos(each)[..., None, None] for each in (angle, other))
+    first, second = (2 * np.cos(theta)[..., None, None] for theta in (angle, other))
     product = (2 - 8 * (low + high) + 16 * low * high)[..., None, None]
     trace = now * other_now * product - now * other_before * first - before * other_now * second
     trace = np.abs(trace + 2 * before * other_before)
@@ -86,8 +86,8 @@ def quarter_words(
 def _second_kind(count: np.ndarray, angle: np.ndarray) -> np.ndarray:
     """U_{count−1} at cos(angle): sin(count · angle)/sin(angle), or ``count`` at angle 0."""
     flat = np.where(angle == 0, 1.0, angle)[..., None]
-    found: np.ndarray = np.where(angle[..., None] == 0, count, np.sin(count * flat) / np.sin(flat))
-    return found
+    values: np.ndarray = np.where(angle[..., None] == 0, count, np.sin(count * flat) / np.sin(flat))
+    return values
 
 
 def best_word(*, kappa_low: float, kappa_high: float, step_size: float, around: int = 3) -> tuple[int, int, float]:
@@ -97,8 +97,8 @@ def best_word(*, kappa_low: float, kappa_high: float, step_size: float, around: 
     """
     if kappa_low >= 0 and 0 < kappa_high * step_size**2 < 4:
         low, high, h = (np.array(value) for value in (kappa_low, kappa_high, step_size))
-        first, second, found = quarter_words(kappa_low=low, kappa_high=high, step_size=h, around=around)
-        return int(first), int(second), float(found)
+        first, second, fastest = quarter_words(kappa_low=low, kappa_high=high, step_size=h, around=around)
+        return int(first), int(second), float(fastest)
     pairs = itertools.product(range(1, 2 * around + 1), repeat=2)
     rates = {
         (p, q): float(
@@ -152,7 +152,7 @@ def rate(*, alpha: float, w: float, step_size: float) -> jacobian.Rate:
     if any(decided):
         because = max(constants, key=lambda name: constants[name])
         return jacobian.Rate(constants[because], constants[because], form, True, because)
-    p, q, found = best_word(kappa_low=low, kappa_high=high, step_size=step_size)
-    lowers = constants | {f"word ({p}, {q})": found}
+    p, q, fastest = best_word(kappa_low=low, kappa_high=high, step_size=step_size)
+    lowers = constants | {f"word ({p}, {q})": fastest}
     because = max(lowers, key=lambda name: lowers[name])
     return jacobian.Rate(lowers[because], upper, form, False, because)

@@ -38,8 +38,8 @@ def names(extra: Folders = ()) -> tuple[str, ...]:
 def _of_the_package() -> tuple[str, ...]:
     folder = Path(__file__).parent
     faces = {
-        found.name: folder / found.name / "__init__.py" if found.ispkg else folder / f"{found.name}.py"
-        for found in pkgutil.iter_modules(__path__)
+        module.name: folder / module.name / "__init__.py" if module.ispkg else folder / f"{module.name}.py"
+        for module in pkgutil.iter_modules(__path__)
     }
     return tuple(sorted(name for name, face in faces.items() if _EXPORTS_CELL.search(face.read_text("utf-8"))))
 

@@ -32,13 +32,13 @@ class ClockedLayer(RecurrentLayer, ABC):
     def run(self, below: Tensor, state: State, previous: Tensor | None, start: Time = 0) -> LayerRun:
         """As ``RecurrentLayer.run``; the first row of ``below`` has the time ``start``."""
         drives = self.drives(below).to(state[0].dtype)
-        found = state
+        current = state
         rows = []
         with without_autocast(drives):
             stepper_at = self.steppers()
             for n, drive in enumerate(drives.unbind()):
-                found = stepper_at(start + n)(found, drive)
-                rows.append(found)
+                current = stepper_at(start + n)(current, drive)
+                rows.append(current)
         return LayerRun(stacked_rows(rows, state), state)
 
 
@@ -63,9 +63,11 @@ class ClockedNetwork(RecurrentNetwork, ABC):
         All layers share the clock. A reverse direction has its own: it starts from ``start``, too, at each sample's own
         end. Raises TypeError for a start that is no integer, ValueError for a wrong shape.
         """
-        found = self.sequences_of(input, state, lengths)
-        output, runs = self.run_layers(found, start=self.start if start is None else checked_start(start, found))
-        return found.output(output), self.final_state(found, runs)
+        sequences = self.sequences_of(input, state, lengths)
+        output, runs = self.run_layers(
+            sequences, start=self.start if start is None else checked_start(start, sequences)
+        )
+        return sequences.output(output), self.final_state(sequences, runs)
 
     def shown_clock(self) -> list[str]:
         return [f"start={self.start}"] if self.start else []

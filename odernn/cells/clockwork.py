@@ -101,7 +101,7 @@ class ClockworkLayer(ClockedLayer):
     def _runs(self, time: int) -> list[tuple[bool, slice]]:
         """Neighbouring groups that all act at that time, or that are all held: one product each, or none."""
         acting = zip((time % period == 0 for period in self.periods), self.groups, strict=True)
-        runs = [(acts, list(run)) for acts, run in itertools.groupby(acting, key=lambda each: each[0])]
+        runs = [(acts, list(run)) for acts, run in itertools.groupby(acting, key=lambda group: group[0])]
         return [(acts, slice(run[0][1].start, run[-1][1].stop)) for acts, run in runs]
 
     def _mixed(self, times: Tensor, h: Tensor, new: Tensor) -> State:
@@ -190,12 +190,12 @@ class ClockworkRNN(ClockedNetwork):
             inputs: Mapping[int, Tensor], states: Mapping[str, Mapping[int, Tensor]], time: int
         ) -> dict[str, Tensor]:
             below = inputs[0]
-            found: dict[str, Tensor] = {}
+            new_states: dict[str, Tensor] = {}
             for layer, own in zip(self.layers, names, strict=True):
                 before = torch.cat([states[name][1] for name in own], dim=1)
                 (below,) = layer.stepper(time)((before,), layer.drives(below))
-                found.update(zip(own, below.split(self.sizes, dim=1), strict=True))
-            return {**found, "out": below}
+                new_states.update(zip(own, below.split(self.sizes, dim=1), strict=True))
+            return {**new_states, "out": below}
 
         state_sizes = {name: size for own in names for name, size in zip(own, self.sizes, strict=True)}
         return StepForm(step, self.input_size, state_sizes, period=self.period)
@@ -217,10 +217,10 @@ def _integers(name: str, values: Any) -> tuple[int, ...]:
 
 
 def _checked_periods(periods: Any) -> tuple[int, ...]:
-    found = _integers("periods", periods)
-    if not found or any(one >= other for one, other in itertools.pairwise(found)):
-        raise ValueError(f"periods is {found}, but the groups go from the fastest to the slowest: T_1 < T_2 < ….")
-    return found
+    integers = _integers("periods", periods)
+    if not integers or any(one >= other for one, other in itertools.pairwise(integers)):
+        raise ValueError(f"periods is {integers}, but the groups go from the fastest to the slowest: T_1 < T_2 < ….")
+    return integers
 
 
 def _checked_sizes(sizes: Any, hidden_size: int, groups: int) -> tuple[int, ...]:
@@ -231,9 +231,9 @@ def _checked_sizes(sizes: Any, hidden_size: int, groups: int) -> tuple[int, ...]
                 f"a hidden_size that {groups} divides."
             )
         return (hidden_size // groups,) * groups
-    found = _integers("sizes", sizes)
-    if len(found) != groups or sum(found) != hidden_size:
+    integers = _integers("sizes", sizes)
+    if len(integers) != groups or sum(integers) != hidden_size:
         raise ValueError(
-            f"sizes is {found}, but {groups} periods need {groups} sizes that add up to hidden_size = {hidden_size}."
+            f"sizes is {integers}, but {groups} periods need {groups} sizes that add up to hidden_size = {hidden_size}."
         )
-    return found
+    return integers

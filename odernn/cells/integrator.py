@@ -163,14 +163,14 @@ class IntegratorLayer(RecurrentLayer):
         return [[torch.lerp(before, now, c) for c in times] for before, now in itertools.pairwise(rows)]
 
     def run(self, below: Tensor, state: State, previous: Tensor | None) -> ReportedRun:
-        found, reports = state, []
+        current, reports = state, []
         with without_autocast(below):
             step = self.prepared()
         given = self.stage_drives(below, previous, step.stage_times)
         with without_autocast(below):
             for drives in given:
-                report = step(found, drives)
-                found = report.state
+                report = step(current, drives)
+                current = report.state
                 reports.append(report)
         return ReportedRun(stacked_rows([report.state for report in reports], state), state, tuple(reports))
 
@@ -263,9 +263,9 @@ class IntegratorRNN(RecurrentNetwork):
     ) -> tuple[Any, Any]:
         """As in every cell; previous_input (batch, input) is u_0 of the rule "linear", zero if not given."""
         self._check_stage_inputs(input)
-        found = self.sequences_of(input, state, lengths)
-        output, runs = self.run_layers(found, self.row_before(found, previous_input))
-        return found.output(output), self.final_state(found, runs)
+        sequences = self.sequences_of(input, state, lengths)
+        output, runs = self.run_layers(sequences, self.row_before(sequences, previous_input))
+        return sequences.output(output), self.final_state(sequences, runs)
 
     @torch.no_grad()
     def report(
@@ -280,8 +280,8 @@ class IntegratorRNN(RecurrentNetwork):
 
         What lies beyond a sample's own end is solved for a zero input, and counts, too.
         """
-        found = self.sequences_of(input, state, lengths)
-        _, runs = self.run_layers(found, self.row_before(found, previous_input))
+        sequences = self.sequences_of(input, state, lengths)
+        _, runs = self.run_layers(sequences, self.row_before(sequences, previous_input))
         return tuple(cast(ReportedRun, run).report() for run in runs)
 
     def order_on_inputs(self) -> int:
@@ -340,8 +340,8 @@ def _checked_fields(field: Field | Sequence[Field], count: int) -> list[Field]:
         )
     shapes = {(entry.hidden_size, entry.blocks) for entry in fields}
     if len(shapes) > 1:
-        found = ", ".join(f"{type(entry).__name__} of size {entry.hidden_size}" for entry in fields)
-        raise ValueError(f"The fields differ in size or in the blocks of their state: {found}. Give fields alike.")
+        listed = ", ".join(f"{type(entry).__name__} of size {entry.hidden_size}" for entry in fields)
+        raise ValueError(f"The fields differ in size or in the blocks of their state: {listed}. Give fields alike.")
     return fields
 
 

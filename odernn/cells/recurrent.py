@@ -110,7 +110,7 @@ class RecurrentLayer(ExactBuffers, ABC):
         state.
         """
         drives = self.drives(below).to(state[0].dtype)
-        found = state
+        current = state
         rows = []
         with without_autocast(drives):
             fused = self.fused(drives, state)
@@ -118,8 +118,8 @@ class RecurrentLayer(ExactBuffers, ABC):
                 return LayerRun(fused, state)
             step = self.stepper()
             for drive in drives.unbind():
-                found = step(found, drive)
-                rows.append(found)
+                current = step(current, drive)
+                rows.append(current)
         return LayerRun(stacked_rows(rows, state), state)
 
     def run_back(self, below: Tensor, state: State, inside: Tensor | None) -> LayerRun:
@@ -252,9 +252,9 @@ class RecurrentNetwork(ExactBuffers, ABC):
         The state keeps its layout with batch_first, as in torch. Raises ValueError for a wrong shape, device or
         length, TypeError for a wrong dtype.
         """
-        found = self.sequences_of(input, state, lengths)
-        output, runs = self.run_layers(found)
-        return found.output(output), self.final_state(found, runs)
+        sequences = self.sequences_of(input, state, lengths)
+        output, runs = self.run_layers(sequences)
+        return sequences.output(output), self.final_state(sequences, runs)
 
     def guarantees(self) -> tuple[Guarantees, ...]:
         """What field and method imply for the weights as they are now, layer by layer in torch's order.
@@ -276,20 +276,20 @@ class RecurrentNetwork(ExactBuffers, ABC):
         its rows, hence O(time · batch · hidden) memory for one layer. Exact in exact arithmetic; how rounding errors
         grow depends on the weights. Raises NotImplementedError where the step of the cell has no inverse.
         """
-        found = self.sequences_of(input, state, lengths)
-        inside = found.inside(len(found.u))
-        below, starts = found.u, []
+        sequences = self.sequences_of(input, state, lengths)
+        inside = sequences.inside(len(sequences.u))
+        below, starts = sequences.u, []
         for number in range(self.num_layers):
             outputs = []
             for direction in range(self.directions):
                 index = number * self.directions + direction
-                layer, seen = self.layers[index], found.reversed(below) if direction else below
-                run = layer.run_back(seen, tuple(block[index] for block in found.state), inside)
+                layer, seen = self.layers[index], sequences.reversed(below) if direction else below
+                run = layer.run_back(seen, tuple(block[index] for block in sequences.state), inside)
                 starts.append(run.before)
                 output = layer.output(run.rows)
-                outputs.append(found.reversed(output) if direction else output)
+                outputs.append(sequences.reversed(output) if direction else output)
             below = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1)
-        first = found.final(tuple(torch.stack(blocks) for blocks in zip(*starts, strict=True)))
+        first = sequences.final(tuple(torch.stack(blocks) for blocks in zip(*starts, strict=True)))
         return first[0] if len(first) == 1 else first
 
     def sequences_of(self, input: Tensor | PackedSequence, state: Any, lengths: Any) -> Sequences:

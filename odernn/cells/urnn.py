@@ -197,9 +197,9 @@ class RestrictedURNNLayer(_URNNLayer):
         errors: list[str] = rest[-1]
         value = state_dict.get(prefix + "permutation")
         if isinstance(value, Tensor) and value.shape == self.permutation.shape and not value.is_meta:
-            found = value.tolist()
-            if sorted(found) != list(range(self.hidden_size)):
-                errors.append(f"permutation is {found}, but it has each of 0..{self.hidden_size - 1} once.")
+            permutation = value.tolist()
+            if sorted(permutation) != list(range(self.hidden_size)):
+                errors.append(f"permutation is {permutation}, but it has each of 0..{self.hidden_size - 1} once.")
                 return
         super()._load_from_state_dict(state_dict, prefix, *rest)
 

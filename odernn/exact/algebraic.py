@@ -169,7 +169,7 @@ def parts(n: fmpz, exponents: int = 16) -> list[tuple[fmpz, int, bool]]:
     """
     if n.bit_length() <= FACTORED_BITS:
         return [(fmpz(prime), int(power), True) for prime, power in n.factor()]
-    found = []
+    factors = []
     primes, product = _small_primes()
     common = n.gcd(product)
     for prime in primes:
@@ -177,16 +177,16 @@ def parts(n: fmpz, exponents: int = 16) -> list[tuple[fmpz, int, bool]]:
             power = 0
             while n % prime == 0:
                 n, power = n // prime, power + 1
-            found.append((prime, power, True))
+            factors.append((prime, power, True))
     if n.bit_length() <= FACTORED_BITS:
-        return found + parts(n)
+        return factors + parts(n)
     power = 1
     for k in range(2, exponents + 1):
         while (root := n.root(k)) ** k == n:
             n, power = root, power * k
     if n.bit_length() <= FACTORED_BITS:
-        return found + [(prime, power * inner, True) for prime, inner, _ in parts(n)]
-    return [*found, (n, power, False)]
+        return factors + [(prime, power * inner, True) for prime, inner, _ in parts(n)]
+    return [*factors, (n, power, False)]
 
 
 def exact_rational(value: Any) -> fmpq:
@@ -379,10 +379,10 @@ def enclosure(value: Scalar | int, bits: int) -> Any:
 
 def field_of(*values: Any) -> NumberField | None:
     """The common field of the values, ``None`` if all are rational. FieldMismatchError if there are two."""
-    found: NumberField | None = None
+    common: NumberField | None = None
     for value in values:
         if isinstance(value, Algebraic):
-            if found is not None and value.field is not found:
-                raise FieldMismatchError(f"The numbers lie in different fields, {found} and {value.field}.")
-            found = value.field
-    return found
+            if common is not None and value.field is not common:
+                raise FieldMismatchError(f"The numbers lie in different fields, {common} and {value.field}.")
+            common = value.field
+    return common

@@ -146,9 +146,9 @@ def _root_among_factors(polynomial: fmpq_poly, ball: Callable[[int], Any]) -> Sc
     while True:
         with flint.ctx.workprec(bits):
             point = ball(bits)
-            found = [(f, i) for f in factors for i, r in enumerate(real_roots(f)) if r.overlaps(point)]
-        if len(found) == 1:
-            modulus, index = found[0]
+            matches = [(f, i) for f in factors for i, r in enumerate(real_roots(f)) if r.overlaps(point)]
+        if len(matches) == 1:
+            modulus, index = matches[0]
             if modulus.degree() == 1:
                 return -modulus[0]
             if modulus.degree() == 2:

@@ -68,12 +68,12 @@ def semidefiniteness(S: Matrix, radius: Matrix | None = None, *, name: str = "S"
         radius = None
     if all(entry == 0 for row in S for entry in row) and radius is None:
         return Certificate(asked, True, True, None, f"{name} = 0", margin=fmpq(0), value=Inertia(0, 0, len(S)))
-    found = _violation(S, radius)
+    violation = _violation(S, radius)
     known = inertia(S) if radius is None and len(S) <= LARGEST_EXACT else None
-    if found is None and known is not None and not known.is_semidefinite:
-        found = diagonalise(S).violation
-    if found is not None:
-        x, value = found
+    if violation is None and known is not None and not known.is_semidefinite:
+        violation = diagonalise(S).violation
+    if violation is not None:
+        x, value = violation
         form = f"({name})" if " " in name else name
         text = f"x = {written(x)}: xᵀ{form}x {equals(value)}"
         if radius is not None:

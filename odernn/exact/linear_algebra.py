@@ -95,7 +95,9 @@ def product(S: Sequence[Sequence[Any]], T: Sequence[Sequence[Any]]) -> Rows:
 
 def entrywise(operation: Callable[..., Any], *matrices: Sequence[Sequence[Any]]) -> Rows:
     """The matrix of operation(s_ij, t_ij, …)."""
-    return tuple(tuple(operation(*each) for each in zip(*rows, strict=True)) for rows in zip(*matrices, strict=True))
+    return tuple(
+        tuple(operation(*entries) for entries in zip(*rows, strict=True)) for rows in zip(*matrices, strict=True)
+    )
 
 
 def outer(u: Sequence[Any], v: Sequence[Any]) -> Rows:

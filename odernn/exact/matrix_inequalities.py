@@ -116,10 +116,10 @@ def _decide_line(pencil: Pencil) -> Certificate:
     for direction in (fmpq(1), fmpq(-1)):
         if is_solution(pencil, (direction,)):
             return Certificate(PROPERTY, True, True, (direction,), "one variable")
-        found = _violation(pencil, direction)
-        if found is None:
+        violation = _violation(pencil, direction)
+        if violation is None:
             return Certificate(PROPERTY, None, False, None, "one variable: too large to be decided exactly", margin=0.0)
-        violations.append(found)
+        violations.append(violation)
     (Z, a), (W, c) = violations  # a ≤ 0 ≤ c are what they give with F
     found_zero = next((X for X, value in violations if value == 0 and any(x != 0 for row in X[0] for x in row)), None)
     if found_zero is None:
@@ -134,11 +134,11 @@ def _decide_line(pencil: Pencil) -> Certificate:
 def _violation(pencil: Pencil, direction: fmpq) -> tuple[tuple[Rows, ...], Any] | None:
     """x xᵀ in the first block where direction · F is not as it has to be, and ⟨x xᵀ, F⟩."""
     for b, block in enumerate(pencil.at((direction,))):
-        found = semidefiniteness(block)
-        if found.holds is None:
+        certificate = semidefiniteness(block)
+        if certificate.holds is None:
             return None
-        x = found.witness
-        if found and b == 0 and found.value.zero:
+        x = certificate.witness
+        if certificate and b == 0 and certificate.value.zero:
             x = nullspace(block)[0]
         if x is not None:
             Z = list(_zeros(pencil))
@@ -158,9 +158,9 @@ def _search(pencil: Pencil) -> Certificate:
         t, v, Z = _phase_one(reduced)
         best = max(best, t)
         for rounded in _roundings(v):
-            found = tuple(dot(rounded, [u[k] for u in coordinates]) for k in range(pencil.variables))
-            if t > -BORDER and any(found) and is_solution(pencil, found):
-                return Certificate(PROPERTY, True, True, found, "found by a barrier method, checked exactly")
+            vector = tuple(dot(rounded, [u[k] for u in coordinates]) for k in range(pencil.variables))
+            if t > -BORDER and any(vector) and is_solution(pencil, vector):
+                return Certificate(PROPERTY, True, True, vector, "found by a barrier method, checked exactly")
         for exact in (_projected(reduced, Z), _on_ranges(reduced, Z)) if face == 0 and t < 10 * BORDER else ():
             if exact is not None and is_obstruction(pencil, lifted := lift(exact)):
                 text = "there is none: Z ≥ 0 with Z⁰ ≠ 0 is orthogonal to every F(v)"
@@ -197,15 +197,15 @@ def _without_common_kernels(pencil: Pencil) -> tuple[Pencil, Any]:
     is_kept = [bool(frame) for frame in frames]
 
     def lift(Z: Sequence[Rows]) -> tuple[Rows, ...]:
-        found, remaining = [], iter(Z)
+        carried, remaining = [], iter(Z)
         for b, block in enumerate(pencil.blocks):
             size = len(block[0])
             if not is_kept[b]:
-                found.append(tuple((ZERO,) * size for _ in range(size)))
+                carried.append(tuple((ZERO,) * size for _ in range(size)))
                 continue
             E = transposed(frames[b])
-            found.append(_scaled(scales[b], product(E, product(next(remaining), frames[b]))))
-        return tuple(found)
+            carried.append(_scaled(scales[b], product(E, product(next(remaining), frames[b]))))
+        return tuple(carried)
 
     return Pencil(tuple(block for block, keep in zip(kept, is_kept, strict=True) if keep)), lift
 
@@ -306,11 +306,11 @@ def _on_ranges(pencil: Pencil, Z: Sequence[Any]) -> tuple[Rows, ...] | None:
     for b in live:
         back = np.linalg.pinv(_as_array([frames[b]])[0])
         inner.append(back.T @ Z[b] @ back)
-    found = _projected(Pencil(blocks), inner)
-    if found is None:
+    projected = _projected(Pencil(blocks), inner)
+    if projected is None:
         return None
     full = list(_zeros(pencil))
-    for b, Y in zip(live, found, strict=True):
+    for b, Y in zip(live, projected, strict=True):
         full[b] = product(transposed(frames[b]), product(Y, frames[b]))
     return tuple(full)
 
@@ -379,8 +379,8 @@ def _as_array(block: Sequence[Rows]) -> Any:
 
 
 def _is_definite(F: Rows) -> bool:
-    found = semidefiniteness(F)
-    return found.holds is True and found.value.zero == 0
+    certificate = semidefiniteness(F)
+    return certificate.holds is True and certificate.value.zero == 0
 
 
 def _combination(v: Sequence[Any], matrices: Sequence[Rows]) -> Rows:

@@ -233,19 +233,19 @@ def positive_roots(p: Polynomial) -> tuple[RealRoot, ...]:
     chain = sturm_chain(p)
     top = root_bound(p)
     queue = [(fmpq(0), top, _variations_at(chain, fmpq(0)), _variations_at(chain, top))]
-    found = []
+    roots = []
     while queue:
         lower, upper, left, right = queue.pop()
         if left == right:
             continue
         if left - right == 1:
-            found.append(RealRoot(p, lower, upper))
+            roots.append(RealRoot(p, lower, upper))
             continue
         points = (lower + (upper - lower) / k for k in range(2, len(p) + 3))
         middle = next(x for x in points if evaluate(p, x) != 0)  # no end of an interval is a root
         at_middle = _variations_at(chain, middle)
         queue += [(middle, upper, at_middle, right), (lower, middle, left, at_middle)]
-    return _apart(found)
+    return _apart(roots)
 
 
 def _apart(roots: Sequence[RealRoot]) -> tuple[RealRoot, ...]:

@@ -67,8 +67,8 @@ def ready(name: str) -> Execution:
 
 def available() -> dict[str, str | None]:
     """Every known execution with the reason why it cannot run here, or ``None`` if it can."""
-    found = {name: _load(name) for name in _MODULES}
-    return {name: execution if isinstance(execution, str) else None for name, execution in found.items()}
+    loaded = {name: _load(name) for name in _MODULES}
+    return {name: execution if isinstance(execution, str) else None for name, execution in loaded.items()}
 
 
 def installed() -> dict[str, bool]:
@@ -76,10 +76,10 @@ def installed() -> dict[str, bool]:
 
     ``available`` loads them, which takes seconds, and knows why one cannot run.
     """
-    found = dict.fromkeys(_MODULES, True)
-    found["cpu"] = importlib.util.find_spec("numba") is not None
-    found["cuda"] = torch.cuda.is_available() and not isinstance(_load("cuda"), str)
-    return found
+    expected = dict.fromkeys(_MODULES, True)
+    expected["cpu"] = importlib.util.find_spec("numba") is not None
+    expected["cuda"] = torch.cuda.is_available() and not isinstance(_load("cuda"), str)
+    return expected
 
 
 def extremes(x: Tensor, *, execution: str = "torch", **arguments: Tensor | float) -> Extremes:
@@ -91,8 +91,8 @@ def extremes(x: Tensor, *, execution: str = "torch", **arguments: Tensor | float
     if execution not in _TRAJECTORIES:
         raise ValueError(f'execution is "{execution}", but extremes have: {", ".join(_TRAJECTORIES)}.')
     get(execution)
-    found: Extremes = importlib.import_module(_TRAJECTORIES[execution]).extremes(x, **arguments)
-    return found
+    maxima: Extremes = importlib.import_module(_TRAJECTORIES[execution]).extremes(x, **arguments)
+    return maxima
 
 
 def _load(name: str) -> Execution | str:

@@ -30,7 +30,7 @@ def in_full_digits(function: Callable[_Given, _Found]) -> Callable[_Given, _Foun
 
     @wraps(function)
     def run(*given: _Given.args, **named: _Given.kwargs) -> _Found:
-        with without_autocast(next(each for each in given if isinstance(each, Tensor))):
+        with without_autocast(next(argument for argument in given if isinstance(argument, Tensor))):
             return function(*given, **named)
 
     return run

@@ -182,7 +182,7 @@ def _coupled_forward(
     from odernn.executions.cpu.kernels import dense as kernels
 
     y, z, s = (x.new_empty(x.shape) for _ in range(3))
-    first, rows = [each.contiguous()[None].numpy() for each in (y0, z0)], [each.numpy() for each in (y, z)]
+    first, rows = [tensor.contiguous()[None].numpy() for tensor in (y0, z0)], [tensor.numpy() for tensor in (y, z)]
     drives = [x.contiguous().numpy(), s.numpy()]
     numbers = [drives[1].dtype.type(value) for value in (dt, gamma, p, q)]
     for n in range(len(x)):
@@ -221,8 +221,8 @@ def _coupled_backward(
 
     g, P, Q = s.new_empty(s.shape), y0.new_zeros(y0.shape), z0.new_zeros(z0.shape)
     none = s.new_empty(0, *s.shape[1:])
-    added = [(none if each is None else each.contiguous()).numpy() for each in (grad_y, grad_z)]
-    rows = [each.numpy() for each in (s, g, P, Q)]
+    added = [(none if cotangent is None else cotangent.contiguous()).numpy() for cotangent in (grad_y, grad_z)]
+    rows = [tensor.numpy() for tensor in (s, g, P, Q)]
     numbers = [rows[0].dtype.type(value) for value in (dt, gamma, p, q, 1.0)]
     for n in range(len(s) - 1, -1, -1):
         kernels.coupled_step_back(*rows, *added, n, *numbers)
@@ -247,7 +247,7 @@ def _(
     p: float,
     q: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    return tuple(each.new_empty(each.shape) for each in (s, W, W_z, y0, z0))  # type: ignore[return-value]
+    return tuple(tensor.new_empty(tensor.shape) for tensor in (s, W, W_z, y0, z0))  # type: ignore[return-value]
 
 
 def _keep_coupled(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -258,8 +258,8 @@ def _keep_coupled(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tenso
 
 
 def _differentiate_coupled(ctx: Any, grad_y: Tensor | None, grad_z: Tensor | None, _: Any) -> tuple[Any, ...]:
-    found = torch.ops.odernn.coupled_backward(grad_y, grad_z, *ctx.saved_tensors, *ctx.numbers)
-    return (*found, None, None, None, None)
+    gradients = torch.ops.odernn.coupled_backward(grad_y, grad_z, *ctx.saved_tensors, *ctx.numbers)
+    return (*gradients, None, None, None, None)
 
 
 torch.library.register_autograd("odernn::coupled_forward", _differentiate_coupled, setup_context=_keep_coupled)
@@ -282,7 +282,7 @@ def _orthogonal_forward(x: Tensor, W: Tensor, b: Tensor | None, h0: Tensor) -> T
 
     h = x.new_empty(x.shape)
     bias = h.new_empty(0) if b is None else b
-    rows = [each.contiguous().numpy() for each in (x, h, bias)]
+    rows = [tensor.contiguous().numpy() for tensor in (x, h, bias)]
     zero = rows[1].dtype.type(0.0)
     for n in range(len(x)):
         torch.mm(h0 if n == 0 else h[n - 1], W.T, out=h[n])
@@ -307,7 +307,7 @@ def _orthogonal_backward(
     from odernn.executions.cpu.kernels import dense as kernels
 
     g, P, by_b = h.new_empty(h.shape), h0.new_zeros(h0.shape), h0.new_zeros(0 if b is None else len(b)).double()
-    rows = [each.numpy() for each in (h, g, grad.contiguous(), P, by_b)]
+    rows = [tensor.numpy() for tensor in (h, g, grad.contiguous(), P, by_b)]
     zero = rows[0].dtype.type(0.0)
     for n in range(len(h) - 1, -1, -1):
         kernels.modrelu_step_back(*rows, n, zero)

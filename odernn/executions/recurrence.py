@@ -294,10 +294,10 @@ def checked(
     coefficients = Coefficients(
         _coefficient("w", w, x), _coefficient("step_size", step_size, x), _coefficient("alpha", alpha, x)
     )
-    found = []
+    checked_states = []
     for name, state in states.items():
         if state is None:
-            found.append(x.new_zeros(shape))
+            checked_states.append(x.new_zeros(shape))
             continue
         if state.shape != shape:
             raise ValueError(
@@ -305,8 +305,8 @@ def checked(
                 f"(batch, hidden) = {tuple(shape)}. Reshape or expand {name}."
             )
         _check_alike(name, state, x)
-        found.append(state)
-    return coefficients, tuple(found)
+        checked_states.append(state)
+    return coefficients, tuple(checked_states)
 
 
 def check_grad_y(grad_y: Tensor, x: Tensor) -> None:
@@ -378,9 +378,9 @@ def checked_backward(backward: str, execution: str, offered: tuple[Backward, ...
     if backward in offered:
         return backward
     if backward in get_args(Backward):
-        have = ", ".join(f'"{each}"' for each in offered)
+        have = ", ".join(f'"{mode}"' for mode in offered)
         raise ValueError(f'backward="{backward}" is not offered by execution="{execution}", which has {have}.')
-    known = ", ".join(f'"{each}"' for each in get_args(Backward))
+    known = ", ".join(f'"{mode}"' for mode in get_args(Backward))
     raise ValueError(f'No backward mode is called "{backward}". Choose from: {known}.')
 
 

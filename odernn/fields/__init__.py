@@ -66,7 +66,7 @@ _CONTRACT = "field"
 def _catalogue() -> dict[str, type[Field]]:
     """Every field of the folder by its class name."""
     contract: type[Field] = importlib.import_module(f"{__name__}.{_CONTRACT}").Field
-    modules = [found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")]
+    modules = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
     classes = (
         value
         for stem in sorted(modules)
@@ -75,9 +75,11 @@ def _catalogue() -> dict[str, type[Field]]:
         if inspect.isclass(value) and value.__module__ == f"{__name__}.{stem}"
     )
     return {
-        found.__name__: found
-        for found in classes
-        if issubclass(found, contract) and not inspect.isabstract(found) and not found.__name__.startswith("_")
+        field_class.__name__: field_class
+        for field_class in classes
+        if issubclass(field_class, contract)
+        and not inspect.isabstract(field_class)
+        and not field_class.__name__.startswith("_")
     }
 
 
@@ -92,9 +94,9 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> type[Field]:
     """The class of the field of that name. Raises KeyError with the nearest name."""
-    for class_name, found in _catalogue().items():
+    for class_name, field_class in _catalogue().items():
         if _snake_case(class_name) == name:
-            return found
+            return field_class
     near = difflib.get_close_matches(_snake_case(name), names(), n=1)
     advice = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(names())}."
     raise KeyError(f'No field is called "{name}". {advice}')

@@ -65,14 +65,14 @@ def coefficients_for(scheme: Scheme, field: Field) -> FloatCoefficients:
     Raises ValueError if a pair of methods meets a field that has not two blocks; TypeError for what is no method.
     """
     blocks = len(field.blocks)
-    found: FloatCoefficients = _coefficients(scheme, blocks, isinstance(field, SeparableField))
-    if len(found.A) != blocks:
+    floats: FloatCoefficients = _coefficients(scheme, blocks, isinstance(field, SeparableField))
+    if len(floats.A) != blocks:
         raise ValueError(
-            f'Tableau "{found.name}" is a pair of methods, one for the positions and one for the momenta, but the '
+            f'Tableau "{floats.name}" is a pair of methods, one for the positions and one for the momenta, but the '
             f"field {type(field).__name__} has the {'block' if blocks == 1 else 'blocks'} {', '.join(field.blocks)}. "
             "Choose one method for all, e.g. tableaus.GAUSS_2, or a field with two blocks."
         )
-    return found
+    return floats
 
 
 _KEPT: dict[tuple[int, int, bool], tuple[Scheme, FloatCoefficients]] = {}
@@ -83,10 +83,10 @@ def _coefficients(scheme: Scheme, blocks: int, is_separable: bool) -> FloatCoeff
     """The floats of this very object, kept; without hashing its exact coefficients, which takes longer than a step."""
     key = (id(scheme), blocks, is_separable)
     if key not in _KEPT:
-        found = _rounded(scheme, blocks, is_separable)
+        floats = _rounded(scheme, blocks, is_separable)
         if len(_KEPT) >= MOST_KEPT:
             del _KEPT[next(iter(_KEPT))]
-        _KEPT[key] = (scheme, found)  # the object is kept, so that its id is not used again
+        _KEPT[key] = (scheme, floats)  # the object is kept, so that its id is not used again
     return _KEPT[key][1]
 
 
@@ -128,7 +128,7 @@ def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[SlopeGrou
         block, i = nodes[row]
         return int(needs[row].sum()), not needs[row, row], i, block
 
-    found: list[SlopeGroup] = []
+    groups: list[SlopeGroup] = []
     done: set[int] = set()
     for row in sorted(range(len(nodes)), key=rank):
         if row in done:
@@ -137,8 +137,8 @@ def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[SlopeGrou
         members = circle or ([row] if is_separable else _same_stage(nodes, needs, row))
         done.update(members)
         own = tuple(nodes[member] for member in members)
-        found.append(SlopeGroup(own, tuple(sorted({i for _, i in own})), bool(circle)))
-    return tuple(found)
+        groups.append(SlopeGroup(own, tuple(sorted({i for _, i in own})), bool(circle)))
+    return tuple(groups)
 
 
 def _same_stage(nodes: list[Node], needs: np.ndarray, row: int) -> Iterable[int]:

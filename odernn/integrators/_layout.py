@@ -14,15 +14,15 @@ from odernn.fields.field import Field
 
 def joined(slopes: Tensor, field: Field) -> Tensor:
     """(n, ..., hidden) → (units, n·w)."""
-    found: Tensor = slopes.movedim(0, -2).flatten(-2) if field.couples_neurons else slopes.movedim(0, -1)
-    return found
+    vectors: Tensor = slopes.movedim(0, -2).flatten(-2) if field.couples_neurons else slopes.movedim(0, -1)
+    return vectors
 
 
 def split(vectors: Tensor, count: int, field: Field) -> Tensor:
     """(units, n·w) → (n, ..., hidden)."""
     coupled = field.couples_neurons
-    found: Tensor = vectors.unflatten(-1, (count, -1)).movedim(-2, 0) if coupled else vectors.movedim(-1, 0)
-    return found
+    slopes: Tensor = vectors.unflatten(-1, (count, -1)).movedim(-2, 0) if coupled else vectors.movedim(-1, 0)
+    return slopes
 
 
 def blockwise(jacobian: Tensor, field: Field) -> Tensor:
@@ -30,8 +30,8 @@ def blockwise(jacobian: Tensor, field: Field) -> Tensor:
     if not field.couples_neurons:
         return jacobian[..., None, None]
     blocks = len(field.blocks)
-    found: Tensor = jacobian.unflatten(-1, (blocks, -1)).unflatten(-3, (blocks, -1)).movedim(-3, -2)
-    return found
+    entries: Tensor = jacobian.unflatten(-1, (blocks, -1)).unflatten(-3, (blocks, -1)).movedim(-3, -2)
+    return entries
 
 
 def per_column(step_size: Tensor | float, field: Field, axes: int) -> Tensor | float:

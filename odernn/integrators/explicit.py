@@ -51,9 +51,9 @@ def evaluate(
         for block, _ in group.nodes:
             slopes[block][i] = field.force(value(0), drives[i]) if block else field.velocity(value(1))
         return
-    found = field(tuple(value(block) for block in range(len(state))), drives[i])
+    slope = field(tuple(value(block) for block in range(len(state))), drives[i])
     for block, _ in group.nodes:
-        slopes[block][i] = found[block]
+        slopes[block][i] = slope[block]
 
 
 def new_state(coefficients: FloatCoefficients, state: State, slopes: Slopes, step_size: Tensor | float) -> State:

@@ -68,9 +68,11 @@ class Guarantees:
 
     def __str__(self) -> str:
         words = {True: "yes", False: "no", None: "not implied"}
-        found = [getattr(self, name) for name in self.__dataclass_fields__]
-        answers = [words[c.holds] if c.value is None or c.holds is None else c.value for c in found]
-        return "\n".join(f"{c.property}: {answer}; {c.because}" for c, answer in zip(found, answers, strict=True))
+        certificates = [getattr(self, name) for name in self.__dataclass_fields__]
+        answers = [words[c.holds] if c.value is None or c.holds is None else c.value for c in certificates]
+        return "\n".join(
+            f"{c.property}: {answer}; {c.because}" for c, answer in zip(certificates, answers, strict=True)
+        )
 
 
 def order_on_inputs(method: Method, inputs: InputRule) -> int:
@@ -298,14 +300,14 @@ def _symplecticity(method: Method, field: Field, solvable: Certificate, per_neur
     name = "symplecticity"
     if field.energy_law != "conserved" or len(field.blocks) != 2:
         return Certificate(name, None, False, None, f"{type(field).__name__} is not Hamiltonian in (y, z)")
-    found = symplecticity(method, separable=field.is_separable)
+    certified = symplecticity(method, separable=field.is_separable)
     where = " for Σ dyᵢ ∧ dzᵢ / hᵢ" if per_neuron else ""
     kind = "separable Hamiltonian field" if field.is_separable else "Hamiltonian field"
     # A method that is not symplectic on all such fields may be on this one: no is not implied.
-    holds = True if found.holds else None
+    holds = True if certified.holds else None
     branch = "" if solvable else ", on each branch of solutions of its stage equations"
-    because = f"{found.because} on a {kind}{where}{branch}"
-    return Certificate(name, holds, found.exact, found.witness, because, found.margin)
+    because = f"{certified.because} on a {kind}{where}{branch}"
+    return Certificate(name, holds, certified.exact, certified.witness, because, certified.margin)
 
 
 def _energy(
@@ -374,10 +376,12 @@ def _reversibility(method: Method, field: Field, solvable: Certificate, inputs: 
 
 
 def _order(method: Method, inputs: InputRule) -> Certificate:
-    found = order(method)
+    certified = order(method)
     p = order_on_inputs(method, inputs)
     rule = {"hold": "held inputs allow 1", "linear": "interpolated inputs allow 2", "given": "inputs at stage times"}
-    return Certificate("order", True, found.exact, None, f"the method has order {found.value}, {rule[inputs]}", value=p)
+    return Certificate(
+        "order", True, certified.exact, None, f"the method has order {certified.value}, {rule[inputs]}", value=p
+    )
 
 
 # --- coefficients in floats

@@ -144,11 +144,11 @@ class StageEquations(Equations):
 
     def slopes(self, k: Tensor) -> Tensor:
         """f(Y(k)), the components in the group, (n, ..., hidden)."""
-        found = self.field(self.states(k), self.drive)
+        blocks = self.field(self.states(k), self.drive)
         return torch.cat(
             [
                 block.expand_as(start)[places]
-                for block, start, places in zip(found, self.base, self.table.places, strict=True)
+                for block, start, places in zip(blocks, self.base, self.table.places, strict=True)
             ]
         )
 

@@ -34,13 +34,13 @@ class ImplicitFunction(torch.autograd.Function):
     def forward(equations: Equations, newton: Newton, *leaves: Tensor) -> tuple[Tensor, Tensor, Tensor, int, float]:
         # The leaves are what torch makes of those in the equations at this level of differentiation.
         given = equations.with_leaves(leaves)
-        found = solve(given, newton)
-        if not bool(found.converged.all()):
-            message = complain(given, found, newton)
+        outcome = solve(given, newton)
+        if not bool(outcome.converged.all()):
+            message = complain(given, outcome, newton)
             if newton.on_failure == "raise":
                 raise ConvergenceError(message)
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        return found.k, found.residual, found.converged, found.iterations, found.tolerance
+        return outcome.k, outcome.residual, outcome.converged, outcome.iterations, outcome.tolerance
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
@@ -62,10 +62,10 @@ class ImplicitFunction(torch.autograd.Function):
             own = [leaf.view_as(leaf) if need else leaf for leaf, need in zip(leaves, needed, strict=True)]
             residual = equations.with_leaves(own).residual(k)
         wanted = [leaf for leaf, need in zip(own, needed, strict=True) if need]
-        found = iter(
+        gradients = iter(
             torch.autograd.grad(residual, wanted, -multiplier, create_graph=is_graph_wanted, allow_unused=True)
         )
-        return (None, None, *(next(found) if need else None for need in needed))
+        return (None, None, *(next(gradients) if need else None for need in needed))
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, equations: Equations, *_: Any) -> NoReturn:
@@ -89,5 +89,5 @@ def solution(equations: Equations, newton: Newton) -> NewtonOutcome:
 
     Raises ``ConvergenceError``, or warns, as ``newton`` says; NotImplementedError under vmap and in forward mode.
     """
-    found = ImplicitFunction.apply(equations, newton, *equations.leaves().values())  # type: ignore[no-untyped-call]
-    return NewtonOutcome(*found)
+    outcome = ImplicitFunction.apply(equations, newton, *equations.leaves().values())  # type: ignore[no-untyped-call]
+    return NewtonOutcome(*outcome)

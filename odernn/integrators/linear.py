@@ -69,12 +69,12 @@ def _costates(
     unit = torch.eye(B * w, dtype=L.dtype, device=L.device).reshape(B, w, B * w)
     h = per_column(step_size, field, 0)
     h = h.unsqueeze(-1) if isinstance(h, Tensor) and h.dim() else h
-    found: dict[Node, Tensor] = {}
+    costates: dict[Node, Tensor] = {}
     for group in reversed(coefficients.groups):
         rows = []
         for gamma, j in group.nodes:
             row = coefficients.b[gamma][j] * unit[gamma]
-            for (beta, i), x in found.items():
+            for (beta, i), x in costates.items():
                 if coefficients.A[gamma][i][j] != 0:
                     row = row + coefficients.A[gamma][i][j] * (L[..., beta, gamma, :, :].mT @ x)
             rows.append(h * row)
@@ -84,9 +84,9 @@ def _costates(
             matrix = stage_matrix(table, stages, step_size, field)
             right = torch.cat(torch.broadcast_tensors(*rows), -2)
             rows = list(_solved(matrix.mT, right, coefficients, field).split(w, -2))
-        found.update(zip(group.nodes, rows, strict=True))
-    units = torch.broadcast_shapes(*(x.shape[:-2] for x in found.values()))
-    return {node: x.expand(*units, w, B * w) for node, x in found.items()}
+        costates.update(zip(group.nodes, rows, strict=True))
+    units = torch.broadcast_shapes(*(x.shape[:-2] for x in costates.values()))
+    return {node: x.expand(*units, w, B * w) for node, x in costates.items()}
 
 
 def _solved(matrix: Tensor, right: Tensor, coefficients: FloatCoefficients, field: Field) -> Tensor:

@@ -203,12 +203,12 @@ def complain(equations: Equations, outcome: NewtonOutcome, newton: Newton) -> st
     failed, residual = ~outcome.converged, outcome.residual
     ranked = torch.where(failed, torch.nan_to_num(residual, nan=math.inf, posinf=math.inf), -1.0)
     worst = int(ranked.argmax())
-    found = float(residual.flatten()[worst])
+    worst_residual = float(residual.flatten()[worst])
     place = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), residual.shape)) if residual.dim() else ()
     where = f"the worst is sample {place[0] if len(place) == 1 else place}" if place else "there is one"
     which = f"{equations.subject} of {int(failed.sum())} of {failed.numel()} samples are not solved"
     not_finite = [name for name, leaf in equations.leaves().items() if not bool(torch.isfinite(leaf).all())]
-    if not_finite and not math.isfinite(found):
+    if not_finite and not math.isfinite(worst_residual):
         return (
             f"{which}; {where}. There is NaN or infinity in {' and in '.join(not_finite)}, which no "
             f"{equations.step_text} and no number of iterations mends. Look for where it comes from, with "
@@ -216,7 +216,7 @@ def complain(equations: Equations, outcome: NewtonOutcome, newton: Newton) -> st
         )
     return (
         f"{which} after {outcome.iterations} iterations; {where}, where the residual {equations.residual_text} is "
-        f"{found:.3g} (tolerance {outcome.tolerance:.3g}, relative to "
+        f"{worst_residual:.3g} (tolerance {outcome.tolerance:.3g}, relative to "
         f"{equations.scale_text}). {equations.because()} Take a smaller {equations.step_text}, allow more than "
         f"{newton.max_iterations} iterations with Newton(max_iterations=...), or go on with "
         'Newton(on_failure="warn").'

@@ -68,8 +68,8 @@ class Step:
 
     def _stepped(self, start: State, given: Tensor | Sequence[Tensor]) -> StepReport:
         if self.propagator is not None:
-            found = self.propagator(self.field, start, given)
-            return StepReport(found, None, 0, _all_true(found))
+            end = self.propagator(self.field, start, given)
+            return StepReport(end, None, 0, _all_true(end))
         drives = [given] * len(self.coefficients.c) if isinstance(given, Tensor) else list(given)
         slopes: Slopes = tuple({} for _ in start)
         residual, converged, iterations = None, None, 0
@@ -83,8 +83,8 @@ class Step:
             residual = own_residual if residual is None else torch.maximum(residual, own_residual)
             converged = own_converged if converged is None else converged & own_converged
             iterations = max(iterations, own_iterations)
-        found = new_state(self.coefficients, start, slopes, self.step_size)
-        return StepReport(found, residual, iterations, _all_true(found) if converged is None else converged)
+        end = new_state(self.coefficients, start, slopes, self.step_size)
+        return StepReport(end, residual, iterations, _all_true(end) if converged is None else converged)
 
     def _check(self, state: State, drives: Tensor | Sequence[Tensor]) -> None:
         blocks, s = self.field.blocks, len(self.coefficients.c)
@@ -129,9 +129,9 @@ def _prepared(
     coefficients = coefficients_for(tableau, field)
     is_implicit = any(group.is_implicit for group in coefficients.groups)
     closed = field.is_linear and is_implicit if in_closed_form is None else in_closed_form
-    found = propagator(coefficients, field, step_size) if closed else None
+    closed_form = propagator(coefficients, field, step_size) if closed else None
     tables = tables_of(coefficients, field) if is_implicit and not closed else (None,) * len(coefficients.groups)
-    return Step(coefficients, field, step_size, newton or Newton(), found, tables)
+    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables)
 
 
 def _all_true(state: State) -> Tensor:

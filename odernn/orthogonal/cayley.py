@@ -168,10 +168,10 @@ class ScaledCayley(nn.Module):
                 f"W has shape {tuple(W.shape)}, but this parametrisation has n = {self.n}. "
                 f"Make it as ScaledCayley(n) for an (n, n) weight."
             )
-        found = scaled_cayley_inverse(nearest_orthogonal(W) if self.project else W, self.tau)
+        representation = scaled_cayley_inverse(nearest_orthogonal(W) if self.project else W, self.tau)
         with torch.no_grad():
-            self.signs.copy_(found.signs)
-        return free_entries(found.A)
+            self.signs.copy_(representation.signs)
+        return free_entries(representation.A)
 
     @torch.no_grad()
     def initialise_(

@@ -47,7 +47,7 @@ def redundant_directions(angles: Tensor, reflectors: Tensor, permutation: Tensor
     v = torch.complex(reflectors[:, 0], reflectors[:, 1])
     D = torch.exp(1j * angles[1])
     moved = torch.fft.ifft(D * v[0, permutation], norm="ortho")
-    turned = torch.stack([_commutator(moved, v[1], each) for each in (moved, v[1])])
+    turned = torch.stack([_commutator(moved, v[1], vector) for vector in (moved, v[1])])
     back = torch.empty_like(v[0])
     back[permutation] = D.conj() * torch.fft.fft(turned[0], norm="ortho")
     zero, ones = torch.zeros_like(v[0]), torch.ones_like(angles[0])

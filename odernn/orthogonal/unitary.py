@@ -62,9 +62,9 @@ def multiplicative_cayley_update(W: Tensor, gradient: Tensor, step_size: float) 
     """
     _check_field("W", W)
     if gradient.shape != W.shape or gradient.dtype != W.dtype or gradient.device != W.device:
-        found = f"{tuple(gradient.shape)} {gradient.dtype} on {gradient.device}"
+        given = f"{tuple(gradient.shape)} {gradient.dtype} on {gradient.device}"
         raise ValueError(
-            f"gradient is {found}, but W is {tuple(W.shape)} {W.dtype} on {W.device}. Give ∂L/∂W, as autograd does."
+            f"gradient is {given}, but W is {tuple(W.shape)} {W.dtype} on {W.device}. Give ∂L/∂W, as autograd does."
         )
     if not math.isfinite(step_size):
         raise ValueError(f"step_size is {step_size}, but a step is finite. Give a finite number, 0 for none.")
@@ -176,8 +176,8 @@ def complex_modrelu(z: Tensor, b: Tensor) -> Tensor:
     is_zero = square == 0.0
     root = torch.where(is_zero, torch.ones_like(square), square).sqrt()
     size = torch.relu(m * root + b)
-    found: Tensor = (scaled * torch.where(is_zero, torch.zeros_like(size), size / root)).flatten(-2)
-    return found
+    activation: Tensor = (scaled * torch.where(is_zero, torch.zeros_like(size), size / root)).flatten(-2)
+    return activation
 
 
 # --- the exponential

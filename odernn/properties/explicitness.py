@@ -54,10 +54,10 @@ def _triangular(method: Method, name: str, above: int) -> Certificate:
     relation = "≥" if above == 0 else ">"
     table = in_stages(method)
     if isinstance(table, PolynomialTableau):
-        found, shown = _excluded_zero(table, above)
-        if found is None:
+        violation, shown = _excluded_zero(table, above)
+        if violation is None:
             return Certificate(name, None, False, None, f"a_ij is within 2^-{BITS} of 0 for j {relation} i")
-        return Certificate(name, False, True, found, f"a{subscript(*found)} ≈ {shown}")
+        return Certificate(name, False, True, violation, f"a{subscript(*violation)} ≈ {shown}")
     A, stages = forms_of(table)[0].operator, forms_of(table)[0].dimension
     place = next((place for place in places_above(stages, above) if A[place[0]][place[1]] != 0), None)
     if place is None:

@@ -134,12 +134,14 @@ class OrderSystem:
         nodes = zip(given[0].power(1), given[-1].power(1), strict=True)
         if not all(zero(c - c_hat) for c, c_hat in nodes):
             return family
-        bushes = tuple(_largest(each.c, zero, len(self.forms[0].weights)) for each in given)
+        bushes = tuple(_largest(assumptions.c, zero, len(self.forms[0].weights)) for assumptions in given)
         leaves = family.leaves if family.links == SEPARABLE.links else family.colours[:1]
         family = replace(family, bushes=bushes, leaves=leaves)
         if any(form.weights != self.forms[0].weights for form in self.forms):
             return family
-        return replace(family, lone=tuple(_largest(each.d, zero, len(self.forms[0].weights)) for each in given))
+        return replace(
+            family, lone=tuple(_largest(assumptions.d, zero, len(self.forms[0].weights)) for assumptions in given)
+        )
 
 
 def _largest(residuals: Callable[[int], Sequence[Any]], zero: Callable[[Any], bool], limit: int) -> int:

@@ -105,8 +105,8 @@ class FloatFormat:
 
 FORMATS = MappingProxyType(
     {
-        each.name: each
-        for each in (
+        float_format.name: float_format
+        for float_format in (
             FloatFormat("float64", 53, -1022, 1023),
             FloatFormat("float32", 24, -126, 127),
             FloatFormat("bfloat16", 8, -126, 127),

@@ -135,10 +135,10 @@ ROWS: Final = (*STRUCTURES, *DEPTHS, *LADDERS, *ARCHITECTURES, *PREVIOUS, *COPYI
 
 def row(table: str, name: str) -> PrintedRow:
     """The row of that table and name. Raises LookupError, with the rows that there are."""
-    for each in ROWS:
-        if (each.table, each.name) == (table, name):
-            return each
-    known = "; ".join(f"{each.table}: {each.name}" for each in ROWS)
+    for printed in ROWS:
+        if (printed.table, printed.name) == (table, name):
+            return printed
+    known = "; ".join(f"{printed.table}: {printed.name}" for printed in ROWS)
     raise LookupError(f"Zhang et al. 2016 print no row {name!r} in {table!r}. There are: {known}.")
 
 

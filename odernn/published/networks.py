@@ -370,17 +370,17 @@ NETWORKS: tuple[PublishedNetwork, ...] = (
 
 def networks(cell: str) -> tuple[PublishedNetwork, ...]:
     """Those of one cell, in the order of the tables; a LookupError that suggests the nearest if it has none."""
-    found = tuple(each for each in NETWORKS if each.cell == cell)
-    if not found:
-        cells = dict.fromkeys(each.cell for each in NETWORKS)
+    of_cell = tuple(published for published in NETWORKS if published.cell == cell)
+    if not of_cell:
+        cells = dict.fromkeys(published.cell for published in NETWORKS)
         known = ", ".join(cells)
         raise LookupError(f"no published network of a cell {cell!r}. {_hint(cell, cells)}There are: {known}.")
-    return found
+    return of_cell
 
 
 def network(cell: str, name: str) -> PublishedNetwork:
     """The network of that cell and name; otherwise a LookupError that suggests the nearest."""
-    by_name = {each.name: each for each in networks(cell)}
+    by_name = {published.name: published for published in networks(cell)}
     if name in by_name:
         return by_name[name]
     raise LookupError(
@@ -393,16 +393,20 @@ def arguments(cell: str, name: str, overrides: Mapping[str, Any], *, required: I
 
     Raises LookupError for an unknown name, TypeError where an argument in ``required`` is neither printed nor given.
     """
-    found = network(cell, name)
-    sizes = {"input_size": found.input_size, "hidden_size": found.hidden_size, "num_layers": found.num_layers}
-    exact = found.hyperparameters.items()
+    published = network(cell, name)
+    sizes = {
+        "input_size": published.input_size,
+        "hidden_size": published.hidden_size,
+        "num_layers": published.num_layers,
+    }
+    exact = published.hyperparameters.items()
     printed = {key: float(value) if isinstance(value, Fraction) else value for key, value in exact}
     merged: dict[str, Any] = {**sizes, **printed, **overrides}
-    missing = [each for each in required if each not in merged]
+    missing = [argument for argument in required if argument not in merged]
     if missing:
         raise TypeError(
-            f"The {cell} network {name!r} is printed without {', '.join(missing)}: {found.source} "
-            f"Give them: from_paper({name!r}, {', '.join(f'{each}=…' for each in missing)})."
+            f"The {cell} network {name!r} is printed without {', '.join(missing)}: {published.source} "
+            f"Give them: from_paper({name!r}, {', '.join(f'{argument}=…' for argument in missing)})."
         )
     return merged
 
@@ -422,7 +426,7 @@ def parameter_count(module: Recurrent, outputs: int, readout_bias: bool = True) 
     torch.nn.LSTM and GRU have two bias vectors where the equations have one: 4 or 3 times the hidden size more.
     """
     features = module.hidden_size * (2 if module.bidirectional else 1)
-    return sum(each.numel() for each in module.parameters()) + (features + int(readout_bias)) * outputs
+    return sum(parameter.numel() for parameter in module.parameters()) + (features + int(readout_bias)) * outputs
 
 
 def agrees(count: int, printed: str) -> bool:

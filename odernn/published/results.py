@@ -264,16 +264,16 @@ def _scornn_paper() -> Iterator[PrintedResult]:
 
     place: dict[str, Any] = {"figure": "accuracy", "source": "scornn Table 1"}
     for column, options in (("MNIST", MNIST), ("permuted MNIST", PERMUTED_MNIST)):
-        for each in published_scornn.MNIST:
-            facts = each.model, each.hidden_size, each.parameters
-            yield result(*facts, "sequential_mnist", options, value=each.results[column], **place)
+        for row in published_scornn.MNIST:
+            facts = row.model, row.hidden_size, row.parameters
+            yield result(*facts, "sequential_mnist", options, value=row.results[column], **place)
         for model, quoted, value, m, parameters in _lines(_QUOTED):
             if quoted == column and model and m and parameters:
                 yield result(model, int(m), parameters, "sequential_mnist", options, value=value, **place)
-    for each in published_scornn.SYNTHETIC:
-        task, variants = _SYNTHETIC[each.table]
+    for row in published_scornn.SYNTHETIC:
+        task, variants = _SYNTHETIC[row.table]
         for lengths in variants:
-            facts, where = (each.model, each.hidden_size, each.parameters), f"scornn {each.table}"
+            facts, where = (row.model, row.hidden_size, row.parameters), f"scornn {row.table}"
             yield result(*facts, task, lengths, figure="loss", value=None, source=where)
 
 
@@ -375,17 +375,17 @@ RESULTS: Final[tuple[PrintedResult, ...]] = (*_unicornn_paper(), *_scornn_paper(
 def results(task: str, options: Mapping[str, Any] | None = None) -> tuple[PrintedResult, ...]:
     """All results on a task; with ``options`` those whose own options they have."""
     return tuple(
-        each
-        for each in RESULTS
-        if each.task == task
-        and (options is None or all(options.get(name) == value for name, value in each.options.items()))
+        result
+        for result in RESULTS
+        if result.task == task
+        and (options is None or all(options.get(name) == value for name, value in result.options.items()))
     )
 
 
 def figure_of(task: str) -> Figure | None:
     """What the papers print on that task; None where they print nothing."""
-    found = results(task)
-    return found[0].figure if found else None
+    printed = results(task)
+    return printed[0].figure if printed else None
 
 
 DEFAULTS: Final[Mapping[str, Any]] = {"gated": False, "unit": "tanh"}
@@ -402,15 +402,15 @@ def nearest(
     come the results that have a number.
     """
     same = [
-        each
-        for each in among
-        if each.cell == cell
-        and all(network.get(name, DEFAULTS.get(name)) == value for name, value in each.network.items())
+        result
+        for result in among
+        if result.cell == cell
+        and all(network.get(name, DEFAULTS.get(name)) == value for name, value in result.network.items())
     ]
 
     def distance(each: PrintedResult) -> tuple[bool, float, bool]:
         far = each.hidden_size is None
         return far, 0.0 if far else abs((each.hidden_size or 0) - hidden_size), each.num_layers != num_layers
 
-    closest = [each for each in same if distance(each) == min(map(distance, same))]
-    return tuple(sorted(closest, key=lambda each: each.value is None))
+    closest = [result for result in same if distance(result) == min(map(distance, same))]
+    return tuple(sorted(closest, key=lambda result: result.value is None))

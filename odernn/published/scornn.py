@@ -153,10 +153,10 @@ MODELS: Final = (*MNIST, *TIMIT, *MINUTES, *SYNTHETIC)
 
 def row(table: str, model: str, hidden_size: int) -> PrintedModel:
     """The row of that table, model and size. Raises LookupError, with the rows that there are."""
-    for each in MODELS:
-        if (each.table, each.model, each.hidden_size) == (table, model, hidden_size):
-            return each
-    known = "; ".join(f"{each.table}: {each.name}" for each in MODELS)
+    for printed in MODELS:
+        if (printed.table, printed.model, printed.hidden_size) == (table, model, hidden_size):
+            return printed
+    known = "; ".join(f"{printed.table}: {printed.name}" for printed in MODELS)
     raise LookupError(
         f"Helfrich et al. 2018 print no row {model!r}, n = {hidden_size} in {table!r}. There are: {known}."
     )

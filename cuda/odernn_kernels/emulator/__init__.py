@@ -111,11 +111,11 @@ def build(
     """All kernels, or those of the files ``only``; ``changed`` replaces the text of files, to plant a fault."""
     texts = sources() | dict(changed or {})
     units = sorted(only) if only is not None else [name for name in texts if name.endswith(".cu")]
-    found = [match for unit in units for match in _KERNEL.findall(texts[unit])]
-    names = tuple(name for name, _ in found)
+    kernels = [match for unit in units for match in _KERNEL.findall(texts[unit])]
+    names = tuple(name for name, _ in kernels)
     flags = FLAGS + (SANITIZE if sanitize else ())
     shim = SHIM.read_text("utf-8")
-    main = _main(units, found)
+    main = _main(units, kernels)
     digest = hashlib.sha256(repr((sorted(texts.items()), units, flags, shim, main, _compiler())).encode()).hexdigest()
     library = cache_folder() / f"emulated-{digest[:24]}.so"
     if not library.exists():
@@ -157,8 +157,8 @@ def _compile(texts: Mapping[str, str], shim: str, main: str, flags: tuple[str, .
         folder = Path(name)
         for file, text in {**texts, "shim.h": shim, "main.cpp": main}.items():
             (folder / file).write_text(text, "utf-8")
-        made = folder / "made.so"
-        command = [_compiler(), *flags, "-o", str(made), "main.cpp"]
+        shared_object = folder / "made.so"
+        command = [_compiler(), *flags, "-o", str(shared_object), "main.cpp"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if done.returncode != 0:
             raise EmulationError(f"{' '.join(command)} failed:\n{done.stderr}")
@@ -166,6 +166,6 @@ def _compile(texts: Mapping[str, str], shim: str, main: str, flags: tuple[str, .
         # Another process may build the same: whole files only, by rename.
         handle, temporary = tempfile.mkstemp(dir=library.parent)
         os.close(handle)
-        shutil.copyfile(made, temporary)
+        shutil.copyfile(shared_object, temporary)
         os.chmod(temporary, 0o755)
         os.replace(temporary, library)

@@ -96,13 +96,13 @@ class GraphRNN(GraphWeights):
         """
         if not isinstance(start, int) or isinstance(start, bool):
             raise TypeError(f"start is {start!r}, but it is the time of the first row: give an integer.")
-        found = self._sequences(input, lengths, batch_first=self.batch_first)
-        past_h, past_c = self._past(state, found)
-        run = ForwardPass(self, found, past_h, past_c, start)
+        sequences = self._sequences(input, lengths, batch_first=self.batch_first)
+        past_h, past_c = self._past(state, sequences)
+        run = ForwardPass(self, sequences, past_h, past_c, start)
         for component in self.components:
             run.evaluate(component)
         h = self._final(run, run.h, past_h)
-        output: Any = found.output(run.output())
+        output: Any = sequences.output(run.output())
         return output, (h, self._final(run, run.c, past_c)) if self.unit.has_cells else h
 
     def node_values(self, input: Tensor) -> dict[str, dict[int, tuple[Tensor, ...]]]:
@@ -111,8 +111,8 @@ class GraphRNN(GraphWeights):
         input (time, batch, input), whatever batch_first; unit → time → h or (h, c), each (batch, size). It is what
         ``probe.graph_of`` looks at (``probe.HasNodeValues``): the graph itself plays no part there.
         """
-        found = self._sequences(input, None, batch_first=False)
-        run = ForwardPass(self, found, *self._past(None, found), 0)
+        sequences = self._sequences(input, None, batch_first=False)
+        run = ForwardPass(self, sequences, *self._past(None, sequences), 0)
         for component in self.components:
             run.evaluate(component)
         times, m = self.graph.nodes, self.graph.period
@@ -170,8 +170,8 @@ class GraphRNN(GraphWeights):
                 raise TypeError(f"state is a {type(state).__name__}, but it is the pair (h, c) that forward returns.")
         labels = ("h", "c") if self.unit.has_cells else ("state",)
         past = [
-            self._past_of(label, each, windows, found)
-            for label, each, windows in zip(labels, given, self._all_windows(), strict=False)
+            self._past_of(label, by_node, windows, found)
+            for label, by_node, windows in zip(labels, given, self._all_windows(), strict=False)
         ]
         return past[0], past[1] if self.unit.has_cells else {}
 

@@ -121,13 +121,13 @@ class GraphWeights(nn.Module):
                 f"{self.graph} has the period {self.graph.period}; a network has at most {_LONGEST_PERIOD}. Take a "
                 "graph of a smaller period."
             )
-        found: list[dict[str, slice]] = [{} for _ in range(self.graph.period)]
+        layout: list[dict[str, slice]] = [{} for _ in range(self.graph.period)]
         ends = [0] * self.graph.period
         for node in self.graph.outputs:
             time = self.graph.nodes[node]
-            found[time][node] = slice(ends[time], ends[time] + self._output_size(node))
-            ends[time] = found[time][node].stop
-        return tuple(found)
+            layout[time][node] = slice(ends[time], ends[time] + self._output_size(node))
+            ends[time] = layout[time][node].stop
+        return tuple(layout)
 
     def _output_size(self, node: str) -> int:
         if self.wiring.kinds[node] == "reader" and self.output_size is None:
@@ -136,11 +136,11 @@ class GraphWeights(nn.Module):
 
     def columns(self, block: Block) -> dict[str, slice]:
         """Where the states of the nodes of a block lie side by side."""
-        found, end = {}, 0
+        slices, end = {}, 0
         for node in block.nodes:
-            found[node] = slice(end, end + self.sizes[node])
+            slices[node] = slice(end, end + self.sizes[node])
             end += self.sizes[node]
-        return found
+        return slices
 
     def block_window(self, block: Block) -> int:
         """The longest window of the nodes of a block."""

@@ -69,7 +69,7 @@ class Wiring:
 
     def nodes(self, kind: Kind) -> tuple[str, ...]:
         """The nodes of a kind, in the order of the graph."""
-        return tuple(node for node, found in self.kinds.items() if found == kind)
+        return tuple(node for node, node_kind in self.kinds.items() if node_kind == kind)
 
     def takes_input(self, node: str) -> bool:
         """Whether the node is a unit that reads the input x beside what its edges bring."""
@@ -129,15 +129,15 @@ class Component:
             for z, (offset, count) in enumerate(zip(offsets, counts, strict=True))
             for k in range(count)
         )
-        found: list[tuple[int, int, int]] = []
+        ranges: list[tuple[int, int, int]] = []
         last = None
         for level, z, k in levels:
             if (level, z) == last:
-                found[-1] = (z, found[-1][1], k + 1)
+                ranges[-1] = (z, ranges[-1][1], k + 1)
             else:
-                found.append((z, k, k + 1))
+                ranges.append((z, k, k + 1))
             last = (level, z)
-        return found
+        return ranges
 
 
 def components_of(wiring: Wiring) -> tuple[Component, ...]:
@@ -174,10 +174,10 @@ def _component(wiring: Wiring, nodes: tuple[str, ...]) -> Component:
         return Component(blocks, 0, (1, 1), (0,), ahead)
     direction = _direction(edges)
     columns = zip(*((x, z, direction * sigma) for x, z, sigma in edges), strict=True)
-    found = largest_ratio(Arcs.of(len(blocks), *(list(column) for column in columns)), 1)
-    assert found is not None  # it is strongly connected and has an edge
-    h = tuple(int(value) for value in found.potential.value)
-    return Component(blocks, direction, found.value.as_integer_ratio(), h, ahead)
+    ratio = largest_ratio(Arcs.of(len(blocks), *(list(column) for column in columns)), 1)
+    assert ratio is not None  # it is strongly connected and has an edge
+    h = tuple(int(value) for value in ratio.potential.value)
+    return Component(blocks, direction, ratio.value.as_integer_ratio(), h, ahead)
 
 
 def _direction(edges: Sequence[tuple[int, int, int]]) -> int:

@@ -97,8 +97,8 @@ def parameter_count(
     cell_output: CellOutput = "tanh",
 ) -> int:
     """The number of parameters of ``GraphRNN`` with these arguments, without building it."""
-    made = unit_of(unit, carry=carry, forget_reads=forget_reads, cell_output=cell_output)
-    return Sizes.of(Wiring.of(graph, made), made, hidden_size, input_size, output_size).count(bias=bias)
+    named_unit = unit_of(unit, carry=carry, forget_reads=forget_reads, cell_output=cell_output)
+    return Sizes.of(Wiring.of(graph, named_unit), named_unit, hidden_size, input_size, output_size).count(bias=bias)
 
 
 def hidden_size_for(
@@ -126,11 +126,11 @@ def hidden_size_for(
     """
     arguments.positive_integer("parameters", parameters)
     arguments.one_of("rounding", rounding, ("nearest", "down"))
-    made = unit_of(unit, carry=carry, forget_reads=forget_reads, cell_output=cell_output)
-    wiring = Wiring.of(graph, made)
+    named_unit = unit_of(unit, carry=carry, forget_reads=forget_reads, cell_output=cell_output)
+    wiring = Wiring.of(graph, named_unit)
 
     def count(size: int) -> int:
-        return Sizes.of(wiring, made, size, input_size, output_size).count(bias=bias)
+        return Sizes.of(wiring, named_unit, size, input_size, output_size).count(bias=bias)
 
     if count(1) > parameters:
         raise ValueError(

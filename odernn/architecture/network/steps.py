@@ -130,13 +130,13 @@ class BlockSteps:
         self, cell: tuple[int, int, slice] | dict[int, Tensor], first: int, last: int, c: Sequence[History]
     ) -> Tensor:
         if isinstance(cell, dict):
-            found = cell[first]
+            carried = cell[first]
         else:
             x, shift, columns = cell
-            found = c[x].read(shift + first, shift + last)
-            if found.shape[1] != columns.stop - columns.start:
-                found = found[:, columns]
-        return found if self.copies == 1 else torch.cat([found] * self.copies, dim=1)
+            carried = c[x].read(shift + first, shift + last)
+            if carried.shape[1] != columns.stop - columns.start:
+                carried = carried[:, columns]
+        return carried if self.copies == 1 else torch.cat([carried] * self.copies, dim=1)
 
 
 def masked(inside: Tensor, rows: Tensor) -> Tensor:

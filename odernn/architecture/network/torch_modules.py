@@ -88,23 +88,25 @@ def arguments_of(module: nn.Module, carry: Carry, forget_reads: ForgetReads) -> 
 def state_dict_of(module: nn.Module, network: GraphWeights) -> dict[str, Tensor]:
     """The parameters of the module under the names, and in the gate order, of the network of its graph."""
     module = _checked(module)
-    found: dict[str, Tensor] = {}
+    parameters: dict[str, Tensor] = {}
     for layer in range(module.num_layers):
         for direction in range(2 if module.bidirectional else 1):
             suffix = f"_l{layer}" + ("_reverse" if direction else "")
             node = f"h{layer + 1}" + (_REVERSE if direction else "")
             loop = Edge(node, node, -1 if direction else 1)
-            found["weight." + edge_name(loop)] = _rows(network, loop, getattr(module, f"weight_hh{suffix}").detach())
+            parameters["weight." + edge_name(loop)] = _rows(
+                network, loop, getattr(module, f"weight_hh{suffix}").detach()
+            )
             entering = getattr(module, f"weight_ih{suffix}").detach()
             below = [edge for edge in network.wiring.into[node] if edge.tail != node]
             for edge, columns in zip(below, entering.chunk(len(below), dim=1), strict=True):
-                found["weight." + edge_name(edge)] = _rows(network, edge, columns)
+                parameters["weight." + edge_name(edge)] = _rows(network, edge, columns)
             if network.has_bias:
                 bias = torch.zeros_like(entering[:, 0])
                 if module.bias:
                     bias = getattr(module, f"bias_ih{suffix}").detach() + getattr(module, f"bias_hh{suffix}").detach()
-                found["bias." + name(node)] = _bias(network, node, loop, bias)
-    return found
+                parameters["bias." + name(node)] = _bias(network, node, loop, bias)
+    return parameters
 
 
 def _rows(network: GraphWeights, edge: Edge, matrix: Tensor) -> Tensor:
@@ -113,7 +115,9 @@ def _rows(network: GraphWeights, edge: Edge, matrix: Tensor) -> Tensor:
         return matrix
     i, f, z, o = matrix.chunk(4)
     carried = network.wiring.carried[edge.head]
-    return torch.cat((z, i, o, *(f if each.tail == edge.head else torch.zeros_like(f) for each in carried)))
+    return torch.cat(
+        (z, i, o, *(f if carried_edge.tail == edge.head else torch.zeros_like(f) for carried_edge in carried))
+    )
 
 
 def _bias(network: GraphWeights, node: str, loop: Edge, bias: Tensor) -> Tensor:

@@ -187,8 +187,8 @@ class Probe:
         watch = _Watch(rules, self.points)
         copies = {place: value.clone() for place, value in values.items()}
         with torch.no_grad(), watch:
-            found = self.form.run(copies, time)
-        return {slot: value.detach().clone() for slot, value in found.items()}, watch
+            new_values = self.form.run(copies, time)
+        return {slot: value.detach().clone() for slot, value in new_values.items()}, watch
 
     def _base(self, values: Values, time: int) -> dict[str, Tensor]:
         """The new states, which a second run must repeat."""
@@ -214,15 +214,15 @@ class Probe:
         """The slots whose new value is, bit for bit, something that the step was given, or another slot's."""
         values = {place: self._drawn(self.form.sizes[place.slot]) for place in self.form.places()}
         base = self._base(values, time)
-        found: dict[str, DelayedSlot] = {}
+        copies: dict[str, DelayedSlot] = {}
         slots = [slot for slot in base if slot not in self.form.outputs]
         for number, slot in enumerate(slots):
             given = (place for place, value in values.items() if torch.equal(value, base[slot]))
             same = (DelayedSlot(other, 0) for other in slots[:number] if torch.equal(base[other], base[slot]))
             copied = next(given, None) or next(same, None)
             if copied is not None:
-                found[slot] = copied
-        return found
+                copies[slot] = copied
+        return copies
 
     def root(self, place: DelayedSlot, time: int) -> DelayedSlot | None:
         """What a place holds in the end, as seen from that time; None for a state that nothing ever writes."""
@@ -260,7 +260,7 @@ class Probe:
         values = {place: fixed[place] if root is None else drawn[root] for place, root in roots.items()}
         base = self._base(values, time)
         group_of = {slot: group for group, slots in self.form.groups.items() for slot in slots}
-        found: set[DirectReading] = set()
+        readings: set[DirectReading] = set()
         sources = dict.fromkeys((group_of[root.slot], root.delay) for root in roots.values() if root)
         for group, delay in sources:
             for tail in self.units(group):
@@ -270,14 +270,14 @@ class Probe:
                     place: value if root is None else other.get(root, value)
                     for (place, value), root in zip(values.items(), roots.values(), strict=True)
                 }
-                found |= {DirectReading(tail, head, delay) for head in self._changed(altered, time, base, [], None)}
+                readings |= {DirectReading(tail, head, delay) for head in self._changed(altered, time, base, [], None)}
         for tail in self.nodes(time):
             for slot in self.form.groups[tail.group]:
                 if slot not in self.roots[time]:  # one at a time: others of the same node may be computed from it
                     rule = _Rule(base[slot], self._altered(base[slot], tail))
                     heads = self._changed(values, time, base, [rule], slot) - {tail}
-                    found |= {DirectReading(tail, head, 0) for head in heads}
-        return found
+                    readings |= {DirectReading(tail, head, 0) for head in heads}
+        return readings
 
     def _altered(self, value: Tensor, unit: NodePart) -> Tensor:
         other = self._drawn(value.shape[-1])
@@ -297,18 +297,18 @@ class Probe:
         heads: set[NodePart] = set()
         done: list[str] = []
         while True:
-            found, watch = self._run(values, time, rules)
+            new_values, watch = self._run(values, time, rules)
             if len(watch.foreign) != len(self.foreign) or not all(map(torch.equal, watch.foreign, self.foreign)):
                 raise ProbeError(
                     f"{self.form.name}: a part of the step is computed outside torch, where no state can be held: a "
                     "tensor was made of numbers that depend on the states. Compute it in torch's operations."
                 )
             for slot in done:
-                if not torch.equal(found[slot], base[slot]):
+                if not torch.equal(new_values[slot], base[slot]):
                     raise self._invisible(slot)
-            if source is not None and torch.equal(found[source], base[source]):
+            if source is not None and torch.equal(new_values[source], base[source]):
                 raise self._invisible(source)
-            changed = {slot: found[slot] for slot in candidates if not torch.equal(found[slot], base[slot])}
+            changed = {slot: new_values[slot] for slot in candidates if not torch.equal(new_values[slot], base[slot])}
             if not changed:
                 break
             first = watch.first(changed)
@@ -317,7 +317,7 @@ class Probe:
             heads |= self._units_that_differ(nodes[first], changed[first], base[first])
             rules.append(_Rule(changed[first], base[first]))
             done.append(first)
-        return heads | {NodePart(slot, None) for slot in outputs if not torch.equal(found[slot], base[slot])}
+        return heads | {NodePart(slot, None) for slot in outputs if not torch.equal(new_values[slot], base[slot])}
 
     def _units_that_differ(self, group: str, value: Tensor, before: Tensor) -> set[NodePart]:
         if not self.by_component:

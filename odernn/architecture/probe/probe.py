@@ -116,10 +116,10 @@ def graph_of(
     if example is not None:
         if nodes != "layers":
             raise ProbeError(f'{called}: nodes="{nodes}", but over a whole sequence a node is a cell. Leave nodes out.')
-        found = _united(
+        pairs = _united(
             lambda k: _pairs(_copied(module, at, seed, k), example, _generator(seed, k), points, cells, called)
         )
-        return unrolled.graph(found, _steps(module, example, called), period, called)
+        return unrolled.graph(pairs, _steps(module, example, called), period, called)
     for what, given in (("cells", cells), ("period", period if period != 1 else None)):
         if given is not None:
             raise ValueError(
@@ -172,15 +172,15 @@ def _united(found_by: Callable[[int], unrolled.Pairs]) -> unrolled.Pairs:
     silent = 0
     for number in itertools.count():
         try:
-            found = found_by(number)
+            pairs = found_by(number)
         except SilentError:
             silent += 1
             if silent == _SILENT:
                 raise
             continue
-        if nodes and found.nodes <= nodes and found.readings <= readings:
+        if nodes and pairs.nodes <= nodes and pairs.readings <= readings:
             break
-        nodes, readings = nodes | found.nodes, readings | found.readings
+        nodes, readings = nodes | pairs.nodes, readings | pairs.readings
     return unrolled.Pairs(nodes, readings)
 
 
@@ -290,9 +290,9 @@ def _pairs(
     steps, features = _steps(module, example, name), example.shape[-1]
     if isinstance(module, HasNodeValues) and cells is None:
         return unrolled.pairs_of_values(module.node_values, steps, features, generator, points, name)
-    found = unrolled.chosen_cells(module, cells, name)
+    chosen = unrolled.chosen_cells(module, cells, name)
     input = torch.randn(steps, points, features, dtype=torch.float64, generator=generator)
-    return unrolled.pairs_of_calls(module, found, input, generator, name)
+    return unrolled.pairs_of_calls(module, chosen, input, generator, name)
 
 
 # The modules that have a step.
@@ -324,8 +324,8 @@ def _stack(
         state = tuple(torch.stack([values[DelayedSlot(f"{block}{l}", 1)] for l in numbers]) for block, _ in blocks)
         before = values[DelayedSlot(INPUT, 1)] if delay else None
         output, new = run(values[DelayedSlot(INPUT, 0)], before, state)
-        found = {f"{block}{l}": rows[l - 1] for (block, _), rows in zip(blocks, new, strict=True) for l in numbers}
-        return {**found, OUTPUT: output}
+        new_states = {f"{block}{l}": rows[l - 1] for (block, _), rows in zip(blocks, new, strict=True) for l in numbers}
+        return {**new_states, OUTPUT: output}
 
     return ProbedStep(
         name,
@@ -401,15 +401,15 @@ def _described(form: StepForm, name: str) -> ProbedStep:
         states = {
             state: {k: values[DelayedSlot(state, k)] for k in range(1, form.delay + 1)} for state in form.state_sizes
         }
-        found = dict(form.step(inputs, states, time))
+        new_values = dict(form.step(inputs, states, time))
         expected = {state: (len(inputs[0]), size) for state, size in form.state_sizes.items()}
-        shapes = {state: tuple(value.shape) for state, value in found.items() if state != OUTPUT}
-        if shapes != expected or OUTPUT not in found:
-            given = {**shapes, **({OUTPUT: tuple(found[OUTPUT].shape)} if OUTPUT in found else {})}
+        shapes = {state: tuple(value.shape) for state, value in new_values.items() if state != OUTPUT}
+        if shapes != expected or OUTPUT not in new_values:
+            given = {**shapes, **({OUTPUT: tuple(new_values[OUTPUT].shape)} if OUTPUT in new_values else {})}
             raise ProbeError(
                 f'{name}: the step gave {given}. Wanted: every state, of the shapes {expected}, and the output "out".'
             )
-        return found
+        return new_values
 
     return ProbedStep(name, {state: (state,) for state in sizes}, sizes, delays, run, form.period)
 

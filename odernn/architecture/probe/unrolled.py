@@ -108,13 +108,13 @@ def chosen_cells(module: nn.Module, names: Sequence[str] | None, called: str) ->
     """The submodules that are the nodes: those of these names, or all recurrent cells of torch."""
     inside = dict(module.named_modules())
     if names is None:
-        found = [path for path, part in inside.items() if path and isinstance(part, nn.RNNCellBase)]
-        if not found:
+        paths = [path for path, part in inside.items() if path and isinstance(part, nn.RNNCellBase)]
+        if not paths:
             raise ProbeError(
                 f"{called}: a module of type {type(module).__qualname__} holds no torch.nn.RNNCell, GRUCell or "
                 "LSTMCell to look at. Name the submodules that are its nodes: cells=."
             )
-        return {path: inside[path] for path in found}
+        return {path: inside[path] for path in paths}
     missing = [name for name in names if not name or name not in inside]
     if missing or not names:
         known = ", ".join(path for path in inside if path) or "none"
@@ -135,15 +135,15 @@ def pairs_of_calls(
         raise ProbeError(f"{called}: two runs on the same numbers differ. Switch off what is random in it.")
     node = {}
     for name, calls in base.items():
-        each, rest = divmod(len(calls), steps)
-        if rest or not each:
+        calls_a_step, rest = divmod(len(calls), steps)
+        if rest or not calls_a_step:
             raise ProbeError(
                 f'{called}: the cell "{name}" is called {len(calls)} times in {steps} steps, so that no call belongs '
                 "to a time. Wanted: equally often in every step. Give the module a step_form, or node_values."
             )
         for number in range(len(calls)):
-            part = f".{number % each + 1}" if each > 1 else ""
-            node[name, number] = At(f"{name}{part}", number // each)
+            part = f".{number % calls_a_step + 1}" if calls_a_step > 1 else ""
+            node[name, number] = At(f"{name}{part}", number // calls_a_step)
 
     def drawn(value: Tensor) -> Tensor:
         return torch.randn(value.shape, dtype=value.dtype, generator=generator)
@@ -187,8 +187,10 @@ def pairs_of_values(
     """Who reads whom among the nodes of a network, whose values for an input (time, points, input) these are."""
 
     def run(given: Mapping[DelayedSlot, Tensor], _: int) -> dict[str, Tensor]:
-        found = values(torch.stack([given[DelayedSlot(INPUT, steps - 1 - time)] for time in range(steps)]))
-        return {slot: rows for place, parts in _by_place(found).items() for slot, rows in _slots(place, parts).items()}
+        node_values = values(torch.stack([given[DelayedSlot(INPUT, steps - 1 - time)] for time in range(steps)]))
+        return {
+            slot: rows for place, parts in _by_place(node_values).items() for slot, rows in _slots(place, parts).items()
+        }
 
     first = values(torch.randn(steps, points, features, dtype=torch.float64, generator=generator))
     if OUTPUT not in first or INPUT in first:
@@ -222,8 +224,8 @@ def pairs_of_values(
 def _by_place(values: NodeValues) -> dict[At, tuple[Tensor, ...]]:
     return {
         At(name, time): parts if isinstance(parts, tuple) else (parts,)
-        for name, each in values.items()
-        for time, parts in each.items()
+        for name, by_time in values.items()
+        for time, parts in by_time.items()
     }
 
 
@@ -241,11 +243,11 @@ def _slots(place: At, parts: tuple[Tensor, ...]) -> dict[str, Tensor]:
 def graph(pairs: Pairs, steps: int, period: int, name: str) -> RNNGraph:
     """The graph whose unfolding these are. Raises ProbeError where they are the unfolding of none of this period."""
     nodes, readings = pairs
-    found = _edges(nodes, readings, steps, period)
-    if isinstance(found, str):
+    readings_or_fault = _edges(nodes, readings, steps, period)
+    if isinstance(readings_or_fault, str):
         others = [m for m in range(1, steps // 2) if not isinstance(_edges(nodes, readings, steps, m), str)]
         advice = f" With period={others[0]} it is a graph." if others else ""
-        raise ProbeError(f"{name}: {found}{advice}")
+        raise ProbeError(f"{name}: {readings_or_fault}{advice}")
     residues: dict[str, set[int]] = {}
     for place in nodes:
         residues.setdefault(place.node, set()).add(place.time % period)
@@ -256,7 +258,7 @@ def graph(pairs: Pairs, steps: int, period: int, name: str) -> RNNGraph:
     rank = {INPUT: 0, OUTPUT: 2}
     order = {place.node: None for place in sorted(nodes, key=lambda place: (rank.get(place.node, 1), place))}
     times = {label(At(node, r)): r for node in order for r in sorted(residues[node])}
-    edges = {Edge(label(tail), label(head), head.time - tail.time) for tail, head in found}
+    edges = {Edge(label(tail), label(head), head.time - tail.time) for tail, head in readings_or_fault}
     inputs, outputs = (tuple(label(At(end, r)) for r in sorted(residues.get(end, ()))) for end in (INPUT, OUTPUT))
     return RNNGraph(name, period, times, tuple(edges), inputs, outputs)
 

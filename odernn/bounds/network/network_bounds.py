@@ -138,17 +138,22 @@ def _invariant(
     weights: NetworkWeights, states: Sequence[StateLogs], chosen: Sequence[np.ndarray]
 ) -> list[LayerConstants]:
     """``gradient.invariant_constants`` with rates rounded outward."""
-    found = gradient.invariant_constants(weights.stack, states, chosen)
+    constants = gradient.invariant_constants(weights.stack, states, chosen)
     slack = [
         state_bounds.ALLOWANCE * float(state_bounds.conditioning(layer, form).max())
         for layer, form in zip(weights.stack, chosen, strict=True)
     ]
-    return [replace(each, rate=float(each.rate) + extra) for each, extra in zip(found, slack, strict=True)]
+    return [
+        replace(layer_constants, rate=float(layer_constants.rate) + extra)
+        for layer_constants, extra in zip(constants, slack, strict=True)
+    ]
 
 
 def _path_sum(constants: Sequence[LayerConstants], source: int, target: int, rate: float, steps: int) -> float:
     """``gradient.log_route_path_sum``, vectorised over the steps."""
-    sums = routes.log_route_sums([each.log_climbs for each in constants], source=source, target=target)
+    sums = routes.log_route_sums(
+        [layer_constants.log_climbs for layer_constants in constants], source=source, target=target
+    )
     terms = [
         float(log_sum) + float(routes.log_path_sums(hops=hops, rates=np.array([rate]), steps=steps)[0])
         for hops, log_sum in sums.items()
@@ -161,9 +166,12 @@ def _gradients(
 ) -> list[Mapping[str, LogBound]]:
     """For every layer and parameter the smallest bound over forms and over the two theorems."""
     count = len(weights.stack)
-    maximum = [replace(each, rate=float(each.rate)) for each in gradient.maximum_constants(weights.stack, states)]
+    maximum = [
+        replace(layer_constants, rate=float(layer_constants.rate))
+        for layer_constants in gradient.maximum_constants(weights.stack, states)
+    ]
     log_error = float(gradient.log_error_bound(states[-1], target_bound))
-    found: list[Mapping[str, LogBound]] = []
+    bounds: list[Mapping[str, LogBound]] = []
     for source in range(1, count + 1):
         used = range(source - 1, count)
         candidates = [("thm-G", _invariant(weights, states, c)) for c in _form_choices(weights, used, steps)]
@@ -178,12 +186,12 @@ def _gradients(
             best[parameter] = LogBound(
                 _final(constants, source, parameter, log_error, weights.stack[-1].hidden_size, steps), theorem
             )
-        found.append(MappingProxyType(best))
-    return found
+        bounds.append(MappingProxyType(best))
+    return bounds
 
 
 def _rate(constants: Sequence[LayerConstants], source: int, target: int) -> float:
-    return max(float(each.rate) for each in constants[source - 1 : target])
+    return max(float(layer_constants.rate) for layer_constants in constants[source - 1 : target])
 
 
 def _common(constants: Sequence[LayerConstants], source: int, steps: int) -> float:
@@ -199,7 +207,7 @@ def _final(
         constants, source=source, parameter=parameter, log_error=log_error, outputs=outputs, steps=steps
     )
     parts = [log_error, float(constants[-1].log_output), float(constants[source - 1].log_direct[parameter])]
-    parts += [float(log) for each in constants for log in each.log_climbs.values()]
+    parts += [float(log) for layer_constants in constants for log in layer_constants.log_climbs.values()]
     return float(outward(float(log_bound), steps, outputs, steps * _rate(constants, source, len(constants)), *parts))
 
 
@@ -218,11 +226,11 @@ def _rebuilt(weights: NetworkWeights, inputs: StateLogs, steps: int) -> list[_Re
         ]
     except ValueError:
         return [None for _ in weights.stack]
-    found = []
+    rebuilt = []
     for target in range(1, len(weights.stack) + 1):
         below = replace(weights, stack=weights.stack[:target], biases=weights.biases[:target])
-        found.append(_rebuilt_top(below, computed[: target + 1], steps))
-    return found
+        rebuilt.append(_rebuilt_top(below, computed[: target + 1], steps))
+    return rebuilt
 
 
 def _rebuilt_top(weights: NetworkWeights, computed: Sequence[StateLogs], steps: int) -> _Rebuilt | None:
@@ -242,7 +250,7 @@ def _rebuilt_top(weights: NetworkWeights, computed: Sequence[StateLogs], steps: 
         layer, form = weights.stack[target - 1], chosen[target - 1]
         root = jacobian.root(form=form, step_size=layer.step_size)
         readings = (-np.log(root), np.log(form) / 2 - np.log(root))
-        best = [min(old, log_error + float(np.max(each))) for old, each in zip(best, readings, strict=True)]
+        best = [min(old, log_error + float(np.max(log_factor))) for old, log_factor in zip(best, readings, strict=True)]
     return _Rebuilt(*best) if math.isfinite(best[0]) else None
 
 
@@ -253,7 +261,7 @@ def _error_constants(
     precision = weights.precision
     u, nu = precision.unit_roundoff, precision.underflow
     exact = _invariant(weights, computed, chosen)
-    found, noises = [], []
+    widened, noises = [], []
     for layer, bias, form, constants, state in zip(
         weights.stack, weights.biases, chosen, exact, computed[1:], strict=True
     ):
@@ -277,7 +285,7 @@ def _error_constants(
         noise = np.logaddexp(growth.log_noise, drive + beyond)
         slack = state_bounds.ALLOWANCE * float(state_bounds.conditioning(layer, form).max())
         widen = math.log1p(gamma) + float(np.max(beyond)) + slack
-        found.append(
+        widened.append(
             replace(
                 constants,
                 rate=float(np.max(growth.log_factor)) + slack,
@@ -285,4 +293,4 @@ def _error_constants(
             )
         )
         noises.append(float(outward(float(np.max(noise)), 64.0)))
-    return found, noises
+    return widened, noises

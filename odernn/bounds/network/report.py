@@ -78,7 +78,7 @@ def _table(report: NetworkBounds) -> str:
         f"|u| ≤ {report.input_bound:g}, |ȳ| ≤ {report.target_bound:g}.\n"
         "Upper bounds for these weights and every input; ≈ marks an estimate, † numbers that may overflow."
     )
-    states = tabulate([_state_row(each) for each in report.layers], HEADERS, disable_numparse=True, stralign="right")
+    states = tabulate([_state_row(layer) for layer in report.layers], HEADERS, disable_numparse=True, stralign="right")
     rows = [
         [str(layer.layer), name, power_of(bound.value), bound.theorem]
         for layer in report.layers

@@ -18,7 +18,7 @@ ALLOWANCE = 2.0**-48
 
 def outward(log_bound: Any, *magnitudes: Any) -> Any:
     """``log_bound`` plus ALLOWANCE for itself, one, and each of the magnitudes that entered it; floats or arrays."""
-    return log_bound + ALLOWANCE * (1 + np.abs(log_bound) + sum(np.abs(each) for each in magnitudes))
+    return log_bound + ALLOWANCE * (1 + np.abs(log_bound) + sum(np.abs(magnitude) for magnitude in magnitudes))
 
 
 def exact_state_logs(layer: StackLayer, steps: int) -> StateLogs:
@@ -38,13 +38,13 @@ def _rotating_logs(alpha: float, h: np.ndarray, steps: int) -> tuple[np.ndarray,
     p, q = np.exp(log_y) / h, np.exp(log_z) / h
     lost_y = steps + 2 * q + 2 * h * alpha * p + h * q * q / p
     lost_z = steps + q + 3 * h * alpha * p + alpha * p * p / q
-    found = []
+    logs = []
     # |U_{j-1}| ≤ j and |U_{j-1} − U_{j-2}| ≤ 2j − 1 need no recursion
     crude = (2 * np.log(h) + math.log(steps) + math.log((steps + 1) / 2), np.log(h) + 2 * math.log(steps))
     for log_bound, lost, limit in zip((log_y, log_z), (lost_y, lost_z), crude, strict=True):
         slack = 8 * ROUNDOFF * lost
-        found.append(outward(np.where(slack < 0.01, np.minimum(log_bound + 2 * slack, limit), limit)))
-    return found[0], found[1]
+        logs.append(outward(np.where(slack < 0.01, np.minimum(log_bound + 2 * slack, limit), limit)))
+    return logs[0], logs[1]
 
 
 def _stiff_logs(alpha: float, h: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -61,8 +61,8 @@ def _stiff_logs(alpha: float, h: np.ndarray, steps: int) -> tuple[np.ndarray, np
 
 
 def _log_sinh(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = x + np.log(-np.expm1(-2 * x)) - math.log(2)
-    return found
+    log_sinh: np.ndarray = x + np.log(-np.expm1(-2 * x)) - math.log(2)
+    return log_sinh
 
 
 def computed_state_logs(layer: StackLayer, steps: int, precision: Precision) -> StateLogs:
@@ -90,5 +90,5 @@ def computed_state_logs(layer: StackLayer, steps: int, precision: Precision) -> 
 def conditioning(layer: StackLayer, form: np.ndarray) -> np.ndarray:
     """How many units of roundoff a rate in this form may be off, at most: h(|w| + α + a)/(2r), plus one."""
     root = jacobian.root(form=form, step_size=layer.step_size)
-    found: np.ndarray = 1 + layer.step_size * (np.abs(layer.w) + layer.alpha + form) / (2 * root)
-    return found
+    units: np.ndarray = 1 + layer.step_size * (np.abs(layer.w) + layer.alpha + form) / (2 * root)
+    return units

@@ -85,5 +85,5 @@ def _bias(network: UnICORNN, index: int) -> np.ndarray:
 
 
 def _array(value: Tensor) -> np.ndarray:
-    found: np.ndarray = value.detach().double().cpu().numpy()
-    return found
+    array: np.ndarray = value.detach().double().cpu().numpy()
+    return array

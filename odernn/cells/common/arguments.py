@@ -40,9 +40,9 @@ def per_layer(name: str, value: float | Sequence[float], num_layers: int) -> lis
         raise ValueError(
             f"{name} has {len(values)} entries but num_layers is {num_layers}. Give one number, or one for each layer."
         )
-    for layer, found in enumerate(values, 1):
-        if not math.isfinite(found):
-            raise ValueError(f"{name} of layer {layer} is {found}, which is not finite.")
+    for layer, entry in enumerate(values, 1):
+        if not math.isfinite(entry):
+            raise ValueError(f"{name} of layer {layer} is {entry}, which is not finite.")
     return values
 
 

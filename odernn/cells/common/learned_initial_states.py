@@ -21,9 +21,9 @@ class LearnedInitialStates(RecurrentNetwork, ABC):
     def sequences_of(
         self, input: Tensor | PackedSequence, state: Any, lengths: Tensor | Sequence[int] | None
     ) -> Sequences:
-        found = super().sequences_of(input, state, lengths)
+        sequences = super().sequences_of(input, state, lengths)
         starts = [layer.h0 for layer in self.layers]
         if state is not None or starts[0] is None:
-            return found
-        h = torch.stack(starts).unsqueeze(1).expand(-1, found.u.shape[1], -1)
-        return dataclasses.replace(found, state=(h,))
+            return sequences
+        h = torch.stack(starts).unsqueeze(1).expand(-1, sequences.u.shape[1], -1)
+        return dataclasses.replace(sequences, state=(h,))

@@ -128,8 +128,12 @@ def sequences(
     u, is_batched = _checked_input(input, like, input_size, batch_first)
     ends = None if lengths is None else _checked_lengths(lengths, u, is_batched)
     blocks = _checked_state(state, input, like, u.shape[1] if is_batched else None, state_names, state_sizes, count)
-    found = Sequences(u, blocks, ends, is_batched, batch_first, packed)
-    return found if ends is None else Sequences(found.zero_after_end(u), blocks, ends, is_batched, batch_first, packed)
+    unmasked = Sequences(u, blocks, ends, is_batched, batch_first, packed)
+    return (
+        unmasked
+        if ends is None
+        else Sequences(unmasked.zero_after_end(u), blocks, ends, is_batched, batch_first, packed)
+    )
 
 
 def _checked_input(input: Tensor, like: Tensor, input_size: int, batch_first: bool) -> tuple[Tensor, bool]:

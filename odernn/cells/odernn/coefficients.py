@@ -138,13 +138,13 @@ class ScalarCoefficients(LayerCoefficients):
 
     def values(self) -> dict[str, Tensor]:
         A, B = self.held("A"), self.held("B")
-        found = {f"A_{i}_{j}": A[self.places[i], self.places[j]] for i, j in self.structure.A}
-        found |= {f"B_{i}": B[self.places[i]] for i in self.structure.B}
+        values = {f"A_{i}_{j}": A[self.places[i], self.places[j]] for i, j in self.structure.A}
+        values |= {f"B_{i}": B[self.places[i]] for i in self.structure.B}
         if self.is_weighted:
             L = self.held("L").tril()
             P = L @ L.T
-            found = {name: value * P for name, value in found.items()}
-        return found
+            values = {name: value * P for name, value in values.items()}
+        return values
 
 
 class MatrixCoefficients(LayerCoefficients):

@@ -59,8 +59,8 @@ def layer_guarantees(layer: WeighedStages) -> Guarantees:
         return _guarantees(gated, _solvability(tableau, GrowthBounds(None, None)))
     growth = _growth(layer, tableau)
     solvable = _solvability(tableau, growth)
-    found = _guarantees(_contraction(layer, tableau, growth, solvable), solvable)
-    return replace(found, invertibility=_invertibility(growth, solvable), order=_order(layer, tableau))
+    guarantees = _guarantees(_contraction(layer, tableau, growth, solvable), solvable)
+    return replace(guarantees, invertibility=_invertibility(growth, solvable), order=_order(layer, tableau))
 
 
 def _contraction(
@@ -79,23 +79,26 @@ def _contraction(
         return Certificate(name, None, False, None, text, value=factor)
     eta, note = exact_rational_of(layer.eta), ""
     fields = [stage for stage in stages if stage is not None]
-    found = contraction_weight(BlockTableau.from_matrix_tableau(tableau, floats="exact"), fields, eta)
+    certificate = contraction_weight(BlockTableau.from_matrix_tableau(tableau, floats="exact"), fields, eta)
     # roundings of multiples of the identity do not change the signs that a NegativeCoupling is about
     weighted = isinstance(layer.coefficients, ScalarCoefficients) and layer.coefficients.is_weighted
-    signs = isinstance(found.witness, NegativeCoupling) and not weighted
-    meant = None if found or signs else _meant(layer, tableau)
+    signs = isinstance(certificate.witness, NegativeCoupling) and not weighted
+    meant = None if certificate or signs else _meant(layer, tableau)
     if meant is not None and layer.method is not None and (other := contraction_weight(meant, fields, eta)):
-        found, note = other, f', for the exact coefficients of "{layer.method.name}", which those of the layer round'
-    if found:
+        certificate, note = (
+            other,
+            f', for the exact coefficients of "{layer.method.name}", which those of the layer round',
+        )
+    if certificate:
         condition = "" if solvable else f", {SOLVABLE}"
-        stable = _bn_stable(layer, tableau, fields, found.witness)
-        text = f"in ‖x‖² = xᵀGx: {found.because}{note}{stable}{condition}"
-        return Certificate(name, True, found.exact, found.witness, text, margin=found.margin)
-    words = "no weight G satisfies the premises: " if found.holds is False else ""
-    text = f"{words}{found.because}"
+        stable = _bn_stable(layer, tableau, fields, certificate.witness)
+        text = f"in ‖x‖² = xᵀGx: {certificate.because}{note}{stable}{condition}"
+        return Certificate(name, True, certificate.exact, certificate.witness, text, margin=certificate.margin)
+    words = "no weight G satisfies the premises: " if certificate.holds is False else ""
+    text = f"{words}{certificate.because}"
     if factor is not None:
         text += f"; two states move apart by at most a factor {factor:.3g} a step"
-    return Certificate(name, None, False, found.witness, text, margin=found.margin, value=factor)
+    return Certificate(name, None, False, certificate.witness, text, margin=certificate.margin, value=factor)
 
 
 def _bn_stable(layer: WeighedStages, tableau: MatrixTableau, fields: Sequence[SlopeRestricted], G: Rows) -> str:

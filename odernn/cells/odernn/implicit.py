@@ -113,15 +113,15 @@ class Circle(Equations):
         step, name = self.step, f"A_{i}_{j}"
         gate = step.gate(name, j, self.y, slopes)
         coupling = self.couplings[i, j]
-        found = {}
+        parts = {}
         if j in self.group:
-            found[j] = coupling if gate is None else coupling * gate.unsqueeze(-2)
+            parts[j] = coupling if gate is None else coupling * gate.unsqueeze(-2)
         for q in step.structure.gate_stages.get(name, ()):
             if q in self.group:
                 size = step.structure.stages[j].size
                 through = (coupling * slopes[j].unsqueeze(-2)) @ dense(step.values[f"{name}_gate_k_{q}"], size)
-                found[q] = found[q] + through if q in found else through
-        return found
+                parts[q] = parts[q] + through if q in parts else through
+        return parts
 
     def correction(self, k: Tensor, residual: Tensor) -> Tensor:
         delta, info = torch.linalg.solve_ex(self.jacobian(k), -residual.unsqueeze(-1))

@@ -142,7 +142,7 @@ class MatrixTableau:
     @property
     def is_gated(self) -> bool:
         """Whether a coefficient depends on the state."""
-        return any(found.gate is not None for found in (*self.A.values(), *self.B.values()))
+        return any(entry.gate is not None for entry in (*self.A.values(), *self.B.values()))
 
     def needs(self, i: int) -> frozenset[int]:
         """The stages that Y_i depends on directly, through k_j or through a gate."""
@@ -151,15 +151,15 @@ class MatrixTableau:
 
     def matrix(self, i: int, j: int | None = None) -> Tensor:
         """A_ij, or B_i without j, in full and float64: zeros where it is left out. Raises ValueError if it is gated."""
-        name, found = (f"B_{i}", self.B.get(i)) if j is None else (f"A_{i},{j}", self.A.get((i, j)))
-        if found is None:
+        name, entry = (f"B_{i}", self.B.get(i)) if j is None else (f"A_{i},{j}", self.A.get((i, j)))
+        if entry is None:
             return torch.zeros(self.size, self.stages[i if j is None else j].size, dtype=torch.float64)
-        if found.gate is not None:
+        if entry.gate is not None:
             raise ValueError(
                 f"The coefficient {name} is gated: it depends on the state and has no constant matrix. "
                 "Ask a tableau whose is_gated is False, for example the constant form of the cell."
             )
-        return dense(found.matrix, self.size)
+        return dense(entry.matrix, self.size)
 
     def burrage_butcher(self, G: Any = None) -> MatrixBurrageButcher:
         """M for the inner product of G (D × D), symmetric positive definite, the identity if not given.
@@ -179,18 +179,18 @@ class MatrixTableau:
 
 
 def _gate_stages(tableau: MatrixTableau) -> dict[str, tuple[int, ...]]:
-    named = {f"A_{i}_{j}": found.gate for (i, j), found in tableau.A.items()}
-    named |= {f"B_{i}": found.gate for i, found in tableau.B.items()}
+    named = {f"A_{i}_{j}": entry.gate for (i, j), entry in tableau.A.items()}
+    named |= {f"B_{i}": entry.gate for i, entry in tableau.B.items()}
     return {name: tuple(gate.stages) for name, gate in named.items() if gate is not None}
 
 
 def _drive_slices(stages: Mapping[int, Stage]) -> dict[int, slice]:
-    found, start = {}, 0
+    slices, start = {}, 0
     for i, stage in stages.items():
         if stage.sees_input:
-            found[i] = slice(start, start + stage.size)
+            slices[i] = slice(start, start + stage.size)
             start += stage.size
-    return found
+    return slices
 
 
 def _groups(tableau: MatrixTableau) -> tuple[tuple[int, ...], ...]:
@@ -200,11 +200,11 @@ def _groups(tableau: MatrixTableau) -> tuple[tuple[int, ...], ...]:
         for i in stages:
             if through in reach[i]:
                 reach[i] |= reach[through]
-    found: list[tuple[int, ...]] = []
+    groups: list[tuple[int, ...]] = []
     for i in sorted(stages, key=lambda i: (len(reach[i] | {i}), i)):  # what i needs reaches less than i does
-        if not any(i in group for group in found):
-            found.append(tuple(j for j in stages if j == i or (j in reach[i] and i in reach[j])))
-    return tuple(found)
+        if not any(i in group for group in groups):
+            groups.append(tuple(j for j in stages if j == i or (j in reach[i] and i in reach[j])))
+    return tuple(groups)
 
 
 def checked_weight(P: Any, size: int, *, is_weighted: bool) -> Tensor | None:
@@ -240,10 +240,10 @@ def _check(tableau: MatrixTableau) -> None:
         raise ValueError("MatrixTableau: no stage has a weight. Give one of them K = None, an input or a bias.")
     for label, keys in (("A", sorted({i for key in tableau.A for i in key})), ("B", sorted(tableau.B))):
         _check_labels(f"MatrixTableau: {label}", keys, stages)
-    for (i, j), found in tableau.A.items():
-        _check_coefficient(f"MatrixTableau: A_{i},{j}", found, j, tableau)
-    for i, found in tableau.B.items():
-        _check_coefficient(f"MatrixTableau: B_{i}", found, i, tableau)
+    for (i, j), entry in tableau.A.items():
+        _check_coefficient(f"MatrixTableau: A_{i},{j}", entry, j, tableau)
+    for i, entry in tableau.B.items():
+        _check_coefficient(f"MatrixTableau: B_{i}", entry, i, tableau)
 
 
 def _check_coefficient(place: str, found: Coefficient, j: int, tableau: MatrixTableau) -> None:

@@ -96,10 +96,10 @@ class UnICORNN(OscillatorStack):
         sequence it is the one after the end. Raises ValueError for a wrong shape, device or length, TypeError for a
         wrong dtype.
         """
-        found = self.sequences_of(input, state, lengths)
-        before = self._before(found, previous_input)
-        output, final = self._outputs(found, before, execution, self.backward if backward is None else backward)
-        return found.output(output), found.final(final)
+        sequences = self.sequences_of(input, state, lengths)
+        before = self._before(sequences, previous_input)
+        output, final = self._outputs(sequences, before, execution, self.backward if backward is None else backward)
+        return sequences.output(output), sequences.final(final)
 
     def states(
         self,
@@ -116,9 +116,9 @@ class UnICORNN(OscillatorStack):
         direction's rows are in its own direction of time: row 0 is its first step, at each sample's own end. Rows
         beyond a sample's length are zero, in both directions.
         """
-        found = self.sequences_of(input, state, lengths)
-        _, results = self._results(found, self._before(found, previous_input), execution)
-        return [replace(r, y=found.zero_after_end(r.y), z=found.zero_after_end(r.z)) for r in results]
+        sequences = self.sequences_of(input, state, lengths)
+        _, results = self._results(sequences, self._before(sequences, previous_input), execution)
+        return [replace(r, y=sequences.zero_after_end(r.y), z=sequences.zero_after_end(r.z)) for r in results]
 
     def inverse(
         self,
@@ -140,14 +140,14 @@ class UnICORNN(OscillatorStack):
         """
         from odernn.cells.unicornn.inverse import layer_by_layer, together  # a forward pass needs nothing of it
 
-        found = self.sequences_of(input, state, lengths)
+        sequences = self.sequences_of(input, state, lengths)
         if checked_scheme(scheme, self.index) == "sam7" and previous_input is not None:
             raise ValueError('previous_input is given, but scheme="sam7" sees u_1 .. u_N only. Leave it out.')
-        before = self._before(found, previous_input)
+        before = self._before(sequences, previous_input)
         if self.bidirectional:
-            return found.final(layer_by_layer(self, found))
+            return sequences.final(layer_by_layer(self, sequences))
         shifted = self.index == "sam" and scheme == "exact"
-        return found.final(together(self, found, before, shifted=shifted))
+        return sequences.final(together(self, sequences, before, shifted=shifted))
 
     def bptt(
         self,
@@ -165,12 +165,12 @@ class UnICORNN(OscillatorStack):
         """
         from odernn.cells.unicornn.bptt import gradients, rows_of  # a forward pass needs nothing of it
 
-        found = self.sequences_of(input, state, lengths)
+        sequences = self.sequences_of(input, state, lengths)
         with torch.no_grad():
-            levels, results = self._results(found, self._before(found, previous_input), "torch")
-        expected = found.output(self.level(found, [result.y for result in results[-self.directions :]]))
-        rows = rows_of(grad_output, found, expected)
-        return gradients(self, found, levels, results, rows)
+            levels, results = self._results(sequences, self._before(sequences, previous_input), "torch")
+        expected = sequences.output(self.level(sequences, [result.y for result in results[-self.directions :]]))
+        rows = rows_of(grad_output, sequences, expected)
+        return gradients(self, sequences, levels, results, rows)
 
     def effective_steps(self) -> Tensor:
         """h of every neuron, (layers · directions, hidden): dt σ̂(c) in (0, dt), or dt if not ``multiscale``."""
@@ -192,12 +192,12 @@ class UnICORNN(OscillatorStack):
         from odernn.fields.oscillator import Oscillator
         from odernn.integrators.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
 
-        found = []
+        guarantees = []
         for index in range(len(self.layers)):
             coefficients = self.coefficients(index)
             field = Oscillator(coefficients["w"], float(coefficients["alpha"]))
-            found.append(guarantees_of(tableaus.SYMPLECTIC_EULER, field, coefficients["step_size"]))
-        return tuple(found)
+            guarantees.append(guarantees_of(tableaus.SYMPLECTIC_EULER, field, coefficients["step_size"]))
+        return tuple(guarantees)
 
     def _before(self, found: Sequences, previous_input: Tensor | None) -> Tensor:
         """u_0, (batch, input)."""

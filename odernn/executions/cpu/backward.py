@@ -108,8 +108,8 @@ class Costates:
         values = self.job.unpacked_sums(self.sums, lane)
         values = values.sum(axis=tuple(range(2 - len(shape))))
         axes = tuple(k for k, size in enumerate(shape) if size == 1 and values.shape[k] != 1)
-        found = torch.as_tensor(values.sum(axis=axes, keepdims=True) if axes else values)
-        return found.to(self.y0.dtype).reshape(shape)
+        derivative = torch.as_tensor(values.sum(axis=axes, keepdims=True) if axes else values)
+        return derivative.to(self.y0.dtype).reshape(shape)
 
 
 def _warn_of(found: Array, tolerance: float) -> None:

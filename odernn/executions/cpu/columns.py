@@ -66,25 +66,25 @@ class ColumnJob:
         return np.float32(1) if self.dtype == torch.float32 else np.float64(1)
 
     def lanes(self, w: Tensor, h: Tensor, alpha: Tensor, y: Tensor, z: Tensor) -> Array:
-        found: Array = torch.zeros((self.rows, lanes_of.LANES * lanes_of.PITCH), dtype=self.dtype).numpy()  # aligned
+        packed: Array = torch.zeros((self.rows, lanes_of.LANES * lanes_of.PITCH), dtype=self.dtype).numpy()  # aligned
         given = ((lanes_of.W, w), (lanes_of.H, h), (lanes_of.A, alpha), (lanes_of.Y, y), (lanes_of.Z, z))
         for lane, value in given:
-            self.pack(found, lane, value)
-        return found
+            self.pack(packed, lane, value)
+        return packed
 
     def pack(self, lanes: Array, lane: int, value: Tensor) -> None:
         flat = value.detach().expand(self.shape).contiguous().numpy().reshape(self.columns)
         lanes_of.pack(lanes, lane, flat, self.places)
 
     def unpacked(self, lanes: Array, lane: int, like: Tensor) -> Tensor:
-        found = torch.empty(self.shape, dtype=like.dtype)
-        lanes_of.unpack(lanes, lane, found.numpy().reshape(self.columns), self.places)
-        return found
+        unpacked = torch.empty(self.shape, dtype=like.dtype)
+        lanes_of.unpack(lanes, lane, unpacked.numpy().reshape(self.columns), self.places)
+        return unpacked
 
     def unpacked_sums(self, sums: Array, lane: int) -> Array:
-        found = np.empty(self.columns)
-        lanes_of.unpack(sums, lane, found, self.places)
-        return found.reshape(self.shape)
+        unpacked = np.empty(self.columns)
+        lanes_of.unpack(sums, lane, unpacked, self.places)
+        return unpacked.reshape(self.shape)
 
     def run(self, kernel: Callable[..., None], arguments: tuple[Any, ...], tail: tuple[Any, ...] = ()) -> None:
         """The kernel on all blocks, in as many threads as the columns warrant."""
@@ -95,8 +95,8 @@ class ColumnJob:
         bounds = [self.blocks * k // threads for k in range(threads + 1)]
         waiting = [_pool().submit(kernel, *arguments, *pair, *tail) for pair in pairwise(bounds[1:])]
         kernel(*arguments, bounds[0], bounds[1], *tail)
-        for each in waiting:
-            each.result()
+        for future in waiting:
+            future.result()
 
 
 @cache
@@ -110,5 +110,5 @@ if hasattr(os, "register_at_fork"):  # a child process has none of its parent's 
 
 def rows_of(rows: Tensor) -> Array:
     """(time, batch, hidden) as (time, columns), without a copy if it is contiguous."""
-    found: Array = rows.detach().contiguous().numpy()
-    return found.reshape(found.shape[0], found.shape[1] * found.shape[2])
+    array: Array = rows.detach().contiguous().numpy()
+    return array.reshape(array.shape[0], array.shape[1] * array.shape[2])

@@ -92,8 +92,8 @@ class Grid:
     def check_returned(self, y0: Tensor, z0: Tensor) -> None:
         """Nothing, or RuntimeError if a finite state did not come back to the bit where it started."""
         for state, lane, g in zip((y0, z0), _EXACT, _GRIDS, strict=True):
-            found, expected = self._lane(lane), self.start(state.detach().double().numpy(), g)
-            wrong = (found != expected) & np.isfinite(found) & np.isfinite(expected)
+            returned, expected = self._lane(lane), self.start(state.detach().double().numpy(), g)
+            wrong = (returned != expected) & np.isfinite(returned) & np.isfinite(expected)
             if wrong.any():
                 raise RuntimeError(
                     f'backward="exact" did not return to the initial state in {int(wrong.sum())} of {wrong.size} '
@@ -109,8 +109,8 @@ def _grid_for(largest: Array, factor: float) -> Array:
     """The smallest power of two g with 2⁵³ g ≥ factor · largest, at least _FINEST; _FINEST if it is infinite."""
     is_finite = np.isfinite(largest)
     bounded = np.where(is_finite, largest, 0.0) * 2.0**-53 * factor
-    found: Array = np.where(is_finite, np.maximum(np.exp2(np.frexp(bounded)[1]), _FINEST), _FINEST)
-    return found
+    grid: Array = np.where(is_finite, np.maximum(np.exp2(np.frexp(bounded)[1]), _FINEST), _FINEST)
+    return grid
 
 
 _FINEST = 2.0**-900

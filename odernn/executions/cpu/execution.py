@@ -150,7 +150,7 @@ def backward(
     _refuse_forward_mode(grad_y, states.y, states.z, states.y0, states.z0)
     (w, h, alpha), (p, q) = _checked(x, {"grad_y_last": grad_y_last, "grad_z_last": grad_z_last}, **given)
     check_grad_y(grad_y, x)
-    found = _derivative(
+    derivatives = _derivative(
         grad_y,
         None,
         p,
@@ -170,7 +170,7 @@ def backward(
         "stored",
         True,
     )
-    return RecurrenceGradients(found[0], *found[3:])
+    return RecurrenceGradients(derivatives[0], *derivatives[3:])
 
 
 def inverse(

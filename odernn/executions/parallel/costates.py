@@ -54,16 +54,16 @@ def gradients(
         sources[-1, 1] += q
         kappa, together = alpha + w * slope, max(1, ELEMENTS // BACKWARD_TILE)
         parts = (v.split(together, dim=-1) for v in (kappa, h, sources))
-        found = torch.cat([costates(*part) for part in zip(*parts, strict=True)], dim=-1)
+        costate_rows = torch.cat([costates(*part) for part in zip(*parts, strict=True)], dim=-1)
         whole = sources
-        whole[:-1] += found[1:]
+        whole[:-1] += costate_rows[1:]
         momenta = whole[:, 1] + h * whole[:, 0]
         kicked = -h * momenta
         grad_x[rows] = kicked * slope
         totals[0] += (grad_x[rows] * before).sum(0)
         totals[1] += (whole[:, 0] * zs[rows] - momenta * (s + alpha * before)).sum(0)
         totals[2] += (kicked * before).sum(0)
-        p, q = found[0]
+        p, q = costate_rows[0]
     shaped = [
         total.reshape(y0.shape).sum_to_size(value.shape) for total, value in zip(totals, coefficients, strict=True)
     ]
@@ -80,23 +80,23 @@ def costates(kappa: Tensor, h: Tensor, sources: Tensor) -> Tensor:
     """
     BT = jacobians(kappa, h).flip(0).transpose(1, 2)
     g = sources.flip(0)
-    found = affine_scan(BT, BT[:, :, 0] * g[:, :1] + BT[:, :, 1] * g[:, 1:]).states
+    costate_rows = affine_scan(BT, BT[:, :, 0] * g[:, :1] + BT[:, :, 1] * g[:, 1:]).states
     for refinement in range(REFINEMENTS + 1):
-        residual, small = _costate_residual(kappa, h, sources, found.flip(0))
+        residual, small = _costate_residual(kappa, h, sources, costate_rows.flip(0))
         if bool(small.all()):
-            return found.flip(0)
+            return costate_rows.flip(0)
         if refinement < REFINEMENTS:
-            found = found + affine_scan(BT, residual.flip(0)).states
-    found = found.flip(0).contiguous()
+            costate_rows = costate_rows + affine_scan(BT, residual.flip(0)).states
+    costate_rows = costate_rows.flip(0).contiguous()
     at = (~small).nonzero().squeeze(1)
-    found[:, :, at] = costates_in_a_loop(kappa[:, at], h[at], sources[:, :, at])
+    costate_rows[:, :, at] = costates_in_a_loop(kappa[:, at], h[at], sources[:, :, at])
     warnings.warn(
         f'execution="parallel" computed the derivatives of {len(at)} of {len(small)} columns step by step in a tile of '
         f"{len(kappa)} steps: the residual of the scan stayed above roundoff. They mean the same and took longer.",
         SequentialFallback,
         stacklevel=2,
     )
-    return found
+    return costate_rows
 
 
 def _costate_residual(kappa: Tensor, h: Tensor, sources: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
@@ -116,11 +116,11 @@ def _costate_residual(kappa: Tensor, h: Tensor, sources: Tensor, found: Tensor) 
 
 
 def costates_in_a_loop(kappa: Tensor, h: Tensor, sources: Tensor) -> Tensor:
-    found = torch.empty_like(sources)
+    costate_rows = torch.empty_like(sources)
     p, q = torch.zeros_like(h), torch.zeros_like(h)
     for n in range(len(kappa) - 1, -1, -1):
         p = p + sources[n, 0]
         q = q + sources[n, 1] + h * p
         p = p - h * kappa[n] * q
-        found[n, 0], found[n, 1] = p, q
-    return found
+        costate_rows[n, 0], costate_rows[n, 1] = p, q
+    return costate_rows

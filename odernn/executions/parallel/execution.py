@@ -283,8 +283,8 @@ class _Derivative(torch.autograd.Function):
         grad_y: Tensor, grad_z: Tensor, x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, y: Tensor, z: Tensor
     ) -> tuple[Tensor, ...]:
         nothing = torch.zeros_like(y0)
-        found = gradients(x, Coefficients(w, h, alpha), y, z, y0, (grad_y, grad_z), (nothing, nothing))
-        return found.x, found.w, found.step_size, found.alpha, found.y0, found.z0
+        derivatives = gradients(x, Coefficients(w, h, alpha), y, z, y0, (grad_y, grad_z), (nothing, nothing))
+        return derivatives.x, derivatives.w, derivatives.step_size, derivatives.alpha, derivatives.y0, derivatives.z0
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
@@ -388,12 +388,12 @@ class _Shot:
         where = f"in steps {row + 1} to {row + len(self.y)}"
         overflows = int((~self.finite).sum())
         others = int((~self.accepted).sum()) - overflows
-        found = []
+        complaints = []
         if others:
-            found.append(f"{others} did not converge in {limits.max_iterations} iterations {where}")
+            complaints.append(f"{others} did not converge in {limits.max_iterations} iterations {where}")
         if overflows:
-            found.append(f"{overflows} became infinite or NaN {where}")
-        return " and ".join(found)
+            complaints.append(f"{overflows} became infinite or NaN {where}")
+        return " and ".join(complaints)
 
 
 def _shoot(x: Tensor, coefficients: Coefficients, y0: Tensor, z0: Tensor, limits: _Limits) -> _Shot:
@@ -405,7 +405,7 @@ def _shoot(x: Tensor, coefficients: Coefficients, y0: Tensor, z0: Tensor, limits
     """
     steps, columns = x.shape
     u = UNIT_ROUNDOFF[x.dtype]
-    found = _Shot(
+    shot = _Shot(
         y=torch.zeros_like(x),
         z=torch.zeros_like(x),
         accepted=torch.zeros(columns, dtype=torch.bool, device=x.device),
@@ -417,7 +417,7 @@ def _shoot(x: Tensor, coefficients: Coefficients, y0: Tensor, z0: Tensor, limits
     w, h, alpha = coefficients
     y, z = _without_w(x, h, alpha, y0, z0)
     at = torch.arange(columns, device=x.device)
-    was_small = torch.zeros_like(found.accepted)
+    was_small = torch.zeros_like(shot.accepted)
     left = torch.where(w == 0, 0.0, torch.inf)  # the first iterate is exact if w = 0
     for iteration in range(limits.max_iterations + 1):
         s = torch.tanh(w * y[:-1] + x)
@@ -428,13 +428,13 @@ def _shoot(x: Tensor, coefficients: Coefficients, y0: Tensor, z0: Tensor, limits
         accepted = small & (was_small | (left <= limits.tolerance * u))
         finite = torch.isfinite(ratio)
         leaving = accepted | ~finite
-        found.iterations[at] = iteration
-        found.residual[at] = ratio
+        shot.iterations[at] = iteration
+        shot.residual[at] = ratio
         if bool(leaving.any()):
-            found.accepted[at] = accepted
-            found.finite[at] = finite
+            shot.accepted[at] = accepted
+            shot.finite[at] = finite
             gone = accepted.nonzero().squeeze(1)
-            found.y[:, at[gone]], found.z[:, at[gone]] = y[1:, gone], z[1:, gone]
+            shot.y[:, at[gone]], shot.z[:, at[gone]] = y[1:, gone], z[1:, gone]
             stays = (~leaving).nonzero().squeeze(1)
             if len(stays) == 0:
                 break
@@ -447,9 +447,9 @@ def _shoot(x: Tensor, coefficients: Coefficients, y0: Tensor, z0: Tensor, limits
         y[1:] += scan.states[:, 0]
         z[1:] += scan.states[:, 1]
         left = CURVATURE * (w * scan.states[:, 0].abs().amax(0)) ** 2
-        found.log_growth[at] = _log_growth(scan.products, steps, Coefficients(w, h, alpha))
+        shot.log_growth[at] = _log_growth(scan.products, steps, Coefficients(w, h, alpha))
         was_small = small
-    return found
+    return shot
 
 
 def _ratio(y: Tensor, z: Tensor, kick: Tensor, drift: Tensor, coefficients: Coefficients) -> Tensor:

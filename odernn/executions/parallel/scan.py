@@ -59,13 +59,13 @@ def affine_scan(A: Tensor, b: Tensor) -> Scan:
 
 
 def _product(later: Tensor, earlier: Tensor) -> Tensor:
-    found = later[:, :, :1] * earlier[:, :1]
-    return found.addcmul_(later[:, :, 1:], earlier[:, 1:])
+    product = later[:, :, :1] * earlier[:, :1]
+    return product.addcmul_(later[:, :, 1:], earlier[:, 1:])
 
 
 def _applied(maps: Tensor, states: Tensor) -> Tensor:
-    found = maps[:, :, 0] * states[:, :1]
-    return found.addcmul_(maps[:, :, 1], states[:, 1:])
+    images = maps[:, :, 0] * states[:, :1]
+    return images.addcmul_(maps[:, :, 1], states[:, 1:])
 
 
 def jacobians(kappa: Tensor, h: Tensor) -> Tensor:

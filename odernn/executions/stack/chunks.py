@@ -37,13 +37,13 @@ def chunks_of(steps: int, size: int, lengths: Tensor | None) -> tuple[Chunk, ...
     """1..N in chunks of at most ``size`` steps, which also end where a sample does: it has all or none."""
     own: list[int] = [] if lengths is None else lengths.tolist()
     stops = sorted(({*range(size, steps, size), steps} | set(own)) - {0})
-    found, samples, count = [], None, len(own)
+    chunks, samples, count = [], None, len(own)
     for start, stop in zip([0, *stops], stops, strict=False):
         there = [number for number, length in enumerate(own) if length > start]
         if lengths is not None and len(there) < count:
             samples, count = torch.tensor(there, dtype=torch.long, device=lengths.device), len(there)
-        found.append(Chunk(start, stop, samples))
-    return tuple(found)
+        chunks.append(Chunk(start, stop, samples))
+    return tuple(chunks)
 
 
 def spread(chunks: int, states: int) -> frozenset[int]:

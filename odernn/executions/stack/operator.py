@@ -47,7 +47,7 @@ def run(
     y0, z0    (layers, batch, hidden)
     masks     (layers − 1, batch, hidden): a factor on what is seen of each layer but the last, or None
     """
-    flat = [each for layer in layers for each in layer]
+    flat = [tensor for layer in layers for tensor in layer]
     extra = () if plan.readout is None else plan.readout.parameters
     return StackRun(
         *_Stack.apply(  # type: ignore[no-untyped-call]
@@ -83,5 +83,5 @@ class _Stack(torch.autograd.Function):
         states = list(zip(*(block.unbind() for block in kept), strict=True))
         grads = Cotangents(*cotangents)
         with without_autocast(walk.u):
-            found = walk.backwards(y, z, states, paths, grads, wants_u=needed[0] or needed[1])
-        return None, *(grad if need else None for grad, need in zip(found, needed, strict=True))
+            gradients = walk.backwards(y, z, states, paths, grads, wants_u=needed[0] or needed[1])
+        return None, *(grad if need else None for grad, need in zip(gradients, needed, strict=True))

@@ -32,7 +32,7 @@ class WalkedLayer(NamedTuple):
 
     def mapped(self, function: Callable[[Tensor], Tensor]) -> WalkedLayer:
         """``function`` of every tensor that is there."""
-        return WalkedLayer(*(None if each is None else function(each) for each in self))  # type: ignore[arg-type]
+        return WalkedLayer(*(None if tensor is None else function(tensor) for tensor in self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Readout:
                 f"The readout of a chunk has shape {tuple(value.shape)}, but contributions are numbers that are added. "
                 "Return a sum."
             )
-        known = {id(each) for each in (rows, *self.parameters)}
+        known = {id(tensor) for tensor in (rows, *self.parameters)}
         if any(id(leaf) not in known for leaf in _leaves(value, self.parameters)):
             raise ValueError(
                 "The readout depends on a tensor that requires a gradient and is not among its parameters: it would "
@@ -61,7 +61,7 @@ class Readout:
 
 def _leaves(value: Tensor, inner: Sequence[Tensor]) -> Iterator[Tensor]:
     """The leaves that ``value`` was computed from, without going behind ``inner``."""
-    seen = {each.grad_fn for each in inner if each.grad_fn is not None}
+    seen = {tensor.grad_fn for tensor in inner if tensor.grad_fn is not None}
     waiting = [value.grad_fn]
     while waiting:
         node = waiting.pop()

@@ -35,7 +35,7 @@ class Rebuilt:
     @property
     def is_accepted(self) -> bool:
         """Whether all four numbers are within the tolerance; never where one is NaN."""
-        return all(each <= self.tolerance for each in (self.y, self.z, self.share, self.between))
+        return all(number <= self.tolerance for number in (self.y, self.z, self.share, self.between))
 
 
 @dataclass
@@ -80,8 +80,8 @@ class GradientShare:
 
     def of(self, errors: Tensor) -> Tensor:
         """The largest relative error (): errors (batch, hidden) are δ. NaN if one is; no error has none."""
-        made = (self.weights * errors).sum(dim=1)
-        largest: Tensor = torch.where(made == 0, 0.0, made / self.sizes).amax()
+        changes = (self.weights * errors).sum(dim=1)
+        largest: Tensor = torch.where(changes == 0, 0.0, changes / self.sizes).amax()
         return largest
 
 
@@ -99,11 +99,11 @@ class Paths:
     def add(self, index: int, rows: Tensor, chunk: Chunk) -> None:
         """Rows y of the layer."""
         size = rows.abs()
-        found = size.div_(size + TOLERANCE[rows.dtype]).sum(dim=0)
+        moving = size.div_(size + TOLERANCE[rows.dtype]).sum(dim=0)
         if chunk.samples is None:
-            self.sums[index] += found
+            self.sums[index] += moving
         else:
-            self.sums[index].index_add_(0, chunk.samples, found)
+            self.sums[index].index_add_(0, chunk.samples, moving)
 
     def apart(self, true: Tensor, steps: int) -> float:
         """The largest difference a step; NaN if there is one."""

@@ -67,7 +67,7 @@ class Sums:
         """What is added to in place, copied. ``u`` is shared: every row of it is written, not added to."""
         layers = [layer.mapped(torch.clone) for layer in self.layers]
         shares = [share.at_known_state() for share in self.shares]
-        readout = [each.clone() for each in self.readout]
+        readout = [total.clone() for total in self.readout]
         return Sums(list(self.p), list(self.q), layers, readout, self.u, shares, None, self.previous)
 
 
@@ -129,27 +129,27 @@ class StackWalk:
         seen = [self._signal(chunk)]
         for index, layer in enumerate(self.layers):
             before = chunk.part(y[index])
-            found = self.plan.runner.outputs(
+            outputs = self.plan.runner.outputs(
                 self._drive(index, seen), **layer.coefficients, y0=before, z0=chunk.part(z[index])
             )
-            y[index], z[index] = chunk.whole(y[index], found.y_last), chunk.whole(z[index], found.z_last)
+            y[index], z[index] = chunk.whole(y[index], outputs.y_last), chunk.whole(z[index], outputs.z_last)
             if paths is not None:
-                paths.add(index, found.y, chunk)
+                paths.add(index, outputs.y, chunk)
             if index + 1 < len(self.layers):
-                seen.append(self._seen(index + 1, found.y, before, chunk))
-        return found.y
+                seen.append(self._seen(index + 1, outputs.y, before, chunk))
+        return outputs.y
 
     def _climb(self, chunk: Chunk, states: Callable[[int, Tensor], RecurrenceResult]) -> Pass:
         """All rows of the chunk, by ``states`` of each layer's number and drive, layer after layer."""
-        made = Pass([self._signal(chunk)], [], [])
+        climb = Pass([self._signal(chunk)], [], [])
         for index in range(len(self.layers)):
-            x = self._drive(index, made.seen)
-            found = states(index, x)
-            made.drives.append(x)
-            made.results.append(found)
+            x = self._drive(index, climb.seen)
+            result = states(index, x)
+            climb.drives.append(x)
+            climb.results.append(result)
             if index + 1 < len(self.layers):
-                made.seen.append(self._seen(index + 1, found.y, found.y0, chunk))
-        return made
+                climb.seen.append(self._seen(index + 1, result.y, result.y0, chunk))
+        return climb
 
     def _computed(self, chunk: Chunk, y: Sequence[Tensor], z: Sequence[Tensor]) -> Pass:
         """All rows of the chunk, from the states at its start."""
@@ -165,9 +165,9 @@ class StackWalk:
 
         def states(index: int, x: Tensor) -> RecurrenceResult:
             last = {"y_last": chunk.part(y[index]), "z_last": chunk.part(z[index])}
-            found = self.plan.runner.inverse(x, **self.layers[index].coefficients, **last)
-            y[index], z[index] = chunk.whole(y[index], found.y0), chunk.whole(z[index], found.z0)
-            return found
+            result = self.plan.runner.inverse(x, **self.layers[index].coefficients, **last)
+            y[index], z[index] = chunk.whole(y[index], result.y0), chunk.whole(z[index], result.z0)
+            return result
 
         return self._climb(chunk, states)
 
@@ -269,14 +269,14 @@ class StackWalk:
 
     def _grad_rows(self, chunk: Chunk, rows: Tensor, sums: Sums, grads: Cotangents) -> Tensor:
         """The derivative by the chunk's rows of y^L; a readout's own gradients are added to ``sums``."""
-        found = torch.zeros_like(rows)
+        grad_rows = torch.zeros_like(rows)
         if grads.rows is not None:
-            found += chunk.part(grads.rows[chunk.start : chunk.stop], 1)
+            grad_rows += chunk.part(grads.rows[chunk.start : chunk.stop], 1)
         if grads.total is not None:
             by_rows = self._read_back(chunk, self._padded(chunk, rows), sums, grads.total)
             if by_rows is not None:
-                found += chunk.part(by_rows, 1)
-        return found
+                grad_rows += chunk.part(by_rows, 1)
+        return grad_rows
 
     def _read_back(self, chunk: Chunk, rows: Tensor, sums: Sums, cotangent: Tensor) -> Tensor | None:
         """The derivative of the readout by ``rows``, those of all samples; that by its parameters goes to ``sums``."""
@@ -287,7 +287,7 @@ class StackWalk:
             value = readout(leaf, chunk.start)
         if not value.requires_grad:
             return None
-        trained = [number for number, each in enumerate(readout.parameters) if each.requires_grad]
+        trained = [number for number, parameter in enumerate(readout.parameters) if parameter.requires_grad]
         wanted = [leaf, *(readout.parameters[number] for number in trained)]
         by_rows, *rest = torch.autograd.grad(value, wanted, cotangent, allow_unused=True)
         for number, part in zip(trained, rest, strict=True):
@@ -354,19 +354,21 @@ class StackWalk:
             else:
                 self._checkpointed(segment, start, sums, grads)
             states = start
-        found = [sums.u, sums.previous, torch.stack(sums.p), torch.stack(sums.q), None]
-        return [*found, *(each for layer in sums.layers for each in layer), *sums.readout]
+        by_inputs = [sums.u, sums.previous, torch.stack(sums.p), torch.stack(sums.q), None]
+        return [*by_inputs, *(gradient for layer in sums.layers for gradient in layer), *sums.readout]
 
     def _nothing_yet(self, grads: Cotangents, *, wants_u: bool) -> Sums:
         zero = torch.zeros_like(self.y0[0])
         none = [zero] * len(self.layers)
-        p, q = (none if each is None else list(each.unbind()) for each in (grads.y_last, grads.z_last))
+        p, q = (none if cotangent is None else list(cotangent.unbind()) for cotangent in (grads.y_last, grads.z_last))
         layers = [layer.mapped(torch.zeros_like) for layer in self.layers]
         extra = () if self.plan.readout is None else self.plan.readout.parameters
         u = torch.zeros(self.u.shape, dtype=self.u.dtype, device=self.u.device) if wants_u else None
         previous = None if self.previous is None else torch.zeros_like(self.previous)
         shares = [GradientShare.none_yet(zero) for _ in layers] if self.plan.mode == "reversible" else []
-        return Sums(list(p), list(q), layers, [torch.zeros_like(each) for each in extra], u, shares, None, previous)
+        return Sums(
+            list(p), list(q), layers, [torch.zeros_like(parameter) for parameter in extra], u, shares, None, previous
+        )
 
     def _reversible(
         self,
@@ -387,12 +389,12 @@ class StackWalk:
         errors = (distance(y, start[0]), distance(z, start[1]))
         share = largest_share(sums.shares, (y, z), start)
         between = paths.apart(path, segment[-1].stop - segment[0].start)
-        found = Rebuilt(segment[0].start, *errors, share, between, tolerance=self.plan.tolerance)
+        rebuilt = Rebuilt(segment[0].start, *errors, share, between, tolerance=self.plan.tolerance)
         if self.plan.watch is not None:
-            self.plan.watch(found)
-        if found.is_accepted:
+            self.plan.watch(rebuilt)
+        if rebuilt.is_accepted:
             return sums
-        warnings.warn(complaint(found, segment[-1].stop), ReconstructionWarning, stacklevel=2)
+        warnings.warn(complaint(rebuilt, segment[-1].stop), ReconstructionWarning, stacklevel=2)
         self._checkpointed(segment, start, untouched, grads)
         return untouched
 

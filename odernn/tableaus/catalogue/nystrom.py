@@ -136,8 +136,8 @@ CALVO_SANZ_SERNA_4 = _kicks_and_drifts(
 
 @functools.cache
 def _entries() -> Mapping[str, NystromTableau]:
-    found = {value.name: value for value in globals().values() if isinstance(value, NystromTableau)}
-    return MappingProxyType(dict(sorted(found.items())))
+    by_name = {value.name: value for value in globals().values() if isinstance(value, NystromTableau)}
+    return MappingProxyType(dict(sorted(by_name.items())))
 
 
 def names() -> tuple[str, ...]:

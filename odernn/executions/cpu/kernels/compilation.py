@@ -29,10 +29,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def digest(folder: Path) -> str:
     """Of all files in the folder that kernels are made of."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for path in sorted(folder.glob("[!_]*.py")):
-        found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return found.hexdigest()[:16]
+        sha.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return sha.hexdigest()[:16]
 
 
 SOURCES = digest(Path(__file__).parent)

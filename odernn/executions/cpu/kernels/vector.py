@@ -109,9 +109,9 @@ def _spread(builder: Any, number: Any, kind: Any) -> Any:
 
 def _kind(*operands: Any) -> Vector | None:
     """The vector type of an operation on operands of which one is a vector, and the others are or are its numbers."""
-    found = next((each for each in operands if isinstance(each, Vector)), None)
-    fits = found is not None and all(each in (found, found.dtype) for each in operands)
-    return found if fits else None
+    vector = next((operand for operand in operands if isinstance(operand, Vector)), None)
+    fits = vector is not None and all(operand in (vector, vector.dtype) for operand in operands)
+    return vector if fits else None
 
 
 def _both(builder: Any, signature: Any, arguments: Any, kind: Any) -> list[Any]:
