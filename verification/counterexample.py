@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verification.verdict import doubt_about
+from verification.witness_text import WitnessError, parsed
 
 if TYPE_CHECKING:
     from verification.registry import Registry
@@ -17,11 +18,6 @@ VERSION = 1
 LONGEST_TEXT = 2**18
 """Characters of one parameter: a matrix of 64 × 64 float64 numbers, written as fractions."""
 MOST_PARAMETERS = 64
-LONGEST_FILE = 2**22
-
-
-class CounterexampleError(ValueError):
-    """A file that is no counterexample: says which field is wrong and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -50,33 +46,38 @@ def to_json(witness: Counterexample) -> str:
 def is_counterexample(text: str) -> bool:
     """Whether the text is JSON that says it is a counterexample; nothing else about it is looked at."""
     try:
-        plain = json.loads(text)
-    except (ValueError, RecursionError):
+        return says_counterexample(parsed(text))
+    except WitnessError:
         return False
+
+
+def says_counterexample(plain: Any) -> bool:
+    """The same of plain data."""
     return isinstance(plain, dict) and plain.get("format") == FORMAT
 
 
 def from_json(text: str) -> Counterexample:
-    """Parse strictly. Raises CounterexampleError for anything that is not exactly a counterexample."""
-    try:
-        plain = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CounterexampleError(f"the file is not JSON ({error})") from None
+    """Parse strictly. Raises WitnessError for anything that is not exactly a counterexample."""
+    return from_plain(parsed(text))
+
+
+def from_plain(plain: Any) -> Counterexample:
+    """The counterexample of plain data, just as strictly."""
     fields = {"format", "version", "claim", "domain", "quantity", "parameters"}
     if not isinstance(plain, dict) or set(plain) != fields:
-        raise CounterexampleError(f"the file holds other fields than {', '.join(sorted(fields))}")
+        raise WitnessError(f"the file holds other fields than {', '.join(sorted(fields))}")
     if plain["format"] != FORMAT or plain["version"] != VERSION or isinstance(plain["version"], bool):
-        raise CounterexampleError(f"format and version are not {FORMAT!r} and {VERSION}")
+        raise WitnessError(f"format and version are not {FORMAT!r} and {VERSION}")
     names = ("claim", "domain", "quantity")
     if not all(_is_text(plain[name]) for name in names):
-        raise CounterexampleError("claim, domain and quantity are not all short texts")
+        raise WitnessError("claim, domain and quantity are not all short texts")
     parameters: Any = plain["parameters"]
     if (
         not isinstance(parameters, dict)
         or len(parameters) > MOST_PARAMETERS
         or not all(_is_text(value) for value in (*parameters, *parameters.values()))
     ):
-        raise CounterexampleError("parameters are not texts by name")
+        raise WitnessError("parameters are not texts by name")
     return Counterexample(plain["claim"], plain["domain"], plain["quantity"], parameters)
 
 
@@ -95,7 +96,7 @@ def check(witness: Counterexample, registry: Registry) -> tuple[bool, list[str]]
     question = registry.get_question(witness.question).question
     case = question.checked_at(witness.domain, witness.quantity)
     if case.check is None:
-        raise CounterexampleError(f'"{question.id}" cannot be checked in the case {case.domain}, {case.quantity}')
+        raise WitnessError(f'"{question.id}" cannot be checked in the case {case.domain}, {case.quantity}')
     found = case.check(witness.parameters)
     lines = [
         f"premise  {premise.text}: margin {premise.margin}, {'holds' if premise.holds else 'NOT proved'}"

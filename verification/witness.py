@@ -34,10 +34,10 @@ from verification.instance import (
 )
 from verification.registry import Registry
 from verification.system import UNICORNN
+from verification.witness_text import WitnessError, content, parsed, text_of
 
 FORMAT = "odernn-witness"
 VERSION = 1
-MAX_BYTES = 16 * 2**20
 INLINE_BYTES = 64 * 2**10
 SECOND_BITS = (256, 1024, 4096)
 MAX_WORK = 500_000
@@ -51,10 +51,6 @@ MAX_NETWORK_WORK, NETWORK_EFFORT = 2**25, 2**33
 TANH_WORK = 100
 """What a tanh in balls and in floats with proved roundings costs, in multiplications of a matrix product."""
 DIGITS = 10
-
-
-class WitnessError(ValueError):
-    """A file that is no witness: says which field is wrong and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -118,14 +114,7 @@ def to_json(witness: Witness) -> str:
 
 def from_json(text: str) -> Witness:
     """Parse strictly. Raises WitnessError for anything that is not exactly a witness."""
-    return _witness_of(_parsed(text))
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise WitnessError(f"not JSON: {error}. The file is damaged or truncated.") from None
+    return _witness_of(parsed(text))
 
 
 def _witness_of(plain: Any) -> Witness:
@@ -189,24 +178,16 @@ def _limit(plain: Any) -> LimitData | None:
 
 
 def read(path: Path) -> Witness:
-    """The witness in a file of at most ``MAX_BYTES``; inputs kept in a .safetensors file beside it are put back.
+    """The witness in a file; inputs kept in a .safetensors file beside it are put back.
 
     OSError if the file cannot be read, WitnessError if it holds no witness.
     """
-    try:
-        text = _bytes_of(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise WitnessError(f"not UTF-8 text (byte {error.start}). The file is damaged.") from None
-    return _witness_of(_restored(_parsed(text), path))
+    return from_plain_beside(parsed(text_of(path)), path)
 
 
-def _bytes_of(path: Path) -> bytes:
-    """The content, of which no more than ``MAX_BYTES`` is ever held."""
-    with open(path, "rb") as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise WitnessError(f'"{path.name}" has more than {MAX_BYTES} bytes, the most that a witness has.')
-    return content
+def from_plain_beside(plain: Any, path: Path) -> Witness:
+    """The witness of the plain data of the file at ``path``, beside which a .safetensors file may lie."""
+    return _witness_of(_restored(plain, path))
 
 
 def write(witness: Witness, path: Path) -> None:
@@ -271,12 +252,12 @@ def _side_file(reference: dict[str, Any], path: Path) -> bytes:
     if not side.is_file():  # a pipe would be waited for
         raise WitnessError(f'runs.file "{name}" is missing. Keep it beside the witness.')
     try:
-        content = _bytes_of(side)
+        held = content(side)
     except OSError as error:
         raise WitnessError(f'runs.file "{name}" cannot be read: {error.strerror}.') from None
-    if hashlib.sha256(content).hexdigest() != reference["sha256"]:
+    if hashlib.sha256(held).hexdigest() != reference["sha256"]:
         raise WitnessError(f'runs.file "{name}" does not have the recorded SHA-256: it was changed.')
-    return content
+    return held
 
 
 def _runs_of(content: bytes, steps: Any) -> list[list[Any]]:
@@ -300,17 +281,6 @@ def _runs_of(content: bytes, steps: Any) -> list[list[Any]]:
         raise WitnessError("input runs are damaged: a value is not finite.")
     pairs = zip(counts.tolist(), values.tolist(), strict=True)
     return [[count, [encode_number(Fraction(value))]] for count, value in pairs]
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of strict JSON")
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a field occurs twice")
-    return fields
 
 
 def part_of(claim: Claim, quantity: str, norm: str) -> Part:

@@ -15,9 +15,8 @@ from verification.report.numbers import minus, plural, size
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from verification.counterexample import Counterexample
     from verification.instance import Layer
-    from verification.registry import Registry
+    from verification.run.replay import Evidence
     from verification.witness import Witness
 
 MOST_GROUPS = 8
@@ -43,75 +42,48 @@ def _show(file: FileArgument) -> Action:
 
 
 @command.command("verify")
-def _verify(file: FileArgument, claims_dirs: ClaimsOption = None) -> Action:
+def _verify(
+    file: FileArgument,
+    claims_dirs: ClaimsOption = None,
+    limit: Annotated[
+        float, typer.Option("--limit", metavar="SECONDS", min=0, help="How long the check may take; 0: without limits.")
+    ] = 300,
+) -> Action:
     """Recompute a witness with zero tolerance; exit code 3 unless it certifies."""
-    return Action(lambda: verify(file, claims_dirs=tuple(claims_dirs or ())))
+    return Action(lambda: verify(file, claims_dirs=tuple(claims_dirs or ()), limit=limit))
 
 
 def show(path: Path) -> int:
-    other = _counterexample(path)
-    if other is not None:
-        lines = [f"counterexample  {other.question}: {other.quantity}, {other.domain}"]
-        lines += [f"{name:<15} {value}" for name, value in other.parameters.items()]
-        out("\n".join(map(harmless, lines)) + "\n")
-        return DONE
-    witness = _read(path)
-    out("\n".join(map(harmless, _described(witness))) + "\n")
+    from verification.counterexample import Counterexample
+
+    evidence = _read(path)
+    if not isinstance(evidence, Counterexample):
+        lines = _described(evidence)
+    else:
+        lines = [f"counterexample  {evidence.question}: {evidence.quantity}, {evidence.domain}"]
+        lines += [f"{name:<15} {value}" for name, value in evidence.parameters.items()]
+    out("\n".join(map(harmless, lines)) + "\n")
     return DONE
 
 
-def verify(path: Path, *, claims_dirs: tuple[Path, ...]) -> int:
+def verify(path: Path, *, claims_dirs: tuple[Path, ...], limit: float) -> int:
     """Exit code 0 only if both back-ends prove the violation and the file records what they find."""
     from verification.registry import Registry
-    from verification.witness import check
+    from verification.run.replay import replay
 
-    registry = Registry(claims_dirs)
-    other = _counterexample(path)
-    if other is not None:
-        return _verify_counterexample(path, other, registry)
-    witness = _read(path)
-    try:
-        outcome = check(witness, registry)
-    except Exception as error:  # any file at all may be given: whatever it makes a formula do, it proves nothing
-        reason = str(error) or type(error).__name__
-        raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(reason)}') from error
-    out("\n".join(map(harmless, outcome.lines)) + "\n")
-    out(f"{'certified' if outcome.certified else 'NOT certified'}: {_statement(witness)}\n")
-    return DONE if outcome.certified else NOT_CERTIFIED
+    evidence = _read(path)
+    Registry(claims_dirs)  # what is wrong with a folder is an error of its own
+    replayed = replay(evidence, claims_dirs, limit)
+    if replayed.refused:
+        raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(replayed.refused)}')
+    out("\n".join(map(harmless, replayed.lines)) + "\n")
+    word = {True: "certified", False: "NOT certified", None: "UNDECIDED"}[replayed.certified]
+    out(f"{word}: {_statement(evidence)}\n")
+    return DONE if replayed.certified else NOT_CERTIFIED
 
 
-def _counterexample(path: Path) -> Counterexample | None:
-    """The file as a counterexample to a question, None if it is something else (and ``_read`` says what is wrong)."""
-    from verification import counterexample
-
-    try:
-        text = path.read_text(encoding="utf-8")[: counterexample.LONGEST_FILE + 1]
-    except (OSError, ValueError):
-        return None
-    if len(text) > counterexample.LONGEST_FILE or not counterexample.is_counterexample(text):
-        return None
-    try:
-        return counterexample.from_json(text)
-    except counterexample.CounterexampleError as error:
-        raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(str(error))}') from error
-
-
-def _verify_counterexample(path: Path, witness: Counterexample, registry: Registry) -> int:
-    from verification import counterexample
-
-    try:
-        certified, lines = counterexample.check(witness, registry)
-    except Exception as error:  # any numbers at all may be given: whatever a check makes of them, it proves nothing
-        reason = str(error) or type(error).__name__
-        raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(reason)}') from error
-    out("\n".join(map(harmless, lines)) + "\n")
-    place = harmless(f"{witness.question} is violated: {witness.quantity}, {witness.domain}")
-    out(f"{'certified' if certified else 'NOT certified'}: {place}\n")
-    return DONE if certified else NOT_CERTIFIED
-
-
-def _read(path: Path) -> Witness:
-    from verification.witness import read
+def _read(path: Path) -> Evidence:
+    from verification.run.replay import read
 
     try:
         return read(path)
@@ -125,7 +97,11 @@ def _read(path: Path) -> Witness:
         raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(reason)}') from error
 
 
-def _statement(witness: Witness) -> str:
+def _statement(witness: Evidence) -> str:
+    from verification.counterexample import Counterexample
+
+    if isinstance(witness, Counterexample):
+        return harmless(f"{witness.question} is violated: {witness.quantity}, {witness.domain}")
     reading = f", reading {harmless(witness.reading)}" if witness.reading else ""
     claim, quantity = harmless(witness.claim), harmless(f"{witness.quantity} ({witness.norm} norm)")
     return f"{claim} is violated by the {quantity} of layer {witness.layer} at n = {witness.step}{reading}"

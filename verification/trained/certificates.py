@@ -19,11 +19,12 @@ from odernn.published.networks import ROWS, PublishedRow
 from verification import witness
 from verification.certify.second import intervals as second
 from verification.claim import Claim, Part
-from verification.counterexample import LONGEST_FILE, LONGEST_TEXT, Counterexample, to_json
+from verification.counterexample import LONGEST_TEXT, Counterexample, to_json
 from verification.instance import Group, Inputs, Instance, Layer
 from verification.question import Check, Parameters, Place, rational, rationals
 from verification.trained.row import Certified
 from verification.witness import MAX_NETWORK_WORK, MAX_WORK, Witness, network_work, work
+from verification.witness_text import MAX_BYTES
 
 READ_HERE = 'the statement asks for a "sufficiently small" dt and names none: read at the dt of this network'
 
@@ -168,6 +169,6 @@ def of_gradient(
         return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
     question, place = witness_of
     text = to_json(Counterexample(question, place.domain, place.quantity, parameters))
-    if max(map(len, parameters.values())) > LONGEST_TEXT or len(text) > LONGEST_FILE:
+    if max(map(len, parameters.values())) > LONGEST_TEXT or len(text) > MAX_BYTES:
         return Certified(True, f"{because}; the network is too large for a witness file")
     return Certified(True, because, text)

@@ -162,7 +162,7 @@ def test_a_question_in_a_users_folder_is_answered_kept_and_replayed(tmp_path: Pa
 )
 def test_a_file_that_is_no_counterexample_is_refused(change, message):
     good = json.loads(counterexample.to_json(counterexample.Counterexample("q", "d", "x", {"x": "1"})))
-    with pytest.raises(counterexample.CounterexampleError, match=message):
+    with pytest.raises(counterexample.WitnessError, match=message):
         counterexample.from_json(json.dumps(good | change))
     assert counterexample.from_json(json.dumps(good)).parameters == {"x": "1"}
 
