@@ -32,7 +32,14 @@ OBJECTS = (
 """The folders of odernn, lowest floor first. What stands on one floor does not know of each other."""
 
 TRIAL = (
-    ("certify.second", "domains", "instance", "tasks", "report.table", "witness_text"),  # second imports nothing: test_second_back_end
+    (
+        "certify.second",
+        "domains",
+        "instance",
+        "tasks",
+        "report.table",
+        "witness_text",
+    ),  # second imports nothing: test_second_back_end
     ("system", "report.formats"),
     ("claim",),
     ("question", "parameters"),

@@ -35,7 +35,6 @@ from verification.parameters import (
     Matrix,
     Parameter,
     Rational,
-    Rule,
     Structure,
     declared,
 )
@@ -53,8 +52,8 @@ from verification.question import (
 )
 
 SIZES = (1, 2)
-LARGEST = 8
-"""Components of each block of a state that somebody types."""
+TYPED: dict[str, Count] = {"symplectic_euler": 1, "leapfrog": 2, "implicit_midpoint": (1, 8)}
+"""Components of each block of a state that somebody types: what the second back-end was typed for."""
 
 
 # --- identities between a step and its reverse
@@ -74,14 +73,11 @@ class Reversal:
     @property
     def declaration(self) -> Declaration:
         """x first: it says how long the others are."""
-        sizes: Count = (2, LARGEST) if self.setting.weight == "imaginary" else (1, LARGEST)
-        rule = Rule("ψ = (q, p) has two halves", lambda v: len(v["x"]) % 2 == 0)
         return declared(
             Parameter("eta", Rational(above=0)),
-            Parameter("x", Listed(Rational(), sizes)),
+            Parameter("x", Listed(Rational(), TYPED[self.scheme])),
             *(Parameter(name, Listed(Rational(), lambda v: len(v["x"]))) for name in ("y", "first", "second")),
             Parameter("weight", Matrix(lambda v: len(v["x"]), lambda v: len(v["x"]), structure=self._structure)),
-            rules=[rule] if self.setting.weight == "imaginary" else [],
         )
 
     @property
