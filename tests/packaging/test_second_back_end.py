@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ PACKAGE = "verification.certify.second"
 ABOVE = ("verification", "verification.certify")
 """The packages around it, which are loaded with it: they import nothing at all."""
 ALLOWED = frozenset({*sys.stdlib_module_names, "numpy", "mpmath"})
-BOTH_BACK_ENDS = {"contraction_check", "limit", "linear_flow", "suprema"}
+BOTH_BACK_ENDS = {"contraction_check", "divergence", "limit", "linear_flow", "suprema"}
 """Files of ``certify`` that hold the formulas of both, or compare what both say."""
 
 
@@ -202,3 +203,14 @@ def test_a_breach_down_the_line_is_seen_in_what_is_loaded(tree: Path):
     """Of a file that imports only its neighbours."""
     plant(tree, "second/intervals.py", "import verification.question")
     assert "verification.question" in loaded(tree, f"{PACKAGE}.network_gradient")
+
+
+RAW = re.compile(r"\bmpmath\.iv\b|\bfrom mpmath import\b.*\biv\b|\bmpmath\.mpi\b")
+"""mpmath's own intervals, whose exp and log may miss the value by a fraction of the last place."""
+
+
+def test_intervals_are_those_with_outward_ends() -> None:
+    files = [path for root in ("odernn", "verification") for path in sorted((CHECKOUT / root).rglob("*.py"))]
+    widened = CHECKOUT / "verification" / "certify" / "second" / "intervals.py"
+    assert len(files) > 450 and RAW.search(widened.read_text("utf-8"))
+    assert [path.name for path in files if path != widened and RAW.search(path.read_text("utf-8"))] == []

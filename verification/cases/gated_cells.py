@@ -12,6 +12,7 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.cells.odernn import realisations
 from verification.cases.decision import at, decided
+from verification.certify.second.intervals import iv
 from verification.measure import cell_formulas as formulas
 from verification.measure import gated_nesting as nesting
 from verification.measure import tableau_algebra as algebra
@@ -74,10 +75,10 @@ def bounded_slopes_case(kind: str) -> Case:
             return Decided(bool(change != 0), f"the state changes by {change.str(6, radius=False)} times {factor}")
 
     def second(parameters: Parameters) -> Decided:
-        mpmath.iv.prec = BITS
-        one, other = (mpmath.iv.mpf(x.numerator) / x.denominator for x in numbers(parameters, "h"))
-        change = 1 / (1 + mpmath.iv.exp(-one)) - 1 / (1 + mpmath.iv.exp(-other))
-        return Decided(0 not in change, f"by {mpmath.nstr(change.mid, 6)} times {factor}")
+        with iv.workprec(BITS):
+            one, other = (iv.mpf(x.numerator) / x.denominator for x in numbers(parameters, "h"))
+            change = 1 / (1 + iv.exp(-one)) - 1 / (1 + iv.exp(-other))
+            return Decided(0 not in change, f"by {mpmath.nstr(change.mid, 6)} times {factor}")
 
     return decided(
         "constant coefficients, functions with bounded slopes, any n and t",

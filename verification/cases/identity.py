@@ -226,7 +226,7 @@ class PolynomialIdentity:
         values = {name: number(parameters, name) for name in self.names}
         differs, text = _largest(self.residual({k: fmpq(v.numerator, v.denominator) for k, v in values.items()}))
         intervals = {name: again.exact(parameters[name])[0] for name in self.names}
-        second = max((mpmath.iv.mpf(x) for x in self.retyped(intervals)), key=lambda x: abs(x).a)
+        second = max((again.iv.mpf(x) for x in self.retyped(intervals)), key=lambda x: abs(x).a)
         return Check(
             opinions=(
                 Opinion("exact", differs, text),

@@ -20,6 +20,8 @@ import flint
 import mpmath
 from flint import arb, fmpq, fmpq_mat
 
+from verification.certify.second.intervals import iv
+
 FIRST_BITS = 1024
 MAX_BITS = 16384
 
@@ -135,43 +137,39 @@ def _up(value: Any) -> float:
 
 def in_intervals(stack: Stack, eps: Fraction, steps: int) -> Divergence:
     """The same in mpmath's intervals; tanh from exp."""
-    context = mpmath.iv
-    before, bits = context.prec, _first_bits(steps)
-    try:
-        while bits <= MAX_BITS:
-            context.prec = bits
-            found = _intervals(context, stack, eps, steps, bits)
-            if found.is_certain:
-                return found
-            bits *= 2
-        return LOST
-    finally:
-        context.prec = before
+    bits = _first_bits(steps)
+    while bits <= MAX_BITS:
+        with iv.workprec(bits):
+            found = _intervals(stack, eps, steps, bits)
+        if found.is_certain:
+            return found
+        bits *= 2
+    return LOST
 
 
-def _interval(context: Any, value: Fraction) -> Any:
-    return context.mpf(value.numerator) / value.denominator
+def _interval(value: Fraction) -> Any:
+    return iv.mpf(value.numerator) / value.denominator
 
 
-def _tanh(context: Any, x: Any) -> Any:
+def _tanh(x: Any) -> Any:
     """1 − 2/(e^{2x} + 1): x occurs once, so the interval does not widen beyond rounding."""
-    return 1 - 2 / (context.exp(2 * x) + 1)
+    return 1 - 2 / (iv.exp(2 * x) + 1)
 
 
-def _intervals(context: Any, stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence:
-    a = _interval(context, stack.alpha)
+def _intervals(stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence:
+    a = _interval(stack.alpha)
     depth = range(len(stack.w))
-    w, h, V, b = ([_interval(context, each) for each in row] for row in (stack.w, stack.h, stack.V, stack.b))
-    drive = [_interval(context, each) for each in stack.input]
-    tiny = _interval(context, eps)
-    zero, one = context.mpf(0), context.mpf(1)
+    w, h, V, b = ([_interval(each) for each in row] for row in (stack.w, stack.h, stack.V, stack.b))
+    drive = [_interval(each) for each in stack.input]
+    tiny = _interval(eps)
+    zero, one = iv.mpf(0), iv.mpf(1)
     y, z, yy, zz = ([zero for _ in depth] for _ in range(4))  # the orbit, and the one whose first input differs
     first, second = (one, zero), (zero, one)  # the columns of Φ
     largest, half = zero, math.inf
     for n in range(steps):
         x, xx = drive[n % len(drive)], drive[n % len(drive)] + (tiny if n == 0 else 0)
         for q in depth:
-            s, ss = _tanh(context, w[q] * y[q] + V[q] * x + b[q]), _tanh(context, w[q] * yy[q] + V[q] * xx + b[q])
+            s, ss = _tanh(w[q] * y[q] + V[q] * x + b[q]), _tanh(w[q] * yy[q] + V[q] * xx + b[q])
             if q == depth[-1]:
                 kick = h[q] * (a + w[q] * (1 - s**2))
                 first, second = (_sheared(each, kick, h[q]) for each in (first, second))
@@ -181,12 +179,12 @@ def _intervals(context: Any, stack: Stack, eps: Fraction, steps: int, bits: int)
             for each in (y[q], z[q], yy[q], zz[q]):
                 largest = max(largest, abs(each).b)
         if n + 1 == steps // 2:
-            half = _outward(context.log(first[0] ** 2 + first[1] ** 2 + second[0] ** 2 + second[1] ** 2) / 2, +1)
+            half = _outward(iv.log(first[0] ** 2 + first[1] ** 2 + second[0] ** 2 + second[1] ** 2) / 2, +1)
     apart = [abs(y[-1] - yy[-1]), abs(z[-1] - zz[-1])]
     entries = [abs(each) for each in (*first, *second)]
-    separation = max(_log_below(context, each / tiny) for each in apart)
-    full = max(_log_below(context, each) for each in entries)
-    return Divergence(separation, half, full, _outward(context.mpf(largest), +1), bits)
+    separation = max(_log_below(each / tiny) for each in apart)
+    full = max(_log_below(each) for each in entries)
+    return Divergence(separation, half, full, _outward(iv.mpf(largest), +1), bits)
 
 
 def _sheared(column: tuple[Any, Any], kick: Any, h: Any) -> tuple[Any, Any]:
@@ -194,11 +192,11 @@ def _sheared(column: tuple[Any, Any], kick: Any, h: Any) -> tuple[Any, Any]:
     return column[0] + h * dz, dz
 
 
-def _log_below(context: Any, size: Any) -> float:
+def _log_below(size: Any) -> float:
     """A float below log(size), −inf if the interval touches 0 or is wide."""
     if not size.a > 0 or not size.b < 4 * size.a:
         return -math.inf
-    return _outward(context.log(size), -1)
+    return _outward(iv.log(size), -1)
 
 
 def _outward(value: Any, sign: int) -> float:
@@ -265,10 +263,10 @@ def loop_by_matrices(loop: Loop) -> LoopGrowth:
         state = fmpq_mat(3, 3, [1 - h * h * alpha, h, -h * h * s, -h * alpha, 1, -h * s, 0, 0, 1]) * state
         largest = max(largest, abs(state[0, 0]), abs(state[1, 0]))
     trace = Fraction(int((product[0, 0] + product[1, 1]).p), int((product[0, 0] + product[1, 1]).q))
-    rate, context = -math.inf, mpmath.iv
+    rate = -math.inf
     if abs(trace) > 2:
-        half = _interval(context, abs(trace)) / 2
-        exponent = context.log(half + context.sqrt(half**2 - 1)) / (len(loop.s) * _interval(context, loop.h))
+        half = _interval(abs(trace)) / 2
+        exponent = iv.log(half + iv.sqrt(half**2 - 1)) / (len(loop.s) * _interval(loop.h))
         rate = _outward(exponent, -1)
     return LoopGrowth(state[0, 0] == 0 == state[1, 0], trace, rate, Fraction(int(largest.p), int(largest.q)))
 
@@ -300,23 +298,18 @@ def loop_in_balls(loop: Loop, eps: Fraction, loops: int) -> float:
 
 def loop_in_intervals(loop: Loop, eps: Fraction, loops: int) -> float:
     """The same in mpmath's intervals, from the input x_n = artanh(s_n) − w y_{n−1} itself: both orbits are stepped."""
-    context = mpmath.iv
-    before = context.prec
-    context.prec = FIRST_BITS
-    try:
-        a, w, h, tiny = (_interval(context, each) for each in (loop.alpha, loop.w, loop.h, eps))
-        zero = context.mpf(0)
+    with iv.workprec(FIRST_BITS):
+        a, w, h, tiny = (_interval(each) for each in (loop.alpha, loop.w, loop.h, eps))
+        zero = iv.mpf(0)
         one, other = (zero, zero), (zero, zero)
         for number, sign in enumerate(signs(loops)):
             for n, each in enumerate(loop.s):
-                s = sign * _interval(context, each)
-                x = context.log((1 + s) / (1 - s)) / 2 - w * one[0]
+                s = sign * _interval(each)
+                x = iv.log((1 + s) / (1 - s)) / 2 - w * one[0]
                 xx = x + (tiny if number == 0 == n else 0)
-                one = _stepped(a, h, _tanh(context, w * one[0] + x), one)
-                other = _stepped(a, h, _tanh(context, w * other[0] + xx), other)
-        return max(_log_below(context, abs(p - q) / tiny) for p, q in zip(one, other, strict=True))
-    finally:
-        context.prec = before
+                one = _stepped(a, h, _tanh(w * one[0] + x), one)
+                other = _stepped(a, h, _tanh(w * other[0] + xx), other)
+        return max(_log_below(abs(p - q) / tiny) for p, q in zip(one, other, strict=True))
 
 
 def _stepped(a: Any, h: Any, s: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:

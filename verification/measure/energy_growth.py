@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-import mpmath
-
+from verification.certify.second.intervals import iv
 from verification.measure.polynomials import coefficient
 
 Coefficients: TypeAlias = Mapping[int, int | Fraction]
@@ -26,7 +25,7 @@ def growth_sum_again(coefficients: Coefficients, alpha: Any, h: Any) -> Any:
     total = 0 * h
     for k in range(max(coefficients), -1, -1):
         a = Fraction(coefficients.get(k, 0))
-        total = total + mpmath.iv.mpf(a.numerator) / a.denominator
+        total = total + iv.mpf(a.numerator) / a.denominator
         if k:
             total = total * h
             total = total * alpha if k % 2 == 0 else total

@@ -287,11 +287,11 @@ def test_the_command_verifies_a_witness(tmp_path: Path, capsys: pytest.CaptureFi
     }
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(plain), encoding="utf-8")
-    assert witness.verify(path, claims_dirs=()) == 0
+    assert witness.verify(path, claims_dirs=(), limit=0) == 0
     printed = capsys.readouterr().out
     assert "balls" in printed and "mpmath" in printed and "certified: cplx-B.1 is violated" in printed
     path.write_text(json.dumps({**plain, "parameters": {**two_networks(), "time": "1"}}), encoding="utf-8")
-    assert witness.verify(path, claims_dirs=()) != 0
+    assert witness.verify(path, claims_dirs=(), limit=0) != 0
 
 
 GENERIC: list[tuple[Case, Parameters]] = [

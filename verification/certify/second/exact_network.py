@@ -12,8 +12,10 @@ from typing import Any
 
 import mpmath
 
+from verification.certify.second import intervals
+
 BITS = 192
-iv = mpmath.iv
+iv = intervals.iv
 
 
 def exact(text: str) -> list[Any]:
@@ -25,16 +27,11 @@ def exact(text: str) -> list[Any]:
     return found
 
 
-def exp(x: Any) -> Any:
-    """exp with the ends moved outward: mpmath's own may miss by a fraction of the last place."""
-    return iv.exp(x) * (1 + iv.mpf([-1, 1]) * iv.mpf(2) ** (4 - iv.prec))
-
-
 def tanh(x: Any) -> Any:
     """Increasing, so end by end; 0 is kept exactly. Only for the moderate arguments of a typed network."""
     if x.a == 0 and x.b == 0:
         return iv.mpf(0)
-    low, high = (1 - 2 / (exp(2 * iv.mpf(end)) + 1) for end in (x.a, x.b))
+    low, high = (1 - 2 / (iv.exp(2 * iv.mpf(end)) + 1) for end in (x.a, x.b))
     return iv.mpf([low.a, high.b])
 
 
@@ -122,7 +119,7 @@ class IntervalNetwork:
 
     @staticmethod
     def _logistic(c: Any) -> Any:
-        return iv.mpf(1) / 2 if c.a == 0 and c.b == 0 else 1 / (1 + exp(-c))
+        return iv.mpf(1) / 2 if c.a == 0 and c.b == 0 else 1 / (1 + iv.exp(-c))
 
     def drive(self, n: int, l: int, i: int) -> Any:
         """(V^l y^{l−1}_n + Λ^l y^{l−S−1}_n + b^l)_i."""
@@ -219,11 +216,7 @@ def symplectic_defect(network: IntervalNetwork) -> list[Any]:
 
 def run(plain: dict[str, str], sam: bool, residual: Callable[[IntervalNetwork], list[Any]]) -> tuple[bool, str]:
     """(whether some residual excludes 0, the largest in words), at ``BITS`` bits."""
-    before = iv.prec
-    iv.prec = BITS
-    try:
+    with iv.workprec(BITS):
         values = [iv.mpf(x) for x in residual(IntervalNetwork(plain, sam))]
         largest = max(values, key=lambda x: abs(x).a)
         return excludes_zero(largest), f"largest residual {mpmath.nstr(largest.mid, 12)}"
-    finally:
-        iv.prec = before

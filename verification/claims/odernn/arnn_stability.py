@@ -23,6 +23,7 @@ from verification.cases import frozen_slopes as frozen
 from verification.cases.arnn_modes import BITS, NAMES, every_step_case, mode_case, modes_case, networks_case
 from verification.cases.decision import EXACT, at, decided, premise
 from verification.certify import power_bounded
+from verification.certify.second.intervals import iv
 from verification.parameters import Constant, Integer, Parameter, declared
 from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers, text_of
 
@@ -99,18 +100,18 @@ def tanh_case() -> Case:
             return Decided(bool(abs(trace) > 2), f"determinant 1, trace {trace.str(8, radius=False)} of the product")
 
     def second(parameters: Parameters) -> Decided:
-        context = mpmath.iv
-        context.prec = BITS
-        step = number(parameters, "a")
-        iv = context.mpf(step.numerator) / step.denominator
-        product = [[context.mpf(1), context.mpf(0)], [context.mpf(0), context.mpf(1)]]
-        found = numbers(parameters, "preactivations")
-        for kick, drift in zip(found[::2], found[1::2], strict=True):
-            s, t = (4 / (context.exp(x) + context.exp(-x)) ** 2 for x in map(int, (kick, drift)))
-            product = [[x - iv * s * y for x, y in zip(*product, strict=True)], product[1]]
-            product = [product[0], [y + iv * t * x for x, y in zip(*product, strict=True)]]
-        trace = product[0][0] + product[1][1]
-        return Decided(bool(trace.a > 2 or trace.b < -2), f"trace {mpmath.nstr(trace.mid, 8)}")
+        with iv.workprec(BITS):
+            a = iv.mpf(number(parameters, "a").numerator) / number(parameters, "a").denominator
+            product = [[iv.mpf(1), iv.mpf(0)], [iv.mpf(0), iv.mpf(1)]]
+            slopes = [
+                4 / (iv.exp(x) + iv.exp(-x)) ** 2
+                for x in (iv.mpf(x.numerator) / x.denominator for x in numbers(parameters, "preactivations"))
+            ]
+            for s, t in zip(slopes[::2], slopes[1::2], strict=True):
+                product = [[x - a * s * y for x, y in zip(*product, strict=True)], product[1]]
+                product = [product[0], [y + a * t * x for x, y in zip(*product, strict=True)]]
+            trace = product[0][0] + product[1][1]
+            return Decided(bool(trace.a > 2 or trace.b < -2), f"trace {mpmath.nstr(trace.mid, 8)}")
 
     return decided(
         "symplectic Euler, tanh, biases that depend on time",
@@ -138,11 +139,10 @@ def drift_case() -> Case:
             )
 
     def second(parameters: Parameters) -> Decided:
-        context = mpmath.iv
-        context.prec = BITS
-        eta, bias = (context.mpf(x.numerator) / x.denominator for x in (number(parameters, n) for n in ("eta", "b")))
-        pace = eta * (1 - 2 / (context.exp(2 * bias) + 1))
-        return Decided(0 not in pace, f"falls by {mpmath.nstr(pace.mid, 8)}")
+        with iv.workprec(BITS):
+            eta, bias = (iv.mpf(x.numerator) / x.denominator for x in (number(parameters, n) for n in ("eta", "b")))
+            pace = eta * (1 - 2 / (iv.exp(2 * bias) + 1))
+            return Decided(0 not in pace, f"falls by {mpmath.nstr(pace.mid, 8)}")
 
     return decided(
         "symplectic Euler, tanh, constant biases",

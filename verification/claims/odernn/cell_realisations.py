@@ -14,7 +14,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import flint
-import mpmath
 from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.cells.odernn import MatrixTableau, realisations
@@ -28,6 +27,7 @@ from verification.cases.gated_cells import (
     poles_case,
     relayed_case,
 )
+from verification.certify.second.intervals import iv
 from verification.measure import cell_formulas as formulas
 from verification.measure import tableau_algebra as algebra
 from verification.question import Case, Decided, Parameters, Question, number, numbers
@@ -198,12 +198,13 @@ def autonomous_case() -> Case:
             return Decided(any(bool(change > 0) for change in moved), f"h = 0 becomes {shown} at l = 0, 1, …")
 
     def second(parameters: Parameters) -> Decided:
-        mpmath.iv.prec = BITS
         x, *_, last = number(parameters, "x"), *numbers(parameters, "periods")
         periods = [int(value) for value in numbers(parameters, "periods")]
-        e = mpmath.iv.exp(2 * mpmath.iv.mpf(x.numerator) / x.denominator)
         rests = {l % int(last) == 0 for l in range(math.lcm(*periods))}
-        return Decided(0 not in (e - 1) / (e + 1) and len(rests) == 2, "tanh x ≠ 0, and the group acts now and then")
+        with iv.workprec(BITS):
+            e = iv.exp(2 * iv.mpf(x.numerator) / x.denominator)
+            moves = 0 not in (e - 1) / (e + 1)
+        return Decided(moves and len(rests) == 2, "tanh x ≠ 0, and the group acts now and then")
 
     return decided(
         "constant coefficients",

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import flint
-import mpmath
 import numpy as np
 from flint import Ordering, arb, fmpq, fmpq_mat, fmpq_mpoly_ctx
 
@@ -27,6 +26,7 @@ from verification.adversary.monotone_fields import ROUNDS, BlockStep, FieldClass
 from verification.cases.energy_balance import Balance, implied, implied_case, tensor_block
 from verification.cases.identity import PolynomialIdentity
 from verification.certify import contraction_check
+from verification.certify.second.intervals import iv
 from verification.certify.typed_step import ContractionReading
 from verification.domains import Budget
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
@@ -226,24 +226,20 @@ def _product(activation: Activation, K: list[list[Fraction]], u: list[Fraction],
 
 def _product_again(activation: Activation, K: list[list[Fraction]], u: list[Fraction], v: list[Fraction]) -> Any:
     """The same with fractions, or in mpmath's intervals by tanh x = 1 − 2/(e^{2x} + 1)."""
-    context = mpmath.iv
 
     def sigma(x: Fraction) -> Any:
         if activation == "relu":
             return x if x > 0 else Fraction(0)
-        return 1 - 2 / (context.exp(2 * context.mpf(x.numerator) / x.denominator) + 1)
+        return 1 - 2 / (iv.exp(2 * iv.mpf(x.numerator) / x.denominator) + 1)
 
-    before, context.prec = context.prec, BITS
-    try:
+    with iv.workprec(BITS):
         total: Any = 0
         for r, row in enumerate(K):
             low, high = (sum((a * b for a, b in zip(row, point, strict=True)), Fraction(0)) for point in (v, u))
             step = u[r] - v[r]
-            exact = step if activation == "relu" else context.mpf(step.numerator) / step.denominator
+            exact = step if activation == "relu" else iv.mpf(step.numerator) / step.denominator
             total = total + exact * (sigma(high) - sigma(low))
         return total
-    finally:
-        context.prec = before
 
 
 def _increasing(activation: Activation, sign: int) -> str:

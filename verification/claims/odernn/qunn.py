@@ -18,6 +18,7 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.published.sources import Source
 from verification.cases.decision import at, decided, premise
+from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure import qunn_clock as clock
 from verification.measure.linear_attention import linear_outputs
@@ -379,10 +380,10 @@ def memory_case(other: str) -> Case:
         same = clock.output_by_matrices(both[0], l, T, ones, ones) == clock.output_by_matrices(
             both[1], l, T, ones, ones
         )
-        mpmath.iv.prec = BITS
-        ends = [_cell_again(other, [mpmath.iv.mpf(x.numerator) / x.denominator for (x,) in given]) for given in both]
-        apart = ends[0] - ends[1]
-        return Decided(same and bool(apart.a > 0 or apart.b < 0), f"{other} {mpmath.nstr(apart.mid, 6)} apart")
+        with iv.workprec(BITS):
+            ends = [_cell_again(other, [iv.mpf(x.numerator) / x.denominator for (x,) in given]) for given in both]
+            apart = ends[0] - ends[1]
+            return Decided(same and bool(apart.a > 0 or apart.b < 0), f"{other} {mpmath.nstr(apart.mid, 6)} apart")
 
     return decided(
         f"QUNN against {other}",
@@ -416,8 +417,8 @@ def _cell_again(name: str, inputs: list[Any]) -> Any:
     """The same for intervals: the logistic function and tanh from exponentials; the URNN as Σ (−1)^(l−k) x_k."""
     if name == "URNN":
         return sum(((-1) ** k * x for k, x in enumerate(reversed(inputs))), 0 * inputs[0])
-    exp = mpmath.iv.exp
-    output = memory = mpmath.iv.mpf(0)
+    exp = iv.exp
+    output = memory = iv.mpf(0)
     for x in inputs:
         logistic = 1 / (1 + exp(-x - output))
         memory = logistic * (memory + 1 - 2 / (exp(2 * (x + output)) + 1))

@@ -6,12 +6,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import flint
-import mpmath
 from flint import arb, fmpq, fmpq_mpoly_ctx
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
 from verification.cases.inequality import Condition, Inequality, Piece, attempt
+from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
@@ -37,7 +37,7 @@ def non_expansive_case(factor: Fraction = Fraction(1)) -> Case:
     inequality = Inequality(
         balls=lambda p: (BALLS.maximum(abs(p.z) + p.b, BALLS.exact(0)), abs(p.z) * BALLS.exact(factor)),
         intervals=lambda p: (
-            mpmath.iv.mpf([max((abs(p.z) + p.b).a, 0), max((abs(p.z) + p.b).b, 0)]),
+            iv.mpf([max((abs(p.z) + p.b).a, 0), max((abs(p.z) + p.b).b, 0)]),
             factor.numerator * abs(p.z) / factor.denominator,
         ),
         premises=(Condition("b ≤ 0", lambda p: -p.b, strict=False),),
@@ -71,11 +71,10 @@ def _jump_check(parameters: Parameters, both_sides: bool) -> Check:
         least = size.lower()
         half = arb(_exact(b)) / 2
         first = Opinion("balls", bool(least > half), f"modReLU ≥ {least.str(6)} for 0 < z ≤ {reach}")
-    context = mpmath.iv
-    end = context.mpf(reach.numerator) / reach.denominator
-    right = context.mpf([0, end.b]) + context.mpf(b.numerator) / b.denominator
+    end = iv.mpf(reach.numerator) / reach.denominator
+    right = iv.mpf([0, end.b]) + iv.mpf(b.numerator) / b.denominator
     left = -right
-    half_again = context.mpf(b.numerator) / (2 * b.denominator)
+    half_again = iv.mpf(b.numerator) / (2 * b.denominator)
     apart = bool((right - left).a > 2 * half_again.b) if both_sides else bool(right.a > half_again.b)
     second = Opinion("mpmath", apart, f"in [{right.a}, {right.b}] on the right, its negative on the left")
     beside = "below −b/2 on the left" if both_sides else "0 at 0"

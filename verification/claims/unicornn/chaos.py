@@ -24,6 +24,7 @@ from odernn.published.sources import Source
 from verification.adversary import chaos
 from verification.certify import divergence
 from verification.certify.divergence import Divergence, Loop, Stack
+from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure import lyapunov
 from verification.question import (
@@ -234,7 +235,7 @@ def _saddle_check(region: Region) -> Callable[[Parameters], Check]:
             exact = abs(trace) > 2
             shown = rate.str(10) if exact else "0"
             first = divergence.in_balls(stack, eps, steps)
-        half = mpmath.iv.mpf(trace.numerator) / trace.denominator / 2
+        half = iv.mpf(trace.numerator) / trace.denominator / 2
         discriminant = half**2 - 1
         second = divergence.in_intervals(stack, eps, steps)
         far = [each.is_certain and each.separation >= LEAST_FACTOR for each in (first, second)]

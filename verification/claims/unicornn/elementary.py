@@ -15,6 +15,7 @@ from flint import arb, fmpq
 from odernn.exact.linear_algebra import diagonalise
 from odernn.published.sources import Source
 from verification.cases import energy_step
+from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure.energy_growth import GROWTH, growth_sum, growth_sum_again
 from verification.measure.polynomials import coefficient
@@ -45,8 +46,7 @@ def _squares(diagonal: tuple[int, int, int]) -> Attempt:
 def _squares_check(parameters: Parameters, diagonal: tuple[int, int, int]) -> Check:
     a, b, c = (number(parameters, name) for name in "abc")
     left, right = (a + b + c) ** 2, sum(k * x * x for k, x in zip(diagonal, (a, b, c), strict=True))
-    context = mpmath.iv
-    a_, b_, c_ = (context.mpf(x.numerator) / x.denominator for x in (a, b, c))
+    a_, b_, c_ = (iv.mpf(x.numerator) / x.denominator for x in (a, b, c))
     first, second, third = diagonal
     difference = (a_ + b_ + c_) ** 2 - (a_**2 * first + b_**2 * second + c_**2 * third)
     return Check(
@@ -82,8 +82,8 @@ def _identities_check(parameters: Parameters, half: Fraction) -> Check:
         b * (a - b) - half * (a * a - b * b - (a - b) ** 2),
         a * (a - b) - half * (a * a - b * b + (a - b) ** 2),
     )
-    x, y = (mpmath.iv.mpf(v.numerator) / v.denominator for v in (a, b))
-    share = mpmath.iv.mpf(half.numerator) / half.denominator
+    x, y = (iv.mpf(v.numerator) / v.denominator for v in (a, b))
+    share = iv.mpf(half.numerator) / half.denominator
     plus, minus = x * x - y * y, (x - y) ** 2
     second = (y * (x - y) - (plus - minus) * share, x * (x - y) - (plus + minus) * share)
     return Check(
@@ -159,13 +159,12 @@ def _growth_check(parameters: Parameters, coefficients: Mapping[int, int]) -> Ch
         rate = arb(96).root(4) * arb(1).max(a.sqrt())
         right = rate * h
         first = Opinion("balls", bool(left > right), f"log G = {left.str(12)}, ᾱ dt = {right.str(12)}")
-    context = mpmath.iv
-    context.prec = BITS
-    h_, a_ = (context.mpf(v.numerator) / v.denominator for v in (dt, alpha))
-    bigger = context.sqrt(a_) if alpha > 1 else context.mpf(1)
-    root = context.sqrt(context.sqrt(context.mpf(96)))
-    gap = context.log(growth_sum_again(coefficients, a_, h_)) - root * bigger * h_
-    second = Opinion("mpmath", bool(gap.a > 0), f"log G − ᾱ dt = {mpmath.nstr(gap.mid, 12)}")
+    with iv.workprec(BITS):
+        h_, a_ = (iv.mpf(v.numerator) / v.denominator for v in (dt, alpha))
+        bigger = iv.sqrt(a_) if alpha > 1 else iv.mpf(1)
+        root = iv.sqrt(iv.sqrt(iv.mpf(96)))
+        gap = iv.log(growth_sum_again(coefficients, a_, h_)) - root * bigger * h_
+        second = Opinion("mpmath", bool(gap.a > 0), f"log G − ᾱ dt = {mpmath.nstr(gap.mid, 12)}")
     return Check(
         opinions=(first, second),
         premises=(
@@ -199,7 +198,7 @@ def step_case(
 
     def intervals(p: Any) -> tuple[Any, Any]:
         square = p.alpha * p.dt**2
-        share = mpmath.iv.mpf(added.numerator) / added.denominator
+        share = iv.mpf(added.numerator) / added.denominator
         return growth_sum_again(coefficients, p.alpha, p.dt), share * (p.dt + 2 * square * p.dt**2) * 2
 
     return energy_step.case("free", (growth, growth), constant, balls, intervals)

@@ -18,6 +18,7 @@ from flint import arb, arb_series, fmpq
 from odernn.published.sources import Source
 from verification.cases.identity import PolynomialIdentity, describe
 from verification.certify.second import exact_network as again
+from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
@@ -49,7 +50,7 @@ def hamiltonian_case(sign: int = 1, power: int = -1) -> Case:
             slope = (cosh.log() * (sign * W**power) + arb_series([Y, 1], prec=2) ** 2 * (a / 2))[1]
             first = slope - ((W * Y + X).tanh() + a * Y)
         w_, y_, x_, a_ = map(_interval, (w, y, x, alpha))
-        up, down = again.exp(w_ * y_ + x_), again.exp(-w_ * y_ - x_)
+        up, down = again.iv.exp(w_ * y_ + x_), again.iv.exp(-w_ * y_ - x_)
         quotient = sign * w_ * (up - down) / (up + down)
         weighted = quotient / w_ if power == -1 else quotient * w_**power
         second = weighted + a_ * y_ - (again.tanh(w_ * y_ + x_) + a_ * y_)
@@ -157,12 +158,12 @@ def fixed_point_case(*, asymptotic: bool, damping: int = 0) -> Case:
         # V = κ y² + z² is positive definite iff κ > 0, and V' = −2γ z²
         first = kappa > 0 and (damping > 0 if asymptotic else damping >= 0)
         a_, w_ = _interval(alpha), _interval(w)
-        radicand = mpmath.iv.mpf(trace.numerator) ** 2 / 4 - (a_ + w_)  # eigenvalues −γ/2 ± √radicand
-        real_part = mpmath.iv.mpf(trace.numerator) / 2
+        radicand = iv.mpf(trace.numerator) ** 2 / 4 - (a_ + w_)  # eigenvalues −γ/2 ± √radicand
+        real_part = iv.mpf(trace.numerator) / 2
         if radicand.b < 0:
             second = bool(real_part.b < 0 or (not asymptotic and real_part.b <= 0))
         else:
-            second = bool(radicand.a >= 0 and (real_part + mpmath.iv.sqrt(radicand)).b < 0)
+            second = bool(radicand.a >= 0 and (real_part + iv.sqrt(radicand)).b < 0)
         kind = "asymptotically stable" if asymptotic else "stable"
         return Check(
             opinions=(
@@ -231,8 +232,8 @@ def frequency_case(w: Fraction, claimed_power: Fraction = Fraction(1)) -> Case:
             measured = _ball(alpha + w).sqrt()
             claimed = _ball(alpha) if claimed_power == 1 else _ball(alpha).sqrt()
             differs = not (measured - claimed).contains(0)
-        again_ = mpmath.iv.sqrt(_interval(alpha) + _interval(w))
-        said = _interval(alpha) if claimed_power == 1 else mpmath.iv.sqrt(_interval(alpha))
+        again_ = iv.sqrt(_interval(alpha) + _interval(w))
+        said = _interval(alpha) if claimed_power == 1 else iv.sqrt(_interval(alpha))
         return Check(
             opinions=(
                 Opinion("balls", differs, f"frequency {measured.str(8, radius=False)}, α = {alpha}"),
@@ -276,7 +277,7 @@ def damping_case(*, discrete: bool, damping: int = 0) -> Case:
         if discrete:  # B = [[1 − h²α, h − γh²], [−hα, 1 − γh]]
             own = (1 - h_ * h_ * a_, h_ - damping * h_ * h_, -h_ * a_, 1 - damping * h_)
         else:
-            own = (mpmath.iv.mpf(0), mpmath.iv.mpf(1), -a_, mpmath.iv.mpf(-damping))
+            own = (iv.mpf(0), iv.mpf(1), -a_, iv.mpf(-damping))
         tr_, det_ = own[0] + own[3], own[0] * own[3] - own[1] * own[2]
         second = bool((tr_ * tr_ - 4 * det_).b < 0) and bool(det_.a >= 1 if discrete else tr_.a >= 0)
         size = f"|λ|² = det B = {det}" if discrete else f"Re λ = {trace / 2}"
@@ -316,8 +317,8 @@ def _energy_check(parameters: Parameters) -> Check:
         y, z, weight, shift = t.y[n][1][0], t.z[n][1][0], t.w[1][0], t.V[1][0][0] * t.y[0][0][0] + t.b[1][0]
         kinetic = (t.alpha * y * y + z * z) / 2
         A = weight * y + shift
-        ends = [again.exp(t) + again.exp(-t) for t in (A, shift)]
-        return [again.exp(kinetic * weight) * ends[0] - ends[1]]  # 0 iff w (kinetic + potential) does not change
+        ends = [again.iv.exp(t) + again.iv.exp(-t) for t in (A, shift)]
+        return [again.iv.exp(kinetic * weight) * ends[0] - ends[1]]  # 0 iff w (kinetic + potential) does not change
 
     same = len(set(parameters["u"].split())) == 1
     return Check(
@@ -346,7 +347,7 @@ def _ball(value: Fraction) -> Any:
 
 
 def _interval(value: Fraction) -> Any:
-    return mpmath.iv.mpf(value.numerator) / value.denominator
+    return iv.mpf(value.numerator) / value.denominator
 
 
 QUESTIONS = (

@@ -17,6 +17,7 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 from odernn.published.sources import Source
 from verification.cases.identity import PathIdentity, PolynomialIdentity
 from verification.certify.second import exact_network as again
+from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
@@ -106,7 +107,7 @@ def _exact(value: Fraction) -> Any:
 
 
 def _interval(value: Fraction) -> Any:
-    return mpmath.iv.mpf(value.numerator) / value.denominator
+    return iv.mpf(value.numerator) / value.denominator
 
 
 # --- the effective time step: a neuron of (5) is symplectic Euler for (2) with its own step

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-import mpmath
 import torch
 from flint import fmpq
 from torch import nn
@@ -22,6 +21,7 @@ from odernn.cells.cornn import CoRNN
 from odernn.cells.unicornn import UnICORNN
 from odernn.published.networks import ROWS, PublishedNetwork, PublishedRow, agrees, agrees_to_tens, network
 from odernn.published.sources import Source
+from verification.certify.second.intervals import iv
 from verification.domains import Budget, printed_name
 from verification.question import (
     Attempt,
@@ -230,9 +230,9 @@ def _equality_check(
 
     def check(parameters: Parameters) -> Check:
         values, printed = [number(parameters, name) for name in names], number(parameters, "printed")
-        intervals = [mpmath.iv.mpf(each.numerator) / each.denominator for each in values]
+        intervals = [iv.mpf(each.numerator) / each.denominator for each in values]
         exact = compute(values)
-        difference = compute(intervals) - mpmath.iv.mpf(printed.numerator) / printed.denominator
+        difference = compute(intervals) - iv.mpf(printed.numerator) / printed.denominator
         same = all(Fraction(parameters[name]) == Fraction(stated[name]) for name in (*names, "printed"))
         return Check(
             opinions=(
@@ -292,7 +292,7 @@ def _of_rows_check(
         L, N = number(parameters, "L"), number(parameters, "N")
         printed = any(r.num_layers == L and r.steps == N for r in rows)
         found = value(L, N)
-        gap = mpmath.iv.mpf(found.numerator) / found.denominator - mpmath.iv.mpf(most.numerator) / most.denominator
+        gap = iv.mpf(found.numerator) / found.denominator - iv.mpf(most.numerator) / most.denominator
         return Check(
             opinions=(
                 Opinion("fractions", found > most, f"{found} against {most}"),
@@ -328,8 +328,8 @@ def _constant(slope: Fraction) -> Fraction:
 def _slope_check(parameters: Parameters) -> Check:
     a = number(parameters, "a")
     found = _constant(a)
-    b = mpmath.iv.mpf(a.numerator) / a.denominator
-    gap = (mpmath.iv.sqrt(2 / (1 + b**2)) * mpmath.iv.sqrt(3)) ** 2 - mpmath.iv.mpf(6) / 65
+    b = iv.mpf(a.numerator) / a.denominator
+    gap = (iv.sqrt(2 / (1 + b**2)) * iv.sqrt(3)) ** 2 - iv.mpf(6) / 65
     return Check(
         opinions=(
             Opinion("fractions", found != Fraction(6, 65), f"{found} against 6/65"),
