@@ -18,11 +18,11 @@ iv = mpmath.iv
 
 def exact(text: str) -> list[Any]:
     """The intervals of "1 -3/4 2"."""
-    found = []
+    intervals = []
     for word in text.split():
         above, _, under = word.partition("/")
-        found.append(iv.mpf(int(above)) / iv.mpf(int(under or "1")))
-    return found
+        intervals.append(iv.mpf(int(above)) / iv.mpf(int(under or "1")))
+    return intervals
 
 
 def exp(x: Any) -> Any:
@@ -52,13 +52,13 @@ def eye(size: int) -> list[list[Any]]:
 
 
 def mul(*factors: list[list[Any]]) -> list[list[Any]]:
-    found = factors[0]
+    product = factors[0]
     for factor in factors[1:]:
-        found = [
-            [sum((found[i][k] * factor[k][j] for k in range(len(factor))), iv.mpf(0)) for j in range(len(factor[0]))]
-            for i in range(len(found))
+        product = [
+            [sum((product[i][k] * factor[k][j] for k in range(len(factor))), iv.mpf(0)) for j in range(len(factor[0]))]
+            for i in range(len(product))
         ]
-    return found
+    return product
 
 
 def add(a: list[list[Any]], b: list[list[Any]], sign: int = 1) -> list[list[Any]]:
@@ -208,13 +208,13 @@ class IntervalNetwork:
 def symplectic_defect(network: IntervalNetwork) -> list[Any]:
     """ω(a, b) = Σ a_y b_z − a_z b_y of every two columns of the step, minus that of the unit vectors."""
     columns = list(zip(*network.whole_step(1), strict=True))
-    found = []
+    defects = []
     for i in range(len(columns)):
         for j in range(i + 1, len(columns)):
             a, b = columns[i], columns[j]
             area = sum((a[t] * b[t + 1] - a[t + 1] * b[t] for t in range(0, len(a), 2)), iv.mpf(0))
-            found.append(area - int(i % 2 == 0 and j == i + 1))
-    return found
+            defects.append(area - int(i % 2 == 0 and j == i + 1))
+    return defects
 
 
 def run(plain: dict[str, str], sam: bool, residual: Callable[[IntervalNetwork], list[Any]]) -> tuple[bool, str]:

@@ -318,7 +318,7 @@ def parse(text: str, *, most_states: int = MOST_STATES) -> Graph:
     period = plain.get("period", 1)
     inputs, outputs = tuple(plain.get("inputs", ())), tuple(plain.get("outputs", ()))
     numbers = (period, *times.values(), *(s for _, _, s in edges))
-    if not all(isinstance(each, int) and not isinstance(each, bool) for each in numbers) or period < 1:
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers) or period < 1:
         raise ValueError("The period, the times and every σ are integers, the period at least 1.")
     named = {*inputs, *outputs, *(end for u, v, _ in edges for end in (u, v))}
     if not named <= set(times) or len(set(edges)) < len(edges) or not all(0 <= t < period for t in times.values()):

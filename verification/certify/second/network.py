@@ -85,7 +85,7 @@ class _FloatLayer:
             raise NotEnclosedError(f"{name}: the float64 run is not finite.")
         largest = np.abs(y[:-1]) + residual.WIDEST  # a tube is never wider
         drive_radius = above(given_radius + self.w_radius * largest)
-        found = residual.certify(
+        tube = residual.certify(
             y,
             z,
             residual.Oscillators.of(self.w, self.h, self.alpha, self.h_radius),
@@ -95,12 +95,12 @@ class _FloatLayer:
             start_radius=(self.y0_radius, self.z0_radius),
             keep=True,
         )
-        if not found.complete or found.norms is None:
-            raise NotEnclosedError(f"{name}: {found.because}")
+        if not tube.complete or tube.norms is None:
+            raise NotEnclosedError(f"{name}: {tube.because}")
         self.y, self.z, self.norms, self.below = (
-            FloatBox(y, found.y_radius),
-            FloatBox(z, found.z_radius),
-            found.norms,
+            FloatBox(y, tube.y_radius),
+            FloatBox(z, tube.z_radius),
+            tube.norms,
             below,
         )
         self.slope, self.slope_radius = self.norms.slope[1:], self.norms.slope_radius[1:]
@@ -112,14 +112,14 @@ class _FloatLayer:
             + 2 * U * (np.abs(self.w) * self.slope + abs(self.alpha))
         )
         s = tanh(self.w * y[:-1] + drive)
-        moved = np.minimum(1.0, self.slope + self.slope_radius) * (drive_radius + np.abs(self.w) * found.y_radius[:-1])
+        moved = np.minimum(1.0, self.slope + self.slope_radius) * (drive_radius + np.abs(self.w) * tube.y_radius[:-1])
         size = np.abs(self.w * y[:-1]) + np.abs(drive)
         self.force = s + self.alpha * y[:-1]
         self.force_radius = above(
             TANH_ERROR
             + 2 * U * size
             + moved
-            + abs(self.alpha) * found.y_radius[:-1]
+            + abs(self.alpha) * tube.y_radius[:-1]
             + self.alpha_radius * largest
             + 2 * U * (np.abs(self.alpha * y[:-1]) + np.abs(self.force))
         )
@@ -348,22 +348,22 @@ def enclose_runs(
     above. NotEnclosedError where the tubes do not hold.
     """
     steps, batch, _ = u.shape
-    below, found = FloatBox(u, np.zeros_like(u)), []
+    below, boxes = FloatBox(u, np.zeros_like(u)), []
     for number_, (entry, (y, z)) in enumerate(zip(layers, runs, strict=True), 1):
         layer = _FloatLayer(entry)
         if layer.w_radius.any() or layer.alpha_radius:
             raise ValueError(f"Layer {number_}: w or alpha is no float64 number.")
-        drive, drive_radius = (each.reshape(steps, -1) for each in layer.drive(below))
+        drive, drive_radius = (array.reshape(steps, -1) for array in layer.drive(below))
         start = np.zeros((1, batch * layer.size))
-        flat_y, flat_z = (np.concatenate([start, each.reshape(steps, -1)]) for each in (y, z))
-        own = (np.tile(each, batch) for each in (layer.w, layer.h, np.full(layer.size, layer.alpha), layer.h_radius))
+        flat_y, flat_z = (np.concatenate([start, array.reshape(steps, -1)]) for array in (y, z))
+        own = (np.tile(array, batch) for array in (layer.w, layer.h, np.full(layer.size, layer.alpha), layer.h_radius))
         run = residual.certify(flat_y, flat_z, residual.Oscillators.of(*own), drive=drive, drive_radius=drive_radius)
         if not run.complete:
             raise NotEnclosedError(f"layer {number_}: {run.because}")
-        radii = [each[1:].reshape(y.shape) for each in (run.y_radius, run.z_radius)]
-        found.append((FloatBox(y, radii[0]), FloatBox(z, radii[1])))
-        below = found[-1][0]
-    return found
+        radii = [array[1:].reshape(y.shape) for array in (run.y_radius, run.z_radius)]
+        boxes.append((FloatBox(y, radii[0]), FloatBox(z, radii[1])))
+        below = boxes[-1][0]
+    return boxes
 
 
 def envelope(box: FloatBox, norm: str) -> FloatBox:
@@ -386,9 +386,9 @@ def _passed_on(layer: _FloatLayer, dy: Array, dy_radius: Array, *, spread: bool)
     if not spread:
         return product(layer.V, layer.V_radius, dy, dy_radius)
     V, V_radius = layer.V[:, :, None], layer.V_radius[:, :, None]
-    found = V * dy
-    radius = np.abs(V) * dy_radius + V_radius * (np.abs(dy) + dy_radius) + U * np.abs(found)
-    return found.reshape(layer.size, -1), above(radius).reshape(layer.size, -1)
+    passed = V * dy
+    radius = np.abs(V) * dy_radius + V_radius * (np.abs(dy) + dy_radius) + U * np.abs(passed)
+    return passed.reshape(layer.size, -1), above(radius).reshape(layer.size, -1)
 
 
 def _read(texts: Any) -> tuple[Array, Array]:
@@ -411,5 +411,5 @@ def _ends(values: list[Any]) -> tuple[Array, Array]:
     """(middle, radius) of intervals."""
     middle = np.array([float(v.mid) for v in values])
     off = [iv.mpf(m) - v for m, v in zip(middle, values, strict=True)]
-    radius = [max(abs(float(each.a)), abs(float(each.b))) for each in off]
+    radius = [max(abs(float(difference.a)), abs(float(difference.b))) for difference in off]
     return middle, np.array(radius) * (1 + 2.0**-50)
