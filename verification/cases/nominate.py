@@ -62,9 +62,9 @@ def joined(finite: Inequality, uniform: Inequality, text: Callable[[Parameters],
         at = finite.check(parameters)
         given = {name: numbers(parameters, name) for name in parameters}
         exact = SimpleNamespace(**{name: v if name in uniform.lists else v[0] for name, v in given.items()})
-        premises = tuple(each.at(exact) for each in uniform.premises)
+        premises = tuple(premise.at(exact) for premise in uniform.premises)
         limit = ""
-        if all(each.holds for each in premises):  # outside them the formulas of the lower bound mean nothing
+        if all(premise.holds for premise in premises):  # outside them the formulas of the lower bound mean nothing
             below = uniform.check(parameters)
             if all(opinion.violated for opinion in below.opinions):
                 limit = f"{text(parameters)}; for every smaller dt: {below.opinions[0].text}"

@@ -72,7 +72,7 @@ def equal_case(sizes: EqualSizes, plain: str, skip: str, meaning: str) -> Case:
         return " to ".join(texts)
 
     def ask(_: Budget, __: int) -> Attempt:
-        counts = [agreed_counts(each) for each in networks]
+        counts = [agreed_counts(network) for network in networks]
         good = holds(agreed_counts, *networks)
         text = f"{len(good)} of {len(CONVENTIONS)} conventions: {shown(*counts)}"
         point = {name: str(value) for name, value in stated.items()}
@@ -93,8 +93,8 @@ def equal_case(sizes: EqualSizes, plain: str, skip: str, meaning: str) -> Case:
         if not premise.holds:
             return Check((), (premise,))
         one, other = (
-            each._replace(n=int(given[name]), d=int(given["d"]), outputs=int(given["n_out"]))
-            for each, name in zip(networks, ("units", "skip units"), strict=True)
+            network._replace(n=int(given[name]), d=int(given["d"]), outputs=int(given["n_out"]))
+            for network, name in zip(networks, ("units", "skip units"), strict=True)
         )
         opinions = tuple(
             Opinion(backend, not holds(count, one, other), shown(count(one), count(other)))
@@ -199,4 +199,4 @@ def quarter_case(stanh: Stanh, lstm: CountedNetwork, domain: str, printed: int =
     return Case(f"stanh of {stanh.units} units against an {domain}", "share of parameters", ask, check)
 
 
-LSTM_PAIRS = tuple(each for each in EQUAL_SIZES if each.unit == "LSTM")
+LSTM_PAIRS = tuple(sizes for sizes in EQUAL_SIZES if sizes.unit == "LSTM")
