@@ -206,10 +206,10 @@ def _value(certificate: Certificate) -> Fraction:
 
 
 def _growths(graph: RNNGraph, kind: Kind) -> tuple[Growth, ...]:
-    found = growth_limit(graph, kind)
-    if found.value is None:
-        raise ArithmeticError(f"{found.property} of {graph.name}: {found.because}")
-    growths: tuple[Growth, ...] = found.value
+    certificate = growth_limit(graph, kind)
+    if certificate.value is None:
+        raise ArithmeticError(f"{certificate.property} of {graph.name}: {certificate.because}")
+    growths: tuple[Growth, ...] = certificate.value
     return growths
 
 
@@ -268,12 +268,12 @@ class Raw:
         sums = set()
         for nodes in networkx.simple_cycles(networkx.DiGraph(self.multigraph)):
             steps = [sorted(self.multigraph[u][v]) for u, v in zip(nodes, [*nodes[1:], nodes[0]], strict=True)]
-            sums |= {sum(each) for each in itertools.product(*steps)}
+            sums |= {sum(sigmas) for sigmas in itertools.product(*steps)}
         return frozenset(sums)
 
 
 @lru_cache(maxsize=20_000)
 def raw_of(text: str) -> Raw | None:
     """The multigraph of the text; None if it violates (1) or (2)."""
-    found = Raw(text)
-    return found if found.has_residues and found.has_cycle else None
+    raw = Raw(text)
+    return raw if raw.has_residues and raw.has_cycle else None
