@@ -70,10 +70,10 @@ def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fracti
 
     def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
         a = number(parameters, "a")
-        found = [premise("η L_s max|λ| > 0", a)]
+        hypotheses = [premise("η L_s max|λ| > 0", a)]
         if most is not None:
-            found.append(premise(f"η L_s max|λ| {'≤' if closed else '<'} {most}", most - a, strict=not closed))
-        return tuple(found)
+            hypotheses.append(premise(f"η L_s max|λ| {'≤' if closed else '<'} {most}", most - a, strict=not closed))
+        return tuple(hypotheses)
 
     return decided(
         NAMES[scheme],
@@ -95,7 +95,7 @@ def every_step_case(scheme: Scheme) -> Case:
         (a, b), (c, d) = step_matrix(scheme, fmpq_poly([0, 1]))
         rotation = a == d and b + c == 0
         beyond = a * a + c * c - 1
-        everywhere = rotation and beyond.degree() > 0 and all(each >= 0 for each in beyond.coeffs())
+        everywhere = rotation and beyond.degree() > 0 and all(coefficient >= 0 for coefficient in beyond.coeffs())
         here = beyond(fmpq(*number(parameters, "a").as_integer_ratio())) > 0
         return Decided(everywhere and here, f"|multiplier|² − 1 = {beyond}, positive for every a > 0")
 

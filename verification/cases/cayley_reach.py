@@ -119,9 +119,9 @@ def _quotient(Q: fmpq_mat) -> dict[str, str]:
 def phase_polynomial(n: int) -> bool:
     """det(I + ωQ), Q with free entries: degree ≤ n in ω and 1 at ω = 0."""
     Q, (omega,) = symbolic.general(n, "q", ("omega",))
-    found = symbolic.determinant([[omega * x + int(i == j) for j, x in enumerate(row)] for i, row in enumerate(Q)])
-    place = found.context().names().index("omega")
-    return bool(found.degrees()[place] <= n and found.subs({"omega": 0}) == 1)
+    polynomial = symbolic.determinant([[omega * x + int(i == j) for j, x in enumerate(row)] for i, row in enumerate(Q)])
+    place = polynomial.context().names().index("omega")
+    return bool(polynomial.degrees()[place] <= n and polynomial.subs({"omega": 0}) == 1)
 
 
 def every_direction(n: int) -> bool:
@@ -129,8 +129,8 @@ def every_direction(n: int) -> bool:
     (Y,) = symbolic.complex_general(n, "y")
     B = symbolic.difference(Y, symbolic.adjoint(Y))
     half = [[x * fmpq(1, 2) for x in row] for row in B[0]], [[x * fmpq(1, 2) for x in row] for row in B[1]]
-    found = symbolic.difference(symbolic.difference(half, symbolic.adjoint(half)), B)
-    return all(x == 0 for part in found for row in part for x in row)
+    difference = symbolic.difference(symbolic.difference(half, symbolic.adjoint(half)), B)
+    return all(x == 0 for part in difference for row in part for x in row)
 
 
 def real_reach_case(n: int = 2) -> Case:
@@ -222,14 +222,17 @@ def fixed_signs_case(domain: str, W: tuple[int, ...], signs: tuple[int, ...]) ->
 
     def first(p: Parameters) -> Found:
         matrix, D = exact.typed(p), diagonal([int(d) for d in numbers(p, "D")])
-        found = (identity(D.nrows()) + matrix * D).det()
-        missed = symbolic.misses_minus_one() and symbolic.is_involution() and found == 0
-        return bool(missed), f"det(I + W D) = {found}, det W = {matrix.det()}, det D = {D.det()}"
+        determinant = (identity(D.nrows()) + matrix * D).det()
+        missed = symbolic.misses_minus_one() and symbolic.is_involution() and determinant == 0
+        return bool(missed), f"det(I + W D) = {determinant}, det W = {matrix.det()}, det D = {D.det()}"
 
     def second(p: Parameters) -> Found:
         Z = again.scaled(again.read(p, "W"), [(Fraction(d), Fraction(0)) for d in p["D"].split()])
-        found = again.determinant(again.combined(again.unit(len(Z)), Z, 1))
-        return found == again.ZERO, f"det(I + W D) = {found[0]}, but det(I + C(A)) = 2^n/det(I + A) for every A"
+        determinant = again.determinant(again.combined(again.unit(len(Z)), Z, 1))
+        return (
+            determinant == again.ZERO,
+            f"det(I + W D) = {determinant[0]}, but det(I + C(A)) = 2^n/det(I + A) for every A",
+        )
 
     def premises(p: Parameters) -> tuple[Hypothesis, ...]:
         good = all(d in (1, -1) for d in numbers(p, "D"))
@@ -265,16 +268,16 @@ def free_signs_case(mean: int = 1) -> Case:
     def first(p: Parameters) -> Found:
         W = exact.typed(p)
         n = W.nrows()
-        found = [(identity(n) + W * diagonal(d)).det() for d in exact.signatures(n)]
-        return all(x < mean for x in found), f"largest det(I + W D) = {max(found)}"
+        determinants = [(identity(n) + W * diagonal(d)).det() for d in exact.signatures(n)]
+        return all(x < mean for x in determinants), f"largest det(I + W D) = {max(determinants)}"
 
     def second(p: Parameters) -> Found:
         W = again.read(p, "W")
-        found = []
+        determinants = []
         for mask in range(2 ** len(W)):
             Z = again.scaled(W, [(Fraction(1 - 2 * (mask >> k & 1)), Fraction(0)) for k in range(len(W))])
-            found.append(again.determinant(again.combined(again.unit(len(W)), Z, 1))[0])
-        return all(x < mean for x in found), f"largest det(I + W D) = {max(found)}"
+            determinants.append(again.determinant(again.combined(again.unit(len(W)), Z, 1))[0])
+        return all(x < mean for x in determinants), f"largest det(I + W D) = {max(determinants)}"
 
     statement = Statement(
         f"largest det(I + W D) over D against {mean}",

@@ -27,14 +27,16 @@ def unitary_premise(*names: str, real: bool = False) -> Premises:
     """Matrices of these names are unitary (real: orthogonal), by both back-ends."""
 
     def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
-        found = []
+        hypotheses = []
         for name in names:
             first = exact.typed(parameters, name) if name in parameters else exact.typed_complex(parameters, name)
             holds = exact.is_orthogonal(first) and again.is_unitary(again.read(parameters, name))
             is_real = name in parameters
             words = "orthogonal" if is_real else "unitary"
-            found.append(Hypothesis(f"{name} is {words}, exactly", str(int(holds)), holds and (is_real or not real)))
-        return tuple(found)
+            hypotheses.append(
+                Hypothesis(f"{name} is {words}, exactly", str(int(holds)), holds and (is_real or not real))
+            )
+        return tuple(hypotheses)
 
     return premises
 

@@ -42,10 +42,10 @@ def _sam_states() -> tuple[str, int]:
     G ≤ 1 + r + 2r² + 4r⁴ ≤ e^{cr}, c = 96^{1/4}, term by term: 1 ≤ c, 2 ≤ c²/2, 4 ≤ c⁴/4!. Summed over n ≤ N steps,
     H_n ≤ 2T(1 + 2α dt³)e^{ᾱT}.
     """
-    found = energy_step.proof((_sam_growth, _sam_growth), added)
+    attempt = energy_step.proof((_sam_growth, _sam_growth), added)
     taylor = energy_step.below_exponential(GROWTH, 96)
-    text = f"(32): H_n ≤ G H_{{n−1}} + 2dt + 4α dt⁴, {found.proof}; G ≤ e^{{ᾱ dt}} {taylor}"
-    return (text if taylor and found.proof else ""), found.evaluations
+    text = f"(32): H_n ≤ G H_{{n−1}} + 2dt + 4α dt⁴, {attempt.proof}; G ≤ e^{{ᾱ dt}} {taylor}"
+    return (text if taylor and attempt.proof else ""), attempt.evaluations
 
 
 def _sam_growth(alpha: Any, h: Any) -> Any:
@@ -75,11 +75,11 @@ def _against_suprema(
     for alpha, dt in itertools.product(("1/100", "1/4", "1", "4", "20"), ("1/100", "1/10", "1/2", "9/10")):
         for N in steps[budget.name]:
             p = {"alpha": alpha, "dt": dt, "N": str(N), "T": rational(N * Fraction(dt)), "sigma": rational(_SIGMA)}
-            found = check(p)
+            checked = check(p)
             count += 1
-            if found.log_measured is not None and found.log_measured - found.log_claimed > worst[0]:
-                worst = (found.log_measured - found.log_claimed, p)
-                sides = (found.log_measured, found.log_claimed)
+            if checked.log_measured is not None and checked.log_measured - checked.log_claimed > worst[0]:
+                worst = (checked.log_measured - checked.log_claimed, p)
+                sides = (checked.log_measured, checked.log_claimed)
     states, boxes = _sam_states()
     proof = f"{states}; {because}" if states and implied else ""
     return Attempt(

@@ -59,7 +59,7 @@ def decided(
     """
 
     def ask(budget: Budget, seed: int) -> Attempt:
-        tried = [place for place in places(budget, seed) if all(each.holds for each in premises(place))]
+        tried = [place for place in places(budget, seed) if all(hypothesis.holds for hypothesis in premises(place))]
         failed: list[tuple[Parameters, str]] = []
         last = ""
         for place in tried:
@@ -71,8 +71,10 @@ def decided(
             if other.violated:
                 raise ArithmeticError(f"{_shown(place)}: {names[0]} finds {one.text}, {names[1]} finds {other.text}")
         if failed:
-            found = failed[0][1]
-            return Attempt(box, len(tried), found=found, claimed=claimed, candidates=tuple(p for p, _ in failed[:3]))
+            violation = failed[0][1]
+            return Attempt(
+                box, len(tried), found=violation, claimed=claimed, candidates=tuple(p for p, _ in failed[:3])
+            )
         text = f"{box}: {len(tried)} {'case' if len(tried) == 1 else 'cases'}, each decided by {names[0]}, {names[1]}"
         proof = f"{text}; {last}" if is_box and tried else ""
         return Attempt(text, len(tried), found=last, claimed=claimed, proof=proof)

@@ -39,11 +39,13 @@ class Balance:
 
     @property
     def names(self) -> tuple[str, ...]:
-        found = {name for row in self._names_of_blocks() for block in row for name in itertools.chain(*block) if name}
+        of_blocks = {
+            name for row in self._names_of_blocks() for block in row for name in itertools.chain(*block) if name
+        }
         weights = set() if self.printed else {name for row in self._G() for name in row}
         vectors = {f"d{r}" for r in range(self.size)}
         vectors |= {f"g{i}_{r}" for i in range(self.stages) for r in range(self.size)}
-        return tuple(sorted(found | weights | vectors | {"eta"}))
+        return tuple(sorted(of_blocks | weights | vectors | {"eta"}))
 
     def identity(self) -> PolynomialIdentity:
         tensor = "as printed" if self.printed else "with transposes and G"
@@ -55,16 +57,16 @@ class Balance:
         identity = self.identity()
 
         def ask(budget: Budget, seed: int) -> Attempt:
-            found = identity.ask(budget, seed)
+            attempt = identity.ask(budget, seed)
             text = f"{identity.words}: polynomials in {len(self.names)} unknowns"
-            proof = f"{text}: the difference is 0" if found.proof else ""
-            plainest = tuple(_plainest(identity, p) for p in found.candidates[:1])
-            return replace(found, tried=text, proof=proof, candidates=plainest)
+            proof = f"{text}: the difference is 0" if attempt.proof else ""
+            plainest = tuple(_plainest(identity, p) for p in attempt.candidates[:1])
+            return replace(attempt, tried=text, proof=proof, candidates=plainest)
 
         def check(parameters: Parameters) -> Check:
-            found = identity.check(parameters)
+            checked = identity.check(parameters)
             shown = ", ".join(f"{name} = {value}" for name, value in parameters.items() if value != "0")
-            return replace(found, words=f"{identity.words}: {found.opinions[0].text} at {shown}, all others 0")
+            return replace(checked, words=f"{identity.words}: {checked.opinions[0].text} at {shown}, all others 0")
 
         return Case(domain, quantity, ask, check)
 

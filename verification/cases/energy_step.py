@@ -52,9 +52,9 @@ def proof(growth: tuple[Growth, Growth], added: Growth) -> Attempt:
     count = 0
     texts: list[str] = []
     for matrix, box in _ranges(growth, added):
-        found = attempt(semidefinite_pieces(matrix, box), f"α in {_interval_text(box[0])}, 0 ≤ h ≤ 1")
-        count, texts = count + found.evaluations, [*texts, found.proof]
-        candidates += [_state_where_negative(matrix, point) for point in found.candidates]
+        minors = attempt(semidefinite_pieces(matrix, box), f"α in {_interval_text(box[0])}, 0 ≤ h ≤ 1")
+        count, texts = count + minors.evaluations, [*texts, minors.proof]
+        candidates += [_state_where_negative(matrix, point) for point in minors.candidates]
     rising, boxes = _rises(growth, added)
     count, texts = count + boxes, [*texts, rising]
     text = "; ".join(texts) if all(texts) else ""
@@ -71,10 +71,10 @@ def case(
     """``balls`` and ``intervals`` give (growth, added) at p.alpha, p.dt for the check; both are typed by the claim."""
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = proof(growth, added)
-        text = f"the difference is a positive semidefinite form in (y, z, s), its minors: {found.proof}"
-        proved = text if found.proof else ""
-        return Attempt(proved or "minors", found.evaluations, candidates=found.candidates, proof=proved)
+        minors = proof(growth, added)
+        text = f"the difference is a positive semidefinite form in (y, z, s), its minors: {minors.proof}"
+        proved = text if minors.proof else ""
+        return Attempt(proved or "minors", minors.evaluations, candidates=minors.candidates, proof=proved)
 
     def in_balls(p: Any) -> Sides:
         h = p.sigma * p.dt
@@ -102,13 +102,13 @@ def case(
 def _rises(growth: tuple[Growth, Growth], added: Growth) -> tuple[str, int]:
     """That growth and added rise with h on [0, 1], and added ≥ 0; "" if it fails; and the number of boxes."""
     alpha, h = variables("alpha", "h")
-    found = []
-    for each, side in zip(growth, _SIDES, strict=True):
+    positivities = []
+    for factor, side in zip(growth, _SIDES, strict=True):
         plain = added(alpha, h)
-        polynomials = (each(alpha, h).derivative("h"), plain.derivative("h"), plain)
-        found += [is_nonnegative(p, (side, (0, 1))) for p in polynomials]
-    boxes = sum(each.boxes for each in found)
-    if not all(each.holds for each in found):
+        polynomials = (factor(alpha, h).derivative("h"), plain.derivative("h"), plain)
+        positivities += [is_nonnegative(p, (side, (0, 1))) for p in polynomials]
+    boxes = sum(positivity.boxes for positivity in positivities)
+    if not all(positivity.holds for positivity in positivities):
         return "", boxes
     return "growth and the added term rise with h: their derivatives are polynomials ≥ 0 there, exactly", boxes
 
@@ -118,8 +118,8 @@ _SIDES: tuple[Side, Side] = ((0, 1), (1, None))
 
 def _ranges(growth: tuple[Growth, Growth], added: Growth) -> Iterator[tuple[list[list[Any]], tuple[Side, ...]]]:
     alpha, h = variables("alpha", "h")
-    for each, side in zip(growth, _SIDES, strict=True):
-        yield form(each(alpha, h), added(alpha, h), alpha, h), (side, (0, 1))
+    for factor, side in zip(growth, _SIDES, strict=True):
+        yield form(factor(alpha, h), added(alpha, h), alpha, h), (side, (0, 1))
 
 
 def _interval_text(side: Side) -> str:

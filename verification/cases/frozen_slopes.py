@@ -109,7 +109,7 @@ def network(scheme: Scheme, parameters: Parameters) -> list[list[Any]]:
     weight = fmpq_mat([[_fmpq(x) for x in row] for row in W]) * _fmpq(eta)
     one = [[fmpq(int(i == j)) for j in range(size)] for i in range(size)]
     if scheme == "symplectic_euler":
-        first, second = (_diagonal(each) * weight for each in slopes)
+        first, second = (_diagonal(diagonal) * weight for diagonal in slopes)
         return _blocks(one, (-first).tolist(), second.tolist(), (fmpq_mat(one) - second * first).tolist())
     zero = [[fmpq(0)] * size for _ in range(size)]
     return _blocks((_diagonal(slopes[0]) * weight * fmpq(2)).tolist(), one, one, zero)
@@ -166,7 +166,7 @@ def falls_for_ever(parameters: Parameters) -> Decided:
             q += a * p
         orbit.append((p, q))
     falls = {before - after for (before, _), (after, _) in pairwise(orbit)}
-    repeated = len(falls) == 1 and min(falls) > 0 and all(p <= 0 and each == q for p, each in orbit)
+    repeated = len(falls) == 1 and min(falls) > 0 and all(p <= 0 and q_n == q for p, q_n in orbit)
     return Decided(repeated, f"32 steps: p from {orbit[0][0]} to {p}, q = {q}")
 
 
@@ -202,8 +202,8 @@ def word_trace(a: Any, slopes: Sequence[Any]) -> Any:
 def driven_runs(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least: Fraction) -> Decided:
     """Whether the word grows, once more, from runs of the network."""
     matrix = driven_matrix(scheme, a, slopes, least)
-    found = grows(matrix)
-    return Decided(found.violated, f"differences of {len(matrix) + 1} runs of {len(slopes)} slopes: {found.text}")
+    growth = grows(matrix)
+    return Decided(growth.violated, f"differences of {len(matrix) + 1} runs of {len(slopes)} slopes: {growth.text}")
 
 
 def driven_matrix(scheme: Scheme, a: Fraction, slopes: Sequence[Fraction], least: Fraction) -> list[Vector]:
@@ -247,7 +247,7 @@ def anti_hermitian(size: int, gamma: Fraction) -> Decided:
     shift: Any = _fmpq(gamma)
     X: list[list[Any]] = [[W[i][j] - W[j][i] - shift * int(i == j) for j in range(size)] for i in range(size)]
     sums = [X[i][j] + X[j][i] for i in range(size) for j in range(size)]
-    wrong = [each for each in sums if each != 0]
+    wrong = [entry for entry in sums if entry != 0]
     return Decided(bool(wrong), f"X + Xᵀ = {wrong[0]} on the diagonal" if wrong else "X + Xᵀ = 0 as polynomials")
 
 

@@ -46,12 +46,12 @@ def tuned_tail(alpha: Fraction, w: Fraction, h: Fraction) -> list[Fraction]:
 def row_by_row(alpha: Fraction, w: Fraction, h: Fraction, slopes: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
     """(p, q) = e_y B_n ⋯ B_k for k = n, n−1, .., 1, exactly; q is the factor [B_n ⋯ B_k]_12 of the contribution."""
     p, q = Fraction(1), Fraction(0)
-    found = []
+    rows = []
     for slope in reversed(slopes):
         q = q + h * p
         p = p - h * (alpha + w * slope) * q
-        found.append((p, q))
-    return found
+        rows.append((p, q))
+    return rows
 
 
 # --- the contribution of step k decays
@@ -128,17 +128,17 @@ def resonant_decay_case(alpha: Fraction, dt: Fraction, *, domain: str) -> Case:
             evolution.position_control(seed=seed),
             words.control(),
         )
-        found = decay.along(alpha, h, near)
+        decaying = decay.along(alpha, h, near)
         return Attempt(
             tried=f"one neuron, α = {alpha}, V = 1, c = 0, dt = {dt}: CMA-ES over w with a beam over slopes (rate "
-            f"{rate:.4g} a step at w = {near:.4g}), then words at w = {found.w}",
-            evaluations=count + found.evaluations,
-            log_measured=found.log_factor,
+            f"{rate:.4g} a step at w = {near:.4g}), then words at w = {decaying.w}",
+            evaluations=count + decaying.evaluations,
+            log_measured=decaying.log_factor,
             log_claimed=0.0,
-            found=found.text,
+            found=decaying.text,
             claimed="no exponential decay in n − k",
             candidates=tuple(
-                {"dt": str(dt), "target": "1", "kick": str(KICK), **parameters} for parameters in found.parameters
+                {"dt": str(dt), "target": "1", "kick": str(KICK), **parameters} for parameters in decaying.parameters
             ),
             control=share,
         )
@@ -190,13 +190,13 @@ def _interval_contributions(parameters: Parameters, ks: tuple[int, int]) -> list
         momentum = momentum - h * (alpha * positions[-1] - iv.sqrt(1 - slope))
         positions.append(positions[-1] + h * momentum)
     p, q = iv.mpf(1), iv.mpf(0)
-    found = {}
+    by_k = {}
     for k in range(len(slopes), 0, -1):
         q = q + h * p
         if k in ks:
-            found[k] = abs((positions[-1] - target) * h * slopes[k - 1] * positions[k - 1] * q)
+            by_k[k] = abs((positions[-1] - target) * h * slopes[k - 1] * positions[k - 1] * q)
         p = p - h * (alpha + w * slopes[k - 1]) * q
-    return [found[k] for k in ks]
+    return [by_k[k] for k in ks]
 
 
 def decay_check(parameters: Parameters) -> Check:

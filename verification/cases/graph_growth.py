@@ -26,8 +26,8 @@ class Sense:
 
     def growth(self, facts: GraphFacts, start: int) -> Rates:
         """From time i, by the library."""
-        found = facts.longest if self.kind == "longest" else facts.shortest
-        growth = found[start % facts.graph.period]
+        growths = facts.longest if self.kind == "longest" else facts.shortest
+        growth = growths[start % facts.graph.period]
         return Rates(start, growth.modulus, growth.residues, self.value(facts))
 
     def growth_again(self, graph: Graph, start: int) -> Rates:
@@ -79,8 +79,8 @@ def unbounded_places(facts: GraphFacts, *, between: bool = False) -> Iterator[Pa
     """{} where (U) holds; else an i and an n with D_i(n) = ∞, if there are any."""
     if facts.is_unidirectional:
         yield {}
-    elif (found := facts.unbounded(between=between)) is not None:
-        yield {"i": str(found[0]), "n": str(found[1])}
+    elif (place := facts.unbounded(between=between)) is not None:
+        yield {"i": str(place[0]), "n": str(place[1])}
 
 
 @dataclass(frozen=True)
@@ -227,8 +227,8 @@ def extreme_rate(sense: Sense, of: Sense | None = None) -> GraphStatement:
                 if sense is LONGEST
                 else negative(facts.ratios[1], 1 in facts.signs.values())
             )
-        found = [rate for i in range(facts.graph.period) for rate in sense.growth(facts, i).classes]
-        return side(sense.choose(found), other.value(facts))
+        rates = [rate for i in range(facts.graph.period) for rate in sense.growth(facts, i).classes]
+        return side(sense.choose(rates), other.value(facts))
 
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         if not graph.is_unidirectional:
@@ -237,7 +237,7 @@ def extreme_rate(sense: Sense, of: Sense | None = None) -> GraphStatement:
                 if sense is LONGEST
                 else negative(min(graph.rates), max(graph.sums) > 0)
             )
-        found = [rate for i in range(graph.period) for rate in sense.growth_again(graph, i).classes]
-        return side(sense.choose(found), other.ratio(graph))
+        rates = [rate for i in range(graph.period) for rate in sense.growth_again(graph, i).classes]
+        return side(sense.choose(rates), other.ratio(graph))
 
     return GraphStatement(first, second, places)

@@ -135,11 +135,11 @@ def second_of(text: str) -> Graph:
 def placed(statement: GraphStatement, domain: Domain, text: str) -> Iterator[tuple[Parameters, Side]]:
     """Every place of the graph at which the statement speaks, with what the library finds; none out of the domain."""
     facts = domain.load(text)
-    if facts is None or not all(each.first(facts, {}) for each in domain.chosen):
+    if facts is None or not all(condition.first(facts, {}) for condition in domain.chosen):
         return
     for place in statement.places(facts):
         parameters = {"graph": text, **place}
-        if all(each.first(facts, parameters) for each in statement.conditions):
+        if all(condition.first(facts, parameters) for condition in statement.conditions):
             side = statement.first(facts, parameters)
             if side is not None:
                 yield parameters, side
@@ -165,8 +165,8 @@ def agree(statement: GraphStatement, parameters: Parameters, side: Side) -> None
 def agree_on_domain(domain: Domain, text: str) -> None:
     """Raises ArithmeticError where one back-end admits the graph to the domain and the other does not."""
     facts, graph = domain.load(text), second_of(text)
-    first = facts is not None and all(each.first(facts, {}) for each in domain.conditions)
-    second = all(each.second(graph, {}) for each in domain.conditions)
+    first = facts is not None and all(condition.first(facts, {}) for condition in domain.conditions)
+    second = all(condition.second(graph, {}) for condition in domain.conditions)
     if first != second:
         raise ArithmeticError(f"{text} is {'' if first else 'not '}one of the {domain.name} by {FIRST} alone")
 
@@ -289,8 +289,8 @@ def control(planted: GraphStatement, domain: Domain, budget: Budget, seed: int) 
     check = checker(domain, planted)
     if not search.run(pool(budget, seed, ends=planted.ends)):
         return 0.0
-    found = [check(parameters) for parameters in search.witness()]
-    if not any(all(o.violated for o in c.opinions) and all(p.holds for p in c.premises) for c in found):
+    checks = [check(parameters) for parameters in search.witness()]
+    if not any(all(o.violated for o in c.opinions) and all(p.holds for p in c.premises) for c in checks):
         return 0.0
     best = graphs.climb(
         _depth,
@@ -317,12 +317,14 @@ def checker(domain: Domain, statement: GraphStatement) -> Callable[[Parameters],
         again = graph_second.parse(text)
         facts = domain.load(text)
         if facts is None:
-            return Check((), (Hypothesis("; ".join(each.text for each in domain.conditions), "–", False),))
+            return Check((), (Hypothesis("; ".join(premise.text for premise in domain.conditions), "–", False),))
         premises = []
-        for each in (*domain.conditions, *statement.conditions):
-            first, second = each.first(facts, parameters), each.second(again, parameters)
-            premises.append(Hypothesis(each.text, f"{FIRST} {_yes(first)}, {SECOND} {_yes(second)}", first and second))
-        if not all(each.holds for each in premises):
+        for premise in (*domain.conditions, *statement.conditions):
+            first, second = premise.first(facts, parameters), premise.second(again, parameters)
+            premises.append(
+                Hypothesis(premise.text, f"{FIRST} {_yes(first)}, {SECOND} {_yes(second)}", first and second)
+            )
+        if not all(premise.holds for premise in premises):
             return Check((), tuple(premises))
         opinions = []
         for backend, side in (
@@ -398,11 +400,11 @@ def theorem(
     box: SketchBox | None = None,
 ) -> tuple[Case, ...]:
     """Under (U): on the whole domain and on a box; then, if ``widely``, on all graphs of Definition 2.1."""
-    found = (
+    cases = (
         free_case(FORWARD, quantity, statement, planted=planted, proof=f"{PROOFS}, {section}"),
         box_case(FORWARD, quantity, statement, box),
     )
-    return (*found, free_case(EVERY, quantity, statement, planted=planted)) if widely else found
+    return (*cases, free_case(EVERY, quantity, statement, planted=planted)) if widely else cases
 
 
 def stated(domain: Domain, *cases: tuple[str, GraphStatement]) -> tuple[Case, ...]:

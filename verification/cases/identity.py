@@ -83,9 +83,9 @@ class PathIdentity:
         menu = [parameters for shape in simplest for parameters in net.menu(shape)]
         with net.at_precision():
             candidates = tuple(p for p in menu if self._differs(p)[0])[:3]
-        found = "differs as a polynomial, at no small network" if not candidates else "differs"
+        difference = "differs as a polynomial, at no small network" if not candidates else "differs"
         named = candidates or (menu[0],)
-        return Attempt(tried, evaluations + len(menu), found=found, claimed="equal", candidates=named)
+        return Attempt(tried, evaluations + len(menu), found=difference, claimed="equal", candidates=named)
 
     def _differs(self, parameters: Parameters) -> tuple[bool, str]:
         network, _ = net.typed(parameters, self.indices)
@@ -170,8 +170,8 @@ class StateIdentity:
         menu = [net.small_network(Shape(L, 1, 1), **change) for L in depths for change in self.changes]
         with net.at_precision():
             candidates = tuple(p for p in menu if self._differs(p)[0])[:3]
-        found = "differs" if candidates else "differs for some σ, at no small network"
-        return Attempt(tried, len(menu), found=found, claimed="equal", candidates=candidates or (menu[0],))
+        difference = "differs" if candidates else "differs for some σ, at no small network"
+        return Attempt(tried, len(menu), found=difference, claimed="equal", candidates=candidates or (menu[0],))
 
     def _differs(self, parameters: Parameters) -> tuple[bool, str]:
         """The last step of the run."""

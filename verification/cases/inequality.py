@@ -86,7 +86,7 @@ class Inequality:
         again, gap = self._again(parameters)
         return Check(
             opinions=(Opinion("balls", violated, text), Opinion("mpmath", again, gap)),
-            premises=tuple(each.at(exact) for each in self.premises),
+            premises=tuple(condition.at(exact) for condition in self.premises),
             limit=self.limit(exact) if self.limit is not None else "",
             words=f"{', '.join(f'{name} = {value}' for name, value in parameters.items())}: {text}"
             + (" (logarithms)" if self.are_logs else ""),
@@ -107,8 +107,8 @@ def _end(value: Any) -> str:
 
 
 def _namespace(given: Mapping[str, list[Fraction]], lists: tuple[str, ...], make: Callable[[Any], Any]) -> Any:
-    made = {name: [make(value) for value in values] for name, values in given.items()}
-    return SimpleNamespace(**{name: value if name in lists else value[0] for name, value in made.items()})
+    by_name = {name: [make(value) for value in values] for name, values in given.items()}
+    return SimpleNamespace(**{name: value if name in lists else value[0] for name, value in by_name.items()})
 
 
 # --- polynomial inequalities over boxes
@@ -129,15 +129,15 @@ def attempt(pieces: Iterable[Piece], over: str, conclusion: str = "") -> Attempt
     count, boxes, candidates, undecided = 0, 0, [], 0
     for piece in pieces:
         difference = piece.right - piece.left
-        found = is_nonnegative(difference, piece.box)
-        count, boxes = count + 1, boxes + found.boxes
-        if found.holds is False:
-            assert found.point is not None
-            point = _inside(difference, found.point, piece.box)
+        positivity = is_nonnegative(difference, piece.box)
+        count, boxes = count + 1, boxes + positivity.boxes
+        if positivity.holds is False:
+            assert positivity.point is not None
+            point = _inside(difference, positivity.point, piece.box)
             names = difference.context().names()
             lifted = piece.lift(dict(zip(names, point, strict=True)))
             candidates.append({name: rational(value) for name, value in lifted.items()})
-        undecided += found.holds is None
+        undecided += positivity.holds is None
     text = f"{count} polynomials nonnegative on {over}: all Bernstein coefficients of {boxes} boxes ≥ 0, exactly"
     proved = not candidates and not undecided
     return Attempt(

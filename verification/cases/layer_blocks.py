@@ -30,7 +30,7 @@ def _own_blocks(network: Layered) -> list[Any]:
 
 
 def _own_blocks_again(network: again.IntervalNetwork) -> list[Any]:
-    whole, size, found = network.whole_step(1), 2 * network.m, []
+    whole, size, residuals = network.whole_step(1), 2 * network.m, []
     for l in range(1, network.L + 1):
         for a in range(size):
             for b in range(size):
@@ -38,8 +38,8 @@ def _own_blocks_again(network: again.IntervalNetwork) -> list[Any]:
                 h = network.h[l][i]
                 kappa = network.alpha + network.w[l][i] * network.s[1][l][i]
                 printed = [[1 - h**2 * kappa, h], [-h * kappa, 1]][a % 2][b % 2] if i == r else 0
-                found.append(whole[(l - 1) * size + a][(l - 1) * size + b] - printed)
-    return found
+                residuals.append(whole[(l - 1) * size + a][(l - 1) * size + b] - printed)
+    return residuals
 
 
 def _climbs(network: Layered) -> list[Any]:
@@ -53,7 +53,7 @@ def _climbs(network: Layered) -> list[Any]:
 
 def _climbs_again(network: again.IntervalNetwork) -> list[Any]:
     """A step sees y^{q−1}_n only through A; so the derivative is (h, 1)ᵀ(−h σ')(dA_i/dy^{q−1,r}_n), A being affine."""
-    found = []
+    residuals = []
     for q in range(2, network.L + 1):
         for i in range(network.m):
             h = network.h[q][i]
@@ -63,8 +63,8 @@ def _climbs_again(network: again.IntervalNetwork) -> list[Any]:
                 kick = -(h * network.s[1][q][i] * slope_of_A)
                 D = -(h**2) * network.s[1][q][i] * network.V[q][i][r]
                 E = -h * network.s[1][q][i] * network.V[q][i][r]
-                found += [h * kick - D, kick - E]
-    return found
+                residuals += [h * kick - D, kick - E]
+    return residuals
 
 
 def _derivative_by_V(late: bool) -> Callable[..., list[Any]]:
@@ -76,15 +76,15 @@ def _derivative_by_V(late: bool) -> Callable[..., list[Any]]:
         after, arguments = net.forward(weights, before, u_before, u, sigma)
         start = [u if late else u_before, *(y for y, _ in (after if late else before))]
         levels = [u, *(y for y, _ in after)] if weights.indices == "icml" else [u_before, *(y for y, _ in before)]
-        found = []
+        residuals = []
         for l, p, r in itertools.product(range(weights.layers), range(weights.neurons), range(weights.neurons)):
             V = [[list(row) for row in rows] for rows in weights.V]
             V[l][p][r] = V[l][p][r] + 1
             other = Weights(weights.indices, weights.alpha, weights.h, weights.w, weights.b, V)
             for i in range(weights.neurons):
                 A = other.w[l][i] * before[l][0][i] + other.drive(l, i, levels)
-                found.append(A - arguments[l][i] - (start[l][r] if i == p else 0))
-        return found
+                residuals.append(A - arguments[l][i] - (start[l][r] if i == p else 0))
+        return residuals
 
     return residual
 
@@ -195,7 +195,7 @@ def _three_at_once(network: Layered) -> list[Any]:
 
 def _three_at_once_again(network: again.IntervalNetwork) -> list[Any]:
     """Entry by entry: G and H from h² σ' V and h σ' V themselves."""
-    m, found = network.m, []
+    m, residuals = network.m, []
     total = network.total(3, 1, 1, 1)
     for i in range(m):
         for r in range(m):
@@ -204,9 +204,9 @@ def _three_at_once_again(network: again.IntervalNetwork) -> list[Any]:
                 again.iv.mpf(0),
             )
             H = network.h[3][i] * network.s[1][3][i] * through
-            found += [total[2 * i][2 * r] - network.h[3][i] * H, total[2 * i + 1][2 * r] - H]
-            found += [total[2 * i][2 * r + 1], total[2 * i + 1][2 * r + 1]]
-    return found
+            residuals += [total[2 * i][2 * r] - network.h[3][i] * H, total[2 * i + 1][2 * r] - H]
+            residuals += [total[2 * i][2 * r + 1], total[2 * i + 1][2 * r + 1]]
+    return residuals
 
 
 THREE_AT_ONCE = PathIdentity("icml", _three_at_once, _three_at_once_again, "dX³_n/dX¹_n against dt⁴Ḡ + dt³H̄")

@@ -67,7 +67,7 @@ class NetworkGradient:
         shape = f"L = {read.depth}, m = {read.m}, N = {read.data.steps}"
         return Check(
             opinions=(Opinion("balls", first, sides), Opinion("floats", violated, text)),
-            premises=tuple(each.at(read.norms(Fraction)) for each in self.premises),
+            premises=tuple(condition.at(read.norms(Fraction)) for condition in self.premises),
             words=f"{shape}, θ = {place}: {sides}",
             log_measured=logs[0],
             log_claimed=logs[1],
@@ -75,11 +75,11 @@ class NetworkGradient:
 
     def _in_balls(self, read: _Read) -> tuple[bool, str, tuple[float | None, float | None]]:
         try:
-            found = network.certify_gradients(read.data, accuracy=ACCURACY)
+            gradients = network.certify_gradients(read.data, accuracy=ACCURACY)
         except network.UndecidedError as error:
             return False, str(error), (None, None)
-        box = found.layers[read.layer - 1][self.theta]
-        with flint.ctx.workprec(max(found.bits, 256)):
+        box = gradients.layers[read.layer - 1][self.theta]
+        with flint.ctx.workprec(max(gradients.bits, 256)):
             left = abs(flint.arb(float(box.middle[read.place]), float(box.radius[read.place])))
             right = self.balls(read.norms(BALLS.exact))
             sizes = [float(side.log().mid()) if side > 0 else None for side in (left, right)]
@@ -114,7 +114,7 @@ class _Read:
             own = {name: rows[name][q - 1] for name in ("w", "c", "b")}
             layers.append(network.LayerData(dt=self.dt, alpha=self.alpha, V=V, y0=zero, z0=zero, **own))
         inputs = len(layers[0].V[0])
-        work = steps * self.m * sum(len(each.V[0]) + TANH_WORK for each in layers)
+        work = steps * self.m * sum(len(layer.V[0]) + TANH_WORK for layer in layers)
         if work > MAX_WORK:
             raise ValueError(
                 f"N = {steps} steps of L = {self.depth}, m = {self.m} are {work} products; at most {MAX_WORK}."
@@ -142,8 +142,8 @@ class _Read:
             N=make(Fraction(self.data.steps)),
             m=make(Fraction(self.m)),
             layer=make(Fraction(self.layer)),
-            w=[make(max(map(abs, each.w))) for each in layers],
-            V=[make(max(sum(map(abs, row), Fraction(0)) for row in each.V)) for each in layers],
+            w=[make(max(map(abs, layer.w))) for layer in layers],
+            V=[make(max(sum(map(abs, row), Fraction(0)) for row in layer.V)) for layer in layers],
             target=[make(max(abs(v) for row in self.data.target for v in row))],
         )
 

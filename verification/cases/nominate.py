@@ -37,12 +37,12 @@ def first_violation(inequalities: tuple[Inequality, ...], points: Iterable[Param
     worst: tuple[float, float] | None = None
     count = 0
     for parameters in points:
-        seen = [glance(each, parameters) for each in inequalities]
+        seen = [glance(inequality, parameters) for inequality in inequalities]
         count += 1
         sides = seen[0]
         if sides is None:
             continue
-        if all(each is not None and each[0] - each[1] > ROOM for each in seen):
+        if all(pair is not None and pair[0] - pair[1] > ROOM for pair in seen):
             return Attempt(tried, count, *sides, candidates=(parameters,))
         if worst is None or sides[0] - sides[1] > worst[0] - worst[1]:
             worst = sides
@@ -62,9 +62,9 @@ def joined(finite: Inequality, uniform: Inequality, text: Callable[[Parameters],
         at = finite.check(parameters)
         given = {name: numbers(parameters, name) for name in parameters}
         exact = SimpleNamespace(**{name: v if name in uniform.lists else v[0] for name, v in given.items()})
-        premises = tuple(each.at(exact) for each in uniform.premises)
+        premises = tuple(premise.at(exact) for premise in uniform.premises)
         limit = ""
-        if all(each.holds for each in premises):  # outside them the formulas of the lower bound mean nothing
+        if all(premise.holds for premise in premises):  # outside them the formulas of the lower bound mean nothing
             below = uniform.check(parameters)
             if all(opinion.violated for opinion in below.opinions):
                 limit = f"{text(parameters)}; for every smaller dt: {below.opinions[0].text}"

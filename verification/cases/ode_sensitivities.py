@@ -180,8 +180,8 @@ def _search(growth: SensitivityBound, quantity: str, budget: Budget, seed: int) 
         centre = np.array([best.alpha, best.w, best.y0, best.z0, best.C])
         near = centre * np.exp(size * rng.standard_normal((16, 5)))
         near[:, 4] = best.C
-        found = _best_of(growth, quantity, near, np.array([best.saturated], float), np.array([best.signs]))
-        best, count = max(best, found, key=lambda b: b.gap), count + 16
+        best_near = _best_of(growth, quantity, near, np.array([best.saturated], float), np.array([best.signs]))
+        best, count = max(best, best_near, key=lambda b: b.gap), count + 16
     return best, count
 
 

@@ -269,7 +269,9 @@ def partial_case(line: str, drop: str = "") -> Case:
         dt, _, alpha, y, z, _, below, _ = variables(*_PARTIAL_NAMES)
         pieces = []
         for push, drift, compared, side in _partials():
-            box = tuple(side if name == "y" else each for name, each in zip(_PARTIAL_NAMES, _PARTIAL_BOX, strict=True))
+            box = tuple(
+                side if name == "y" else usual for name, usual in zip(_PARTIAL_NAMES, _PARTIAL_BOX, strict=True)
+            )
             lift = dict if compared == below else _without_input
             bracket = (0 if drop == "1" else 1) + (0 if drop == "y" else alpha * y) + compared
             if line == "(63)":

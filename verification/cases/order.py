@@ -103,7 +103,7 @@ def _two_neurons(layers: int, skip: int, alpha: Fraction, target: Fraction, hori
     def row(*values: float) -> Any:
         return torch.tensor(values, dtype=torch.float64)
 
-    found = []
+    contributions = []
     for steps in SECOND_STEPS:
         stack = []
         for q in range(1, layers + 1):
@@ -114,8 +114,8 @@ def _two_neurons(layers: int, skip: int, alpha: Fraction, target: Fraction, hori
             stack.append(gradient.LayerWeights(row(0.5, -0.25), step_size, float(alpha), edges, bias))
         states = gradient.run(tuple(stack), torch.zeros(steps, 1, 2, dtype=torch.float64))
         goal = torch.full((1, 2), float(target), dtype=torch.float64)
-        found.append(gradient.contributions(states, steps, goal)[0]["w"][:, 0, 0])
-    return tuple(found)
+        contributions.append(gradient.contributions(states, steps, goal)[0]["w"][:, 0, 0])
+    return tuple(contributions)
 
 
 def second_look(stack: ScalarStack) -> str:

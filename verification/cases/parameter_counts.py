@@ -72,7 +72,7 @@ def equal_case(sizes: EqualSizes, plain: str, skip: str, meaning: str) -> Case:
         return " to ".join(texts)
 
     def ask(_: Budget, __: int) -> Attempt:
-        counts = [agreed_counts(each) for each in networks]
+        counts = [agreed_counts(network) for network in networks]
         good = holds(agreed_counts, *networks)
         text = f"{len(good)} of {len(CONVENTIONS)} conventions: {shown(*counts)}"
         point = {name: str(value) for name, value in stated.items()}
@@ -93,8 +93,8 @@ def equal_case(sizes: EqualSizes, plain: str, skip: str, meaning: str) -> Case:
         if not premise.holds:
             return Check((), (premise,))
         one, other = (
-            each._replace(n=int(given[name]), d=int(given["d"]), outputs=int(given["n_out"]))
-            for each, name in zip(networks, ("units", "skip units"), strict=True)
+            network._replace(n=int(given[name]), d=int(given["d"]), outputs=int(given["n_out"]))
+            for network, name in zip(networks, ("units", "skip units"), strict=True)
         )
         opinions = tuple(
             Opinion(backend, not holds(count, one, other), shown(count(one), count(other)))
@@ -167,15 +167,15 @@ def quarter_case(stanh: Stanh, lstm: CountedNetwork, domain: str, printed: int =
         return f"{float(min(found.values())):.1f} to {float(max(found.values())):.1f} %"
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = shares(agreed_counts, stanh.network, lstm)
-        names = good(found)
+        percentages = shares(agreed_counts, stanh.network, lstm)
+        names = good(percentages)
         point = {name: str(value) for name, value in stated.items()}
         return Attempt(
             f"{len(CONVENTIONS)} conventions",
             len(CONVENTIONS),
-            found=shown(found),
+            found=shown(percentages),
             claimed=f"{printed} %",
-            proof=f"{shown(found)}; {printed} % under {'; '.join(names)}" if names else "",
+            proof=f"{shown(percentages)}; {printed} % under {'; '.join(names)}" if names else "",
             candidates=() if names else (point,),
         )
 
@@ -185,18 +185,18 @@ def quarter_case(stanh: Stanh, lstm: CountedNetwork, domain: str, printed: int =
         if not premise.holds:
             return Check((), (premise,))
         ours, theirs = (int(value) for value in given.values())
-        found = [
+        ratios = [
             (backend, shares(count, replace_units(stanh.network, ours), replace_units(lstm, theirs)))
             for backend, count in BACKENDS
         ]
         return Check(
-            opinions=tuple(Opinion(backend, not good(values), shown(values)) for backend, values in found),
+            opinions=tuple(Opinion(backend, not good(values), shown(values)) for backend, values in ratios),
             premises=(premise,),
-            words=f"tanh RNN of {ours} units with skips over {stanh.k} steps: {shown(found[0][1])} of the parameters "
+            words=f"tanh RNN of {ours} units with skips over {stanh.k} steps: {shown(ratios[0][1])} of the parameters "
             f"of an {domain}, printed {printed} %",
         )
 
     return Case(f"stanh of {stanh.units} units against an {domain}", "share of parameters", ask, check)
 
 
-LSTM_PAIRS = tuple(each for each in EQUAL_SIZES if each.unit == "LSTM")
+LSTM_PAIRS = tuple(sizes for sizes in EQUAL_SIZES if sizes.unit == "LSTM")

@@ -18,7 +18,7 @@ from verification.measure.ring_matrices import Matrix
 def _sum_over_paths(network: Layered) -> list[Any]:
     """dX^L_N/dθ against Σ_k (dX^L_N/dX^l_k)(∂⁺X^l_k/∂θ): the rows of (44) before dE_N/dX^L_N, any loss, is applied."""
     L, N = network.layers, network.steps
-    found = []
+    residuals = []
     for l, i, factor in _parameters(network):
 
         def source(layer: int, k: int, l: int = l, i: int = i, factor: Any = factor) -> tuple[list[Any], list[Any]]:
@@ -35,25 +35,25 @@ def _sum_over_paths(network: Layered) -> list[Any]:
             direct = [x for pair in zip(*source(l, k), strict=True) for x in pair]
             column = ring_matrices.product(network.total(L, N, l, k), [[x] for x in direct])
             right = [a + b[0] for a, b in zip(right, column, strict=True)]
-        found += [a - b for a, b in zip(left, right, strict=True)]
-    return found
+        residuals += [a - b for a, b in zip(left, right, strict=True)]
+    return residuals
 
 
 def _parameters(network: Layered) -> list[tuple[int, int, Callable[[int], Any]]]:
     """(layer, neuron, dA/dθ as a function of the step) of every w, b and V."""
     late = network.weights.indices == "icml"
-    found: list[tuple[int, int, Callable[[int], Any]]] = []
+    parameters: list[tuple[int, int, Callable[[int], Any]]] = []
     for l, i in itertools.product(range(1, network.layers + 1), range(network.neurons)):
-        found.append((l, i, lambda k, l=l, i=i: network.levels[k - 1][l][i]))  # type: ignore[misc]
-        found.append((l, i, lambda k: 1))
+        parameters.append((l, i, lambda k, l=l, i=i: network.levels[k - 1][l][i]))  # type: ignore[misc]
+        parameters.append((l, i, lambda k: 1))
         for r in range(network.neurons):
-            found.append((l, i, lambda k, l=l, r=r: network.levels[k if late else k - 1][l - 1][r]))  # type: ignore[misc]
-    return found
+            parameters.append((l, i, lambda k, l=l, r=r: network.levels[k if late else k - 1][l - 1][r]))  # type: ignore[misc]
+    return parameters
 
 
 def _sum_over_paths_again(network: again.IntervalNetwork) -> list[Any]:
     """For θ = w^l_i and b^l_i: the inhomogeneous recursion of blocks against the sum over all routes."""
-    found, iv, N, L = [], again.iv, network.N, network.L
+    residuals, iv, N, L = [], again.iv, network.N, network.L
     for l in range(1, L + 1):
         for i in range(network.m):
             for kind in "wb":
@@ -77,8 +77,8 @@ def _sum_over_paths_again(network: again.IntervalNetwork) -> list[Any]:
                 total = [[iv.mpf(0)] for _ in range(2 * network.m)]
                 for k in range(1, N + 1):
                     total = again.add(total, again.mul(network.total(L, N, l, k), kicks[k]))
-                found += again.flat(again.add(d[N][L], total, -1))
-    return found
+                residuals += again.flat(again.add(d[N][L], total, -1))
+    return residuals
 
 
 SUM_OVER_PATHS = {
@@ -99,19 +99,19 @@ def _early_path(climb: Callable[[Layered], Callable[[int, int], Matrix]]) -> Cal
     """(46): dX^L_N/dX^l_1 against ∏_j dX^L_j/dX^L_{j−1} ∏_q dX^q_1/dX^{q−1}_1, all l."""
 
     def residual(network: Layered) -> list[Any]:
-        L, found = network.layers, []
+        L, residuals = network.layers, []
         for l in range(1, L + 1):
             up = [climb(network)(q, 1) for q in range(L, l, -1)]
             right = ring_matrices.product(*_along_time(network, L), *up)
-            found += ring_matrices.entries(ring_matrices.minus(network.total(L, network.steps, l, 1), right))
-        return found
+            residuals += ring_matrices.entries(ring_matrices.minus(network.total(L, network.steps, l, 1), right))
+        return residuals
 
     return residual
 
 
 def _early_path_again(direct: bool) -> Callable[[again.IntervalNetwork], list[Any]]:
     def residual(network: again.IntervalNetwork) -> list[Any]:
-        found, N, L = [], network.N, network.L
+        residuals, N, L = [], network.N, network.L
         for l in range(1, L + 1):
             right = again.eye(2 * network.m)
             for q in range(l + 1, L + 1):
@@ -119,8 +119,8 @@ def _early_path_again(direct: bool) -> Callable[[again.IntervalNetwork], list[An
                 right = again.mul(again.zeros(2 * network.m) if vanishes else network.DE(q, 1), right)
             for j in range(2, N + 1):
                 right = again.mul(network.B(L, j), right)
-            found += again.flat(again.add(network.total(L, N, l, 1), right, -1))
-        return found
+            residuals += again.flat(again.add(network.total(L, N, l, 1), right, -1))
+        return residuals
 
     return residual
 

@@ -35,12 +35,14 @@ def worded(inequality: Inequality, words: Callable[[Parameters], str]) -> Callab
     """
 
     def check(parameters: Parameters) -> Check:
-        found = inequality.check(parameters)
-        premises = found.premises
+        checked = inequality.check(parameters)
+        premises = checked.premises
         if inequality.limit is not None:
-            premises += (Hypothesis("an argument carries it to the limit", found.limit or "none", bool(found.limit)),)
-        shown = f"{words(parameters)}; {found.opinions[0].text}"
-        return replace(found, premises=premises, words=shown, log_measured=None, log_claimed=None)
+            premises += (
+                Hypothesis("an argument carries it to the limit", checked.limit or "none", bool(checked.limit)),
+            )
+        shown = f"{words(parameters)}; {checked.opinions[0].text}"
+        return replace(checked, premises=premises, words=shown, log_measured=None, log_claimed=None)
 
     return check
 
@@ -121,13 +123,13 @@ def floor_case(factor: Fraction = Fraction(1)) -> Case:
     def ask(_: Budget, __: int) -> Attempt:
         axes = (("0", "1", "4"), ("0", "1", "-2"), ("1", "1/2", "2", "8"), ("0", "1", "4"))
         points = [dict(zip(("alpha", "w", "t", "a"), point, strict=True)) for point in itertools.product(*axes)]
-        found = first_violation((inequality,), points, f"{len(points)} constant pre-activations, closed form")
+        attempt = first_violation((inequality,), points, f"{len(points)} constant pre-activations, closed form")
         return replace(
-            found,
+            attempt,
             proof=_least_proof(factor),
             log_measured=None,
             log_claimed=None,
-            found="below it" if found.candidates else "never below",
+            found="below it" if attempt.candidates else "never below",
             claimed="≥ σ'(a)t/(1 + (α + |w|)t)",
         )
 
@@ -198,10 +200,10 @@ def saturation_case(most: int | None = None, times: int = 1) -> Case:
     def ask(_: Budget, __: int) -> Attempt:
         ladder = [2**k for k in range(7) if most is None or 2**k <= most]
         points = [{**_RUN, "floor": rational(floor), "b": str(b)} for b in ladder]
-        found = first_violation((inequality,), points, f"b = 1, 2, …, {ladder[-1]}, upper bounds by thm-C")
-        top = found.log_claimed if found.log_claimed is not None else 0.0
-        shown = f"≤ {math.exp(top):.3g} at b = {found.candidates[0]['b']}" if found.candidates else "never below it"
-        return replace(found, log_measured=None, log_claimed=None, found=shown, claimed="≥ a floor > 0, all b")
+        attempt = first_violation((inequality,), points, f"b = 1, 2, …, {ladder[-1]}, upper bounds by thm-C")
+        top = attempt.log_claimed if attempt.log_claimed is not None else 0.0
+        shown = f"≤ {math.exp(top):.3g} at b = {attempt.candidates[0]['b']}" if attempt.candidates else "never below it"
+        return replace(attempt, log_measured=None, log_claimed=None, found=shown, claimed="≥ a floor > 0, all b")
 
     return Case("zero start, b varies", "max over [0, t], every θ", ask, worded(inequality, words))
 
@@ -291,11 +293,11 @@ def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -
         for w, ratio in itertools.product(("1", "1/2"), (Fraction(1), Fraction(1, 2), Fraction(1, 4))):
             slopes = [max(ratio**k, least) for k in range(PULSES)]
             points.append({"alpha": "1", "w": w, "slopes": rationals(slopes)})
-        found = first_violation((inequality,), points, f"{len(points)} trains of {PULSES} pulses, closed form")
+        attempt = first_violation((inequality,), points, f"{len(points)} trains of {PULSES} pulses, closed form")
         below = "below 1/1000 of the first pulse" if least == 0 else "below the floor"
-        shown = below if found.candidates else "no decay found"
+        shown = below if attempt.candidates else "no decay found"
         return replace(
-            found,
+            attempt,
             log_measured=None,
             log_claimed=None,
             found=shown,

@@ -59,8 +59,8 @@ def _of_states(budget_name: str, device: torch.device) -> Iterator[KnownShare]:
 
     for point in CONTROL_POINTS:
         for name, search in ADVERSARIES.items():
-            for found in search(UNICORNN, point, 1, BUDGETS[budget_name], device):
-                yield KnownShare(name, f"|{found.quantity}|, w = 0, {point.group}", reached(point, found))
+            for best in search(UNICORNN, point, 1, BUDGETS[budget_name], device):
+                yield KnownShare(name, f"|{best.quantity}|, w = 0, {point.group}", reached(point, best))
         exact = structured.matched(UNICORNN, point, 1, device)
         for i, quantity in enumerate(("position", "momentum")):
             share = reached(point, given(point, quantity, exact[:, i]))
@@ -68,8 +68,8 @@ def _of_states(budget_name: str, device: torch.device) -> Iterator[KnownShare]:
     for layer in DEEP_LAYERS:
         point = deep_control_point(layer)
         for name, search in ADVERSARIES.items():
-            for found in search(UNICORNN, point, layer, BUDGETS[budget_name], device):
-                yield KnownShare(name, f"|{found.quantity}| of layer {layer}", reached(point, found, layer))
+            for best in search(UNICORNN, point, layer, BUDGETS[budget_name], device):
+                yield KnownShare(name, f"|{best.quantity}| of layer {layer}", reached(point, best, layer))
         exact = structured.matched(UNICORNN, point, layer, device) / AMPLITUDE
         for i, quantity in enumerate(("position", "momentum")):
             below = {"alpha": float(point.alpha), "step_size": effective_steps(point)[0]}

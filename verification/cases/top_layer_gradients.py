@@ -95,14 +95,14 @@ def top_layer_case(form: GradientForm, domain: str, extra: tuple[Condition, ...]
                 at = dict(zip(("alpha", "dt", "steps"), place, strict=True))
                 return ascent.log_gradient(free, **at, layer=depth, by_weight=by) - _float_form(form, free, *place)
 
-            found = ascent.maximise(objective, start, iterations)
-            evaluations += found.evaluations
-            best = {name: value[found.best : found.best + 1] for name, value in found.free.items()}
+            ascended = ascent.maximise(objective, start, iterations)
+            evaluations += ascended.evaluations
+            best = {name: value[ascended.best : ascended.best + 1] for name, value in ascended.free.items()}
             log_right = float(_float_form(form, best, *place)[0])
-            gap = float(found.values.max())
+            gap = float(ascended.values.max())
             if gap > worst[0]:
                 worst = (gap, gap + log_right, log_right)
-            if gap > 0 and not by_weight[found.best]:
+            if gap > 0 and not by_weight[ascended.best]:
                 short = {
                     name: rationals([Fraction(x).limit_denominator(1000) for x in value[0].tolist()])
                     for name, value in best.items()
@@ -112,7 +112,7 @@ def top_layer_case(form: GradientForm, domain: str, extra: tuple[Condition, ...]
             if depth == 1:
                 shares.append(ascent.control(alpha, dt, steps, seed=seed))
         proof = _proof(form, budget, seed)
-        candidates.sort(key=lambda each: -each[0])
+        candidates.sort(key=lambda candidate: -candidate[0])
         tried = f"sign ascent on w, V, b, u, ȳ from {count} starts at {len(places)} (α, dt, N), L = 1, 2"
         return Attempt(
             proof or tried,

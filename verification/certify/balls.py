@@ -64,15 +64,15 @@ def trajectory(
         raise StepBeyondInputsError(f"Step {step} lies beyond the {instance.steps} inputs of the instance.")
     exact = BALLS.exact
     alpha = exact(instance.alpha)
-    layers = [_Layer(each) for each in instance.layers[:layer]]
+    layers = [_Layer(one_layer) for one_layer in instance.layers[:layer]]
     channels = {s for sources in layers[0].sources for s, _ in sources}
     for n, values in enumerate(instance.inputs, 1):
         if n > step:
             break
         below = [(1, exact(value) if s in channels else None) for s, value in enumerate(values)]
-        for each in layers:
-            each.advance(below, alpha, exact_step)
-            below = list(zip(each.multiplicity, each.y, strict=True))
+        for one_layer in layers:
+            one_layer.advance(below, alpha, exact_step)
+            below = list(zip(one_layer.multiplicity, one_layer.y, strict=True))
     return layers[-1].y, layers[-1].z
 
 
@@ -178,8 +178,12 @@ def _premises(claim: Claim, settings: list[Setting]) -> tuple[tuple[str, float, 
     """Every premise with its smallest margin over the layers' settings, and whether it is proved in all of them."""
     by_layer = [admissible(claim, setting, BALLS) for setting in settings]
     return tuple(
-        (each[0][0].text, min(lower_end(margin) for _, margin, _ in each), all(holds for *_, holds in each))
-        for each in zip(*by_layer, strict=True)
+        (
+            over_layers[0][0].text,
+            min(lower_end(margin) for _, margin, _ in over_layers),
+            all(holds for *_, holds in over_layers),
+        )
+        for over_layers in zip(*by_layer, strict=True)
     )
 
 

@@ -45,12 +45,12 @@ def computed_block(s: Fraction, d: int, e: int) -> fmpq_poly:
 
 def by_blocks(halves: Sequence[Fraction], signs: Sequence[int]) -> list[Fraction]:
     """The same coefficients, lowest first, over fractions."""
-    found = [Fraction(1)]
+    coefficients = [Fraction(1)]
     for block in range(len(signs) // 2):
-        found = _times(found, block_again(halves[block], *signs[2 * block : 2 * block + 2]))
+        coefficients = _times(coefficients, block_again(halves[block], *signs[2 * block : 2 * block + 2]))
     if len(signs) % 2:
-        found = _times(found, [-Fraction(signs[-1]), Fraction(1)])
-    return found
+        coefficients = _times(coefficients, [-Fraction(signs[-1]), Fraction(1)])
+    return coefficients
 
 
 def block_again(s: Fraction, d: int, e: int) -> list[Fraction]:

@@ -39,10 +39,10 @@ def _premises(reading: ContractionReading) -> list[str]:
     tensors = {"transposed": "M ≥ 0", "printed": "xᵀMx ≥ 0, M without transposes", "any": ""}
     weight = "ᵀG B_i" if reading.weighted else "ᵀ"
     signs = {-1: f"(u−v){weight}(f_i(u)−f_i(v)) ≤ 0", 1: f"(u−v){weight}(f_i(u)−f_i(v)) ≥ 0", 0: ""}
-    found = [tensors[reading.tensor], "B_i = B_iᵀ ≥ 0", signs[reading.sign], "one solution of the stage equations"]
-    found += ["stages of equal abscissa share their field"] if reading.shared else []
-    found += ["G > 0"] if reading.norm == "weighted" else []
-    return [text for text in found if text]
+    premises = [tensors[reading.tensor], "B_i = B_iᵀ ≥ 0", signs[reading.sign], "one solution of the stage equations"]
+    premises += ["stages of equal abscissa share their field"] if reading.shared else []
+    premises += ["G > 0"] if reading.norm == "weighted" else []
+    return [text for text in premises if text]
 
 
 def _described(parameters: Parameters) -> str:

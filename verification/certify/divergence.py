@@ -79,9 +79,9 @@ def in_balls(stack: Stack, eps: Fraction, steps: int) -> Divergence:
     bits = _first_bits(steps)
     while bits <= MAX_BITS:
         with flint.ctx.workprec(bits):
-            found = _balls(stack, eps, steps, bits)
-        if found.is_certain:
-            return found
+            divergence = _balls(stack, eps, steps, bits)
+        if divergence.is_certain:
+            return divergence
         bits *= 2
     return LOST
 
@@ -106,16 +106,16 @@ def _balls(stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence:
                 state[1] = state[1] - h * (s + alpha * state[0])
                 state[0] = state[0] + h * state[1]
                 below = state[0]
-                radius = max(radius, *(float(each.abs_upper()) for each in state))
+                radius = max(radius, *(float(part.abs_upper()) for part in state))
             if not number:
                 product[1] = [z - h * kappa * y for y, z in zip(*product, strict=True)]
                 product[0] = [y + h * z for y, z in zip(*product, strict=True)]
         if n == steps // 2:
-            square = sum((each * each for row in product for each in row), arb(0))
+            square = sum((x * x for row in product for x in row), arb(0))
             half = _up(square.log() / 2)
     gaps = [abs(a - b) for a, b in zip(orbits[0][-1], orbits[1][-1], strict=True)]
-    gap = max(gaps, key=lambda each: float(each.mid()))
-    entry = max((abs(each) for row in product for each in row), key=lambda each: float(each.mid().log()))
+    gap = max(gaps, key=lambda size: float(size.mid()))
+    entry = max((abs(x) for row in product for x in row), key=lambda x: float(x.mid().log()))
     return Divergence(_down((gap / _ball(eps)).log()), half, _down(entry.log()), radius, bits)
 
 
@@ -140,9 +140,9 @@ def in_intervals(stack: Stack, eps: Fraction, steps: int) -> Divergence:
     bits = _first_bits(steps)
     while bits <= MAX_BITS:
         with iv.workprec(bits):
-            found = _intervals(stack, eps, steps, bits)
-        if found.is_certain:
-            return found
+            divergence = _intervals(stack, eps, steps, bits)
+        if divergence.is_certain:
+            return divergence
         bits *= 2
     return LOST
 
@@ -159,8 +159,8 @@ def _tanh(x: Any) -> Any:
 def _intervals(stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence:
     a = _interval(stack.alpha)
     depth = range(len(stack.w))
-    w, h, V, b = ([_interval(each) for each in row] for row in (stack.w, stack.h, stack.V, stack.b))
-    drive = [_interval(each) for each in stack.input]
+    w, h, V, b = ([_interval(number) for number in row] for row in (stack.w, stack.h, stack.V, stack.b))
+    drive = [_interval(number) for number in stack.input]
     tiny = _interval(eps)
     zero, one = iv.mpf(0), iv.mpf(1)
     y, z, yy, zz = ([zero for _ in depth] for _ in range(4))  # the orbit, and the one whose first input differs
@@ -172,18 +172,18 @@ def _intervals(stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence
             s, ss = _tanh(w[q] * y[q] + V[q] * x + b[q]), _tanh(w[q] * yy[q] + V[q] * xx + b[q])
             if q == depth[-1]:
                 kick = h[q] * (a + w[q] * (1 - s**2))
-                first, second = (_sheared(each, kick, h[q]) for each in (first, second))
+                first, second = (_sheared(column, kick, h[q]) for column in (first, second))
             z[q], zz[q] = z[q] - h[q] * (s + a * y[q]), zz[q] - h[q] * (ss + a * yy[q])
             y[q], yy[q] = y[q] + h[q] * z[q], yy[q] + h[q] * zz[q]
             x, xx = y[q], yy[q]
-            for each in (y[q], z[q], yy[q], zz[q]):
-                largest = max(largest, abs(each).b)
+            for state in (y[q], z[q], yy[q], zz[q]):
+                largest = max(largest, abs(state).b)
         if n + 1 == steps // 2:
             half = _outward(iv.log(first[0] ** 2 + first[1] ** 2 + second[0] ** 2 + second[1] ** 2) / 2, +1)
     apart = [abs(y[-1] - yy[-1]), abs(z[-1] - zz[-1])]
-    entries = [abs(each) for each in (*first, *second)]
-    separation = max(_log_below(each / tiny) for each in apart)
-    full = max(_log_below(each) for each in entries)
+    entries = [abs(size) for size in (*first, *second)]
+    separation = max(_log_below(size / tiny) for size in apart)
+    full = max(_log_below(size) for size in entries)
     return Divergence(separation, half, full, _outward(iv.mpf(largest), +1), bits)
 
 
@@ -237,7 +237,7 @@ def loop_by_steps(loop: Loop) -> LoopGrowth:
     first, second = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
     for s in loop.s:
         kick = loop.h * (loop.alpha + loop.w * (1 - s * s))
-        first, second = (_sheared(each, kick, loop.h) for each in (first, second))
+        first, second = (_sheared(column, kick, loop.h) for column in (first, second))
         z -= loop.h * (s + loop.alpha * y)
         y += loop.h * z
         radius = max(radius, abs(y), abs(z))
@@ -254,10 +254,10 @@ def loop_by_matrices(loop: Loop) -> LoopGrowth:
 
     The state (y, z, 1) is transported by [[1 − h²α, h, −h² s], [−h α, 1, −h s], [0, 0, 1]].
     """
-    h, alpha, w = (fmpq(each.numerator, each.denominator) for each in (loop.h, loop.alpha, loop.w))
+    h, alpha, w = (fmpq(x.numerator, x.denominator) for x in (loop.h, loop.alpha, loop.w))
     state, product, largest = fmpq_mat(3, 1, [0, 0, 1]), fmpq_mat(2, 2, [1, 0, 0, 1]), fmpq(0)
-    for each in loop.s:
-        s = fmpq(each.numerator, each.denominator)
+    for value in loop.s:
+        s = fmpq(value.numerator, value.denominator)
         kappa = alpha + w * (1 - s * s)
         product = fmpq_mat(2, 2, [1 - h * h * kappa, h, -h * kappa, 1]) * product
         state = fmpq_mat(3, 3, [1 - h * h * alpha, h, -h * h * s, -h * alpha, 1, -h * s, 0, 0, 1]) * state
@@ -285,26 +285,26 @@ def loop_in_balls(loop: Loop, eps: Fraction, loops: int) -> float:
         alpha, w, h = map(_ball, (loop.alpha, loop.w, loop.h))
         y, z, gap = arb(0), arb(0), [arb(0), arb(0)]  # the exact orbit, and its distance to the perturbed one
         for number, sign in enumerate(signs(loops)):
-            for n, each in enumerate(loop.s):
-                s = sign * _ball(each)
+            for n, value in enumerate(loop.s):
+                s = sign * _ball(value)
                 t = (w * gap[0] + (_ball(eps) if number == 0 == n else 0)).tanh()
                 change = (s + t) / (1 + s * t) - s
                 gap[1] = gap[1] - h * (change + alpha * gap[0])
                 gap[0] = gap[0] + h * gap[1]
                 z = z - h * (s + alpha * y)
                 y = y + h * z
-        return max(_down((abs(each) / _ball(eps)).log()) for each in gap)
+        return max(_down((abs(part) / _ball(eps)).log()) for part in gap)
 
 
 def loop_in_intervals(loop: Loop, eps: Fraction, loops: int) -> float:
     """The same in mpmath's intervals, from the input x_n = artanh(s_n) − w y_{n−1} itself: both orbits are stepped."""
     with iv.workprec(FIRST_BITS):
-        a, w, h, tiny = (_interval(each) for each in (loop.alpha, loop.w, loop.h, eps))
+        a, w, h, tiny = (_interval(number) for number in (loop.alpha, loop.w, loop.h, eps))
         zero = iv.mpf(0)
         one, other = (zero, zero), (zero, zero)
         for number, sign in enumerate(signs(loops)):
-            for n, each in enumerate(loop.s):
-                s = sign * _interval(each)
+            for n, value in enumerate(loop.s):
+                s = sign * _interval(value)
                 x = iv.log((1 + s) / (1 - s)) / 2 - w * one[0]
                 xx = x + (tiny if number == 0 == n else 0)
                 one = _stepped(a, h, _tanh(w * one[0] + x), one)

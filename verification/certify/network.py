@@ -97,9 +97,13 @@ class NetworkData:
             return [encode_number(v) for v in values]
 
         layers = [
-            {"dt": encode_number(each.dt), "alpha": encode_number(each.alpha), "V": [row(v) for v in each.V]}
-            | {name: row(getattr(each, name)) for name in ("w", "c", "b", "y0", "z0")}
-            for each in self.layers
+            {
+                "dt": encode_number(layer_data.dt),
+                "alpha": encode_number(layer_data.alpha),
+                "V": [row(v) for v in layer_data.V],
+            }
+            | {name: row(getattr(layer_data, name)) for name in ("w", "c", "b", "y0", "z0")}
+            for layer_data in self.layers
         ]
         rest = {"inputs": [row(v) for v in self.inputs], "target": [row(v) for v in self.target]}
         return {"layers": layers, "index": self.index, "previous": row(self.previous), **rest}
@@ -121,26 +125,26 @@ def of_arrays(
     target: Any = (),
 ) -> NetworkData:
     """From arrays: each layer a dict of dt, alpha, w, c, b, V and, where they are not 0, y0 and z0."""
-    found = []
+    stack = []
     for given in layers:
         zero = (0.0,) * len(given["w"])
         rows = {name: exact(given.get(name, zero)) for name in ("w", "c", "b", "V", "y0", "z0")}
-        found.append(LayerData(exact(given["dt"]), exact(given["alpha"]), **rows))
-    return NetworkData(tuple(found), exact(inputs), index, exact(previous), exact(target))
+        stack.append(LayerData(exact(given["dt"]), exact(given["alpha"]), **rows))
+    return NetworkData(tuple(stack), exact(inputs), index, exact(previous), exact(target))
 
 
 def of_groups(instance: Instance, layers: int) -> NetworkData:
     """The first ``layers`` layers of a witness's instance with each group as one neuron, which V counts as often as it
     has members: equal neurons move alike.
     """
-    counts, found = [1] * instance.inputs.size, []
+    counts, stack = [1] * instance.inputs.size, []
     for layer in instance.layers[:layers]:
         rows = tuple(tuple(v * k for v, k in zip(row, counts, strict=True)) for row in layer.input_weights)
         w, c, b = (tuple(getattr(group, name) for group in layer.groups) for name in ("w", "c", "bias"))
         zero = (Fraction(0),) * len(w)
-        found.append(LayerData(layer.dt, instance.alpha, w, c, b, rows, zero, zero))
+        stack.append(LayerData(layer.dt, instance.alpha, w, c, b, rows, zero, zero))
         counts = [group.multiplicity for group in layer.groups]
-    return NetworkData(tuple(found), tuple(instance.inputs))
+    return NetworkData(tuple(stack), tuple(instance.inputs))
 
 
 def of_instance(instance: Instance) -> NetworkData:
@@ -221,7 +225,7 @@ class BallRun:
 
     def __init__(self, data: NetworkData, *, short_of: Callable[[int, int], None] | None = None) -> None:
         self.data = data
-        self.layers = [_BallLayer(each) for each in data.layers]
+        self.layers = [_BallLayer(layer_data) for layer_data in data.layers]
         self.inputs = [_balls(row) for row in data.inputs]
         previous = _balls(data.previous) if data.previous else [arb(0)] * len(self.inputs[0])
         self.y = [[layer.y0 for layer in self.layers]]
@@ -238,8 +242,8 @@ class BallRun:
                     below = self.y[n - 1][l - 1]
                 else:
                     below = self.inputs[n - 2] if n > 1 else previous
-                found = layer.step(self.y[n - 1][l], self.z[n - 1][l], below)
-                for row, value in zip(rows, (*found, below), strict=True):
+                advanced = layer.step(self.y[n - 1][l], self.z[n - 1][l], below)
+                for row, value in zip(rows, (*advanced, below), strict=True):
                     row.append(value)
             for history, row in zip((self.y, self.z, self.slopes, self.forces, self.levels), rows, strict=True):
                 history.append(row)
@@ -284,15 +288,15 @@ class BallRun:
             for l, down in enumerate(held):
                 if down is not None:
                     P[l] = [p + v for p, v in zip(P[l], down, strict=True)]
-        found = []
+        gradients = []
         for l, layer in enumerate(self.layers):
             rows = deltas[l][::-1]
             by_V = arb_mat(rows).transpose() * arb_mat([self.levels[n][l] for n in range(1, N + 1)])
             by_w = [sum((row[i] * self.y[n][l][i] for n, row in enumerate(rows)), arb(0)) for i in range(layer.size)]
             by_b = [sum(column, arb(0)) for column in zip(*rows, strict=True)]
             by_c = [t * g for t, g in zip(steps_moved[l], layer.step_slopes, strict=True)]
-            found.append({"w": by_w, "b": by_b, "c": by_c, "V": by_V.tolist()})
-        return loss, found
+            gradients.append({"w": by_w, "b": by_b, "c": by_c, "V": by_V.tolist()})
+        return loss, gradients
 
     def jacobian(self, last: int, first: int) -> list[list[Any]]:
         """The product of the Jacobians of steps ``first`` + 1 .. ``last`` of the map of all layers' states, input
@@ -320,10 +324,10 @@ class BallRun:
                     seen = Y[l - 1] if self.data.index == "icml" else before[l - 1]
                     Z[l] = Z[l] + _diagonal([-a * s for a, s in zip(h, slopes, strict=True)]) * (layer.V * seen)
                 Y[l] = before[l] + _diagonal(h) * Z[l]
-        found: list[list[Any]] = []
+        interleaved: list[list[Any]] = []
         for y, z in zip(Y, Z, strict=True):
-            found += [row for pair in zip(y.tolist(), z.tolist(), strict=True) for row in pair]
-        return found
+            interleaved += [row for pair in zip(y.tolist(), z.tolist(), strict=True) for row in pair]
+        return interleaved
 
 
 class _BallLayer:
@@ -366,8 +370,8 @@ def certify_gradients(data: NetworkData, *, accuracy: int = ACCURACY, max_bits: 
         return [[loss], *(layer[name] for layer in layers for name in PARAMETERS)]
 
     (loss, *arrays), bits = _sharp(data, of, accuracy, max_bits)
-    found = [Enclosed.of(each) for each in arrays]
-    layers = tuple(dict(zip(PARAMETERS, found[i : i + 4], strict=True)) for i in range(0, len(found), 4))
+    enclosures = [Enclosed.of(array) for array in arrays]
+    layers = tuple(dict(zip(PARAMETERS, enclosures[i : i + 4], strict=True)) for i in range(0, len(enclosures), 4))
     ends = Enclosed.of(loss)
     return Gradients(Enclosed(ends.middle[0], ends.radius[0]), layers, bits)
 
@@ -378,8 +382,8 @@ def certify_jacobian(
     """(``BallRun.jacobian``, bits) for 0 ≤ ``first`` < ``last`` ≤ N. UndecidedError as for the states."""
     if not 0 <= first < last <= data.steps:
         raise ValueError(f"Steps {first} to {last} are not within 0 to {data.steps}.")
-    (found,), bits = _sharp(data, lambda run: [run.jacobian(last, first)], accuracy, max_bits)
-    return Enclosed.of(found), bits
+    (product,), bits = _sharp(data, lambda run: [run.jacobian(last, first)], accuracy, max_bits)
+    return Enclosed.of(product), bits
 
 
 def _sharp(
@@ -391,7 +395,7 @@ def _sharp(
         run, bits = sharp_run(data, wanted, max_bits, at_least=bits)
         with ctx.workprec(bits):
             arrays = quantity(run)
-            missing = accuracy - min(bits - _loss_of_digits([list(_flat(each))]) for each in arrays)
+            missing = accuracy - min(bits - _loss_of_digits([list(_flat(array))]) for array in arrays)
         if missing <= 0:
             return arrays, bits
         wanted += missing + 16
@@ -449,8 +453,8 @@ def _flat(balls: Any) -> Iterable[Any]:
     if not isinstance(balls, list):
         yield balls
         return
-    for each in balls:
-        yield from _flat(each)
+    for entry in balls:
+        yield from _flat(entry)
 
 
 def _ball(value: Fraction) -> Any:

@@ -40,7 +40,7 @@ def decide(
     if step > instance.steps:
         raise balls.StepBeyondInputsError(f"Step {step} lies beyond the {instance.steps} inputs of the instance.")
     data = network.of_groups(instance.truncated(step), layer)
-    found = None
+    outcome = None
     for accuracy in ACCURACIES:
         try:
             run, bits = network.sharp_run(data, accuracy, max_bits)
@@ -48,11 +48,11 @@ def decide(
             break
         with flint.ctx.workprec(bits):
             values = (run.y if part.quantity == "position" else run.z)[step][layer - 1]
-            found = balls.outcome_of(claim, part, instance, values, layer=layer, step=step, steps=steps, bits=bits)
-        if found.status != "undecided" and found.is_tight:
-            return found
-    if found is not None:
-        return found
+            outcome = balls.outcome_of(claim, part, instance, values, layer=layer, step=step, steps=steps, bits=bits)
+        if outcome.status != "undecided" and outcome.is_tight:
+            return outcome
+    if outcome is not None:
+        return outcome
     with flint.ctx.workprec(balls.FIRST_BITS):  # nothing is known of the state; the premises are
         unknown = [flint.arb("nan")] * len(instance.layers[layer - 1].groups)
         return balls.outcome_of(

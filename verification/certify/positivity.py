@@ -65,7 +65,9 @@ def _negative_sample(p: Any, box: Sequence[Side]) -> tuple[Fraction, ...] | None
     inner = (Fraction(1, 2), Fraction(15, 16), Fraction(1, 16))
     outer = (Fraction(1), Fraction(16), Fraction(1, 16), Fraction(256))
     axes = [
-        [lower + each for each in outer] if upper is None else [lower + (upper - lower) * each for each in inner]
+        [lower + offset for offset in outer]
+        if upper is None
+        else [lower + (upper - lower) * offset for offset in inner]
         for lower, upper in box
     ]
     for point in itertools.product(*axes):

@@ -54,8 +54,8 @@ def _largest_root(factor: fmpq_poly) -> int:
     bits = 64
     while bits <= MOST_BITS:
         with flint.ctx.workprec(bits):
-            found: Any = factor.complex_roots()
-            sizes = [abs(root) for root, _ in found]
+            roots: Any = factor.complex_roots()
+            sizes = [abs(root) for root, _ in roots]
             if any(bool(size > 1) for size in sizes):
                 return 1
             if all(bool(size < 1) for size in sizes):
@@ -83,10 +83,10 @@ def _real_inside(polynomial: fmpq_poly) -> int:
     while bits <= MOST_BITS:
         with flint.ctx.workprec(bits):
             # Arb isolates the roots, and the imaginary part of a real one is exactly 0.
-            found: Any = polynomial.complex_roots()
-            sizes = [abs(root.real) for root, _ in found if root.imag == 0]
+            roots: Any = polynomial.complex_roots()
+            sizes = [abs(root.real) for root, _ in roots if root.imag == 0]
             inside = [bool(size < 2) for size in sizes]
-            if all(each or bool(size > 2) for each, size in zip(inside, sizes, strict=True)):
+            if all(is_inside or bool(size > 2) for is_inside, size in zip(inside, sizes, strict=True)):
                 return sum(inside)
         bits *= 2
     raise UndecidedRootError(f"A root of {polynomial} is not told from ±2 at {MOST_BITS} bits.")

@@ -157,7 +157,7 @@ def jacobian_product(states: ScalarRun, first: int) -> Matrix:
     """dX^1_N/dX^1_{N−1} ⋯ dX^1_first/dX^1_{first−1} of the first layer, column by column."""
     columns = []
     for start in ((1, 0), (0, 1)):
-        y, z = (each + 0 * states.h for each in start)
+        y, z = (coordinate + 0 * states.h for coordinate in start)
         for j in range(first, states.steps + 1):
             z = z - states.h * (states.alpha + states.w * states.slope[0][j]) * y
             y = y + states.h * z
@@ -193,6 +193,6 @@ def max_modulus(entries: tuple[Any, ...]) -> Any:
     """The largest modulus; of balls, a ball that holds it."""
     moduli = [abs(entry) for entry in entries]
     largest = moduli[0]
-    for each in moduli[1:]:
-        largest = max(largest, each) if isinstance(each, float) else largest.max(each)
+    for modulus in moduli[1:]:
+        largest = max(largest, modulus) if isinstance(modulus, float) else largest.max(modulus)
     return largest

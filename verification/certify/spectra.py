@@ -85,7 +85,7 @@ def two_norm_in_balls(matrix: Any) -> Range:
         v = np.linalg.svd(matrix.middle)[2][0]
         vector = arb_mat([[float(x)] for x in v])
         image = M * vector
-        squares = [sum((x * x for x in each.entries()), arb(0)) for each in (image, vector)]
+        squares = [sum((x * x for x in column.entries()), arb(0)) for column in (image, vector)]
         lower = _down((squares[0] / squares[1]).nonnegative_part().sqrt())
         gram = M.transpose() * M
         for slack in SLACKS:
@@ -145,11 +145,11 @@ def eigenvalues_in_balls(matrix: Any, *, bits: int = BITS) -> list[tuple[complex
     """(centre, radius) of discs, one an eigenvalue, multiple ones repeated. Raises ValueError if Arb cannot tell."""
     with ctx.workprec(bits):
         values = acb_mat(_balls(matrix)).eig(multiple=True)
-        found = []
+        discs = []
         for value in values:
             centre = complex(float(value.real), float(value.imag))
-            found.append((centre, _up(abs(value - acb(centre)))))
-        return found
+            discs.append((centre, _up(abs(value - acb(centre)))))
+        return discs
 
 
 def spectral_radius_in_balls(matrix: Any, *, bits: int = BITS) -> Range:
@@ -220,7 +220,7 @@ def _size(x: Any) -> Any:
 
 def _components(centres: Any, radii: Array) -> list[list[int]]:
     """Indices of the discs that hang together."""
-    left, found = set(range(len(radii))), []
+    left, components = set(range(len(radii))), []
     while left:
         stack, members = [left.pop()], []
         while stack:
@@ -231,8 +231,8 @@ def _components(centres: Any, radii: Array) -> list[list[int]]:
             ]
             left.difference_update(near)
             stack += near
-        found.append(members)
-    return found
+        components.append(members)
+    return components
 
 
 def _balls(matrix: Any) -> Any:

@@ -31,7 +31,7 @@ def times(one: Coefficients, other: Coefficients) -> list[Fraction]:
 
 def minus(one: Coefficients, other: Coefficients) -> list[Fraction]:
     size = max(len(one), len(other))
-    padded = [list(each) + [0] * (size - len(each)) for each in (one, other)]
+    padded = [list(polynomial) + [0] * (size - len(polynomial)) for polynomial in (one, other)]
     return _trimmed([Fraction(x) - y for x, y in zip(*padded, strict=True)])
 
 
@@ -54,12 +54,12 @@ def roots_between(polynomial: Coefficients, low: Fraction, high: Fraction) -> in
     # A common divisor of all (multiple roots) changes no sign pattern, but must not vanish at the ends; and a root at
     # ``high`` is counted by the theorem, one at ``low`` is not.
     last = chain[-1]
-    chain = [_quotient(each, last) for each in chain]
+    chain = [_quotient(member, last) for member in chain]
     return _changes(chain, low) - _changes(chain, high) - int(value(chain[0], high) == 0)
 
 
 def _changes(chain: Sequence[Coefficients], x: Fraction) -> int:
-    signs = [found for found in (value(each, x) for each in chain) if found != 0]
+    signs = [at_x for at_x in (value(polynomial, x) for polynomial in chain) if at_x != 0]
     return sum(1 for one, other in pairwise(signs) if (one > 0) != (other > 0))
 
 

@@ -17,24 +17,24 @@ from verification.certify.typed_step import ContractionReading, Fact, Matrix, Ma
 
 def facts(step: TypedStep, reading: ContractionReading) -> list[Fact]:
     """The premises of the reading, in the order in which ``typed_step`` names them."""
-    found = []
+    premises = []
     if reading.tensor != "any":
         tensors = [_tensor(table, step, reading) for table in step.tables]
-        found.append(_semidefinite([(M + M.transpose()) / 2 for M in tensors]))
+        premises.append(_semidefinite([(M + M.transpose()) / 2 for M in tensors]))
     weights = [_exact(B) for table in step.tables for B in table.B]
     symmetric = all(B.transpose() == B for B in weights)
-    found.append(_semidefinite(weights) if symmetric else Fact(False, "not symmetric"))
+    premises.append(_semidefinite(weights) if symmetric else Fact(False, "not symmetric"))
     if reading.sign:
         fields = [_felt(B, N, step, reading) for table in step.tables for B, N in zip(table.B, step.N, strict=True)]
-        found.append(_semidefinite([(X + X.transpose()) * fmpq(reading.sign, 2) for X in fields]))
+        premises.append(_semidefinite([(X + X.transpose()) * fmpq(reading.sign, 2) for X in fields]))
     determinants = [_stages(table, step).det() for table in step.tables]
-    found.append(Fact(all(d != 0 for d in determinants), f"determinant {', '.join(map(str, determinants))}"))
+    premises.append(Fact(all(d != 0 for d in determinants), f"determinant {', '.join(map(str, determinants))}"))
     if reading.shared:
-        found.append(_shared(step))
+        premises.append(_shared(step))
     if reading.norm == "weighted":
         signs = inertia(_rows(_exact(step.G)))
-        found.append(Fact(signs.positive == step.size, f"inertia {signs}"))
-    return found
+        premises.append(Fact(signs.positive == step.size, f"inertia {signs}"))
+    return premises
 
 
 def violation(step: TypedStep, reading: ContractionReading) -> tuple[bool, str]:
@@ -142,7 +142,7 @@ def _shared(step: TypedStep) -> Fact:
 def _semidefinite(matrices: list[Any]) -> Fact:
     signs = [inertia(_rows(M)) for M in matrices]
     shown = ", ".join(dict.fromkeys(map(str, signs)))
-    return Fact(all(each.is_semidefinite for each in signs), f"inertia {shown}")
+    return Fact(all(signature.is_semidefinite for signature in signs), f"inertia {shown}")
 
 
 def _stages(table: MatrixTable, step: TypedStep) -> Any:

@@ -90,9 +90,9 @@ def nearest_methods(method: Method, count: int = 1) -> tuple[Neighbour, ...]:
 
     Empty if the catalogue has none with so many stages. Of two at one distance the first by name comes first.
     """
-    found = [distance(method, other) for other in _rivals(in_stages(method))]
-    found.sort(key=lambda each: (float(each.distance.mid()), each.name))
-    return tuple(found[:count])
+    neighbours = [distance(method, other) for other in _rivals(in_stages(method))]
+    neighbours.sort(key=lambda neighbour: (float(neighbour.distance.mid()), neighbour.name))
+    return tuple(neighbours[:count])
 
 
 def _rivals(method: Any) -> Iterator[Method]:
@@ -116,16 +116,16 @@ def _halves(method: Method) -> list[tuple[Sequence[Sequence[Any]], Sequence[Any]
     """(A, b), of a pair both; exact scalars, or balls where the coefficients are not written out."""
     table = in_stages(method)
     parts = (table.position, table.momentum) if isinstance(table, PartitionedTableau | PolynomialPair) else (table,)
-    found: list[tuple[Sequence[Sequence[Any]], Sequence[Any]]] = []
+    halves: list[tuple[Sequence[Sequence[Any]], Sequence[Any]]] = []
     for part in parts:
         if isinstance(part, PolynomialTableau):
             digits = part.enclosures(BITS)
-            found.append((digits.A, digits.b))
+            halves.append((digits.A, digits.b))
         elif isinstance(part, ButcherTableau):
-            found.append((part.A, part.b))
+            halves.append((part.A, part.b))
         else:
             raise TypeError(f"{method!r} of type {type(method).__name__} is no tableau.")
-    return found
+    return halves
 
 
 def _rough(first: Sequence[Any], second: Sequence[Any], p: Sequence[int]) -> float:

@@ -39,12 +39,12 @@ def square(values: Sequence[Fraction | int], name: str = "the matrix") -> fmpq_m
 
 def typed(parameters: Parameters, name: str = "W") -> fmpq_mat:
     """A real matrix among the parameters. Raises ClaimError if it is not square or has more than LARGEST rows."""
-    found = square(numbers(parameters, name), name)
-    if found.nrows() > LARGEST:
+    matrix = square(numbers(parameters, name), name)
+    if matrix.nrows() > LARGEST:
         raise ClaimError(
-            f"{name} has {found.nrows()} rows; matrices with up to {LARGEST} are checked. Type a smaller one."
+            f"{name} has {matrix.nrows()} rows; matrices with up to {LARGEST} are checked. Type a smaller one."
         )
-    return found
+    return matrix
 
 
 def typed_complex(parameters: Parameters, name: str = "W") -> fmpq_mat:
@@ -115,8 +115,8 @@ def least_largest_squared(W: fmpq_mat, is_complex: bool) -> fmpq:
     """min over D in {±1}ⁿ of max |a_jk|², by trying all."""
     n = W.nrows() // (2 if is_complex else 1)
     imaginary = [0] * n if is_complex else None
-    found = [largest_squared(W, scaling(d, imaginary), is_complex) for d in signatures(n)]
-    return min(x for x in found if x is not None)
+    squares = [largest_squared(W, scaling(d, imaginary), is_complex) for d in signatures(n)]
+    return min(x for x in squares if x is not None)
 
 
 def rational_skew(n: int, rng: random.Random, most: int = 6) -> fmpq_mat:

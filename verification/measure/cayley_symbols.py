@@ -24,19 +24,19 @@ def symbols(*names: str) -> tuple[Any, ...]:
 def general(n: int, letter: str = "w", more: Sequence[str] = ()) -> tuple[Rows, list[Any]]:
     """An n × n matrix with free entries, and further variables of the same ring."""
     names = [f"{letter}{i}_{j}" for i in range(n) for j in range(n)]
-    found = symbols(*names, *more)
-    return [list(found[i * n : (i + 1) * n]) for i in range(n)], list(found[n * n :])
+    variables = symbols(*names, *more)
+    return [list(variables[i * n : (i + 1) * n]) for i in range(n)], list(variables[n * n :])
 
 
 def skew(n: int, more: Sequence[str] = ()) -> tuple[Rows, list[Any], list[Any]]:
     """A skew-symmetric matrix with free entries, these entries row by row, and further variables of the same ring."""
     places = list(itertools.combinations(range(n), 2))
-    found = symbols(*(f"a{i}_{j}" for i, j in places), *more) if places or more else symbols("unused")
-    zero = 0 * found[0]
+    variables = symbols(*(f"a{i}_{j}" for i, j in places), *more) if places or more else symbols("unused")
+    zero = 0 * variables[0]
     A = [[zero for _ in range(n)] for _ in range(n)]
-    for (i, j), a in zip(places, found, strict=False):
+    for (i, j), a in zip(places, variables, strict=False):
         A[i][j], A[j][i] = a, -a
-    return A, list(found[: len(places)]), list(found[len(places) :]) if more else []
+    return A, list(variables[: len(places)]), list(variables[len(places) :]) if more else []
 
 
 def product(A: Rows, B: Rows) -> Rows:
@@ -147,9 +147,9 @@ class Function:
 
 
 def _made(above: fmpq_poly, under: fmpq_poly) -> Function:
-    found = Function((0,))
-    found.above, found.under = above, under
-    return found
+    function = Function((0,))
+    function.above, function.under = above, under
+    return function
 
 
 X = Function((0, 1))
@@ -267,9 +267,10 @@ Pair: TypeAlias = tuple[Rows, Rows]
 def complex_general(n: int, *letters: str) -> list[Pair]:
     """Complex matrices with free entries in one ring, one for each letter."""
     names = [f"{letter}{part}{i}_{j}" for letter in letters for part in "xy" for i in range(n) for j in range(n)]
-    found = symbols(*names)
+    variables = symbols(*names)
     blocks = [
-        [list(found[place + i * n : place + (i + 1) * n]) for i in range(n)] for place in range(0, len(found), n * n)
+        [list(variables[place + i * n : place + (i + 1) * n]) for i in range(n)]
+        for place in range(0, len(variables), n * n)
     ]
     return list(zip(blocks[::2], blocks[1::2], strict=True))
 

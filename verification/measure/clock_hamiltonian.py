@@ -122,18 +122,18 @@ def terms(circuit: Circuit, word: int, *, with_input: bool = True) -> tuple[Term
     words = 2**circuit.bits
     if not 0 <= word < words:
         raise ValueError(f'word is {word}, but circuit "{circuit.name}" has {circuit.bits} bits: words 0..{words - 1}.')
-    found = []
+    summands = []
     for bit in range(circuit.bits if with_input else 0):
         wrong = (other for other in range(words) if (other ^ word) >> bit & 1)
-        found.append(Term(f"input bit {bit}", {(other, other): 2 for other in wrong}))
+        summands.append(Term(f"input bit {bit}", {(other, other): 2 for other in wrong}))
     for l, gate in enumerate(circuit.gates, 1):
         here, before = l * words, (l - 1) * words
         entries: dict[tuple[int, int], int] = {}
         for other, image in enumerate(gate):
             entries[here + other, here + other] = entries[before + other, before + other] = 1
             entries[here + image, before + other] = entries[before + other, here + image] = -1
-        found.append(Term(f"gate {l}", entries))
-    return tuple(found)
+        summands.append(Term(f"gate {l}", entries))
+    return tuple(summands)
 
 
 def dense(size: int, summands: Iterable[Term]) -> Rows:

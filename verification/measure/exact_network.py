@@ -158,13 +158,13 @@ class Layered:
     def own(self, q: int, n: int) -> Matrix:
         """blockdiag B of (47), (48), B = [[1 − h²κ, h], [−hκ, 1]], κ = α + w σ'(A_{n−1}); layer q, step n, from 1."""
         weights, m = self.weights, self.neurons
-        found = [[0] * (2 * m) for _ in range(2 * m)]
+        blocks = [[0] * (2 * m) for _ in range(2 * m)]
         for i in range(m):
             h = weights.h[q - 1][i]
             kappa = weights.alpha + weights.w[q - 1][i] * self.slopes[n][q - 1][i]
-            found[2 * i][2 * i : 2 * i + 2] = [1 - h * h * kappa, h]
-            found[2 * i + 1][2 * i : 2 * i + 2] = [-h * kappa, 1]
-        return found
+            blocks[2 * i][2 * i : 2 * i + 2] = [1 - h * h * kappa, h]
+            blocks[2 * i + 1][2 * i : 2 * i + 2] = [-h * kappa, 1]
+        return blocks
 
     def climb(self, q: int, n: int) -> Matrix:
         """The blocks of (49), (50): D = −h² σ'(A_{n−1}) V, E = −h σ'(A_{n−1}) V in the columns of y; layer q ≥ 2."""
@@ -178,12 +178,12 @@ class Layered:
 
     def _coupling(self, q: int, n: int, rows: Sequence[Sequence[Any]]) -> Matrix:
         m = self.neurons
-        found = [[0] * (2 * m) for _ in range(2 * m)]
+        blocks = [[0] * (2 * m) for _ in range(2 * m)]
         for i, r in itertools.product(range(m), range(m)):
             h, slope = self.weights.h[q - 1][i], self.slopes[n][q - 1][i]
-            found[2 * i][2 * r] = -h * h * slope * rows[i][r]
-            found[2 * i + 1][2 * r] = -h * slope * rows[i][r]
-        return found
+            blocks[2 * i][2 * r] = -h * h * slope * rows[i][r]
+            blocks[2 * i + 1][2 * r] = -h * slope * rows[i][r]
+        return blocks
 
     # derivatives of the recursion itself
 
@@ -417,14 +417,14 @@ def small_network(shape: Shape, **changed: str) -> dict[str, str]:
     """
     L, m, N, S = shape.layers, shape.neurons, shape.steps, shape.skip
     sizes = {"alpha": 1, "dt": 1, "c": L * m, "w": L * m, "b": L * m, "V": L * m * m, "u": (N + 1) * m}
-    found = {"layers": str(L), "neurons": str(m), "skip": str(S)}
+    parameters = {"layers": str(L), "neurons": str(m), "skip": str(S)}
     plain = {"alpha": "1", "dt": "1/2", "w": "1", "V": "1"}
     for name, size in sizes.items():
         words = changed.get(name, plain.get(name, "0")).split()
-        found[name] = " ".join(words * size if len(words) == 1 else words)
-    found["Lambda"] = " ".join([changed.get("Lambda", "1")] * ((L - S) * m * m if S else 0))
-    found.update({name: changed[name] for name in ("y0", "z0") if name in changed})
-    return found
+        parameters[name] = " ".join(words * size if len(words) == 1 else words)
+    parameters["Lambda"] = " ".join([changed.get("Lambda", "1")] * ((L - S) * m * m if S else 0))
+    parameters.update({name: changed[name] for name in ("y0", "z0") if name in changed})
+    return parameters
 
 
 def menu(shape: Shape) -> list[dict[str, str]]:
@@ -443,13 +443,13 @@ def premises(parameters: Parameters) -> list[tuple[str, Fraction, bool]]:
     """The hypotheses of the model: (text, margin, holds). They are rational, hence decided exactly."""
     dt, alpha = number(parameters, "dt"), number(parameters, "alpha")
     start = [abs(v) for name in ("y0", "z0") if name in parameters for v in numbers(parameters, name)]
-    found = [
+    hypotheses = [
         ("0 < dt < 1", min(dt, 1 - dt), 0 < dt < 1),
         ("α ≥ 0", alpha, alpha >= 0),
         ("zero initial state", -max(start, default=Fraction(0)), not any(start)),
     ]
     skip = number(parameters, "skip")
-    return [*found, ("S ≥ 2", skip - 2, skip >= 2)] if skip else found
+    return [*hypotheses, ("S ≥ 2", skip - 2, skip >= 2)] if skip else hypotheses
 
 
 def at_precision(bits: int = BITS) -> Any:

@@ -60,8 +60,8 @@ def consecutive(start: float, name: str, count: int = WINDOW) -> Any:
     """``count`` consecutive positive numbers of the format from ``start`` on."""
     dtype = getattr(torch, name)
     first = torch.tensor(start, dtype=torch.float64).to(dtype).view(_INTEGERS[name])
-    found = (first + torch.arange(count, dtype=_INTEGERS[name])).view(dtype)
-    return found if LIBRARY[name] == "torch" else found.numpy()
+    numbers = (first + torch.arange(count, dtype=_INTEGERS[name])).view(dtype)
+    return numbers if LIBRARY[name] == "torch" else numbers.numpy()
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def images(cell: FloatNeuron, x: float, y_start: float, z_start: float, name: st
     """Every pair of ``WINDOW`` consecutive y and z."""
     y, z = consecutive(y_start, name), consecutive(z_start, name)
     yy, zz = y[:, None] + 0 * z[None, :], 0 * y[:, None] + z[None, :]
-    after = np.stack([doubles(each).ravel() for each in cell.step(yy, zz, array(x, name))])
+    after = np.stack([doubles(coordinate).ravel() for coordinate in cell.step(yy, zz, array(x, name))])
     _, first, where = np.unique(after, axis=1, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[where] != np.arange(after.shape[1]))
     collision = None

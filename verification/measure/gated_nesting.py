@@ -62,12 +62,12 @@ def chain_along_A(tableau: MatrixTableau, layers: int) -> int:
     """Nested nonlinear stages, gates not counted: stage i comes after j if A_ij ≠ 0; layer l + 1 reads the h of l."""
     below, deepest = 0, 0
     for _ in range(layers):
-        found: dict[int, int] = {}
+        depths: dict[int, int] = {}
         for (i,) in tableau.groups:
             stage = tableau.stages[i]
-            before = [found[j] for j in tableau.columns[i]] + [below if stage.sees_input else 0]
-            found[i] = max(before) + int(not stage.is_linear)
-        below, deepest = max(found[i] for i in tableau.B), max(deepest, *found.values())
+            before = [depths[j] for j in tableau.columns[i]] + [below if stage.sees_input else 0]
+            depths[i] = max(before) + int(not stage.is_linear)
+        below, deepest = max(depths[i] for i in tableau.B), max(deepest, *depths.values())
     return deepest
 
 

@@ -62,7 +62,7 @@ class Trajectory:
 
 def weights_of(network: UnICORNN) -> tuple[LayerWeights, ...]:
     """The coefficients of a network, detached and in float64: one direction, index convention "icml", no dropout."""
-    found = []
+    weights = []
     for number, layer in enumerate(network.layers, 1):
         below, skipped = network.sources(number)
         edges = {below: layer.V.detach().double()}
@@ -72,8 +72,8 @@ def weights_of(network: UnICORNN) -> tuple[LayerWeights, ...]:
         sigma = None if layer.c is None else torch.sigmoid(layer.c.detach().double())
         step_size = dt.expand(layer.hidden_size) if sigma is None else dt * sigma
         bias = None if layer.b is None else layer.b.detach().double()
-        found.append(LayerWeights(layer.w.detach().double(), step_size, alpha, edges, bias, sigma))
-    return tuple(found)
+        weights.append(LayerWeights(layer.w.detach().double(), step_size, alpha, edges, bias, sigma))
+    return tuple(weights)
 
 
 def run(layers: tuple[LayerWeights, ...], inputs: Tensor) -> Trajectory:
@@ -113,7 +113,7 @@ def adjoint(trajectory: Trajectory, n: int, seed: Tensor) -> Adjoint:
     zeros = [torch.zeros_like(y[:n]) for y in trajectory.levels[1:]]
     inherited = zeros  # by each layer, at every time, from the layers above
     inherited[-1][n - 1] = seed
-    found: list[tuple[Tensor, Tensor, Tensor]] = []
+    adjoints: list[tuple[Tensor, Tensor, Tensor]] = []
     for index in range(depth - 1, -1, -1):
         layer, kappa = layers[index], trajectory.kappa(index + 1)
         p, q = inherited[index][n - 1], torch.zeros_like(seed)
@@ -122,13 +122,13 @@ def adjoint(trajectory: Trajectory, n: int, seed: Tensor) -> Adjoint:
             q = q + layer.step_size * p
             p = p - layer.step_size * kappa[k] * q + inherited[index][k - 1]
             rows.append((p, q))
-        ps, qs = (torch.stack(each[::-1]) for each in zip(*rows, strict=True))
+        ps, qs = (torch.stack(series[::-1]) for series in zip(*rows, strict=True))
         g = -layer.step_size * trajectory.slopes[index][:n] * (qs + layer.step_size * ps)
-        found.append((ps, qs, g))
+        adjoints.append((ps, qs, g))
         for level, matrix in layer.edges.items():
             if level > 0:
                 inherited[level - 1] = inherited[level - 1] + g @ matrix
-    p_all, q_all, g_all = zip(*found[::-1], strict=True)
+    p_all, q_all, g_all = zip(*adjoints[::-1], strict=True)
     return Adjoint(p_all, q_all, g_all)
 
 
@@ -139,17 +139,17 @@ def contributions(trajectory: Trajectory, n: int, target: Tensor) -> tuple[dict[
     is the gradient of E_n, for every sample of the batch on its own.
     """
     back = adjoint(trajectory, n, trajectory.levels[-1][n - 1] - target)
-    found = []
+    by_layer = []
     for index, layer in enumerate(trajectory.layers):
         p, q, g = back.p[index], back.q[index], back.g[index]
-        each = {"w": g * trajectory.previous(index + 1)[:n], "b": g}
+        by_name = {"w": g * trajectory.previous(index + 1)[:n], "b": g}
         for level in layer.edges:
-            each[f"V{level}"] = g[..., :, None] * trajectory.levels[level][:n, :, None, :]
+            by_name[f"V{level}"] = g[..., :, None] * trajectory.levels[level][:n, :, None, :]
         if layer.sigma is not None:
             direct = trajectory.momenta[index][:n] * p - trajectory.forces[index][:n] * (q + layer.step_size * p)
-            each["c"] = layer.step_size * (1 - layer.sigma) * direct
-        found.append(each)
-    return tuple(found)
+            by_name["c"] = layer.step_size * (1 - layer.sigma) * direct
+        by_layer.append(by_name)
+    return tuple(by_layer)
 
 
 def kernels(trajectory: Trajectory, n: int) -> Tensor:
@@ -158,13 +158,13 @@ def kernels(trajectory: Trajectory, n: int) -> Tensor:
     ∂E^{(n,L)}_{k,1}/∂w^{1,p} = −h_p σ′(A_{k−1}) y_{k−1} Σ_i (y^{L,i}_n − ȳ^i) K_ip(n, k); K = [B_n ⋯ B_k]_12 if L = 1.
     """
     outputs = trajectory.levels[-1].shape[2]
-    found = []
+    by_output = []
     for i in range(outputs):
         seed = torch.zeros_like(trajectory.levels[-1][0])
         seed[:, i] = 1.0
         back = adjoint(trajectory, n, seed)
-        found.append(back.q[0] + trajectory.layers[0].step_size * back.p[0])
-    return torch.stack(found, dim=2)
+        by_output.append(back.q[0] + trajectory.layers[0].step_size * back.p[0])
+    return torch.stack(by_output, dim=2)
 
 
 def _spectral_norm(matrices: Tensor) -> Tensor:
@@ -183,14 +183,14 @@ def log_norms_of_products(
     one, zero = torch.ones_like(kappa[0]), torch.zeros_like(kappa[0])
     entries = [one, zero, zero, one]
     size = torch.zeros_like(kappa[0])
-    found = []
-    for each in kappa:
+    logs = []
+    for kappa_n in kappa:
         a, b, c, d = entries
-        lower = (c - step_size * each * a, d - step_size * each * b)
+        lower = (c - step_size * kappa_n * a, d - step_size * kappa_n * b)
         new = (a + step_size * lower[0], b + step_size * lower[1], *lower)
         scale = torch.stack(new).abs().amax(dim=0)
         entries = [value / scale for value in new]
         size = size + scale.log()
         matrix = torch.stack(entries, dim=-1).reshape(*kappa.shape[1:], 2, 2)
-        found.append(size + norm(matrix).log())
-    return torch.stack(found)
+        logs.append(size + norm(matrix).log())
+    return torch.stack(logs)

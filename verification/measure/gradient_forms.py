@@ -75,22 +75,22 @@ class GradientForm:
         time = N * p.dt
         size = p.alpha + abs(p.w[L - 1])
         bar = iv.mpf([max(size.a, 2), max(size.b, 2)])
-        found = (p.alpha * 0) + 1
+        product = (p.alpha * 0) + 1
         if self.growth in ("exponential", "one"):
-            found = iv.exp(bar if self.growth == "one" else time * bar)
+            product = iv.exp(bar if self.growth == "one" else time * bar)
         elif self.growth == "linear":
-            found = time * bar * (bar + 2) + 1
+            product = time * bar * (bar + 2) + 1
         if self.of_one_step:
-            found = found * p.dt ** (L + 1 - int(p.texts["layer"]) - self.power)
+            product = product * p.dt ** (L + 1 - int(p.texts["layer"]) - self.power)
         else:
-            found = found * (1 - p.dt**L) / (1 - p.dt) * (iv.mpf(1) if self.growth == "one" else time)
+            product = product * (1 - p.dt**L) / (1 - p.dt) * (iv.mpf(1) if self.growth == "one" else time)
         for V in p.V:
-            found = found * iv.mpf([max(abs(V).a, 1), max(abs(V).b, 1)])
+            product = product * iv.mpf([max(abs(V).a, 1), max(abs(V).b, 1)])
         T = iv.mpf(1) if self.growth == "one" else time
         at = SimpleNamespace(alpha=p.alpha, dt=p.dt, T=T, m=getattr(p, "m", iv.mpf(1)))
-        target = iv.mpf(max(abs(each).b for each in p.target))
+        target = iv.mpf(max(abs(entry).b for entry in p.target))
         states = self.root.interval(at) / iv.sqrt(p.alpha) + target
-        return found * states * self.delta.interval(at) * self.factor.numerator / self.factor.denominator
+        return product * states * self.delta.interval(at) * self.factor.numerator / self.factor.denominator
 
 
 SAM_13 = GradientForm(SAM_14, Root(growth=Fraction(1)), "one")

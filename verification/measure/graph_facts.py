@@ -53,8 +53,8 @@ class GraphFacts:
     @cached_property
     def d_f(self) -> Fraction | None:
         """max l − d_r Σσ over walks from an input to an output; only under (U)."""
-        found = feedforward_depth(self.graph)
-        return found.value if found else None
+        certificate = feedforward_depth(self.graph)
+        return certificate.value if certificate else None
 
     @cached_property
     def longest(self) -> tuple[Growth, ...]:
@@ -91,14 +91,14 @@ class GraphFacts:
     @cached_property
     def signs(self) -> dict[str, int]:
         """The sign of the cycles of each node's component, for the nodes that are on a cycle."""
-        found: dict[str, int] = {}
+        signs: dict[str, int] = {}
         for nodes in networkx.strongly_connected_components(self.multigraph):
             edges = tuple(edge for edge in self.graph.edges if edge.tail in nodes and edge.head in nodes)
             if edges:
                 times = {node: self.graph.nodes[node] for node in nodes}
                 part = RNNGraph(f"{self.graph.name}, a component", self.graph.period, times, edges)
-                found |= dict.fromkeys(nodes, 1 if part.is_unidirectional() else -1)
-        return found
+                signs |= dict.fromkeys(nodes, 1 if part.is_unidirectional() else -1)
+        return signs
 
     @cached_property
     def ratios(self) -> tuple[Fraction, Fraction]:
@@ -118,14 +118,14 @@ class GraphFacts:
     @cached_property
     def simple_cycles(self) -> tuple[tuple[Edge, ...], ...]:
         """Every cycle without repeated nodes, by networkx."""
-        found = []
+        cycles = []
         for nodes in networkx.simple_cycles(networkx.DiGraph(self.multigraph)):
             steps = [
                 [Edge(u, v, sigma) for sigma in sorted(self.multigraph[u][v])]
                 for u, v in zip(nodes, [*nodes[1:], nodes[0]], strict=True)
             ]
-            found += list(itertools.product(*steps))
-        return tuple(sorted(found))
+            cycles += list(itertools.product(*steps))
+        return tuple(sorted(cycles))
 
     @cached_property
     def directed_cycles(self) -> tuple[tuple[Edge, ...], ...]:
@@ -133,35 +133,35 @@ class GraphFacts:
         most ``MOST_TRAILED`` edges, all others. Each begins with the first of its edges.
         """
         edges = tuple(sorted(self.graph.edges))
-        found: list[tuple[Edge, ...]] = []
+        trails: list[tuple[Edge, ...]] = []
         waiting: list[tuple[Edge, ...]] = [(edge,) for edge in edges] if len(edges) <= MOST_TRAILED else []
         while waiting:
             walk = waiting.pop()
             if walk[-1].head == walk[0].tail and len({edge.tail for edge in walk}) < len(walk):
-                found.append(walk)
+                trails.append(walk)
             waiting += [
                 (*walk, edge) for edge in edges if edge.tail == walk[-1].head and edge > walk[0] and edge not in walk
             ]
-        return (*self.simple_cycles, *sorted(found))
+        return (*self.simple_cycles, *sorted(trails))
 
     @cached_property
     def simple_paths(self) -> tuple[int, ...]:
         """The lengths of the paths without repeated nodes from an input to an output, by networkx."""
         simple = networkx.DiGraph(self.multigraph)
-        found = [0 for node in self.graph.inputs if node in self.graph.outputs]
+        lengths = [0 for node in self.graph.inputs if node in self.graph.outputs]
         for start in self.graph.inputs:
             for end in set(self.graph.outputs) - {start}:
-                found += [len(path) - 1 for path in networkx.all_simple_paths(simple, start, end)]
-        return tuple(found)
+                lengths += [len(path) - 1 for path in networkx.all_simple_paths(simple, start, end)]
+        return tuple(lengths)
 
     def unbounded(self, *, between: bool = False) -> tuple[int, int] | None:
         """Some (i, n) with D_i(n) = ∞ (D*_i(n) with ``between``); n is ≥ 0 and small if it can be."""
-        found = [
+        infinite = [
             (total < 0, abs(total), start, total)
             for start in range(self.graph.period)
             for total in self._pumped(start, 2 * self.reach, between)
         ]
-        return min(found)[2:] if found else None
+        return min(infinite)[2:] if infinite else None
 
     def is_unbounded(self, start: int, steps: int, *, between: bool = False) -> bool:
         """Whether D_i(n) = ∞, as far as walks show it whose sums stay within 2|V| max |σ| + |n|."""
@@ -182,17 +182,17 @@ class GraphFacts:
             if (self.graph.nodes[v] - start) % self.graph.period == 0
         }
         waiting = deque(known)
-        found = set()
+        sums = set()
         while waiting:
             node, total, signs = waiting.popleft()
             if len(signs) == 2 and node in targets:
-                found.add(total)
+                sums.add(total)
             for edge in self.graph.edges:
                 following = (edge.head, total + edge.sigma, self._mark(edge.head, signs))
                 if edge.tail == node and following not in known and abs(following[1]) <= bound:
                     known.add(following)
                     waiting.append(following)
-        return found
+        return sums
 
     def _mark(self, node: str, signs: frozenset[int]) -> frozenset[int]:
         return signs | {self.signs[node]} if node in self.signs else signs
@@ -206,10 +206,10 @@ def _value(certificate: Certificate) -> Fraction:
 
 
 def _growths(graph: RNNGraph, kind: Kind) -> tuple[Growth, ...]:
-    found = growth_limit(graph, kind)
-    if found.value is None:
-        raise ArithmeticError(f"{found.property} of {graph.name}: {found.because}")
-    growths: tuple[Growth, ...] = found.value
+    certificate = growth_limit(graph, kind)
+    if certificate.value is None:
+        raise ArithmeticError(f"{certificate.property} of {graph.name}: {certificate.because}")
+    growths: tuple[Growth, ...] = certificate.value
     return growths
 
 
@@ -268,12 +268,12 @@ class Raw:
         sums = set()
         for nodes in networkx.simple_cycles(networkx.DiGraph(self.multigraph)):
             steps = [sorted(self.multigraph[u][v]) for u, v in zip(nodes, [*nodes[1:], nodes[0]], strict=True)]
-            sums |= {sum(each) for each in itertools.product(*steps)}
+            sums |= {sum(sigmas) for sigmas in itertools.product(*steps)}
         return frozenset(sums)
 
 
 @lru_cache(maxsize=20_000)
 def raw_of(text: str) -> Raw | None:
     """The multigraph of the text; None if it violates (1) or (2)."""
-    found = Raw(text)
-    return found if found.has_residues and found.has_cycle else None
+    raw = Raw(text)
+    return raw if raw.has_residues and raw.has_cycle else None

@@ -122,7 +122,7 @@ def by_tensors(network: CountedNetwork) -> dict[str, int]:
         for what, _ in reads:
             shapes.append(("input", (network.n, network.d)) if what == "x" else ("hidden", (network.n, network.n)))
     shapes += [("read-out", (network.outputs, network.n)), ("read-out", (network.outputs,))]
-    found = {}
+    counts = {}
     for name in CONVENTIONS:
         counted = {"hidden", *name.split(", ")[1:]}
         total = 0
@@ -131,8 +131,8 @@ def by_tensors(network: CountedNetwork) -> dict[str, int]:
             for side in shape:
                 size *= side
             total += size if kind in counted else 0
-        found[name] = total
-    return found
+        counts[name] = total
+    return counts
 
 
 Count: TypeAlias = Callable[[CountedNetwork], dict[str, int]]

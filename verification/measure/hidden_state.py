@@ -50,11 +50,11 @@ def run_instance(
     below = numbers([[float(v) for v in values] for values in instance.inputs])[:, None, :]
     counts = torch.ones_like(below[0, 0])
     alpha = float(instance.alpha)
-    for each in instance.layers[:layer]:
-        weights = numbers([[float(v) for v in row] for row in each.input_weights])
-        drive = (below * counts) @ weights.T + numbers([float(g.bias) for g in each.groups])
-        w = numbers([float(g.w) for g in each.groups])
-        h = float(each.dt) * torch.sigmoid(numbers([float(g.c) for g in each.groups]))
+    for one_layer in instance.layers[:layer]:
+        weights = numbers([[float(v) for v in row] for row in one_layer.input_weights])
+        drive = (below * counts) @ weights.T + numbers([float(g.bias) for g in one_layer.groups])
+        w = numbers([float(g.w) for g in one_layer.groups])
+        h = float(one_layer.dt) * torch.sigmoid(numbers([float(g.c) for g in one_layer.groups]))
         below, momenta = run_layer(system, drive, w=w, step_size=h, alpha=alpha)
-        counts = numbers([float(g.multiplicity) for g in each.groups])
+        counts = numbers([float(g.multiplicity) for g in one_layer.groups])
     return below, momenta, counts

@@ -58,14 +58,14 @@ class Meter:
 
     def new(self, *shape: int) -> Array:
         """A new array of zeros."""
-        made = np.zeros(shape)
-        self.live += made.size
+        zeros = np.zeros(shape)
+        self.live += zeros.size
         self.peak = max(self.peak, self.live)
-        return made
+        return zeros
 
     def drop(self, *arrays: Array) -> None:
         """The arrays are not used again; the caller deletes its names."""
-        self.live -= sum(each.size for each in arrays)
+        self.live -= sum(array.size for array in arrays)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class MeteredNetwork:
     def zero_gradient(self) -> tuple[Gradient, ...]:
         """Zeros of every weight's shape."""
         return tuple(
-            Gradient(*(np.zeros_like(each) for each in (layer.w, layer.h, layer.b, layer.V, layer.V)))
+            Gradient(*(np.zeros_like(weight) for weight in (layer.w, layer.h, layer.b, layer.V, layer.V)))
             for layer in self.layers
         )
 
@@ -357,7 +357,7 @@ class Use:
 def use(algorithm: Algorithm, sizes: TrainingSizes, seed: int = 0) -> Use:
     """One gradient, counted and traced. ``traced`` includes a few small temporaries and Python's own objects."""
     weights = network(sizes, seed)
-    gradients = 8 * 2 * sum(each.w.size + each.h.size + each.b.size + each.V.size for each in weights.layers)
+    gradients = 8 * 2 * sum(layer.w.size + layer.h.size + layer.b.size + layer.V.size for layer in weights.layers)
     meter = Meter()
     was_tracing = tracemalloc.is_tracing()
     if not was_tracing:
@@ -365,9 +365,9 @@ def use(algorithm: Algorithm, sizes: TrainingSizes, seed: int = 0) -> Use:
     try:
         before, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
-        found = algorithm(weights, data(sizes, seed + 1, meter), meter)
+        gradient = algorithm(weights, data(sizes, seed + 1, meter), meter)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         if not was_tracing:
             tracemalloc.stop()
-    return Use(meter.peak, (peak - before - gradients) / 8, found)
+    return Use(meter.peak, (peak - before - gradients) / 8, gradient)

@@ -111,8 +111,8 @@ def _envelopes(network: UnICORNN, u: torch.Tensor) -> dict[str, np.ndarray]:
                 values = getattr(result, _QUANTITY_OF[quantity])
                 for norm in NORMS:
                     key = f"{number}/{quantity}/{norm}"
-                    found = envelope(values, norm).cpu().numpy()
-                    arrays[key] = np.maximum(arrays[key], found) if key in arrays else found
+                    peaks = envelope(values, norm).cpu().numpy()
+                    arrays[key] = np.maximum(arrays[key], peaks) if key in arrays else peaks
     for number, steps in enumerate(network.effective_steps().detach().cpu().numpy(), 1):
         arrays[f"{number}/step_sizes"] = steps
     return arrays

@@ -72,8 +72,8 @@ def drift(method: str, dtype: torch.dtype, *, n: int, updates: int, seed: int) -
         if count in kept:
             scores.append(unitarity_score(W))
             if A is not None:
-                found = _condition(A)
-                condition = found if math.isnan(condition) else max(condition, found)
+                condition_of_A = _condition(A)
+                condition = condition_of_A if math.isnan(condition) else max(condition, condition_of_A)
     return Drift(method, kept, tuple(scores), condition)
 
 

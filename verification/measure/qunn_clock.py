@@ -144,5 +144,5 @@ def depth_of_output(time: int, length: int, depth: int, first: Sigma) -> Depth:
     """Functions nested in o_l and the inputs that it depends on, d = 1."""
     inputs = [[Depth(of=frozenset({str(l)}))] for l in range(time + 1)]
     ones = [Depth()] * depth
-    found: Depth = output(inputs, time, length, ones, ones, Depth.function, first)[0]
-    return found
+    nested: Depth = output(inputs, time, length, ones, ones, Depth.function, first)[0]
+    return nested

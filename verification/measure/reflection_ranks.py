@@ -58,9 +58,9 @@ def rank(point: Point, beyond: int = 10**6) -> int:
     def diagonal(values: Sequence[int]) -> nmod_mat:
         return mat([[values[a] if a == b else 0 for b in range(n)] for a in range(n)])
 
-    t = [_modulo(each, p) for each in point["t"]]
-    phases = [(1 + i * each) * pow(1 - i * each, -1, p) % p for each in t]
-    x, y = ([_modulo(each, p) for each in point[name]] for name in "xy")
+    t = [_modulo(number, p) for number in point["t"]]
+    phases = [(1 + i * number) * pow(1 - i * number, -1, p) % p for number in t]
+    x, y = ([_modulo(number, p) for number in point[name]] for name in "xy")
     vectors = [
         [(a + i * b) % p for a, b in zip(x, y, strict=True)],
         [(a - i * b) % p for a, b in zip(x, y, strict=True)],
@@ -103,19 +103,19 @@ def rank_again(point: Point, beyond: int = 2 * 10**6) -> int:
     n = len(point["x"]) // 2
     p, i, zeta = prime(n, beyond)
     names = [("t", k) for k in range(3 * n)] + [(name, k) for name in "xy" for k in range(2 * n)]
-    rows = [_along(point, each, p, i, zeta) for each in names]
-    found = 0
+    rows = [_along(point, direction, p, i, zeta) for direction in names]
+    pivots = 0
     for column in range(n * n):
-        pivot = next((r for r in range(found, len(rows)) if rows[r][column]), None)
+        pivot = next((r for r in range(pivots, len(rows)) if rows[r][column]), None)
         if pivot is None:
             continue
-        rows[found], rows[pivot] = rows[pivot], rows[found]
-        inverse = pow(rows[found][column], -1, p)
-        for r in range(found + 1, len(rows)):
+        rows[pivots], rows[pivot] = rows[pivot], rows[pivots]
+        inverse = pow(rows[pivots][column], -1, p)
+        for r in range(pivots + 1, len(rows)):
             if factor := rows[r][column] * inverse % p:
-                rows[r] = [(a - factor * b) % p for a, b in zip(rows[r], rows[found], strict=True)]
-        found += 1
-    return found
+                rows[r] = [(a - factor * b) % p for a, b in zip(rows[r], rows[pivots], strict=True)]
+        pivots += 1
+    return pivots
 
 
 @dataclass(frozen=True)

@@ -47,13 +47,13 @@ class OddOpaque:
 
 def _pushed(rows: Sequence[Sequence[Any]], state: Sequence[Any], bias: Sequence[Any], sigma: Sigma) -> list[Any]:
     """σ(W y + b)."""
-    found = []
+    pushed = []
     for row, shift in zip(rows, bias, strict=True):
         total = shift
         for entry, component in zip(row, state, strict=True):
             total = total + entry * component
-        found.append(sigma(total))
-    return found
+        pushed.append(sigma(total))
+    return pushed
 
 
 def _plus(one: Sequence[Any], factor: Any, other: Sequence[Any]) -> list[Any]:

@@ -58,15 +58,15 @@ def is_above(coefficients: tuple[int, ...], c: arb) -> bool:
 def polynomials(n: int) -> tuple[int, tuple[tuple[int, ...], ...]]:
     """How many sign matrices with first row +1 there are, and their different polynomials."""
     places = list(itertools.combinations(range(1, n), 2))
-    found = set()
+    different = set()
     for signs in itertools.product((1, -1), repeat=len(places)):
         S = fmpz_mat(n, n)
         for j in range(1, n):
             S[0, j], S[j, 0] = 1, -1
         for (i, j), sign in zip(places, signs, strict=True):
             S[i, j], S[j, i] = sign, -sign
-        found.add(hermitian_polynomial(S))
-    return 2 ** len(places), tuple(sorted(found))
+        different.add(hermitian_polynomial(S))
+    return 2 ** len(places), tuple(sorted(different))
 
 
 def largest_is_cotangent(n: int) -> bool:

@@ -45,14 +45,14 @@ def _exact(value: float) -> fmpq:
 
 def times(matrix: Sequence[Sequence[Any]], vector: Sequence[Any]) -> Vector:
     """M x; entries 0 are left out."""
-    found = []
+    product = []
     for row in matrix:
         total: Any = 0 * vector[0]
         for entry, x in zip(row, vector, strict=True):
             if entry != 0:
                 total = total + x * entry
-        found.append(total)
-    return found
+        product.append(total)
+    return product
 
 
 def step(tableau: MatrixTableau, weights: Weights, y: Vector, u: Vector, functions: Functions) -> Vector:
@@ -103,13 +103,13 @@ def depth(tableau: MatrixTableau, layers: int) -> int:
     """
     below = 0
     for _ in range(layers):
-        found: dict[int, int] = {}
+        depths: dict[int, int] = {}
         for group in tableau.groups:
             (i,) = group
             stage = tableau.stages[i]
-            before = [found[j] for j in tableau.needs(i)] + [below if stage.sees_input else 0]
-            found[i] = max(before) + int(not stage.is_linear)
-        below = max(found[i] for i in tableau.B)
+            before = [depths[j] for j in tableau.needs(i)] + [below if stage.sees_input else 0]
+            depths[i] = max(before) + int(not stage.is_linear)
+        below = max(depths[i] for i in tableau.B)
     return below
 
 

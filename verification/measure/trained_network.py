@@ -163,7 +163,7 @@ def reconstruction_error(model: UnICORNN, sequences: Tensor, dtype: torch.dtype)
     sources = [model.sources(number) for number in range(1, model.num_layers + 1)]
     u = sequences.detach().to("cpu", dtype)
     is_late = model.index == "sam"  # x^l_n sees y^{l-1}_{n-1}
-    zero = [u.new_zeros(u.shape[1], each.w.numel()) for each in stack]
+    zero = [u.new_zeros(u.shape[1], cast.w.numel()) for cast in stack]
     y: list[Tensor] = [torch.zeros_like(u[0]), *zero]
     z: list[Tensor] = [torch.zeros_like(u[0]), *zero]
     squares = torch.zeros(len(stack), dtype=torch.float64)
@@ -176,7 +176,7 @@ def reconstruction_error(model: UnICORNN, sequences: Tensor, dtype: torch.dtype)
             y[index + 1], z[index + 1] = layer.step(y[index + 1], z[index + 1], layer.drive(y, sources[index]))
         if is_late:
             y[0] = u[n]
-        squares += torch.stack([each.energy(y[i + 1], z[i + 1]) for i, each in enumerate(stack)])
+        squares += torch.stack([cast.energy(y[i + 1], z[i + 1]) for i, cast in enumerate(stack)])
     for n in range(len(u) - 1, -1, -1):
         y[0] = u[n] if not is_late else (u[n - 1] if n else torch.zeros_like(u[0]))
         for index in order if is_late else order[::-1]:
@@ -184,9 +184,9 @@ def reconstruction_error(model: UnICORNN, sequences: Tensor, dtype: torch.dtype)
             y[index + 1], z[index + 1] = layer.back(y[index + 1], z[index + 1], layer.drive(y, sources[index]))
     return RebuiltStart(
         dtype=dtype,
-        position=torch.stack([each.double().abs().amax() for each in y[1:]]),
-        momentum=torch.stack([each.double().abs().amax() for each in z[1:]]),
-        energy=torch.stack([each.energy(y[i + 1], z[i + 1]).sqrt() for i, each in enumerate(stack)]),
+        position=torch.stack([state.double().abs().amax() for state in y[1:]]),
+        momentum=torch.stack([state.double().abs().amax() for state in z[1:]]),
+        energy=torch.stack([cast.energy(y[i + 1], z[i + 1]).sqrt() for i, cast in enumerate(stack)]),
         rms_energy=(squares / max(len(u), 1)).sqrt(),
     )
 

@@ -81,14 +81,14 @@ def _judge_part(claim: Claim, part: Part, evidence: Evidence, blank: Judgement) 
     trials = [t for t in evidence.trials if t.quantity == part.quantity and t.point in points]
     ratios = sorted((ratio_of(part, trial, evidence.layer) for trial in trials if trial.finite), key=lambda r: -r.log)
     filled = _described(blank, part, evidence, ratios, trials)
-    found = refute.attempt(claim, part, evidence, ratios)
-    if isinstance(found, refute.Refutation):
-        refuted = _at(filled, part, evidence, [found.ratio], found.ratio.step)
-        return replace(refuted, verdict=verdict.REFUTED, because=found.because, witness=found.witness)
+    attempted = refute.attempt(claim, part, evidence, ratios)
+    if isinstance(attempted, refute.Refutation):
+        refuted = _at(filled, part, evidence, [attempted.ratio], attempted.ratio.step)
+        return replace(refuted, verdict=verdict.REFUTED, because=attempted.because, witness=attempted.witness)
     if not all(trial.finite for trial in trials) or not ratios:
         return replace(filled, verdict=verdict.INCONCLUSIVE, because="a search returned numbers that are not finite")
-    if isinstance(found, refute.Suspicion):
-        return replace(filled, verdict=verdict.SUSPECT, because=found.because)
+    if isinstance(attempted, refute.Suspicion):
+        return replace(filled, verdict=verdict.SUSPECT, because=attempted.because)
     relevant = _relevant(ratios, evidence, blank.reading)
     if not relevant:
         because = "no ladder of admissible points reaches its finest dt: nothing was tried that speaks about dt → 0"
@@ -149,7 +149,7 @@ def _described(blank: Judgement, part: Part, evidence: Evidence, ratios: list[Ra
     key = f"{part.quantity}/{part.norm}"
     spent = sum(trial.evaluations for trial in trials)
     powers = [report["best"] for control in evidence.controls for report in control["reports"]]
-    found = replace(
+    described = replace(
         blank,
         log_data=_log_peak(evidence.data.get(key)),
         log_range=_log_peak(_larger(evidence.in_range.get(key), evidence.data.get(key))),
@@ -157,7 +157,7 @@ def _described(blank: Judgement, part: Part, evidence: Evidence, ratios: list[Ra
         control=min(powers) if powers else None,
     )
     relevant = _relevant(ratios, evidence, blank.reading)
-    return _at(found, part, evidence, relevant, None) if relevant else found
+    return _at(described, part, evidence, relevant, None) if relevant else described
 
 
 def _at(judgement: Judgement, part: Part, evidence: Evidence, ratios: list[Ratio], step: int | None) -> Judgement:
@@ -166,7 +166,7 @@ def _at(judgement: Judgement, part: Part, evidence: Evidence, ratios: list[Ratio
     """
     ratio = ratios[0]
     trial, point = ratio.trial, ratio.trial.point
-    peak = max(each.log_peak for each in ratios if each.trial.point == point)
+    peak = max(other.log_peak for other in ratios if other.trial.point == point)
     shown = point.steps if step is None else step
     exact = None
     if trial.instance.system == "unicornn":

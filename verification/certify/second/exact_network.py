@@ -20,11 +20,11 @@ iv = intervals.iv
 
 def exact(text: str) -> list[Any]:
     """The intervals of "1 -3/4 2"."""
-    found = []
+    intervals = []
     for word in text.split():
         above, _, under = word.partition("/")
-        found.append(iv.mpf(int(above)) / iv.mpf(int(under or "1")))
-    return found
+        intervals.append(iv.mpf(int(above)) / iv.mpf(int(under or "1")))
+    return intervals
 
 
 def tanh(x: Any) -> Any:
@@ -49,13 +49,13 @@ def eye(size: int) -> list[list[Any]]:
 
 
 def mul(*factors: list[list[Any]]) -> list[list[Any]]:
-    found = factors[0]
+    product = factors[0]
     for factor in factors[1:]:
-        found = [
-            [sum((found[i][k] * factor[k][j] for k in range(len(factor))), iv.mpf(0)) for j in range(len(factor[0]))]
-            for i in range(len(found))
+        product = [
+            [sum((product[i][k] * factor[k][j] for k in range(len(factor))), iv.mpf(0)) for j in range(len(factor[0]))]
+            for i in range(len(product))
         ]
-    return found
+    return product
 
 
 def add(a: list[list[Any]], b: list[list[Any]], sign: int = 1) -> list[list[Any]]:
@@ -123,10 +123,10 @@ class IntervalNetwork:
 
     def drive(self, n: int, l: int, i: int) -> Any:
         """(V^l y^{l−1}_n + Λ^l y^{l−S−1}_n + b^l)_i."""
-        found = self.b[l][i] + sum((self.V[l][i][r] * self.y[n][l - 1][r] for r in range(self.m)), iv.mpf(0))
+        drive = self.b[l][i] + sum((self.V[l][i][r] * self.y[n][l - 1][r] for r in range(self.m)), iv.mpf(0))
         if self.S and l > self.S:
-            found += sum((self.Q[l][i][r] * self.y[n][l - self.S - 1][r] for r in range(self.m)), iv.mpf(0))
-        return found
+            drive += sum((self.Q[l][i][r] * self.y[n][l - self.S - 1][r] for r in range(self.m)), iv.mpf(0))
+        return drive
 
     def _step(self, n: int, l: int) -> None:
         A, y, z = [], [], []
@@ -147,14 +147,14 @@ class IntervalNetwork:
 
     def DE(self, l: int, n: int, far: bool = False) -> list[list[Any]]:
         """The blocks of (49), (50) into layer l; with Λ if ``far``."""
-        found = zeros(2 * self.m)
+        blocks = zeros(2 * self.m)
         source = (self.Q[l] if self.S and l > self.S else None) if far else self.V[l]
         for i in range(self.m):
             for r in range(self.m):
                 if source is not None:
                     kick = -self.h[l][i] * self.s[n][l][i] * source[i][r]
-                    found[2 * i][2 * r], found[2 * i + 1][2 * r] = self.h[l][i] * kick, kick
-        return found
+                    blocks[2 * i][2 * r], blocks[2 * i + 1][2 * r] = self.h[l][i] * kick, kick
+        return blocks
 
     def reach(self, start: Callable[[int, int], Any], upto: int) -> list[list[Any]]:
         """Blocks G[n][l] with G = start(n, l) where that is given, else the sum over what step n of layer l sees."""
@@ -189,7 +189,7 @@ class IntervalNetwork:
     def whole_step(self, n: int) -> list[list[Any]]:
         """The 2mL × 2mL Jacobian of step n."""
         size = 2 * self.m
-        found = zeros(size * self.L)
+        jacobian = zeros(size * self.L)
         for l in range(1, self.L + 1):
 
             def start(time: int, layer: int, l: int = l) -> Any:
@@ -198,20 +198,20 @@ class IntervalNetwork:
             column = self.reach(start, n)[n]
             for q in range(1, self.L + 1):
                 for i in range(size):
-                    found[(q - 1) * size + i][(l - 1) * size : l * size] = column[q][i]
-        return found
+                    jacobian[(q - 1) * size + i][(l - 1) * size : l * size] = column[q][i]
+        return jacobian
 
 
 def symplectic_defect(network: IntervalNetwork) -> list[Any]:
     """ω(a, b) = Σ a_y b_z − a_z b_y of every two columns of the step, minus that of the unit vectors."""
     columns = list(zip(*network.whole_step(1), strict=True))
-    found = []
+    defects = []
     for i in range(len(columns)):
         for j in range(i + 1, len(columns)):
             a, b = columns[i], columns[j]
             area = sum((a[t] * b[t + 1] - a[t + 1] * b[t] for t in range(0, len(a), 2)), iv.mpf(0))
-            found.append(area - int(i % 2 == 0 and j == i + 1))
-    return found
+            defects.append(area - int(i % 2 == 0 and j == i + 1))
+    return defects
 
 
 def run(plain: dict[str, str], sam: bool, residual: Callable[[IntervalNetwork], list[Any]]) -> tuple[bool, str]:

@@ -52,10 +52,10 @@ class Graph:
     @cached_property
     def after(self) -> dict[str, list[Arc]]:
         """The edges that leave each node."""
-        found: dict[str, list[Arc]] = {node: [] for node in self.times}
+        leaving: dict[str, list[Arc]] = {node: [] for node in self.times}
         for edge in self.edges:
-            found[edge[0]].append(edge)
-        return found
+            leaving[edge[0]].append(edge)
+        return leaving
 
     @property
     def size(self) -> int:
@@ -78,19 +78,19 @@ class Graph:
     def cycles(self) -> tuple[tuple[Arc, ...], ...]:
         """Every cycle without repeated nodes, once; parallel edges make different cycles."""
         order = {node: place for place, node in enumerate(self.times)}
-        found: list[tuple[Arc, ...]] = []
+        cycles: list[tuple[Arc, ...]] = []
         for root in self.times:
             stack: list[tuple[str, tuple[Arc, ...], frozenset[str]]] = [(root, (), frozenset([root]))]
             while stack:
                 node, walk, met = stack.pop()
                 for edge in self.after[node]:
                     if edge[1] == root:
-                        found.append((*walk, edge))
+                        cycles.append((*walk, edge))
                     elif edge[1] not in met and order[edge[1]] > order[root]:
                         stack.append((edge[1], (*walk, edge), met | {edge[1]}))
-                if len(found) + len(stack) > MOST_CYCLES:
+                if len(cycles) + len(stack) > MOST_CYCLES:
                     raise TooLargeError(f"There are more than {MOST_CYCLES:,} simple cycles or paths to follow.")
-        return tuple(found)
+        return tuple(cycles)
 
     @property
     def sums(self) -> tuple[int, ...]:
@@ -113,7 +113,7 @@ class Graph:
         for cycle in self.cycles:
             total = sigma(cycle)
             signs.setdefault(component[cycle[0][0]], set()).add((total > 0) - (total < 0))
-        return all(found in ({1}, {-1}) for found in signs.values())
+        return all(in_component in ({1}, {-1}) for in_component in signs.values())
 
     @property
     def is_unidirectional(self) -> bool:
@@ -122,13 +122,13 @@ class Graph:
 
     def reached(self, sources: Iterable[str]) -> set[str]:
         """The nodes that walks from these lead to, themselves included."""
-        found, waiting = set(sources), list(sources)
+        nodes, waiting = set(sources), list(sources)
         while waiting:
             for _, head, _ in self.after[waiting.pop()]:
-                if head not in found:
-                    found.add(head)
+                if head not in nodes:
+                    nodes.add(head)
                     waiting.append(head)
-        return found
+        return nodes
 
     @property
     def is_open(self) -> bool:
@@ -145,17 +145,17 @@ class Graph:
     @cached_property
     def simple_paths(self) -> tuple[tuple[int, int], ...]:
         """(l, Σσ) of every path without repeated nodes from an input to an output."""
-        found = []
+        paths = []
         for start in self.inputs:
             stack: list[tuple[str, int, int, frozenset[str]]] = [(start, 0, 0, frozenset([start]))]
             while stack:
                 node, length, total, met = stack.pop()
                 if node in self.outputs:
-                    found.append((length, total))
+                    paths.append((length, total))
                 stack += [(v, length + 1, total + s, met | {v}) for _, v, s in self.after[node] if v not in met]
-                if len(stack) + len(found) > MOST_CYCLES:
+                if len(stack) + len(paths) > MOST_CYCLES:
                     raise TooLargeError(f"There are more than {MOST_CYCLES:,} simple paths to follow.")
-        return tuple(found)
+        return tuple(paths)
 
     @property
     def depth(self) -> Fraction | None:
@@ -236,20 +236,20 @@ class Graph:
         for v, name in enumerate(names):
             if name in sources and (start - self.times[name]) % self.period == 0:
                 known[wide * size + v] = 0
-        found: dict[int, int] = {}
+        extreme: dict[int, int] = {}
         for number in order:
             length = known[number]
             if length is None:
                 continue
             n = number // size - wide
             if n <= steps and targets[number % size]:
-                found[n] = choose(found.get(n, length), length)
+                extreme[n] = choose(extreme.get(n, length), length)
             for jump in self.jumps[number % size]:
                 other = number + jump
                 if 0 <= other < count:
                     before = known[other]
                     known[other] = length + 1 if before is None else choose(before, length + 1)
-        return found
+        return extreme
 
     @cached_property
     def modulus(self) -> int:
@@ -274,11 +274,11 @@ class Graph:
         if key not in self._slopes:
             period = self.modulus
             last = self.decisive - 2 * period
-            found = self.lengths(start, self.decisive, choose, between=between)
+            lengths = self.lengths(start, self.decisive, choose, between=between)
             self._slopes[key] = {
-                n % period: Fraction(found[n + period] - found[n], period)
+                n % period: Fraction(lengths[n + period] - lengths[n], period)
                 for n in range(last + 1, last + period + 1)
-                if n in found
+                if n in lengths
             }
         return self._slopes[key]
 
@@ -318,7 +318,7 @@ def parse(text: str, *, most_states: int = MOST_STATES) -> Graph:
     period = plain.get("period", 1)
     inputs, outputs = tuple(plain.get("inputs", ())), tuple(plain.get("outputs", ()))
     numbers = (period, *times.values(), *(s for _, _, s in edges))
-    if not all(isinstance(each, int) and not isinstance(each, bool) for each in numbers) or period < 1:
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers) or period < 1:
         raise ValueError("The period, the times and every σ are integers, the period at least 1.")
     named = {*inputs, *outputs, *(end for u, v, _ in edges for end in (u, v))}
     if not named <= set(times) or len(set(edges)) < len(edges) or not all(0 <= t < period for t in times.values()):

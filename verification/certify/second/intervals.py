@@ -197,14 +197,14 @@ def is_refutation(answer: dict[str, Any]) -> bool:
 
 def premises_at(settings: list[Any], premises: Sequence[Premise]) -> list[tuple[str, float | None, bool]]:
     """(text, smallest lower end of the margin, proved at every setting); (text, None, False) if it is not typed."""
-    found: list[tuple[str, float | None, bool]] = []
+    decided: list[tuple[str, float | None, bool]] = []
     for text, margin, strict in premises:
         if margin is None:
-            found.append((text, None, False))
+            decided.append((text, None, False))
             continue
-        ends = [iv.mpf(margin(each, iv)).a for each in settings]
-        found.append((text, min(float(end) for end in ends), all(bool(e > 0 if strict else e >= 0) for e in ends)))
-    return found
+        ends = [iv.mpf(margin(setting, iv)).a for setting in settings]
+        decided.append((text, min(float(end) for end in ends), all(bool(e > 0 if strict else e >= 0) for e in ends)))
+    return decided
 
 
 def setting_of(plain: dict[str, Any], *, layer: int, step: int, steps: int) -> Any:
@@ -266,13 +266,15 @@ def _states(
         for _ in range(min(count, step - done)):
             done += 1
             source, weight = values, [1] * size
-            for each in network:
-                for g in range(len(each.w)):
-                    drive = each.b[g]
-                    for s in each.seen[g]:
-                        drive = drive + weight[s] * each.v[g][s] * source[s]
-                    each.y[g], each.z[g] = step_function(each.y[g], each.z[g], drive, each.w[g], each.h[g], alpha, tanh)
-                source, weight = list(each.y), each.count
+            for one_layer in network:
+                for g in range(len(one_layer.w)):
+                    drive = one_layer.b[g]
+                    for s in one_layer.seen[g]:
+                        drive = drive + weight[s] * one_layer.v[g][s] * source[s]
+                    one_layer.y[g], one_layer.z[g] = step_function(
+                        one_layer.y[g], one_layer.z[g], drive, one_layer.w[g], one_layer.h[g], alpha, tanh
+                    )
+                source, weight = list(one_layer.y), one_layer.count
     if done != step:
         raise ValueError(f"step {step} lies beyond the {done} inputs")
     return network[-1].y, network[-1].z

@@ -77,5 +77,5 @@ def squared_gradient(parameters: Mapping[str, str], t: int, every: bool) -> Q:
             change = _moved(W, slope, change)
             terms.append(change)
         read = terms if every else terms[-1:]
-        total += sum((sum((a * c for a, c in zip(v, each, strict=True)), Q(0)) for each in read), Q(0)) ** 2
+        total += sum((sum((a * c for a, c in zip(v, term, strict=True)), Q(0)) for term in read), Q(0)) ** 2
     return total

@@ -85,7 +85,7 @@ class _FloatLayer:
             raise NotEnclosedError(f"{name}: the float64 run is not finite.")
         largest = np.abs(y[:-1]) + residual.WIDEST  # a tube is never wider
         drive_radius = above(given_radius + self.w_radius * largest)
-        found = residual.certify(
+        tube = residual.certify(
             y,
             z,
             residual.Oscillators.of(self.w, self.h, self.alpha, self.h_radius),
@@ -95,12 +95,12 @@ class _FloatLayer:
             start_radius=(self.y0_radius, self.z0_radius),
             keep=True,
         )
-        if not found.complete or found.norms is None:
-            raise NotEnclosedError(f"{name}: {found.because}")
+        if not tube.complete or tube.norms is None:
+            raise NotEnclosedError(f"{name}: {tube.because}")
         self.y, self.z, self.norms, self.below = (
-            FloatBox(y, found.y_radius),
-            FloatBox(z, found.z_radius),
-            found.norms,
+            FloatBox(y, tube.y_radius),
+            FloatBox(z, tube.z_radius),
+            tube.norms,
             below,
         )
         self.slope, self.slope_radius = self.norms.slope[1:], self.norms.slope_radius[1:]
@@ -112,14 +112,14 @@ class _FloatLayer:
             + 2 * U * (np.abs(self.w) * self.slope + abs(self.alpha))
         )
         s = tanh(self.w * y[:-1] + drive)
-        moved = np.minimum(1.0, self.slope + self.slope_radius) * (drive_radius + np.abs(self.w) * found.y_radius[:-1])
+        moved = np.minimum(1.0, self.slope + self.slope_radius) * (drive_radius + np.abs(self.w) * tube.y_radius[:-1])
         size = np.abs(self.w * y[:-1]) + np.abs(drive)
         self.force = s + self.alpha * y[:-1]
         self.force_radius = above(
             TANH_ERROR
             + 2 * U * size
             + moved
-            + abs(self.alpha) * found.y_radius[:-1]
+            + abs(self.alpha) * tube.y_radius[:-1]
             + self.alpha_radius * largest
             + 2 * U * (np.abs(self.alpha * y[:-1]) + np.abs(self.force))
         )
@@ -185,7 +185,7 @@ class FloatNetwork:
         self.target: Array
         self.target_radius: Array
         self.target, self.target_radius = _read(plain["target"]) if plain["target"] else (np.zeros(1), np.zeros(1))
-        self.layers = [_FloatLayer(each) for each in plain["layers"]]
+        self.layers = [_FloatLayer(entry) for entry in plain["layers"]]
         middle, radius = np.vstack([first, inputs]), np.vstack([first_radius, inputs_radius])
         for number_, layer in enumerate(self.layers, 1):
             seen = slice(1, None) if self.icml else slice(None, -1)
@@ -198,14 +198,14 @@ class FloatNetwork:
 
     def gradient(self) -> list[dict[str, FloatBox]]:
         """dE/dθ, E = (1/N) Σ_n |y^L_n − ȳ_n|²/2, by layer and name."""
-        found = []
+        gradients = []
         for l, layer in enumerate(self.layers):
             all_of = self.gradient_of(l, range(3 + layer.V.shape[1]))
             by_name = {
                 name: FloatBox(all_of.middle[:, k], all_of.radius[:, k]) for k, name in enumerate(("w", "b", "c"))
             }
-            found.append(by_name | {"V": FloatBox(all_of.middle[:, 3:], all_of.radius[:, 3:])})
-        return found
+            gradients.append(by_name | {"V": FloatBox(all_of.middle[:, 3:], all_of.radius[:, 3:])})
+        return gradients
 
     def gradient_of(self, source: int, columns: Sequence[int]) -> FloatBox:
         """dE/dθ for some parameters of each neuron of a layer (from 0), (m, columns): 0, 1, 2 are w, b, c, and 3 + j is
@@ -216,12 +216,12 @@ class FloatNetwork:
         miss_radius = above(top.y.radius[1:] + self.target_radius + U * np.abs(miss))
         chosen = np.array(columns)
         m, kinds = layer.size, len(chosen)
-        tangents = [_Tangent(layer, kinds)] + [_Tangent(each, m * kinds) for each in self.layers[source + 1 :]]
+        tangents = [_Tangent(layer, kinds)] + [_Tangent(upper, m * kinds) for upper in self.layers[source + 1 :]]
         is_top = len(tangents) == 1
         total = np.zeros((m, kinds) if is_top else (1, m * kinds))
         total_radius = np.zeros_like(total)
         for n in range(self.steps):
-            held = [(each.dy, each.y_radius()) for each in tangents]
+            held = [(tangent.dy, tangent.y_radius()) for tangent in tangents]
             tangents[0].step(*self._direct(layer, n, chosen))
             for i, tangent in enumerate(tangents[1:], 1):
                 dy, dy_radius = (tangents[i - 1].dy, tangents[i - 1].y_radius()) if self.icml else held[i - 1]
@@ -253,7 +253,7 @@ class FloatNetwork:
         z, z_radius = layer.z.middle[n + 1], layer.z.radius[n + 1]
         drift[:, 2] = layer.g * z
         drift_radius[:, 2] = layer.g * z_radius + layer.g_radius * (np.abs(z) + z_radius) + U * np.abs(drift[:, 2])
-        rows = [each[:, chosen] for each in (dA, dA_radius, force, force_radius, drift, drift_radius)]
+        rows = [array[:, chosen] for array in (dA, dA_radius, force, force_radius, drift, drift_radius)]
         return rows[0], rows[1], (rows[2], rows[3], rows[4], rows[5])
 
     def jacobian(self, last: int, first: int) -> FloatBox:
@@ -284,8 +284,8 @@ class FloatNetwork:
                         self._receive(n, P, error, *down)
                     else:
                         late.append(down)
-            for each in late:
-                self._receive(n - 1, P, error, *each)
+            for passed in late:
+                self._receive(n - 1, P, error, *passed)
         rows, radii = np.empty((width, width)), np.empty((width, width))
         place = 0
         for l, layer in enumerate(self.layers):
@@ -332,10 +332,10 @@ class FloatNetwork:
             + norms.y_departure[n - 1][:, None] * before_error
             + norms.z_departure[n - 1][:, None] * new_error
         )
-        found = above(norms.turn[n - 1][:, None] * carried)
-        if not (found < 2.0**40).all():
+        turned = above(norms.turn[n - 1][:, None] * carried)
+        if not (turned < 2.0**40).all():
             raise NotEnclosedError(f"an adjoint is not enclosed any more at step {n}.")
-        return before, after, found, delta, delta_radius
+        return before, after, turned, delta, delta_radius
 
 
 def enclose_runs(
@@ -348,22 +348,22 @@ def enclose_runs(
     above. NotEnclosedError where the tubes do not hold.
     """
     steps, batch, _ = u.shape
-    below, found = FloatBox(u, np.zeros_like(u)), []
+    below, boxes = FloatBox(u, np.zeros_like(u)), []
     for number_, (entry, (y, z)) in enumerate(zip(layers, runs, strict=True), 1):
         layer = _FloatLayer(entry)
         if layer.w_radius.any() or layer.alpha_radius:
             raise ValueError(f"Layer {number_}: w or alpha is no float64 number.")
-        drive, drive_radius = (each.reshape(steps, -1) for each in layer.drive(below))
+        drive, drive_radius = (array.reshape(steps, -1) for array in layer.drive(below))
         start = np.zeros((1, batch * layer.size))
-        flat_y, flat_z = (np.concatenate([start, each.reshape(steps, -1)]) for each in (y, z))
-        own = (np.tile(each, batch) for each in (layer.w, layer.h, np.full(layer.size, layer.alpha), layer.h_radius))
+        flat_y, flat_z = (np.concatenate([start, array.reshape(steps, -1)]) for array in (y, z))
+        own = (np.tile(array, batch) for array in (layer.w, layer.h, np.full(layer.size, layer.alpha), layer.h_radius))
         run = residual.certify(flat_y, flat_z, residual.Oscillators.of(*own), drive=drive, drive_radius=drive_radius)
         if not run.complete:
             raise NotEnclosedError(f"layer {number_}: {run.because}")
-        radii = [each[1:].reshape(y.shape) for each in (run.y_radius, run.z_radius)]
-        found.append((FloatBox(y, radii[0]), FloatBox(z, radii[1])))
-        below = found[-1][0]
-    return found
+        radii = [array[1:].reshape(y.shape) for array in (run.y_radius, run.z_radius)]
+        boxes.append((FloatBox(y, radii[0]), FloatBox(z, radii[1])))
+        below = boxes[-1][0]
+    return boxes
 
 
 def envelope(box: FloatBox, norm: str) -> FloatBox:
@@ -386,9 +386,9 @@ def _passed_on(layer: _FloatLayer, dy: Array, dy_radius: Array, *, spread: bool)
     if not spread:
         return product(layer.V, layer.V_radius, dy, dy_radius)
     V, V_radius = layer.V[:, :, None], layer.V_radius[:, :, None]
-    found = V * dy
-    radius = np.abs(V) * dy_radius + V_radius * (np.abs(dy) + dy_radius) + U * np.abs(found)
-    return found.reshape(layer.size, -1), above(radius).reshape(layer.size, -1)
+    passed = V * dy
+    radius = np.abs(V) * dy_radius + V_radius * (np.abs(dy) + dy_radius) + U * np.abs(passed)
+    return passed.reshape(layer.size, -1), above(radius).reshape(layer.size, -1)
 
 
 def _read(texts: Any) -> tuple[Array, Array]:
@@ -411,5 +411,5 @@ def _ends(values: list[Any]) -> tuple[Array, Array]:
     """(middle, radius) of intervals."""
     middle = np.array([float(v.mid) for v in values])
     off = [iv.mpf(m) - v for m, v in zip(middle, values, strict=True)]
-    radius = [max(abs(float(each.a)), abs(float(each.b))) for each in off]
+    radius = [max(abs(float(difference.a)), abs(float(difference.b))) for difference in off]
     return middle, np.array(radius) * (1 + 2.0**-50)

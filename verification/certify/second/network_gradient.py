@@ -63,8 +63,8 @@ def _norms(texts: dict[str, str], layers: list[dict[str, Any]], target: list[str
         alpha=second.number(texts["alpha"]),
         dt=second.number(texts["dt"]),
         m=second.number(texts["m"]),
-        w=[largest(size(each["w"])) for each in layers],
-        V=[largest([sum(size(row), Fraction(0)) for row in each["V"]]) for each in layers],
+        w=[largest(size(layer["w"])) for layer in layers],
+        V=[largest([sum(size(row), Fraction(0)) for row in layer["V"]]) for layer in layers],
         target=[largest(size(target))],
         texts={"w": " ".join(["0"] * depth), "N": texts["N"], "layer": texts["layer"]},
     )

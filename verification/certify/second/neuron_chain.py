@@ -61,7 +61,7 @@ class Adjoints:
     def back(self, seeds: dict[int, tuple[Any, Any]], last: int, layer: int) -> list[tuple[Any, Any, Any]]:
         """(P, Q, g) of ``layer`` at n = N, N − 1, …, last; ``seeds`` are added to (P, Q) of the top layer at step n."""
         P, Q = [iv.mpf(0)] * self.L, [iv.mpf(0)] * self.L
-        h, found = self.step_size, []
+        h, adjoints = self.step_size, []
         for n in range(self.steps, last - 1, -1):
             if n in seeds:
                 P[-1], Q[-1] = P[-1] + seeds[n][0], Q[-1] + seeds[n][1]
@@ -71,11 +71,11 @@ class Adjoints:
                 kick, pull = self.local[n][q]
                 g = kick * Q[q]
                 if q == layer - 1:
-                    found.append((*before, g))
+                    adjoints.append((*before, g))
                 else:
                     P[q - 1] = P[q - 1] + self.p.V[q] * g
                 P[q] = P[q] - Q[q] * pull
-        return found
+        return adjoints
 
     def source(self, n: int, layer: int, theta: str) -> Any:
         if theta == "w":

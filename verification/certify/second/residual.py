@@ -120,18 +120,18 @@ def certify(
             "expected (N + 1, k) twice, (N, k) and (k,)."
         )
     _check("a state, a drive or a radius", y, z, drive, np.asarray(drive_radius), np.asarray(force_radius))
-    radii = [np.broadcast_to(np.asarray(each, float), drive.shape) for each in (drive_radius, force_radius)]
-    starts = [np.broadcast_to(np.asarray(each, float), (count,)) for each in start_radius]
-    if any((each < 0).any() for each in (*radii, *starts)):
+    radii = [np.broadcast_to(np.asarray(array, float), drive.shape) for array in (drive_radius, force_radius)]
+    starts = [np.broadcast_to(np.asarray(array, float), (count,)) for array in start_radius]
+    if any((array < 0).any() for array in (*radii, *starts)):
         raise ValueError("A radius is negative.")
     size = max(1, CHUNK // max(1, steps))
     parts = []
     for first in range(0, count, size):
         part = slice(first, first + size)
-        own = Oscillators(*(each[part] for each in vars(neurons).values()))
-        local = _Local(y[:, part], z[:, part], own, drive[:, part], *(each[:, part] for each in radii))
+        own = Oscillators(*(array[part] for array in vars(neurons).values()))
+        local = _Local(y[:, part], z[:, part], own, drive[:, part], *(array[:, part] for array in radii))
         with np.errstate(all="ignore"):  # what is not finite is refused below, by comparisons that it fails
-            parts.append(_propagated(local, own, [each[part] for each in starts], frames, keep, first))
+            parts.append(_propagated(local, own, [array[part] for array in starts], frames, keep, first))
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
@@ -203,7 +203,7 @@ def _propagated(
     window = _window(local.kappa, own.step_size, steps)
     flows = _flows(local.kappa, own.step_size, window) if frames == "moving" else None
     error = above(_length(start[0] * starts[0], np.abs(start[2]) * starts[0] + starts[1]))
-    first, error_at_start = _Frame([each[None] for each in start]), error
+    first, error_at_start = _Frame([array[None] for array in start]), error
     y_radius, z_radius = [above(first.y * error)], [above(first.z * error)]
     kept: list[dict[str, Array]] = []
     done, because = 0, ""
@@ -211,20 +211,20 @@ def _propagated(
         part = slice(done, min(done + window, steps))
         length = part.stop - done
         if flows is None:
-            frame = _Frame([np.broadcast_to(each, (length + 1, count)) for each in start])
+            frame = _Frame([np.broadcast_to(array, (length + 1, count)) for array in start])
             defect = _fixed_defect(local.kappa[part], own, a)
         else:
-            frame = _Frame(_moved(start, [each[done // window, :length] for each in flows]))
+            frame = _Frame(_moved(start, [array[done // window, :length] for array in flows]))
             defect = _moving_defect(frame, local.kappa[part], own)
         push = _push(frame, own)
-        found = _tube(local, part, own, frame, defect, push, error)
-        if found is None or not frame.regular.all():
+        tube = _tube(local, part, own, frame, defect, push, error)
+        if tube is None or not frame.regular.all():
             because = _reason(own, frame, error, done, offset)
             break
-        errors, growth, slope_radius = found
+        errors, growth, slope_radius = tube
         y_radius.append(above(frame.y[1:] * errors[1:]))
         z_radius.append(above(frame.z[1:] * errors[1:]))
-        turn, end = np.ones(count), [each[-1] for each in frame.entries]
+        turn, end = np.ones(count), [array[-1] for array in frame.entries]
         error = errors[-1]
         if flows is not None:
             start, turn = _rounded_off(end, frame.safe[-1])
@@ -232,9 +232,9 @@ def _propagated(
         if keep:
             kept.append(
                 {
-                    "arrival": np.stack([each[1:] for each in frame.entries], -1),
+                    "arrival": np.stack([array[1:] for array in frame.entries], -1),
                     "error": errors[1:],
-                    "departure": np.stack([each[:-1] for each in frame.entries], -1),
+                    "departure": np.stack([array[:-1] for array in frame.entries], -1),
                     "turn": turn,
                     "growth": growth,
                     "push": push,
@@ -255,14 +255,14 @@ def _propagated(
 
 def _norms(kept: list[dict[str, Array]], first: _Frame, y_radius: Array, error: Array) -> TubeNorms:
     """The windows' arrays in a row, index n."""
-    rows = {name: np.concatenate([each[name] for each in kept]) for name in kept[0] if name != "turn"}
+    rows = {name: np.concatenate([window[name] for window in kept]) for name in kept[0] if name != "turn"}
     start = np.stack(first.entries, -1)
     none = np.zeros_like(y_radius)
     turn = np.ones((len(rows["error"]) + 1, y_radius.shape[1]))
     place = 0
-    for each in kept:
-        place += len(each["error"])
-        turn[place] = each["turn"] if place < len(rows["error"]) else 1.0
+    for window in kept:
+        place += len(window["error"])
+        turn[place] = window["turn"] if place < len(rows["error"]) else 1.0
     fronts = {"arrival": start, "error": error[None], "y": first.y, "z": first.z}
     for name in ("arrival", "error", "y", "z", "growth", "push", "drift", "slope", "slope_radius"):
         rows[name] = np.concatenate([fronts.get(name, none), rows[name]])
@@ -353,7 +353,7 @@ def _moved(start: list[Array], flow: list[Array]) -> list[Array]:
 
 def _push(frame: _Frame, own: Oscillators) -> Array:
     """‖F_n (h, 1)ᵀ‖ for the true h, n after the first."""
-    a, b, c, d = (each[1:] for each in frame.entries)
+    a, b, c, d = (entry[1:] for entry in frame.entries)
     h = own.step_size
     p, q = np.abs(a * h + b), np.abs(c * h + d)
     p = p + 3 * U * (np.abs(a) * h + np.abs(b)) + own.step_size_radius * np.abs(a)
@@ -384,7 +384,7 @@ def _moving_defect(frame: _Frame, kappa: Array, own: Oscillators) -> Array:
             + U * (2 * np.abs(back) + np.abs(kept) + np.abs(first))
         )
         rows.append((np.abs(first) + first_error, np.abs(second) + p_error + U * np.abs(second)))
-    a, b, c, d = (np.abs(each[:-1]) for each in frame.entries)
+    a, b, c, d = (np.abs(entry[:-1]) for entry in frame.entries)
     squares = sum(((one * d + two * c) ** 2 + (one * b + two * a) ** 2 for one, two in rows), np.zeros_like(a))
     return above(np.sqrt(squares) * (1 + 4 * U) / frame.safe[:-1])
 
@@ -457,7 +457,7 @@ def _rounded_off(end: list[Array], determinant: Array) -> tuple[list[Array], Arr
             one, two = new[:, i, 0] * left, new[:, i, 1] * other
             entries.append((one - two) / determinant)
             size = size + (np.abs(one) + np.abs(two)) / determinant
-    D = [np.abs(each) for each in entries]
+    D = [np.abs(entry) for entry in entries]
     p, s = D[0] ** 2 + D[2] ** 2, D[1] ** 2 + D[3] ** 2
     q = entries[0] * entries[1] + entries[2] * entries[3]
     spread = _length((p - s) / 2, q)

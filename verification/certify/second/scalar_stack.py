@@ -49,7 +49,7 @@ class ScalarStates:
         """(p, q) of layer 1 at n = N, N−1, .., k: derivatives of y^L_N with respect to its position and momentum."""
         p = [iv.mpf(0)] * self.depth
         q = [iv.mpf(0)] * self.depth
-        found = []
+        rows = []
         for n in range(self.N, self.k - 1, -1):
             if n == self.N:
                 p[-1] = iv.mpf(1)
@@ -62,8 +62,8 @@ class ScalarStates:
                 kick = -self.h * self.gain[n][i] * (q[i] + self.h * p[i])
                 for j in self.seen(i):
                     p[j] = p[j] + self.v * kick
-            found.append((p[0], q[0]))
-        return found
+            rows.append((p[0], q[0]))
+        return rows
 
     def contribution(self) -> Any:
         """Derivative of (y^L_N − ȳ)²/2 with respect to w of layer 1, used at step k only."""
@@ -111,7 +111,7 @@ def _product_remainder(run: ScalarStates, first: int, form: str) -> Any:
 
 def _largest(entries: tuple[Any, ...]) -> Any:
     moduli = [abs(entry) for entry in entries]
-    return iv.mpf([max(each.a for each in moduli), max(each.b for each in moduli)])
+    return iv.mpf([max(modulus.a for modulus in moduli), max(modulus.b for modulus in moduli)])
 
 
 def local_slope(
