@@ -31,8 +31,9 @@ from verification.question import Case
 
 def inequality_of(case: Case) -> Inequality:
     """That of the case's check, which may have its own words."""
-    bound = getattr(case.check, "__self__", None)
-    cells = [cell.cell_contents for cell in getattr(case.check, "__closure__", None) or ()]
+    check = getattr(case.check, "check", case.check)  # behind its declaration
+    bound = getattr(check, "__self__", None)
+    cells = [cell.cell_contents for cell in getattr(check, "__closure__", None) or ()]
     [found] = [each for each in (bound, *cells) if isinstance(each, Inequality)]
     return found
 
