@@ -18,7 +18,17 @@ from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.identity import PolynomialIdentity
 from verification.domains import Budget
 from verification.measure.polynomial_steps import companion, explicit_step, step_degree
-from verification.parameters import STRICTLY_LOWER, Declaration, Integer, Listed, Matrix, Parameter, Rational, declared
+from verification.parameters import (
+    STRICTLY_LOWER,
+    Declaration,
+    Integer,
+    Listed,
+    Matrix,
+    Parameter,
+    Rational,
+    Rule,
+    declared,
+)
 from verification.question import (
     Attempt,
     Case,
@@ -170,6 +180,7 @@ def _tables(least: int, most: int) -> Declaration:
         Parameter("b", Listed(Rational(), (1, 4))),
         Parameter("a", Matrix(lambda v: len(v["b"]), lambda v: len(v["b"]), structure=STRICTLY_LOWER)),
         Parameter("f", Listed(Rational(), (least, most))),
+        rules=[Rule("the last coefficient of f, that of its degree, is not 0", lambda read: read["f"][-1] != 0)],
     )
 
 

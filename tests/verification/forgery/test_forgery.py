@@ -1,0 +1,91 @@
+"""No forged parameters certify: nine files that once did; draws and mutations for all cases that are not refuted."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from tests.tiers import slow
+from tests.verification.forgery.forge import Tally, Target, attack, is_declared, mutated, targets
+from verification.claim import ClaimError
+from verification.counterexample import Counterexample, check
+from verification.parameters import Parameter, Rational, declared
+from verification.question import Case, Check, Opinion
+from verification.registry import Registry
+
+FORGED = {
+    "an order that the file claims": ("thm-rev", "2-2-ARNN, leapfrog", "order 2", {"order": "3"}),
+    "a diagonal that is not ±1": (
+        "thm-O-float", "any A, float32", "score ≤ 2r + r², r = ‖(I − A)D − (I + A)Ŵ‖_F", {"A": "-1/10", "D": "1 -3"},
+    ),
+    "a cubic field for linear ones": (
+        "thm-deg", "linear fields, n ≤ 4", "degree 1", {"a": "0 0 1 0", "b": "0 1", "f": "0 0 0 1"},
+    ),
+    "no layers": ("both-D.5-example", "L = 7, S = 3", "ν and the powers", {"L": "0", "S": "-3"}),
+    "a matrix that is not skew": (
+        "sco-3.2b", "exact arithmetic", "Wᵀ W − I after a step", {"A": "7", "V": "1", "lambda": "1"},
+    ),
+    "another γ": ("ode-4-chang", "γ = 0", "W − Wᵀ − γ I is anti-Hermitian", {"n": "2", "gamma": "1/10"}),
+    "another α": ("icml-C.1-step", "printed RR", "(1 + β dt)^n", {"alpha": "30", "T": "400", "N": "4000"}),
+    "entries that were dropped": ("icml-C.1-step", "free", "(1 + β dt)^n", {"alpha": "1 7", "T": "2", "N": "4"}),
+    "a size without measure": ("ode-4-chang", "γ = 0", "W − Wᵀ − γ I is anti-Hermitian", {"n": "1000", "gamma": "0"}),
+}  # fmt: skip
+
+
+FORGED["a field without its degree"] = (
+    "ode-D1-n", "a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", "degree qⁿ", {"a": "0 0 1 0", "b": "0 1", "f": "1 0"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_once_certified_is_refused(name: str) -> None:
+    claim, domain, quantity, parameters = FORGED[name]
+    with pytest.raises(ClaimError, match="[Pp]arameter"):
+        check(Counterexample(claim, domain, quantity, parameters), Registry())
+
+
+KNOWN = [target for target in targets() if is_declared(target)]
+
+
+@pytest.mark.parametrize("count", [1, slow(100)])
+def test_nothing_forged_certifies_and_nothing_declared_fails(count: int) -> None:
+    tally = Tally()
+    for target in KNOWN:
+        attack(target, count, random.Random(target.name), tally)
+    assert not tally.certified, tally.certified[:3]
+    assert not tally.failed, tally.failed[:3]
+    assert sum(tally.kinds.values()) == 2 * count * len(KNOWN)
+    assert tally.kinds["drawn, refused"] == 0 < tally.kinds["mutated, refused"]
+
+
+# --- the attack itself
+
+
+def planted(violated: bool) -> Target:
+    """A check that forgets its premise, or not, on a case that is said to hold for x > 0."""
+    known = KNOWN[0]
+
+    def hole(texts: dict[str, str]) -> Check:
+        found = violated and texts["x"].startswith("-")
+        return Check((Opinion("one", found, ""), Opinion("two", found, "")))
+
+    guarded = declared(Parameter("x", Rational())).guards(hole)
+    return Target(known.question, Case("here", "x", lambda _, __: None, guarded), is_refuted=False)  # type: ignore[arg-type, return-value]
+
+
+def test_a_hole_is_found() -> None:
+    for violated in (True, False):
+        tally = Tally()
+        attack(planted(violated), 20, random.Random(5), tally)
+        assert bool(tally.certified) is violated
+
+
+def test_mutations_are_of_every_kind_and_change_the_text() -> None:
+    rng, texts = random.Random(6), {"A": "0 1/2 -1/2 0", "n": "2"}
+    changes = [mutated(texts, rng) for _ in range(400)]
+    assert sum(change != texts for change in changes) > 350
+    sizes = Counter(len(change.get("A", "").split(" ")) for change in changes)
+    assert {1, 3, 4, 5} <= set(sizes)
+    assert any("n" not in change for change in changes)

@@ -1,0 +1,175 @@
+"""Declarations read what they draw, and refuse everything else by name before numbers are made of it."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from verification.claim import ClaimError
+from verification.parameters import (
+    MOST_DIGITS,
+    MOST_NUMBERS,
+    SIGN,
+    SKEW,
+    STRICTLY_LOWER,
+    SYMMETRIC,
+    Choice,
+    Constant,
+    Declaration,
+    Integer,
+    Kind,
+    Listed,
+    Matrix,
+    Parameter,
+    Rational,
+    RefusedError,
+    Rule,
+    Square,
+    declared,
+    rationals,
+)
+
+KINDS: dict[str, Kind] = {
+    "any number": Rational(),
+    "a step": Rational(above=0, below=1),
+    "a share": Rational(least=0, most=Fraction(1, 3)),
+    "below": Rational(below=-2, nonzero=True),
+    "a size": Integer(1, 5000),
+    "a weight": Choice(("w", "b", "V")),
+    "a constant": Constant(Fraction(3, 100)),
+    "a named constant": Constant("leapfrog"),
+    "a list": Listed(Rational(), (1, 4)),
+    "signs": Listed(SIGN, 3),
+    "a matrix": Matrix(2, 3),
+    "skew": Matrix(3, 3, structure=SKEW),
+    "symmetric": Square(4, structure=SYMMETRIC),
+    "explicit": Square(4, structure=STRICTLY_LOWER),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_drawn_is_read_back(name: str) -> None:
+    declaration, rng = declared(Parameter("x", KINDS[name])), random.Random(1)
+    drawn = [declaration.draw(rng) for _ in range(200)]
+    for texts in drawn:
+        assert declaration.canonical(texts) == texts
+    if not isinstance(KINDS[name], Constant | Choice):
+        assert len({texts["x"] for texts in drawn}) > 5
+
+
+def test_draws_come_near_both_ends_and_into_the_middle() -> None:
+    rng = random.Random(2)
+    values = [Rational(above=0, below=1).draw(rng, {}) for _ in range(2000)]
+    assert min(values) < Fraction(1, 10**9) and max(values) > 1 - Fraction(1, 10**6)
+    assert sum(Fraction(1, 4) < x < Fraction(3, 4) for x in values) > 400
+    sizes = [Integer(1, 64).draw(rng, {}) for _ in range(500)]
+    assert {1, 2, 64} <= set(sizes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Rational(), ""),
+        (Rational(), "1e9"),
+        (Rational(), "1_0"),
+        (Rational(), "２"),
+        (Rational(), "٣"),
+        (Rational(), "0x1p3"),
+        (Rational(), "nan"),
+        (Rational(), "inf"),
+        (Rational(), "1.5"),
+        (Rational(), "+1"),
+        (Rational(), " 1"),
+        (Rational(), "1 "),
+        (Rational(), "1\n"),
+        (Rational(), "1/0"),
+        (Rational(), "1/-2"),
+        (Rational(), "1 2"),
+        (Rational(), "9" * (MOST_DIGITS + 1)),
+        (Rational(), "1/" + "9" * (MOST_DIGITS + 1)),
+        (Rational(above=0, below=1), "0"),
+        (Rational(above=0, below=1), "1"),
+        (Rational(nonzero=True), "0/5"),
+        (Integer(1, 9), "0"),
+        (Integer(1, 9), "10"),
+        (Integer(1, 9), "4/2"),
+        (Integer(1, 9), "9" * 400),
+        (Choice(("w", "b")), "W"),
+        (Constant(Fraction(1, 10)), "1/100"),
+        (Constant("leapfrog"), "euler"),
+        (Listed(Rational(), 2), "1"),
+        (Listed(Rational(), 2), "1 2 3"),
+        (Listed(Rational(), 2), "1  2"),
+        (Listed(SIGN, (1, 3)), "1 -3"),
+        (Listed(Rational(), (1, 10**9)), " ".join(["1"] * (MOST_NUMBERS + 1))),
+        (Matrix(2, 2, structure=SKEW), "0 1 1 0"),
+        (Square(3), "1 2 3"),
+        (Square(3), " ".join(["0"] * 16)),
+        (Square(3, structure=SKEW), "7"),
+        (Square(3, structure=SYMMETRIC), "1 2 3 4"),
+        (Square(3, structure=STRICTLY_LOWER), "0 1 0 0"),
+    ],
+)
+def test_what_is_not_of_the_kind_is_refused_by_name(kind: Kind, text: str) -> None:
+    with pytest.raises(RefusedError, match=r'^Parameter "x" is ') as refusal:
+        declared(Parameter("x", kind)).read({"x": text})
+    assert str(kind) in str(refusal.value) and len(str(refusal.value)) < 500
+
+
+def test_names_are_those_declared_and_no_other() -> None:
+    declaration = declared(*rationals("a", "b", above=0), Parameter("c", Rational(), optional=True))
+    with pytest.raises(RefusedError, match='Parameter "b" is missing: it is a rational number > 0'):
+        declaration.read({"a": "1"})
+    with pytest.raises(RefusedError, match=r'Parameter "d" is unknown to this case\. It has: a, b, c'):
+        declaration.read({"a": "1", "b": "1", "d": "1"})
+    assert declaration.read({"a": "1", "b": "2/4"}) == {"a": 1, "b": Fraction(1, 2)}
+    assert declaration.canonical({"a": "1", "b": "2/4", "c": "-0/7"}) == {"a": "1", "b": "1/2", "c": "0"}
+    with pytest.raises(RefusedError, match="no text"):
+        declaration.read({"a": 1, "b": "1"})  # type: ignore[dict-item]
+    with pytest.raises(ClaimError, match="declared twice"):
+        declared(*rationals("a", "a"))
+
+
+def test_sizes_follow_from_what_was_read_before() -> None:
+    declaration = declared(
+        Parameter("n", Integer(1, 4)),
+        Parameter("A", Matrix("n", "n", structure=SKEW)),
+        Parameter("D", Listed(SIGN, "n")),
+        Parameter("free", Listed(Rational(), lambda read: read["n"] * (read["n"] - 1) // 2)),
+    )
+    good = {"n": "2", "A": "0 1 -1 0", "D": "1 -1", "free": "5"}
+    assert declaration.read(good)["A"] == ((0, 1), (-1, 0))
+    for changed in ({"n": "3"}, {"A": "0"}, {"D": "1"}, {"free": "5 6"}):
+        with pytest.raises(RefusedError):
+            declaration.read(good | changed)
+    rng = random.Random(3)
+    assert {len(declaration.draw(rng)["D"].split()) for _ in range(50)} == {1, 2, 3, 4}
+
+
+def test_rules_are_about_several_parameters() -> None:
+    rule = Rule("a + b ≤ 1", lambda read: read["a"] + read["b"] <= 1)
+    declaration = declared(*rationals("a", "b", least=0, most=1), rules=[rule])
+    with pytest.raises(RefusedError, match="a \\+ b ≤ 1"):
+        declaration.read({"a": "1", "b": "1"})
+    rng = random.Random(4)
+    assert all(declaration.read(declaration.draw(rng)) for _ in range(100))
+    impossible = Declaration(declaration.parameters, (Rule("never", lambda read: False),))
+    with pytest.raises(ValueError, match="no parameters were drawn"):
+        impossible.draw(rng)
+
+
+def test_a_guarded_check_sees_canonical_text_and_what_is_constant() -> None:
+    seen: list[dict[str, str]] = []
+
+    def check(texts: dict[str, str]) -> Any:
+        seen.append(texts)
+
+    guarded = declared(Parameter("order", Constant(2)), *rationals("x")).guards(check)
+    guarded({"x": "4/2"})
+    assert seen == [{"order": "2", "x": "2"}]
+    with pytest.raises(RefusedError, match='Parameter "order" is "3": it is 2 in this case'):
+        guarded({"order": "3", "x": "1"})
+    assert len(seen) == 1
