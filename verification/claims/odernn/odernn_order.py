@@ -111,7 +111,7 @@ def all_tables_case(claimed: Degree = power) -> Case:
 
 
 def linear_case(claimed: int = 1) -> Case:
-    """f(y) = λ y + μ, n ≤ 4 stages with unknown coefficients: the degree in y."""
+    """f(y) = λ y + μ, n ≤ 4 stages with unknown coefficients: the degree in y. Where R = 0 the step is a constant."""
 
     def ask(_: Budget, __: int) -> Attempt:
         degrees = {n: _leading(n, 1)[0] for n in (1, 2, 3, 4)}
@@ -123,7 +123,7 @@ def linear_case(claimed: int = 1) -> Case:
         )
 
     def check(parameters: Parameters) -> Check:
-        return _degree_check(parameters, lambda *_: claimed, chained=True)
+        return _degree_check(parameters, lambda *_: claimed, chained=True, is_most=True)
 
     return Case("linear fields, n ≤ 4", f"degree {claimed}", ask, _tables(2, 2).guards(check))
 
@@ -235,7 +235,8 @@ def _degree_again(parameters: Parameters) -> int:
     raise AssertionError
 
 
-def _degree_check(parameters: Parameters, claimed: Degree, *, chained: bool) -> Check:
+def _degree_check(parameters: Parameters, claimed: Degree, *, chained: bool, is_most: bool = False) -> Check:
+    """The degree against the claimed one, or against the largest that is claimed."""
     rows, b, f = _table(parameters)
     n, q = len(b), max((k for k, x in enumerate(f) if x), default=0)
     first, second, expected = _degree(parameters), _degree_again(parameters), claimed(n, q)
@@ -245,8 +246,8 @@ def _degree_check(parameters: Parameters, claimed: Degree, *, chained: bool) -> 
         premises.append(Hypothesis("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", str(linked), linked))
     return Check(
         opinions=(
-            Opinion("flint", first != expected, f"degree {first}"),
-            Opinion("fractions", second != expected, f"degree {second}"),
+            Opinion("flint", first > expected if is_most else first != expected, f"degree {first}"),
+            Opinion("fractions", second > expected if is_most else second != expected, f"degree {second}"),
         ),
         premises=tuple(premises),
         words=f"a = ({parameters['a']}), b = ({parameters['b']}), f with the coefficients ({parameters['f']}): "
@@ -442,7 +443,7 @@ QUESTIONS = (
         id="thm-deg",
         source=Source("odernn", "Def. 1, corrected"),
         statement="one explicit step whose longest chain of stages is n has the degree qⁿ on generic fields of degree "
-        "q, and degree 1 on linear fields; a recurrence of order t is a first-order system of t blocks",
+        "q, and degree 1 at most on linear fields; a recurrence of order t is a first-order system of t blocks",
         semantics="alg",
         cases=(chain_case(), linear_case(), catalogue_case(), companion_case()),
         origin="library",
