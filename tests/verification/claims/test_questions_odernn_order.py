@@ -85,7 +85,7 @@ def test_a_family_names_no_verdict(family):
 FALSEHOODS = {
     "degree q^(n+1)": orders.chain_case(lambda n, q: q ** (n + 1), "degree q^(n+1)"),
     "degree n q": orders.chain_case(lambda n, q: n * q, "degree n q"),
-    "linear fields have the degree 2": orders.linear_case(0),
+    "linear fields have the degree 0": orders.linear_case(0),
     "the first-order system in another order": orders.companion_case((2, 3), shift=1),
     "y_1' = y_2 − y_1": orders.derivative_case(2, 4, damping=1),
     "Q with the other sign": verlet.invariant_case(1),
