@@ -333,6 +333,36 @@ class Square:
         return Matrix(rows, rows, self.of, self.structure).draw(rng, values)
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Numbers row after row, of one ``width`` and as many rows as one of ``counts``: one, or one for every step."""
+
+    of: Kind
+    width: Count
+    counts: Callable[[Values], Sequence[int]]
+    most: int = MOST_NUMBERS
+
+    def __str__(self) -> str:
+        return f"a list of rows; each entry is {self.of}"
+
+    def read(self, text: str, values: Values) -> tuple[tuple[Any, ...], ...]:
+        width, length = _count(self.width, values)[1], text.count(" ") + 1
+        rows, rest = divmod(length, width)
+        if rest or length > self.most or rows not in self.counts(values):
+            raise _NotOfThisKindError(f"{length} entries are not so many rows of {width} as there may be")
+        entries = [self.of.read(word, values) for word in text.split(" ")]
+        return tuple(tuple(entries[start : start + width]) for start in range(0, length, width))
+
+    def write(self, value: Sequence[Sequence[Any]]) -> str:
+        return " ".join(self.of.write(entry) for row in value for entry in row)
+
+    def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
+        """A few rows, as a rule."""
+        counts, width = self.counts(values), _count(self.width, values)[1]
+        rows = counts[min(rng.choice((0, 0, 1, 2)), len(counts) - 1)]
+        return tuple(tuple(self.of.draw(rng, values) for _ in range(width)) for _ in range(rows))
+
+
 SIGN = Choice(("1", "-1"))
 """An entry of D = diag(±1)."""
 
@@ -342,11 +372,15 @@ SIGN = Choice(("1", "-1"))
 
 @dataclass(frozen=True)
 class Parameter:
-    """A name and a kind. What is ``optional`` may be left out, and is then not there; what is needed, a rule says."""
+    """A name and a kind. What is ``optional`` may be left out, and is then not there; what is needed, a rule says.
+
+    ``when``: it is there only, and then always, where this holds of what was read before it.
+    """
 
     name: str
     kind: Kind
     optional: bool = False
+    when: Callable[[Values], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -382,7 +416,10 @@ class Declaration:
             )
         values: Values = {}
         for parameter in self.parameters:
-            if parameter.name in texts or not parameter.optional:
+            if parameter.when is not None and not parameter.when(values):
+                if parameter.name in texts:
+                    raise RefusedError(f'Parameter "{parameter.name}" does not go with the others.')
+            elif parameter.name in texts or not parameter.optional:
                 values[parameter.name] = self._value(parameter, texts, values)
         for rule in self.rules:
             if not rule.holds(values):
@@ -426,7 +463,8 @@ class Declaration:
         for _ in range(64):
             values: Values = {}
             for parameter in self.parameters:
-                if not (parameter.optional and rng.random() < 0.5):
+                is_there = parameter.when is None or parameter.when(values)
+                if is_there and not (parameter.optional and rng.random() < 0.5):
                     values[parameter.name] = parameter.kind.draw(rng, values)
             if all(rule.holds(values) for rule in self.rules):
                 return self.texts(values)
