@@ -145,17 +145,17 @@ class Registry:
 
     def get(self, name: str) -> Registered:
         """The claim with this id or slug; ClaimError with the nearest id otherwise."""
-        found = self.find(name)
-        if isinstance(found, RegisteredQuestion):
+        entry = self.find(name)
+        if isinstance(entry, RegisteredQuestion):
             raise ClaimError(f'"{name}" is a question, with checks of its own, and no bound on hidden states.')
-        return found
+        return entry
 
     def get_question(self, name: str) -> RegisteredQuestion:
         """The question with this id or slug; ClaimError otherwise."""
-        found = self.find(name)
-        if isinstance(found, Registered):
+        entry = self.find(name)
+        if isinstance(entry, Registered):
             raise ClaimError(f'"{name}" is a bound on hidden states, and no question with checks of its own.')
-        return found
+        return entry
 
     def find(self, name: str) -> Registered | RegisteredQuestion:
         """The claim or question with this id or slug; ClaimError with the nearest id otherwise."""
