@@ -45,15 +45,15 @@ def cannot(network: UnICORNN) -> str:
 
 def instance_of(network: UnICORNN, inputs: Tensor, layers: int) -> Instance:
     """The first ``layers`` layers on the inputs (time, input) of one sequence, every number exact."""
-    made = []
+    exact_layers = []
     for number, layer in enumerate(network.layers[:layers]):
         w, c = _exact(layer.w), _exact(layer.c)
         b = _exact(layer.b) if layer.b is not None else [Fraction(0)] * len(w)
-        groups = tuple(Group(1, *each) for each in zip(w, c, b, strict=True))
+        groups = tuple(Group(1, *of_neuron) for of_neuron in zip(w, c, b, strict=True))
         weights = tuple(tuple(_exact(row)) for row in layer.V)
-        made.append(Layer(Fraction(float(network.dt[number])), groups, weights))
+        exact_layers.append(Layer(Fraction(float(network.dt[number])), groups, weights))
     runs = tuple((1, tuple(_exact(row))) for row in inputs)
-    return Instance(Fraction(float(network.alpha[0])), tuple(made), Inputs(inputs.shape[1], runs))
+    return Instance(Fraction(float(network.alpha[0])), tuple(exact_layers), Inputs(inputs.shape[1], runs))
 
 
 def _exact(values: Tensor | None) -> list[Fraction]:
@@ -70,7 +70,7 @@ def of_state(
     instance = instance_of(network, inputs, layer).truncated(step)
     row = row_of(network, steps) if claim.asymptotic else None
     if row is not None:  # these weights at the printed decimals, which floats only come near to
-        layers = tuple(replace(each, dt=dt) for each, dt in zip(instance.layers, row.dt, strict=False))
+        layers = tuple(replace(one_layer, dt=dt) for one_layer, dt in zip(instance.layers, row.dt, strict=False))
         instance = replace(instance, alpha=row.alpha, layers=layers)
     where = {"layer": layer, "step": step}
     if work(instance, **where) > MAX_WORK and network_work(instance, **where) > MAX_NETWORK_WORK:
@@ -109,7 +109,7 @@ def row_of(network: UnICORNN, steps: int) -> PublishedRow | None:
     sizes = (network.hidden_size, network.input_size, steps)
     own = (*network.alpha.tolist()[:1], *network.dt.tolist())
     for row in ROWS:
-        printed = [float(each) for each in (row.alpha, *row.dt)]
+        printed = [float(decimal) for decimal in (row.alpha, *row.dt)]
         if sizes == (row.hidden_size, row.input_size, row.steps) and list(own) in (printed, _in_float32(printed)):
             return row
     return None
@@ -156,14 +156,14 @@ def of_gradient(
         "target": " ".join("0" for _ in range(network.hidden_size)),
     }
     try:
-        found = check(parameters)
+        checked = check(parameters)
     except ValueError as error:  # more work than the certificates take on
         return Certified(False, str(error).rstrip("."))
-    if unproved := [premise.text for premise in found.premises if not premise.holds]:
+    if unproved := [premise.text for premise in checked.premises if not premise.holds]:
         return Certified(False, f"premise {unproved[0]} is not proved")
-    if not all(opinion.violated for opinion in found.opinions):
-        return Certified(False, "; ".join(f"{each.backend}: {each.text}" for each in found.opinions))
-    because = f"certified by two back-ends: {found.words}"
+    if not all(opinion.violated for opinion in checked.opinions):
+        return Certified(False, "; ".join(f"{each.backend}: {each.text}" for each in checked.opinions))
+    because = f"certified by two back-ends: {checked.words}"
     if witness_of is None:
         return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
     question, place = witness_of
