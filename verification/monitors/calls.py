@@ -151,10 +151,10 @@ class Call:
             try:
                 _set_modes(parts, self.modes)
                 named = {f"module.{name}": value for name, value in self.weights.items()}
-                found: R = torch.func.functional_call(_Asked(module, function), named, ())
+                result: R = torch.func.functional_call(_Asked(module, function), named, ())
             finally:
                 _set_modes(parts, before)
-        return found
+        return result
 
 
 def _set_modes(parts: list[nn.Module], modes: list[bool]) -> None:

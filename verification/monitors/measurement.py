@@ -89,15 +89,26 @@ def write_csv(path: Path, measurements: Iterable[Measurement], *, series: bool =
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        for each in measurements:
-            if series and each.series is not None:
-                for index, value in enumerate(each.series.tolist()):
-                    n, neuron = (index + 1, None) if each.axis == "n" else (each.n, index)
+        for measured in measurements:
+            if series and measured.series is not None:
+                for index, value in enumerate(measured.series.tolist()):
+                    n, neuron = (index + 1, None) if measured.axis == "n" else (measured.n, index)
                     writer.writerow(
-                        [each.step, each.layer, each.quantity, repr(value), n, None, neuron, None, None, None]
+                        [
+                            measured.step,
+                            measured.layer,
+                            measured.quantity,
+                            repr(value),
+                            n,
+                            None,
+                            neuron,
+                            None,
+                            None,
+                            None,
+                        ]
                     )
             else:
-                writer.writerow([_cell(getattr(each, column)) for column in COLUMNS])
+                writer.writerow([_cell(getattr(measured, column)) for column in COLUMNS])
 
 
 def _cell(value: Any) -> Any:
