@@ -479,7 +479,7 @@ def test_doubt_remains_off_the_hypotheses():
         QUESTIONS["sco-T3.1"].cases[0].check({"W": " ".join(["0"] * 49)})
     with pytest.raises(ClaimError, match="n²"):
         QUESTIONS["sco-T3.1"].cases[0].check({"W": "1 0 0"})
-    with pytest.raises(ClaimError, match="replayed|a whole number from"):
+    with pytest.raises(ClaimError, match=r"replayed|a whole number from"):
         QUESTIONS["sco-3.1-bdd"].cases[2].check({"a": "1/2", "rate": "1/4", "steps": "1000000"})
     with pytest.raises(ClaimError, match="it is a whole number from"):
         QUESTIONS["sco-3.2b"].cases[1].check({"n": "1000", "updates": "5", "seed": "1"})
