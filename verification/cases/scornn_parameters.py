@@ -273,7 +273,7 @@ def row_of_signs(rows: Iterable[Iterable[int]]) -> RowOfSigns:
 
 
 @dataclass(frozen=True)
-class PrintedText:
+class Repeated:
     """What is printed in the row whose number, from 1 on, is the parameter ``row``."""
 
     row: str

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from verification.cases import scornn_parameters as kinds
-from verification.cases.scornn_parameters import ADD_TO_ONE, WITHOUT_MINUS_ONE, Printed, Steps
+from verification.cases.scornn_parameters import ADD_TO_ONE, WITHOUT_MINUS_ONE, Repeated, Steps
 from verification.parameters import Integer, Matrix, Parameter, Rational, RefusedError, Square, declared
 
 DECLARED = {
@@ -21,7 +21,7 @@ DECLARED = {
     "steps": declared(Parameter("D", kinds.signs((1, 3))), Parameter("u", Steps("D", 2, Rational()))),
     "floats": declared(Parameter("x", kinds.FormatNumber("float32", 8))),
     "rows": declared(Parameter("D", kinds.row_of_signs([(1, 1), (1, -1)]))),
-    "printed": declared(Parameter("row", Integer(1, 2)), Parameter("x", Printed("row", ("0.5 1", "0.7 2")))),
+    "printed": declared(Parameter("row", Integer(1, 2)), Parameter("x", Repeated("row", ("0.5 1", "0.7 2")))),
 }
 GOOD = {
     "orthogonal": {"W": "3/5 -4/5 4/5 3/5"},

@@ -15,7 +15,7 @@ from fractions import Fraction
 from odernn.published import scornn as printed
 from odernn.published.scornn import PrintedModel, row
 from odernn.published.sources import Source
-from verification.cases.scornn_parameters import PrintedText
+from verification.cases.scornn_parameters import Repeated
 from verification.domains import Budget
 from verification.parameters import Integer, Parameter, declared
 from verification.question import Attempt, Case, Check, Opinion, Parameters, Question
@@ -92,9 +92,7 @@ def pairs_case(domain: str, column: str, pairs: Iterable[Pair], relation: PairRe
         )
 
     results = tuple(f"{one.results[column]} {other.results[column]}" for one, other in known)
-    declaration = declared(
-        Parameter("pair", Integer(1, len(known))), Parameter("numbers", PrintedText("pair", results))
-    )
+    declaration = declared(Parameter("pair", Integer(1, len(known))), Parameter("numbers", Repeated("pair", results)))
     return Case(domain, f"{column}: {quantity}", ask, declaration.guards(check))
 
 
