@@ -120,7 +120,7 @@ class Claim:
     @property
     def second_premises(self) -> tuple[tuple[str, Callable[[Any, Any], Any] | None, bool], ...]:
         """(text, margin typed again, strict) of every premise: what the second back-end is asked."""
-        return tuple((each.text, each.second_margin, each.strict) for each in self.premises)
+        return tuple((premise.text, premise.second_margin, premise.strict) for premise in self.premises)
 
 
 def slug(identifier: str) -> str:

@@ -97,15 +97,15 @@ def check(witness: Counterexample, registry: Registry) -> tuple[bool, list[str]]
     case = question.checked_at(witness.domain, witness.quantity)
     if case.check is None:
         raise WitnessError(f'"{question.id}" cannot be checked in the case {case.domain}, {case.quantity}')
-    found = case.check(witness.parameters)
+    checked = case.check(witness.parameters)
     lines = [
         f"premise  {premise.text}: margin {premise.margin}, {'holds' if premise.holds else 'NOT proved'}"
-        for premise in found.premises
+        for premise in checked.premises
     ]
-    lines += [f"{opinion.backend:<8} {_word(opinion.violated)}: {opinion.text}" for opinion in found.opinions]
-    lines += [f"limit    {found.limit}"] if found.limit else []
-    lines += [f"that is  {found.words}"] if found.words else []
-    doubt = doubt_about(found, case)
+    lines += [f"{opinion.backend:<8} {_word(opinion.violated)}: {opinion.text}" for opinion in checked.opinions]
+    lines += [f"limit    {checked.limit}"] if checked.limit else []
+    lines += [f"that is  {checked.words}"] if checked.words else []
+    doubt = doubt_about(checked, case)
     return not doubt, [*lines, *([f"but      {doubt}"] if doubt else [])]
 
 

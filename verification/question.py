@@ -156,8 +156,8 @@ class Question:
             raise ClaimError(f'Question "{self.id}": semantics is {self.semantics!r}; it is one of {SEMANTICS}.')
         if not self.cases:
             raise ClaimError(f'Question "{self.id}" has no cases: there would be nothing to answer.')
-        places = [(each.domain, each.quantity) for each in self.cases]
-        places += [(each.domain, each.quantity) for each in self.places]
+        places = [(at.domain, at.quantity) for at in self.cases]
+        places += [(at.domain, at.quantity) for at in self.places]
         if len(set(places)) != len(places):
             twice = next(place for place in places if places.count(place) > 1)
             raise ClaimError(f'Question "{self.id}": two cases are both {twice}. Give each its own domain or quantity.')
@@ -202,10 +202,10 @@ def rationals(values: list[Fraction] | tuple[Fraction, ...]) -> str:
 
 def number(parameters: Parameters, name: str) -> Fraction:
     """One exact number by name. Raises ClaimError if it is missing or is no number."""
-    found = numbers(parameters, name)
-    if len(found) != 1:
+    values = numbers(parameters, name)
+    if len(values) != 1:
         raise ClaimError(f'Parameter "{name}" is "{parameters[name]}", but it is one number.')
-    return found[0]
+    return values[0]
 
 
 def numbers(parameters: Parameters, name: str) -> list[Fraction]:

@@ -95,7 +95,7 @@ class Registry:
             ]
             entries = dict(exported)
             if len(entries) < len(exported):
-                twice = next(one for one in entries if [each for each, _ in exported].count(one) > 1)
+                twice = next(one for one in entries if [name for name, _ in exported].count(one) > 1)
                 raise ClaimError(f'Claim "{twice}" in "{path}": the name "{twice}" is taken. Choose another id.')
             if announced(path) and announced(path) != tuple(entries):
                 raise ClaimError(
@@ -120,14 +120,14 @@ class Registry:
         return (self._load(path)[identifier] for identifier, path in self._paths.items() if sets[path])
 
     def __iter__(self) -> Iterator[Registered]:
-        return (each for each in self._exporting("CLAIMS") if isinstance(each, Registered))
+        return (entry for entry in self._exporting("CLAIMS") if isinstance(entry, Registered))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def questions(self) -> Iterator[RegisteredQuestion]:
         """All questions, in the order of their files."""
-        return (each for each in self._exporting("QUESTIONS") if isinstance(each, RegisteredQuestion))
+        return (entry for entry in self._exporting("QUESTIONS") if isinstance(entry, RegisteredQuestion))
 
     def ids(self) -> tuple[str, ...]:
         """Every id, in the order of the files; none of them is loaded for it."""
@@ -140,22 +140,22 @@ class Registry:
     def owner(self, registered: Registered) -> str:
         """The first claim of the same file with the same system: what searches of that system are called after."""
         entries = self._load(registered.path).values()
-        claims = [each.claim for each in entries if isinstance(each, Registered)]
+        claims = [entry.claim for entry in entries if isinstance(entry, Registered)]
         return next(claim.id for claim in claims if claim.system is registered.claim.system)
 
     def get(self, name: str) -> Registered:
         """The claim with this id or slug; ClaimError with the nearest id otherwise."""
-        found = self.find(name)
-        if isinstance(found, RegisteredQuestion):
+        entry = self.find(name)
+        if isinstance(entry, RegisteredQuestion):
             raise ClaimError(f'"{name}" is a question, with checks of its own, and no bound on hidden states.')
-        return found
+        return entry
 
     def get_question(self, name: str) -> RegisteredQuestion:
         """The question with this id or slug; ClaimError otherwise."""
-        found = self.find(name)
-        if isinstance(found, Registered):
+        entry = self.find(name)
+        if isinstance(entry, Registered):
             raise ClaimError(f'"{name}" is a bound on hidden states, and no question with checks of its own.')
-        return found
+        return entry
 
     def find(self, name: str) -> Registered | RegisteredQuestion:
         """The claim or question with this id or slug; ClaimError with the nearest id otherwise."""

@@ -295,14 +295,14 @@ def part_of(claim: Claim, quantity: str, norm: str) -> Part:
 def work(instance: Instance, *, layer: int, step: int) -> int:
     """Input channels, neuron groups and nonzero weights of the layers that are run, times the steps."""
     layers = instance.layers[:layer]
-    weights = sum(v != 0 for each in layers for row in each.input_weights for v in row)
-    return step * (instance.inputs.size + weights + sum(len(each.groups) for each in layers))
+    weights = sum(v != 0 for one_layer in layers for row in one_layer.input_weights for v in row)
+    return step * (instance.inputs.size + weights + sum(len(one_layer.groups) for one_layer in layers))
 
 
 def network_work(instance: Instance, *, layer: int, step: int) -> int:
     """Entries of V, and TANH_WORK for every neuron group, of the layers that are run, times the steps."""
     layers = instance.layers[:layer]
-    return step * sum(len(each.groups) * (len(each.input_weights[0]) + TANH_WORK) for each in layers)
+    return step * sum(len(one_layer.groups) * (len(one_layer.input_weights[0]) + TANH_WORK) for one_layer in layers)
 
 
 def is_large(claim: Claim, instance: Instance, *, layer: int, step: int) -> bool:
@@ -424,13 +424,13 @@ def _recompute(witness: Witness, claim: Claim, part: Part) -> tuple[bool, list[s
         sides = f"log measured {other['measured']}, log bound {other['bound']}"
         lines.append(f"{name}   {other['status']}: {other.get('because') or sides}")
         lines += [f"mpmath   premise {text}: {_margin_text(*proof)}" for text, *proof in other["premises"]]
-    for name, recorded, found in (
+    for name, recorded, recomputed in (
         ("log_measured", witness.log_measured, first.measured[0]),
         ("log_bound", witness.log_bound, first.bound[1]),
     ):
-        if recorded != record(found):
+        if recorded != record(recomputed):
             certified = False
-            lines.append(f"recorded {name} = {recorded!r}, recomputed {record(found)}: the file was changed")
+            lines.append(f"recorded {name} = {recorded!r}, recomputed {record(recomputed)}: the file was changed")
     return certified, lines
 
 

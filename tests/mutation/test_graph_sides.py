@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from odernn.bounds.numbers import BALLS
-from verification.cases.inequality import Inequality
+from tests.verification.claims.both_typings import inequality_of
 from verification.certify.second.intervals import iv, number
 from verification.claims.complexity import graph_lstm, graph_tables
 from verification.question import Case
@@ -37,8 +36,8 @@ def test_a_distance_of_gates_is_seen_whichever_is_larger(
 def test_both_typings_of_the_baseline_are_the_same_number(metric: graph_tables.Metric) -> None:
     """share · log 8, in nats or bits."""
     row = graph_tables.printed.COPYING[0]
-    check: Any = graph_tables.baseline_case(row, next(iter(row.numbers)), metric).check
-    inequality: Inequality = check.__self__
+    inequality = inequality_of(graph_tables.baseline_case(row, next(iter(row.numbers)), metric))
+    assert inequality is not None
     _, ball = inequality.balls(SimpleNamespace(low=BALLS.exact(0), share=BALLS.exact(3) / 5))
     _, again = inequality.intervals(SimpleNamespace(low=number("0"), share=number("3/5")))
     wanted = 0.6 * (2.0794415416798357 if metric.unit == "nats" else 3.0)

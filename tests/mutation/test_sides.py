@@ -19,9 +19,8 @@ import pytest
 from scipy.integrate import quad
 
 from odernn.published.networks import row
-from tests.verification.claims.both_typings import in_both
+from tests.verification.claims.both_typings import in_both, inequality_of
 from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms, rest_sensitivities
-from verification.cases.inequality import Inequality
 from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities
 from verification.domains import BUDGETS
 from verification.measure import energy_growth
@@ -29,17 +28,9 @@ from verification.measure.published_forms import Delta, Root
 from verification.question import Case
 
 
-def inequality_of(case: Case) -> Inequality:
-    """That of the case's check, which may have its own words."""
-    check = getattr(case.check, "check", case.check)  # behind its declaration
-    bound = getattr(check, "__self__", None)
-    cells = [cell.cell_contents for cell in getattr(check, "__closure__", None) or ()]
-    [found] = [each for each in (bound, *cells) if isinstance(each, Inequality)]
-    return found
-
-
 def agree(case: Case, point: dict[str, str], left: float, right: float) -> None:
     inequality = inequality_of(case)
+    assert inequality is not None
     for sides in in_both(inequality.balls, inequality.intervals, point, inequality.lists):
         assert sides == pytest.approx([left, right], rel=1e-12)
 
@@ -126,6 +117,7 @@ def test_where_no_state_reaches_one_the_partial_by_the_bias_is_the_largest() -> 
     """After N − 1 = 1 steps |y| ≤ h² = 1/144: the left side is σ̂ max(|y|, 1) = σ̂."""
     case = chain_ends.sam_partial_case()
     inequality = inequality_of(case)
+    assert inequality is not None
     point = {"alpha": "1", "dt": "1/9", "sigma": "3/4", "N": "2", "T": "2/9"}
     for left, _ in in_both(inequality.balls, inequality.intervals, point):
         assert left == pytest.approx(3 / 4, rel=1e-13)

@@ -31,13 +31,13 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget, devic
     per_weight = [_search_one(system, point, layer, budget.beam_width, w, device) for w in RECURRENT_WEIGHTS]
     evaluations = sum(count for _, count, _ in per_weight)
     finite = all(ok for *_, ok in per_weight)
-    found = []
+    worst = []
     for quantity in ("position", "momentum"):
         index = max(range(len(per_weight)), key=lambda i: per_weight[i][0][quantity][0])
         controls = per_weight[index][0][quantity][1]
         instance = chain(point, layer, RECURRENT_WEIGHTS[index], controls, system.name)
-        found.append(Found("beam", quantity, instance, evaluations, finite))
-    return found
+        worst.append(Found("beam", quantity, instance, evaluations, finite))
+    return worst
 
 
 def _search_one(
@@ -71,7 +71,7 @@ def _search_one(
                 value, index = values.abs().max(dim=0)
                 if float(value) > best[quantity][0]:
                     best[quantity] = (float(value), len(parents) - 1, int(index))
-    parents, choices = ([each.cpu() for each in of_stages] for of_stages in (parents, choices))
+    parents, choices = ([indices.cpu() for indices in of_stages] for of_stages in (parents, choices))
     return (
         {
             quantity: (value, _controls(parents, choices, stage, index, hold, point.steps))

@@ -52,11 +52,11 @@ def stacks(where: StackRange, count: int, steps: int, seed: int, device: torch.d
     """The bounded orbits with the largest growth a step, best first; and how many were tried."""
     generator = np.random.default_rng(seed)
     groups = where.half_periods or (1,)
-    found: list[Grown] = []
+    grown: list[Grown] = []
     for half_period in groups:
-        found += _group(where, half_period, count // len(groups), steps, generator, device)
-    found.sort(key=lambda each: each.steps)
-    return found[:5], count // len(groups) * len(groups)
+        grown += _group(where, half_period, count // len(groups), steps, generator, device)
+    grown.sort(key=lambda orbit: orbit.steps)
+    return grown[:5], count // len(groups) * len(groups)
 
 
 def _group(
@@ -78,7 +78,7 @@ def _group(
         u = amplitude
     else:
         u = np.concatenate([np.repeat(amplitude, half_period, 0), -np.repeat(amplitude, half_period, 0)])
-    drawn_alpha, *rows = (torch.from_numpy(each / 100.0).to(device) for each in (alpha, w, h, V, b, u))
+    drawn_alpha, *rows = (torch.from_numpy(hundredths / 100.0).to(device) for hundredths in (alpha, w, h, V, b, u))
     exponents = lyapunov.of_stacks(drawn_alpha, rows[0], rows[1], rows[2], rows[3], rows[4], steps)
     late, radius = exponents.late.cpu().numpy(), exponents.radius.cpu().numpy()
     good = np.isfinite(late) & (radius < MOST_RADIUS) & (radius > LEAST_RADIUS)
@@ -111,7 +111,7 @@ def stack_control(steps: int, device: torch.device = CPU) -> float:
     alpha, w, h = (torch.tensor(column, dtype=torch.float64, device=device) for column in zip(*cases, strict=True))
     zero = torch.zeros(1, len(cases), dtype=torch.float64, device=device)
     late = lyapunov.of_stacks(alpha, w[None], h[None], zero, zero, zero, steps).late
-    shares = [float(found) / lyapunov.saddle_exponent(*case) for found, case in zip(late, cases, strict=True)]
+    shares = [float(exponent) / lyapunov.saddle_exponent(*case) for exponent, case in zip(late, cases, strict=True)]
     return min(min(share, 1 / share) for share in shares)
 
 
@@ -122,7 +122,7 @@ def loops(alphas: tuple[Fraction, ...], w: Fraction, h: Fraction) -> tuple[list[
     """Blocks of saturated steps, then of steps with s = 0, near a quarter of the slow and of the fast period each, the
     saturated ones with either sign; moved as little as possible to close. Fastest growth first; how many were tried.
     """
-    found: list[tuple[float, Loop]] = []
+    rated: list[tuple[float, Loop]] = []
     tried = 0
     for alpha in alphas:
         slow = _quarter(alpha, h)
@@ -136,9 +136,9 @@ def loops(alphas: tuple[Fraction, ...], w: Fraction, h: Fraction) -> tuple[list[
                 tried += 1
                 loop = _closed(alpha, w, h, pattern)
                 if loop is not None and (rate := _float_rate(loop)) > 0:
-                    found.append((rate, loop))
-    found.sort(key=lambda each: -each[0])
-    return [loop for _, loop in found[:3]], tried
+                    rated.append((rate, loop))
+    rated.sort(key=lambda pair: -pair[0])
+    return [loop for _, loop in rated[:3]], tried
 
 
 def _quarter(kappa: Fraction, h: Fraction) -> int:
@@ -161,14 +161,14 @@ def _closed(alpha: Fraction, w: Fraction, h: Fraction, pattern: np.ndarray) -> L
         return None
     s = [Fraction(round(1000 * value), 1000) for value in near[:-2]]
     y = z = Fraction(0)
-    for each in s:
-        z -= h * (each + alpha * y)
+    for slope in s:
+        z -= h * (slope + alpha * y)
         y += h * z
     # the last two steps must lead from (y, z) to (0, 0): z'' = 0 and y'' = y' = 0, so z' = −y/h
     first = (z + y / h) / h - alpha * y
     second = -y / h / h
     s += [first, second]
-    return Loop(alpha, w, h, tuple(s)) if all(abs(each) < 1 for each in s) else None
+    return Loop(alpha, w, h, tuple(s)) if all(abs(slope) < 1 for slope in s) else None
 
 
 def _float_rate(loop: Loop) -> float:

@@ -48,11 +48,11 @@ def along(alpha: Fraction, h: Fraction, near: float) -> Decaying:
     word = words.search(float(alpha + w), float(alpha + w * SATURATED), float(h))
     if word.rate <= NO_RATE:
         return Decaying(w, 0.0, "no decay found", word.evaluations, ())
-    slopes, eigenvalue = rational_word(alpha, w, h, [SATURATED if each else Fraction(1) for each in word.letters])
+    slopes, eigenvalue = rational_word(alpha, w, h, [SATURATED if letter else Fraction(1) for letter in word.letters])
     text = f"factor {math.exp(-word.rate):.6g} a step of n − k: word {word.text}, 1 saturated"
     parameters = inputs_of(alpha, w, h, slopes, eigenvalue) if slopes else None
-    found = (parameters,) if parameters else ()
-    return Decaying(w, word.rate * len(word.letters), text, word.evaluations, found)
+    exact = (parameters,) if parameters else ()
+    return Decaying(w, word.rate * len(word.letters), text, word.evaluations, exact)
 
 
 def tail_to(alpha: Fraction, w: Fraction, h: Fraction, ratio: Fraction) -> list[Fraction]:
@@ -115,18 +115,18 @@ def inputs_of(
 
     The word may begin at any of its letters: the one with the shortest tail is taken.
     """
-    found: tuple[list[Fraction], list[Fraction]] | None = None
+    shortest: tuple[list[Fraction], list[Fraction]] | None = None
     for shift in range(len(word)):
         turned = word[shift:] + word[:shift]
         matrix = period_matrix(alpha, w, h, turned)
         if not matrix[0][1]:
             continue
         tail = tail_to(alpha, w, h, (eigenvalue - matrix[1][1]) / matrix[0][1])  # p M_12 = (λ − M_22) q
-        if tail and (found is None or len(tail) < len(found[1])):
-            found = turned, tail
-    if found is None:
+        if tail and (shortest is None or len(tail) < len(shortest[1])):
+            shortest = turned, tail
+    if shortest is None:
         return None
-    turned, tail = found
+    turned, tail = shortest
     steps = 1 + PERIODS * len(word) + len(tail)
     lists = {name: " ".join(map(str, values)) for name, values in (("word", turned), ("tail", tail))}
     return {"alpha": str(alpha), "w": str(w), "steps": str(steps), **lists}

@@ -77,10 +77,10 @@ def evolve(
         normal = normal.to(start.device)
         steps = (normal * scales[:, None]) @ axes.mT
         tried = mean[:, None] + size[:, None, None] * steps
-        found = objective(tried.reshape(-1, n)).reshape(restarts, population)
-        found = torch.where(torch.isfinite(found), found, -math.inf)
-        order = _ranked(found)
-        top = found.gather(1, order[:, :1])[:, 0]
+        fitness = objective(tried.reshape(-1, n)).reshape(restarts, population)
+        fitness = torch.where(torch.isfinite(fitness), fitness, -math.inf)
+        order = _ranked(fitness)
+        top = fitness.gather(1, order[:, :1])[:, 0]
         better = top > values
         values = torch.where(better, top, values)
         best = tried.gather(1, order[:, :1, None].expand(-1, 1, n))[:, 0]
@@ -140,14 +140,14 @@ def beam_over_inputs(
     for _ in range(stages):
         kept = state[0].shape[1]
         choice = torch.arange(controls, device=device).repeat(kept).expand(members, -1)
-        state = advance(tuple(each.repeat_interleave(controls, dim=1) for each in state), choice)
+        state = advance(tuple(component.repeat_interleave(controls, dim=1) for component in state), choice)
         keep = torch.nan_to_num(score(state), nan=-math.inf).topk(min(width, kept * controls), dim=1).indices
-        state = tuple(each.gather(1, keep) for each in state)
+        state = tuple(component.gather(1, keep) for component in state)
         parents.append(keep // controls)
         chosen.append(keep % controls)
     scores, index = torch.nan_to_num(score(state), nan=-math.inf).max(dim=1)
     index = index[:, None]
-    best = tuple(each.gather(1, index)[:, 0] for each in state)
+    best = tuple(component.gather(1, index)[:, 0] for component in state)
     choices = []
     for parent, choice in zip(reversed(parents), reversed(chosen), strict=True):
         choices.append(choice.gather(1, index)[:, 0])
@@ -217,7 +217,7 @@ def fastest_growth(
     start = torch.linspace(0.0, 2.0, restarts, dtype=torch.float64, device=device)[
         :, None
     ]  # nearer to ``high``: small |w| first
-    found = evolve(
+    evolved = evolve(
         lambda x: growth(between(low, high, x[:, 0])),
         start,
         sigma=1.5,
@@ -225,8 +225,8 @@ def fastest_growth(
         generations=generations,
         seed=seed,
     )
-    w = between(low, high, found.best[:1])
-    return float(growth(w)), float(w), found.evaluations
+    w = between(low, high, evolved.best[:1])
+    return float(growth(w)), float(w), evolved.evaluations
 
 
 # --- states and gradients
@@ -234,7 +234,7 @@ def fastest_growth(
 
 def position(weights: Tensor, *, alpha: float, step_size: float, steps: int, hold: int, width: int) -> Tensor:
     """(members, 3) rows w, V, b → |y_N| of one neuron, the inputs ±1 and 0 by a beam that keeps the largest Q_a."""
-    w, V, b = (each[:, None] for each in weights.T)
+    w, V, b = (column[:, None] for column in weights.T)
     inputs = torch.tensor(INPUTS, dtype=weights.dtype, device=weights.device)
     a = max(alpha, 1 / (steps * step_size) ** 2)
 
@@ -357,7 +357,7 @@ def position_control(
         known += h * abs(y)
     corners = [[w, 0.0, b] for w in (1.0, -1.0) for b in (2.0, -2.0)]
     start = torch.tensor(corners, dtype=torch.float64, device=device)
-    found = evolve(
+    evolved = evolve(
         lambda x: position(x * far, alpha=alpha, step_size=h, steps=steps, hold=4, width=width),
         start,
         sigma=0.7,
@@ -365,5 +365,5 @@ def position_control(
         generations=generations,
         seed=seed,
     )
-    reached = position(found.best[None] * far, alpha=alpha, step_size=h, steps=steps, hold=4, width=width)
+    reached = position(evolved.best[None] * far, alpha=alpha, step_size=h, steps=steps, hold=4, width=width)
     return float(reached) / known

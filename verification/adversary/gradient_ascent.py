@@ -47,9 +47,9 @@ def maximise(objective: Objective, start: Free, iterations: int) -> Ascended:
     best, values = dict(free), torch.full_like(next(iter(free.values()))[:, 0], -math.inf)
     for iteration in range(iterations):
         leaves = {name: value.detach().requires_grad_() for name, value in free.items()}
-        found = objective(leaves)
-        slopes = torch.autograd.grad(found.sum(), list(leaves.values()), allow_unused=True)
-        now = torch.where(torch.isfinite(found), found, -math.inf).detach()
+        attained = objective(leaves)
+        slopes = torch.autograd.grad(attained.sum(), list(leaves.values()), allow_unused=True)
+        now = torch.where(torch.isfinite(attained), attained, -math.inf).detach()
         better = now > values
         values = torch.where(better, now, values)
         best = {name: torch.where(better[:, None], free[name], best[name]) for name in free}

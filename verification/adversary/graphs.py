@@ -42,13 +42,13 @@ def text(sketch: Sketch) -> str:
 
 
 def _reached(sketch: Sketch) -> set[int]:
-    found, waiting = set(sketch.inputs), list(sketch.inputs)
+    reached, waiting = set(sketch.inputs), list(sketch.inputs)
     while waiting:
         node = waiting.pop()
-        fresh = {v for u, v, _ in sketch.edges if u == node} - found
-        found |= fresh
+        fresh = {v for u, v, _ in sketch.edges if u == node} - reached
+        reached |= fresh
         waiting += fresh
-    return found
+    return reached
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class SketchBox:
 @cache
 def enumerated(box: SketchBox) -> tuple[Sketch, ...]:
     """The graphs of the box that satisfy (1) and have an edge, small ones first, one of each up to names of nodes."""
-    found: dict[Sketch, None] = {}
+    sketches: dict[Sketch, None] = {}
     for count in range(1, box.nodes + 1):
         for period in range(1, box.period + 1):
             for times in itertools.combinations_with_replacement(range(period), count):
@@ -85,8 +85,10 @@ def enumerated(box: SketchBox) -> tuple[Sketch, ...]:
                 ]
                 for size in range(1, box.edges + 1):
                     for edges in itertools.combinations(possible, size):
-                        found |= dict.fromkeys(_canonical(each) for each in _with_ends(period, times, edges, box.ends))
-    return tuple(sorted(found, key=_size))
+                        sketches |= dict.fromkeys(
+                            _canonical(sketch) for sketch in _with_ends(period, times, edges, box.ends)
+                        )
+    return tuple(sorted(sketches, key=_size))
 
 
 def _with_ends(
@@ -122,14 +124,14 @@ def _size(sketch: Sketch) -> tuple[int, ...]:
 @cache
 def named() -> tuple[Sketch, ...]:
     """The graphs of the library's catalogue."""
-    found = []
+    sketches = []
     for name in catalogue.names():
         graph = catalogue.get(name)
         places = graph.index
         edges = tuple((places[u], places[v], sigma) for u, v, sigma in graph.edges)
         roles = (tuple(places[node] for node in role) for role in (graph.inputs, graph.outputs))
-        found.append(Sketch(graph.period, tuple(graph.nodes.values()), edges, *roles))
-    return tuple(found)
+        sketches.append(Sketch(graph.period, tuple(graph.nodes.values()), edges, *roles))
+    return tuple(sketches)
 
 
 def at_random(chance: random.Random, *, nodes: int = 5, period: int = 3, ends: bool = False) -> Sketch:
@@ -199,7 +201,7 @@ def climb(
         if len(kept) < POPULATION:
             candidate = at_random(chance, nodes=nodes, period=period, ends=ends)
         else:
-            candidate = max(chance.sample(list(kept), 3), key=lambda each: kept[each])
+            candidate = max(chance.sample(list(kept), 3), key=lambda sketch: kept[sketch])
             for _ in range(min(1 + int(chance.expovariate(1.0)), 4)):
                 candidate = changed(candidate, chance, nodes)
         value = None if candidate in kept else score(candidate)
@@ -214,7 +216,7 @@ def climb(
             if enough(value):
                 break
         if len(kept) > POPULATION:
-            del kept[min(kept, key=lambda each: (kept[each], -len(each.edges)))]
+            del kept[min(kept, key=lambda sketch: (kept[sketch], -len(sketch.edges)))]
     return None if best is None else best[1]
 
 
@@ -224,9 +226,9 @@ POPULATION, PATIENCE = 10, 60
 def minimised(sketch: Sketch, fails: Callable[[Sketch], bool]) -> Sketch:
     """A graph at which the statement still fails, such that nothing can be dropped from it and no |σ| made smaller."""
     while True:
-        smaller = next((each for each in _reductions(sketch) if fails(each)), None)
+        smaller = next((graph for graph in _reductions(sketch) if fails(graph)), None)
         if smaller is None:
-            return min((_renamed(sketch, order) for order in _orders(sketch)), key=lambda each: each.times)
+            return min((_renamed(sketch, order) for order in _orders(sketch)), key=lambda graph: graph.times)
         sketch = smaller
 
 

@@ -49,9 +49,9 @@ def worst_orthogonal(n: int, budget: Budget, seed: int) -> WorstOrthogonal:
         K = np.triu(rng.normal(size=(n, n)) * size, 1)
         K = K - K.T
         moved = np.linalg.solve(np.eye(n) + K, np.eye(n) - K) @ W
-        found = least_largest(moved)
-        if found > value:
-            W, value = moved, found
+        of_moved = least_largest(moved)
+        if of_moved > value:
+            W, value = moved, of_moved
     return WorstOrthogonal(value, W, STARTS[budget.name] + STEPS[budget.name])
 
 

@@ -97,16 +97,16 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget, devic
     if point.steps > budget.pontryagin_steps:
         return []
     network = Chain(system, tuple(effective_steps(point)[:layer]), float(point.alpha))
-    controls, w = (each.to(device) for each in _starts(system, point, layer, budget, device))
+    controls, w = (tensor.to(device) for tensor in _starts(system, point, layer, budget, device))
     is_momentum = torch.arange(2, device=device).repeat_interleave(w.numel()) == 1
-    found = ascend(network, controls.repeat(1, 2), w.repeat(2), is_momentum, budget.pontryagin_sweeps)
-    values = torch.nan_to_num(found.values, nan=-1.0).reshape(2, -1)
+    ascent = ascend(network, controls.repeat(1, 2), w.repeat(2), is_momentum, budget.pontryagin_sweeps)
+    values = torch.nan_to_num(ascent.values, nan=-1.0).reshape(2, -1)
     best = []
     for number, quantity in enumerate(("position", "momentum")):
         index = int((values[number] >= (1 - structured.TIE) * values[number].max()).to(torch.int8).argmax())  # plainest
-        column = found.controls[:, number * w.numel() + index]
+        column = ascent.controls[:, number * w.numel() + index]
         instance = chain(point, layer, float(w[index]), column, system.name)
-        best.append(Found("pontryagin", quantity, instance, found.evaluations, found.finite))
+        best.append(Found("pontryagin", quantity, instance, ascent.evaluations, ascent.finite))
     return best
 
 
@@ -119,10 +119,10 @@ def _starts(
     """
     columns, weights = [], []
     for adversary in (structured, beam) if layer > 1 else ():
-        for found in adversary.search(system, point, layer, budget, device):
-            values = [float(values[0]) for values in found.instance.inputs]
+        for start in adversary.search(system, point, layer, budget, device):
+            values = [float(values[0]) for values in start.instance.inputs]
             columns.append(torch.tensor(values, dtype=torch.float64, device=CPU))
-            weights.append(float(found.instance.layers[-1].groups[0].w))
+            weights.append(float(start.instance.layers[-1].groups[0].w))
     generator = torch.Generator().manual_seed(SEED)
     theta = resonance(float(point.alpha), effective_steps(point)[layer - 1])
     hold = max(1, int(min(math.pi / 2 / theta if theta else math.inf, point.steps / HELD_PIECES)))
@@ -150,8 +150,8 @@ def ascend(network: Chain, controls: Tensor, w: Tensor, is_momentum: Tensor, swe
         reached = network.run(tried, w.repeat(count - 1))
         evaluations += tried.shape[1]
         finite = finite and _is_finite(reached)
-        found = _last(reached, is_momentum.repeat(count - 1)).reshape(count - 1, batch)
-        of_variants = torch.cat([values[None], signs * found])
+        terminal = _last(reached, is_momentum.repeat(count - 1)).reshape(count - 1, batch)
+        of_variants = torch.cat([values[None], signs * terminal])
         best, which = torch.nan_to_num(of_variants, nan=-1.0).max(dim=0)
         if not bool((best > values * (1 + LEAST_GAIN)).any()):
             break
@@ -167,7 +167,7 @@ def _delayed(
     """Every column after a rest that puts its largest value at step N; unchanged if the system does not rest."""
     rest = states[0][0]
     with torch.no_grad():
-        if any(bool(each.any()) for each in network.advance(rest, rest, torch.zeros_like(w), w)):
+        if any(bool(component.any()) for component in network.advance(rest, rest, torch.zeros_like(w), w)):
             return controls, states
     sizes = torch.where(is_momentum, states[1][:, -1], states[0][:, -1]).abs()
     late = torch.nan_to_num(sizes, nan=0.0).flip(0).argmax(dim=0)
@@ -189,8 +189,8 @@ def costates(network: Chain, states: tuple[Tensor, Tensor], controls: Tensor, w:
     now[:, -2:] = terminal * _signs(states, is_momentum)[:, None]
     through, of_first = _slopes(network, y, z, controls, w)
     rows = [now]
-    for each in reversed(through[1:].unbind()):
-        now = torch.bmm(each.mT, now[:, :, None])[:, :, 0]
+    for jacobian in reversed(through[1:].unbind()):
+        now = torch.bmm(jacobian.mT, now[:, :, None])[:, :, 0]
         rows.append(now)
     return torch.einsum("tbij,tbi->tbj", of_first, torch.stack(rows[::-1]))
 
@@ -221,7 +221,7 @@ def _partly(controls: Tensor, options: Tensor, gains: Tensor, generator: torch.G
     chosen = [able & (rank < (share * count).ceil()) for share in SHARES]
     random = torch.rand(gains.shape[0], generator=generator, dtype=torch.float64, device=CPU).to(gains.device)
     chosen.append(able & (random[:, None] < RANDOM_SHARE))
-    return [torch.where(each, options, controls) for each in chosen]
+    return [torch.where(mask, options, controls) for mask in chosen]
 
 
 def _slopes(network: Chain, y: Tensor, z: Tensor, controls: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
@@ -238,9 +238,9 @@ def _slopes(network: Chain, y: Tensor, z: Tensor, controls: Tensor, w: Tensor) -
             width = y[1:, number - 1].abs().amax(dim=0).clamp(min=torch.finfo(y.dtype).tiny)
             x = y[1:, number - 1] / width
         before = (y[:-1, number], z[:-1, number], x)
-        leaves = [each.detach().clone().requires_grad_() for each in before]
+        leaves = [tensor.detach().clone().requires_grad_() for tensor in before]
         new = network.of_layer(number, leaves[0], leaves[1], leaves[2], w)
-        rows = [torch.autograd.grad(each.sum(), leaves, retain_graph=True, allow_unused=True) for each in new]
+        rows = [torch.autograd.grad(tensor.sum(), leaves, retain_graph=True, allow_unused=True) for tensor in new]
         table = torch.stack([torch.stack([_or_zero(d, x) for d in row], dim=-1) for row in rows], dim=-2)
         mine, below = slice(2 * number, 2 * number + 2), slice(2 * number - 2, 2 * number)
         through[:, :, mine, mine] = table[..., :2]
@@ -275,7 +275,7 @@ def _signs(states: tuple[Tensor, Tensor], is_momentum: Tensor) -> Tensor:
 
 
 def _is_finite(states: tuple[Tensor, Tensor]) -> bool:
-    return all(bool(torch.isfinite(each).all()) for each in states)
+    return all(bool(torch.isfinite(component).all()) for component in states)
 
 
 # --- products of Jacobians
@@ -305,7 +305,7 @@ def grow(kappa: Tensor, *, low: Tensor, high: Tensor, step_size: Tensor, form: T
         gains = slope * (kappa - options)
         tried = torch.cat(_partly(kappa, options, gains, generator), dim=1)
         count = tried.shape[1] // kappa.shape[1]
-        wide = [each.repeat(count) for each in (step_size, form)]
+        wide = [parameter.repeat(count) for parameter in (step_size, form)]
         new_logs, new_before, new_after = _stretched(tried, *wide)
         evaluations += tried.shape[1]
         best, which = new_logs.reshape(count, -1).max(dim=0)
@@ -339,21 +339,21 @@ def _stretched(kappa: Tensor, h: Tensor, a: Tensor) -> tuple[Tensor, Tensor, Ten
     )
     steps = R @ B @ torch.linalg.inv(R)
     size, product = torch.zeros_like(h), torch.eye(2, dtype=h.dtype, device=h.device).expand(h.shape[0], 2, 2)
-    for each in steps:
-        product = each @ product
+    for factor in steps:
+        product = factor @ product
         scale = product.abs().amax(dim=(1, 2), keepdim=True)
         product, size = product / scale, size + scale[:, 0, 0].log()
     _, singular, right = torch.linalg.svd(product)
     x = right[:, :1].mT
     befores, afters = [], []
-    for each in steps:
+    for factor in steps:
         befores.append(x)
-        x = each @ x
+        x = factor @ x
         x = x / x.norm(dim=1, keepdim=True)
     p = x
-    for each in reversed(steps.unbind()):
+    for factor in reversed(steps.unbind()):
         afters.append(p)
-        p = each.mT @ p
+        p = factor.mT @ p
         p = p / p.norm(dim=1, keepdim=True)
     plain = torch.linalg.inv(R) @ torch.stack(befores)
     dual = R.mT @ torch.stack(afters[::-1])
@@ -368,7 +368,7 @@ def growth_control(*, steps: int = 200, starts: int = 4, sweeps: int = 12, devic
     stiff = -alpha - w
     generator = torch.Generator().manual_seed(SEED)
     mixed = torch.rand(steps, alpha.numel(), generator=generator, dtype=torch.float64, device=CPU).to(device)
-    found = grow(
+    steered = grow(
         alpha + w * mixed.round(),
         low=alpha + w,
         high=alpha,
@@ -376,5 +376,5 @@ def growth_control(*, steps: int = 200, starts: int = 4, sweeps: int = 12, devic
         form=stiff / (1 + h * h * stiff / 2),
         sweeps=sweeps,
     )
-    shares = found.logs / (2 * steps * torch.asinh(h * stiff.sqrt() / 2))
+    shares = steered.logs / (2 * steps * torch.asinh(h * stiff.sqrt() / 2))
     return float(shares.reshape(3, starts).amax(dim=1).min())

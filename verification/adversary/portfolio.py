@@ -17,4 +17,4 @@ ADVERSARIES: dict[str, Search] = {"structured": structured.search, "beam": beam.
 
 def find(system: System, point: SearchPoint, layer: int, budget: str, device: torch.device = CPU) -> list[Found]:
     """What all adversaries find with a budget of that name at one point and layer."""
-    return [found for search in ADVERSARIES.values() for found in search(system, point, layer, BUDGETS[budget], device)]
+    return [best for search in ADVERSARIES.values() for best in search(system, point, layer, BUDGETS[budget], device)]

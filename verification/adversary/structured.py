@@ -40,15 +40,15 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget, devic
             system, drive[:, :, None], w=recurrent[:, None], step_size=steps[number - 1], alpha=float(point.alpha)
         )
         below, momenta = below[:, :, 0], momenta[:, :, 0]
-    found = []
+    worst = []
     for quantity, values in (("position", below), ("momentum", momenta)):
         peaks = values.abs().amax(dim=0)
         finite = bool(torch.isfinite(peaks).all())
         peaks = torch.nan_to_num(peaks, nan=-1.0, posinf=math.inf)
         best = int(torch.argmax((peaks >= (1 - TIE) * peaks.max()).to(torch.int8)))  # the plainest of equals
         instance = chain(point, layer, float(w[best]), inputs[:, best], system.name)
-        found.append(Found("structured", quantity, instance, inputs.shape[1], finite))
-    return found
+        worst.append(Found("structured", quantity, instance, inputs.shape[1], finite))
+    return worst
 
 
 def matched(system: System, point: SearchPoint, layer: int, device: torch.device = CPU) -> torch.Tensor:

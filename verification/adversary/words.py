@@ -96,8 +96,8 @@ def balanced(pair: Tensor, durations: tuple[float, float], *, pairs: int, spread
     """
     around = torch.arange(-8, 9, dtype=pair.dtype, device=pair.device) * spread / 8
     x, y = (
-        each.flatten().clamp(min=0.5)
-        for each in torch.meshgrid(durations[0] + around, durations[1] + around, indexing="ij")
+        grid.flatten().clamp(min=0.5)
+        for grid in torch.meshgrid(durations[0] + around, durations[1] + around, indexing="ij")
     )
     most = math.ceil(max(durations) + spread) + 1
     powers = torch.stack([torch.linalg.matrix_power(pair, n) for n in range(most + 1)])
@@ -105,7 +105,7 @@ def balanced(pair: Tensor, durations: tuple[float, float], *, pairs: int, spread
     best, count, length = Word((), -math.inf, 0), 0, torch.zeros_like(x)
     runs: list[tuple[Tensor, Tensor]] = []
     for i in range(pairs):
-        p, q = (((i + 1) * each).floor() - (i * each).floor() for each in (x, y))
+        p, q = (((i + 1) * grid).floor() - (i * grid).floor() for grid in (x, y))
         runs.append((p, q))
         product = powers[q.long(), 1] @ powers[p.long(), 0] @ product
         length = length + p + q
@@ -167,16 +167,16 @@ def search(
     pair = factors(kappa_low, kappa_high, step_size, device=device)
     quarters = [_quarter(kappa, step_size) for kappa in (kappa_low, kappa_high)]
     reach = math.ceil(AROUND * max(min(quarters), 1)), math.ceil(AROUND * max(quarters))
-    found = [two_letter(pair, (max(reach), max(reach))), enumerated(pair, blocks)]
+    words = [two_letter(pair, (max(reach), max(reach))), enumerated(pair, blocks)]
     for hold in sorted({max(1, round(quarter / parts)) for quarter in quarters for parts in (1, 2, 3)} - {1}):
-        held = torch.stack([torch.linalg.matrix_power(each, hold) for each in pair])
+        held = torch.stack([torch.linalg.matrix_power(factor, hold) for factor in pair])
         word = enumerated(held, blocks)
         letters = tuple(letter for letter in word.letters for _ in range(hold))
-        found.append(Word(letters, word.rate / hold, word.evaluations))
+        words.append(Word(letters, word.rate / hold, word.evaluations))
     if min(quarters) > 1:
-        found.append(balanced(pair, (found[0].letters.count(0), found[0].letters.count(1)), pairs=6))
-    best = max(found, key=lambda word: word.rate)
-    return Word(best.letters, best.rate, sum(word.evaluations for word in found))
+        words.append(balanced(pair, (words[0].letters.count(0), words[0].letters.count(1)), pairs=6))
+    best = max(words, key=lambda word: word.rate)
+    return Word(best.letters, best.rate, sum(word.evaluations for word in words))
 
 
 def _quarter(kappa: float, step_size: float) -> int:

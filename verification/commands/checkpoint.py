@@ -121,7 +121,7 @@ def _print(
 
     if options.json:
         records = ({**checkpoint_rows.record(row), "checkpoint": str(options.checkpoint)} for row in ledger.rows)
-        out("".join(json_format.line(each) + "\n" for each in records))
+        out("".join(json_format.line(record) + "\n" for record in records))
         return
     table = checkpoint_rows.table(
         ledger.rows, title=f"What holds for {options.checkpoint}", caption=_caption(ledger, trained, sample)
@@ -220,7 +220,7 @@ def _keep(
     for judgement in judgements:
         about = {"checkpoint": name, "claim": judgement.claim, "layer": judgement.layer, "quantity": judgement.quantity}
         keys.append(_hash(about))
-    store.begin_run(name, {**facts, "claims": sorted({each.claim for each in judgements})}, keys)
+    store.begin_run(name, {**facts, "claims": sorted({judged.claim for judged in judgements})}, keys)
     for key, judgement in zip(keys, judgements, strict=True):
         spec = {"kind": "checkpoint", "run": name, "claim": judgement.claim, "layer": judgement.layer}
         store.put(key, kind="judge", spec=spec, data=[judgement.to_plain()], arrays={}, wall_s=0.0)

@@ -33,19 +33,24 @@ def command(claims_dirs: ClaimsOption = None, format: FormatOption = "text") -> 
 def run(*, claims_dirs: tuple[Path, ...], format: str) -> int:
     render = renderer(format)
     registry = Registry(claims_dirs)
-    found, questions = list(registry), list(registry.questions())
+    bounds, questions = list(registry), list(registry.questions())
     out(
         render(
             Table(
-                title=f"{len(found) + len(questions)} claims",
+                title=f"{len(bounds) + len(questions)} claims",
                 columns=COLUMNS,
-                rows=(*(_row(each.claim) for each in found), *(_question_row(each.question) for each in questions)),
+                rows=(
+                    *(_row(entry.claim) for entry in bounds),
+                    *(_question_row(entry.question) for entry in questions),
+                ),
                 caption=(
                     "published, asymptotic: tried at the printed values and in the limit dt → 0; library: a theorem of "
                     "this library, with a proof, tried all the same.",
-                    *_papers([*(each.claim.source for each in found), *(each.question.source for each in questions)]),
+                    *_papers(
+                        [*(entry.claim.source for entry in bounds), *(entry.question.source for entry in questions)]
+                    ),
                 ),
-                records=(*map(_record, found), *map(_question_record, questions)),
+                records=(*map(_record, bounds), *map(_question_record, questions)),
             )
         )
     )

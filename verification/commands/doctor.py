@@ -69,8 +69,8 @@ def run(*, store: Path, data: Path | None, format: str) -> int:
         title=f"odernn is broken: {', '.join(broken)}" if broken else "odernn is in order",
         columns=(Column("what"), Column("found"), Column("state"), Column("remark", width=90)),
         rows=tuple(
-            (each.what, each.found, Cell("", strong=each.state) if each.state == BROKEN else each.state, each.remark)
-            for each in findings
+            (row.what, row.found, Cell("", strong=row.state) if row.state == BROKEN else row.state, row.remark)
+            for row in findings
         ),
     )
     out(render(table))
@@ -149,7 +149,7 @@ def _mnist(data: Path | None) -> Finding:
         remark = f"not needed; --task mnist reads the four official files from --data or {mnist.ENVIRONMENT}"
         return Finding("MNIST", "no", MISSING, remark)
     try:
-        found = mnist.find(folder, mnist.IMAGES["train"])
+        path = mnist.find(folder, mnist.IMAGES["train"])
     except DataError as error:
         return Finding("MNIST", "no", MISSING, harmless(str(error)))
-    return Finding("MNIST", "yes", OK, f"in {found.parent}")
+    return Finding("MNIST", "yes", OK, f"in {path.parent}")

@@ -91,12 +91,12 @@ def show(name: str, *, steps: int | None, files: Files, format: str) -> int:
     graph = entry.graph
     if steps is not None:
         _check_steps(graph, steps)
-    found = measures.measures_of(graph)
+    measured = measures.measures_of(graph)
     try:
-        table = graph_rows.single(entry, found) if steps is None else graph_rows.in_time(graph, found, steps)
+        table = graph_rows.single(entry, measured) if steps is None else graph_rows.in_time(graph, measured, steps)
     except GraphError as error:
         raise UsageError(f"--steps: {error}") from None
-    texts = {path: write(graph, found) for path, write in writers.items()}
+    texts = {path: write(graph, measured) for path, write in writers.items()}
     for path, text in texts.items():
         try:
             path.write_text(text, encoding="utf-8")
@@ -116,8 +116,8 @@ def _writers(files: Files) -> dict[Path, Write]:
     """What each file gets; UsageError where an ending is wrong, before anything is computed."""
     asked: list[tuple[str, Path | None, tuple[str, ...], Write]] = [
         ("--svg", files.svg, (".svg",), _picture),
-        ("--dot", files.dot, (".dot", ".gv"), lambda graph, found: graph_files.to_dot(graph)),
-        ("--json", files.json, (".json",), lambda graph, found: graph_files.to_json(graph)),
+        ("--dot", files.dot, (".dot", ".gv"), lambda graph, measured: graph_files.to_dot(graph)),
+        ("--json", files.json, (".json",), lambda graph, measured: graph_files.to_json(graph)),
     ]
     writers = {}
     for option, path, endings, write in asked:

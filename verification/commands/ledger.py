@@ -29,15 +29,15 @@ def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...]) 
 
 
 def _statements(registry: Registry) -> dict[str, ledger.LedgerEntry]:
-    bounds = [each.claim for each in registry]
-    questions = [each.question for each in registry.questions()]
-    found = [
+    bounds = [entry.claim for entry in registry]
+    questions = [entry.question for entry in registry.questions()]
+    statements = [
         ledger.LedgerEntry(
             claim.id, str(claim.source), claim.statement, f"{claim.origin} bound on states", claim.dominated_by
         )
         for claim in bounds
     ]
-    for each in questions:
-        kind = f"{each.origin}, {each.semantics}"
-        found.append(ledger.LedgerEntry(each.id, str(each.source), each.statement, kind, each.dominated_by))
-    return {statement.id: statement for statement in found}
+    for entry in questions:
+        kind = f"{entry.origin}, {entry.semantics}"
+        statements.append(ledger.LedgerEntry(entry.id, str(entry.source), entry.statement, kind, entry.dominated_by))
+    return {statement.id: statement for statement in statements}

@@ -45,20 +45,20 @@ def latest(store: Store) -> JudgedRun:
 
 def _sources(store: Store, keys: Sequence[str]) -> tuple[str, ...]:
     """The real input that the judged cells were compared with, each source once."""
-    measured = {each for key in keys for each in store.spec(key).get("needs", {}).get("data", ())}
-    found = {str(store.data(key).get("source", "")) for key in store.has(measured)}
-    return tuple(sorted(found - {""}))
+    measured = {need for key in keys for need in store.spec(key).get("needs", {}).get("data", ())}
+    sources = {str(store.data(key).get("source", "")) for key in store.has(measured)}
+    return tuple(sorted(sources - {""}))
 
 
 def _shares(store: Store, keys: Sequence[str]) -> tuple[tuple[str, float], ...]:
     """(adversary, the smallest share of the known optimum that it reached in the controls of the judged cells)."""
-    needed = {each for key in keys for each in store.spec(key).get("needs", {}).get("control", ())}
-    found: dict[str, float] = {}
+    needed = {need for key in keys for need in store.spec(key).get("needs", {}).get("control", ())}
+    smallest: dict[str, float] = {}
     for key in sorted(store.has(needed)):
         for report in store.data(key)["reports"]:
             for adversary, share in report["shares"].items():
-                found[adversary] = min(share, found.get(adversary, share))
-    return tuple(sorted(found.items()))
+                smallest[adversary] = min(share, smallest.get(adversary, share))
+    return tuple(sorted(smallest.items()))
 
 
 def chosen(judgements: Sequence[Judgement], claims: Sequence[str]) -> list[Judgement]:

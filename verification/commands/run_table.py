@@ -31,8 +31,8 @@ def run(
         raise UsageError(f"--task {known.name}: the runs in these folders are of other tasks: {', '.join(others)}.")
     if others:
         note(f"odernn: {len(records) - len(wanted)} runs of other tasks are left out: {', '.join(others)}.")
-    found = run_rows.groups(wanted, known.options)
-    table = run_rows.by_epoch(found) if by_epoch else run_rows.table(found, known.options, full=full)
+    groups = run_rows.groups(wanted, known.options)
+    table = run_rows.by_epoch(groups) if by_epoch else run_rows.table(groups, known.options, full=full)
     text = render(table)
     out(text if format in FOR_PROGRAMS else harmless_lines(text))
     return DONE

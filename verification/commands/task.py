@@ -98,7 +98,7 @@ def settings_of(task: tasks.Task, settings: Sequence[str]) -> dict[str, Any]:
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or name not in known:
-            choices = ", ".join(f"{each}={default}" for each, default in known.items()) or "none"
+            choices = ", ".join(f"{option}={default}" for option, default in known.items()) or "none"
             raise UsageError(f"--set {setting}: {task.name} has these options, shown with their defaults: {choices}.")
         try:
             value = ast.literal_eval(text)

@@ -120,7 +120,7 @@ def run(options: TrainOptions) -> int:
     shown = progress() if is_first() else nullcontext()
     was_done = (options.run / RESULT).exists()
     with shown as report, watching(options.run / "monitor.sqlite", every) as watchers:
-        found = loop.train(
+        result = loop.train(
             plan,
             options.run,
             root=options.root,
@@ -129,23 +129,23 @@ def run(options: TrainOptions) -> int:
             watchers=watchers,
             tensorboard=options.tensorboard,
         )
-    if not found.writes:
+    if not result.writes:
         return DONE
-    last = found.progress
-    accuracy = found.test["accuracy"]
+    last = result.progress
+    accuracy = result.test["accuracy"]
     said = "" if accuracy is None else f", {accuracy:.2%} correct"
     out(
-        f"{task}, {plan.network.cell}: test loss {found.test['loss']:.6g}{said}; "
-        f"weights of epoch {found.best_epoch} of {last.epoch}, {last.step} steps in {last.seconds:.0f} s\n"
+        f"{task}, {plan.network.cell}: test loss {result.test['loss']:.6g}{said}; "
+        f"weights of epoch {result.best_epoch} of {last.epoch}, {last.step} steps in {last.seconds:.0f} s\n"
     )
     if plan.published is not None and plan.published.result:
         printed = plan.published
         out(f"printed in {printed.table}, {printed.row}: {printed.result}\n")
-    if found.steps or not last.step or not was_done:
-        note(f"wrote {found.folder}")
+    if result.steps or not last.step or not was_done:
+        note(f"wrote {result.folder}")
     else:
         seen = "" if options.monitor is None else ", so that there was nothing to monitor"
-        note(f'The run in "{found.folder}" had ended before{seen}. For another one name another folder with --into.')
+        note(f'The run in "{result.folder}" had ended before{seen}. For another one name another folder with --into.')
     return DONE
 
 

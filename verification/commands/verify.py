@@ -277,7 +277,7 @@ def run(options: Options) -> int:
 
         names = rows.witness_names(results.judgements)
         records = (rows.record(judgement, results.facts, names) for judgement in results.judgements)
-        out("".join(json_format.line(each) + "\n" for each in records))
+        out("".join(json_format.line(record) + "\n" for record in records))
     else:
         table = rows.table(results.judgements, results.facts, full=options.full)
         _print_results(results, folder, options, render(table))

@@ -100,7 +100,9 @@ class Call:
             [part.training for part in module.modules()],
             torch.is_grad_enabled(),
             (kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind)),
-            [(each, _state(each)) for each in dict.fromkeys((torch.device("cpu"), device))] if draws else [],
+            [(drawn_on, _state(drawn_on)) for drawn_on in dict.fromkeys((torch.device("cpu"), device))]
+            if draws
+            else [],
         )
 
     def end(self, output: Any) -> None:
@@ -124,7 +126,7 @@ class Call:
     @property
     def is_abandoned(self) -> bool:
         """Whether its graph is gone and no gradient came: of a step that failed, of an evaluation with a graph."""
-        return bool(self.awaited) and not self.has_gradients and all(each() is None for each in self.awaited)
+        return bool(self.awaited) and not self.has_gradients and all(reference() is None for reference in self.awaited)
 
     def gives_way(self, module: nn.Module) -> bool:
         """Whether the call that begins now is rather the one to keep: it is more likely to be that of training."""
@@ -151,10 +153,10 @@ class Call:
             try:
                 _set_modes(parts, self.modes)
                 named = {f"module.{name}": value for name, value in self.weights.items()}
-                found: R = torch.func.functional_call(_Asked(module, function), named, ())
+                result: R = torch.func.functional_call(_Asked(module, function), named, ())
             finally:
                 _set_modes(parts, before)
-        return found
+        return result
 
 
 def _set_modes(parts: list[nn.Module], modes: list[bool]) -> None:

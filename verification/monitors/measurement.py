@@ -89,15 +89,15 @@ def write_csv(path: Path, measurements: Iterable[Measurement], *, series: bool =
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        for each in measurements:
-            if series and each.series is not None:
-                for index, value in enumerate(each.series.tolist()):
-                    n, neuron = (index + 1, None) if each.axis == "n" else (each.n, index)
+        for datum in measurements:
+            if series and datum.series is not None:
+                for index, value in enumerate(datum.series.tolist()):
+                    n, neuron = (index + 1, None) if datum.axis == "n" else (datum.n, index)
                     writer.writerow(
-                        [each.step, each.layer, each.quantity, repr(value), n, None, neuron, None, None, None]
+                        [datum.step, datum.layer, datum.quantity, repr(value), n, None, neuron, None, None, None]
                     )
             else:
-                writer.writerow([_cell(getattr(each, column)) for column in COLUMNS])
+                writer.writerow([_cell(getattr(datum, column)) for column in COLUMNS])
 
 
 def _cell(value: Any) -> Any:

@@ -62,11 +62,11 @@ def measure(step: int, name: str, module: nn.Module, call: Call | None, *, scale
     """
     places = [MeasuredLayer(step, layer) for layer in layer_names(name, module)]
     if call is None:
-        found: list[Measurement] = []
+        rows: list[Measurement] = []
         with torch.no_grad():
             for index, place in enumerate(places):
-                found += _of_weights(place, module, index)[0]
-        yield from found
+                rows += _of_weights(place, module, index)[0]
+        yield from rows
         return
     if call.lost:
         raise NotRepeatable(f"a derivative that came to it could not be kept, {call.lost[0]}")
@@ -75,7 +75,7 @@ def measure(step: int, name: str, module: nn.Module, call: Call | None, *, scale
 
 def _kind(module: nn.Module) -> type[nn.Module]:
     """The class of the library, or of torch, whose arguments and results are known: a user's own may be below it."""
-    return next(each for each in type(module).__mro__ if _is_known(each) and "forward" in vars(each))
+    return next(base for base in type(module).__mro__ if _is_known(base) and "forward" in vars(base))
 
 
 def _is_known(kind: type) -> bool:
@@ -88,10 +88,10 @@ def _of_weights(place: MeasuredLayer, module: nn.Module, index: int) -> tuple[li
         return list(weights.oscillator_weights(place, module, index)), None
     if isinstance(module, RecurrentNetwork) and weights.is_orthogonal(module.layers[index]):
         try:
-            found = orthogonality(module.layers[index])
+            matrix = orthogonality(module.layers[index])
         except ValueError:  # W is not finite
             return [place.measured("orthogonality_error", math.nan, holds=False)], None
-        return list(weights.recurrent_matrix(place, found)), found
+        return list(weights.recurrent_matrix(place, matrix)), matrix
     return [], None
 
 
@@ -103,22 +103,22 @@ def _measured(places: list[MeasuredLayer], module: nn.Module, call: Call, scale:
         measured += rows
         matrices.append(matrix)
     arguments = _bound_arguments(module, call)
-    found = _sequences(module, arguments)
-    if 0 in found.u.shape[:2]:  # no step, or no sample
+    sequences = _sequences(module, arguments)
+    if 0 in sequences.u.shape[:2]:  # no step, or no sample
         return measured
     if isinstance(module, UnICORNN):
-        before = checked_previous(arguments["previous_input"], found, module.index, module.layers[0].w)
-        deep, output = oscillators.trace(module, found, before, arguments["execution"], _cotangent(found, call))
-        _check_repeated(found, output, call)
-        for index, (place, each) in enumerate(zip(places, deep, strict=True)):
-            measured += _of_layer(place, each.layer, None, scale)
-            if each.layer.is_finite:
-                measured += quantities.oscillator_states(place, module, index, each.layer)
-                measured += quantities.growth(place, module, index, each)
-                measured.append(place.measured("reconstruction_error", each.rebuilt))
+        before = checked_previous(arguments["previous_input"], sequences, module.index, module.layers[0].w)
+        deep, output = oscillators.trace(module, sequences, before, arguments["execution"], _cotangent(sequences, call))
+        _check_repeated(sequences, output, call)
+        for index, (place, oscillator) in enumerate(zip(places, deep, strict=True)):
+            measured += _of_layer(place, oscillator.layer, None, scale)
+            if oscillator.layer.is_finite:
+                measured += quantities.oscillator_states(place, module, index, oscillator.layer)
+                measured += quantities.growth(place, module, index, oscillator)
+                measured.append(place.measured("reconstruction_error", oscillator.rebuilt))
         return measured
-    output, traces = _unrolled(module, found, arguments, call)
-    _check_repeated(found, output, call)
+    output, traces = _unrolled(module, sequences, arguments, call)
+    _check_repeated(sequences, output, call)
     for index, (place, trace, matrix) in enumerate(zip(places, traces, matrices, strict=True)):
         if isinstance(module, nn.RNNBase) and trace.is_finite:
             measured += quantities.gated_states(place, module.mode, module.proj_size > 0, trace)

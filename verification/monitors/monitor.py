@@ -87,13 +87,13 @@ class BoundMonitor:
 
     def _attach(self, model: nn.Module) -> None:
         named = _without_wrappers(model).named_modules()
-        found = {name: module for name, module in named if measuring.is_recurrent(module)}
-        if not found:
+        followed = {name: module for name, module in named if measuring.is_recurrent(module)}
+        if not followed:
             raise ValueError(
                 f"{type(model).__name__} contains no cell of odernn and no torch.nn.LSTM, GRU or RNN: there is nothing "
                 "to follow. Give the module that holds the recurrent layers."
             )
-        self._modules = found
+        self._modules = followed
         for name, module in self._modules.items():
             before, after = _Hook(self, name, "_before"), _Hook(self, name, "_after")
             self._handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
@@ -157,15 +157,15 @@ class BoundMonitor:
         if not is_due:
             return []
         calls, self._calls, self._begun = self._calls, {}, True
-        found: list[Measurement] = []
+        measurements: list[Measurement] = []
         for name, module in self._modules.items():
-            found += self._measure(step, name, module, calls.get(name), scale)
-        self._records[step] = found
+            measurements += self._measure(step, name, module, calls.get(name), scale)
+        self._records[step] = measurements
         while self.keep is not None and len(self._records) > self.keep:
             del self._records[min(self._records)]
-        self._write(step, found)
-        self._warn(found)
-        return found
+        self._write(step, measurements)
+        self._warn(measurements)
+        return measurements
 
     def _write(self, step: int, found: list[Measurement]) -> None:
         """To the store. One that cannot be opened is an error; one that fails later is said, and training goes on."""
@@ -173,7 +173,7 @@ class BoundMonitor:
         if store is None:
             return
         try:
-            store.put_measurements(self.run, step, [each.row() for each in found])
+            store.put_measurements(self.run, step, [measured.row() for measured in found])
         except StoreError as error:
             self._say(("store",), MonitorWarning(f"Step {step} is not recorded. {error}"))
 
@@ -191,14 +191,16 @@ class BoundMonitor:
         return self._measure(step, name, module, None, scale)
 
     def _warn(self, found: list[Measurement]) -> None:
-        for each in found:
-            if each.quantity.startswith("non_finite"):
-                where = f"n = {each.n}, sample {each.sample}, neuron {each.neuron}"
-                block = each.quantity.removeprefix("non_finite_")
-                text = f"Step {each.step}, layer {each.layer}: {block} is {each.value} first at {where}."
-                self._say((each.layer, "finite"), NonFiniteState(text, each))
-            elif each.holds is False:
-                self._say((each.layer, each.quantity, each.bound), BoundViolation(_violated(each), each))
+        for measured in found:
+            if measured.quantity.startswith("non_finite"):
+                where = f"n = {measured.n}, sample {measured.sample}, neuron {measured.neuron}"
+                block = measured.quantity.removeprefix("non_finite_")
+                text = f"Step {measured.step}, layer {measured.layer}: {block} is {measured.value} first at {where}."
+                self._say((measured.layer, "finite"), NonFiniteState(text, measured))
+            elif measured.holds is False:
+                self._say(
+                    (measured.layer, measured.quantity, measured.bound), BoundViolation(_violated(measured), measured)
+                )
 
     def _say(self, key: tuple[str, ...], warning: Warning, *, cause: Exception | None = None) -> None:
         """Once for each key; ``cause`` is seen where warnings are errors."""
@@ -212,7 +214,7 @@ class BoundMonitor:
     @property
     def records(self) -> list[Measurement]:
         """All that is kept, in order of steps."""
-        return [each for step in sorted(self._records) for each in self._records[step]]
+        return [measured for step in sorted(self._records) for measured in self._records[step]]
 
     def to_csv(self, path: Path | str, *, series: bool = False) -> None:
         """``records`` as a table; with ``series`` a row for each entry of what is followed over time or neurons."""

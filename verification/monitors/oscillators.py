@@ -67,7 +67,7 @@ def trace(
             masks.append(masks_of(network)(rows, start))
             levels.append(_seen(network, rows, start, masks[-1]))
     swept = sweep_back(
-        network, found, drives, results, [None if each is None else each[0] for each in masks], cotangent, keep
+        network, found, drives, results, [None if mask is None else mask[0] for mask in masks], cotangent, keep
     )
     rebuilt = _rebuilt(network, *_of_some(found, u0, drives[: network.directions], results, masks), runner)
     traces = []
@@ -86,7 +86,7 @@ def _seen(network: UnICORNN, rows: Tensor, start: Tensor, masks: tuple[Tensor, T
 
 
 def _level(network: UnICORNN, found: Sequences, rows: list[Tensor]) -> Tensor:
-    return network.level(found, [found.zero_after_end(each) for each in rows])
+    return network.level(found, [found.zero_after_end(of_direction) for of_direction in rows])
 
 
 def _of_some(
@@ -104,8 +104,11 @@ def _of_some(
         replace(found, u=found.u[:, some], state=state, lengths=lengths, packed=None),
         u0[some],
         [x[:, some].contiguous() for x in drives],
-        [replace(each, y=each.y[:, some], z=each.z[:, some], y0=each.y0[some], z0=each.z0[some]) for each in results],
-        [None if each is None else (each[0][:, some], each[1][some]) for each in masks],
+        [
+            replace(of_layer, y=of_layer.y[:, some], z=of_layer.z[:, some], y0=of_layer.y0[some], z0=of_layer.z0[some])
+            for of_layer in results
+        ],
+        [None if of_layer is None else (of_layer[0][:, some], of_layer[1][some]) for of_layer in masks],
     )
 
 

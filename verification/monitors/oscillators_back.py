@@ -189,7 +189,7 @@ class _Products:
         kicks = torch.mul(slopes, self.w).add_(self.alpha).mul_(-self.h)
         drifts = self.h.expand_as(kicks)
         if inside is not None:
-            kicks, drifts = (torch.where(inside, each, each.new_zeros(())) for each in (kicks, drifts))
+            kicks, drifts = (torch.where(inside, move, move.new_zeros(())) for move in (kicks, drifts))
         return kicks.unbind(), drifts.unbind()
 
     def rescale(self, steps: int) -> None:

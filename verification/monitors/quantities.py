@@ -87,7 +87,7 @@ def oscillator_states(place: MeasuredLayer, network: UnICORNN, index: int, trace
         return
     layer = oscillator(network, index)
     dt, alpha = float(network.dt[index // network.directions]), layer.alpha
-    sizes = {name: found.double().cpu().numpy() for name, found in trace.sizes.items()}
+    sizes = {name: size.double().cpu().numpy() for name, size in trace.sizes.items()}
     slack = rounding_allowance(layer, sizes, steps, str(network.layers[index].w.dtype).removeprefix("torch."))
     times = dt * np.arange(1, steps + 1)
     if alpha > 0:
@@ -130,9 +130,9 @@ def _published_norms(alpha: float, dt: float, horizon: float, hidden_size: int) 
 
 def oscillator(network: UnICORNN, index: int) -> StackLayer:
     """w, h and α of one layer in float64 numpy, as the bounds take them; without the edges from below."""
-    found = network.coefficients(index)
-    w, h = (found[name].detach().double().cpu().numpy() for name in ("w", "step_size"))
-    return StackLayer(w, np.maximum(h, SMALLEST_STEP), float(found["alpha"]), edges={}, names={})
+    coefficients = network.coefficients(index)
+    w, h = (coefficients[name].detach().double().cpu().numpy() for name in ("w", "step_size"))
+    return StackLayer(w, np.maximum(h, SMALLEST_STEP), float(coefficients["alpha"]), edges={}, names={})
 
 
 def _nearest(
@@ -168,7 +168,7 @@ def rounding_allowance(
     8 N u (1 + h(3|w| + 4α)) of the state itself, each step's share being that many units of what it adds up.
     """
     precision, h, alpha = PRECISIONS[dtype], layer.step_size, layer.alpha
-    largest = {name: np.maximum(found.max(0), np.finfo(float).tiny) for name, found in sizes.items()}
+    largest = {name: np.maximum(size.max(0), np.finfo(float).tiny) for name, size in sizes.items()}
     kick, drift = reconstruction.step_noise(
         w=layer.w,
         step_size=h,
@@ -298,12 +298,12 @@ def _over_time(place: MeasuredLayer, quantity: str, series: NDArray[np.float64])
 
 def _accumulated(sources: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
     """G_n = source_n + factor · G_{n+1}."""
-    found = np.empty_like(sources)
+    accumulated = np.empty_like(sources)
     coming = 0.0
     for n in range(len(sources) - 1, -1, -1):
         coming = sources[n] + factor * coming
-        found[n] = coming
-    return found
+        accumulated[n] = coming
+    return accumulated
 
 
 def _eps(trace: LayerTrace) -> float:

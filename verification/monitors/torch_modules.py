@@ -42,8 +42,8 @@ def recurrence(module: nn.RNNBase, suffix: str) -> Recurrence:
     """One layer in one direction with its weights as they are now."""
 
     def weight(kind: str) -> Tensor | None:
-        found: Tensor | None = getattr(module, f"{kind}_{suffix}", None)
-        return found
+        tensor: Tensor | None = getattr(module, f"{kind}_{suffix}", None)
+        return tensor
 
     W_ih, W_hh = weight("weight_ih"), weight("weight_hh")
     assert W_ih is not None and W_hh is not None
@@ -54,13 +54,13 @@ def recurrence(module: nn.RNNBase, suffix: str) -> Recurrence:
         return list(nn.functional.linear(below, W_ih, b_ih).unbind())
 
     def rows(below: Tensor, state: State, previous: Tensor | None) -> State:
-        found = []
+        states = []
         for drive in drives(below, previous):
             state = step(state, drive)
-            found.append(state)
-        if not found:
+            states.append(state)
+        if not states:
             return tuple(block.new_zeros((0, *block.shape)) for block in state)
-        return tuple(torch.stack(blocks) for blocks in zip(*found, strict=True))
+        return tuple(torch.stack(blocks) for blocks in zip(*states, strict=True))
 
     return Recurrence(
         STATES[module.mode], drives, lambda _, state, drive: step(state, drive), lambda blocks: blocks[0], rows

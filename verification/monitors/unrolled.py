@@ -89,15 +89,15 @@ class LayerTrace:
     @cached_property
     def sizes(self) -> dict[str, Tensor]:
         """Largest |x| over the samples, (time, size), of every block; 0 where all have ended. NaN stays NaN."""
-        found = {}
+        largest = {}
         for name, rows in self.blocks.items():
             if self.inside is not None:
                 rows = torch.where(self.inside, rows, rows.new_zeros(()))
             if rows.shape[1] == 0:
-                found[name] = rows.new_zeros(rows.shape[0], rows.shape[2])
+                largest[name] = rows.new_zeros(rows.shape[0], rows.shape[2])
                 continue
-            found[name] = torch.maximum(rows.amax(1), -rows.amin(1))  # no |x| of all rows is made
-        return found
+            largest[name] = torch.maximum(rows.amax(1), -rows.amin(1))  # no |x| of all rows is made
+        return largest
 
     @property
     def is_finite(self) -> bool:
@@ -111,17 +111,17 @@ def norms_over_time(rows: Tensor) -> Tensor:
     entry first. Between SMALL_NORM and LARGE_NORM no square that counts does.
     """
     wide = (rows if rows.dtype in (torch.float32, torch.float64) else rows.float()).flatten(1)
-    found: Tensor = torch.linalg.vector_norm(wide, dim=1).double()
-    extreme = ((found < SMALL_NORM) | (found > LARGE_NORM)).nonzero().squeeze(1)
+    norms: Tensor = torch.linalg.vector_norm(wide, dim=1).double()
+    extreme = ((norms < SMALL_NORM) | (norms > LARGE_NORM)).nonzero().squeeze(1)
     if wide.shape[1] and len(extreme):
         some = wide[extreme]
         largest: Tensor = torch.linalg.vector_norm(some, ord=math.inf, dim=1)
-        found[extreme] = largest.double()  # of a row of zeros, of one with an infinity or NaN
+        norms[extreme] = largest.double()  # of a row of zeros, of one with an infinity or NaN
         is_moderate = (largest > 0) & torch.isfinite(largest)
         if bool(is_moderate.any()):
             some, largest = some[is_moderate].double(), largest[is_moderate].double()
-            found[extreme[is_moderate]] = largest * torch.linalg.vector_norm(some / largest.unsqueeze(1), dim=1)
-    return found
+            norms[extreme[is_moderate]] = largest * torch.linalg.vector_norm(some / largest.unsqueeze(1), dim=1)
+    return norms
 
 
 def of_layer(layer: RecurrentLayer, start: Any = 0) -> Recurrence:
@@ -245,8 +245,8 @@ def trace(
             mask_below = dropped[first // directions]
             gradient = inherited if mask_below is None else inherited * mask_below
     return [
-        _named(layer.names, *each, inside, costates)
-        for layer, each, costates in zip(layers, zip(rows, starts, strict=True), back, strict=True)
+        _named(layer.names, *pair, inside, costates)
+        for layer, pair, costates in zip(layers, zip(rows, starts, strict=True), back, strict=True)
     ], below
 
 
@@ -259,7 +259,7 @@ def _named(
     if back is None:
         return LayerTrace(named(rows), named(start), inside)
     costates, direct = map(named, back)
-    norms = {name: norms_over_time(each) for name, each in costates.items()}
+    norms = {name: norms_over_time(costate) for name, costate in costates.items()}
     together = functools.reduce(torch.hypot, map(norms_over_time, direct.values()))
     return LayerTrace(named(rows), named(start), inside, norms, together, costates, direct)
 
@@ -330,17 +330,17 @@ def _one_step_back(
     """pᵀ ∂X_n/∂X_{n−1} and pᵀ ∂X_n/∂(drive)."""
     with torch.enable_grad(), without_autocast(before[0]):
         state = tuple(block.detach().requires_grad_() for block in before)
-        given = tuple(each.detach().requires_grad_() for each in _flat(drive))
+        given = tuple(entry.detach().requires_grad_() for entry in _flat(drive))
         after = layer.step(index, state, list(given) if isinstance(drive, (list, tuple)) else given[0])
-        moved = [(block, each) for block, each in zip(after, p, strict=True) if block.requires_grad]
-        found = torch.autograd.grad(
+        moved = [(block, entry) for block, entry in zip(after, p, strict=True) if block.requires_grad]
+        pulled = torch.autograd.grad(
             [block for block, _ in moved],
             (*state, *given),
-            [each for _, each in moved],
+            [entry for _, entry in moved],
             allow_unused=True,
             materialize_grads=True,
         )
-    return found[: len(state)], found[len(state) :]
+    return pulled[: len(state)], pulled[len(state) :]
 
 
 def _flat(drive: Any) -> tuple[Tensor, ...]:

@@ -25,10 +25,10 @@ def oscillator_weights(place: MeasuredLayer, network: UnICORNN, index: int) -> I
     """
     coefficients = network.coefficients(index)
     yield _of_neurons(place, "effective_step", effective_steps(coefficients), largest=True)
-    found = margins(coefficients)
+    of_layer = margins(coefficients)
     for quantity, bound, series in (
-        ("margin_to_rotation_limit", "h²(α + w) < 4", found.rotation),
-        ("margin_to_saddle", "w > −α", found.saddle),
+        ("margin_to_rotation_limit", "h²(α + w) < 4", of_layer.rotation),
+        ("margin_to_saddle", "w > −α", of_layer.saddle),
     ):
         yield _of_neurons(place, quantity, series, bound=bound, holds=bool((series > 0).all()))
 

@@ -117,7 +117,7 @@ def closure(*roots: str | Path, folder: Path | None = None) -> Closure:
     that this library has not.
     """
     others = () if folder is None else tuple(files_of(folder))
-    found: set[Path] = set()
+    reached: set[Path] = set()
     outside: set[str] = set()
     followed: set[tuple[Path, bool]] = set()
     todo: list[tuple[Path, bool]] = []  # a file, and whether it is asked for itself, not only run as a parent
@@ -142,16 +142,16 @@ def closure(*roots: str | Path, folder: Path | None = None) -> Closure:
             continue
         followed.add(item)
         path, is_asked_for = item
-        found.add(path)
+        reached.add(path)
         stub = path.with_suffix(".pyi")
         if stub.is_file():
-            found.add(stub)
+            reached.add(stub)
         imports = imports_of(path)
         outside |= imports.outside
         for module in imports.at_once | (imports.later if is_asked_for else set()):
             reach(module)
-    ours = {path for path in found if name_of(path) != str(path)}
-    if any(imports_of(path).is_computed for path in found - ours):
+    ours = {path for path in reached if name_of(path) != str(path)}
+    if any(imports_of(path).is_computed for path in reached - ours):
         ours = set(library_files())  # it may be any of them
     return Closure(tuple(sorted(ours, key=name_of)), tuple(sorted(outside)), others)
 

@@ -64,10 +64,10 @@ def _chosen(settings: Settings, registry: Registry) -> tuple[list[Registered], l
     """The claims and the questions that the settings name, each once; all of them if they name none."""
     if not settings.claims:
         return list(registry), list(registry.questions())
-    found = {id(each): each for each in map(registry.find, settings.claims)}.values()
+    entries = {id(entry): entry for entry in map(registry.find, settings.claims)}.values()
     return (
-        [each for each in found if isinstance(each, Registered)],
-        [each for each in found if isinstance(each, RegisteredQuestion)],
+        [entry for entry in entries if isinstance(entry, Registered)],
+        [entry for entry in entries if isinstance(entry, RegisteredQuestion)],
     )
 
 

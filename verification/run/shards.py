@@ -115,7 +115,7 @@ def merge(sources: Sequence[Path], into: Path) -> Merged:
             _check_same_run(into, own[0], paths[0], runs[0])
         run = (runs or own)[0]
         held, repeated = _gathered([target, *stores], (*run.independent, *run.keys))
-        fresh = [(key, each) for key, each in held.items() if each.store is not target]
+        fresh = [(key, job) for key, job in held.items() if job.store is not target]
         settings = {name: value for name, value in run.settings.items() if name != "shard"}
         count = _count((*own, *runs))
         merged = Merged(
@@ -123,11 +123,11 @@ def merge(sources: Sequence[Path], into: Path) -> Merged:
             jobs=len(held),
             added=len(fresh),
             repeated=repeated,
-            failed=sum(each.failed for each in held.values()),
+            failed=sum(job.failed for job in held.values()),
             missing=tuple(_missing(run.independent, held, count)),
             unjudged=sum(key not in held for key in run.keys if key not in set(run.independent)),
         )
-        rows = (row for key, each in fresh if (row := each.store.row(key)) is not None)
+        rows = (row for key, job in fresh if (row := job.store.row(key)) is not None)
         target.absorb(rows, Run(run.name, settings | {"shards": count}, run.keys), complete=merged.complete)
         return merged
 
@@ -189,14 +189,14 @@ def _gathered(stores: Sequence[Store], keys: Sequence[str]) -> tuple[dict[str, _
     held: dict[str, _Held] = {}
     repeated = 0
     for key in dict.fromkeys(keys):
-        found = [_Held(store, _digests(row), row.failed, row.kind) for store in stores if (row := store.row(key))]
-        if not found:
+        copies = [_Held(store, _digests(row), row.failed, row.kind) for store in stores if (row := store.row(key))]
+        if not copies:
             continue
-        good = [each for each in found if not each.failed]
+        good = [copy for copy in copies if not copy.failed]
         for other in good[1:]:
             _check_same_result(key, good[0], other)
-        repeated += len(found) > 1
-        held[key] = (good or found)[0]
+        repeated += len(copies) > 1
+        held[key] = (good or copies)[0]
     return held, repeated
 
 

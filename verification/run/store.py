@@ -254,8 +254,8 @@ class Store:
 
     def row(self, key: str) -> StoredJob | None:
         """A finished job as it lies in the file, None if there is none."""
-        found = self._first("SELECT key, kind, spec, data, arrays, wall_s, finished FROM jobs WHERE key = ?", key)
-        return None if found is None else StoredJob(*found)
+        stored = self._first("SELECT key, kind, spec, data, arrays, wall_s, finished FROM jobs WHERE key = ?", key)
+        return None if stored is None else StoredJob(*stored)
 
     def freeze(self) -> None:
         """From here on read the file as it is now, whatever its writer adds."""
@@ -339,8 +339,8 @@ class Store:
         return Run(str(name[0]), settings, tuple(keys))
 
     def _first(self, query: str, *values: str) -> tuple[Any, ...] | None:
-        found = self._all(query, values, limit=1)
-        return found[0] if found else None
+        stored = self._all(query, values, limit=1)
+        return stored[0] if stored else None
 
     def _all(self, query: str, values: tuple[Any, ...], limit: int | None = None) -> list[tuple[Any, ...]]:
         try:

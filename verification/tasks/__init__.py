@@ -53,7 +53,7 @@ class Task:
 
 @functools.cache
 def _all() -> Mapping[str, Task]:
-    stems = sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_"))
+    stems = sorted(info.name for info in pkgutil.iter_modules(__path__) if not info.name.startswith("_"))
     modules = {stem: importlib.import_module(f"{__name__}.{stem}") for stem in stems}
     return MappingProxyType({stem: _task(stem, module) for stem, module in modules.items() if _is_task(module)})
 

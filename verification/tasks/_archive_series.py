@@ -61,12 +61,12 @@ def _read_ts(path: Path, text: str) -> Series:
     if not said or said[0].casefold() != "true" or len(said) < 2:
         raise DataError(f"{path}: names no classes (@classLabel true …). {files.AGAIN}")
     classes = tuple(said[1:])
-    found = []
+    cases = []
     for number, line in lines:
         if line.strip():
             *channels, label = line.strip().split(":")
-            found.append(_case(path, number, channels, label.strip(), classes))
-    return _together(path, found, classes, expected=(_number(tags, "@serieslength"), _number(tags, "@dimensions")))
+            cases.append(_case(path, number, channels, label.strip(), classes))
+    return _together(path, cases, classes, expected=(_number(tags, "@serieslength"), _number(tags, "@dimensions")))
 
 
 def _read_arff(path: Path, text: str) -> Series:
@@ -82,7 +82,7 @@ def _read_arff(path: Path, text: str) -> Series:
             break
         nominal = re.search(r"\{(.*)\}\s*$", line)
         if tag == "@attribute" and nominal:
-            classes = tuple(each.strip().strip("'\"") for each in nominal[1].split(","))
+            classes = tuple(nominal_class.strip().strip("'\"") for nominal_class in nominal[1].split(","))
         elif tag == "@attribute" and words[-1].casefold() == "relational":
             relational += 1
         elif tag == "@attribute" and words[-1].casefold() in ("numeric", "real"):
@@ -93,12 +93,12 @@ def _read_arff(path: Path, text: str) -> Series:
         raise _damaged(path, len(text.splitlines()), "the file ends without @data")
     if not classes or relational > 1:
         raise DataError(f"{path}: needs one class attribute and at most one relational one. {files.AGAIN}")
-    found = []
+    cases = []
     for number, line in lines:
         if line.strip() and not line.startswith("%"):
             body, label = _arff_case(path, number, line.strip(), bool(relational))
-            found.append(_case(path, number, body, label, classes))
-    return _together(path, found, classes, expected=(steps, None if relational else 1))
+            cases.append(_case(path, number, body, label, classes))
+    return _together(path, cases, classes, expected=(steps, None if relational else 1))
 
 
 def _arff_case(path: Path, number: int, line: str, relational: bool) -> tuple[list[str], str]:
@@ -108,7 +108,7 @@ def _arff_case(path: Path, number: int, line: str, relational: bool) -> tuple[li
     match = re.fullmatch(r"(['\"])(.*)\1\s*,\s*(.*)", line)
     if match is None:
         raise _damaged(path, number, "no channels between quotation marks and a class after them")
-    channels = [each for each in match[2].split("\\n") if each.strip()]
+    channels = [channel for channel in match[2].split("\\n") if channel.strip()]
     return channels, match[3].strip().strip("'\"")
 
 

@@ -48,8 +48,8 @@ def indices(text: bytes, alphabet: bytes, name: str) -> NDArray[np.uint8]:
     """The place of every byte in the alphabet; DataError if one is not in it."""
     table = np.full(256, 255, dtype=np.uint8)
     table[np.frombuffer(alphabet, dtype=np.uint8)] = np.arange(len(alphabet))
-    found = table[np.frombuffer(text, dtype=np.uint8)]
-    if (found == 255).any():
-        at = int(np.flatnonzero(found == 255)[0])
+    places = table[np.frombuffer(text, dtype=np.uint8)]
+    if (places == 255).any():
+        at = int(np.flatnonzero(places == 255)[0])
         raise DataError(f"{name}: byte {at} is {text[at : at + 1]!r}, which is not in the alphabet {alphabet!r}.")
-    return found
+    return places

@@ -40,6 +40,6 @@ def order(name: str, pixels: int) -> NDArray[np.int64]:
         import torch
 
         generator = torch.Generator().manual_seed(TORCH_SEEDS[name])
-        found: NDArray[np.int64] = torch.randperm(pixels, generator=generator).numpy()
-        return found
+        permutation: NDArray[np.int64] = torch.randperm(pixels, generator=generator).numpy()
+        return permutation
     raise DataError(f"No permutation of pixels is called {name!r}. Choose one of: {', '.join(NAMES)}.")

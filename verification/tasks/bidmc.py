@@ -93,7 +93,7 @@ def load(
     places, targets = places[chosen], targets[chosen]
     if len(targets) == 0:
         raise DataError(f"{NAME}: {len(recordings)} records leave none for {split}. Fetch all {RECORDS}.")
-    signals = [each.signals for each in recordings]
+    signals = [recording.signals for recording in recordings]
     length = seconds * RATE
     used = np.unique(places[:, 0])
     spec = TaskSpec(

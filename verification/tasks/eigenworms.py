@@ -125,17 +125,19 @@ def check(first: Series, second: Series, statistics: Statistics, named: str) -> 
                 f"{named}: sequences of {series.values.shape[1]} × {series.values.shape[2]}, "
                 f"expected {statistics.steps} × {channels}. {files.AGAIN}"
             )
-    counts = sorted(tuple(np.bincount(each.labels, minlength=len(each.classes)).tolist()) for each in (first, second))
+    counts = sorted(
+        tuple(np.bincount(of_file.labels, minlength=len(of_file.classes)).tolist()) for of_file in (first, second)
+    )
     if counts != sorted(statistics.files):
         raise DataError(
             f"{named}: {counts} sequences of each class, published are {sorted(statistics.files)}. {files.AGAIN}"
         )
-    for what, (found, published, admitted) in _compared(first, second, statistics).items():
-        wrong = np.flatnonzero(~(np.abs(found - published) <= admitted))
+    for what, (measured, published, admitted) in _compared(first, second, statistics).items():
+        wrong = np.flatnonzero(~(np.abs(measured - published) <= admitted))
         if len(wrong):
             i = int(wrong[0])
             raise DataError(
-                f"{named}: the {what} of channel {i + 1} is {found[i]:.7g}, published is {published[i]:.7g}. "
+                f"{named}: the {what} of channel {i + 1} is {measured[i]:.7g}, published is {published[i]:.7g}. "
                 f"These are not the published sequences. {files.AGAIN}"
             )
 

@@ -44,7 +44,7 @@ def fetch_advice(task: str, folder: str | Path) -> str:
 
 def candidates(folder: Path, subfolders: Iterable[str]) -> list[Path]:
     """The places where a file may lie: the folder itself, and the known folders in it."""
-    return [folder, *(folder / each for each in subfolders if each != ".")]
+    return [folder, *(folder / subfolder for subfolder in subfolders if subfolder != ".")]
 
 
 def find(task: str, root: Root, name: str, subfolders: Iterable[str]) -> Path:
@@ -73,9 +73,9 @@ def read(path: Path, *, md5: str | None = None) -> bytes:
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise DataError(f"{path}: is not a complete {path.suffix} file ({error}). {AGAIN}") from error
     if md5 is not None:
-        found = hashlib.md5(content, usedforsecurity=False).hexdigest()
-        if found != md5:
-            raise DataError(f"{path}: {len(content)} bytes with MD5 {found}; the official file has MD5 {md5}. {AGAIN}")
+        digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        if digest != md5:
+            raise DataError(f"{path}: {len(content)} bytes with MD5 {digest}; the official file has MD5 {md5}. {AGAIN}")
     return content
 
 
@@ -123,10 +123,10 @@ def extract(
         unfinished = {member: Path(folder) / str(i) / target.name for i, (member, target) in enumerate(members.items())}
         try:
             for member, content in _contents(archive, members):
-                found = hashlib.md5(content, usedforsecurity=False).hexdigest()
-                if checksums.get(member, found) != found:
+                digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+                if checksums.get(member, digest) != digest:
                     raise DataError(
-                        f"{archive}: its {member} has MD5 {found}, the official file has {checksums[member]}. {AGAIN}"
+                        f"{archive}: its {member} has MD5 {digest}, the official file has {checksums[member]}. {AGAIN}"
                     )
                 unfinished[member].parent.mkdir()
                 unfinished[member].write_bytes(content)

@@ -107,13 +107,13 @@ def trajectories(
     x: NDArray[np.float64], *, steps: int, dt: float, forcing: float, skipped: int = 0
 ) -> NDArray[np.float32]:
     """(steps, count, variables) float32, from the states (variables, count) after ``skipped`` steps on."""
-    found = np.empty((steps, x.shape[1], x.shape[0]), dtype=np.float32)
+    states = np.empty((steps, x.shape[1], x.shape[0]), dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(skipped):
             x = step(x, dt, forcing)
-        for row in found:
+        for row in states:
             row[:] = x.T
             x = step(x, dt, forcing)
-    if not np.isfinite(found).all():
+    if not np.isfinite(states).all():
         raise ValueError(f"{NAME}: with dt = {dt:g} and F = {forcing:g} the numbers overflow. Choose a smaller dt.")
-    return found
+    return states

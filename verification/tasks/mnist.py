@@ -73,9 +73,9 @@ def read_idx(path: Path, *, dimensions: int, md5: str) -> NDArray[np.uint8]:
         packed = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
-    found = hashlib.md5(packed, usedforsecurity=False).hexdigest()
-    if found != md5:
-        raise DataError(f"{path}: MD5 is {found}, the official file has {md5}. {_AGAIN}")
+    checksum = hashlib.md5(packed, usedforsecurity=False).hexdigest()
+    if checksum != md5:
+        raise DataError(f"{path}: MD5 is {checksum}, the official file has {md5}. {_AGAIN}")
     try:
         data = gzip.decompress(packed)
     except (OSError, EOFError, zlib.error) as error:

@@ -86,7 +86,7 @@ def load(
     at_least(NAME, "seed", seed, 0)
     if noise not in NOISES:
         raise DataError(f"{NAME} has no noise {noise!r}. Choose one of: {', '.join(NOISES)}.")
-    images, labels, found = read("test" if split == "test" else "train", root, MD5 if md5 is None else md5)
+    images, labels, origin = read("test" if split == "test" else "train", root, MD5 if md5 is None else md5)
     if split != "test":
         kept = len(images) - round(VALIDATION_SHARE * len(images))
         part = slice(None, kept) if split == "train" else slice(kept, None)
@@ -102,7 +102,7 @@ def load(
         output_size=CLASSES,
         baseline=entropy(labels, CLASSES),
         baseline_means="the shares of the classes in this split: their entropy",
-        origin=f"{found}, noise of seed {seed}",
+        origin=f"{origin}, noise of seed {seed}",
         sha256=_checksum(images, labels, noise, steps, seed),
         published_as="accuracy",
     )
@@ -130,10 +130,10 @@ def padded(images: NDArray[np.uint8], *, noise: str, steps: int, seed: int, spli
 
 def _checksum(images: NDArray[np.uint8], labels: NDArray[np.int64], noise: str, steps: int, seed: int) -> str:
     """Of all that decides the sequences: pixels, labels, and the recipe of the noise."""
-    found = hashlib.sha256(np.ascontiguousarray(images).data)
-    found.update(labels.astype("<i8").data)
-    found.update(f"{noise} {steps} {seed}".encode())
-    return found.hexdigest()
+    hasher = hashlib.sha256(np.ascontiguousarray(images).data)
+    hasher.update(labels.astype("<i8").data)
+    hasher.update(f"{noise} {steps} {seed}".encode())
+    return hasher.hexdigest()
 
 
 # --- the official files -----------------------------------------------------------------------------------------

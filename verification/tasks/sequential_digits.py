@@ -73,11 +73,11 @@ def verified() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
     source = digits.load()
     labels = load_digits().target.astype(np.int64)
-    found = {"pixels": source.sha256, "labels": hashlib.sha256(labels.astype(np.uint8).data).hexdigest()}
+    checksums = {"pixels": source.sha256, "labels": hashlib.sha256(labels.astype(np.uint8).data).hexdigest()}
     for part, expected in (("pixels", PIXELS_SHA256), ("labels", LABELS_SHA256)):
-        if found[part] != expected:
+        if checksums[part] != expected:
             raise DataError(
-                f"{NAME}: the {part} of {source.origin} have SHA-256 {found[part]}, expected {expected}. Install "
+                f"{NAME}: the {part} of {source.origin} have SHA-256 {checksums[part]}, expected {expected}. Install "
                 "scikit-learn again; if its digits were changed on purpose, results cannot be compared with older ones."
             )
     return source.images, labels

@@ -76,15 +76,15 @@ def load(split: str, root: Root = None, *, rate: int = RATE, frame: int = FRAME,
     paths, rule = listed(root)
     mine = [path for path, of in zip(paths, split_of([path.name for path in paths]), strict=True) if of == place]
     spectra = [log_magnitudes(read(path, rate), frame=frame, hop=hop) for path in mine]
-    spectra = [each for each in spectra if len(each) > 1]
+    spectra = [spectrum for spectrum in spectra if len(spectrum) > 1]
     if not spectra:
         raise DataError(f"{NAME}: no recording of two frames in the {split} split of {paths[0].parent}, {rule}.")
-    lengths = [len(each) - 1 for each in spectra]
+    lengths = [len(spectrum) - 1 for spectrum in spectra]
     sequences = np.zeros((max(lengths), len(spectra), frame // 2 + 1), dtype=np.float32)
     targets = np.zeros_like(sequences)
-    for column, each in enumerate(spectra):
-        sequences[: len(each) - 1, column], targets[: len(each) - 1, column] = each[:-1], each[1:]
-    real = np.concatenate([each[1:] for each in spectra])
+    for column, spectrum in enumerate(spectra):
+        sequences[: len(spectrum) - 1, column], targets[: len(spectrum) - 1, column] = spectrum[:-1], spectrum[1:]
+    real = np.concatenate([spectrum[1:] for spectrum in spectra])
     spec = TaskSpec(
         name=NAME,
         split=SPLITS[place],
@@ -108,10 +108,10 @@ def listed(root: Root) -> tuple[list[Path], str]:
     folder = files.folder_of(NAME, root)
     places = files.candidates(folder, SUBFOLDERS)
     for place in places:
-        found = sorted(place.glob("*.wav"))
-        if found:
-            is_official = all(OFFICIAL_NAME.fullmatch(path.name) for path in found)
-            return found, "divided by take" if is_official else "divided by name"
+        paths = sorted(place.glob("*.wav"))
+        if paths:
+            is_official = all(OFFICIAL_NAME.fullmatch(path.name) for path in paths)
+            return paths, "divided by take" if is_official else "divided by name"
     raise DataError(f"{NAME}: no .wav file in {', '.join(map(str, places))}. {files.fetch_advice(NAME, folder)}")
 
 
@@ -158,8 +158,8 @@ def log_magnitudes(samples: NDArray[np.float64], *, frame: int = FRAME, hop: int
         return np.empty((0, frame // 2 + 1))
     frames = np.lib.stride_tricks.sliding_window_view(samples, frame)[::hop]
     hann = np.sin(np.pi * np.arange(frame) / frame) ** 2
-    found: NDArray[np.float64] = np.log(np.maximum(np.abs(np.fft.rfft(frames * hann)), FLOOR))
-    return found
+    magnitudes: NDArray[np.float64] = np.log(np.maximum(np.abs(np.fft.rfft(frames * hann)), FLOOR))
+    return magnitudes
 
 
 def download(folder: str | Path) -> Path:
@@ -184,7 +184,7 @@ def download(folder: str | Path) -> Path:
 
 def digest(paths: Iterable[Path]) -> str:
     """SHA-256 of names and contents, in the order of the names."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(paths, key=lambda path: path.name):
-        found.update(path.name.encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()
+        hasher.update(path.name.encode() + b"\0" + path.read_bytes())
+    return hasher.hexdigest()

@@ -81,11 +81,11 @@ class Batched:
         if not isinstance(times, slice | int | np.integer):
             raise TypeError(f"the first index of these sequences is {times!r}: give a slice or a number.")
         chosen = np.arange(self.shape[1])[which]
-        made = self._make(np.atleast_1d(chosen), self.number)
+        sequences = self._make(np.atleast_1d(chosen), self.number)
         if chosen.ndim == 0:
-            made = made[:, 0]
-            return made[(times, *rest[:1])]
-        return made[(times, slice(None), *rest[:1])]
+            sequences = sequences[:, 0]
+            return sequences[(times, *rest[:1])]
+        return sequences[(times, slice(None), *rest[:1])]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """All of it: only where that fits in memory."""
@@ -194,10 +194,10 @@ def blocks(task: str, split: str, *, count: int, seed: int) -> Iterator[tuple[in
 
 def checksum(sequences: NDArray[Any], targets: NDArray[Any]) -> str:
     """SHA-256 of the bytes of sequences and targets in C order, little-endian."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for array in (sequences, targets):
-        found.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
-    return found.hexdigest()
+        hasher.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
+    return hasher.hexdigest()
 
 
 def entropy(targets: NDArray[np.int64], classes: int) -> float:

@@ -46,15 +46,15 @@ def cannot(network: UnICORNN) -> str:
 
 def instance_of(network: UnICORNN, inputs: Tensor, layers: int) -> Instance:
     """The first ``layers`` layers on the inputs (time, input) of one sequence, every number exact."""
-    made = []
+    exact_layers = []
     for number, layer in enumerate(network.layers[:layers]):
         w, c = _exact(layer.w), _exact(layer.c)
         b = _exact(layer.b) if layer.b is not None else [Fraction(0)] * len(w)
-        groups = tuple(Group(1, *each) for each in zip(w, c, b, strict=True))
+        groups = tuple(Group(1, *of_neuron) for of_neuron in zip(w, c, b, strict=True))
         weights = tuple(tuple(_exact(row)) for row in layer.V)
-        made.append(Layer(Fraction(float(network.dt[number])), groups, weights))
+        exact_layers.append(Layer(Fraction(float(network.dt[number])), groups, weights))
     runs = tuple((1, tuple(_exact(row))) for row in inputs)
-    return Instance(Fraction(float(network.alpha[0])), tuple(made), Inputs(inputs.shape[1], runs))
+    return Instance(Fraction(float(network.alpha[0])), tuple(exact_layers), Inputs(inputs.shape[1], runs))
 
 
 def _exact(values: Tensor | None) -> list[Fraction]:
@@ -71,7 +71,7 @@ def of_state(
     instance = instance_of(network, inputs, layer).truncated(step)
     row = row_of(network, steps) if claim.asymptotic else None
     if row is not None:  # these weights at the printed decimals, which floats only come near to
-        layers = tuple(replace(each, dt=dt) for each, dt in zip(instance.layers, row.dt, strict=False))
+        layers = tuple(replace(one_layer, dt=dt) for one_layer, dt in zip(instance.layers, row.dt, strict=False))
         instance = replace(instance, alpha=row.alpha, layers=layers)
     where = {"layer": layer, "step": step}
     if work(instance, **where) > MAX_WORK and network_work(instance, **where) > MAX_NETWORK_WORK:
@@ -110,7 +110,7 @@ def row_of(network: UnICORNN, steps: int) -> PublishedRow | None:
     sizes = (network.hidden_size, network.input_size, steps)
     own = (*network.alpha.tolist()[:1], *network.dt.tolist())
     for row in ROWS:
-        printed = [float(each) for each in (row.alpha, *row.dt)]
+        printed = [float(decimal) for decimal in (row.alpha, *row.dt)]
         if sizes == (row.hidden_size, row.input_size, row.steps) and list(own) in (printed, _in_float32(printed)):
             return row
     return None
@@ -137,12 +137,14 @@ def of_gradient(
     """
     if reason := cannot(network):
         return Certified(False, reason)
-    dt = {float(each) for each in network.dt}
+    dt = {float(value) for value in network.dt}
     if len(dt) > 1:
         return Certified(False, "no certificate covers several dt")
-    if any(each.b is None for each in network.layers):
+    if any(one_layer.b is None for one_layer in network.layers):
         return Certified(False, "no certificate covers layers without b")
-    flat = {name: [v for each in network.layers for v in _exact(getattr(each, name))] for name in ("w", "c", "b")}
+    flat = {
+        name: [v for one_layer in network.layers for v in _exact(getattr(one_layer, name))] for name in ("w", "c", "b")
+    }
     parameters = {
         "alpha": rational(float(network.alpha[0])),
         "dt": rational(dt.pop()),
@@ -152,19 +154,19 @@ def of_gradient(
         "neuron": str(entry[0] + 1),
         **({"source": str(entry[1] + 1)} if theta == "V" else {}),
         **{name: rationals(values) for name, values in flat.items()},
-        **{f"V{q}": rationals(_exact(each.V.flatten())) for q, each in enumerate(network.layers, 1)},
+        **{f"V{q}": rationals(_exact(one_layer.V.flatten())) for q, one_layer in enumerate(network.layers, 1)},
         "u": rationals(_exact(inputs.flatten())),
         "target": " ".join("0" for _ in range(network.hidden_size)),
     }
     try:
-        found = check(parameters)
+        checked = check(parameters)
     except ValueError as error:  # more work than the certificates take on
         return Certified(False, str(error).rstrip("."))
-    if unproved := [premise.text for premise in found.premises if not premise.holds]:
+    if unproved := [premise.text for premise in checked.premises if not premise.holds]:
         return Certified(False, f"premise {unproved[0]} is not proved")
-    if not all(opinion.violated for opinion in found.opinions):
-        return Certified(False, "; ".join(f"{each.backend}: {each.text}" for each in found.opinions))
-    because = f"certified by two back-ends: {found.words}"
+    if not all(opinion.violated for opinion in checked.opinions):
+        return Certified(False, "; ".join(f"{opinion.backend}: {opinion.text}" for opinion in checked.opinions))
+    because = f"certified by two back-ends: {checked.words}"
     if witness_of is None:
         return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
     question, place = witness_of

@@ -104,8 +104,8 @@ def _safe(path: Path) -> tuple[dict[str, Tensor], Mapping[str, Any]]:
         ) from None
     if not own:
         return tensors, {}
-    found = checkpoints.read(path)
-    return found.part(MODEL), found.facts
+    checkpoint = checkpoints.read(path)
+    return checkpoint.part(MODEL), checkpoint.facts
 
 
 def _unpickled(path: Path) -> dict[str, Tensor]:
@@ -113,7 +113,7 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the protocol of a pickle that is then read, or refused with reasons
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
             f'Checkpoint "{path}" is refused: {_refusal(str(error))} Where you trust it, save its tensors alone, '
@@ -125,18 +125,18 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
             f'Checkpoint "{path}" cannot be read: {_short(reason)}. It is truncated, or no file of torch.save; use '
             "another one."
         ) from None
-    if not isinstance(found, Mapping) or not found or not all(isinstance(name, str) for name in found):
+    if not isinstance(loaded, Mapping) or not loaded or not all(isinstance(name, str) for name in loaded):
         raise CheckpointError(
-            f'Checkpoint "{path}" holds a {type(found).__name__}, and no tensors by name. Save model.state_dict().'
+            f'Checkpoint "{path}" holds a {type(loaded).__name__}, and no tensors by name. Save model.state_dict().'
         )
-    if others := [name for name, value in found.items() if not isinstance(value, Tensor)]:
-        inner = [name for name in others if _has_tensors_only(found[name])]
+    if others := [name for name, value in loaded.items() if not isinstance(value, Tensor)]:
+        inner = [name for name in others if _has_tensors_only(loaded[name])]
         where = f'; "{inner[0]}" may be the state_dict: save that alone' if inner else ""
         raise CheckpointError(
-            f'Checkpoint "{path}": "{others[0]}" is a {type(found[others[0]]).__name__} and no tensor{where}. A '
+            f'Checkpoint "{path}": "{others[0]}" is a {type(loaded[others[0]]).__name__} and no tensor{where}. A '
             "state_dict has tensors only."
         )
-    return {name: _plain(value, name, path) for name, value in found.items()}
+    return {name: _plain(value, name, path) for name, value in loaded.items()}
 
 
 def _refusal(said: str) -> str:
@@ -152,7 +152,7 @@ def _refusal(said: str) -> str:
 
 
 def _has_tensors_only(value: Any) -> bool:
-    return isinstance(value, Mapping) and len(value) > 0 and all(isinstance(each, Tensor) for each in value.values())
+    return isinstance(value, Mapping) and len(value) > 0 and all(isinstance(entry, Tensor) for entry in value.values())
 
 
 def _plain(value: Tensor, name: str, path: Path) -> Tensor:

@@ -84,7 +84,7 @@ def _published_row(
 def _premises(network: UnICORNN, form: GradientForm, steps: int) -> tuple[PremiseMargin, ...]:
     """As exact as the certificates have them: N dt may exceed 1 by less than a float shows."""
     dt, alpha = Fraction(float(network.dt.max())), float(network.alpha.min())
-    spread = max(float(each.max() - each.min()) for each in (network.dt, network.alpha))
+    spread = max(float(values.max() - values.min()) for values in (network.dt, network.alpha))
     edges = sum(layer.Lambda is not None for layer in network.layers)
     horizon = steps * dt
     return (
@@ -109,8 +109,8 @@ def _log_right(network: UnICORNN, form: GradientForm, steps: int, layer: int) ->
             layer=ball(layer),
             m=ball(network.hidden_size),
             target=[ball(0)],
-            w=[ball(float(each.w.detach().double().abs().max())) for each in network.layers],
-            V=[ball(float(each.V.detach().double().abs().sum(dim=1).max())) for each in network.layers],
+            w=[ball(float(one_layer.w.detach().double().abs().max())) for one_layer in network.layers],
+            V=[ball(float(one_layer.V.detach().double().abs().sum(dim=1).max())) for one_layer in network.layers],
         )
         return float(form.ball(at).log().mid())
 
@@ -131,11 +131,11 @@ def _certified(network: UnICORNN, sample: Sample, question: Question, theta: str
         return Certified(False, f"no certificate covers θ = {theta}")
     worst: tuple[float, int, tuple[int, ...]] = (-1.0, 0, ())
     for index in range(sample.count):
-        found = _gradient(network, sample.one(index), theta, layer)
-        place = int(found.abs().argmax())
-        size = float(found.abs().flatten()[place])
+        gradient = _gradient(network, sample.one(index), theta, layer)
+        place = int(gradient.abs().argmax())
+        size = float(gradient.abs().flatten()[place])
         if size > worst[0]:
-            worst = size, index, tuple(int(i) for i in torch.unravel_index(torch.tensor(place), found.shape))
+            worst = size, index, tuple(int(i) for i in torch.unravel_index(torch.tensor(place), gradient.shape))
     form = PUBLISHED[question.id]
     bound = NetworkGradient(theta, form.ball, form.interval, _conditions(form)).check
     at = _place(question, theta)
@@ -160,8 +160,8 @@ def _place(question: Question, theta: str) -> Place | None:
 
 def _gradient(network: UnICORNN, one: Sample, theta: str, layer: int) -> Tensor:
     rows = network(one.inputs, execution="torch")[0]
-    (found,) = torch.autograd.grad((rows**2).sum() / (2 * one.steps), [getattr(network.layers[layer - 1], theta)])
-    return found
+    (gradient,) = torch.autograd.grad((rows**2).sum() / (2 * one.steps), [getattr(network.layers[layer - 1], theta)])
+    return gradient
 
 
 # --- the library's own

@@ -48,19 +48,19 @@ PUBLISHED = (
 
 def rows(network: UnICORNN, run: Trajectory, sample: Sample, registry: Registry, *, log_largest: float) -> list[Row]:
     """The papers' bounds and thm-J, a row each for every layer."""
-    found = []
+    of_layers = []
     for layer in range(1, network.num_layers + 1):
         h = effective_steps(network.coefficients(layer - 1))
         kappa = run.kappa(layer)
         steps = _log_maximum_norm(_blocks(kappa, h)).amax(dim=(1, 2)).numpy()
         products = log_norms_of_products(kappa, h, _maximum_norm).amax(dim=(1, 2)).numpy()
-        for each in PUBLISHED:
-            question = registry.get_question(each.statement).question
-            logs = steps if each.of_one_step else products
-            row = _published_row(network, each, layer, logs, str(question.source), sample, log_largest)
-            found.append(replace(row, reading=HERE if question.is_asymptotic else ""))
-        found.append(_rate_row(network, layer, kappa, h, sample))
-    return found
+        for published in PUBLISHED:
+            question = registry.get_question(published.statement).question
+            logs = steps if published.of_one_step else products
+            row = _published_row(network, published, layer, logs, str(question.source), sample, log_largest)
+            of_layers.append(replace(row, reading=HERE if question.is_asymptotic else ""))
+        of_layers.append(_rate_row(network, layer, kappa, h, sample))
+    return of_layers
 
 
 def _published_row(

@@ -110,11 +110,11 @@ def _by_the_cell_s_name(name: str) -> str:
 
 
 def _translated(tensors: Mapping[str, Tensor], path: object) -> dict[str, Tensor]:
-    found = {}
+    translated = {}
     for name, value in tensors.items():
         new = published_unicornn.ours(name)
         if new is None:
-            known = ", ".join(sorted({published_unicornn.theirs(each) or "" for each in _EXAMPLES}))
+            known = ", ".join(sorted({published_unicornn.theirs(example) or "" for example in _EXAMPLES}))
             more = (
                 " A network behind an embedding has no task here: give the state_dict without it, and inputs as a task."
                 if name.startswith("embedding")
@@ -124,8 +124,8 @@ def _translated(tensors: Mapping[str, Tensor], path: object) -> dict[str, Tensor
                 f'Checkpoint "{path}": "{name}" of shape {_shape(value)} is no tensor of the published UnICORNN code, '
                 f"which has {known}, and so on for every layer.{more}"
             )
-        found[new] = value
-    return found
+        translated[new] = value
+    return translated
 
 
 _EXAMPLES = (
@@ -192,9 +192,9 @@ def _compare(
                 f"{described}, {widths}. Name the task that it was trained on with --task, or correct the description."
             )
         if not _is_held_by(tensors[name].dtype, value.dtype):
-            found, wanted = (str(each.dtype).removeprefix("torch.") for each in (tensors[name], value))
+            held, wanted = (str(tensor.dtype).removeprefix("torch.") for tensor in (tensors[name], value))
             raise CheckpointError(
-                f'Checkpoint "{path}": {named(name)} has numbers of {found}, expected {wanted} for {described}. '
+                f'Checkpoint "{path}": {named(name)} has numbers of {held}, expected {wanted} for {described}. '
                 f"Save it as {wanted}, or correct the description."
             )
         if not bool(torch.isfinite(tensors[name]).all()):
@@ -207,7 +207,7 @@ def _compare(
 
 def _is_held_by(found: torch.dtype, wanted: torch.dtype) -> bool:
     """Whether a copy changes no number: the same, or narrower and of the same kind (real, complex, whole)."""
-    kinds = [(each.is_floating_point, each.is_complex) for each in (found, wanted)]
+    kinds = [(dtype.is_floating_point, dtype.is_complex) for dtype in (found, wanted)]
     narrower = kinds[0] == kinds[1] and found.itemsize < wanted.itemsize and found.is_signed <= wanted.is_signed
     return found == wanted or narrower
 

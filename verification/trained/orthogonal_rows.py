@@ -51,11 +51,11 @@ def rows(model: nn.Module, sample: Sample) -> list[Row]:
     """Of every layer and direction; nothing for other cells."""
     if not isinstance(model, CELLS):
         return []
-    found = []
+    of_layers = []
     for index, layer in enumerate(model.layers):
         number = index // model.directions + 1
-        found += [in_direction(row, index, model.directions) for row in _matrix_rows(number, orthogonality(layer))]
-    return found + gradient_rows(model, sample)
+        of_layers += [in_direction(row, index, model.directions) for row in _matrix_rows(number, orthogonality(layer))]
+    return of_layers + gradient_rows(model, sample)
 
 
 def _matrix_rows(layer: int, found: Orthogonality) -> list[Row]:
@@ -129,13 +129,13 @@ def gradient_rows(model: RecurrentNetwork, sample: Sample) -> list[Row]:
     if model.bidirectional or isinstance(model, URNN):
         return []
     wide = copy.deepcopy(model).double()
-    below, found = sample.inputs, []
+    below, of_layers = sample.inputs, []
     for number, layer in enumerate(wide.layers, 1):
         W = layer.recurrent_matrix().detach()
         defect = float(torch.linalg.matrix_norm(W.T @ W - torch.eye(len(W), dtype=W.dtype), 2))
         below, gains = _gains(layer, below)
-        found += _gain_rows(number, defect, gains, sample)
-    return found
+        of_layers += _gain_rows(number, defect, gains, sample)
+    return of_layers
 
 
 def _gains(layer: Any, below: Tensor) -> tuple[Tensor, Tensor]:
@@ -154,9 +154,9 @@ def _gains(layer: Any, below: Tensor) -> tuple[Tensor, Tensor]:
     for _ in range(FRESH):
         v = torch.randn(states[-1].shape, generator=generator, dtype=torch.float64)
         back = torch.autograd.grad(states[-1], states[:-1], grad_outputs=v, retain_graph=True)
-        gains.append([each.norm(dim=1) / v.norm(dim=1) for each in back[::-1]])
+        gains.append([gradient.norm(dim=1) / v.norm(dim=1) for gradient in back[::-1]])
     rows = torch.stack(states[1:]).detach()
-    return rows, torch.cat([torch.stack(list(each)) for each in gains], dim=1)
+    return rows, torch.cat([torch.stack(list(of_vector)) for of_vector in gains], dim=1)
 
 
 def _gain_rows(layer: int, defect: float, gains: Tensor, sample: Sample) -> list[Row]:

@@ -63,7 +63,7 @@ def as_their_code_rounds(options: Mapping[str, Any]) -> dict[str, Any]:
 
     def rounded(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return [rounded(each) for each in value]
+            return [rounded(entry) for entry in value]
         return float(np.float32(value)) if isinstance(value, (int, float)) else value
 
     return {key: rounded(value) if key in ("dt", "alpha") else value for key, value in options.items()}

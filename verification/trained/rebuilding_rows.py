@@ -22,7 +22,7 @@ NO_REPLAY = "no certificate here replays a network in this dtype"
 
 def rows(network: UnICORNN, sample: Sample) -> list[Row]:
     """For every dtype and layer: |ỹ₀|, |z̃₀| after forward and back from zero, against thm-F (a); the typical law."""
-    found = []
+    of_dtypes = []
     for dtype in DTYPES:
         name = str(dtype).removeprefix("torch.")
         narrow = copy.deepcopy(network).to(dtype)
@@ -36,10 +36,10 @@ def rows(network: UnICORNN, sample: Sample) -> list[Row]:
             )
             for symbol, log_bound, measured, log_state in pairs:
                 value = float(measured[layer - 1])
-                found.append(_bound_row(layer, f"{symbol}, {name}", log_bound, value, log_state, sample))
+                of_dtypes.append(_bound_row(layer, f"{symbol}, {name}", log_bound, value, log_state, sample))
             typical = predicted_typical_error(seen, sample.steps, layer)
-            found.append(_law_row(layer, name, float(seen.energy[layer - 1]), typical))
-    return found
+            of_dtypes.append(_law_row(layer, name, float(seen.energy[layer - 1]), typical))
+    return of_dtypes
 
 
 def _bound_row(

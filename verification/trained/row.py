@@ -134,7 +134,7 @@ def judged(row: Row, ask: Callable[[], BoundComparison]) -> Row:
     """
     failing = [premise for premise in row.premises if not premise.holds]
     if failing:
-        because = "; ".join(f"premise {each}" for each in failing)
+        because = "; ".join(f"premise {failed}" for failed in failing)
         return replace(row, verdict=verdict.INAPPLICABLE, because=because)
     question = ask()
     measured, bounds = (np.atleast_1d(np.asarray(x, float)) for x in (question.log_measured, question.log_bounds))
@@ -147,11 +147,13 @@ def judged(row: Row, ask: Callable[[], BoundComparison]) -> Row:
     worst = int(np.argmax(ratios))
     row = replace(row, log_bound=float(bounds[worst]), log_measured=float(measured[worst]), at=question.place(worst))
     if ratios[worst] > verdict.NEAR:
-        found = question.certify(worst)
-        if found.holds:
-            reading = found.reading or row.reading
-            return replace(row, verdict=verdict.REFUTED, because=found.because, witness=found.witness, reading=reading)
-        return replace(row, verdict=verdict.SUSPECT, because=f"exceeded in float64, not certified: {found.because}")
+        certified = question.certify(worst)
+        if certified.holds:
+            reading = certified.reading or row.reading
+            return replace(
+                row, verdict=verdict.REFUTED, because=certified.because, witness=certified.witness, reading=reading
+            )
+        return replace(row, verdict=verdict.SUSPECT, because=f"exceeded in float64, not certified: {certified.because}")
     if bounds[worst] > question.log_largest:
         return replace(row, verdict=verdict.VACUOUS, because="the bound exceeds the largest number of the dtype")
     if proof := question.proof():
@@ -166,11 +168,11 @@ def in_direction(row: Row, index: int, directions: int) -> Row:
 
 def margin(layer: int, quantity: str, values: Sequence[float] | Any, *, source: str, because: str = "") -> Row:
     """The smallest of the margins of a layer's neurons: it holds where all are positive; NaN fails."""
-    found = np.atleast_1d(np.asarray(values, float))
-    failing = int((~(found > 0)).sum())
-    smallest = math.nan if np.isnan(found).any() else float(found.min())
+    margins = np.atleast_1d(np.asarray(values, float))
+    failing = int((~(margins > 0)).sum())
+    smallest = math.nan if np.isnan(margins).any() else float(margins.min())
     word = FAILS if failing else HOLDS
     if not because:
-        because = f"for {'all' if not failing else f'{found.size - failing} of'} {found.size} neurons"
-    place = "" if found.size == 1 else f"neuron {int(np.nanargmin(found)) + 1}"
+        because = f"for {'all' if not failing else f'{margins.size - failing} of'} {margins.size} neurons"
+    place = "" if margins.size == 1 else f"neuron {int(np.nanargmin(margins)) + 1}"
     return Row("margin", layer, quantity, source=source, value=smallest, verdict=word, because=because, at=place)

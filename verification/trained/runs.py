@@ -83,7 +83,7 @@ def trajectory(model: UnICORNN, found: Sample) -> Trajectory:
 def states(model: UnICORNN, found: Sample) -> tuple[tuple[Tensor, Tensor], ...]:
     """(y, z) of every layer, (time, K, hidden)."""
     with torch.no_grad():
-        return tuple((each.y, each.z) for each in model.states(found.inputs, execution="torch"))
+        return tuple((of_layer.y, of_layer.z) for of_layer in model.states(found.inputs, execution="torch"))
 
 
 # --- gradients, the largest over the sequences, each with a loss of its own
@@ -92,9 +92,9 @@ def states(model: UnICORNN, found: Sample) -> tuple[tuple[Tensor, Tensor], ...]:
 def half_square_gradients(model: UnICORNN, found: Sample) -> dict[str, float]:
     """max |dE/dθ| over the entries of each parameter: E = (1/N) Σ_n ½|y^L_n|², the papers' loss for the target 0."""
     largest: dict[str, float] = {}
-    for each in _each(found):
-        rows = model(each.inputs, execution="torch")[0]
-        loss = (rows**2).sum() / (2 * each.steps)
+    for one in _each(found):
+        rows = model(one.inputs, execution="torch")[0]
+        loss = (rows**2).sum() / (2 * one.steps)
         _enlarge(largest, model, loss)
     return largest
 
@@ -115,12 +115,12 @@ def loss_gradients(model: TaskNetwork, found: Sample) -> LossGradients:
     """Each sequence's own loss; dropout is off."""
     largest: dict[str, float] = {}
     error, terms = 0.0, 1 if found.spec.reads == "last" else found.steps
-    for each in _each(found):
-        rows = _rows(model.recurrent, each.inputs)
+    for one in _each(found):
+        rows = _rows(model.recurrent, one.inputs)
         rows.retain_grad()
         read = rows[-1] if found.spec.reads == "last" else rows
         outputs = model.readout(read.to(model.readout.weight.dtype))
-        loss = network.loss_sum(outputs, each.targets, each.spec, each.real)
+        loss = network.loss_sum(outputs, one.targets, one.spec, one.real)
         _enlarge(largest, model.recurrent, loss, retained=rows)
         assert rows.grad is not None
         error = larger(error, terms * float(rows.grad.abs().max()))
@@ -144,10 +144,10 @@ def _enlarge(largest: dict[str, float], module: nn.Module, loss: Tensor, retaine
     module.zero_grad()
     if retained is not None:
         loss.backward()
-        found = [value.grad for value in named.values()]
+        gradients = [value.grad for value in named.values()]
     else:
-        found = list(torch.autograd.grad(loss, list(named.values()), allow_unused=True))
-    for name, value in zip(named, found, strict=True):
+        gradients = list(torch.autograd.grad(loss, list(named.values()), allow_unused=True))
+    for name, value in zip(named, gradients, strict=True):
         size = 0.0 if value is None else float(value.abs().max())
         largest[name] = larger(largest.get(name, 0.0), size)
 

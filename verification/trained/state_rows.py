@@ -42,14 +42,14 @@ def rows(
     log_largest: float,
 ) -> list[Row]:
     """A row for every part of every claim on states, of every layer."""
-    found = []
+    of_claims = []
     for registered in registry:
         claim = registered.claim
         if claim.system is not UNICORNN:
             continue
         for layer in range(1, network.num_layers + 1):
-            found += [_row(network, states, sample, claim, part, layer, log_largest) for part in claim.parts]
-    return found
+            of_claims += [_row(network, states, sample, claim, part, layer, log_largest) for part in claim.parts]
+    return of_claims
 
 
 def _setting(network: UnICORNN, layer: int, steps: int, numbers: Any, step: Any, step_sizes: Any) -> Setting:
@@ -102,15 +102,15 @@ def _row(
         def certify(index: int) -> Certified:
             """At the first violation that is no close one, which takes the fewest steps; else at the largest."""
             clear = np.flatnonzero(logs - bounds > ROOM)
-            found = Certified(False, "")
+            certified = Certified(False, "")
             for place in dict.fromkeys([*clear[:1].tolist(), index]):
                 worst = int(torch.argmax(_sizes(values[place], part.norm)))
-                found = certificates.of_state(
+                certified = certificates.of_state(
                     network, sample.inputs[:, worst], claim, part, layer=layer, step=place + 1, steps=steps
                 )
-                if found.holds:
-                    return replace(found, because=f"{found.because}, at n = {place + 1}")
-            return found
+                if certified.holds:
+                    return replace(certified, because=f"{certified.because}, at n = {place + 1}")
+            return certified
 
         return BoundComparison(
             log_bounds=bounds,
@@ -127,12 +127,12 @@ def _row(
 
 def _premises(claim: Claim, settings: Sequence[Setting]) -> tuple[PremiseMargin, ...]:
     """Each premise once, with its smallest margin over the layers up to the row's: those below feed it."""
-    found: dict[str, tuple[float, bool]] = {}
+    smallest: dict[str, tuple[float, bool]] = {}
     for setting in settings:
         for premise, margin, holds in admissible(claim, setting, FLOATS):
             here = float(np.min(margin)), holds
-            found[premise.text] = min(found.get(premise.text, here), here)
-    return tuple(PremiseMargin(text, margin, holds) for text, (margin, holds) in found.items())
+            smallest[premise.text] = min(smallest.get(premise.text, here), here)
+    return tuple(PremiseMargin(text, margin, holds) for text, (margin, holds) in smallest.items())
 
 
 def _sizes(values: Tensor, norm: str) -> Tensor:
@@ -177,7 +177,7 @@ def _supremum(alpha: Fraction, h: Fraction, n: int, quantity: str) -> Any:
 
 def neuron_rows(states: Sequence[tuple[Tensor, Tensor]], bounds: NetworkBounds, sample: Sample) -> list[Row]:
     """thm-S with each neuron's own h, rounded outward by ``odernn.bounds.certify``: the sharpest bound on states."""
-    found = []
+    of_layers = []
     for layer, (pair, own) in enumerate(zip(states, bounds.layers, strict=True), 1):
         for values, logs, symbol in zip(pair, (own.log_positions, own.log_momenta), ("yₙ", "zₙ"), strict=True):
             sizes = values.abs().amax(dim=(0, 1)).numpy()
@@ -197,5 +197,5 @@ def neuron_rows(states: Sequence[tuple[Tensor, Tensor]], bounds: NetworkBounds, 
             row = Row(
                 "bound", layer, f"abs({symbol}), each neuron", "thm-S", "library: docs/derivations/state_bounds.md"
             )
-            found.append(judged(row, ask))
-    return found
+            of_layers.append(judged(row, ask))
+    return of_layers

@@ -24,7 +24,7 @@ from verification.trained.runs import LossGradients, Sample
 
 def stability_rows(network: UnICORNN) -> list[Row]:
     """h²(α + w⁺) < 4, w > −α, and the effective steps, of every layer and direction."""
-    found = []
+    of_layers = []
     for index in range(len(network.layers)):
         number, coefficients = index // network.directions + 1, network.coefficients(index)
         own, h = margins(coefficients), effective_steps(coefficients)
@@ -34,8 +34,8 @@ def stability_rows(network: UnICORNN) -> list[Row]:
             margin(number, "4 − h²α", own.frozen, source="h²α < 4"),
             *_step_rows(number, h),
         ]
-        found += [in_direction(row, index, network.directions) for row in rows]
-    return found
+        of_layers += [in_direction(row, index, network.directions) for row in rows]
+    return of_layers
 
 
 def _step_rows(layer: int, h: torch.Tensor) -> list[Row]:
@@ -49,13 +49,13 @@ def guarantee_rows(model: nn.Module) -> list[Row]:
     if not isinstance(model, RecurrentNetwork):
         return []
     try:
-        found = model.guarantees()
+        guarantees = model.guarantees()
     except NotImplementedError:
         return []
     return [
         in_direction(row, index, model.directions)
-        for index, each in enumerate(found)
-        for row in _of_guarantees(index // model.directions + 1, each)
+        for index, of_layer in enumerate(guarantees)
+        for row in _of_guarantees(index // model.directions + 1, of_layer)
     ]
 
 
@@ -85,8 +85,8 @@ def cell_rows(model: nn.Module) -> list[Row]:
     else:
         return []
     return [
-        in_direction(_of_certificate(index // directions + 1, each.property, each), index, directions)
-        for index, each in enumerate(certificates)
+        in_direction(_of_certificate(index // directions + 1, certificate.property, certificate), index, directions)
+        for index, certificate in enumerate(certificates)
     ]
 
 
@@ -109,7 +109,7 @@ def rebuilt_rows(model: nn.Module, sample: Sample) -> list[Row]:
     """Of a cell with an inverse that no theorem here speaks of: the largest entry of the rebuilt zero state."""
     if not isinstance(model, RecurrentNetwork) or isinstance(model, UnICORNN):
         return []
-    found = []
+    of_dtypes = []
     for dtype in (torch.float32, torch.float64):
         network = copy.deepcopy(model).to(dtype)
         u = sample.inputs.to(dtype)
@@ -121,20 +121,20 @@ def rebuilt_rows(model: nn.Module, sample: Sample) -> list[Row]:
         value = runs.larger(*(float(block.abs().max()) for block in blocks))
         name = str(dtype).removeprefix("torch.")
         because = f"forward and back on {sample.count} sequences; no bound is known for this cell"
-        found.append(Row("measured", 0, f"max abs(rebuilt state), {name}", value=value, because=because))
-    return found
+        of_dtypes.append(Row("measured", 0, f"max abs(rebuilt state), {name}", value=value, because=because))
+    return of_dtypes
 
 
 def measured_rows(model: nn.Module, sample: Sample, gradients: LossGradients | None) -> list[Row]:
     """Of any network: the largest output, and the largest gradient of the task's loss in each parameter."""
     largest = runs.largest_output(model, sample)
-    found = [Row("measured", 0, "max abs(output)", value=largest, because=f"on {sample.count} sequences")]
+    measured = [Row("measured", 0, "max abs(output)", value=largest, because=f"on {sample.count} sequences")]
     if gradients is None:
-        return found
-    found.append(
+        return measured
+    measured.append(
         Row("measured", 0, "max abs(dEₙ/dyₙ)", value=gradients.error, because=f"E the {sample.spec.loss} of a sequence")
     )
-    return found + [_gradient_row(name, value, sample) for name, value in gradients.parameters.items()]
+    return measured + [_gradient_row(name, value, sample) for name, value in gradients.parameters.items()]
 
 
 def _gradient_row(name: str, value: float, sample: Sample) -> Row:

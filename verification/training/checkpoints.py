@@ -122,10 +122,10 @@ def read(path: Path) -> Checkpoint:
         raise TrainingError(
             f'Checkpoint "{path}" is a safetensors file, but its header has no "{FACTS}": it is none of `odernn train`.'
         )
-    found = digest(tensors)
-    if found != header[DIGEST]:
+    sha256 = digest(tensors)
+    if sha256 != header[DIGEST]:
         raise TrainingError(
-            f'Checkpoint "{path}" is damaged: its tensors have SHA-256 {found[:16]}…, its header says '
+            f'Checkpoint "{path}" is damaged: its tensors have SHA-256 {sha256[:16]}…, its header says '
             f"{header[DIGEST][:16]}…. Use another one."
         )
     facts = _facts(path, header)
@@ -149,9 +149,9 @@ def _facts(path: Path, header: Mapping[str, str]) -> dict[str, Any]:
     promised = header.get(FACTS_DIGEST)
     if promised is None and facts.get("format") == 1:
         return facts
-    if promised != (found := _digest_of_facts(text)):
+    if promised != (sha256 := _digest_of_facts(text)):
         raise TrainingError(
-            f'Checkpoint "{path}" is damaged: what its header says of the run has SHA-256 {found[:16]}…, not '
+            f'Checkpoint "{path}" is damaged: what its header says of the run has SHA-256 {sha256[:16]}…, not '
             f"{(promised or 'none at all')[:16]}…. Use another one."
         )
     return facts
@@ -163,11 +163,11 @@ def _digest_of_facts(text: str) -> str:
 
 def digest(tensors: Mapping[str, Tensor]) -> str:
     """SHA-256 over names, dtypes, shapes and bytes."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name, value in sorted(tensors.items()):
-        found.update(f"{name}\0{value.dtype}\0{tuple(value.shape)}\0".encode())
-        found.update(value.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+        hasher.update(f"{name}\0{value.dtype}\0{tuple(value.shape)}\0".encode())
+        hasher.update(value.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return hasher.hexdigest()
 
 
 # --- an optimizer's memory, by the names of its parameters ----------------------------------------------------------

@@ -215,8 +215,8 @@ def names() -> tuple[str, ...]:
 
 def rows(file: str | Path) -> tuple[str, ...]:
     """The rows of that file, in its order; () for a file that is one configuration. Raises as ``read``."""
-    found = _parsed(file)[0].get(ROWS, {})
-    return tuple(found) if isinstance(found, Mapping) else ()
+    listed = _parsed(file)[0].get(ROWS, {})
+    return tuple(listed) if isinstance(listed, Mapping) else ()
 
 
 def everything() -> Iterator[tuple[str, str | None, Configuration]]:
@@ -239,7 +239,7 @@ def _chosen(file: str | Path, row: str | None, tables: dict[str, Any], text: str
     """The tables of a file, with what its row has instead."""
     place = Places(str(file), text, row)
     listed = tables.pop(ROWS, {})
-    if not isinstance(listed, Mapping) or not all(isinstance(each, Mapping) for each in listed.values()):
+    if not isinstance(listed, Mapping) or not all(isinstance(table, Mapping) for table in listed.values()):
         raise TrainingError(f"{place(ROWS)}: write each row under its own [{ROWS}.NAME].")
     if row is None and listed:
         raise TrainingError(f'Configuration "{file}" has {len(listed)} rows. Name one with --row: {", ".join(listed)}.')
@@ -303,12 +303,12 @@ def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> C
 
 
 def _table(tables: Mapping[str, Any], name: str, place: Places) -> Mapping[str, Any]:
-    found = tables.get(name)
-    if not isinstance(found, Mapping):
+    table = tables.get(name)
+    if not isinstance(table, Mapping):
         raise TrainingError(
             f"{place(name)}: the table [{name}] is missing. The files in verification/training/configurations show all."
         )
-    return found
+    return table
 
 
 _REQUIRED = object()
@@ -338,9 +338,9 @@ def _known(where: KeyPlace, key: str, known: Sequence[str]) -> None:
 def _optimizer(table: dict[str, Any], place: Places) -> Optimizer:
     name = _taken(table, "optimizer", "name", _one_of(*OPTIMIZERS), place)
     listed = table.pop("groups", [])
-    if not isinstance(listed, list) or not all(isinstance(each, Mapping) for each in listed):
+    if not isinstance(listed, list) or not all(isinstance(group, Mapping) for group in listed):
         raise TrainingError(f"{place('optimizer', 'groups')}: write each group under its own [[optimizer.groups]].")
-    groups = [_group(dict(each), index, name, place) for index, each in enumerate(listed)]
+    groups = [_group(dict(group), index, name, place) for index, group in enumerate(listed)]
     for key, value in table.items():
         _option(place("optimizer", key), name, key, value)
     if "lr" not in table:
@@ -414,7 +414,7 @@ def _training(table: dict[str, Any], place: Places) -> Training:
 
 
 def _published(table: dict[str, Any], place: Places) -> AsPrinted:
-    fields = tuple(each.name for each in dataclasses.fields(AsPrinted))
+    fields = tuple(declared.name for declared in dataclasses.fields(AsPrinted))
     for key in table:
         _known(place("published", key), key, fields)
     return AsPrinted(
@@ -460,8 +460,8 @@ def _truth(value: Any) -> str:
 
 def _milestones(value: Any) -> str:
     fine = isinstance(value, (list, tuple)) and all(
-        isinstance(each, (list, tuple)) and len(each) == 2 and not _count(each[0]) and not _positive(each[1])
-        for each in value
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and not _count(pair[0]) and not _positive(pair[1])
+        for pair in value
     )
     rises = fine and all(a[0] < b[0] for a, b in itertools.pairwise(value))
     return "" if rises else "pairs [epoch, factor] with rising epochs, such as [[250, 0.1]]"

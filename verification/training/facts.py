@@ -35,7 +35,7 @@ def checksums(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Of each split. Not its origin: that names versions of libraries, which change while the data stays."""
     data = facts.get("data")
     known = data.items() if isinstance(data, dict) else ()
-    return {split: each.get("sha256") if isinstance(each, dict) else None for split, each in known}
+    return {split: of_split.get("sha256") if isinstance(of_split, dict) else None for split, of_split in known}
 
 
 def check_same(path: Path, facts: Mapping[str, Any]) -> None:
@@ -55,7 +55,7 @@ def check_same(path: Path, facts: Mapping[str, Any]) -> None:
         for key in sorted({*old.get(table, {}), *new[table]})
         if _get(old, table, key) != _get(new, table, key)
     ]
-    for name, of in (("SHA-256 of the data", checksums), ("processes", lambda each: each.get("processes"))):
+    for name, of in (("SHA-256 of the data", checksums), ("processes", lambda run: run.get("processes"))):
         if not differing and of(there) != of(facts):
             differing.append(f"{name}: {of(there)} there, {of(facts)} here")
     if differing:

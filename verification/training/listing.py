@@ -14,20 +14,20 @@ def rows(task: str | None = None) -> list[tuple[str, ...]]:
 
     Cells of ``odernn.architecture`` go by the name of their graph.
     """
-    found: list[tuple[str, ...]] = []
-    for file, row, each in configuration.everything():
-        if task is None or each.task.name == task:
-            printed = (each.published.parameters, each.published.result) if each.published else ("", "")
-            found.append((file, row or "", each.task.name, _cell(each), _units(each), *printed))
-    return found
+    listed: list[tuple[str, ...]] = []
+    for file, row, plan in configuration.everything():
+        if task is None or plan.task.name == task:
+            printed = (plan.published.parameters, plan.published.result) if plan.published else ("", "")
+            listed.append((file, row or "", plan.task.name, _cell(plan), _units(plan), *printed))
+    return listed
 
 
 def files() -> list[tuple[str, ...]]:
     """A row for each file of printed rows: its name, the table, the task, the cells and the number of rows."""
     by_file: dict[tuple[str, str, str], list[str]] = {}
-    for file, _, each in configuration.everything():
-        if each.published is not None:
-            by_file.setdefault((f"`{file}`", each.published.table, each.task.name), []).append(each.network.cell)
+    for file, _, plan in configuration.everything():
+        if plan.published is not None:
+            by_file.setdefault((f"`{file}`", plan.published.table, plan.task.name), []).append(plan.network.cell)
     return [(*key, ", ".join(dict.fromkeys(cells)), str(len(cells))) for key, cells in by_file.items()]
 
 

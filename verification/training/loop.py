@@ -206,18 +206,18 @@ class TrainingRun:
     def _read(self, name: str) -> checkpoints.Checkpoint:
         """A checkpoint of this run: TrainingError for one of another configuration, or on other data."""
         path = self.folder / name
-        found, facts = checkpoints.read(path), self.facts()
-        if found.facts.get("digest") != facts["digest"]:
+        checkpoint, facts = checkpoints.read(path), self.facts()
+        if checkpoint.facts.get("digest") != facts["digest"]:
             raise TrainingError(
                 f'Checkpoint "{path}" is of a run with another configuration than {RUN} beside it: put the right file '
                 "back, or train into another folder."
             )
-        if checksums(found.facts) != checksums(facts):
+        if checksums(checkpoint.facts) != checksums(facts):
             raise TrainingError(
-                f'Checkpoint "{path}" is of a run on other data: SHA-256 {checksums(found.facts)} there, '
+                f'Checkpoint "{path}" is of a run on other data: SHA-256 {checksums(checkpoint.facts)} there, '
                 f"{checksums(facts)} here. Put the right file back, or train into another folder."
             )
-        return found
+        return checkpoint
 
     def _continue(self, found: checkpoints.Checkpoint) -> None:
         if "progress" not in found.facts:
@@ -332,19 +332,19 @@ class TrainingRun:
         finished = here.epoch + 1
         self._check_finite()
         if finished % plan.evaluate_every == 0 or finished == plan.epochs:
-            found = self.evaluate(self.validation)
+            evaluation = self.evaluate(self.validation)
             row = {
                 "epoch": finished,
                 "step": here.step,
                 "learning_rate_factor": optimizers.factor(plan.milestones, here.epoch),
                 "train_loss": here.loss / here.seen,
-                "validation_loss": found["loss"],
-                "validation_accuracy": found["accuracy"],
+                "validation_loss": evaluation["loss"],
+                "validation_accuracy": evaluation["accuracy"],
                 "seconds": round(here.seconds, 3),
                 "sequences_per_second": round(here.step / self.batches * self.train_data.count / here.seconds, 1),
             }
             here.history.append(row)
-            score = found["loss"] if found["accuracy"] is None else -found["accuracy"]
+            score = evaluation["loss"] if evaluation["accuracy"] is None else -evaluation["accuracy"]
             if score < here.best:
                 here.best, here.best_epoch = score, finished
                 self._keep_best(row)
@@ -402,10 +402,10 @@ class TrainingRun:
             self.model.load_state_dict(best.part(MODEL))
         self.own.share(self.model)  # another process could still see the file from before
         data = splits.load(self.configuration, "test", self.root, self.device, train=self.train_data)
-        found, here = self.evaluate(data), self.progress
+        evaluation, here = self.evaluate(data), self.progress
         last = here.history[-1]["epoch"] if here.history else 0
         outcome = {
-            "test": found,
+            "test": evaluation,
             "baseline": data.spec.baseline,
             "baseline_means": data.spec.baseline_means,
             "best_epoch": here.best_epoch,
@@ -419,7 +419,7 @@ class TrainingRun:
             outcome["published"] = vars(self.configuration.published)
         if self.own.writes:
             checkpoints.write_atomically(self.folder / RESULT, to_json(self.facts() | outcome))
-        return TrainingResult(found, here.best_epoch, here, self.folder, self.own.writes)
+        return TrainingResult(evaluation, here.best_epoch, here, self.folder, self.own.writes)
 
     def _words(self, seconds: float, steps: int) -> str:
         """Loss, throughput and the time that is left, for a line of progress."""

@@ -31,4 +31,8 @@ def class_of(name: str) -> Callable[..., torch.optim.Optimizer]:
 def arguments(name: str) -> dict[str, Any]:
     """The options that the optimizer of that name takes, with their defaults; ``inspect.Parameter.empty`` for none."""
     parameters = inspect.signature(class_of(name)).parameters.values()
-    return {each.name: each.default for each in parameters if each.name not in INTERNAL and each.name != "self"}
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.name not in INTERNAL and parameter.name != "self"
+    }

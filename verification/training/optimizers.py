@@ -83,14 +83,14 @@ def _made(plan: Optimizer, name: str, groups: Mapping[int | None, dict[str, Any]
     """
     options = _pairs(plan.options) if name == plan.name else {}
     internal = {} if name == UNITARY else {"foreach": False}
-    made: list[torch.optim.Optimizer] = []
+    optimizers: list[torch.optim.Optimizer] = []
     for index, group in groups.items():
         try:
             given = options | {key: value for key, value in group.items() if key != "params"}
-            made.append(class_of(name)(group["params"], **given, **internal))
+            optimizers.append(class_of(name)(group["params"], **given, **internal))
         except (TypeError, ValueError, IndexError) as error:
             raise _refused(plan, name, index, str(error).rstrip(".")) from None
-    first, *others = made
+    first, *others = optimizers
     for other in others:
         first.add_param_group(other.param_groups[0])
     return first
@@ -124,15 +124,15 @@ def _check_unitary(optimizer: str, names: Sequence[str], unitary: Collection[str
 def _matching(group: ParameterGroup, index: int, names: Sequence[str]) -> list[str]:
     matched: set[str] = set()
     for pattern in group.parameters:
-        found = fnmatch.filter(names, pattern)
-        if not found:
+        matches = fnmatch.filter(names, pattern)
+        if not matches:
             raise SettingError(
                 "optimizer.groups",
                 f'the pattern "{pattern}" of group {index + 1} matches no parameter. There are: {", ".join(names)}.',
                 key="parameters",
                 index=index,
             )
-        matched.update(found)
+        matched.update(matches)
     return [name for name in names if name in matched]
 
 

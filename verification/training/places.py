@@ -37,13 +37,13 @@ class Places:
         return written_out or self._line(row, path, None) or (self._line(row, table, None) if table != outer else 0)
 
     def _line(self, table: str, key: str | None, index: int | None) -> int:
-        current, count, found = "", -1, 0
+        current, count, heading = "", -1, 0
         for number, text in enumerate(self._lines, 1):
             if header := re.match(r"\s*(\[\[?)\s*([\w.\-\"' ]+?)\s*\]", text):
                 current = header[2].replace('"', "").replace(" ", "")
                 count += header[1] == "[[" and current == table
                 if current == table and (index is None or count == index):
-                    found = found or number
+                    heading = heading or number
             elif (
                 key
                 and current == table
@@ -51,7 +51,7 @@ class Places:
                 and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[.=]", text)
             ):
                 return number
-        return 0 if key and table.startswith(f"{ROWS}.") else found
+        return 0 if key and table.startswith(f"{ROWS}.") else heading
 
 
 @dataclass(frozen=True)

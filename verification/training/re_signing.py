@@ -23,15 +23,15 @@ def layers(model: TaskNetwork, plan: Training) -> tuple[ScoRNNLayer, ...]:
     """The layers whose signs change in this plan. TrainingError if it asks for that and there are none."""
     if plan.re_sign_every is None:
         return ()
-    found = tuple(module for module in model.modules() if isinstance(module, ScoRNNLayer))
-    if not found:
+    re_signed = tuple(module for module in model.modules() if isinstance(module, ScoRNNLayer))
+    if not re_signed:
         raise SettingError(
             "training",
             f"{type(model.recurrent).__name__} has no scaled Cayley weight whose signs could change. Leave "
             're_sign_every out, or train the cell "scornn".',
             key="re_sign_every",
         )
-    return found
+    return re_signed
 
 
 def re_sign(chosen: Sequence[ScoRNNLayer], optimizer: Parts, plan: Training) -> int:

@@ -89,15 +89,15 @@ def find(folders: Iterable[Path]) -> tuple[Path, ...]:
 
     In the order of the names, each once.
     """
-    found: dict[Path, None] = {}
+    run_folders: dict[Path, None] = {}
     for folder in folders:
         if not folder.is_dir():
             raise TrainingError(f'"{folder}" is no folder. Name the one that `odernn train --into` was given.')
         below = sorted(path.parent for path in folder.rglob(RUN) if path.is_file())
         if not below:
             raise TrainingError(f'Folder "{folder}" has no {RUN}, nor has one below it: it holds no run.')
-        found |= dict.fromkeys(below)
-    return tuple(found)
+        run_folders |= dict.fromkeys(below)
+    return tuple(run_folders)
 
 
 def read(folder: Path) -> RunRecord:
@@ -109,7 +109,7 @@ def read(folder: Path) -> RunRecord:
     history = _history(folder / LOG)
     path = folder / RESULT
     result = _facts(path) if path.exists() else None
-    found = RunRecord(
+    record = RunRecord(
         folder,
         facts["configuration"],
         facts["parameters"],
@@ -120,8 +120,8 @@ def read(folder: Path) -> RunRecord:
         _monitored(folder / MONITOR),
     )
     if result is not None:
-        _check_result(path, facts, found)
-    return found
+        _check_result(path, facts, record)
+    return record
 
 
 def _facts(path: Path) -> Mapping[str, Any]:

@@ -43,7 +43,9 @@ class Standardisation:
 
     def __call__(self, sequences: Tensor) -> Tensor:
         """sequences (…, input), float64 or float32, in its dtype; subtracted and divided in float64."""
-        mean, deviation = (torch.from_numpy(each).to(sequences.device) for each in (self.mean, self.deviation))
+        mean, deviation = (
+            torch.from_numpy(statistic).to(sequences.device) for statistic in (self.mean, self.deviation)
+        )
         return ((sequences.double() - mean) / deviation).to(sequences.dtype)
 
 

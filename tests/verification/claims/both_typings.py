@@ -12,6 +12,7 @@ import flint
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import Inequality
 from verification.certify.second.intervals import iv, number
+from verification.question import Case
 
 Point = dict[str, str]
 """Parameters by name, as witnesses have them: numbers with spaces between."""
@@ -43,3 +44,12 @@ def in_both(
 def both_sides(inequality: Inequality, point: Point) -> list[tuple[Any, Any]]:
     """(left, right), each in balls and in intervals, as floats."""
     return list(zip(*in_both(inequality.balls, inequality.intervals, point, inequality.lists), strict=True))
+
+
+def inequality_of(case: Case) -> Inequality | None:
+    """That of the case's check, behind its declaration and in whatever words; None if there is none."""
+    check = getattr(case.check, "check", case.check)
+    cells = [cell.cell_contents for cell in getattr(check, "__closure__", None) or ()]
+    held = [part for part in (getattr(check, "__self__", None), *cells) if isinstance(part, Inequality)]
+    assert len(held) <= 1
+    return held[0] if held else None

@@ -16,7 +16,7 @@ import torch
 
 from odernn.published.networks import ROWS
 from tests.tiers import spread
-from tests.verification.claims.both_typings import balls_at, both_sides, intervals_at
+from tests.verification.claims.both_typings import balls_at, both_sides, inequality_of, intervals_at
 from tests.verification.claims.question_rows import doubt_of
 from verification import verdict
 from verification.adversary import gradient_ascent as ascent
@@ -479,10 +479,8 @@ def test_both_typings_of_the_climb_agree_where_the_steps_between_take_no_unit_of
 
 @pytest.mark.parametrize(("kind", "theta"), [("w^l", "b"), ("u", "V")])
 def test_the_gradient_without_a_bound_is_that_of_autograd_for_layer_one(kind: str, theta: str) -> None:
-    guarded = gradient_bounds.unbounded_case(kind).check
-    assert isinstance(guarded, Guarded)
-    cells = getattr(guarded.check, "__closure__", ())
-    [inequality] = [cell.cell_contents for cell in cells if isinstance(cell.cell_contents, Inequality)]
+    inequality = inequality_of(gradient_bounds.unbounded_case(kind))
+    assert inequality is not None
     measured, constant = both_sides(inequality, {**TYPED, "C": "7/3"})
     assert measured == pytest.approx((autograd(TYPED, theta),) * 2, rel=1e-10)
     assert constant == pytest.approx((7 / 3, 7 / 3))

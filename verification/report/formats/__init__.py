@@ -17,7 +17,7 @@ class FormatError(ValueError):
 
 def names() -> tuple[str, ...]:
     """The names of all formats, sorted; none is imported."""
-    return tuple(sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")))
+    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__) if not info.name.startswith("_")))
 
 
 def renderer(name: str) -> Callable[[Table], str]:

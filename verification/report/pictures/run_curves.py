@@ -49,15 +49,15 @@ def gradient_norms(model: TaskNetwork, sequences: Tensor, targets: Tensor, spec:
     with BoundMonitor(model, every=1) as monitor:
         loss = network.loss_sum(model(sequences), targets, spec) / sequences.shape[1]
         torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
-        found = {
-            each.layer.removeprefix("recurrent."): each.series.tolist()
-            for each in monitor.step()
-            if each.quantity == "gradient_norm" and each.series is not None
+        by_layer = {
+            measurement.layer.removeprefix("recurrent."): measurement.series.tolist()
+            for measurement in monitor.step()
+            if measurement.quantity == "gradient_norm" and measurement.series is not None
         }
     if isinstance(model.recurrent, nn.LSTM):
         for name, norms in _of_h_alone(model, model.recurrent, sequences, targets, spec).items():
-            found[name + H_ALONE] = norms
-    return {name: rounded(series) for name, series in found.items()}
+            by_layer[name + H_ALONE] = norms
+    return {name: rounded(series) for name, series in by_layer.items()}
 
 
 def _of_h_alone(
@@ -76,11 +76,11 @@ def _of_h_alone(
         None,
         Cotangent(gradient, tuple(torch.zeros_like(block) for block in last)),
     )
-    found = {}
+    norms = {}
     for suffix, trace in zip(suffixes, traces, strict=True):
         assert trace.costates is not None
-        found[suffix] = torch.linalg.vector_norm(trace.costates["h"].detach().double(), dim=(1, 2)).tolist()
-    return found
+        norms[suffix] = torch.linalg.vector_norm(trace.costates["h"].detach().double(), dim=(1, 2)).tolist()
+    return norms
 
 
 def gradient_curves(
@@ -116,11 +116,11 @@ def neuron_layers(before: UnICORNN, after: UnICORNN) -> list[dict[str, Any]]:
         coefficients = model.coefficients(index)
         return rounded(effective_steps(coefficients).tolist()), rounded(coefficients["w"].detach().double().tolist())
 
-    found = []
+    layers = []
     for index in range(len(after.layers)):
         number, is_reverse = divmod(index, after.directions)
         (steps, weights), (steps_after, weights_after) = (values(model, index) for model in (before, after))
-        found.append(
+        layers.append(
             {
                 "label": f"layer {number + 1}{' reversed' if is_reverse else ''}",
                 "dt": float(after.dt[number]),
@@ -128,7 +128,7 @@ def neuron_layers(before: UnICORNN, after: UnICORNN) -> list[dict[str, Any]]:
                 "weights": {"before": weights, "after": weights_after},
             }
         )
-    return found
+    return layers
 
 
 def largest_weights(model: UnICORNN) -> list[float]:
@@ -151,27 +151,26 @@ def networks(
     plan = configuration.from_mapping(record.configuration).found_in(cells=cells, tasks=tasks)
     own_files.check_record(record.folder / RUN, plan)
     data = splits.load(plan, "test", root)
-    made = [
+    models = [
         network.build(plan.network, data.spec, seed=plan.training.seed, dtype=data.dtype) for _ in ("before", "after")
     ]
     path = record.folder / BEST
-    found = checkpoints.read(path)
+    checkpoint = checkpoints.read(path)
     try:
-        made[1].load_state_dict(found.part(loop.MODEL))
+        models[1].load_state_dict(checkpoint.part(loop.MODEL))
     except RuntimeError as error:
         raise TrainingError(f'"{path}" does not fit the {RUN} beside it: {str(error).splitlines()[0]}') from None
-    return made[0], made[1], data
+    return models[0], models[1], data
 
 
 def labels(records: Sequence[RunRecord]) -> list[str]:
     """ "scornn, n = 170", and the folder's name where others have the same."""
-    found = [
-        f"{each.configuration['network']['cell']}, n = {each.configuration['network']['hidden_size']}"
-        for each in records
+    names = [
+        f"{run.configuration['network']['cell']}, n = {run.configuration['network']['hidden_size']}" for run in records
     ]
     return [
-        label if found.count(label) == 1 else f"{label}, {record.folder.name}"
-        for label, record in zip(found, records, strict=True)
+        label if names.count(label) == 1 else f"{label}, {record.folder.name}"
+        for label, record in zip(names, records, strict=True)
     ]
 
 

@@ -41,8 +41,8 @@ def modulus(R: StabilityFunction, z: NDArray[np.complex128]) -> NDArray[np.float
 def star(R: StabilityFunction, z: NDArray[np.complex128]) -> NDArray[np.float64]:
     """|R(z) e^{−z}|, above 1 on the order star."""
     with np.errstate(over="ignore"):
-        found: NDArray[np.float64] = modulus(R, z) * np.exp(-z.real)
-    return found
+        quotients: NDArray[np.float64] = modulus(R, z) * np.exp(-z.real)
+    return quotients
 
 
 def window(R: StabilityFunction) -> float:
@@ -79,10 +79,10 @@ def svg(method: Method) -> str:
             axes.axhline(0.0, color="#808080", linewidth=0.5)
             axes.axvline(0.0, color="#808080", linewidth=0.5)
             for side, marker in ((R.denominator, "x"), (R.numerator, "o")):
-                found = [w for w in _roots(side) if max(abs(w.real), abs(w.imag)) <= half]
+                roots = [w for w in _roots(side) if max(abs(w.real), abs(w.imag)) <= half]
                 axes.plot(
-                    [w.real for w in found],
-                    [w.imag for w in found],
+                    [w.real for w in roots],
+                    [w.imag for w in roots],
                     marker,
                     color="#a03020",
                     fillstyle="none",

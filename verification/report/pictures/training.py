@@ -128,11 +128,11 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "gradients": Picture("Gradient norms against time, before and after training", lambda _: 7.6, gradients),
     "orthogonality": Picture(
         "Orthogonality of recurrent matrices during training",
-        lambda found: 2.6 * len(found["panels"]) + 2.2,
+        lambda numbers: 2.6 * len(numbers["panels"]) + 2.2,
         orthogonality,
     ),
     "neurons": Picture(
-        "Time steps and recurrent weights of UnICORNN", lambda found: 10.0 if found.get("norms") else 7.6, neurons
+        "Time steps and recurrent weights of UnICORNN", lambda numbers: 10.0 if numbers.get("norms") else 7.6, neurons
     ),
 }
 HEIGHT: Final = 3.2

@@ -268,9 +268,9 @@ def data(method: Method, places: int | None = None) -> dict[str, Any]:
         halves = {"position": data(table.position, places), "momentum": data(table.momentum, places)}
         return {"name": table.name, **halves}
     if isinstance(table, ButcherTableau):
-        found: dict[str, Any] = {"name": table.name, "A": [list(map(str, row)) for row in table.A]}
-        found |= {"b": list(map(str, table.b)), "c": list(map(str, table.c))}
-        return found | ({} if table.b_hat is None else {"b_hat": list(map(str, table.b_hat))})
+        coefficients: dict[str, Any] = {"name": table.name, "A": [list(map(str, row)) for row in table.A]}
+        coefficients |= {"b": list(map(str, table.b)), "c": list(map(str, table.c))}
+        return coefficients | ({} if table.b_hat is None else {"b_hat": list(map(str, table.b_hat))})
     (part,) = _parts(table, places or 30)
     write = Latex(part.style)
     return {

@@ -221,15 +221,15 @@ def _inferred(judgements: Iterable[Judgement]) -> list[str]:
 
 def _readings(judgements: Iterable[Judgement]) -> list[str]:
     """How "dt sufficiently small" was read, by claim."""
-    found: dict[str, list[str]] = {}
+    by_claim: dict[str, list[str]] = {}
     for judgement in judgements:
-        readings = found.setdefault(judgement.claim, [])
+        readings = by_claim.setdefault(judgement.claim, [])
         if judgement.reading and judgement.reading not in readings:
             readings.append(judgement.reading)
     words = {"limit": "free in the limit dt → 0", "printed": "printed at the published dt"}
     return [
         f"Reading of {claim} (asymptotic): {', '.join(words.get(reading, reading) for reading in readings)}."
-        for claim, readings in found.items()
+        for claim, readings in by_claim.items()
         if readings
     ]
 
@@ -265,7 +265,7 @@ def summary(judgements: Sequence[Judgement]) -> str:
 def refutations(judgements: Sequence[Judgement], folder: str, claims_dirs: Sequence[str] = ()) -> list[str]:
     """Two lines a refuted part: what was found, and how to replay it from its witness in ``folder``."""
     names, numbers = witness_names(judgements), witness_numbers(judgements)
-    options = "".join(f" --claims {shlex.quote(each)}" for each in claims_dirs)
+    options = "".join(f" --claims {shlex.quote(directory)}" for directory in claims_dirs)
     lines = []
     for judgement in judgements:
         if judgement.verdict == verdict.REFUTED:
@@ -291,8 +291,8 @@ def _sentence(judgement: Judgement) -> str:
 
 def witness_numbers(judgements: Iterable[Judgement]) -> dict[Key, int]:
     """Witnesses are numbered from 1 in the order of the judgements."""
-    found = [key_of(judgement) for judgement in judgements if judgement.witness]
-    return {key: number for number, key in enumerate(found, 1)}
+    witnessed = [key_of(judgement) for judgement in judgements if judgement.witness]
+    return {key: number for number, key in enumerate(witnessed, 1)}
 
 
 def witness_names(judgements: Sequence[Judgement]) -> dict[Key, str]:
@@ -312,11 +312,11 @@ def witness_names(judgements: Sequence[Judgement]) -> dict[Key, str]:
 
 def verdicts(judgements: Sequence[Judgement]) -> dict[str, str]:
     """{"<claim> | <domain> | layer <k> | <quantity>": verdict}, what ``--expect`` pins; questions have no layer."""
-    found = {}
+    by_cell = {}
     for judgement, label in zip(judgements, _labels(judgements), strict=True):
         layer = f"layer {judgement.layer} | " if judgement.layer else ""
-        found[f"{judgement.claim} | {judgement.domain} | {layer}{label}"] = judgement.verdict
-    return found
+        by_cell[f"{judgement.claim} | {judgement.domain} | {layer}{label}"] = judgement.verdict
+    return by_cell
 
 
 def _labels(judgements: Sequence[Judgement]) -> list[str]:

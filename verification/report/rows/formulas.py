@@ -206,8 +206,10 @@ def latex_label(number_field: NumberField, names: Mapping[str, str]) -> str:
 
 def named_fields(values: Iterable[Any]) -> dict[str, NumberField]:
     """The fields without a radical for a name, by the letter that stands for their generator."""
-    found = dict.fromkeys(value.field for value in values if isinstance(value, Algebraic))
-    return dict(zip(NAMES, (each for each in found if each.label.startswith("root(")), strict=False))
+    fields = dict.fromkeys(value.field for value in values if isinstance(value, Algebraic))
+    return dict(
+        zip(NAMES, (number_field for number_field in fields if number_field.label.startswith("root(")), strict=False)
+    )
 
 
 def legend(name: str, number_field: NumberField) -> str:

@@ -184,12 +184,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, Growth):
-        residues = {str(rate): list(found) for rate, found in value.residues.items()}
+        residues = {str(rate): list(of_rate) for rate, of_rate in value.residues.items()}
         return {"start": value.start, "modulus": value.modulus, "residues": residues}
     if isinstance(value, SlowClass):
         return {"start": value.start, "modulus": value.modulus, "residue": value.residue, "rate": str(value.rate)}
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_plain(entry) for entry in value]
     return value
 
 

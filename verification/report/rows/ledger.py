@@ -42,25 +42,25 @@ class LedgerEntry:
 
 def page(judgements: Sequence[Judgement], statements: Mapping[str, LedgerEntry], facts: Facts) -> str:
     """The page: a table of contents with one line a claim, then a section a claim."""
-    groups = [(claim, list(found)) for claim, found in groupby(judgements, lambda judgement: judgement.claim)]
+    groups = [(claim, list(of_claim)) for claim, of_claim in groupby(judgements, lambda judgement: judgement.claim)]
     numbers = witness_numbers(judgements)
     lines = [HEAD, summary(judgements).replace("claims     ", "**").rstrip() + "**", ""]
     lines += ["| claim | verdict | cells | least slack (decades) |", "|:--|:--|--:|--:|"]
-    lines += [_line(claim, found) for claim, found in groups]
+    lines += [_line(claim, of_claim) for claim, of_claim in groups]
     lines.append("")
-    for claim, found in groups:
-        lines += _section(statements.get(claim, LedgerEntry(claim, "", "", "")), found, numbers)
+    for claim, of_claim in groups:
+        lines += _section(statements.get(claim, LedgerEntry(claim, "", "", "")), of_claim, numbers)
     lines += ["---", *(f"{line}  " for line in caption(judgements, facts)), ""]
     return "\n".join(lines)
 
 
 def _line(claim: str, found: Sequence[Judgement]) -> str:
-    slack = min((each.slack for each in found if each.slack is not None), default=None)
+    slack = min((judgement.slack for judgement in found if judgement.slack is not None), default=None)
     return f"| [{_cell(claim)}](#{_anchor(claim)}) | {_total(found)} | {len(found)} | {decades(slack)} |"
 
 
 def _total(found: Sequence[Judgement]) -> str:
-    total = replace(found[0], verdict=verdict.aggregate(each.verdict for each in found)).shown
+    total = replace(found[0], verdict=verdict.aggregate(judgement.verdict for judgement in found)).shown
     return f"**{total}**" if total == verdict.REFUTED else total
 
 
@@ -71,7 +71,7 @@ def _section(statement: LedgerEntry, found: Sequence[Judgement], numbers: Mappin
         lines.append(f"Dominated by {statement.dominated_by}.")
     columns = "| where | quantity | claimed | found | slack | verdict | evidence |"
     lines += ["", columns, "|:--|:--|--:|--:|--:|:--|:--|"]
-    lines += [_row(each, numbers) for each in found]
+    lines += [_row(judgement, numbers) for judgement in found]
     return [*lines, ""]
 
 

@@ -35,16 +35,16 @@ EXACTLY = (
 def single(method: Method, format: str) -> Table:
     """The method in the format: what holds, and by how much not; and the nearest methods of the catalogue."""
     table = as_given(method) if format == GIVEN else rounded(method, format)
-    found = facts_as_given(table)
+    facts = facts_as_given(table)
     near = nearest_methods(table, 2)
-    rows = [*_verdicts(found), *_conditions(found), *_neighbours(near)]
+    rows = [*_verdicts(facts), *_conditions(facts), *_neighbours(near)]
     if format != GIVEN:
         rows.append(_from_original(distance(table, method)))
     return Table(
         title=f"{table.name} · {plural(table.stages, 'stage')}" + (", as given" if format == GIVEN else ""),
         columns=(Column("property"), Column("value"), Column("evidence", width=84)),
         rows=tuple((name, value, evidence) for name, value, evidence, _ in rows),
-        caption=(EXACTLY, *_left_out(found)),
+        caption=(EXACTLY, *_left_out(facts)),
         records=tuple({"property": name, "value": value, "exact": exact} for name, value, _, exact in rows),
     )
 
@@ -88,8 +88,8 @@ def _left_out(found: FactsAsGiven) -> list[str]:
 def _neighbours(near: Sequence[Neighbour]) -> list[Row]:
     names = ("nearest method", "next nearest")
     rows: list[Row] = []
-    for name, each in zip(names, near, strict=False):
-        rows.append((name, each.name, _where(each), number(each.distance)))
+    for name, neighbour in zip(names, near, strict=False):
+        rows.append((name, neighbour.name, _where(neighbour), number(neighbour.distance)))
     return rows or [("nearest method", NOT_AVAILABLE, "the catalogue has none with so many stages", None)]
 
 
@@ -135,17 +135,17 @@ def companion(
         was_stable, was_symplectic = _holds_exactly(method)
         if not (was_stable or was_symplectic):
             continue
-        found = facts_as_given(rounded(method, format))
-        stable = None if found.algebraic_stability is None else found.algebraic_stability.holds
-        low = found.smallest_eigenvalue
-        worst = max((abs(failed.residual) for failed in found.residuals), default=0)
+        facts = facts_as_given(rounded(method, format))
+        stable = None if facts.algebraic_stability is None else facts.algebraic_stability.holds
+        low = facts.smallest_eigenvalue
+        worst = max((abs(failed.residual) for failed in facts.residuals), default=0)
         rows.append(
             (
                 str(method.name),
                 WORDS[stable] if was_stable else NOT_AVAILABLE,
                 number(low.lower) if was_stable and low is not None else NOT_AVAILABLE,
-                WORDS[found.symplecticity.holds] if was_symplectic else NOT_AVAILABLE,
-                number(abs(found.symplecticity.value)) if was_symplectic else NOT_AVAILABLE,
+                WORDS[facts.symplecticity.holds] if was_symplectic else NOT_AVAILABLE,
+                number(abs(facts.symplecticity.value)) if was_symplectic else NOT_AVAILABLE,
                 number(worst),
             )
         )
@@ -156,8 +156,8 @@ def companion(
                 "was_algebraically_stable": was_stable,
                 "algebraically_stable": stable,
                 "was_symplectic": was_symplectic,
-                "symplectic": found.symplecticity.holds,
-                "defect": plain(found.symplecticity.value),
+                "symplectic": facts.symplecticity.holds,
+                "defect": plain(facts.symplecticity.value),
                 "smallest_eigenvalue": None if low is None else [str(low.lower), str(low.upper)],
                 "largest_residual": str(worst),
             }

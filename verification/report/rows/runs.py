@@ -67,8 +67,8 @@ class SeedGroup:
     @cached_property
     def validations(self) -> tuple[float, ...]:
         """That of the best evaluation of every run that has one."""
-        found = (validation_figure(run.best, self.figure) for run in self.runs if run.best is not None)
-        return tuple(value for value in found if value is not None)
+        figures = (validation_figure(run.best, self.figure) for run in self.runs if run.best is not None)
+        return tuple(value for value in figures if value is not None)
 
 
 def test_figure(run: RunRecord, kind: Figure) -> float:
@@ -95,11 +95,11 @@ def groups(runs: Sequence[RunRecord], defaults: Mapping[str, Any]) -> tuple[Seed
     by_configuration: dict[str, list[RunRecord]] = {}
     for run in runs:
         by_configuration.setdefault(_without_seed(run), []).append(run)
-    found = []
+    seed_groups = []
     for together in by_configuration.values():
         ordered = tuple(sorted(together, key=lambda run: (run.seed, run.folder)))
-        found.append(SeedGroup(ordered, figure_of(ordered), _published(ordered[0], defaults)))
-    return tuple(found)
+        seed_groups.append(SeedGroup(ordered, figure_of(ordered), _published(ordered[0], defaults)))
+    return tuple(seed_groups)
 
 
 def figure_of(runs: Sequence[RunRecord]) -> Figure:
@@ -156,7 +156,7 @@ def table(found: Sequence[SeedGroup], defaults: Mapping[str, Any], *, full: bool
     rows = [_cells(group, of_group) for group, of_group in zip(found, settings, strict=True)]
     printed = _printed([group.first for group in found], defaults)
     if full:
-        rows += [_printed_cells(each) for each in printed]
+        rows += [_printed_cells(result) for result in printed]
     return Table(
         title=f"{found[0].first.task}: what was trained, and what is printed" if found else "no runs",
         columns=tuple(columns),
@@ -165,7 +165,7 @@ def table(found: Sequence[SeedGroup], defaults: Mapping[str, Any], *, full: bool
         records=(
             *(_group_record(group, of_group) for group, of_group in zip(found, settings, strict=True)),
             *(run_record(run, group.figure) for group in found for run in group.runs),
-            *(_printed_record(each) for each in printed),
+            *(_printed_record(result) for result in printed),
         ),
     )
 
@@ -184,14 +184,14 @@ def differing(runs: Sequence[RunRecord]) -> list[str]:
 
     def is_apart(key: str, index: int) -> bool:
         return any(
-            each.get(key) != flat[index].get(key)
-            for run, each in zip(runs, flat, strict=True)
+            settings.get(key) != flat[index].get(key)
+            for run, settings in zip(runs, flat, strict=True)
             if alike(key, runs[index], run)
         )
 
     return [
-        "; ".join(f"{key} = {_plain(value)}" for key, value in each.items() if is_apart(key, index))
-        for index, each in enumerate(flat)
+        "; ".join(f"{key} = {_plain(value)}" for key, value in settings.items() if is_apart(key, index))
+        for index, settings in enumerate(flat)
     ]
 
 
@@ -207,7 +207,7 @@ def _flat(run: RunRecord) -> dict[str, Any]:
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items())
+        return ", ".join(f"{key} {_plain(entry)}" for key, entry in value.items())
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_plain, value)) + "]"
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -261,18 +261,18 @@ def _monitored(runs: Sequence[RunRecord]) -> str:
     seen = [run.monitored for run in runs if run.monitored is not None]
     if not seen:
         return NOT_AVAILABLE
-    failing = list(dict.fromkeys(name for each in seen for name in each.failing))
-    steps, compared = sum(each.steps for each in seen), sum(each.compared for each in seen)
+    failing = list(dict.fromkeys(name for monitored in seen for name in monitored.failing))
+    steps, compared = sum(monitored.steps for monitored in seen), sum(monitored.compared for monitored in seen)
     words = f"do not hold: {'; '.join(failing)}" if failing else "all hold"
     return f"{plural(steps, 'step')}, {compared} bounds and margins: {words}"
 
 
 def _baseline(results: Sequence[RunRecord], figure: Figure) -> str:
     """The loss of who sees no input, as the figure; of an accuracy there is none, so the loss is left out."""
-    found = {run.result["baseline"] for run in results if run.result is not None}
-    if len(found) != 1 or figure == "accuracy":
+    losses = {run.result["baseline"] for run in results if run.result is not None}
+    if len(losses) != 1 or figure == "accuracy":
         return NOT_AVAILABLE
-    (baseline,) = found
+    (baseline,) = losses
     return shown(task_figures.figure(figure, baseline, None, baseline), figure)
 
 
@@ -283,17 +283,17 @@ def _printed_text(group: SeedGroup) -> str:
         return own
     network = group.first.configuration["network"]
     texts = []
-    for each in group.published:
+    for result in group.published:
         sizes = [
             f"{letter} = {value}"
             for letter, value, here in (
-                ("m", each.hidden_size, network["hidden_size"]),
-                ("L", each.num_layers, network["num_layers"]),
+                ("m", result.hidden_size, network["hidden_size"]),
+                ("L", result.num_layers, network["num_layers"]),
             )
             if value is not None and value != here
         ]
-        runs = f", {each.runs} runs" if each.runs else ""
-        texts.append(f"{each.text}{' with ' + ', '.join(sizes) if sizes else ''} ({each.source}{runs})")
+        runs = f", {result.runs} runs" if result.runs else ""
+        texts.append(f"{result.text}{' with ' + ', '.join(sizes) if sizes else ''} ({result.source}{runs})")
     return "; ".join(texts) or NOT_AVAILABLE
 
 
@@ -307,11 +307,11 @@ def _own(run: RunRecord) -> str | None:
 
 def _printed(runs: Sequence[RunRecord], defaults: Mapping[str, Any]) -> list[PrintedResult]:
     """All that is printed of the variants of the task that were trained, each once."""
-    found: list[PrintedResult] = []
+    printed: list[PrintedResult] = []
     for run in runs:
         options = {**defaults, **run.configuration["task"]}
-        found += [each for each in published_results.results(run.task, options) if each not in found]
-    return found
+        printed += [result for result in published_results.results(run.task, options) if result not in printed]
+    return printed
 
 
 def _printed_cells(each: PrintedResult) -> dict[str, str]:
@@ -417,8 +417,8 @@ def _group_record(group: SeedGroup, settings: str) -> Record:
         "test": _finite(statistics.median(tests)) if tests else None,
         "test_smallest": _finite(min(tests, default=None)),
         "test_largest": _finite(max(tests, default=None)),
-        "published": [each.text for each in group.published],
-        "source": [each.source for each in group.published],
+        "published": [result.text for result in group.published],
+        "source": [result.source for result in group.published],
         "published_row": _own(group.first),
     }
 
@@ -492,12 +492,12 @@ def _epoch_rows(group: SeedGroup, settings: str) -> list[dict[str, str]]:
     for run in group.runs:
         for row in run.history:
             by_number.setdefault(row["epoch"] or 0.0, []).append(row)
-    network, found = group.first.configuration["network"], []
+    network, table_rows = group.first.configuration["network"], []
     for number, rows in sorted(by_number.items()):
         values = [value for row in rows if (value := validation_figure(row, group.figure)) is not None]
         figure: Figure = "loss" if group.figure == "normalised root" else group.figure
         several = len(values) > 1
-        found.append(
+        table_rows.append(
             {
                 "network": str(network["cell"]),
                 "m": str(network["hidden_size"]),
@@ -512,4 +512,4 @@ def _epoch_rows(group: SeedGroup, settings: str) -> list[dict[str, str]]:
                 "seconds": _middle([v for row in rows if (v := row["seconds"]) is not None], "loss"),
             }
         )
-    return found
+    return table_rows

@@ -58,8 +58,8 @@ class MethodSheet:
 def sheet(method: Method, *properties: str) -> MethodSheet:
     """All facts, or those of the named properties."""
     if isinstance(method, NystromTableau):
-        return MethodSheet(method, {found.property: found for found in nystrom_facts(method)}, {})
-    left_out = {each.property: each for each in skipped(method, *properties)}
+        return MethodSheet(method, {certificate.property: certificate for certificate in nystrom_facts(method)}, {})
+    left_out = {omitted.property: omitted for omitted in skipped(method, *properties)}
     asked = [name for name in properties or questions() if name not in left_out]
     return MethodSheet(method, dict(zip(asked, decided(method, *properties), strict=True)), left_out)
 
@@ -131,9 +131,9 @@ def _declared(done: MethodSheet) -> list[str]:
 
 def _left_out(done: MethodSheet) -> list[str]:
     reasons: dict[str, list[str]] = {}
-    for each in done.skipped.values():
-        if each.because != SINGLE:  # nobody misses a pair's questions at one method
-            reasons.setdefault(each.because, []).append(each.property)
+    for omitted in done.skipped.values():
+        if omitted.because != SINGLE:  # nobody misses a pair's questions at one method
+            reasons.setdefault(omitted.because, []).append(omitted.property)
     return [f"Not asked: {', '.join(names)} ({because})." for because, names in reasons.items()]
 
 
@@ -208,10 +208,10 @@ def comparison(first: Method, second: Method, places: int | None = None) -> Tabl
 
 
 def _of(done: MethodSheet, name: str) -> dict[str, Any]:
-    found = done.found.get(name)
-    if found is None:
+    certificate = done.found.get(name)
+    if certificate is None:
         return {"holds": None, "value": None, "because": done.skipped[name].because}
-    record = _record(name, found)
+    record = _record(name, certificate)
     return {key: record[key] for key in ("holds", "value", "because")}
 
 
@@ -281,10 +281,10 @@ def _companion_record(done: MethodSheet) -> dict[str, Any]:
         "residual": None if failed is None else str(failed.residual),
     }
     for name in COMPANION[1:]:
-        found = done.found.get(name)
+        certificate = done.found.get(name)
         key = name.replace(" ", "_").replace("-", "_")
-        record[key] = None if found is None else found.holds
-        record[f"{key}_because"] = None if found is None else found.because
+        record[key] = None if certificate is None else certificate.holds
+        record[f"{key}_because"] = None if certificate is None else certificate.because
     return record
 
 
@@ -296,7 +296,7 @@ def listing(entries: Iterable[Method], families: Mapping[str, int], nystrom: Seq
     ]
     rows += [(f"{name} S", "family", f"S ≥ {smallest}", NOT_AVAILABLE, "") for name, smallest in families.items()]
     title = f"{len(rows) - len(families)} tableaus and {len(families)} families"
-    rows += [(each.name, "nystrom", str(each.stages), str(each.order), str(each.source)) for each in nystrom]
+    rows += [(method.name, "nystrom", str(method.stages), str(method.order), str(method.source)) for method in nystrom]
     return Table(
         title=f"{title}, {plural(len(nystrom), 'Runge–Kutta–Nyström method')}" if nystrom else title,
         columns=(

@@ -37,8 +37,8 @@ def control(spec: dict[str, Any], system: System) -> Result:
     """
     device = torch.device(spec.get("device", "cpu"))
     point, layer = point_from_plain(spec["point"]), spec.get("layer", 1)
-    found = portfolio.find(system, point, layer, spec["budget"], device)
-    reports = [_report(system, point, layer, quantity, found, device) for quantity in QUANTITIES]
+    instances = portfolio.find(system, point, layer, spec["budget"], device)
+    reports = [_report(system, point, layer, quantity, instances, device) for quantity in QUANTITIES]
     return Result({"passed": all(r["passed"] for r in reports), "reports": reports, "group": point.group})
 
 
@@ -48,18 +48,18 @@ def _report(
     step_size = effective_steps(point)[layer - 1]
     shares: dict[str, float] = {}
     certified = {}
-    for each in (each for each in found if each.quantity == quantity):
-        y, z, _ = run_instance(system, each.instance, layer, device)
+    for best in (best for best in found if best.quantity == quantity):
+        y, z, _ = run_instance(system, best.instance, layer, device)
         values = (y if quantity == "position" else z)[:, 0, 0].abs()
         step = int(values.argmax()) + 1
         known = controls.float_optimum(system, point, step_size, quantity, step)
-        shares[each.adversary] = float(values[step - 1]) / known
+        shares[best.adversary] = float(values[step - 1]) / known
         power, sound = (
             controls.control_claim(system, factor, "control") for factor in (controls.POWER, controls.SOUNDNESS)
         )
         where = {"layer": layer, "step": step, "steps": point.steps}
-        refuted = [_is_refuted(claim, quantity, each.instance, **where) for claim in (power, sound)]
-        certified[each.adversary] = refuted == [True, False]
+        refuted = [_is_refuted(claim, quantity, best.instance, **where) for claim in (power, sound)]
+        certified[best.adversary] = refuted == [True, False]
     silent = [name for name in portfolio.ADVERSARIES if name not in shares]
     sentence = ", ".join(f"{name} {share:.3f} of the optimum" for name, share in shares.items())
     return {

@@ -26,17 +26,17 @@ def search(spec: dict[str, Any], system: System) -> Result:
     device = torch.device(spec.get("device", "cpu"))
     point = point_from_plain(spec["point"])
     entries, arrays = [], {}
-    for number, found in enumerate(find(system, point, spec["layer"], spec["budget"], device)):
-        y, z, _ = run_instance(system, found.instance, spec["layer"], device)
-        values = y if found.quantity == "position" else z
+    for number, best in enumerate(find(system, point, spec["layer"], spec["budget"], device)):
+        y, z, _ = run_instance(system, best.instance, spec["layer"], device)
+        values = y if best.quantity == "position" else z
         arrays[str(number)] = envelope(values, "max").cpu().numpy()
         entries.append(
             {
-                "adversary": found.adversary,
-                "quantity": found.quantity,
-                "evaluations": found.evaluations,
-                "finite": found.finite and bool(np.isfinite(arrays[str(number)]).all()),
-                "instance": to_plain(found.instance),
+                "adversary": best.adversary,
+                "quantity": best.quantity,
+                "evaluations": best.evaluations,
+                "finite": best.finite and bool(np.isfinite(arrays[str(number)]).all()),
+                "instance": to_plain(best.instance),
             }
         )
     return Result({"found": entries}, arrays)
