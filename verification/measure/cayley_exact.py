@@ -38,13 +38,8 @@ def square(values: Sequence[Fraction | int], name: str = "the matrix") -> fmpq_m
 
 
 def typed(parameters: Parameters, name: str = "W") -> fmpq_mat:
-    """A real matrix among the parameters. Raises ClaimError if it is not square or has more than LARGEST rows."""
-    matrix = square(numbers(parameters, name), name)
-    if matrix.nrows() > LARGEST:
-        raise ClaimError(
-            f"{name} has {matrix.nrows()} rows; matrices with up to {LARGEST} are checked. Type a smaller one."
-        )
-    return matrix
+    """A real matrix among the parameters. Raises ClaimError if it is not square."""
+    return square(numbers(parameters, name), name)
 
 
 def typed_complex(parameters: Parameters, name: str = "W") -> fmpq_mat:

@@ -28,7 +28,7 @@ from verification.certify.second import intervals as intervals
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
-from verification.measure.exact_cayley import cayley
+from verification.measure.exact_cayley import cayley, identity
 from verification.parameters import Integer, Matrix, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
@@ -145,6 +145,8 @@ def attribution_case(real: bool = False) -> Case:
     def first(p: Parameters) -> Found:
         W = exact.typed(p)
         big = exact.embedded(W, 0 * W) * exact.scaling(numbers(p, "D_re"), numbers(p, "D_im"))
+        if (identity(big.nrows()) + big).det() == 0:
+            return False, "W D has the eigenvalue −1: there is no S"
         S = exact.moduli_squared(cayley(big), is_complex=True)
         n = W.nrows()
         concluded = all(S[i * n + i] == 0 for i in range(n)) and max(S) <= 1
