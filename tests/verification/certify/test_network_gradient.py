@@ -210,7 +210,7 @@ def test_both_sides_read_the_norms_of_the_statement_alike() -> None:
     ("changes", "message"),
     [
         ({"N": "1000000000"}, '"N"'),
-        ({"N": "30000", "u": "1 2", "target": "1 2 3"}, "products"),
+        ({"N": "60000", "u": "1 2", "target": "1 2 3"}, "products"),
         ({"m": "0"}, "whole number"),
         ({"neuron": "1/2"}, "whole number"),
         ({"neuron": "4"}, "a place of θ"),
