@@ -78,6 +78,45 @@ class _Size(Integer):
         return min(self.most, self.least + rng.choice((0, 0, 1, 2, 4)))
 
 
+def _is_whole(values: Values) -> bool:
+    return "m" in values
+
+
+def _width(values: Values) -> int:
+    return int(values.get("m", 1))
+
+
+def _depth(values: Values) -> int:
+    return len(values["w"])
+
+
+def _inputs(values: Values) -> int:
+    return len(values["V1"]) if _is_whole(values) else 1
+
+
+def _one_or_all(values: Values) -> Sequence[int]:
+    return (1, values["N"]) if values["N"] > 1 else (1,)
+
+
+def _as_deep(values: Values) -> range:
+    return range(_depth(values), _depth(values) + 1)
+
+
+def _rows_of(width: Callable[[Values], int], counts: Callable[[Values], Sequence[int]]) -> Rows:
+    return Rows(Rational(), width, counts, most=2**17)
+
+
+def _matrices() -> Iterator[Parameter]:
+    """Of the first the length says how many columns it has."""
+    yield Parameter("V1", _rows_of(_width, lambda values: range(1, MOST_CHANNELS + 1)), when=_is_whole)
+    for q in range(2, MOST_NETWORK_LAYERS + 1):
+        yield Parameter(
+            f"V{q}",
+            _rows_of(_width, lambda values: range(_width(values), _width(values) + 1)),
+            when=lambda values, q=q: _is_whole(values) and q <= _depth(values),  # type: ignore[misc]
+        )
+
+
 def gradient_parameters(
     theta: str,
     *,
@@ -94,46 +133,18 @@ def gradient_parameters(
     """
     known: Mapping[str, Kind] = fixed or {}
 
-    def is_whole(values: Values) -> bool:
-        return "m" in values
-
-    def width(values: Values) -> int:
-        return int(values.get("m", 1))
-
-    def depth(values: Values) -> int:
-        return len(values["w"])
-
-    def inputs(values: Values) -> int:
-        return len(values["V1"]) if is_whole(values) else 1
-
-    def one_or_all(values: Values) -> Sequence[int]:
-        return (1, values["N"]) if values["N"] > 1 else (1,)
-
-    def as_deep(values: Values) -> range:
-        return range(depth(values), depth(values) + 1)
-
-    def matrices() -> Iterator[Parameter]:
-        """Of the first the length says how many columns it has."""
-        yield Parameter("V1", _rows_of(width, lambda values: range(1, MOST_CHANNELS + 1)), when=is_whole)
-        for q in range(2, MOST_NETWORK_LAYERS + 1):
-            yield Parameter(
-                f"V{q}",
-                _rows_of(width, lambda values: range(width(values), width(values) + 1)),
-                when=lambda values, q=q: is_whole(values) and q <= depth(values),  # type: ignore[misc]
-            )
-
     def work(values: Values) -> int:
-        if not is_whole(values):
-            return 0 if "N" in known else int(values["N"] * depth(values) * MAX_WORK // MOST_CHAIN)
-        columns = inputs(values) + (depth(values) - 1) * width(values)
-        return int(values["N"] * width(values) * (columns + TANH_WORK * depth(values)))
+        if not _is_whole(values):
+            return 0 if "N" in known else int(values["N"] * _depth(values) * MAX_WORK // MOST_CHAIN)
+        columns = _inputs(values) + (_depth(values) - 1) * _width(values)
+        return int(values["N"] * _width(values) * (columns + TANH_WORK * _depth(values)))
 
     def place(values: Values) -> bool:
-        layers = range(1, depth(values) + 1) if layer is None else layer(depth(values))
-        if values["layer"] not in layers or not is_whole(values):
+        layers = range(1, _depth(values) + 1) if layer is None else layer(_depth(values))
+        if values["layer"] not in layers or not _is_whole(values):
             return values["layer"] in layers
-        columns = inputs(values) if values["layer"] == 1 else width(values)
-        return bool(values["neuron"] <= width(values) and values.get("source", 1) <= columns)
+        columns = _inputs(values) if values["layer"] == 1 else _width(values)
+        return bool(values["neuron"] <= _width(values) and values.get("source", 1) <= columns)
 
     parameters = [
         *([] if whole == "no" else [Parameter("m", _Size(1, MOST_NEURONS), optional=whole == "too")]),
@@ -141,18 +152,18 @@ def gradient_parameters(
         Parameter("dt", known.get("dt", Rational(above=0, below=1))),
         Parameter("N", known.get("N", _Size(1, MOST_STEPS))),
         Parameter("layer", _Size(1, depths[-1])),
-        Parameter("neuron", _Size(1, MOST_NEURONS), when=is_whole),
-        *([Parameter("source", _Size(1, MOST_CHANNELS), when=is_whole)] if theta == "V" else []),
-        Parameter("w", _rows_of(width, lambda values: depths)),
-        Parameter("c", _rows_of(width, as_deep), when=is_whole),
-        Parameter("V", Listed(Rational(), depth), when=lambda values: not is_whole(values)),
-        Parameter("b", _rows_of(width, as_deep)),
-        *matrices(),
-        Parameter("u", _rows_of(inputs, one_or_all)),
-        Parameter("target", _rows_of(width, one_or_all)),
+        Parameter("neuron", _Size(1, MOST_NEURONS), when=_is_whole),
+        *([Parameter("source", _Size(1, MOST_CHANNELS), when=_is_whole)] if theta == "V" else []),
+        Parameter("w", _rows_of(_width, lambda values: depths)),
+        Parameter("c", _rows_of(_width, _as_deep), when=_is_whole),
+        Parameter("V", Listed(Rational(), _depth), when=lambda values: not _is_whole(values)),
+        Parameter("b", _rows_of(_width, _as_deep)),
+        *_matrices(),
+        Parameter("u", _rows_of(_inputs, _one_or_all)),
+        Parameter("target", _rows_of(_width, _one_or_all)),
     ]
     return declared(
-        *(parameter for parameter in parameters if whole != "no" or parameter.when is not is_whole),
+        *(parameter for parameter in parameters if whole != "no" or parameter.when is not _is_whole),
         rules=(
             Rule(f"layer, neuron and source are a place of θ = {theta} that this case is about", place),
             Rule(
@@ -161,10 +172,6 @@ def gradient_parameters(
             ),
         ),
     )
-
-
-def _rows_of(width: Callable[[Values], int], counts: Callable[[Values], Sequence[int]]) -> Rows:
-    return Rows(Rational(), width, counts, most=2**17)
 
 
 @dataclass(frozen=True)
