@@ -6,9 +6,18 @@ from dataclasses import replace
 
 from verification import verdict
 from verification.counterexample import Counterexample, to_json
-from verification.domains import Budget
-from verification.question import Attempt, Case, Check, Parameters, Question
-from verification.verdict import LEAST_CONTROL, LOG_10, NEAR, Judgement, doubt_about
+from verification.domains import Budget, is_printed
+from verification.question import Attempt, Case, Check, Question
+from verification.verdict import (
+    LEAST_CONTROL,
+    LOG_10,
+    LOG_FLOAT32_MAX,
+    Findings,
+    Judgement,
+    Sides,
+    decided,
+    doubt_about,
+)
 
 MOST_CANDIDATES = 5
 
@@ -58,39 +67,49 @@ def _described(blank: Judgement, attempt: Attempt) -> Judgement:
 
 
 def _judged(question: Question, case: Case, attempt: Attempt, filled: Judgement) -> Judgement:
-    if attempt.inapplicable:
-        return replace(filled, verdict=verdict.INAPPLICABLE, because=attempt.inapplicable)
     doubts = []
-    for parameters in attempt.candidates[:MOST_CANDIDATES]:
+    for parameters in () if attempt.inapplicable else attempt.candidates[:MOST_CANDIDATES]:
         if case.check is None:
             raise ValueError(f"{question.id}: a case without check named a candidate, which nobody could certify")
         check = case.check(parameters)
         doubt = doubt_about(check, case)
         if not doubt:
-            return _refuted(question, case, parameters, check, filled)
+            witness = Counterexample(question.id, case.domain, case.quantity, dict(parameters))
+            because = "; ".join(filter(None, [check.words, check.limit])) or "certified by two back-ends"
+            return _settled(_certified(filled, check, to_json(witness)), Findings(certified=because))
         doubts.append(doubt)
-    if doubts:
-        return replace(filled, verdict=verdict.SUSPECT, because=doubts[0])
-    if attempt.vacuous:
-        return replace(filled, verdict=verdict.VACUOUS, because=attempt.vacuous)
-    if filled.slack is not None and filled.slack < -NEAR:
-        because = "floats violate the statement, and no exact candidate was named to be certified"
-        return replace(filled, verdict=verdict.SUSPECT, because=because)
-    if attempt.proof:
-        return replace(filled, verdict=verdict.PROVED, because=attempt.proof)
+    return _settled(filled, _findings(case, attempt, next(iter(doubts), "")))
+
+
+def _findings(case: Case, attempt: Attempt, doubt: str) -> Findings:
+    sides: tuple[Sides, ...] = ()
+    if attempt.log_measured is not None and attempt.log_claimed is not None:
+        sides = (Sides(attempt.log_measured, attempt.log_claimed),)
+    power = ""
     if case.is_search and (attempt.control is None or attempt.control < LEAST_CONTROL):
-        share = "no control was run" if attempt.control is None else f"{attempt.control:.3f} of a known optimum"
-        return replace(filled, verdict=verdict.INCONCLUSIVE, because=f"control-failed: {share}")
-    if not attempt.evaluations:
-        return replace(filled, verdict=verdict.INCONCLUSIVE, because="nothing was tried")
-    return replace(filled, verdict=verdict.NOT_REFUTED, because=attempt.tried)
+        power = "no control was run" if attempt.control is None else f"{attempt.control:.3f} of a known optimum"
+    return Findings(
+        inapplicable=attempt.inapplicable,
+        doubt=doubt,
+        sides=sides,
+        log_promised=attempt.log_claimed,
+        log_largest=LOG_FLOAT32_MAX if is_printed(case.domain) else None,
+        vacuous=attempt.vacuous,
+        proof=attempt.proof,
+        untried="" if attempt.evaluations else "nothing was tried",
+        power=power,
+        tried=attempt.tried,
+    )
 
 
-def _refuted(question: Question, case: Case, parameters: Parameters, check: Check, filled: Judgement) -> Judgement:
-    witness = Counterexample(question.id, case.domain, case.quantity, dict(parameters))
-    because = "; ".join(filter(None, [check.words, check.limit]))
-    numbers = {}
-    if check.log_measured is not None and check.log_claimed is not None:
-        slack = (check.log_claimed - check.log_measured) / LOG_10
-        numbers = {"log_bound": check.log_claimed, "log_worst": check.log_measured, "slack": slack}
-    return replace(filled, verdict=verdict.REFUTED, because=because, witness=to_json(witness), **numbers)  # type: ignore[arg-type]
+def _settled(filled: Judgement, findings: Findings) -> Judgement:
+    said, because = decided(findings)
+    return replace(filled, verdict=said, because=because)
+
+
+def _certified(filled: Judgement, check: Check, witness: str) -> Judgement:
+    """With the numbers of the violation, where it has sizes."""
+    if check.log_measured is None or check.log_claimed is None:
+        return replace(filled, witness=witness)
+    slack = (check.log_claimed - check.log_measured) / LOG_10
+    return replace(filled, witness=witness, log_bound=check.log_claimed, log_worst=check.log_measured, slack=slack)

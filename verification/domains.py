@@ -131,6 +131,11 @@ def printed_name(row: PublishedRow) -> str:
     return f"printed {row.name}"
 
 
+def is_printed(domain: str) -> bool:
+    """Whether a domain is a row of Table 6: such a network was run in float32."""
+    return domain in map(printed_name, printed_rows())
+
+
 def printed_point(row: PublishedRow) -> SearchPoint:
     """The point of a row: its α, dt per layer, N, m, d; weights and inputs are left to the adversary."""
     return SearchPoint(

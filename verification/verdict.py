@@ -1,11 +1,15 @@
-"""Verdicts: what the evidence allows to say, and how verdicts add up. Plain data in, plain data out (DESIGN.md,
-Verdicts).
+"""Verdicts: what the evidence allows to say, and how verdicts add up. Plain data in, plain data out.
+
+Three ladders bring evidence: bounds on states (``cases.state_bound.judge``), the cases of questions (``answer``) and
+trained networks (``trained.row``). Each writes it down as ``Findings``; ``RULES`` alone say what follows:
+
+    the first rule that has a reason gives the verdict; the gravest word is asked for first
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +39,124 @@ much through rounding alone.
 LOG_10 = math.log(10.0)
 """Natural logarithms divided by it are decades."""
 
+LOG_FLOAT32_MAX = math.log((2 - 2.0**-23) * 2.0**127)
+
 THEOREM_TESTED = "theorem, tested"
 """How ``not-refuted`` of a library theorem is shown: it has a proof, and the adversaries did not break it."""
+
+
+# --- one cell: from findings to a verdict
+
+
+@dataclass(frozen=True)
+class Sides:
+    """One comparison in floats: natural logarithms of what was measured (−inf for 0) and of what is claimed.
+
+    Raises FloatingPointError if the claimed side is not finite or 0: inf is never a bound.
+    """
+
+    log_measured: float
+    log_bound: float
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.log_bound) or self.log_bound == math.inf:
+            raise FloatingPointError(f"the bound is not finite: its logarithm is {self.log_bound}")
+
+    @property
+    def is_finite(self) -> bool:
+        return not math.isnan(self.log_measured) and self.log_measured < math.inf
+
+    @property
+    def exceeds(self) -> bool:
+        """By more than rounding may."""
+        return self.is_finite and self.log_measured > self.log_bound + NEAR
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What came to light about one cell. Reasons are sentences, and "" where there is none.
+
+    inapplicable   the premise that no instance satisfies here
+    certified      a violation that two back-ends prove, with every premise and, where one is meant, the limit
+    doubt          a violation that was nominated, and why it is not certified
+    sides          comparisons in floats that the verdict speaks about
+    not_finite     what else should have been finite
+    log_promised   the bound that a reader gets, and log_largest the largest number of the dtype in which it is meant
+    vacuous        why the statement says nothing here
+    proof          how the statement was proved here, or a function that tries to, asked if nothing graver was found
+    untried        why nothing was tried that speaks about the statement
+    power          why the search says nothing by finding nothing
+    tried          what was done
+    """
+
+    inapplicable: str = ""
+    certified: str = ""
+    doubt: str = ""
+    sides: tuple[Sides, ...] = ()
+    not_finite: str = ""
+    log_promised: float | None = None
+    log_largest: float | None = None
+    vacuous: str = ""
+    proof: str | Callable[[], str] = ""
+    untried: str = ""
+    power: str = ""
+    tried: str = ""
+
+
+def _exceeding(findings: Findings) -> str:
+    for sides in findings.sides:
+        if sides.exceeds:
+            ratio = f"10^{(sides.log_measured - sides.log_bound) / LOG_10:.3g}"
+            return (
+                f"in floats {ratio} times the bound{sides.where and f' {sides.where}'}, and no certificate settles it"
+            )
+    return ""
+
+
+def _not_finite(findings: Findings) -> str:
+    broken = any(not sides.is_finite for sides in findings.sides)
+    return findings.not_finite or ("what was measured is not finite" if broken else "")
+
+
+def _vacuous(findings: Findings) -> str:
+    promised, largest = findings.log_promised, findings.log_largest
+    if promised is not None and largest is not None and promised > largest:
+        return (
+            f"the bound 10^{promised / LOG_10:.1f} exceeds the largest number of its dtype, 10^{largest / LOG_10:.1f}"
+        )
+    return findings.vacuous
+
+
+def _proof(findings: Findings) -> str:
+    return findings.proof() if callable(findings.proof) else findings.proof
+
+
+RULES: tuple[tuple[str, Callable[[Findings], str]], ...] = (
+    (INAPPLICABLE, lambda findings: findings.inapplicable),
+    (REFUTED, lambda findings: findings.certified),
+    (SUSPECT, lambda findings: findings.doubt),
+    (SUSPECT, _exceeding),
+    (INCONCLUSIVE, _not_finite),
+    (VACUOUS, _vacuous),
+    (PROVED, _proof),
+    (INCONCLUSIVE, lambda findings: findings.untried),
+    (INCONCLUSIVE, lambda findings: findings.power and f"control-failed: {findings.power}"),
+    (NOT_REFUTED, lambda findings: findings.tried),
+)
+"""What is said, and the reason for it: the first that has one. What is not finite is no evidence for a bound, and what
+is vacuous or proved needs no search."""
+
+
+def decided(findings: Findings) -> tuple[str, str]:
+    """The verdict, and because of what."""
+    for verdict, reason in RULES:
+        if because := reason(findings):
+            return verdict, because
+    return INCONCLUSIVE, "nothing was tried"
+
+
+# --- several cells
 
 
 def aggregate(verdicts: Iterable[str]) -> str:
@@ -70,6 +190,11 @@ def doubt_about(check: Check, case: Case | Place) -> str:
     if case.reading == "limit" and not check.limit:
         return "no limit argument: certified at finite dt only"
     return ""
+
+
+def shown(verdict: str, origin: str) -> str:
+    """The verdict as a table shows it: a theorem of the library that stands is "theorem, tested"."""
+    return THEOREM_TESTED if origin == "library" and verdict == NOT_REFUTED else verdict
 
 
 @dataclass(frozen=True)
@@ -118,6 +243,4 @@ class Judgement:
     @property
     def shown(self) -> str:
         """The verdict as a table shows it."""
-        if self.origin == "library" and self.verdict == NOT_REFUTED:
-            return THEOREM_TESTED
-        return self.verdict
+        return shown(self.verdict, self.origin)

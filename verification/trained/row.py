@@ -22,6 +22,7 @@ import numpy as np
 
 from verification import verdict
 from verification.report.numbers import minus
+from verification.verdict import Findings, Sides
 
 HOLDS, FAILS = "holds", "fails"
 HERE = "at the dt of the network"
@@ -79,10 +80,8 @@ class Row:
 
     @property
     def shown(self) -> str:
-        """The verdict as a table shows it: a theorem of the library that stands is "theorem, tested"."""
-        if self.origin == "library" and self.verdict == verdict.NOT_REFUTED:
-            return verdict.THEOREM_TESTED
-        return self.verdict
+        """The verdict as a table shows it."""
+        return verdict.shown(self.verdict, self.origin)
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ class BoundComparison:
     certify: Certify
     place: Callable[[int], str] = lambda index: ""
     proof: Callable[[], str] = lambda: ""
-    log_largest: float = 128 * math.log(2)
+    log_largest: float = verdict.LOG_FLOAT32_MAX
     data: str = "on this data"
 
 
@@ -132,33 +131,35 @@ def judged(row: Row, ask: Callable[[], BoundComparison]) -> Row:
     """The row with numbers and verdict. ``ask`` is called only if every premise holds: outside them a bound may be
     no number.
     """
-    failing = [premise for premise in row.premises if not premise.holds]
-    if failing:
-        because = "; ".join(f"premise {failed}" for failed in failing)
-        return replace(row, verdict=verdict.INAPPLICABLE, because=because)
-    question = ask()
-    measured, bounds = (np.atleast_1d(np.asarray(x, float)) for x in (question.log_measured, question.log_bounds))
+    if failing := [premise for premise in row.premises if not premise.holds]:
+        return _settled(row, Findings(inapplicable="; ".join(f"premise {failed}" for failed in failing)))
+    comparison = ask()
+    measured, bounds = (np.atleast_1d(np.asarray(x, float)) for x in (comparison.log_measured, comparison.log_bounds))
     bounds = np.broadcast_to(bounds, measured.shape)
-    if np.isnan(measured).any() or (measured == math.inf).any():
-        return replace(row, verdict=verdict.INCONCLUSIVE, because="the run is not finite")
     if not np.isfinite(bounds).all():
         raise FloatingPointError(f"{row.statement}: the bound on {row.quantity} is not finite: {bounds}.")
-    ratios = measured - bounds
-    worst = int(np.argmax(ratios))
-    row = replace(row, log_bound=float(bounds[worst]), log_measured=float(measured[worst]), at=question.place(worst))
-    if ratios[worst] > verdict.NEAR:
-        certified = question.certify(worst)
-        if certified.holds:
-            reading = certified.reading or row.reading
-            return replace(
-                row, verdict=verdict.REFUTED, because=certified.because, witness=certified.witness, reading=reading
-            )
-        return replace(row, verdict=verdict.SUSPECT, because=f"exceeded in float64, not certified: {certified.because}")
-    if bounds[worst] > question.log_largest:
-        return replace(row, verdict=verdict.VACUOUS, because="the bound exceeds the largest number of the dtype")
-    if proof := question.proof():
-        return replace(row, verdict=verdict.PROVED, because=proof)
-    return replace(row, verdict=verdict.NOT_REFUTED, because=question.data)
+    worst = int(np.argmax(np.where(np.isnan(measured), math.inf, measured) - bounds))
+    sides = Sides(float(measured[worst]), float(bounds[worst]))
+    if sides.is_finite:
+        row = replace(row, log_bound=sides.log_bound, log_measured=sides.log_measured, at=comparison.place(worst))
+    certified = comparison.certify(worst) if sides.exceeds else Certified(False, "")
+    if certified.holds:
+        row = replace(row, witness=certified.witness, reading=certified.reading or row.reading)
+    findings = Findings(
+        certified=(certified.because or "certified by two back-ends") if certified.holds else "",
+        doubt=f"exceeded in float64, not certified: {certified.because}" if sides.exceeds else "",
+        sides=(sides,),
+        log_promised=sides.log_bound,
+        log_largest=comparison.log_largest,
+        proof=comparison.proof,
+        tried=comparison.data,
+    )
+    return _settled(row, findings)
+
+
+def _settled(row: Row, findings: Findings) -> Row:
+    said, because = verdict.decided(findings)
+    return replace(row, verdict=said, because=because)
 
 
 def in_direction(row: Row, index: int, directions: int) -> Row:

@@ -33,9 +33,7 @@ from verification.cases.state_bound.ratios import (
 from verification.claim import Claim, Part, Setting, admissible
 from verification.domains import FREE, SearchPoint
 from verification.system import UNICORNN
-from verification.verdict import LOG_10, NEAR, Judgement
-
-LOG_FLOAT32_MAX = math.log(float(np.finfo(np.float32).max))
+from verification.verdict import LOG_10, LOG_FLOAT32_MAX, Findings, Judgement, Sides
 
 
 def judge(claim: Claim, evidence: Evidence) -> list[Judgement]:
@@ -71,81 +69,78 @@ def blank_of(claim: Claim, part: Part, domain: str, layer: int, because: str = "
 def _judge_part(claim: Claim, part: Part, evidence: Evidence, blank: Judgement) -> Judgement:
     points = [point for point in evidence.points if is_admissible(claim, point, evidence.layer)]
     if not points:
-        because = "; ".join(failing_premises(claim, evidence.points[0], evidence.layer))
-        if evidence.domain != FREE:
-            return replace(blank, verdict=verdict.INAPPLICABLE, because=f"no admissible instance: {because} fails")
-        because = (
-            f"none of the search's {len(evidence.points)} points satisfies every premise (the first: {because} fails)"
-        )
-        return replace(blank, verdict=verdict.INCONCLUSIVE, because=because)
+        return _settled(blank, _without_points(claim, evidence))
     trials = [t for t in evidence.trials if t.quantity == part.quantity and t.point in points]
     ratios = sorted((ratio_of(part, trial, evidence.layer) for trial in trials if trial.finite), key=lambda r: -r.log)
-    filled = _described(blank, part, evidence, ratios, trials)
+    relevant = finest_rungs(ratios, evidence) if blank.reading == "limit" else ratios
+    filled = _described(blank, part, evidence, relevant, trials)
     attempted = refute.attempt(claim, part, evidence, ratios)
     if isinstance(attempted, refute.Refutation):
         refuted = _at(filled, part, evidence, [attempted.ratio], attempted.ratio.step)
-        return replace(refuted, verdict=verdict.REFUTED, because=attempted.because, witness=attempted.witness)
-    if not all(trial.finite for trial in trials) or not ratios:
-        return replace(filled, verdict=verdict.INCONCLUSIVE, because="a search returned numbers that are not finite")
-    if isinstance(attempted, refute.Suspicion):
-        return replace(filled, verdict=verdict.SUSPECT, because=attempted.because)
-    relevant = _relevant(ratios, evidence, blank.reading)
-    if not relevant:
-        because = "no ladder of admissible points reaches its finest dt: nothing was tried that speaks about dt → 0"
-        return replace(filled, verdict=verdict.INCONCLUSIVE, because=because)
-    if uncertified := _standing_violation(relevant, evidence):
-        return replace(filled, verdict=verdict.SUSPECT, because=uncertified)
-    if not all(np.isfinite(values).all() for values in _network_runs(part, evidence).values()):
-        return replace(
-            filled, verdict=verdict.INCONCLUSIVE, because="the row's own network returned numbers not finite"
-        )
-    if exceeding := _network_above(part, evidence):
-        return replace(filled, verdict=verdict.SUSPECT, because=exceeding)
-    if evidence.domain != FREE and ratios[0].log_final_bound > LOG_FLOAT32_MAX:
-        digits = ratios[0].log_final_bound / LOG_10
-        return replace(
-            filled, verdict=verdict.VACUOUS, because=f"the bound 10^{digits:.1f} exceeds the largest float32"
-        )
-    if proof := _proof(claim, part, evidence):
-        return replace(filled, verdict=verdict.PROVED, because=proof)
+        return _settled(replace(refuted, witness=attempted.witness), Findings(certified=attempted.because))
     failed = [control for control in evidence.controls if not control["passed"]]
-    if failed or not evidence.controls:
-        return replace(filled, verdict=verdict.INCONCLUSIVE, because="control-failed: " + _control_text(failed))
-    return replace(filled, verdict=verdict.NOT_REFUTED, because=_tried_text(filled))
+    findings = Findings(
+        doubt="" if attempted is None else attempted.because,
+        sides=(*_sides_of(relevant, evidence), *_sides_of_network(part, evidence)),
+        not_finite=_not_finite(trials, ratios),
+        log_promised=ratios[0].log_final_bound if ratios else None,
+        log_largest=None if evidence.domain == FREE else LOG_FLOAT32_MAX,
+        proof=lambda: _proof(claim, part, evidence),
+        untried="" if relevant else "no ladder of admissible points reaches its finest dt: nothing speaks about dt → 0",
+        power=_control_text(failed) if failed or not evidence.controls else "",
+        tried=_tried_text(filled),
+    )
+    return _settled(filled, findings)
 
 
-def _relevant(ratios: list[Ratio], evidence: Evidence, reading: str) -> list[Ratio]:
-    """What the verdict speaks about: in the limit reading only the finest rungs of the ladders."""
-    return finest_rungs(ratios, evidence) if reading == "limit" else ratios
+def _settled(judgement: Judgement, findings: Findings) -> Judgement:
+    said, because = verdict.decided(findings)
+    return replace(judgement, verdict=said, because=because)
 
 
-def _standing_violation(ratios: list[Ratio], evidence: Evidence) -> str:
-    """A violation in floats that nothing above has settled: whatever else holds, the verdict is ``suspect``."""
-    for ratio in ratios:
-        if ratio.log > NEAR:
-            where = f"{ratio.trial.point.label(evidence.layer)} at n = {ratio.step}"
-            return f"float64 ratio {math.exp(ratio.log):.6g} at {where}, which no certificate settles"
-    return ""
+def _without_points(claim: Claim, evidence: Evidence) -> Findings:
+    because = "; ".join(failing_premises(claim, evidence.points[0], evidence.layer))
+    if evidence.domain != FREE:
+        return Findings(inapplicable=f"no admissible instance: {because} fails")
+    searched = len(evidence.points)
+    return Findings(
+        untried=f"none of the search's {searched} points satisfies every premise (the first: {because} fails)"
+    )
 
 
-def _network_runs(part: Part, evidence: Evidence) -> dict[str, np.ndarray]:
-    """The envelopes of the row's own network, by what it was run on."""
+def _not_finite(trials: list[Trial], ratios: list[Ratio]) -> str:
+    if ratios and all(trial.finite for trial in trials):
+        return ""
+    return "a search returned numbers that are not finite"
+
+
+def _sides_of(ratios: list[Ratio], evidence: Evidence) -> list[Sides]:
+    return [
+        Sides(ratio.log_worst, ratio.log_bound, f"at {ratio.trial.point.label(evidence.layer)}, n = {ratio.step}")
+        for ratio in ratios
+    ]
+
+
+def _sides_of_network(part: Part, evidence: Evidence) -> list[Sides]:
+    """The row's own network, where measured/bound of its own effective steps is largest (or the row is refuted)."""
     key = f"{part.quantity}/{part.norm}"
     runs = {"real input": evidence.data.get(key), "an input in the data's range": evidence.in_range.get(key)}
-    return {name: values for name, values in runs.items() if values is not None}
+    sides = []
+    for name, values in runs.items():
+        if values is None:
+            continue
+        logs, bounds = safe_log(values), log_bounds(part, evidence.points[0], evidence.layer, evidence.step_sizes)
+        worst = int(np.argmax(logs - bounds))  # nan, if there is one
+        sides.append(Sides(float(logs[worst]), float(bounds[worst]), f"of the row's own network on {name}"))
+    return sides
 
 
-def _network_above(part: Part, evidence: Evidence) -> str:
-    """Whether the row's own network exceeds the bound of its own effective steps (or the row would be refuted)."""
-    for name, values in _network_runs(part, evidence).items():
-        bounds = log_bounds(part, evidence.points[0], evidence.layer, evidence.step_sizes)
-        if np.any(safe_log(values) > bounds):
-            return f"the row's own network exceeds the bound on {name}, and no adversary found a violation to certify"
-    return ""
-
-
-def _described(blank: Judgement, part: Part, evidence: Evidence, ratios: list[Ratio], trials: list[Trial]) -> Judgement:
-    """The judgement with every number that is known, and no verdict yet."""
+def _described(
+    blank: Judgement, part: Part, evidence: Evidence, relevant: list[Ratio], trials: list[Trial]
+) -> Judgement:
+    """The judgement with every number that is known, and no verdict yet. ``relevant``: in the limit reading only the
+    finest rungs of the ladders.
+    """
     key = f"{part.quantity}/{part.norm}"
     spent = sum(trial.evaluations for trial in trials)
     powers = [report["best"] for control in evidence.controls for report in control["reports"]]
@@ -156,7 +151,6 @@ def _described(blank: Judgement, part: Part, evidence: Evidence, ratios: list[Ra
         evaluations=spent,
         control=min(powers) if powers else None,
     )
-    relevant = _relevant(ratios, evidence, blank.reading)
     return _at(described, part, evidence, relevant, None) if relevant else described
 
 

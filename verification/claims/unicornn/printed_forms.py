@@ -255,8 +255,8 @@ def float_case(row: PublishedRow, largest: int = LARGEST_FLOAT32) -> Case:
         return Attempt(
             text,
             2,
-            log_measured=float(first.mid()),
-            log_claimed=limit,
+            found=f"10^{decades:.1f}",
+            claimed=f"at most {most}",
             vacuous=text if overflows else "",
             proof="" if overflows else f"{text}, w = 0, V̄ = 1, Ȳ = 0",
         )
