@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 from verification import verdict
 from verification.counterexample import Counterexample, to_json
 from verification.domains import Budget, is_printed
+from verification.parameters import Guarded
 from verification.question import Attempt, Case, Check, Question
 from verification.verdict import (
     LEAST_CONTROL,
@@ -20,16 +22,34 @@ from verification.verdict import (
 )
 
 MOST_CANDIDATES = 5
+COMPARISONS = {"smoke": 1, "standard": 1, "deep": 5}
+"""At how many drawn parameters the two back-ends of a case are compared."""
 
 
 def answer(question: Question, case: Case, budget: Budget, seed: int) -> Judgement:
     """The judgement of one case. Never raises for what the question's own code does: that becomes ``error``."""
     blank = blank_of(question, case)
     try:
+        _compare(case, budget, seed)
         attempt = case.ask(budget, seed)
         return _judged(question, case, attempt, _described(blank, attempt))
     except Exception as error:  # the question's own code may do anything; the ledger says so and goes on
         return replace(blank, because=f"{type(error).__name__}: {error}")
+
+
+def _compare(case: Case, budget: Budget, seed: int) -> None:
+    """The two back-ends at drawn parameters. ArithmeticError if they say what cannot both be true: one of them is
+    wrong, and nothing that they prove is worth anything.
+    """
+    if not isinstance(case.check, Guarded):
+        return
+    rng = random.Random(f"{seed} {case.domain} {case.quantity}")
+    for _ in range(COMPARISONS[budget.name]):
+        drawn = case.check.declaration.draw(rng)
+        check = case.check(drawn)
+        if check.apart and all(premise.holds for premise in check.premises):
+            where = ", ".join(f"{name} = {text}" for name, text in drawn.items())
+            raise ArithmeticError(f"the back-ends contradict each other at {where}: {check.apart}")
 
 
 def blank_of(question: Question, case: Case) -> Judgement:

@@ -138,25 +138,32 @@ class Rational:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number from ``least`` to ``most``; both are limits of the work as well as of the meaning."""
+    """A whole number from ``least`` to ``most``; both are limits of the work as well as of the meaning. ``most`` may
+    follow from what was read before.
+    """
 
     least: int
-    most: int
+    most: int | Callable[[Values], int]
 
     def __str__(self) -> str:
-        return f"a whole number from {self.least} to {self.most}"
+        limit = "what the others allow" if callable(self.most) else self.most
+        return f"a whole number from {self.least} to {limit}"
 
-    def read(self, text: str, _: Values) -> int:
-        if re.fullmatch(r"-?[0-9]{1,18}", text) is None or not self.least <= int(text) <= self.most:
+    def limit(self, values: Values) -> int:
+        return self.most(values) if callable(self.most) else self.most
+
+    def read(self, text: str, values: Values) -> int:
+        if re.fullmatch(r"-?[0-9]{1,18}", text) is None or not self.least <= int(text) <= self.limit(values):
             raise NotOfThisKindError("")
         return int(text)
 
     def write(self, value: int) -> str:
         return str(value)
 
-    def draw(self, rng: random.Random, _: Values) -> int:
-        near = min(self.most, self.least + rng.choice((0, 1, 2, 3, 5, 10)))
-        return rng.choice((near, near, near, self.most, rng.randint(self.least, self.most)))
+    def draw(self, rng: random.Random, values: Values) -> int:
+        most = self.limit(values)
+        near = min(most, self.least + rng.choice((0, 1, 2, 3, 5, 10)))
+        return rng.choice((near, near, near, most, rng.randint(self.least, most)))
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,7 @@ class Check:
     premises   every hypothesis of the statement
     limit      for the reading "limit": the theorem that carries the violation to dt → 0, with its numbers; else ""
     words      the violation in one sentence that a reader can follow
+    apart      what the two back-ends say that cannot both be true, "" if there is nothing: then one of them is wrong
     """
 
     opinions: tuple[Opinion, ...]
@@ -107,6 +108,7 @@ class Check:
     words: str = ""
     log_measured: float | None = None
     log_claimed: float | None = None
+    apart: str = ""
 
 
 @dataclass(frozen=True)

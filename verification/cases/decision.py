@@ -15,6 +15,8 @@ from verification.parameters import Declaration
 from verification.question import Attempt, Case, Check, Decided, Hypothesis, Opinion, Parameters
 
 EXACT, AGAIN = "flint", "fractions"
+ENCLOSING = {"balls", "mpmath"}
+"""These may find nothing where the precision does not suffice; all others decide."""
 
 
 Decision: TypeAlias = Callable[[Parameters], Decided]
@@ -81,11 +83,13 @@ def decided(
 
     def check(parameters: Parameters) -> Check:
         one, other = first(parameters), second(parameters)
+        differ = one.violated != other.violated and not ENCLOSING & set(names)
         return Check(
             opinions=(Opinion(names[0], one.violated, one.text), Opinion(names[1], other.violated, other.text)),
             premises=premises(parameters),
             limit=limit(parameters),
             words=f"{_shown(parameters)}: {one.text}",
+            apart=f"{names[0]} finds {one.text}, {names[1]} finds {other.text}" if differ else "",
         )
 
     return Case(domain, quantity, ask, check if parameters is None else parameters.guards(check))

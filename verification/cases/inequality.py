@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import flint
 
 from odernn.bounds.numbers import BALLS
+from verification.certify.enclosures import are_apart
 from verification.certify.positivity import Side, is_nonnegative
 from verification.certify.second import intervals as second
 from verification.parameters import Declaration
@@ -83,23 +84,35 @@ class Inequality:
             text = f"{left.str(10, radius=False)} against {right.str(10, radius=False)}"
             logs = (left, right) if self.are_logs else tuple(x.log() if x > 0 else None for x in (left, right))
             sizes = [None if x is None or not x.is_finite() else float(x.mid()) for x in logs]
-        again, gap = self._again(parameters)
+            again = self._again(parameters)
+            apart = [
+                f"the {side} side is {ball.str(10)} in balls, {_shown(interval)} in mpmath"
+                for side, ball, interval in zip(("left", "right"), (left, right), again, strict=True)
+                if are_apart(ball, interval)
+            ]
+        below, above = again
+        gap = f"left in {_shown(below)}, right at most {_end(above.b)}"
         return Check(
-            opinions=(Opinion("balls", violated, text), Opinion("mpmath", again, gap)),
+            opinions=(Opinion("balls", violated, text), Opinion("mpmath", bool(below.a > above.b), gap)),
             premises=tuple(condition.at(exact) for condition in self.premises),
             limit=self.limit(exact) if self.limit is not None else "",
             words=f"{', '.join(f'{name} = {value}' for name, value in parameters.items())}: {text}"
             + (" (logarithms)" if self.are_logs else ""),
             log_measured=sizes[0] if None not in sizes else None,
             log_claimed=sizes[1] if None not in sizes else None,
+            apart="; ".join(apart),
         )
 
-    def _again(self, parameters: Parameters) -> tuple[bool, str]:
+    def _again(self, parameters: Parameters) -> Sides:
         with second.iv.workprec(self.bits):
             given = {name: [second.number(word) for word in text.split()] for name, text in parameters.items()}
             values = {name: value if name in self.lists else value[0] for name, value in given.items()}
             left, right = self.intervals(SimpleNamespace(texts=dict(parameters), **values))
-            return bool(left.a > right.b), f"left in [{_end(left.a)}, {_end(left.b)}], right at most {_end(right.b)}"
+            return second.iv.mpf(left), second.iv.mpf(right)
+
+
+def _shown(interval: Any) -> str:
+    return f"[{_end(interval.a)}, {_end(interval.b)}]"
 
 
 def _end(value: Any) -> str:

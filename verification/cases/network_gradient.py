@@ -74,8 +74,8 @@ def quantity_of(theta: str) -> str:
 class _Size(Integer):
     """Of a network: those that are drawn are small, whatever the most is."""
 
-    def draw(self, rng: random.Random, _: Values) -> int:
-        return min(self.most, self.least + rng.choice((0, 0, 1, 2, 4)))
+    def draw(self, rng: random.Random, values: Values) -> int:
+        return min(self.limit(values), self.least + rng.choice((0, 0, 1, 2, 4)))
 
 
 def _is_whole(values: Values) -> bool:

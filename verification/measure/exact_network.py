@@ -411,13 +411,13 @@ class Held(Rows):
 def declared_network(
     shapes: Iterable[Shape], *more: Parameter, constant_input: bool = False, rules: Iterable[Rule] = ()
 ) -> Declaration:
-    """What ``typed`` reads, and ``more``: a network with L and S of one of the shapes, m and N no larger than in them,
-    that obeys the hypotheses of the model: 0 < dt < 1, α ≥ 0, a zero start; where it is said, u does not change.
+    """What ``typed`` reads, and ``more``: a network with L and S of one of the shapes, m as in them, N no larger, that
+    obeys the hypotheses of the model: 0 < dt < 1, α ≥ 0, a zero start; where it is said, u does not change.
     """
     box = tuple(shapes)
     known = sorted({(shape.layers, shape.skip) for shape in box})
     depths, skips = zip(*known, strict=True)
-    most, steps = max(shape.neurons for shape in box), max(shape.steps for shape in box)
+    sizes, steps = [shape.neurons for shape in box], max(shape.steps for shape in box)
 
     def own(values: dict[str, Any]) -> int:
         return int(values["layers"] * values["neurons"])
@@ -432,7 +432,7 @@ def declared_network(
     at_rest = Listed(Constant(Fraction(0)), own)
     return declared(
         Parameter("layers", Integer(min(depths), max(depths))),
-        Parameter("neurons", Integer(1, most)),
+        Parameter("neurons", Integer(min(sizes), max(sizes))),
         Parameter("skip", Integer(min(skips), max(skips))),
         Parameter("alpha", Rational(least=0)),
         Parameter("dt", Rational(above=0, below=1)),

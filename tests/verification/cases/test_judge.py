@@ -154,11 +154,30 @@ def test_spoilt_sample_does_not_hide_a_violation_elsewhere(coarse: SearchPoint) 
     assert found.verdict == verdict.SUSPECT
 
 
-def test_disagreeing_second_back_end_leaves_a_suspicion(coarse: SearchPoint) -> None:
+@pytest.mark.parametrize("other", [lambda s, iv: iv.log(iv.mpf(10**6)), lambda s, iv: iv.log(3 + iv.mpf(2) ** -100)])
+def test_two_typings_of_a_bound_that_differ_are_an_error(coarse: SearchPoint, other: Any) -> None:
     claim = constant("3")
-    part = replace(claim.parts[0], second_bound=lambda s, iv: iv.log(iv.mpf(10**6)))
+    part = replace(claim.parts[0], second_bound=other)
     (found,) = judge(replace(claim, parts=(part,)), evidence(coarse))
-    assert found.verdict == verdict.SUSPECT and not found.witness
+    assert found.verdict == verdict.ERROR and "the two typings of the bound on max abs(yₙ) differ at" in found.because
+
+
+def test_two_typings_of_a_premise_that_differ_are_an_error(coarse: SearchPoint) -> None:
+    premise = Premise("dt < 1", lambda s, numbers: 1 - s.dt, second_margin=lambda s, iv: 1 - s.dt**2)
+    (found,) = judge(constant("3", premises=(premise,)), evidence(coarse))
+    assert found.verdict == verdict.ERROR and 'typings of the premise "dt < 1" differ at' in found.because
+
+
+def test_a_second_back_end_that_decides_otherwise_leaves_a_suspicion(
+    coarse: SearchPoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Typings that agree, and a run that does not."""
+    monkeypatch.setattr(witness, "second_opinion", lambda *_, **__: {"status": "undecided", "premises": []})
+    (found,) = judge(constant("3"), evidence(coarse))
+    assert found.verdict == verdict.SUSPECT and "second back-end" in found.because and not found.witness
+    ladder = (coarse, free_point("1/20"), free_point("1/40"))
+    (found,) = judge(asymptotic_icml(), evidence(*ladder))
+    assert found.verdict == verdict.SUSPECT and "second back-end" in found.because
 
 
 def test_premise_that_fails_at_every_point_leaves_nothing_to_judge(coarse: SearchPoint) -> None:
@@ -265,6 +284,10 @@ def asymptotic_icml() -> Claim:
         lambda s, numbers: icml.log_position(alpha=s.alpha, time=s.time, numbers=numbers),
         lambda s, iv: iv.log(2 / s.alpha * (1 + 2 * (1 + 2 * s.alpha) * s.time)) / 2,
         asymptotic=True,
+        premises=(
+            Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
+            Premise("α ≤ 1/2", lambda s, numbers: 1 - 2 * s.alpha, False, lambda s, iv: 1 - 2 * s.alpha),
+        ),
     )
 
 
@@ -284,7 +307,7 @@ def test_one_small_step_alone_says_nothing_about_the_limit(coarse: SearchPoint) 
 
 def test_ladder_whose_finest_rung_is_not_admissible_says_nothing_about_the_limit(coarse: SearchPoint) -> None:
     premise = Premise("dt > 1/30", lambda s, numbers: 30 * s.dt - 1)
-    claim = replace(asymptotic_icml(), premises=(premise,))
+    claim = replace(asymptotic_icml(), premises=(*asymptotic_icml().premises, premise))
     ladder = (coarse, free_point("1/20"), free_point("1/40"))
     (found,) = judge(claim, evidence(*ladder))
     assert found.verdict == verdict.INCONCLUSIVE and found.slack is None
@@ -320,14 +343,6 @@ def test_violation_at_coarse_steps_only_says_nothing_about_the_limit(coarse: Sea
     (found,) = judge(asymptotic_icml(), evidence(coarse, fine, trials=trials))
     assert found.verdict == verdict.NOT_REFUTED
     assert found.slack is not None and found.slack > 0
-
-
-def test_disagreeing_second_back_end_leaves_a_suspicion_in_the_limit_too(coarse: SearchPoint) -> None:
-    claim = asymptotic_icml()
-    part = replace(claim.parts[0], second_bound=lambda s, iv: iv.log(iv.mpf(10**6)))
-    ladder = (coarse, free_point("1/20"), free_point("1/40"))
-    (found,) = judge(replace(claim, parts=(part,)), evidence(*ladder))
-    assert found.verdict == verdict.SUSPECT and "second back-end" in found.because
 
 
 @pytest.mark.parametrize("value", only(["3", "20", "45", "51", "1000"], "20", "51"))

@@ -12,10 +12,14 @@ import pytest
 from odernn.published.sources import Source
 from verification import counterexample, verdict
 from verification.answer import answer
+from verification.cases.decision import at, decided
+from verification.cases.inequality import Condition, Inequality
+from verification.certify.second.intervals import iv
 from verification.claim import ClaimError
 from verification.cli import main
 from verification.domains import BUDGETS
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Question, number
+from verification.parameters import declared, rationals
+from verification.question import Attempt, Case, Check, Decided, Hypothesis, Opinion, Question, number
 from verification.registry import Registry
 from verification.report.rows import claims as rows
 from verification.run.job import Settings
@@ -86,6 +90,33 @@ def test_a_candidate_that_certifies_is_found_behind_one_that_does_not():
     case = Case("free", "x", lambda *_: tried, check)
     found = answer(Question("planted", Source("me", ""), "x ≤ 1", "real", (case,)), case, SMOKE, 0)
     assert found.verdict == verdict.REFUTED and json.loads(found.witness)["parameters"] == {"x": "3/2"}
+
+
+def of_x(right, typed_again, premises=()):
+    """x ≤ right(x), typed twice, where nothing is nominated."""
+    inequality = Inequality(
+        lambda p: (p.x, right(p.x)), lambda p: (p.x, typed_again(p.x)), premises, parameters=declared(*rationals("x"))
+    )
+    case = Case("free", "x", lambda budget, seed: Attempt("tried", 10), inequality.check)
+    return answer(Question("planted", Source("me", "here"), "x ≤ x + 1", "real", (case,)), case, SMOKE, 0)
+
+
+def test_typings_that_differ_are_an_error_though_nothing_was_nominated():
+    assert of_x(lambda x: x + 1, lambda x: 1 + x).verdict == verdict.NOT_REFUTED
+    wrong = of_x(lambda x: x + 1, lambda x: 1 + x + iv.mpf(2) ** -200)
+    assert wrong.verdict == verdict.ERROR and "contradict each other at x = " in wrong.because
+    assert "the right side is" in wrong.because
+    outside = Condition("x > 10^9", lambda p: p.x - 10**9)  # nobody speaks about these x
+    assert of_x(lambda x: x + 1, lambda x: 2 + x, (outside,)).verdict == verdict.NOT_REFUTED
+
+
+def test_a_back_end_that_decides_otherwise_refutes_nothing():
+    yes, no = (lambda p, is_one=is_one: Decided(is_one, "1") for is_one in (True, False))
+    for names, is_apart in ((("flint", "fractions"), True), (("balls", "mpmath"), False)):
+        case = decided("free", "x", at({"x": "1"}), yes, no, box="x = 1", claimed="0", names=names)
+        check = case.check({"x": "1"})
+        assert bool(check.apart) == is_apart
+        assert ("contradict" in verdict.doubt_about(check, case)) == is_apart
 
 
 def test_a_comparison_that_is_not_a_number_is_refused():

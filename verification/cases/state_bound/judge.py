@@ -9,13 +9,12 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import flint
 import numpy as np
 
 from odernn.bounds import sharp
-from odernn.bounds.numbers import BALLS
 from verification import verdict
-from verification.cases.state_bound import refute
+from verification.cases.state_bound import refute, typings
+from verification.cases.state_bound.proof import proof
 from verification.cases.state_bound.ratios import (
     Evidence,
     Ratio,
@@ -30,9 +29,8 @@ from verification.cases.state_bound.ratios import (
     reading_of,
     safe_log,
 )
-from verification.claim import Claim, Part, Setting, admissible
-from verification.domains import FREE, SearchPoint
-from verification.system import UNICORNN
+from verification.claim import Claim, Part
+from verification.domains import FREE
 from verification.verdict import LOG_10, LOG_FLOAT32_MAX, Findings, Judgement, Sides
 
 
@@ -42,6 +40,8 @@ def judge(claim: Claim, evidence: Evidence) -> list[Judgement]:
     for part in claim.parts:
         blank = blank_of(claim, part, evidence.domain, evidence.layer)
         try:
+            if apart := typings.contradiction(claim, part, evidence):
+                raise ArithmeticError(apart)
             judgements.append(_judge_part(claim, part, evidence, blank))
         except Exception as error:  # the claim's own code may do anything; the ledger says so and goes on
             judgements.append(replace(blank, because=f"{type(error).__name__}: {error}"))
@@ -85,7 +85,7 @@ def _judge_part(claim: Claim, part: Part, evidence: Evidence, blank: Judgement) 
         not_finite=_not_finite(trials, ratios),
         log_promised=ratios[0].log_final_bound if ratios else None,
         log_largest=None if evidence.domain == FREE else LOG_FLOAT32_MAX,
-        proof=lambda: _proof(claim, part, evidence),
+        proof=lambda: proof(claim, part, evidence),
         untried="" if relevant else "no ladder of admissible points reaches its finest dt: nothing speaks about dt → 0",
         power=_control_text(failed) if failed or not evidence.controls else "",
         tried=_tried_text(filled),
@@ -192,66 +192,6 @@ def _log_peak(values: np.ndarray | None) -> float | None:
         return None
     peak = float(np.max(values))
     return math.log(peak) if peak > 0 and math.isfinite(peak) else None
-
-
-# --- proof ------------------------------------------------------------------------------------------------------
-
-
-def _proof(claim: Claim, part: Part, evidence: Evidence) -> str:
-    """On a printed row: thm-S ≤ bound for every n ≤ N and every h ≤ dt, in balls. Returns the box, or "" if not proved.
-
-    Uses the invariant form (α > 0) or the exact supremum (α = 0): both increase with h, so h = dt covers all σ̂(c) ≤ 1,
-    provided that the bound does not depend on h: it is given none, and one that asks for it is not proved.
-    """
-    if (
-        evidence.domain == FREE
-        or claim.origin == "library"
-        or claim.system is not UNICORNN
-        or len(evidence.points) != 1
-    ):
-        return ""
-    point, layer = evidence.points[0], evidence.layer
-    with flint.ctx.workprec(128):
-        alpha, dt = BALLS.exact(point.alpha), BALLS.exact(point.dt[layer - 1])
-        if point.alpha > 0 and not alpha * dt * dt < 4:
-            return ""
-        if not all(_premises_proved(claim, _box_setting(point, number, 1)) for number in range(1, layer + 1)):
-            return ""
-        factor = BALLS.exact(point.hidden_size).log() / 2 if part.norm == "euclidean" else 0
-        for n in range(1, point.steps + 1):
-            try:
-                bound = part.bound(_box_setting(point, layer, n), BALLS)
-            except TypeError:
-                return ""
-            if not factor + _envelope(point, dt, n, part.quantity) <= bound:
-                return ""
-    return f"for all weights, inputs, c and n ≤ {point.steps}: thm-S ≤ bound, in balls"
-
-
-def _box_setting(point: SearchPoint, layer: int, n: int) -> Setting:
-    """Step n of the row's layer, for every effective step at once: there is no ``step_sizes``."""
-    return Setting.of(
-        BALLS,
-        alpha=point.alpha,
-        dt=point.dt[layer - 1],
-        step=n,
-        steps=point.steps,
-        hidden_size=point.hidden_size,
-        step_sizes=None,
-    )
-
-
-def _premises_proved(claim: Claim, setting: Setting) -> bool:
-    return all(holds for *_, holds in admissible(claim, setting, BALLS))
-
-
-def _envelope(point: SearchPoint, dt: Any, n: int, quantity: str) -> Any:
-    step = BALLS.exact(n)
-    if point.alpha == 0:
-        return sharp.log_undamped_supremum(step_size=dt, step=step, quantity=quantity, numbers=BALLS)
-    return sharp.log_invariant_bound(
-        alpha=BALLS.exact(point.alpha), step_size=dt, step=step, quantity=quantity, numbers=BALLS
-    )
 
 
 # --- sentences --------------------------------------------------------------------------------------------------

@@ -118,9 +118,8 @@ def jacobian_parameters(
     known: Mapping[str, Kind] = fixed or {}
 
     def place(values: Values) -> bool:
-        L, w = len(values["w"]), values["w"]
-        at = values["layer"] == L if where == "l = L" else values["layer"] < L
-        return at and ("equal" not in where or len(set(w)) == 1)
+        is_top = values["layer"] == len(values["w"])
+        return is_top == (where == "l = L") and ("equal" not in where or len(set(values["w"])) == 1)
 
     def one_or_all(values: Values) -> tuple[int, ...]:
         return (1, values["N"])
@@ -129,13 +128,12 @@ def jacobian_parameters(
         Parameter("alpha", known.get("alpha", Rational(least=0))),
         Parameter("dt", known.get("dt", Rational(above=0, below=1))),
         Parameter("N", known.get("N", Integer(2, MOST_STEPS))),
-        Parameter("k", Integer(1, MOST_STEPS)),
-        Parameter("layer", Integer(1, layers_of[-1])),
+        Parameter("k", Integer(1, lambda values: int(values["N"]) - 1)),
         Parameter("w", (Held if "equal" in where else Rows)(Rational(), 1, lambda _: layers_of)),
+        Parameter("layer", Integer(1, lambda values: len(values["w"]) - (where != "l = L"))),
         *(Parameter(name, Listed(Rational(), lambda values: len(values["w"]))) for name in ("V", "b")),
         *(Parameter(name, Rows(Rational(), 1, one_or_all)) for name in ("u", "target")),
         rules=(
-            Rule("1 ≤ k < n", lambda values: values["k"] < values["N"]),
             Rule(f"n · L ≤ {MOST_STEPS}", lambda values: values["N"] * len(values["w"]) <= MOST_STEPS),
             Rule(f"the network and its layer l are of the case {where}", place),
         ),
