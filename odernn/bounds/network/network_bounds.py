@@ -54,9 +54,10 @@ def certify(
     inputs = gradient.input_logs(float(input_bound), weights.input_size)
     states = [inputs, *(state_bounds.exact_state_logs(layer, steps) for layer in weights.stack)]
     gradients = _gradients(weights, states, steps, float(target_bound))
-    rebuilt = _rebuilt(weights, inputs, steps)
+    computed = _computed(weights, steps)
+    rebuilt = _rebuilt(weights, inputs, computed, steps)
     layers = tuple(
-        _layer(weights, index, states[index + 1], gradients[index], rebuilt[index], steps, rms_energy)
+        _layer(weights, index, states[index + 1], computed, gradients[index], rebuilt[index], steps, rms_energy)
         for index in range(len(weights.stack))
     )
     return NetworkBounds(layers, steps, float(input_bound), float(target_bound), weights.precision.name)
@@ -66,6 +67,7 @@ def _layer(
     weights: NetworkWeights,
     index: int,
     state: StateLogs,
+    computed: Sequence[StateLogs] | None,
     gradients: Mapping[str, LogBound],
     rebuilt: _Rebuilt | None,
     steps: int,
@@ -91,6 +93,8 @@ def _layer(
         log_momentum=float(state.momenta.max()),
         log_positions=tuple(state.positions.tolist()),
         log_momenta=tuple(state.momenta.tolist()),
+        log_computed_positions=None if computed is None else tuple(computed[index].positions.tolist()),
+        log_computed_momenta=None if computed is None else tuple(computed[index].momenta.tolist()),
         gradients=gradients,
         log_rebuilt_position=None if rebuilt is None else rebuilt.log_position,
         log_rebuilt_momentum=None if rebuilt is None else rebuilt.log_momentum,
@@ -217,16 +221,21 @@ class _Rebuilt:
     log_momentum: float
 
 
-def _rebuilt(weights: NetworkWeights, inputs: StateLogs, steps: int) -> list[_Rebuilt | None]:
-    """thm-F (a) for the whole stack: what layer l inherits from the rebuilt states below comes by routes, too."""
+def _computed(weights: NetworkWeights, steps: int) -> list[StateLogs] | None:
+    """thm-S-float for every layer; None if the dtype is too coarse for one of them."""
     try:
-        computed = [
-            inputs,
-            *(state_bounds.computed_state_logs(layer, steps, weights.precision) for layer in weights.stack),
-        ]
+        return [state_bounds.computed_state_logs(layer, steps, weights.precision) for layer in weights.stack]
     except ValueError:
+        return None
+
+
+def _rebuilt(
+    weights: NetworkWeights, inputs: StateLogs, states: Sequence[StateLogs] | None, steps: int
+) -> list[_Rebuilt | None]:
+    """thm-F (a) for the whole stack: what layer l inherits from the rebuilt states below comes by routes, too."""
+    if states is None:
         return [None for _ in weights.stack]
-    rebuilt = []
+    computed, rebuilt = [inputs, *states], []
     for target in range(1, len(weights.stack) + 1):
         below = replace(weights, stack=weights.stack[:target], biases=weights.biases[:target])
         rebuilt.append(_rebuilt_top(below, computed[: target + 1], steps))

@@ -8,7 +8,21 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
-HEADERS = ["layer", "h", "|y| ≤", "|z| ≤", "rebuilt y₀ off ≤", "z₀ off ≤", "≈ (√Q)", "growth rate a step", "neurons"]
+HEADERS = [
+    "layer",
+    "h",
+    "|y| ≤",
+    "|z| ≤",
+    "rounding adds",
+    "rebuilt y₀ off ≤",
+    "z₀ off ≤",
+    "≈ (√Q)",
+    "growth rate a step",
+    "neurons",
+]
+NO_INFORMATION = "no information"
+MOST_DECADES = 38.5
+"""The largest float32: beyond it an error or a gradient is none that anybody could use."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +39,8 @@ class LayerBounds:
 
     log_position, log_momentum    of |y_n|, |z_n|, n ≤ N, for every input                          thm-S
     log_positions, log_momenta    the same of each neuron
+    log_computed_positions, log_computed_momenta    of the |ŷ_n|, |ẑ_n| that a run in this dtype computes, of each
+                                  neuron; None if the dtype is too coarse for a bound              thm-S-float
     gradients                     of |dE/dθ| for every entry of each parameter                     thm-G, thm-G-inf
     log_rebuilt_position, _momentum   of |ỹ_0 − y_0|, |z̃_0 − z_0| after ``inverse`` in this dtype   thm-F (a)
                                   None if the dtype is too coarse for a bound
@@ -44,6 +60,8 @@ class LayerBounds:
     log_momentum: float
     log_positions: tuple[float, ...]
     log_momenta: tuple[float, ...]
+    log_computed_positions: tuple[float, ...] | None
+    log_computed_momenta: tuple[float, ...] | None
     gradients: Mapping[str, LogBound]
     log_rebuilt_position: float | None
     log_rebuilt_momentum: float | None
@@ -76,11 +94,12 @@ def _table(report: NetworkBounds) -> str:
     opening = (
         f"UnICORNN, {len(report.layers)} layer(s) of {size} neurons, {report.steps} steps, {report.dtype}, "
         f"|u| ≤ {report.input_bound:g}, |ȳ| ≤ {report.target_bound:g}.\n"
-        "Upper bounds for these weights and every input; ≈ marks an estimate, † numbers that may overflow."
+        "Upper bounds for these weights and every input; ≈ marks an estimate, † numbers that may overflow.\n"
+        "|y|, |z| are those of the exact recurrence; rounding adds at most so much to what is computed."
     )
     states = tabulate([_state_row(layer) for layer in report.layers], HEADERS, disable_numparse=True, stralign="right")
     rows = [
-        [str(layer.layer), name, power_of(bound.value), bound.theorem]
+        [str(layer.layer), name, _informative(bound.value), bound.theorem]
         for layer in report.layers
         for name, bound in layer.gradients.items()
     ]
@@ -102,12 +121,29 @@ def _state_row(layer: LayerBounds) -> list[str]:
         f"{smallest:.3g} .. {largest:.3g}",
         power_of(layer.log_position),
         power_of(layer.log_momentum),
-        power_of(layer.log_rebuilt_position),
-        power_of(layer.log_rebuilt_momentum),
+        _rounding(layer),
+        _informative(layer.log_rebuilt_position),
+        _informative(layer.log_rebuilt_momentum),
         power_of(layer.estimated_log_rebuilt),
         f"{layer.lower_rate:.3g} .. {layer.upper_rate:.3g}",
         ", ".join(f"{count} {name}" for name, count in layer.regimes.items()),
     ]
+
+
+def _rounding(layer: LayerBounds) -> str:
+    """The largest excess of a computed bound over the exact one, relatively."""
+    if layer.log_computed_positions is None or layer.log_computed_momenta is None:
+        return NO_INFORMATION
+    pairs = [
+        *zip(layer.log_computed_positions, layer.log_positions, strict=True),
+        *zip(layer.log_computed_momenta, layer.log_momenta, strict=True),
+    ]
+    excess = max(computed - exact for computed, exact in pairs)
+    return f"{math.expm1(excess):.1e}" if excess < 1 else f"× {power_of(excess)}"
+
+
+def _informative(log: float | None) -> str:
+    return NO_INFORMATION if log is not None and log > MOST_DECADES * math.log(10) else power_of(log)
 
 
 def power_of(log: float | None) -> str:

@@ -66,7 +66,38 @@ def _log_sinh(x: np.ndarray) -> np.ndarray:
 
 
 def computed_state_logs(layer: StackLayer, steps: int, precision: Precision) -> StateLogs:
-    """Bounds on the states that a run in this precision computes, n ≤ N, rounding included; thm-F (a), magnitudes."""
+    """Bounds on the states that a run in this precision computes, n ≤ N, rounding included.   thm-S-float
+
+    |ŷ_n| ≤ (1 + δz/h) S_y + (δy/h) S_z,   |ẑ_n| ≤ (1 + δz/h) S_z + α (δy/h) S_y,   S_y, S_z those of thm-S,
+
+    δz, δy what one step rounds off states within thm-F (a), and then once more within these bounds.
+    """
+    exact, bound = exact_state_logs(layer, steps), invariant_state_logs(layer, steps, precision)
+    log_h = np.log(layer.step_size)
+    for _ in range(2):
+        log_kick, log_drift = reconstruction.step_noise(
+            w=layer.w,
+            step_size=layer.step_size,
+            alpha=layer.alpha,
+            log_position=bound.positions,
+            log_momentum=bound.momenta,
+            unit_roundoff=precision.unit_roundoff,
+            underflow=precision.underflow,
+        )
+        wider, drift = np.logaddexp(0.0, log_kick - log_h), log_drift - log_h
+        with np.errstate(divide="ignore"):  # of log α at α = 0: the drift leaves the momentum alone
+            stiffness = np.log(layer.alpha)
+        positions = np.logaddexp(wider + exact.positions, drift + exact.momenta)
+        momenta = np.logaddexp(wider + exact.momenta, stiffness + drift + exact.positions)
+        bound = StateLogs(
+            np.minimum(bound.positions, outward(positions, log_h, 64.0)),
+            np.minimum(bound.momenta, outward(momenta, log_h, 64.0)),
+        )
+    return bound
+
+
+def invariant_state_logs(layer: StackLayer, steps: int, precision: Precision) -> StateLogs:
+    """The same by thm-F (a), magnitudes: nothing is known of the states beforehand."""
     best = [np.full_like(layer.step_size, np.inf) for _ in range(2)]
     h, alpha = layer.step_size, layer.alpha
     ends = {"kappa_low": alpha, "kappa_high": alpha, "step_size": h}

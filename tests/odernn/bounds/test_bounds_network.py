@@ -25,7 +25,7 @@ from odernn.bounds.network import LogBound
 from odernn.bounds.network import network_bounds as certification
 from odernn.bounds.network import states as state_bounds
 from odernn.bounds.network.report import power_of
-from odernn.bounds.network.states import ALLOWANCE, computed_state_logs, exact_state_logs
+from odernn.bounds.network.states import ALLOWANCE, computed_state_logs, exact_state_logs, invariant_state_logs
 from odernn.bounds.network.weights import NetworkWeights, weights_of
 from odernn.bounds.numbers import BALLS
 from odernn.bounds.reconstruction import PRECISIONS
@@ -51,6 +51,7 @@ def numbers_of(report: NetworkBounds) -> list[float]:
     found: list[float | None] = []
     for layer in report.layers:
         found += [layer.log_position, layer.log_momentum, *layer.log_positions, *layer.log_momenta]
+        found += [*(layer.log_computed_positions or ()), *(layer.log_computed_momenta or ())]
         found += [bound.value for bound in layer.gradients.values()]
         found += [layer.log_rebuilt_position, layer.log_rebuilt_momentum, layer.estimated_log_rebuilt]
         found += [layer.lower_rate, layer.upper_rate, *layer.step_sizes]
@@ -377,7 +378,7 @@ def test_the_computed_states_are_bounded_in_the_better_of_two_forms():
         )
         r = np.sqrt(a * (1 - a * h * h / 4))
         readings.append((log - np.log(r), log - np.log(r) + np.log(a) / 2))
-    found = computed_state_logs(layer, n, precision)
+    found = invariant_state_logs(layer, n, precision)
     assert found.positions == pytest.approx(np.minimum(readings[0][0], readings[1][0]), abs=1e-14, rel=1e-14)
     assert found.momenta == pytest.approx(np.minimum(readings[0][1], readings[1][1]), abs=1e-14, rel=1e-14)
 
@@ -732,13 +733,13 @@ def test_the_largest_number_of_a_step_decides_whether_it_may_overflow():
     weights, exact = weights_with(PLAIN), certification._largest_number(PLAIN, states)
     for limit, expected in ((exact * (1 + 1e-15), False), (exact, True), (exact * (1 - 1e-15), True), (1e3, False)):
         precise = replace(weights, precision=replace(weights.precision, log_largest=limit))
-        assert certification._layer(precise, 0, states, {}, None, 5, None).may_overflow is expected
+        assert certification._layer(precise, 0, states, None, {}, None, 5, None).may_overflow is expected
 
 
 def test_a_lower_rate_never_exceeds_the_upper_one_whatever_was_lost_to_rounding(monkeypatch: pytest.MonkeyPatch):
     states = exact_state_logs(PLAIN, 5)
     monkeypatch.setattr(words, "quarter_words", lambda **ends: (None, None, np.full(3, 50.0)))
-    found = certification._layer(weights_with(PLAIN), 0, states, {}, None, 5, None)
+    found = certification._layer(weights_with(PLAIN), 0, states, None, {}, None, 5, None)
     assert 0 < found.lower_rate == found.upper_rate < 50
 
 
@@ -752,7 +753,7 @@ def test_what_a_rebuilt_state_loses_is_typed_again(wide_allowance: None, precisi
     for stack in ((PLAIN,), (PLAIN, UPPER), (first, second), (stiff,), (stiffer,)):
         weights, inputs = weights_with(*stack, precision=precision), gradient.input_logs(2.0, 2)
         for steps in (1, 12):
-            found = certification._rebuilt(weights, inputs, steps)
+            found = certification._rebuilt(weights, inputs, certification._computed(weights, steps), steps)
             for a, b in zip(found, rebuilt_again(weights, inputs, steps), strict=True):
                 assert (a is None) == (b is None)
                 if a is not None and b is not None:
@@ -776,7 +777,7 @@ def test_computed_states_without_restoring_force_are_bounded_in_the_form_that_gr
         log = log + WIDE * (65 + np.abs(log) + steps * rate + steps * lost)
         positions.append(log - np.log(root))
         momenta.append(log - np.log(root / np.sqrt(form)))
-    found = computed_state_logs(layer, steps, PRECISIONS["float32"])
+    found = invariant_state_logs(layer, steps, PRECISIONS["float32"])
     assert found.positions == pytest.approx(np.minimum(*positions), rel=1e-13)
     assert found.momenta == pytest.approx(np.minimum(*momenta), rel=1e-13)
     if alpha < 1e-2:

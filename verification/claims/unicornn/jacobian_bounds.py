@@ -415,7 +415,7 @@ def _three_norms_in_intervals(parameters: Parameters, factor: Fraction) -> tuple
 
 
 THREE_NORMS = exact_network.declared_network(
-    [Shape(2, 4, 12)],
+    [Shape(2, 1, 12), Shape(2, 4, 12)],
     Parameter("target", Listed(Rational(), "neurons")),
     Parameter("k", Integer(1, 12)),
     rules=(Rule("1 ≤ k ≤ n", lambda values: values["k"] < len(values["u"])),),
