@@ -55,6 +55,8 @@ class Inequality:
     bits               working precision of both
     limit              the argument, with its numbers, that carries a violation to dt → 0; "" if there is none
     parameters         what it is asked about; the ``check`` of a case has nothing else
+    are_same           whether both back-ends enclose the same two numbers, which are then compared; False where each has
+                       its own lower bound on the left side, or upper bound on the right one
     network            the check for parameters of a whole network, with "m" among them; None if there is none
     """
 
@@ -66,6 +68,7 @@ class Inequality:
     bits: int = BITS
     limit: Callable[[Any], str] | None = None
     parameters: Declaration | None = None
+    are_same: bool = True
     network: Callable[[Parameters], Check] | None = None
 
     @property
@@ -88,7 +91,7 @@ class Inequality:
             apart = [
                 f"the {side} side is {ball.str(10)} in balls, {_shown(interval)} in mpmath"
                 for side, ball, interval in zip(("left", "right"), (left, right), again, strict=True)
-                if are_apart(ball, interval)
+                if self.are_same and are_apart(ball, interval)
             ]
         below, above = again
         gap = f"left in {_shown(below)}, right at most {_end(above.b)}"

@@ -276,7 +276,9 @@ def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -
         Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
         Condition(f"slopes ≥ {least}", lambda p: min(p.slopes) - least, strict=False),
     )
-    inequality = Inequality(balls, intervals, premises, lists=("slopes",), limit=None if least > 0 else limit)
+    inequality = Inequality(
+        balls, intervals, premises, lists=("slopes",), limit=None if least > 0 else limit, are_same=False
+    )
 
     def words(p: Parameters) -> str:
         if least > 0:
