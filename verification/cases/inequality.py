@@ -55,8 +55,8 @@ class Inequality:
     bits               working precision of both
     limit              the argument, with its numbers, that carries a violation to dt → 0; "" if there is none
     parameters         what it is asked about; the ``check`` of a case has nothing else
-    are_same           whether both back-ends enclose the same two numbers, which are then compared; False where each has
-                       its own lower bound on the left side, or upper bound on the right one
+    are_same           whether both back-ends enclose the same two numbers, which are then compared; False where each
+                       has its own lower bound on the left side, or upper bound on the right one
     network            the check for parameters of a whole network, with "m" among them; None if there is none
     """
 
