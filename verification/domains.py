@@ -1,11 +1,14 @@
 """Domains: where a claim is tried. ``free`` leaves everything to the adversary; ``printed`` holds a row of Table 6.
 
-A SearchPoint fixes what the adversary does not choose at that point: α, dt, N, L, m, d. The free domain is a ladder of
-points: groups (α, T), each refined in dt, so that an asymptotic statement can be followed to its limit.
+A SearchPoint fixes what the adversary does not choose at that point: α, dt, N, L, m, d and c. The free domain is a
+ladder of points: groups (α, T), each refined in dt, so that an asymptotic statement can be followed to its limit;
+and points drawn by seed, where a bound may fail that holds on every ladder.
 """
 
 from __future__ import annotations
 
+import math
+import random
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,14 +17,16 @@ from odernn.published.networks import ROWS, PublishedRow
 
 FREE = "free"
 
-STEP_PARAMETER = 20.0
-"""c of an adversary's neurons: σ̂(20) = 1 − 2.1e-9, so h is dt up to that."""
+STEP_PARAMETER = Fraction(20)
+"""c of an adversary's neurons where it is not drawn: σ̂(20) = 1 − 2.1e-9, so h is dt up to that."""
+DRAWN = "drawn"
+"""The group of points that are drawn: each stands alone, and is no rung of a ladder."""
 
 
 @dataclass(frozen=True)
 class SearchPoint:
-    """One rung: α, dt of every layer, N, hidden size m, input size d. ``group`` names the ladder (α, T) it belongs
-    to.
+    """One rung: α, dt of every layer, N, hidden size m, input size d, and c of every neuron, h = dt·σ̂(c). ``group``
+    names the ladder (α, T) it belongs to. ``w`` is tried beside the recurrent weights that adversaries choose.
     """
 
     domain: str
@@ -31,14 +36,21 @@ class SearchPoint:
     hidden_size: int
     input_size: int
     group: str
+    c: Fraction = STEP_PARAMETER
+    w: Fraction = Fraction(0)
 
     @property
     def num_layers(self) -> int:
         return len(self.dt)
 
     def label(self, layer: int) -> str:
-        """For people: "α = 1/4, dt = 1/20, N = 800"."""
-        return f"α = {self.alpha}, dt = {self.dt[layer - 1]}, N = {self.steps}"
+        """For people: "α = 1/4, dt = 1/20, N = 800", and c where it is drawn."""
+        drawn = "" if self.c == STEP_PARAMETER else f", c = {self.c}"
+        return f"α = {self.alpha}, dt = {self.dt[layer - 1]}, N = {self.steps}{drawn}"
+
+    @property
+    def is_drawn(self) -> bool:
+        return self.group == DRAWN
 
 
 @dataclass(frozen=True)
@@ -46,9 +58,9 @@ class Budget:
     """How much is tried. ``full`` spending of it is what ``not-refuted`` refers to.
 
     ``ladders`` are (α, T, coarsest dt) of the free domain, each with ``refinements`` halvings after the first rung;
-    ``coarse`` are single rungs (α, dt, N) near dt = 1; ``beam_steps`` is the longest horizon that the beam searches,
-    ``pontryagin_steps`` that of the costates, which start from ``pontryagin_starts`` controls at random beside those
-    found and are swept ``pontryagin_sweeps`` times.
+    ``coarse`` are single rungs (α, dt, N) near dt = 1; ``drawn`` is the number of points drawn by seed; ``beam_steps``
+    is the longest horizon that the beam searches, ``pontryagin_steps`` that of the costates, which start from
+    ``pontryagin_starts`` controls at random beside those found and are swept ``pontryagin_sweeps`` times.
     """
 
     name: str
@@ -63,6 +75,7 @@ class Budget:
     pontryagin_steps: int = 600
     pontryagin_starts: int = 8
     pontryagin_sweeps: int = 2
+    drawn: int = 60
 
 
 _LADDERS = (
@@ -106,6 +119,7 @@ BUDGETS = {
         pontryagin_steps=2400,
         pontryagin_starts=32,
         pontryagin_sweeps=8,
+        drawn=400,
     ),
     "deep": Budget(
         name="deep",
@@ -120,6 +134,7 @@ BUDGETS = {
         pontryagin_steps=4800,
         pontryagin_starts=64,
         pontryagin_sweeps=12,
+        drawn=2000,
     ),
 }
 WIDE = 16
@@ -166,6 +181,59 @@ def free_points(budget: Budget) -> tuple[SearchPoint, ...]:
     return tuple(points)
 
 
+LONGEST_DRAWN = 120
+STIFFEST_DRAWN = 16
+"""Of α dt²: beyond 4 states grow exponentially, and at this no float overflows within ``LONGEST_DRAWN`` steps."""
+
+
+def drawn_points(budget: Budget, seed: int) -> tuple[SearchPoint, ...]:
+    """Points of the free domain drawn from the seed: α (0 for one in six), dt, h/dt, m, N and w.
+
+    Each parameter is spread evenly over its range, half of its values in linear and half in logarithmic scale; what
+    goes with what is drawn (a Latin hypercube). Where α dt² would be too large, dt is drawn anew below its limit.
+    """
+    rng = random.Random(f"drawn points {seed}")
+    count = budget.drawn
+    zeros = count // 6
+    few = (count - zeros) // 2
+    alphas = [0.0] * zeros + _spread(rng, few, 1e-3, 4.0) + _spread(rng, count - zeros - few, 1e-3, 1000.0)
+    rng.shuffle(alphas)
+    columns = [alphas, *(_spread(rng, count, low, high) for low, high in _DRAWN.values())]
+    return tuple(_drawn_point(rng, budget.free_layers, *row) for row in zip(*columns, strict=True))
+
+
+_DRAWN = {"dt": (1e-3, 0.999), "h/dt": (0.01, 0.99), "m": (0.5, 32.5), "N": (1.0, LONGEST_DRAWN), "w": (0.01, 16.0)}
+
+
+def _spread(rng: random.Random, count: int, low: float, high: float) -> list[float]:
+    """One number from each of ``count``/2 equal parts of the range, in linear and in logarithmic scale, shuffled."""
+    half = count // 2
+    even = [(k + rng.random()) / half for k in range(half)]
+    rest = [(k + rng.random()) / (count - half) for k in range(count - half)]
+    values = [low + (high - low) * share for share in even] + [low * (high / low) ** share for share in rest]
+    rng.shuffle(values)
+    return values
+
+
+def _drawn_point(
+    rng: random.Random, layers: int, alpha: float, dt: float, share: float, m: float, N: float, w: float
+) -> SearchPoint:
+    """Of numbers with three digits, short to write."""
+    if alpha * dt**2 > STIFFEST_DRAWN:
+        dt = math.sqrt(STIFFEST_DRAWN / alpha) * rng.uniform(0.01, 0.99)
+    return SearchPoint(
+        FREE,
+        Fraction(f"{alpha:.3g}"),
+        (Fraction(f"{dt:.3g}"),) * layers,
+        steps=round(N),
+        hidden_size=max(1, round(m)),
+        input_size=1,
+        group=DRAWN,
+        c=Fraction(f"{math.log(share / (1 - share)):.3g}"),
+        w=rng.choice((-1, 1)) * Fraction(f"{w:.3g}"),
+    )
+
+
 def printed_rows() -> tuple[PublishedRow, ...]:
     return ROWS
 
@@ -179,10 +247,13 @@ def point_to_plain(point: SearchPoint) -> dict[str, Any]:
         "hidden_size": point.hidden_size,
         "input_size": point.input_size,
         "group": point.group,
+        "c": str(point.c),
+        "w": str(point.w),
     }
 
 
 def point_from_plain(plain: dict[str, Any]) -> SearchPoint:
     dt = tuple(Fraction(text) for text in plain["dt"])
     rest = {name: plain[name] for name in ("domain", "steps", "hidden_size", "input_size", "group")}
-    return SearchPoint(alpha=Fraction(plain["alpha"]), dt=dt, **rest)
+    alpha, c, w = (Fraction(plain[name]) for name in ("alpha", "c", "w"))
+    return SearchPoint(alpha=alpha, dt=dt, c=c, w=w, **rest)

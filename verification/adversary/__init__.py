@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import torch
 
-from verification.domains import STEP_PARAMETER, SearchPoint
+from verification.domains import SearchPoint
 from verification.instance import Group, Inputs, Instance, Layer
 
 CPU = torch.device("cpu")
@@ -49,14 +49,14 @@ def chain(point: SearchPoint, layer: int, w: float, values: torch.Tensor, system
     for number in range(1, layer + 1):
         recurrent = Fraction(w) if number == layer else Fraction(0)
         below = (Fraction(1),) + (Fraction(0),) * (d - 1) if number == 1 else (Fraction(RELAY_WEIGHT) / m,)
-        group = Group(m, recurrent, Fraction(STEP_PARAMETER))
+        group = Group(m, recurrent, point.c)
         layers.append(Layer(point.dt[number - 1], (group,), (below,)))
     return Instance(point.alpha, tuple(layers), Inputs.from_values(values.tolist(), d), system)
 
 
 def effective_steps(point: SearchPoint) -> list[float]:
-    """h of every layer for c = STEP_PARAMETER, in float64: numbers, the same for every device."""
-    sigma = float(torch.sigmoid(torch.tensor(STEP_PARAMETER, dtype=torch.float64, device=CPU)))
+    """h of every layer, in float64: numbers, the same for every device."""
+    sigma = float(torch.sigmoid(torch.tensor(float(point.c), dtype=torch.float64, device=CPU)))
     return [float(dt) * sigma for dt in point.dt]
 
 

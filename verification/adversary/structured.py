@@ -29,8 +29,9 @@ others) is kept.
 def search(system: System, point: SearchPoint, layer: int, budget: Budget, device: torch.device = CPU) -> list[Found]:
     """The best instance for each quantity at ``layer`` (from 1), over all waves × recurrent weights."""
     waves = torch.cat([matched(system, point, layer, device), _waves(point, budget, layer).to(device)], dim=1)
-    w = torch.tensor(RECURRENT_WEIGHTS, dtype=torch.float64, device=device).repeat_interleave(waves.shape[1])
-    inputs = waves.repeat(1, len(RECURRENT_WEIGHTS))
+    weights = (*RECURRENT_WEIGHTS, float(point.w)) if point.w else RECURRENT_WEIGHTS
+    w = torch.tensor(weights, dtype=torch.float64, device=device).repeat_interleave(waves.shape[1])
+    inputs = waves.repeat(1, len(weights))
     below = inputs
     steps = effective_steps(point)
     for number in range(1, layer + 1):

@@ -19,6 +19,7 @@ from verification.domains import (
     BUDGETS,
     FREE,
     SearchPoint,
+    drawn_points,
     free_points,
     point_to_plain,
     printed_name,
@@ -85,7 +86,7 @@ class _Planner:
     def judgements(self, registered: Registered) -> Iterator[Job]:
         """The judge jobs of a bound on hidden states, the free domain first, then Table 6 in its order."""
         claim = registered.claim
-        for domain, layer, points, row in _cells(self.settings.budget):
+        for domain, layer, points, row in _cells(self.settings.budget, self.settings.seed):
             searches = [
                 self._search(registered, point, layer) if _may_hold(claim, point, layer) else None for point in points
             ]
@@ -169,10 +170,10 @@ def _digest_of_data(settings: Settings) -> str:
         return "missing"  # the job will say so
 
 
-def _cells(budget_name: str) -> Iterator[tuple[str, int, tuple[SearchPoint, ...], str | None]]:
+def _cells(budget_name: str, seed: int) -> Iterator[tuple[str, int, tuple[SearchPoint, ...], str | None]]:
     """(domain, layer, its points, row name or None): the free domain first, then Table 6 in its order."""
     budget = BUDGETS[budget_name]
-    points = free_points(budget)
+    points = (*free_points(budget), *drawn_points(budget, seed))
     for layer in range(1, budget.free_layers + 1):
         yield FREE, layer, points, None
     for row in printed_rows():

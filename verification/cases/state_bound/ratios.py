@@ -13,7 +13,7 @@ import numpy as np
 
 from odernn.bounds.numbers import FLOATS
 from verification.claim import Claim, Part, Setting, admissible
-from verification.domains import FREE, STEP_PARAMETER, SearchPoint
+from verification.domains import FREE, SearchPoint
 from verification.instance import Instance, from_plain
 from verification.verdict import NEAR
 
@@ -81,9 +81,9 @@ def reading_of(claim: Claim, domain: str) -> str:
 
 
 def point_setting(point: SearchPoint, layer: int, *, step: Any, numbers: Any = FLOATS) -> Setting:
-    """The setting of a point for the adversaries' neurons, c = STEP_PARAMETER."""
+    """The setting of a point for the adversaries' neurons, whose c is the point's."""
     dt = point.dt[layer - 1]
-    h = numbers.exact(dt) / (1 + numbers.exp(-numbers.exact(STEP_PARAMETER)))
+    h = numbers.exact(dt) / (1 + numbers.exp(-numbers.exact(point.c)))
     sizes = [h] if isinstance(step, int) else np.array([h])
     return Setting.of(
         numbers, alpha=point.alpha, dt=dt, step=step, steps=point.steps, hidden_size=point.hidden_size, step_sizes=sizes

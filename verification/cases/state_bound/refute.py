@@ -16,7 +16,6 @@ from verification.cases.state_bound.ratios import Evidence, Ratio, finest_rungs,
 from verification.certify import balls, limit
 from verification.certify.second import intervals as second
 from verification.claim import Claim, Part
-from verification.domains import STEP_PARAMETER
 from verification.verdict import NEAR
 
 
@@ -70,7 +69,7 @@ def _in_the_limit(claim: Claim, part: Part, evidence: Evidence, ratios: list[Rat
         data = limit.LimitData(
             alpha=point.alpha,
             horizon=point.steps * dt,
-            c=Fraction(STEP_PARAMETER),
+            c=point.c,
             amplitude=Fraction(AMPLITUDE),
             layer=evidence.layer,
             dt=dt,

@@ -205,9 +205,10 @@ def _tried(facts: Facts) -> str:
     shares = ", ".join(f"{adversary} {share:.3f}" for adversary, share in facts.shares)
     least = f"; the least of each adversary: {shares}" if shares else ""
     return (
-        f"Tried: {len(free_points(budget))} points (α, dt, N) of the free domain and the {len(printed_rows())} "
-        f"networks of Table 6, in every layer, with structured inputs, for N ≤ {budget.beam_steps} a beam of width "
-        f"{budget.beam_width}, and for N ≤ {budget.pontryagin_steps} Pontryagin's principle. Power control: worst "
+        f"Tried: {len(free_points(budget))} points (α, dt, N) of the free domain, {budget.drawn} that the seed draws "
+        f"(docs/power.md), and the {len(printed_rows())} networks of Table 6, in every layer, with structured inputs, "
+        f"for N ≤ {budget.beam_steps} a beam of width {budget.beam_width}, and for N ≤ {budget.pontryagin_steps} "
+        "Pontryagin's principle, which are not asked at drawn points. Power control: worst "
         f"found / optimum of a problem whose optimum is known{least}."
     )
 
