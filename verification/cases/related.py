@@ -1,4 +1,4 @@
-"""Kinds of parameters that depend on those read before: A = B/2, gates that permute, numbers short enough to work with."""
+"""Kinds that depend on parameters read before (A = B/2, gates that permute), and numbers short enough to work with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from verification.parameters import Kind, Rule, Values, _NotOfThisKindError
+from verification.parameters import Kind, NotOfThisKindError, Rule, Values
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Related:
     def read(self, text: str, values: Values) -> Any:
         value = self.kind.read(text, values)
         if self.impose(value, values) != value:
-            raise _NotOfThisKindError(f"it is not so that {self.text}")
+            raise NotOfThisKindError(f"it is not so that {self.text}")
         return value
 
     def write(self, value: Any) -> str:
