@@ -93,6 +93,7 @@ def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple
             Parameter("slopes", Listed(Choice((str(least), "1")), (per_step, LONGEST))),
             rules=(
                 Rule(IN_PAIRS, lambda v: len(v["slopes"]) % per_step == 0),
+                short(MOST_LETTERS, "a"),
                 Rule(
                     f"at most {MOST_WORK} slopes times digits of a",
                     lambda v: len(v["slopes"]) * len(str(v["a"])) <= MOST_WORK,
