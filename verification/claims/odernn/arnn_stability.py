@@ -20,7 +20,15 @@ from flint import arb, fmpq
 from odernn.bounds.arnn import THRESHOLDS, Scheme, largest_damped_step, resonant_word
 from odernn.published.sources import Source
 from verification.cases import frozen_slopes as frozen
-from verification.cases.arnn_modes import BITS, MOST_LETTERS, NAMES, every_step_case, mode_case, modes_case, networks_case
+from verification.cases.arnn_modes import (
+    BITS,
+    MOST_LETTERS,
+    NAMES,
+    every_step_case,
+    mode_case,
+    modes_case,
+    networks_case,
+)
 from verification.cases.decision import EXACT, at, decided, premise
 from verification.cases.related import short
 from verification.certify import power_bounded
