@@ -41,7 +41,7 @@ MOST_LETTERS = 1_500
 
 
 @dataclass(frozen=True)
-class Family:
+class BlockFamily:
     """What the blocks of a case have in common: ``impose`` changes what was read, or drawn, to blocks that have it."""
 
     text: str
@@ -51,7 +51,7 @@ class Family:
         return Related(kind, self.text, self.impose)
 
 
-FREE = Family("they are any", lambda blocks, _: blocks)
+FREE = BlockFamily("they are any", lambda blocks, _: blocks)
 
 
 def _unit_blocks(weights: Sequence[Sequence[Fraction]], values: Values) -> tuple[tuple[Fraction, ...], ...]:
@@ -76,12 +76,12 @@ def _falling(fields: Sequence[Sequence[Fraction]], values: Values) -> tuple[tupl
     return tuple(tuple(-abs(x) if k % (D + 1) == 0 else Fraction(0) for k, x in enumerate(N)) for N in fields)
 
 
-UNIT_WEIGHTS = Family("every B_i is I", _unit_blocks)
-HALF_WEIGHTS = Family("A = P/2, B = P", lambda _, v: tuple(tuple(x / 2 for x in table) for table in v["B"]))
+UNIT_WEIGHTS = BlockFamily("every B_i is I", _unit_blocks)
+HALF_WEIGHTS = BlockFamily("A = P/2, B = P", lambda _, v: tuple(tuple(x / 2 for x in table) for table in v["B"]))
 """Of A, for one stage."""
-TURNED_WEIGHTS = Family("A = P/2 + kP⁻¹J, B = P", _turned)
+TURNED_WEIGHTS = BlockFamily("A = P/2 + kP⁻¹J, B = P", _turned)
 """Of A, for one stage and two components."""
-FALLING_FIELDS = Family("every N_i is diagonal and ≤ 0", _falling)
+FALLING_FIELDS = BlockFamily("every N_i is diagonal and ≤ 0", _falling)
 
 
 def step_of(
@@ -90,8 +90,8 @@ def step_of(
     stages: tuple[int, int] = (1, LARGEST),
     sizes: tuple[int, int] = (1, LARGEST),
     tables: int = 1,
-    weights: Family = FREE,
-    couplings: Family = FREE,
+    weights: BlockFamily = FREE,
+    couplings: BlockFamily = FREE,
 ) -> Declaration:
     """Steps with so many stages and components and up to so many tables, taken in turn."""
     decided = sizes[0], min(sizes[1], LARGEST_IN_EVERY_NORM if reading.norm == "every" else LARGEST)
@@ -117,7 +117,7 @@ def step_of_method(
     sizes: tuple[int, int],
     *,
     names: tuple[str, str] = ("a", "b"),
-    fields: Family = FREE,
+    fields: BlockFamily = FREE,
     P: Sequence[Sequence[Fraction]] | None = None,
     G: Sequence[Sequence[Fraction]] | None = None,
 ) -> Declaration:
