@@ -12,8 +12,22 @@ from odernn.bounds.arnn import THRESHOLDS, Scheme, step_matrix
 from odernn.exact.linear_algebra import diagonalise
 from verification.cases import frozen_slopes as frozen
 from verification.cases.decision import at, decided, premise
+from verification.cases.related import short
 from verification.certify import power_bounded, sturm
 from verification.domains import Budget
+from verification.parameters import (
+    SKEW,
+    SYMMETRIC,
+    Constant,
+    Declaration,
+    Listed,
+    Matrix,
+    Parameter,
+    Rational,
+    Rule,
+    declared,
+    rationals,
+)
 from verification.question import Case, Decided, Hypothesis, Parameters, number, numbers
 
 NAMES: dict[Scheme, str] = {
@@ -24,6 +38,10 @@ NAMES: dict[Scheme, str] = {
     "implicit_midpoint": "implicit midpoint",
 }
 BITS = 256
+MOST_LETTERS = 80
+"""Of a number whose powers are formed."""
+LARGEST = 3
+"""Neurons of a random network."""
 
 
 # --- modes: one eigenvalue, constant slopes; the whole range of a at once
@@ -59,10 +77,11 @@ def modes_case(scheme: Scheme, threshold: Fraction) -> Case:
         box=f"every mode and every 0 < a < {threshold}, a² = η²λ² times the product of the two slopes; all "
         "anti-Hermitian weights and constant slopes reduce to it (docs/derivations/arnn.md)",
         claimed="bounded powers",
+        parameters=declared(Parameter("modes", Constant("all")), Parameter("threshold", Constant(threshold))),
     )
 
 
-def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fraction | None, *, closed: bool) -> Case:
+def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fraction, *, closed: bool) -> Case:
     """Bounded powers at single a, under the premise a < most or a ≤ most."""
 
     def matrix(parameters: Parameters) -> list[list[Fraction]]:
@@ -70,11 +89,12 @@ def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fracti
 
     def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
         a = number(parameters, "a")
-        hypotheses = [premise("η L_s max|λ| > 0", a)]
-        if most is not None:
-            hypotheses.append(premise(f"η L_s max|λ| {'≤' if closed else '<'} {most}", most - a, strict=not closed))
-        return tuple(hypotheses)
+        return (
+            premise("η L_s max|λ| > 0", a),
+            premise(f"η L_s max|λ| {'≤' if closed else '<'} {most}", most - a, strict=not closed),
+        )
 
+    inside = Rational(above=0, most=most) if closed else Rational(above=0, below=most)
     return decided(
         NAMES[scheme],
         quantity,
@@ -83,6 +103,7 @@ def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fracti
         lambda p: power_bounded.grows(frozen.mode(scheme, number(p, "a"))),
         box=f"modes with a = η L_s |λ| in {', '.join(values)}",
         claimed="bounded powers",
+        parameters=declared(Parameter("a", inside), rules=(short(MOST_LETTERS, "a"),)),
         premises=premises,
         is_box=False,
     )
@@ -115,6 +136,7 @@ def every_step_case(scheme: Scheme) -> Case:
         box="every mode and every a > 0",
         is_box=False,
         claimed="bounded powers",
+        parameters=declared(*rationals("a", above=0)),
         premises=lambda p: (premise("η L_s max|λ| > 0", number(p, "a")),),
     )
 
@@ -127,7 +149,7 @@ def networks_case(scheme: Scheme) -> Case:
 
     def places(budget: Budget, seed: int) -> Iterator[Parameters]:
         rng = random.Random(seed)
-        for number_of_neurons in (1, 2, 3) * {"smoke": 4, "standard": 20, "deep": 100}[budget.name]:
+        for number_of_neurons in (*range(1, LARGEST + 1),) * {"smoke": 4, "standard": 20, "deep": 100}[budget.name]:
             yield frozen.random_network(scheme, number_of_neurons, rng)
 
     def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
@@ -149,6 +171,28 @@ def networks_case(scheme: Scheme) -> Case:
         lambda p: power_bounded.grows(frozen.network_again(scheme, p), most=40),
         box="random rational weights of 1 to 3 neurons with constant slopes",
         claimed="bounded powers",
+        parameters=_networks(scheme),
         premises=premises,
         is_box=False,
+    )
+
+
+def _networks(scheme: Scheme) -> Declaration:
+    """The slopes first: they say how many neurons there are."""
+    halves = 2 if scheme == "symplectic_euler" else 1
+    return declared(
+        Parameter("slopes", Listed(Rational(above=0, most=1), (halves, halves * LARGEST))),
+        Parameter(
+            "weight",
+            Matrix(
+                lambda v: len(v["slopes"]) // halves,
+                lambda v: len(v["slopes"]) // halves,
+                structure=SYMMETRIC if scheme == "symplectic_euler" else SKEW,
+            ),
+        ),
+        Parameter("eta", Rational(above=0)),
+        rules=(
+            Rule("each half of a step has a slope for every neuron", lambda v: len(v["slopes"]) % halves == 0),
+            short(8 * MOST_LETTERS, "slopes", "weight", "eta"),
+        ),
     )

@@ -68,7 +68,7 @@ class Balance:
             shown = ", ".join(f"{name} = {value}" for name, value in parameters.items() if value != "0")
             return replace(checked, words=f"{identity.words}: {checked.opinions[0].text} at {shown}, all others 0")
 
-        return Case(domain, quantity, ask, check)
+        return Case(domain, quantity, ask, identity.declaration.guards(check))
 
     def residual(self, v: Mapping[str, Any]) -> list[Any]:
         """Left minus right, M by its blocks."""

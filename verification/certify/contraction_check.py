@@ -39,7 +39,8 @@ def _premises(reading: ContractionReading) -> list[str]:
     tensors = {"transposed": "M ≥ 0", "printed": "xᵀMx ≥ 0, M without transposes", "any": ""}
     weight = "ᵀG B_i" if reading.weighted else "ᵀ"
     signs = {-1: f"(u−v){weight}(f_i(u)−f_i(v)) ≤ 0", 1: f"(u−v){weight}(f_i(u)−f_i(v)) ≥ 0", 0: ""}
-    premises = [tensors[reading.tensor], "B_i = B_iᵀ ≥ 0", signs[reading.sign], "one solution of the stage equations"]
+    weights = "B_i = B_iᵀ ≥ 0" if reading.semidefinite else ""
+    premises = [tensors[reading.tensor], weights, signs[reading.sign], "one solution of the stage equations"]
     premises += ["stages of equal abscissa share their field"] if reading.shared else []
     premises += ["G > 0"] if reading.norm == "weighted" else []
     return [text for text in premises if text]

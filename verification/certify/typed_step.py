@@ -15,14 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from verification.claim import ClaimError
 from verification.question import Parameters, number, numbers, rational, rationals
 
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
 Tensor: TypeAlias = Literal["transposed", "printed", "any"]
 Norm: TypeAlias = Literal["euclidean", "weighted", "every"]
-LARGEST = 8
-"""Rows of M, D·S: the second back-end goes through all principal minors."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,7 @@ class ContractionReading:
     weighted  the same with G B_i before f
     norm      ‖R y‖ ≤ ‖y‖ in the Euclidean norm, in that of G, or bounded powers of R, which some norm would imply
     shared    stages with the same abscissa Σ_j a_ij have the same field, as of one y' = f(t, y)
+    semidefinite    B_i = B_iᵀ ≥ 0 is a hypothesis
     """
 
     tensor: Tensor = "transposed"
@@ -67,45 +65,31 @@ class ContractionReading:
     weighted: bool = False
     norm: Norm = "euclidean"
     shared: bool = False
+    semidefinite: bool = True
 
 
 def parsed(parameters: Parameters) -> TypedStep:
-    """The step that the parameters describe.
+    """The step that the parameters describe, once a declaration has seen that they are one.
 
     D, S, eta, N (S matrices row by row), and either A (S × S matrices) and B (S matrices), of all tables, or a (S × S
     numbers), b (S numbers) and P (one matrix; the identity if left out) for A_ij = a_ij P, B_i = b_i P. G is the
-    identity if left out. Raises ClaimError for anything that does not fit.
+    identity if left out.
     """
-    D, S = (_small(parameters, name) for name in ("D", "S"))
-    eta = number(parameters, "eta")
-    if D * S > LARGEST:
-        raise ClaimError(f"D·S is {D * S}, but M is decided up to {LARGEST} rows.")
-    if eta <= 0:
-        raise ClaimError(f"eta is {eta}; the theorems are about a positive step.")
+    D, S = (int(number(parameters, name)) for name in ("D", "S"))
     if "a" in parameters:
-        P = _matrices(parameters, "P", D, 1)[0] if "P" in parameters else identity(D)
-        a, b = numbers(parameters, "a"), numbers(parameters, "b")
-        if len(a) != S * S or len(b) != S:
-            raise ClaimError(f"a has {len(a)} and b {len(b)} numbers; S = {S} asks for {S * S} and {S}.")
-        A = tuple(tuple(_scaled(a[i * S + j], P) for j in range(S)) for i in range(S))
-        tables: tuple[MatrixTable, ...] = (MatrixTable(A, tuple(_scaled(x, P) for x in b)),)
+        P = _matrices(parameters, "P", D)[0] if "P" in parameters else identity(D)
+        A, B = ([_scaled(x, P) for x in numbers(parameters, name)] for name in ("a", "b"))
     else:
-        B = _matrices(parameters, "B", D, None)
-        count = len(B) // S
-        blocks = _matrices(parameters, "A", D, count * S * S)
-        if not count or len(B) != count * S:
-            raise ClaimError(f"B has {len(B)} matrices, which is no multiple of S = {S}.")
-        tables = tuple(
-            MatrixTable(
-                tuple(tuple(blocks[(k * S + i) * S : (k * S + i + 1) * S]) for i in range(S)),
-                tuple(B[k * S : (k + 1) * S]),
-            )
-            for k in range(count)
+        A, B = (_matrices(parameters, name, D) for name in ("A", "B"))
+    tables = tuple(
+        MatrixTable(
+            tuple(tuple(A[(k + i) * S : (k + i + 1) * S]) for i in range(S)),
+            tuple(B[k : k + S]),
         )
-    G = _matrices(parameters, "G", D, 1)[0] if "G" in parameters else identity(D)
-    if any(G[i][j] != G[j][i] for i in range(D) for j in range(i)):
-        raise ClaimError("G is not symmetric.")
-    return TypedStep(tables, tuple(_matrices(parameters, "N", D, S)), G, eta)
+        for k in range(0, len(B), S)
+    )
+    G = _matrices(parameters, "G", D)[0] if "G" in parameters else identity(D)
+    return TypedStep(tables, tuple(_matrices(parameters, "N", D)), G, number(parameters, "eta"))
 
 
 def written(
@@ -140,17 +124,8 @@ def _scaled(factor: Fraction, P: Matrix) -> Matrix:
     return tuple(tuple(factor * x for x in row) for row in P)
 
 
-def _small(parameters: Parameters, name: str) -> int:
-    value = number(parameters, name)
-    if value.denominator != 1 or not 1 <= value <= LARGEST:
-        raise ClaimError(f"{name} is {value}, but it is one of 1, …, {LARGEST}.")
-    return int(value)
-
-
-def _matrices(parameters: Parameters, name: str, D: int, count: int | None) -> list[Matrix]:
+def _matrices(parameters: Parameters, name: str, D: int) -> list[Matrix]:
     values = numbers(parameters, name)
-    if len(values) % (D * D) or (count is not None and len(values) != count * D * D):
-        raise ClaimError(f"{name} has {len(values)} numbers, but it holds {count or 'several'} {D} × {D} matrices.")
     rows = [tuple(values[k : k + D]) for k in range(0, len(values), D)]
     return [tuple(rows[k : k + D]) for k in range(0, len(rows), D)]
 

@@ -21,9 +21,10 @@ def facts(step: TypedStep, reading: ContractionReading) -> list[Fact]:
     if reading.tensor != "any":
         tensors = [_tensor(table, step, reading) for table in step.tables]
         premises.append(_semidefinite([(M + M.transpose()) / 2 for M in tensors]))
-    weights = [_exact(B) for table in step.tables for B in table.B]
-    symmetric = all(B.transpose() == B for B in weights)
-    premises.append(_semidefinite(weights) if symmetric else Fact(False, "not symmetric"))
+    if reading.semidefinite:
+        weights = [_exact(B) for table in step.tables for B in table.B]
+        symmetric = all(B.transpose() == B for B in weights)
+        premises.append(_semidefinite(weights) if symmetric else Fact(False, "not symmetric"))
     if reading.sign:
         fields = [_felt(B, N, step, reading) for table in step.tables for B, N in zip(table.B, step.N, strict=True)]
         premises.append(_semidefinite([(X + X.transpose()) * fmpq(reading.sign, 2) for X in fields]))
@@ -68,11 +69,14 @@ def matrix(step: TypedStep) -> Any:
 
 
 def growth(step: TypedStep, reading: ContractionReading) -> float | None:
-    """‖R‖ or the spectral radius in floats, for people; ``None`` if there is no R, or R = 0."""
+    """‖R‖ or the spectral radius in floats, for people; ``None`` if there is no R, R = 0, or R is too large."""
     R = matrix(step)
     if R is None:
         return None
-    values = np.array([[float(int(x.p) / int(x.q)) for x in row] for row in R.tolist()])
+    try:
+        values = np.array([[int(x.p) / int(x.q) for x in row] for row in R.tolist()])
+    except OverflowError:
+        return None
     if reading.norm == "every":
         size = float(np.abs(np.linalg.eigvals(values)).max())
     else:

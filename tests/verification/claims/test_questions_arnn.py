@@ -17,8 +17,11 @@ from verification.cases import arnn_modes, frozen_slopes
 from verification.certify import float_replay
 from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
+from verification.claims.odernn.arnn_stability import IN_PAIRS
 from verification.measure import reversals
 from verification.measure.reversals import ReversalSetting
+from verification.parameters import RefusedError
+from verification.verdict import doubt_about
 
 REFUTED, PROVED, NOT_REFUTED = rows.REFUTED, rows.PROVED, rows.NOT_REFUTED
 
@@ -103,8 +106,39 @@ def test_a_word_that_does_not_grow_is_no_proof_for_all_words():
 
 def test_a_step_beyond_the_premise_refutes_nothing():
     case = arnn_modes.mode_case("symplectic_euler", "bounded", ("1",), Fraction(2), closed=False)
-    assert "premise" in rows.doubt_of(case, {"a": "3"})
+    assert 'Parameter "a" is "3"' in rows.doubt_of(case, {"a": "3"})
+    assert "premise" in doubt_about(case.check.check({"a": "3"}), case)  # behind the wall of the declaration
     assert rows.verdict_of(case).verdict == NOT_REFUTED
+
+
+FORGED = {
+    "another threshold": (arnn_modes.modes_case("leapfrog", ONE), {"modes": "all", "threshold": "2"}, "threshold"),
+    "a step that is too large": (arnn_stability.relu_case(), {"a": "2", "q": "1", "p": "0"}, "a"),
+    "another slope": (
+        arnn_stability.word_case("leapfrog", ("3/4",)), {"a": "1/2", "slopes": "1 1/2"}, "slopes",
+    ),
+    "half a step": (
+        arnn_stability.word_case("symplectic_euler", ("1",)), {"a": "1", "slopes": "1 0 1"}, IN_PAIRS,
+    ),
+    "no drift": (arnn_stability.drift_case(), {"eta": "1", "b": "0"}, "b"),
+    "a weight that is not symmetric": (
+        arnn_modes.networks_case("symplectic_euler"),
+        {"slopes": "1 1 1 1", "weight": "0 1 0 0", "eta": "1"},
+        "weight",
+    ),
+    "another γ": (
+        arnn_stability.damped_step_case(), {"eta": "1/2", "gamma": "1/1000", "lambda": "1"}, "gamma",
+    ),
+    "another text": (arnn_stability.mentions_case(), {"theorem 5": "stable"}, "theorem 5"),
+    "another numbering": (arnn_stability.numbering_case("theorems"), {"theorems": "1 1"}, "theorems"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_a_case_is_not_about_is_refused(name):
+    case, parameters, named = FORGED[name]
+    with pytest.raises(RefusedError, match=named):
+        case.check(parameters)
 
 
 def test_random_networks_beyond_the_threshold_are_found(monkeypatch):

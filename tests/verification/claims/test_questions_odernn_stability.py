@@ -23,15 +23,16 @@ from verification.adversary import monotone_fields
 from verification.adversary.monotone_fields import BlockStep, rational_member, worst
 from verification.answer import answer
 from verification.cases.energy_balance import Balance, implied_case
+from verification.cases.typed_steps import step_of
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
 from verification.certify.second import typed_step as typed_step_second
 from verification.certify.typed_step import ContractionReading, MatrixTable, parsed, written
-from verification.claim import ClaimError
 from verification.claims.odernn import burrage_butcher as tensors
 from verification.claims.odernn import odernn_contraction as contraction
 from verification.claims.odernn import odernn_stability as stability
 from verification.domains import BUDGETS
+from verification.parameters import RefusedError
 from verification.question import Question
 from verification.registry import Registry
 from verification.verdict import doubt_about
@@ -267,21 +268,97 @@ def test_back_ends_agree_on_random_steps(tensor, norm):
     assert {("premise", 0, True), ("premise", 0, False)} <= seen
 
 
-def test_parameters_that_do_not_fit_are_named():
-    good = {"D": "1", "S": "1", "eta": "1", "a": "1/2", "b": "1", "N": "-1"}
-    assert contraction_check.check(good, ContractionReading()).premises
-    for change, words in (
-        ({"eta": "0"}, "positive"),
-        ({"D": "3", "S": "3"}, "up to 8 rows"),
-        ({"a": "1 2"}, "asks for 1 and 1"),
-        ({"N": "1 2"}, "1 × 1 matrices"),
-        ({"D": "3/2"}, "one of 1"),
-        ({"P": "1 2"}, "1 × 1 matrices"),
-    ):
-        with pytest.raises(ClaimError, match=words):
-            parsed({**good, **change})
-    with pytest.raises(ClaimError, match="not symmetric"):
-        parsed({**good, "D": "2", "N": "0 0 0 0", "G": "1 1 0 1"})
+ONE_STAGE = {"D": "1", "S": "1", "eta": "1", "A": "1/2", "B": "1", "N": "-1"}
+WEIGHTED = ContractionReading(norm="weighted")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"eta": "0"}, "eta"),
+        ({"D": "3", "S": "3", "A": " ".join("0" * 81), "B": " ".join("0" * 27), "N": " ".join("0" * 27)}, "at most 8"),
+        ({"A": "1 2"}, "A"),
+        ({"B": "1 2"}, "B"),
+        ({"N": "1 2"}, "N"),
+        ({"D": "3/2"}, "D"),
+        ({"P": "1"}, "P"),
+        ({"D": "2", "A": "0 0 0 0", "B": "0 0 0 0", "N": "0 0 0 0", "G": "1 1 0 1"}, "Aᵀ = A"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_named(change, named):
+    guarded = step_of(WEIGHTED).guards(lambda typed: contraction_check.check(typed, WEIGHTED))
+    assert guarded(ONE_STAGE).premises
+    with pytest.raises(RefusedError, match=named):
+        guarded({**ONE_STAGE, **change})
+
+
+TURN = {"D": "2", "S": "1", "eta": "1", "A": "1/2 0 0 1", "B": "1 0 0 2", "N": "0 1 -1 0"}
+"""Against Theorem 1 with matrix coefficients, and against nothing else."""
+FORGED = {
+    "matrices for the numbers of a method": ("ode-T1-scalar", "implicit midpoint, monotone fields", TURN, "A"),
+    "another method": (
+        "ode-T1-nec", "euler", {"D": "2", "S": "1", "eta": "1", "a": "0", "b": "3", "N": "0 1 -1 0"}, "b",
+    ),
+    "more stages": (
+        "ode-T1-sign", "implicit midpoint", {"D": "1", "S": "2", "eta": "1", "A": "1/2 0 0 0", "B": "1 0", "N": "1 1"},
+        "S",
+    ),
+    "the norm without its weight": (
+        "thm-1*", "radau iia 2, P = ((1, 0), (0, 4)), weighted fields", TURN, "A",
+    ),
+    "another weight": (
+        "thm-1*", "radau iia 2, P = ((1, 0), (0, 4)), weighted fields", {"P": "1 0 0 1", "N": "0 1 -1 0 0 1 -1 0"}, "P",
+    ),
+    "A that is not P/2": ("ode-T1-1st", "A = P/2, B = P", {**TURN, "A": "1/2 0 0 3"}, "A = P/2"),
+    "A that is not turned": ("ode-T1-1st", "A = P/2 + kP⁻¹J, B = P", {**TURN, "A": "1/2 1 1 1"}, "kP⁻¹J"),
+    "weights beside I": (
+        "ode-T1", "S = 2, B_i = I, M as printed",
+        {"D": "1", "S": "2", "eta": "1", "A": "1 1 1 1", "B": "1 2", "N": "-1 -1"}, "every B_i is I",
+    ),
+    "another f": ("ode-T1-diff", "implicit midpoint, y f(y) ≤ 0", {"c": "3", "Y": "1/2 1"}, "c"),
+    "a field that grows": (
+        "ode-T1-dyn", "class (c): coefficients gated by the state", {"g": "1", "s": "-1", "u": "0", "v": "1"}, "s",
+    ),
+    "a matrix that is not skew": ("ode-T1-relu", "relu, σ(Ky + b), K = −Kᵀ", {"K": "-1", "u": "1", "v": "0"}, "K"),
+    "a matrix beside σ": ("ode-T1-relu", "tanh, σ(y)", {"K": "-1", "u": "1", "v": "0"}, "K"),
+    "another chain": (
+        "ode-Q3", "ResNet form, N = 1", {"D": "1", "S": "1", "eta": "1", "a": "1/4", "b": "1", "N": "0"}, "a",
+    ),
+    "no component": ("ode-T1-expl", "URNN, leak form", {"stage": "1", "component": "0", "z": "1/2"}, "component"),
+    "a gate outside": ("ode-T1-expl", "GRU, gated", {"stage": "0", "component": "1", "z": "2"}, "z"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_a_case_is_not_about_is_refused(name):
+    question, domain, parameters, named = FORGED[name]
+    cases = [case for case in QUESTIONS[question].cases if case.domain == domain]
+    assert cases
+    for case in cases:
+        with pytest.raises(RefusedError, match=named):
+            case.check(parameters)
+
+
+@pytest.mark.parametrize(
+    ("domain", "N"),
+    [
+        ("radau iia 2, P = ((1, 0), (0, 4)), weighted fields", "0 1 -1 0 -1 2 -2 -3"),
+        ("lobatto iiic 2, P = ((1, 0), (0, 4)), diagonal fields", "-1 0 0 0 0 0 0 -5"),
+        ("radau iia 2, P = ((1, 2), (-1, 1)), gradient fields", "-1/3 2/3 -1/3 -1/3 -3 3 0 0"),
+    ],
+)
+def test_fields_of_the_class_obey_every_premise_of_the_library_theorem(domain, N):
+    """And contract. Of the third, P N_1 = −I and P N_2 = −3 (1 −1; −1 1)."""
+    (case,) = (case for case in QUESTIONS["thm-1*"].cases if case.domain == domain)
+    check = case.check({"D": "2", "S": "2", "eta": "3", "N": N})
+    assert all(premise.holds for premise in check.premises), check.premises
+    assert not any(opinion.violated for opinion in check.opinions)
+    assert "≤ 0" in rows.doubt_of(case, {"eta": "3", "N": "1 0 0 1 1 0 0 1"})
+
+
+@pytest.mark.parametrize("name", ["gauss 2", "radau iia 3"])
+def test_a_method_with_irrational_numbers_cannot_be_typed_in(name):
+    assert contraction.worst_case(name).check is None
 
 
 @pytest.mark.parametrize(
@@ -296,7 +373,7 @@ def test_parameters_that_do_not_fit_are_named():
     ],
 )
 def test_no_refutation_without_its_hypotheses(change, premise):
-    case = QUESTIONS["ode-T1-1st"].case("A = P/2, B = P", "‖Δy₊‖₂ ≤ ‖Δy‖₂")
+    case = QUESTIONS["ode-T1"].case("S = 1", "‖Δy₊‖₂ ≤ ‖Δy‖₂")
     good = {"D": "2", "S": "1", "eta": "1", "A": "1/2 0 0 1", "B": "1 0 0 2", "N": "0 1 -1 0"}
     assert not rows.doubt_of(case, good)
     check = case.check({**good, **change})

@@ -32,7 +32,7 @@ class StepAgain:
 def read(texts: Mapping[str, str]) -> StepAgain:
     """The step of the parameters D, S, eta, N, G and A, B or a, b, P: as text, each once more.
 
-    ValueError or KeyError for what does not fit; the first back-end says what.
+    The declarations of ``cases.typed_steps`` have seen that they fit.
     """
     D, S = (int(Fraction(texts[name])) for name in ("D", "S"))
 
@@ -54,8 +54,6 @@ def read(texts: Mapping[str, str]) -> StepAgain:
         couplings = [[[x * entry for entry in row] for row in P] for x in scalars("a")]
     else:
         weights, couplings = blocks("B"), blocks("A")
-    if len(couplings) != len(weights) * S:
-        raise ValueError(f"{len(couplings)} blocks A_ij do not fit {len(weights)} blocks B_i of S = {S} stages.")
     while weights:
         own, weights = weights[:S], weights[S:]
         square, couplings = couplings[: S * S], couplings[S * S :]
@@ -64,7 +62,7 @@ def read(texts: Mapping[str, str]) -> StepAgain:
 
 
 def facts(
-    texts: Mapping[str, str], *, tensor: str, sign: int, weighted: bool, norm: str, shared: bool
+    texts: Mapping[str, str], *, tensor: str, sign: int, weighted: bool, norm: str, shared: bool, semidefinite: bool
 ) -> list[Premise]:
     """The premises of a reading, in the order in which ``typed_step`` names them; its fields are the options."""
     step = read(texts)
@@ -73,8 +71,9 @@ def facts(
         metric = step.G if weighted or norm == "weighted" else _unit(step.size)
         forms = [_printed_form(A, B) if tensor == "printed" else _form(A, B, metric) for A, B in step.tables]
         told.append((all(map(_is_semidefinite, forms)), "principal minors"))
-    weights = [block for _, B in step.tables for block in B]
-    told.append((all(_flip(B) == B and _is_semidefinite(B) for B in weights), "principal minors"))
+    if semidefinite:
+        weights = [block for _, B in step.tables for block in B]
+        told.append((all(_flip(B) == B and _is_semidefinite(B) for B in weights), "principal minors"))
     if sign:
         fields = [
             _times(_times(step.G, block), N) if weighted else N

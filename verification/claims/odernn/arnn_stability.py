@@ -20,11 +20,20 @@ from flint import arb, fmpq
 from odernn.bounds.arnn import THRESHOLDS, Scheme, largest_damped_step, resonant_word
 from odernn.published.sources import Source
 from verification.cases import frozen_slopes as frozen
-from verification.cases.arnn_modes import BITS, NAMES, every_step_case, mode_case, modes_case, networks_case
+from verification.cases.arnn_modes import (
+    BITS,
+    MOST_LETTERS,
+    NAMES,
+    every_step_case,
+    mode_case,
+    modes_case,
+    networks_case,
+)
 from verification.cases.decision import EXACT, at, decided, premise
+from verification.cases.related import short
 from verification.certify import power_bounded
 from verification.certify.second.intervals import iv
-from verification.parameters import Constant, Integer, Parameter, declared
+from verification.parameters import Choice, Constant, Integer, Listed, Parameter, Rational, Rule, declared, rationals
 from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers, text_of
 
 # --- zero slopes: ReLU, no inputs
@@ -50,16 +59,22 @@ def relu_case() -> Case:
         box="one neuron, S = 1",
         is_box=False,
         claimed="bounded states",
+        parameters=declared(Parameter("a", Rational(above=0, below=2)), *rationals("q", "p")),
         premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "a"), 2 - number(p, "a"))),),
     )
 
 
 # --- slopes that change with time
 
+LONGEST, MOST_WORK = 1024, 8192
+"""Slopes of a word, in pairs those of symplectic Euler; and those times the letters of the step."""
+IN_PAIRS = "a step of symplectic Euler has two slopes"
+
 
 def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple[Fraction, ...], ...]] = ()) -> Case:
     """ReLU, or a leaky one, with drives that choose the slopes: the difference of two runs with the same drives."""
     threshold = Fraction(THRESHOLDS[scheme])
+    per_step = 2 if scheme == "symplectic_euler" else 1
     chosen: Sequence[Sequence[Sequence[Any]]] = words or [resonant_word(scheme, Fraction(a)) for a in values]
     places = [{"a": a, "slopes": text_of(word)} for a, word in zip(values, chosen, strict=True)]
     least = min(min(map(min, word)) for word in chosen)
@@ -81,6 +96,18 @@ def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple
         box="one mode, the slopes repeated for ever",
         is_box=False,
         claimed="bounded differences",
+        parameters=declared(
+            Parameter("a", Rational(above=0, below=threshold)),
+            Parameter("slopes", Listed(Choice((str(least), "1")), (per_step, LONGEST))),
+            rules=(
+                Rule(IN_PAIRS, lambda v: len(v["slopes"]) % per_step == 0),
+                short(MOST_LETTERS, "a"),
+                Rule(
+                    f"at most {MOST_WORK} slopes times digits of a",
+                    lambda v: len(v["slopes"]) * len(str(v["a"])) <= MOST_WORK,
+                ),
+            ),
+        ),
         premises=premises,
         names=(EXACT, "two runs in fractions"),
     )
@@ -122,6 +149,11 @@ def tanh_case() -> Case:
         box="one mode, the pre-activations repeated for ever",
         is_box=False,
         claimed="bounded Jacobians",
+        parameters=declared(
+            Parameter("a", Rational(above=0, below=2)),
+            Parameter("preactivations", Listed(Integer(-99, 99), (2, 64))),
+            rules=(Rule(IN_PAIRS, lambda v: len(v["preactivations"]) % 2 == 0),),
+        ),
         premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "a"), 2 - number(p, "a"))),),
         names=("balls", "mpmath"),
     )
@@ -153,6 +185,9 @@ def drift_case() -> Case:
         box="S = diag(1, 0)",
         is_box=False,
         claimed="bounded states",
+        parameters=declared(
+            Parameter("eta", Rational(above=0, below=2)), Parameter("b", Rational(least=-99, most=99, nonzero=True))
+        ),
         premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "eta"), 2 - number(p, "eta"))),),
         names=("balls", "mpmath"),
     )
@@ -208,6 +243,7 @@ def damped_case() -> Case:
         second,
         box="all real γ > 0, λ, η > 0: an identity of polynomials",
         claimed="the largest step",
+        parameters=declared(Parameter("γ, λ, η", Constant("all"))),
     )
 
 
@@ -227,7 +263,14 @@ def damped_step_case() -> Case:
         box="one mode",
         is_box=False,
         claimed="bounded powers",
+        parameters=declared(
+            Parameter("eta", Rational(above=0)),
+            Parameter("gamma", Constant(Fraction(1, 10))),
+            Parameter("lambda", Rational()),
+            rules=(short(MOST_LETTERS, "eta", "lambda"),),
+        ),
         premises=lambda p: (
+            premise("η > 0", number(p, "eta")),
             premise("η |λ| < 2", 2 - number(p, "eta") * abs(number(p, "lambda"))),
             premise("γ > 0", number(p, "gamma")),
         ),
@@ -265,6 +308,7 @@ def mentions_case() -> Case:
         second,
         box="the statement as printed",
         claimed="a statement about stability",
+        parameters=declared(Parameter("theorem 5", Constant(THEOREM_5))),
         names=("patterns", "words"),
     )
 
@@ -289,6 +333,7 @@ def numbering_case(kind: str) -> Case:
         second,
         box="numbers in order",
         claimed="each once",
+        parameters=declared(Parameter(kind, Constant(PRINTED[kind]))),
         names=("integers", "digits"),
     )
 

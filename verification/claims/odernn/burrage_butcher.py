@@ -26,6 +26,7 @@ from verification.certify import contraction_check
 from verification.certify.typed_step import ContractionReading
 from verification.claim import ClaimError
 from verification.domains import Budget
+from verification.parameters import Choice, Constant, Integer, Parameter, Rational, Rule, declared, rationals
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 # --- the constructions of Claims 1-4: M_ii = −B_iᵀ G B_i where A_ii = 0
@@ -111,8 +112,14 @@ def condition_case(name: str, condition: str) -> Case:
             words=f"{name}, stage {i}, e = e_{component}: {shown}; {words}",
         )
 
+    parameters = declared(
+        Parameter("stage", Choice(tuple(TYPED_AGAIN[name]))),
+        Parameter("component", Integer(1, 2 * SIZE)),
+        Parameter("z", Rational(above=0, below=1)),
+        rules=[Rule("the state has that component", lambda v: v["component"] <= _tableaus()[name]().size)],
+    )
     text = {"I": "I: M ≥ 0 for some G > 0", "II": "II: B_i ≥ 0"}[condition]
-    return Case(name, text, ask, check)
+    return Case(name, text, ask, parameters.guards(check))
 
 
 def _relevant(tableau: MatrixTableau, i: int, condition: str) -> bool:
@@ -201,7 +208,8 @@ def explicit_case(size: int, coefficient: int = -1) -> Case:
             words="M_ii differs",
         )
 
-    return Case(f"D = {size}", "M_ii + B_iᵀ G B_i", ask, check)
+    parameters = declared(*rationals(*names))
+    return Case(f"D = {size}", "M_ii + B_iᵀ G B_i", ask, parameters.guards(check))
 
 
 # --- QUNN
@@ -242,7 +250,8 @@ def chain_case(form: str, depth: int) -> Case:
             words=f"{form} form, N = {depth}, any α, β and data: diagonal of M = ({', '.join(map(str, diagonal))})",
         )
 
-    return Case(f"{form} form, N = {depth}", "condition I: M ≥ 0", ask, check)
+    chain = declared(*(Parameter(name, Constant(text)) for name, text in parameters.items()))
+    return Case(f"{form} form, N = {depth}", "condition I: M ≥ 0", ask, chain.guards(check))
 
 
 def residual_case() -> Case:
@@ -270,7 +279,8 @@ def residual_case() -> Case:
             words=f"α = 1, β = {beta}, x_l = x_(l−1) = {x}, σ = id: ‖W‖ = {largest}",
         )
 
-    return Case("ResNet form, α = 1, one layer", "‖W z‖ ≤ ‖z‖", ask, check)
+    parameters = declared(*rationals("beta", "x", nonzero=True))
+    return Case("ResNet form, α = 1, one layer", "‖W z‖ ≤ ‖z‖", ask, parameters.guards(check))
 
 
 def bounded_case() -> Case:

@@ -25,14 +25,19 @@ from odernn.tableaus.tableau import ButcherTableau
 from verification.adversary.monotone_fields import ROUNDS, BlockStep, FieldClass, rational_member, worst
 from verification.cases.energy_balance import Balance, implied, implied_case, tensor_block
 from verification.cases.identity import PolynomialIdentity
+from verification.cases.typed_steps import FALLING_FIELDS, FREE, LARGEST, step_of_method
 from verification.certify import contraction_check
 from verification.certify.second.intervals import iv
 from verification.certify.typed_step import ContractionReading
 from verification.domains import Budget
+from verification.parameters import ANY, SKEW, Listed, Matrix, Parameter, Rational, Structure, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 BITS = 192
 ORDINARY = ContractionReading()
+WITH_WEIGHTS = ContractionReading(weighted=True, semidefinite=False)
+IN_G = ContractionReading(weighted=True, semidefinite=False, norm="weighted")
+"""Of thm-1*: each stage is monotone with weight G B_i."""
 COMPONENTS = 2
 LEAST_EXCESS = 1e-9
 """Beyond 1: a smaller one is what rounding makes of an isometry."""
@@ -50,24 +55,26 @@ def worst_case(
     fields: FieldClass = "monotone",
     P: Any = None,
     *,
-    weighted: bool = False,
     reading: ContractionReading = ORDINARY,
 ) -> Case:
-    """The largest ‖Δy₊‖_G/‖Δy‖_G with A_ij = a_ij P, B_i = b_i P; G = P⁻¹ if ``weighted``, else the identity.
+    """The largest ‖Δy₊‖_G/‖Δy‖_G with A_ij = a_ij P, B_i = b_i P; G = P⁻¹ if ``reading`` has a weighted norm, else I.
 
-    ``reading`` has the hypotheses under which a violation counts.
+    ``reading`` has the hypotheses under which a violation counts. A method with irrational numbers cannot be typed in
+    and has no check.
     """
+    weighted = reading.norm == "weighted"
     square = np.eye(COMPONENTS) if P is None else np.array(P, dtype=np.float64)
+    tableau = in_stages(tableaus.get(method))
+    is_exact = is_rational(*tableau.A, tableau.b)
 
     def ask(budget: Budget, seed: int) -> Attempt:
-        tableau = in_stages(tableaus.get(method))
         A = np.array([[nearest_float(a) for a in row] for row in tableau.A])
         b = np.array([nearest_float(weight) for weight in tableau.b])
         G = np.linalg.inv(square) if weighted else np.eye(COMPONENTS)
         step = BlockStep(A[:, :, None, None] * square, b[:, None, None] * square, G)
         found = worst(step, fields, ROUNDS[budget.name], seed)
         candidates: tuple[Parameters, ...] = ()
-        if found.ratio > 1 + LEAST_EXCESS and fields == "monotone" and P is None and is_rational(*tableau.A, tableau.b):
+        if found.ratio > 1 + LEAST_EXCESS and fields == "monotone" and P is None and is_exact:
             candidates = (_typed(tableau, found.N),)
         return Attempt(
             tried=f"hill climb over {fields} fields of each stage, D = {COMPONENTS}, ‖N‖ ≤ 1e3: worst ratio "
@@ -81,9 +88,22 @@ def worst_case(
 
     size = "" if P is None else f", P = {P}"
     norm = "‖Δy₊‖_G/‖Δy‖_G, G = P⁻¹" if weighted else "‖Δy₊‖/‖Δy‖"
-    return Case(
-        f"{method}{size}, {fields} fields", norm, ask, lambda p: contraction_check.check(p, reading), is_search=True
-    )
+    check = None
+    if is_exact:
+        parameters = step_of_method(
+            tableau,
+            (1, LARGEST) if P is None else (COMPONENTS, COMPONENTS),
+            P=P,
+            G=_inverse(P) if weighted else None,
+            fields=FALLING_FIELDS if fields == "diagonal" else FREE,
+        )
+        check = parameters.guards(lambda typed: contraction_check.check(typed, reading))
+    return Case(f"{method}{size}, {fields} fields", norm, ask, check, is_search=True)
+
+
+def _inverse(P: tuple[tuple[int, ...], ...]) -> list[list[Fraction]]:
+    (p, q), (r, s) = P
+    return [[Fraction(x, p * s - q * r) for x in row] for row in ((s, -q), (-r, p))]
 
 
 def _typed(tableau: ButcherTableau, N: Any) -> Parameters:
@@ -164,6 +184,17 @@ KINDS: dict[Fields, tuple[tuple[int, ...], ...]] = {
 """K row by row, as simple as the kind allows."""
 
 
+UNIT = Structure(
+    "the identity",
+    lambda rows: all(entry == (i == j) for i, row in enumerate(rows) for j, entry in enumerate(row)),
+    lambda rows: [[Fraction(int(i == j)) for j in range(len(rows))] for i in range(len(rows))],
+)
+STRUCTURES: dict[Fields, Structure] = {"σ alone": UNIT, "K": ANY, "antisymmetric K": SKEW}
+MOST_COMPONENTS = 8
+LARGEST_ENTRY = 99
+"""Of K, u and v for tanh, whose exponentials are enclosed."""
+
+
 def sign_case(activation: Activation, kind: Fields, sign: int) -> Case:
     """sign · (u − v)ᵀ(f(u) − f(v)) ≥ 0 for all u, v."""
 
@@ -195,7 +226,14 @@ def sign_case(activation: Activation, kind: Fields, sign: int) -> Case:
         )
 
     shown = {"σ alone": "σ(y)", "K": "σ(Ky + b)", "antisymmetric K": "σ(Ky + b), K = −Kᵀ"}[kind]
-    return Case(f"{activation}, {shown}", f"(u−v)ᵀ(f(u)−f(v)) {'≥' if sign > 0 else '≤'} 0", ask, check)
+    entry = Rational(least=-LARGEST_ENTRY, most=LARGEST_ENTRY) if activation == "tanh" else Rational()
+    parameters = declared(
+        Parameter("u", Listed(entry, (1, MOST_COMPONENTS))),
+        Parameter("v", Listed(entry, lambda v: len(v["u"]))),
+        Parameter("K", Matrix(lambda v: len(v["u"]), lambda v: len(v["u"]), entry, STRUCTURES[kind])),
+    )
+    quantity = f"(u−v)ᵀ(f(u)−f(v)) {'≥' if sign > 0 else '≤'} 0"
+    return Case(f"{activation}, {shown}", quantity, ask, parameters.guards(check))
 
 
 def _pairs(K: tuple[int, ...]) -> Iterator[tuple[str, str]]:
@@ -307,11 +345,11 @@ QUESTIONS = (
                 WEIGHTED,
                 "w_iᵀ G B_i g_i ≤ 0 and M ≥ 0 make both corrections ≤ 0",
             ),
-            worst_case("radau iia 2", "weighted", _P, weighted=True),
-            worst_case("gauss 2", "weighted", ((2, 1), (1, 3)), weighted=True),
-            worst_case("gauss 2", "diagonal", _P),
-            worst_case("lobatto iiic 2", "diagonal", _P),
-            worst_case("radau iia 2", "gradient", ((1, 2), (-1, 1))),
+            worst_case("radau iia 2", "weighted", _P, reading=IN_G),
+            worst_case("gauss 2", "weighted", ((2, 1), (1, 3)), reading=IN_G),
+            worst_case("gauss 2", "diagonal", _P, reading=WITH_WEIGHTS),
+            worst_case("lobatto iiic 2", "diagonal", _P, reading=WITH_WEIGHTS),
+            worst_case("radau iia 2", "gradient", ((1, 2), (-1, 1)), reading=WITH_WEIGHTS),
             weighted_tensor_case(),
             gradient_field_case(),
         ),

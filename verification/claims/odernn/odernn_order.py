@@ -382,6 +382,10 @@ def _series_of_equation(v: Any, order: int, terms: int) -> list[Any]:
     return y[:terms]
 
 
+HIGHEST = 9
+"""Power of a state that is typed in."""
+
+
 def converse_case(powers: Sequence[int] = (1, 2, 3)) -> Case:
     """x' = y^k, y' = 1: is x'' a function of x and x'?   x'' = k y^{k−1}"""
 
@@ -413,7 +417,8 @@ def converse_case(powers: Sequence[int] = (1, 2, 3)) -> Case:
             f"is {first[0][1]} and {first[1][1]}",
         )
 
-    return Case("t = 2 coupled variables", "x'' = F(x, x') for the first variable", ask, check)
+    parameters = declared(Parameter("k", Integer(1, HIGHEST)), Parameter("y", Listed(Rational(), 2)))
+    return Case("t = 2 coupled variables", "x'' = F(x, x') for the first variable", ask, parameters.guards(check))
 
 
 QUESTIONS = (

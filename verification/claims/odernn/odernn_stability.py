@@ -24,10 +24,20 @@ from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages, is_exact
 from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.energy_balance import Balance, implied_case
+from verification.cases.typed_steps import (
+    HALF_WEIGHTS,
+    MOST_TABLES,
+    TURNED_WEIGHTS,
+    UNIT_WEIGHTS,
+    step_of,
+    step_of_method,
+)
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
 from verification.certify.typed_step import ContractionReading, Matrix, MatrixTable, parsed, written
 from verification.domains import Budget
+from verification.parameters import Constant, Declaration, Listed, Parameter, Rational, declared
+from verification.parameters import rationals as rational_parameters
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rationals
 
 SIZES = {"smoke": 4, "standard": 8, "deep": 16}
@@ -38,16 +48,18 @@ SIGNS = "components add up; b_i ≥ 0, (u−v)·(f_i(u)−f_i(v)) ≤ 0 and M �
 Family = Callable[[Budget], Iterator[Parameters]]
 
 
-def searched(domain: str, quantity: str, reading: ContractionReading, family: Family) -> Case:
-    """Every step of a family, the simplest first, in exact arithmetic."""
+def searched(
+    domain: str, quantity: str, reading: ContractionReading, family: Family, parameters: Declaration | None = None
+) -> Case:
+    """Every step of a family, the simplest first, in exact arithmetic. ``parameters``: the steps of the domain."""
 
     def ask(budget: Budget, _: int) -> Attempt:
         tried, worst, found = 0, 0.0, []
-        for parameters in family(budget):
-            step = parsed(parameters)
+        for typed in family(budget):
+            step = parsed(typed)
             tried += 1
             if typed_step_first.violation(step, reading)[0]:
-                found.append(parameters)
+                found.append(typed)
                 worst = max(worst, typed_step_first.growth(step, reading) or 0.0)
         grown = f"{len(found)} of {tried} steps push two solutions apart"
         return Attempt(
@@ -60,7 +72,8 @@ def searched(domain: str, quantity: str, reading: ContractionReading, family: Fa
             candidates=tuple(found[:3]),
         )
 
-    return Case(domain, quantity, ask, lambda parameters: contraction_check.check(parameters, reading))
+    meant = parameters or step_of(reading, tables=MOST_TABLES)
+    return Case(domain, quantity, ask, meant.guards(lambda typed: contraction_check.check(typed, reading)))
 
 
 # --- families of steps
@@ -180,6 +193,12 @@ def unstable(method: str) -> Family:
     return family
 
 
+def _exact_method(name: str) -> ButcherTableau:
+    method = in_stages(tableaus.get(name))
+    assert isinstance(method, ButcherTableau)
+    return method
+
+
 def _fraction(value: fmpq) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
@@ -257,7 +276,8 @@ def single_case(shift: int = 2) -> Case:
             f"from {abs(before)} to {abs(after)}",
         )
 
-    return Case("implicit midpoint, y f(y) ≤ 0", "|Δy₊| ≤ |Δy|", ask, check)
+    parameters = declared(Parameter("c", Constant(shift)), Parameter("Y", Listed(Rational(), 2)))
+    return Case("implicit midpoint, y f(y) ≤ 0", "|Δy₊| ≤ |Δy|", ask, parameters.guards(check))
 
 
 # --- coefficients that are gated by the state
@@ -299,7 +319,9 @@ def gated_case(gate: str = "relu(y)") -> Case:
             f"{gap} apart",
         )
 
-    return Case("class (c): coefficients gated by the state", f"|Δy₊| ≤ |Δy|, gate {gate}", ask, check)
+    parameters = declared(*rational_parameters("g", "s", least=0), *rational_parameters("u", "v"))
+    domain = "class (c): coefficients gated by the state"
+    return Case(domain, f"|Δy₊| ≤ |Δy|, gate {gate}", ask, parameters.guards(check))
 
 
 def _gated_again(relu: Fraction | None, g: Fraction, s: Fraction, y: Fraction) -> Fraction:
@@ -311,6 +333,8 @@ def _gated_again(relu: Fraction | None, g: Fraction, s: Fraction, y: Fraction) -
 # --- the questions
 
 ORDINARY, EVERY = ContractionReading(), ContractionReading(norm="every")
+ONE, TWO = (1, 1), (2, 2)
+"""Stages or components, from … to …."""
 _SOURCE = Source("odernn", "Thm 1")
 _STATEMENT = "if M ≥ 0 and every B_i ≥ 0 the ODERNN is BN-stable"
 NO_TRANSPOSES = ContractionReading(tensor="printed", norm="every")
@@ -323,9 +347,15 @@ QUESTIONS = (
         "as printed",
         semantics="real",
         cases=(
-            searched("S = 1", "‖Δy₊‖₂ ≤ ‖Δy‖₂", ORDINARY, midpoints()),
-            searched("S = 2", "some norm", EVERY, alternating(1)),
-            searched("S = 2, B_i = I, M as printed", "some norm", NO_TRANSPOSES, turned_couplings()),
+            searched("S = 1", "‖Δy₊‖₂ ≤ ‖Δy‖₂", ORDINARY, midpoints(), step_of(ORDINARY, stages=ONE)),
+            searched("S = 2", "some norm", EVERY, alternating(1), step_of(EVERY, stages=TWO)),
+            searched(
+                "S = 2, B_i = I, M as printed",
+                "some norm",
+                NO_TRANSPOSES,
+                turned_couplings(),
+                step_of(NO_TRANSPOSES, stages=TWO, weights=UNIT_WEIGHTS),
+            ),
             implied_case(
                 "(u−v)ᵀB_i(f_i(u)−f_i(v)) ≤ 0, M with transposes, D = 2, S ≤ 3",
                 "‖Δy₊‖₂ ≤ ‖Δy‖₂",
@@ -340,8 +370,20 @@ QUESTIONS = (
         statement=f"{_STATEMENT}; one stage, matrix coefficients, (u−v)ᵀ(f(u)−f(v)) ≤ 0",
         semantics="real",
         cases=(
-            searched("A = P/2, B = P", "‖Δy₊‖₂ ≤ ‖Δy‖₂", ORDINARY, midpoints()),
-            searched("A = P/2 + kP⁻¹J, B = P", "some norm", EVERY, turned_midpoints()),
+            searched(
+                "A = P/2, B = P",
+                "‖Δy₊‖₂ ≤ ‖Δy‖₂",
+                ORDINARY,
+                midpoints(),
+                step_of(ORDINARY, stages=ONE, couplings=HALF_WEIGHTS),
+            ),
+            searched(
+                "A = P/2 + kP⁻¹J, B = P",
+                "some norm",
+                EVERY,
+                turned_midpoints(),
+                step_of(EVERY, stages=ONE, sizes=TWO, couplings=TURNED_WEIGHTS),
+            ),
         ),
     ),
     Question(
@@ -350,7 +392,13 @@ QUESTIONS = (
         statement=f"{_STATEMENT}; with the printed sign: (u−v)ᵀ(f_i(u)−f_i(v)) ≥ 0",
         semantics="real",
         cases=tuple(
-            searched(method, "|Δy₊| ≤ |Δy|", ContractionReading(sign=1, norm="every"), outward(method))
+            searched(
+                method,
+                "|Δy₊| ≤ |Δy|",
+                ContractionReading(sign=1, norm="every"),
+                outward(method),
+                step_of_method(_exact_method(method), ONE, names=("A", "B")),
+            )
             for method in ("implicit midpoint", "radau iia 2", "lobatto iiic 2")
         ),
     ),
@@ -379,7 +427,13 @@ QUESTIONS = (
         semantics="real",
         cases=(
             implied_case("class (b): scalar coefficients of time, S ≤ 3", "‖Δy₊‖ ≤ ‖Δy‖ at each step", SCALAR, SIGNS),
-            searched("class (b): matrix coefficients of time", "some norm", EVERY, alternating(2)),
+            searched(
+                "class (b): matrix coefficients of time",
+                "some norm",
+                EVERY,
+                alternating(2),
+                step_of(EVERY, stages=(1, 2), tables=MOST_TABLES),
+            ),
             gated_case(),
         ),
     ),
@@ -396,6 +450,7 @@ QUESTIONS = (
                     "|Δy₊| ≤ |Δy|",
                     ContractionReading(tensor="any", norm="every", shared=True),
                     unstable(method),
+                    step_of_method(_exact_method(method), (1, 2)),
                 )
                 for method in ("euler", "heun 3", "rk4", "trapezoidal", "lobatto iiia 3", "lobatto iiib 3")
             ),
