@@ -400,7 +400,7 @@ def typed(parameters: Parameters, indices: Indices) -> tuple[Layered, list[State
 HELD = Rule("the input does not change", lambda values: len(set(values["u"])) == 1)
 
 
-class Held(Rows):
+class HeldInput(Rows):
     """Rows of which a rule says that they are all the same: so are those that are drawn."""
 
     def draw(self, rng: random.Random, values: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
@@ -438,7 +438,7 @@ def declared_network(
         Parameter("dt", Rational(above=0, below=1)),
         *(Parameter(name, Listed(Rational(), own)) for name in ("c", "w", "b")),
         Parameter("V", Listed(Rational(), matrices)),
-        Parameter("u", (Held if constant_input else Rows)(Rational(), "neurons", lambda _: range(2, steps + 2))),
+        Parameter("u", (HeldInput if constant_input else Rows)(Rational(), "neurons", lambda _: range(2, steps + 2))),
         Parameter("Lambda", Listed(Rational(), edges)),
         *(Parameter(name, at_rest, optional=True) for name in ("y0", "z0")),
         *more,

@@ -32,7 +32,7 @@ from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
 from verification.domains import Budget, printed_name
 from verification.measure import exact_network
-from verification.measure.exact_network import Held, Shape
+from verification.measure.exact_network import HeldInput, Shape
 from verification.measure.polynomials import coefficient
 from verification.parameters import (
     Constant,
@@ -129,7 +129,7 @@ def jacobian_parameters(
         Parameter("dt", known.get("dt", Rational(above=0, below=1))),
         Parameter("N", known.get("N", Integer(2, MOST_STEPS))),
         Parameter("k", Integer(1, lambda values: int(values["N"]) - 1)),
-        Parameter("w", (Held if "equal" in where else Rows)(Rational(), 1, lambda _: layers_of)),
+        Parameter("w", (HeldInput if "equal" in where else Rows)(Rational(), 1, lambda _: layers_of)),
         Parameter("layer", Integer(1, lambda values: len(values["w"]) - (where != "l = L"))),
         *(Parameter(name, Listed(Rational(), lambda values: len(values["w"]))) for name in ("V", "b")),
         *(Parameter(name, Rows(Rational(), 1, one_or_all)) for name in ("u", "target")),
