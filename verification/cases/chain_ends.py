@@ -26,12 +26,14 @@ from verification.cases.inequality import (
     Inequality,
     whole_number,
 )
+from verification.cases.related import Related
 from verification.certify import suprema
 from verification.certify.second import intervals as second
 from verification.domains import Budget
 from verification.measure import ode
 from verification.measure.energy_growth import GROWTH, added, growth_sum
 from verification.measure.published_forms import SAM_32, SAM_42, SAM_66, SAM_67, Delta, Root, with_ones
+from verification.parameters import Integer, Parameter, Rational, Rule, declared, rationals
 from verification.question import Attempt, Case, Parameters, rational
 
 
@@ -59,6 +61,14 @@ _RUN_PREMISES = (
     Condition("T = N dt, N ≥ 1 a whole number", lambda p: whole_number(p) * (p.N * p.dt == p.T)),
 )
 _SIGMA = Fraction(999, 1000)
+MOST_STEPS = 400
+RUN = declared(
+    *rationals("alpha", above=0),
+    *rationals("dt", "sigma", above=0, below=1),
+    Parameter("N", Integer(1, MOST_STEPS)),
+    Parameter("T", Related(Rational(above=0), "T = N dt", lambda _, values: values["N"] * values["dt"])),
+)
+LONGEST = 10**4
 
 
 def _against_suprema(
@@ -103,7 +113,7 @@ def sam_partial_case(delta: Delta = SAM_66) -> Case:
         y = suprema.intervals(p, int(p.texts["N"]) - 1, "position")
         return p.sigma * second.iv.mpf([max(y.a, 1), max(y.b, 1)]), delta.interval(with_ones(p, second.iv.mpf(1)))
 
-    check = Inequality(balls, intervals, _RUN_PREMISES).check
+    check = Inequality(balls, intervals, _RUN_PREMISES, parameters=RUN).check
     because = "with (65) and (32) the left side is at most dt times Δ of (42), and the printed Δ is at least that"
 
     def ask(budget: Budget, _: int) -> Attempt:
@@ -122,7 +132,7 @@ def sam_output_case(root: Root = SAM_67) -> Case:
         right = root.interval(with_ones(p, second.iv.mpf(1))) / second.iv.sqrt(p.alpha)
         return suprema.intervals(p, int(p.texts["N"]), "position"), right
 
-    check = Inequality(balls, intervals, _RUN_PREMISES).check
+    check = Inequality(balls, intervals, _RUN_PREMISES, parameters=RUN).check
     because = "|y_n − ȳ_n| ≤ Ȳ + |y_n|, and the printed F is at least the bound (32)"
 
     def ask(budget: Budget, _: int) -> Attempt:
@@ -165,7 +175,19 @@ def input_case(domain: str, delta: Delta, *, is_limit: bool) -> Case:
     def limit(p: Any) -> str:
         return f"the neuron rests at every dt; both sides are dt times numbers free of dt: u = {p.u} serves for all dt"
 
-    check = Inequality(balls, intervals, _INPUT_PREMISES, limit=limit if is_limit else None).check
+    whole = Related(
+        Rational(above=0, most=LONGEST),
+        "T = N dt, N a whole number",
+        lambda T, values: values["dt"] * max(1, round(T / values["dt"])),
+    )
+    parameters = declared(
+        *rationals("alpha", above=0, most=LONGEST),
+        *rationals("dt", "sigma", above=0, below=1),
+        Parameter("T", whole),
+        *rationals("u"),
+    )
+    carried = limit if is_limit else None
+    check = Inequality(balls, intervals, _INPUT_PREMISES, limit=carried, parameters=parameters).check
     reading = "limit" if is_limit else ""
     return Case(domain, "‖∂X_k/∂θ‖_∞/dt", _input_ask(delta), check, reading=reading)
 
@@ -242,7 +264,14 @@ def limit_case(domain: str, quantity: str, form: Delta | Root) -> Case:
             control=float((ode.sine_area(x) / x).max() / known),
         )
 
-    check = Inequality(balls, intervals, _LIMIT_PREMISES, limit=_limit_text).check
+    parameters = declared(
+        *rationals("alpha", "T", above=0, most=LONGEST),
+        *rationals("dt", above=0, below=1),
+        *rationals("c", least=-LONGEST, most=LONGEST),
+        *rationals("amplitude", above=0, most=LONGEST),
+        rules=(Rule("α dt² ≤ 4", lambda values: values["alpha"] * values["dt"] ** 2 <= 4),),
+    )
+    check = Inequality(balls, intervals, _LIMIT_PREMISES, limit=_limit_text, parameters=parameters).check
     return Case(domain, quantity, ask, check, reading="limit", is_search=True)
 
 

@@ -28,6 +28,7 @@ from verification.cases.inequality import (
 from verification.certify.positivity import Side, is_nonnegative
 from verification.domains import Budget
 from verification.measure.polynomials import variables
+from verification.parameters import declared, rationals
 from verification.question import Attempt, Case, Parameters, rational
 
 Growth: TypeAlias = Callable[[Any, Any], Any]
@@ -96,7 +97,13 @@ def case(
         SIGMA_INSIDE,
         Condition("|s| < 1", lambda p: 1 - p.s * p.s),
     )
-    return Case(domain, "H_n", ask, Inequality(in_balls, in_intervals, premises).check)
+    parameters = declared(
+        *rationals("alpha", above=0),
+        *rationals("dt", "sigma", above=0, below=1),
+        *rationals("y", "z"),
+        *rationals("s", above=-1, below=1),
+    )
+    return Case(domain, "H_n", ask, Inequality(in_balls, in_intervals, premises, parameters=parameters).check)
 
 
 def _rises(growth: tuple[Growth, Growth], added: Growth) -> tuple[str, int]:

@@ -74,9 +74,10 @@ class Inequality:
     @property
     def check(self) -> Callable[[Parameters], Check]:
         """Both opinions, the premises and the sentence, for declared parameters."""
-        return self._check if self.parameters is None else self.parameters.guards(self._check)
+        return self.decide if self.parameters is None else self.parameters.guards(self.decide)
 
-    def _check(self, parameters: Parameters) -> Check:
+    def decide(self, parameters: Parameters) -> Check:
+        """The same for parameters that have been read."""
         if self.network is not None and "m" in parameters:
             return self.network(parameters)
         given = {name: numbers(parameters, name) for name in parameters}

@@ -20,22 +20,26 @@ from verification.certify.positivity import is_nonnegative
 from verification.certify.second import intervals as second
 from verification.domains import Budget
 from verification.measure.polynomials import variables
+from verification.parameters import Constant, Listed, Parameter, Rational, Rule, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Parameters, numbers, rational, rationals
 
 ALPHA_NOT_NEGATIVE = Condition("α ≥ 0", lambda p: p.alpha, strict=False)
 LATER = Condition("t > 0", lambda p: p.t)
+MOST, LATEST = 10**4, 100
+"""α and |w|, and times and pre-activations, of a check."""
 SMALL = Fraction(1, 1000)
 """What a size must fall below, as a share of the size at the beginning, before it is named as vanishing."""
 
 
 def worded(inequality: Inequality, words: Callable[[Parameters], str]) -> Callable[[Parameters], Check]:
     """The check with a sentence of its own, and without the logarithms: its left side is a floor, not a measurement.
+    It is asked about what the inequality is.
 
     If the statement is about all floors, or t → ∞, a violation counts only with the argument that carries it there.
     """
 
     def check(parameters: Parameters) -> Check:
-        checked = inequality.check(parameters)
+        checked = inequality.decide(parameters)
         premises = checked.premises
         if inequality.limit is not None:
             premises += (
@@ -44,7 +48,7 @@ def worded(inequality: Inequality, words: Callable[[Parameters], str]) -> Callab
         shown = f"{words(parameters)}; {checked.opinions[0].text}"
         return replace(checked, premises=premises, words=shown, log_measured=None, log_claimed=None)
 
-    return check
+    return check if inequality.parameters is None else inequality.parameters.guards(check)
 
 
 # --- from the zero start, θ = b: a floor where |A| ≤ a
@@ -111,9 +115,14 @@ def floor_case(factor: Fraction = Fraction(1)) -> Case:
             tops = [-part for part in linear_flow.in_intervals(iv.mpf(0), iv.mpf(0), kappa, iv.mpf(1), p.t)]
         return left, iv.mpf([max(x.a for x in tops), max(x.b for x in tops)]) * s
 
-    inequality = Inequality(
-        balls, intervals, (ALPHA_NOT_NEGATIVE, LATER, Condition("a ≥ 0", lambda p: p.a, strict=False))
+    parameters = declared(
+        Parameter("alpha", Rational(least=0, most=MOST)),
+        Parameter("w", Rational(least=-MOST, most=MOST)),
+        Parameter("t", Rational(above=0, most=LATEST)),
+        Parameter("a", Rational(least=0, most=LATEST)),
     )
+    premises = (ALPHA_NOT_NEGATIVE, LATER, Condition("a ≥ 0", lambda p: p.a, strict=False))
+    inequality = Inequality(balls, intervals, premises, parameters=parameters)
 
     def words(p: Parameters) -> str:
         return (
@@ -189,7 +198,14 @@ def saturation_case(most: int | None = None, times: int = 1) -> Case:
     if most is not None:
         premises.append(Condition(f"|b| ≤ {most}", lambda p: most - abs(p.b), strict=False))
     floor = FLOOR if most is None else times * _floor_at(most)
-    inequality = Inequality(balls, intervals, tuple(premises), limit=None if most is not None else limit)
+    reach = 10**4 if most is None else most
+    parameters = declared(
+        *(Parameter(name, Constant(Fraction(text))) for name, text in _RUN.items()),
+        Parameter("floor", Constant(floor)),
+        Parameter("b", Rational(least=-reach, most=reach)),
+    )
+    carried = None if most is not None else limit
+    inequality = Inequality(balls, intervals, tuple(premises), limit=carried, parameters=parameters)
 
     def words(p: Parameters) -> str:
         return (
@@ -276,8 +292,20 @@ def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -
         Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
         Condition(f"slopes ≥ {least}", lambda p: min(p.slopes) - least, strict=False),
     )
+    slopes = Rational(least=least, most=1) if least > 0 else Rational(above=0, most=1)
     inequality = Inequality(
-        balls, intervals, premises, lists=("slopes",), limit=None if least > 0 else limit, are_same=False
+        balls,
+        intervals,
+        premises,
+        lists=("slopes",),
+        limit=None if least > 0 else limit,
+        are_same=False,
+        parameters=declared(
+            Parameter("alpha", Rational(above=0, most=MOST)),
+            Parameter("w", Rational(least=-MOST, most=MOST)),
+            Parameter("slopes", Listed(slopes, (3, 4 * PULSES))),
+            rules=(Rule("α + w > 0", lambda values: values["alpha"] + values["w"] > 0),),
+        ),
     )
 
     def words(p: Parameters) -> str:

@@ -23,10 +23,13 @@ from verification.domains import Budget
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
-from verification.parameters import Rational
+from verification.parameters import Rational, declared, rationals
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 # --- (4): H = α/2 |y|² + 1/2 |z|² + Σ (1/w_i) log cosh(w_i y_i + (V u)_i + b_i)
+
+
+LARGEST = 1000
 
 
 def hamiltonian_case(sign: int = 1, power: int = -1) -> Case:
@@ -64,7 +67,12 @@ def hamiltonian_case(sign: int = 1, power: int = -1) -> Case:
             words=f"w = {w}, y = {y}, V u + b = {x}, α = {alpha}: ∂H/∂y is not tanh A + α y",
         )
 
-    return Case("m ≤ 3", "(2) against (4)", ask, check)
+    parameters = declared(
+        *rationals("w", least=-LARGEST, most=LARGEST, nonzero=True),
+        *rationals("y", "x", least=-LARGEST, most=LARGEST),
+        *rationals("alpha", least=0, most=LARGEST),
+    )
+    return Case("m ≤ 3", "(2) against (4)", ask, parameters.guards(check))
 
 
 def _hamiltonian_residual(m: int, sign: int, power: int) -> list[Any]:
@@ -181,7 +189,8 @@ def fixed_point_case(*, asymptotic: bool, damping: int = 0) -> Case:
             f"(0, 0) is {kind}: V = {kappa} y_θ² + z_θ² {'is constant' if damping == 0 else 'decreases'}",
         )
 
-    return Case("free", "asymptotic stability" if asymptotic else "stability of (0, 0)", ask, check)
+    quantity = "asymptotic stability" if asymptotic else "stability of (0, 0)"
+    return Case("free", quantity, ask, declared(*rationals("alpha", least=0), *rationals("w")).guards(check))
 
 
 def _divergence(v: Mapping[str, Any]) -> list[Any]:
@@ -253,7 +262,8 @@ def frequency_case(w: Fraction, claimed_power: Fraction = Fraction(1)) -> Case:
             f"{measured.str(6, radius=False)}, not {claimed.str(6, radius=False)}",
         )
 
-    return Case(f"w = {w}, no input", "angular frequency", ask, check)
+    parameters = declared(*rationals("alpha", above=max(Fraction(0), -w)))
+    return Case(f"w = {w}, no input", "angular frequency", ask, parameters.guards(check))
 
 
 def damping_case(*, discrete: bool, damping: int = 0) -> Case:
@@ -297,7 +307,9 @@ def damping_case(*, discrete: bool, damping: int = 0) -> Case:
             "their amplitude",
         )
 
-    return Case("free oscillations", "decay, scheme (5)" if discrete else "decay, ODE (1)", ask, check)
+    parameters = declared(*rationals("alpha", above=0), *rationals("h", above=0, below=1))
+    quantity = "decay, scheme (5)" if discrete else "decay, ODE (1)"
+    return Case("free oscillations", quantity, ask, parameters.guards(check))
 
 
 # --- the Hamiltonian along the scheme, constant input
@@ -339,6 +351,9 @@ def _energy_check(parameters: Parameters) -> Check:
         ),
         words=f"{describe(parameters)}: H changes by {change.str(6, radius=False)} in {network.steps} step(s)",
     )
+
+
+ONE_NEURON = net.declared_network([Shape(1, 1, 8)], constant_input=True)
 
 
 def _energy(_: Budget, __: int) -> Attempt:
@@ -406,6 +421,6 @@ QUESTIONS = (
         source=Source("sam", "Section 2.2"),
         statement="RNNs based on symplectic integrators enforce exact conservation of the Hamiltonian in time",
         semantics="real",
-        cases=(Case("constant input", "H along (5)", _energy, _energy_check),),
+        cases=(Case("constant input", "H along (5)", _energy, ONE_NEURON.guards(_energy_check)),),
     ),
 )

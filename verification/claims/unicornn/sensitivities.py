@@ -34,6 +34,8 @@ from verification.cases.nominate import first_violation
 from verification.cases.rest_sensitivities import (
     ALPHA_NOT_NEGATIVE,
     LATER,
+    LATEST,
+    MOST,
     SMALL,
     ends,
     fading_case,
@@ -44,6 +46,7 @@ from verification.cases.rest_sensitivities import (
 from verification.certify import linear_flow
 from verification.certify.second import intervals as second
 from verification.domains import Budget
+from verification.parameters import Listed, Parameter, Rational, Rule, Values, declared
 from verification.question import Attempt, Case, Parameters, Question, number, numbers, rational, rationals
 
 Theta: TypeAlias = Literal["w", "V", "b"]
@@ -68,6 +71,12 @@ def off_resonance(alpha: Fraction, kappas: Sequence[Fraction]) -> Fraction:
     last = math.isqrt(math.ceil(2 * (one + two))) // 4 + 1
     squares = [Fraction(4 * k) ** 2 for k in range(1, last + 1)]
     return min(abs(x * x - 2 * (one + two) * x + (one - two) ** 2) for x in squares)
+
+
+def _turns(values: Values) -> bool:
+    return all(
+        0 < kappa >= values["alpha"] / 10**6 for kappa in (values["alpha"] + values["w"] * s for s in values["slopes"])
+    )
 
 
 def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> Case:
@@ -114,7 +123,13 @@ def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> C
             lambda p: off_resonance(p.alpha, [p.alpha + p.w * s for s in p.slopes]),
         ),
     )
-    inequality = Inequality(balls, intervals, premises, lists=("slopes",), limit=limit)
+    parameters = declared(
+        Parameter("alpha", Rational(above=0, most=MOST)),
+        Parameter("w", Rational(least=-MOST, most=MOST)),
+        Parameter("slopes", Listed(Rational(above=0, most=1), 2)),
+        rules=(Rule("κ = α + w s > 0, and α ≤ 10⁶ κ", _turns),),
+    )
+    inequality = Inequality(balls, intervals, premises, lists=("slopes",), limit=limit, parameters=parameters)
 
     def words(p: Parameters) -> str:
         one, two = numbers(p, "slopes")
@@ -184,7 +199,12 @@ def norm_case(damping: int = 0) -> Case:
             sizes += [v**2, (dv - v * shift) ** 2]
         return iv.mpf(1), sum(sizes, iv.mpf(0)) * iv.exp(-p.t * damping)
 
-    inequality = Inequality(balls, intervals, (ALPHA_NOT_NEGATIVE, LATER))
+    parameters = declared(
+        Parameter("alpha", Rational(least=0, most=MOST)),
+        Parameter("w", Rational(least=-MOST, most=MOST)),
+        Parameter("t", Rational(above=0, most=LATEST)),
+    )
+    inequality = Inequality(balls, intervals, (ALPHA_NOT_NEGATIVE, LATER), parameters=parameters)
 
     def words(p: Parameters) -> str:
         return f"A = 0, α = {p['alpha']}, w = {p['w']}, t = {p['t']}: 1 exceeds ‖Φ‖_F² ≥ ‖Φ‖₂²"

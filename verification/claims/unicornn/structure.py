@@ -22,6 +22,7 @@ from verification.domains import Budget
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Layered, Shape
+from verification.parameters import Listed, Matrix, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 ONE_LAYER = (Shape(1, 1, 1), Shape(1, 2, 1), Shape(1, 3, 1))
@@ -66,6 +67,9 @@ def _tanh_of_half() -> tuple[fmpq_poly, fmpq_poly]:
     return fmpq_poly([-1, 1]), fmpq_poly([1, 1])
 
 
+LARGEST_U = 1000
+
+
 def between_zero_and_one(offset: Fraction, factor: Fraction) -> Case:
     """0 < offset + factor tanh(u/2) < 1 for all real u."""
 
@@ -94,7 +98,8 @@ def between_zero_and_one(offset: Fraction, factor: Fraction) -> Case:
             words=f"u = {u}: the value {ball.str(6, radius=False)} does not lie in (0, 1)",
         )
 
-    return Case("all u", "σ̂(u)", ask, check)
+    parameters = declared(Parameter("u", Rational(least=-LARGEST_U, most=LARGEST_U)))
+    return Case("all u", "σ̂(u)", ask, parameters.guards(check))
 
 
 def is_positive_beyond_zero(polynomial: fmpq_poly) -> bool:
@@ -142,6 +147,11 @@ OWN_STEP = PolynomialIdentity(
 PROPERTIES = ("explicit and invertible", "volume-preserving", "symplectic")
 
 
+TWO_NEURONS = declared(
+    Parameter("W", Matrix(2, 2)), Parameter("h", Listed(Rational(above=0, below=1), 2)), Parameter("alpha", Rational())
+)
+
+
 def only_if_uncoupled(wanted: str) -> Case:
     """Is every multi-scale step z ← z − h(σ(W y + x) + α y), y ← y + h z with h_1 ≠ h_2 that is ``wanted`` one with
     uncoupled neurons? A counterexample is a coupled W, two effective steps, and a proof of ``wanted`` for every σ.
@@ -185,7 +195,7 @@ def only_if_uncoupled(wanted: str) -> Case:
             f"their time steps differ, and the step is {wanted}",
         )
 
-    return Case("m = 2, full W", wanted, ask, check)
+    return Case("m = 2, full W", wanted, ask, TWO_NEURONS.guards(check))
 
 
 def _coupled_polynomials(W: list[Fraction], h: list[Fraction], alpha: Fraction) -> dict[str, bool]:
