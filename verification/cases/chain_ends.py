@@ -178,7 +178,7 @@ def input_case(domain: str, delta: Delta, *, is_limit: bool) -> Case:
     whole = Related(
         Rational(above=0, most=LONGEST),
         "T = N dt, N a whole number",
-        lambda T, values: values["dt"] * max(1, round(T / values["dt"])),
+        lambda T, values: values["dt"] * max(1, T // values["dt"]),
     )
     parameters = declared(
         *rationals("alpha", above=0, most=LONGEST),

@@ -11,12 +11,14 @@ import numpy as np
 
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality, attempt, semidefinite_pieces
-from verification.cases.ode_states import ALPHA_ZERO
+from verification.cases.ode_states import ALPHA_ZERO, LARGEST
 from verification.certify import linear_flow
 from verification.certify.second import intervals as second
 from verification.domains import Budget
 from verification.measure import ode
 from verification.measure.polynomials import coefficient, variables
+from verification.parameters import Constant, Listed, Parameter, Rational, declared
+from verification.parameters import rationals as all_rational
 from verification.question import Attempt, Case, Parameters, rational, rationals
 
 
@@ -104,7 +106,18 @@ def sensitivity_case(growth: SensitivityBound, quantity: str, domain: str = "t �
         Condition("0 < t ≤ 1", lambda p: p.t * (p.t <= 1)),
         Condition("|C(t)|² ≤ C̄", lambda p: p.C - max(f * f for f in p.forces), strict=False),
     )
-    check = Inequality(balls, intervals, premises, lists=("preactivations", "forces")).check
+    large = Rational(least=-LARGEST, most=LARGEST)
+    parameters = declared(
+        Parameter("alpha", Constant(0) if growth.undamped else Rational(above=0, most=LARGEST)),
+        Parameter("w", large),
+        Parameter("t", Rational(above=0, most=1)),
+        *all_rational("y0", "z0"),
+        *all_rational("C", least=0),
+        Parameter("preactivations", Listed(large, SEGMENTS)),
+        Parameter("forces", Listed(Rational(), SEGMENTS)),
+    )
+    lists = ("preactivations", "forces")
+    check = Inequality(balls, intervals, premises, lists=lists, parameters=parameters).check
 
     def ask(budget: Budget, seed: int) -> Attempt:
         best, count = _search(growth, quantity, budget, seed)

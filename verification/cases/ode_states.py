@@ -18,6 +18,7 @@ from verification.certify.second import intervals as second
 from verification.domains import Budget
 from verification.measure import ode
 from verification.measure.polynomials import coefficient
+from verification.parameters import Constant, Parameter, Rational, declared
 from verification.question import Attempt, Case, Parameters, rational
 
 PIECES = 4096
@@ -132,6 +133,7 @@ class Bound:
 
 
 ALPHA_ZERO = Condition("α = 0", lambda p: -abs(p.alpha), strict=False)
+LARGEST, LATEST = 10**6, 10**4
 _BIASES = tuple(map(Fraction, (1, 2, 3, 5, 8, 20)))
 
 
@@ -151,7 +153,12 @@ def state_case(domain: str, shape: StateQuantity, bound: Bound, *, horizon: int 
     if horizon is not None:
         premises.append(Condition(f"t ≤ {horizon}", lambda p: horizon - p.t, strict=False))
     premises.append(ALPHA_ZERO if undamped else ALPHA_POSITIVE)
-    check = Inequality(balls, intervals, tuple(premises)).check
+    parameters = declared(
+        Parameter("alpha", Constant(0) if undamped else Rational(above=0, most=LARGEST)),
+        Parameter("t", Rational(above=0, most=LATEST if horizon is None else horizon)),
+        Parameter("b", Rational(least=-LARGEST, most=LARGEST)),
+    )
+    check = Inequality(balls, intervals, tuple(premises), parameters=parameters).check
 
     def ask(budget: Budget, _: int) -> Attempt:
         size = {"smoke": 256, "standard": 1024, "deep": 4096}[budget.name]

@@ -22,6 +22,7 @@ from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
 from verification.cases.ode_sensitivities import SensitivityBound, sensitivity_case
 from verification.cases.ode_states import (
     ENERGY,
+    LARGEST,
     MOMENTUM,
     PIECES,
     POSITION,
@@ -35,6 +36,7 @@ from verification.cases.ode_states import (
 from verification.certify import linear_flow
 from verification.certify.second import intervals as second
 from verification.domains import Budget
+from verification.parameters import declared, rationals
 from verification.question import Attempt, Case, Parameters, Question, rational
 
 # --- |C(t)|² ≤ C̄
@@ -62,7 +64,14 @@ def forcing_case(least: Fraction = Fraction(1), factor: Fraction = Fraction(1)) 
         Condition("0 < t ≤ 1", lambda p: p.t * (p.t <= 1)),
         Condition("|u|² < c", lambda p: p.c - p.u**2),
     )
-    check = Inequality(balls, intervals, premises).check
+    parameters = declared(
+        *rationals("alpha", above=0, most=LARGEST),
+        *rationals("t", above=0, most=1),
+        *rationals("b", least=-LARGEST, most=LARGEST),
+        *rationals("u"),
+        *rationals("c", above=0),
+    )
+    check = Inequality(balls, intervals, premises, parameters=parameters).check
 
     def ask(_: Budget, __: int) -> Attempt:
         c_y = supremum_ball(POSITION_ALONE)
