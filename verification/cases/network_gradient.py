@@ -17,7 +17,6 @@ max_n ‖ȳ_n‖_∞, besides α, dt, N, m, layer. Margins of premises are ratio
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +27,7 @@ import flint
 
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import Condition
+from verification.cases.related import Small
 from verification.certify import network
 from verification.certify.second import intervals as second
 from verification.certify.second import network_gradient as network_gradient_second
@@ -35,7 +35,6 @@ from verification.certify.second.network import NotEnclosedError
 from verification.parameters import (
     Declaration,
     Guarded,
-    Integer,
     Kind,
     Listed,
     Parameter,
@@ -69,13 +68,6 @@ def quantity_of(theta: str) -> str:
 
 
 # --- what a bound on |dE/dθ| is asked about
-
-
-class _Size(Integer):
-    """Of a network: those that are drawn are small, whatever the most is."""
-
-    def draw(self, rng: random.Random, values: Values) -> int:
-        return min(self.limit(values), self.least + rng.choice((0, 0, 1, 2, 4)))
 
 
 def _is_whole(values: Values) -> bool:
@@ -147,13 +139,13 @@ def gradient_parameters(
         return bool(values["neuron"] <= _width(values) and values.get("source", 1) <= columns)
 
     parameters = [
-        *([] if whole == "no" else [Parameter("m", _Size(1, MOST_NEURONS), optional=whole == "too")]),
+        *([] if whole == "no" else [Parameter("m", Small(1, MOST_NEURONS), optional=whole == "too")]),
         Parameter("alpha", known.get("alpha", Rational(above=0))),
         Parameter("dt", known.get("dt", Rational(above=0, below=1))),
-        Parameter("N", known.get("N", _Size(1, MOST_STEPS))),
-        Parameter("layer", _Size(1, depths[-1])),
-        Parameter("neuron", _Size(1, MOST_NEURONS), when=_is_whole),
-        *([Parameter("source", _Size(1, MOST_CHANNELS), when=_is_whole)] if theta == "V" else []),
+        Parameter("N", known.get("N", Small(1, MOST_STEPS))),
+        Parameter("layer", Small(1, depths[-1])),
+        Parameter("neuron", Small(1, MOST_NEURONS), when=_is_whole),
+        *([Parameter("source", Small(1, MOST_CHANNELS), when=_is_whole)] if theta == "V" else []),
         Parameter("w", _rows_of(_width, lambda values: depths)),
         Parameter("c", _rows_of(_width, _as_deep), when=_is_whole),
         Parameter("V", Listed(Rational(), _depth), when=lambda values: not _is_whole(values)),

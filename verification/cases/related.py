@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from verification.parameters import Kind, NotOfThisKindError, Rule, Values
+from verification.parameters import Integer, Kind, NotOfThisKindError, Rule, Values
+
+
+class Small(Integer):
+    """A whole number that says how much work there is: those that are drawn are small, whatever the most is."""
+
+    def draw(self, rng: random.Random, values: Values) -> int:
+        return min(self.limit(values), self.least + rng.choice((0, 0, 1, 2, 4)))
 
 
 @dataclass(frozen=True)

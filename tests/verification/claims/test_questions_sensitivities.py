@@ -20,6 +20,7 @@ import torch
 from scipy.integrate import solve_ivp
 
 from tests.verification.claims import question_rows as rows
+from tests.verification.claims.both_typings import inequality_of
 from verification import verdict
 from verification.answer import answer
 from verification.cases import energy_step, rest_sensitivities
@@ -752,8 +753,9 @@ POINTS: list[tuple[Case, dict[str, str]]] = [
 @pytest.mark.parametrize("index", range(len(POINTS)))
 def test_both_typings_give_the_same_two_sides(index: int) -> None:
     case, point = POINTS[index]
-    assert case.check is not None
-    balls, intervals = case.check(point).opinions
+    inequality = inequality_of(case)
+    assert inequality is not None
+    balls, intervals = inequality.decide(point).opinions
     left, right = map(float, balls.text.split(" against "))
     low, high, top = map(float, re.findall(r"(?<=[\[ ])-?\d[\d.e+-]*(?=[\],]|$)", intervals.text))
     assert [low, high, top] == pytest.approx([left, left, right], rel=1e-8)

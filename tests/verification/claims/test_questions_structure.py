@@ -472,10 +472,14 @@ def _products_in_wrong_order():
     """(46) with L = 1 and the factors in the order of time."""
 
     def residual(network):
+        if network.steps < 3:
+            return [0]
         right = ring_matrices.product(network.own(1, 2), network.own(1, 3))
         return ring_matrices.entries(ring_matrices.minus(network.total(1, 3, 1, 1), right))
 
     def typed_again(n):
+        if n.N < 3:
+            return [again.iv.mpf(0)]
         return again.flat(again.add(n.total(1, 3, 1, 1), again.mul(n.B(1, 2), n.B(1, 3)), -1))
 
     return path_case(residual, typed_again, (Shape(1, 1, 3),))
@@ -697,7 +701,7 @@ def test_doubt_remains_off_the_hypotheses():
     case = QUESTIONS["both-2.2-exactH"].case("constant input", "H along (5)")
     good = witness_of("both-2.2-exactH", "constant input", "H along (5)")
     assert not rows.doubt_of(case, good)
-    assert "constant input" in rows.doubt_of(case, {**good, "u": "0 1"})
+    assert "the input does not change" in rows.doubt_of(case, {**good, "u": "0 1"})
     case = QUESTIONS["both-2-onlypossible"].case("m = 2, full W", "symplectic")
     good = witness_of("both-2-onlypossible", "m = 2, full W", "symplectic")
     assert not rows.doubt_of(case, good)

@@ -22,11 +22,13 @@ from flint import arb, fmpq
 
 from odernn.published.sources import Source
 from verification.adversary import chaos
+from verification.cases.related import Small
 from verification.certify import divergence
 from verification.certify.divergence import Divergence, Loop, Stack
 from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure import lyapunov
+from verification.parameters import Constant, Declaration, Listed, Parameter, Rational, declared
 from verification.question import (
     Attempt,
     Case,
@@ -46,7 +48,8 @@ LEAST_FACTOR = math.log(1e6)
 """Two orbits have separated if they are at least a million times as far apart as the inputs were."""
 LEAST_RATIO = 1.5
 """log‖Φ(N)‖ against log‖Φ(N/2)‖: 2 for an exponential, log N / log(N/2) < 1.2 for any power of N ≥ 100."""
-LEAST_STEPS = 100
+LEAST_STEPS, MOST_STEPS, MOST_INPUTS = 100, 8000, 64
+LARGEST = 20
 LOOPS = 16
 COUNT = {"smoke": 1200, "standard": 6000, "deep": 40000}
 SEARCH_STEPS = 2000
@@ -104,12 +107,26 @@ def _written(stack: Stack, steps: int) -> Parameters:
 
 def _read(parameters: Parameters) -> tuple[Stack, Fraction, int]:
     rows = (tuple(numbers(parameters, name)) for name in ("w", "h", "V", "b", "input"))
-    eps, steps = number(parameters, "eps"), number(parameters, "steps")
-    if eps <= 0 or steps.denominator != 1 or not LEAST_STEPS <= steps <= 20000:
-        raise ValueError(
-            f"eps = {eps}, steps = {steps}: eps > 0, and steps is a whole number in [{LEAST_STEPS}, 20000]"
-        )
-    return Stack(number(parameters, "alpha"), *rows), eps, int(steps)
+    return Stack(number(parameters, "alpha"), *rows), number(parameters, "eps"), int(parameters["steps"])
+
+
+def _stacks(region: Region, *, at_rest: bool = False) -> Declaration:
+    """Stacks of the region; ``at_rest``: with zero input and bias."""
+    L, zero = region.where.layers, Constant(Fraction(0))
+    low, high = region.where.w
+    weight = Rational(above=0, below=Fraction(high)) if low == 0 else Rational(least=-LARGEST, most=LARGEST)
+    value = zero if at_rest else Rational(least=-LARGEST, most=LARGEST)
+    inputs = (1, 1) if at_rest or region.where.is_constant else (1, MOST_INPUTS)
+    return declared(
+        Parameter("alpha", Rational(least=0, most=LARGEST)),
+        Parameter("w", Listed(weight, L)),
+        Parameter("h", Listed(Rational(above=0, below=1), L)),
+        Parameter("V", Listed(Rational(least=-LARGEST, most=LARGEST), L)),
+        Parameter("b", Listed(value, L)),
+        Parameter("input", Listed(value, inputs)),
+        Parameter("eps", Rational(above=0, most=1)),
+        Parameter("steps", Small(LEAST_STEPS, MOST_STEPS)),
+    )
 
 
 # --- free orbits: N steps
@@ -368,15 +385,33 @@ def _lorenz(forcing: float, chaotic: bool) -> Callable[[Budget, int], Attempt]:
 
 
 def _one(domain: str, region: Region) -> Case:
-    return Case(domain, "λ_N and separation, N steps", _free(region), _free_check(region), is_search=True)
+    return Case(
+        domain,
+        "λ_N and separation, N steps",
+        _free(region),
+        _stacks(region).guards(_free_check(region)),
+        is_search=True,
+    )
 
 
 def _rest(domain: str, region: Region) -> Case:
-    return Case(domain, "λ at a saddle, all time", _saddle(region), _saddle_check(region))
+    return Case(
+        domain, "λ at a saddle, all time", _saddle(region), _stacks(region, at_rest=True).guards(_saddle_check(region))
+    )
 
 
+_LOOPS = declared(
+    Parameter("alpha", Rational(least=0, most=LARGEST)),
+    *(Parameter(name, Rational(above=0, below=1)) for name in ("w", "h")),
+    Parameter("s", Listed(Rational(above=-1, below=1), (1, MOST_INPUTS))),
+    Parameter("eps", Rational(above=0, most=1)),
+)
 _PRESCRIBED = Case(
-    "one neuron, 0 < w < 1, prescribed orbit", "λ, all time", _prescribed, _prescribed_check, is_search=True
+    "one neuron, 0 < w < 1, prescribed orbit",
+    "λ, all time",
+    _prescribed,
+    _LOOPS.guards(_prescribed_check),
+    is_search=True,
 )
 _APPENDIX = Source("icml", "App. D")
 _NOT_CHAOTIC = "does not exhibit chaotic behavior with respect to changes in the input"
