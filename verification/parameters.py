@@ -49,7 +49,7 @@ class RefusedError(ClaimError):
     """A parameter is not one that the case is about: says which, its value, and what it must be."""
 
 
-class _NotOfThisKindError(Exception):
+class NotOfThisKindError(Exception):
     """Raised by ``read`` of a kind with the reason; the declaration adds the name and the value."""
 
 
@@ -57,7 +57,7 @@ class Kind(Protocol):
     """What a parameter is. ``str`` of it completes the sentence "it is …"."""
 
     def read(self, text: str, values: Values) -> Any:
-        """The value; ``_NotOfThisKindError`` if the text has none."""
+        """The value; ``NotOfThisKindError`` if the text has none."""
 
     def write(self, value: Any) -> str:
         """The text of a value: what ``read`` reads back."""
@@ -70,9 +70,9 @@ def _fraction(text: str) -> Fraction:
     """An integer or p/q in ASCII digits, of at most ``MOST_DIGITS``; no signs but "-", no spaces, no floats."""
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise _NotOfThisKindError(f"numbers are written p or p/q with at most {MOST_DIGITS} digits")
+        raise NotOfThisKindError(f"numbers are written p or p/q with at most {MOST_DIGITS} digits")
     if match[2] is not None and not int(match[2]):
-        raise _NotOfThisKindError("a denominator is 0")
+        raise NotOfThisKindError("a denominator is 0")
     return Fraction(int(match[1]), int(match[2] or 1))
 
 
@@ -98,7 +98,7 @@ class Rational:
     def read(self, text: str, _: Values) -> Fraction:
         value = _fraction(text)
         if not self.admits(value):
-            raise _NotOfThisKindError("")
+            raise NotOfThisKindError("")
         return value
 
     def admits(self, value: Fraction) -> bool:
@@ -148,7 +148,7 @@ class Integer:
 
     def read(self, text: str, _: Values) -> int:
         if re.fullmatch(r"-?[0-9]{1,18}", text) is None or not self.least <= int(text) <= self.most:
-            raise _NotOfThisKindError("")
+            raise NotOfThisKindError("")
         return int(text)
 
     def write(self, value: int) -> str:
@@ -170,7 +170,7 @@ class Choice:
 
     def read(self, text: str, _: Values) -> str:
         if text not in self.words:
-            raise _NotOfThisKindError("")
+            raise NotOfThisKindError("")
         return text
 
     def write(self, value: str) -> str:
@@ -192,7 +192,7 @@ class Constant:
     def read(self, text: str, _: Values) -> Fraction | int | str:
         same = text == self.value if isinstance(self.value, str) else _fraction(text) == self.value
         if not same:
-            raise _NotOfThisKindError("")
+            raise NotOfThisKindError("")
         return self.value
 
     def write(self, value: Fraction | int | str) -> str:
@@ -217,7 +217,7 @@ def _words(text: str, least: int, most: int) -> list[str]:
     words = text.split(" ") if text else []
     if not least <= len(words) <= min(most, MOST_NUMBERS):
         wanted = str(least) if least == most else f"{least} to {most}"
-        raise _NotOfThisKindError(f"it has {len(words)} entries instead of {wanted}")
+        raise NotOfThisKindError(f"it has {len(words)} entries instead of {wanted}")
     return words
 
 
@@ -293,7 +293,7 @@ class Matrix:
         entries = [self.of.read(word, values) for word in _words(text, rows * columns, rows * columns)]
         matrix = tuple(tuple(entries[start : start + columns]) for start in range(0, rows * columns, columns))
         if not self.structure.holds(matrix):
-            raise _NotOfThisKindError(f"it is not {self.structure.text}")
+            raise NotOfThisKindError(f"it is not {self.structure.text}")
         return matrix
 
     def write(self, value: Sequence[Sequence[Any]]) -> str:
@@ -322,7 +322,7 @@ class Square:
         length = text.count(" ") + 1
         rows = math.isqrt(length)
         if rows * rows != length or not self.least <= rows <= self.most:
-            raise _NotOfThisKindError(f"it has {length} entries")
+            raise NotOfThisKindError(f"it has {length} entries")
         return Matrix(rows, rows, self.of, self.structure).read(text, values)
 
     def write(self, value: Sequence[Sequence[Any]]) -> str:
@@ -331,6 +331,36 @@ class Square:
     def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
         rows = rng.randint(self.least, self.most)
         return Matrix(rows, rows, self.of, self.structure).draw(rng, values)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Numbers row after row, of one ``width`` and as many rows as one of ``counts``: one, or one for every step."""
+
+    of: Kind
+    width: Count
+    counts: Callable[[Values], Sequence[int]]
+    most: int = MOST_NUMBERS
+
+    def __str__(self) -> str:
+        return f"a list of rows; each entry is {self.of}"
+
+    def read(self, text: str, values: Values) -> tuple[tuple[Any, ...], ...]:
+        width, length = _count(self.width, values)[1], text.count(" ") + 1
+        rows, rest = divmod(length, width)
+        if rest or length > self.most or rows not in self.counts(values):
+            raise NotOfThisKindError(f"{length} entries are not so many rows of {width} as there may be")
+        entries = [self.of.read(word, values) for word in text.split(" ")]
+        return tuple(tuple(entries[start : start + width]) for start in range(0, length, width))
+
+    def write(self, value: Sequence[Sequence[Any]]) -> str:
+        return " ".join(self.of.write(entry) for row in value for entry in row)
+
+    def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
+        """A few rows, as a rule."""
+        counts, width = self.counts(values), _count(self.width, values)[1]
+        rows = counts[min(rng.choice((0, 0, 1, 2)), len(counts) - 1)]
+        return tuple(tuple(self.of.draw(rng, values) for _ in range(width)) for _ in range(rows))
 
 
 SIGN = Choice(("1", "-1"))
@@ -342,11 +372,15 @@ SIGN = Choice(("1", "-1"))
 
 @dataclass(frozen=True)
 class Parameter:
-    """A name and a kind. What is ``optional`` may be left out, and is then not there; what is needed, a rule says."""
+    """A name and a kind. What is ``optional`` may be left out, and is then not there; what is needed, a rule says.
+
+    ``when``: it is there only, and then always, where this holds of what was read before it.
+    """
 
     name: str
     kind: Kind
     optional: bool = False
+    when: Callable[[Values], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -382,7 +416,10 @@ class Declaration:
             )
         values: Values = {}
         for parameter in self.parameters:
-            if parameter.name in texts or not parameter.optional:
+            if parameter.when is not None and not parameter.when(values):
+                if parameter.name in texts:
+                    raise RefusedError(f'Parameter "{parameter.name}" does not go with the others.')
+            elif parameter.name in texts or not parameter.optional:
                 values[parameter.name] = self._value(parameter, texts, values)
         for rule in self.rules:
             if not rule.holds(values):
@@ -399,7 +436,7 @@ class Declaration:
             raise RefusedError(f'Parameter "{parameter.name}" is no text of at most {MOST_LETTERS} letters.')
         try:
             return parameter.kind.read(text, values)
-        except _NotOfThisKindError as reason:
+        except NotOfThisKindError as reason:
             more = f" ({reason})" if str(reason) else ""
             raise RefusedError(
                 f'Parameter "{parameter.name}" is "{_shown(text)}": it is {parameter.kind}{more}.'
@@ -426,7 +463,8 @@ class Declaration:
         for _ in range(64):
             values: Values = {}
             for parameter in self.parameters:
-                if not (parameter.optional and rng.random() < 0.5):
+                is_there = parameter.when is None or parameter.when(values)
+                if is_there and not (parameter.optional and rng.random() < 0.5):
                     values[parameter.name] = parameter.kind.draw(rng, values)
             if all(rule.holds(values) for rule in self.rules):
                 return self.texts(values)

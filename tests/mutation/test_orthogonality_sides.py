@@ -73,8 +73,8 @@ def test_the_largest_score_is_compared_with_the_expected_one() -> None:
 
 @pytest.mark.parametrize(("z", "b"), [(Q(3, 2), Q(-1, 2)), (Q(-5, 4), Q(-1, 4)), (Q(-1, 3), Q(-2))])
 def test_both_typings_of_modrelu_are_its_size(z: Q, b: Q) -> None:
-    check: Any = modrelu.non_expansive_case(Q(2, 3)).check
-    inequality: Inequality = check.__self__
+    guarded: Any = modrelu.non_expansive_case(Q(2, 3)).check
+    inequality: Inequality = guarded.check.__self__
     wanted = max(abs(z) + b, Q(0)), Q(2, 3) * abs(z)
     balls = inequality.balls(SimpleNamespace(z=BALLS.exact(z), b=BALLS.exact(b)))
     again = inequality.intervals(SimpleNamespace(z=number(str(z)), b=number(str(b))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,18 +11,22 @@ import flint
 import numpy as np
 from flint import arb, fmpq, fmpz_mat
 
-from verification.cases.cayley_statements import Found, Statement, listed, no_premise, unitary_premise
+from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.scornn_parameters import unitary
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import sign_matrices
-from verification.question import Case, Parameters, numbers
+from verification.parameters import SKEW, Parameter, Rational, Square, declared
+from verification.question import Case, Hypothesis, Parameters, numbers
 
 BITS = 128
 LARGEST = 4
 """Sizes n up to here are decided with free entries of W and of A."""
+LARGEST_ENTRY = 1_000
+"""Of an A that is typed: both sides grow alike with it."""
 
 
 def complex_signs_case(bound_squared: Fraction = Fraction(1)) -> Case:
@@ -54,6 +59,7 @@ def complex_signs_case(bound_squared: Fraction = Fraction(1)) -> Case:
         unitary_premise("W"),
         "at most",
         str(bound_squared),
+        parameters=declared(*unitary("W", LARGEST)),
     )
     return statement.case(f"unitary W, n ≤ {LARGEST}", "least max |a_jk| over D in {±1}ⁿ")
 
@@ -96,13 +102,12 @@ def angle_case(most: int = 6, factor: Fraction = Fraction(1)) -> Case:
             yield {"A": " ".join(str(S[i, j]) for i in range(n) for j in range(n))}
 
     def first(p: Parameters) -> Found:
-        exact.typed(p, "A")  # square, and not too large
         values = numbers(p, "A")
-        scale = np.lcm.reduce([x.denominator for x in values])
-        n = int(len(values) ** 0.5)
-        polynomial = sign_matrices.hermitian_polynomial(fmpz_mat(n, n, [int(x * int(scale)) for x in values]))
+        scale = math.lcm(*(x.denominator for x in values))
+        n = math.isqrt(len(values))
+        polynomial = sign_matrices.hermitian_polynomial(fmpz_mat(n, n, [int(x * scale) for x in values]))
         with flint.ctx.workprec(BITS):
-            most_norm = arb(int(max(map(abs, values)) * int(scale))) / arb(fmpq(*factor.as_integer_ratio()))
+            most_norm = arb(int(max(map(abs, values)) * scale)) / arb(fmpq(*factor.as_integer_ratio()))
             return sign_matrices.is_above(polynomial, most_norm * sign_matrices.cotangent(n)), f"‖A‖₂ for A = {p['A']}"
 
     def second(p: Parameters) -> Found:
@@ -118,5 +123,20 @@ def angle_case(most: int = 6, factor: Fraction = Fraction(1)) -> Case:
             limit = cotangent * intervals.number(str(max(abs(x) for row in A for x in row) / factor))
             return bool(intervals.number(str(square)).a > (limit * limit).b), f"‖A‖₂² ≥ {float(square):.9g}"
 
-    statement = Statement("max |a_ij| against tan(φ/2) tan(π/(2n))", decide, points, first, second, no_premise)
+    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+        A = exact.typed(p, "A")
+        good = A.transpose() == -A and again.is_skew(again.read(p, "A"))
+        return (Hypothesis("A is skew-symmetric", str(int(good)), good),)
+
+    statement = Statement(
+        "max |a_ij| against tan(φ/2) tan(π/(2n))",
+        decide,
+        points,
+        first,
+        second,
+        premises,
+        parameters=declared(
+            Parameter("A", Square(most, least=2, of=Rational(least=-LARGEST_ENTRY, most=LARGEST_ENTRY), structure=SKEW))
+        ),
+    )
     return statement.case(f"2 ≤ n ≤ {most}, D = I", "max |a_ij| given the largest eigen-angle φ")

@@ -12,12 +12,14 @@ from fractions import Fraction
 from flint import fmpq, fmpq_mat
 
 from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.scornn_parameters import ORTHOGONAL, orthogonal, orthogonal_of, unitary
 from verification.certify.second import cayley as again
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, diagonal, identity
-from verification.question import Attempt, Case, Hypothesis, Parameters, number, numbers
+from verification.parameters import Constant, Matrix, Parameter, declared
+from verification.question import Attempt, Case, Hypothesis, Parameters, numbers
 
 DRAWS = {"smoke": 12, "standard": 60, "deep": 300}
 LARGEST = 4
@@ -64,21 +66,24 @@ def reach_case(factors: int = 2) -> Case:
 
     def first(p: Parameters) -> Found:
         Q = exact.typed_complex(p, "Q")
-        n, steps = Q.nrows() // 2, int(number(p, "steps"))
+        n = Q.nrows() // 2
         one = identity(2 * n)
-        for t in phases(n) if steps == 2 else [Fraction(0)]:
+        for t in phases(n) if factors == 2 else [Fraction(0)]:
             turn = cayley(exact.scaling([0] * n, [t] * n))
             if (one + turn.inv() * Q).det() == 0:
                 continue
             K = cayley(turn.inv() * Q)
             if K.transpose() == -K and cayley(K) * turn == Q:
-                return False, f"{steps} steps, the first of B = 2i·{t} I"
-        return True, f"Q = W₁W₀* is no product of {steps} Cayley factor{'s' * (steps > 1)}: it has the eigenvalue −1"
+                return False, f"{factors} steps, the first of B = 2i·{t} I"
+        return (
+            True,
+            f"Q = W₁W₀* is no product of {factors} Cayley factor{'s' * (factors > 1)}: it has the eigenvalue −1",
+        )
 
     def second(p: Parameters) -> Found:
-        Q, steps = again.read(p, "Q"), int(p["steps"])
+        Q = again.read(p, "Q")
         n = len(Q)
-        for t in phases(n) if steps == 2 else [Fraction(0)]:
+        for t in phases(n) if factors == 2 else [Fraction(0)]:
             back = again.over((Fraction(1), t), (Fraction(1), -t))
             Z = again.scaled(Q, [back] * n)
             K = again.cayley(Z)
@@ -88,7 +93,7 @@ def reach_case(factors: int = 2) -> Case:
                 and again.cayley(K) == Z
             ):
                 return False, f"t = {t}"
-        return True, "det(I + Q) = 0" if steps == 1 else f"{n + 1} phases fail"
+        return True, "det(I + Q) = 0" if factors == 1 else f"{n + 1} phases fail"
 
     statement = Statement(
         f"{factors} steps (1) from W₀ to W₁ = Q W₀",
@@ -99,6 +104,7 @@ def reach_case(factors: int = 2) -> Case:
         unitary_premise("Q"),
         f"{factors} steps",
         "some number of steps",
+        parameters=declared(*unitary("Q", LARGEST), Parameter("steps", Constant(factors))),
     )
     return statement.case(f"unitary, n ≤ {LARGEST}", "steps from any W₀ to any W₁")
 
@@ -158,6 +164,10 @@ def real_reach_case(n: int = 2) -> Case:
         second,
         unitary_premise("W0", "W1", real=True),
         claimed="reached",
+        parameters=declared(
+            Parameter("W0", Constant(exact.text(identity(n)))),
+            Parameter("W1", Matrix(n, n, structure=ORTHOGONAL)),
+        ),
     ).case(f"orthogonal, n = {n}", "W₁ reached from W₀ = I")
 
 
@@ -218,7 +228,8 @@ def descent_identity(n: int) -> bool:
 
 def fixed_signs_case(domain: str, W: tuple[int, ...], signs: tuple[int, ...]) -> Case:
     """W = C(A) D for some skew A, D as given: so it is if and only if det(I + W D) ≠ 0.   thm-SC-comp"""
-    points = ({"W": " ".join(map(str, W)), "D": " ".join(map(str, signs))},)
+    diagonal_of_D = " ".join(map(str, signs))
+    points = ({"W": " ".join(map(str, W)), "D": diagonal_of_D},)
 
     def first(p: Parameters) -> Found:
         matrix, D = exact.typed(p), diagonal([int(d) for d in numbers(p, "D")])
@@ -238,8 +249,17 @@ def fixed_signs_case(domain: str, W: tuple[int, ...], signs: tuple[int, ...]) ->
         good = all(d in (1, -1) for d in numbers(p, "D"))
         return (*unitary_premise("W", real=True)(p), Hypothesis("D is a diagonal of ±1", str(int(good)), good))
 
+    n = len(signs)
+    structure = orthogonal_of(int(exact.square(W).det().p))
     statement = Statement(
-        "det(I + W D) for one D against 0", lambda: "", lambda _, __: points, first, second, premises, claimed="reached"
+        "det(I + W D) for one D against 0",
+        lambda: "",
+        lambda _, __: points,
+        first,
+        second,
+        premises,
+        claimed="reached",
+        parameters=declared(Parameter("D", Constant(diagonal_of_D)), Parameter("W", Matrix(n, n, structure=structure))),
     )
     return statement.case(domain, "W = C(A) D")
 
@@ -288,5 +308,6 @@ def free_signs_case(mean: int = 1) -> Case:
         unitary_premise("W", real=True),
         "reached",
         "reached",
+        parameters=declared(orthogonal("W", LARGEST + 1)),
     )
     return statement.case(f"D free, n ≤ {LARGEST + 1}", "W = C(A) D")

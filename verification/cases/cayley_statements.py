@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from verification.certify.second import cayley as again
@@ -62,10 +62,10 @@ class Statement:
     premises: Premises = no_premise
     found: str = ""
     claimed: str = ""
-    parameters: Declaration | None = None
+    parameters: Declaration = field(kw_only=True)
 
     def case(self, domain: str, quantity: str) -> Case:
-        return Case(domain, quantity, self.ask, self.parameters.guards(self.check) if self.parameters else self.check)
+        return Case(domain, quantity, self.ask, self.parameters.guards(self.check))
 
     def ask(self, budget: Budget, seed: int) -> Attempt:
         points = list(self.points(budget, seed))

@@ -28,6 +28,7 @@ from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
 from verification.measure.gradient_forms import GradientForm
+from verification.parameters import Declaration
 from verification.question import Parameters, rational, rationals
 
 PREMISES = (
@@ -38,7 +39,9 @@ PREMISES = (
 )
 
 
-def finite(form: GradientForm, theta: str, extra: tuple[Condition, ...] = ()) -> Inequality:
+def finite(
+    form: GradientForm, theta: str, extra: tuple[Condition, ...] = (), parameters: Declaration | None = None
+) -> Inequality:
     """|dE/dθ|, or |∂E^{(N,L)}_{1,l}/∂θ| for the summands, by the recursion itself, θ of p.layer: of a chain of single
     neurons, and |dE/dθ| of a whole network, too, if the parameters describe one.
     """
@@ -54,8 +57,8 @@ def finite(form: GradientForm, theta: str, extra: tuple[Condition, ...] = ()) ->
         return left, form.interval(p)
 
     premises = (*PREMISES, *extra)
-    whole = None if form.of_one_step else NetworkGradient(theta, form.ball, form.interval, premises).check
-    return Inequality(balls, intervals, premises, lists=LISTS, network=whole)
+    whole = None if form.of_one_step else NetworkGradient(theta, form.ball, form.interval, premises).decide
+    return Inequality(balls, intervals, premises, lists=LISTS, parameters=parameters, network=whole)
 
 
 def at_rest(

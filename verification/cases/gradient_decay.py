@@ -19,6 +19,18 @@ from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import BITS
 from verification.certify.second.intervals import iv
 from verification.domains import Budget
+from verification.parameters import (
+    Constant,
+    Declaration,
+    Integer,
+    Kind,
+    Listed,
+    Parameter,
+    Rational,
+    Rule,
+    Values,
+    declared,
+)
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number, numbers, rationals
 
 ALPHA, W, DT = Fraction(4), Fraction(-9), Fraction(1, 5)
@@ -62,6 +74,37 @@ KICK = Fraction(3, 4)
 """The slope of step 1: tanh A = −1/2 sets the neuron in motion, so that y_{k−1} is not zero."""
 
 
+MOST_DECAY_STEPS, MOST_LETTERS, MOST_TAIL, MOST_BITS = 4096, 512, 256, 2**14
+
+
+def decay_parameters(alpha: Fraction, w: Kind, dt: Fraction) -> Declaration:
+    """A neuron and its slopes: a kick, whole periods of a word, a tail; the word is one slope of 1 if none is given."""
+    slopes = Rational(above=0, most=1)
+
+    def whole(values: Values) -> bool:
+        repeated, word = values["steps"] - 1 - len(values["tail"]), len(values.get("word", (1,)))
+        return bool(repeated >= word and repeated % word == 0)
+
+    def bits(values: Values) -> int:
+        given = (*values.get("word", ()), *values["tail"], values["kick"])
+        return sum(slope.denominator.bit_length() for slope in given)
+
+    return declared(
+        Parameter("alpha", Constant(alpha)),
+        Parameter("w", w),
+        Parameter("dt", Constant(dt)),
+        Parameter("target", Rational()),
+        Parameter("steps", Integer(2, MOST_DECAY_STEPS)),
+        Parameter("kick", slopes),
+        Parameter("word", Listed(slopes, (1, MOST_LETTERS)), optional=True),
+        Parameter("tail", Listed(slopes, (1, MOST_TAIL))),
+        rules=(
+            Rule("the steps are a kick, whole periods of the word and the tail", whole),
+            Rule(f"the denominators of the slopes have {MOST_BITS} bits together", lambda v: bits(v) <= MOST_BITS),
+        ),
+    )
+
+
 def decay_case(alpha: Fraction, w: Fraction, dt: Fraction, *, domain: str) -> Case:
     """Is there an input whose contributions to dE/dw decay like λ^{n−k}?"""
 
@@ -92,7 +135,8 @@ def decay_case(alpha: Fraction, w: Fraction, dt: Fraction, *, domain: str) -> Ca
             candidates=(parameters,),
         )
 
-    return Case(domain, "|∂E_k/∂w|", ask, decay_check, reading="limit")
+    check = decay_parameters(alpha, Constant(w), dt).guards(decay_check)
+    return Case(domain, "|∂E_k/∂w|", ask, check, reading="limit")
 
 
 SEARCH = {"smoke": (2, 8, 12), "standard": (4, 16, 24), "deep": (8, 32, 40)}
@@ -143,7 +187,8 @@ def resonant_decay_case(alpha: Fraction, dt: Fraction, *, domain: str) -> Case:
             control=share,
         )
 
-    return Case(domain, "|∂E_k/∂w|", ask, decay_check, reading="limit", is_search=True)
+    check = decay_parameters(alpha, Rational(above=-alpha, below=0), dt).guards(decay_check)
+    return Case(domain, "|∂E_k/∂w|", ask, check, reading="limit", is_search=True)
 
 
 def _word(parameters: Parameters) -> list[Fraction]:

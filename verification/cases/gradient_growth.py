@@ -18,12 +18,16 @@ from verification.cases.inequality import BITS
 from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure import scaling
+from verification.parameters import Constant, Integer, Parameter, Rational, Rule, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number
 
 # --- the gradient grows
 
 GROWTH_STEPS = 40
 """N of the smaller of the two certified horizons; the other is twice it."""
+
+
+MOST_GROWTH_STEPS = 400
 
 
 def _bias_gradient(alpha: Fraction, w: Fraction, h: Fraction, steps: int) -> Fraction:
@@ -60,7 +64,9 @@ def growth_case(alpha: Fraction, w: Fraction, dt: Fraction, *, domain: str, powe
     def check(parameters: Parameters) -> Check:
         return growth_check(parameters, power)
 
-    return Case(domain, "|dE/db|", ask, check, reading="limit")
+    constants = (Parameter(name, Constant(value)) for name, value in (("alpha", alpha), ("w", w), ("dt", dt)))
+    parameters = declared(*constants, Parameter("steps", Integer(1, MOST_GROWTH_STEPS)))
+    return Case(domain, "|dE/db|", ask, parameters.guards(check), reading="limit")
 
 
 def growth_check(parameters: Parameters, power: int) -> Check:
@@ -181,7 +187,13 @@ def bound_growth_case(power: int) -> Case:
             words=f"α = {alpha}, K = {growth}, T = {horizon}: {first.text}",
         )
 
-    return Case("all T ≥ 1", "right side of (12)", ask, check, reading="limit")
+    parameters = declared(
+        Parameter("alpha", Rational(above=0)),
+        Parameter("K", Rational(least=2)),
+        Parameter("horizon", Rational(least=1)),
+        rules=(Rule("K = max(2, ‖w‖_∞ + α) ≥ α", lambda values: values["K"] >= values["alpha"]),),
+    )
+    return Case("all T ≥ 1", "right side of (12)", ask, parameters.guards(check), reading="limit")
 
 
 def _interval_bound(horizon: Fraction, alpha: Fraction, growth: Fraction) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,10 +18,10 @@ import mpmath
 from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx
 
 from verification.certify.second import exact_network as again
-from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Indices, Layered, Shape, State, Weights
+from verification.parameters import Declaration, Kind, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number, numbers
 
 RANDOM = {"smoke": 20, "standard": 200, "deep": 1000}
@@ -49,7 +49,7 @@ class PathIdentity:
         def ask(_: Budget, __: int) -> Attempt:
             return self._prove(box)
 
-        return Case(domain, quantity, ask, _about(box, self.check))
+        return Case(domain, quantity, ask, net.declared_network(box).guards(self.check))
 
     def sampled(self, domain: str, quantity: str, shapes: Iterable[Shape]) -> Case:
         """The same where shapes are too many or too large for a proof: random rational entries."""
@@ -58,7 +58,7 @@ class PathIdentity:
         def ask(budget: Budget, seed: int) -> Attempt:
             return self._sample(box, RANDOM[budget.name], random.Random(seed))
 
-        return Case(domain, quantity, ask, _about(box, self.check))
+        return Case(domain, quantity, ask, net.declared_network(box).guards(self.check))
 
     def _prove(self, shapes: Sequence[Shape]) -> Attempt:
         remaining = [s for s in shapes if any(entry != 0 for entry in self.residual(net.symbolic(s, self.indices)))]
@@ -130,7 +130,7 @@ class StateIdentity:
                 return Attempt(tried, len(box), found="0", claimed="0", proof=f"{tried}: the difference is 0")
             return self._named(remaining, tried)
 
-        return Case(domain, quantity, ask, _about(box, self.check))
+        return Case(domain, quantity, ask, self._declaration(box).guards(self.check))
 
     def sampled(self, domain: str, quantity: str, shapes: Iterable[Shape]) -> Case:
         box = tuple(shapes)
@@ -144,7 +144,12 @@ class StateIdentity:
                 return self._named(failed, tried)
             return Attempt(tried, len(draws), found="0", claimed="0")
 
-        return Case(domain, quantity, ask, _about(box, self.check))
+        return Case(domain, quantity, ask, self._declaration(box).guards(self.check))
+
+    def _declaration(self, box: Sequence[Shape]) -> Declaration:
+        steps = max(len(change.get("u", "0").split()) - 1 for change in self.changes)
+        longest = [replace(shape, steps=max(shape.steps, steps)) for shape in box]
+        return net.declared_network(longest, constant_input=self.constant_input)
 
     def _opaque(self, shape: Shape) -> list[Any]:
         L, m = shape.layers, shape.neurons
@@ -206,9 +211,15 @@ class PolynomialIdentity:
     retyped: Callable[[Mapping[str, Any]], list[Any]]
     words: str
     premises: Callable[[Mapping[str, Fraction]], list[tuple[str, Fraction, bool]]] = lambda values: []
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def case(self, domain: str, quantity: str) -> Case:
-        return Case(domain, quantity, self.ask, self.check)
+        return Case(domain, quantity, self.ask, self.declaration.guards(self.check))
+
+    @property
+    def declaration(self) -> Declaration:
+        """A number of each name: any one, if ``kinds`` does not say more."""
+        return declared(*(Parameter(name, self.kinds.get(name, Rational())) for name in self.names))
 
     def ask(self, _: Budget, seed: int) -> Attempt:
         ring = fmpq_mpoly_ctx.get(list(self.names), Ordering.degrevlex)
@@ -238,19 +249,6 @@ class PolynomialIdentity:
 
 
 # --- shared words
-
-
-def _about(box: Sequence[Shape], check: Callable[[Parameters], Check]) -> Callable[[Parameters], Check]:
-    """``check`` for networks with the numbers of layers and the skips of the box only."""
-    known = sorted({(shape.layers, shape.skip) for shape in box})
-
-    def only(parameters: Parameters) -> Check:
-        place = int(number(parameters, "layers")), int(number(parameters, "skip"))
-        if place not in known:
-            raise ClaimError(f"The network has (L, S) = {place}; this case is about {known}: type one of these.")
-        return check(parameters)
-
-    return only
 
 
 def describe(parameters: Parameters) -> str:

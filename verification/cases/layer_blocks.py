@@ -157,7 +157,9 @@ def gradient_by_V(indices: Indices) -> Case:
             words=f"{describe(parameters)}: |∂⁺z_1/∂V| = {sizes[0]:.6g} > {sizes[1]:.6g}",
         )
 
-    return Case("L = 1", f"(63) for θ = V, {indices} indices", ask, check)
+    return Case(
+        "L = 1", f"(63) for θ = V, {indices} indices", ask, net.declared_network([Shape(1, 1, 1)]).guards(check)
+    )
 
 
 def _ball(parameters: Parameters, name: str) -> Any:

@@ -17,11 +17,12 @@ max_n ‖ȳ_n‖_∞, besides α, dt, N, m, layer. Margins of premises are ratio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import flint
 
@@ -31,8 +32,28 @@ from verification.certify import network
 from verification.certify.second import intervals as second
 from verification.certify.second import network_gradient as network_gradient_second
 from verification.certify.second.network import NotEnclosedError
+from verification.parameters import (
+    Declaration,
+    Guarded,
+    Integer,
+    Kind,
+    Listed,
+    Parameter,
+    Rational,
+    Rows,
+    Rule,
+    Values,
+    declared,
+)
 from verification.question import Check, Opinion, Parameters, number, numbers
 
+MOST_LAYERS = 8
+"""Of a chain."""
+MOST_CHAIN = 4096
+"""Layers times steps of a chain whose steps are not those of the case."""
+MOST_NETWORK_LAYERS = 52
+"""A file holds no more than 64 parameters."""
+MOST_NEURONS, MOST_CHANNELS, MOST_STEPS = 256, 1024, 2**16
 MAX_WORK = 2**25
 """Entries of V and TANH_WORK for every neuron, times N: seconds for either back-end."""
 TANH_WORK = 100
@@ -47,6 +68,105 @@ def quantity_of(theta: str) -> str:
     return f"|dE/dθ|, θ = {theta} of any layer"
 
 
+# --- what a bound on |dE/dθ| is asked about
+
+
+class _Size(Integer):
+    """Of a network: those that are drawn are small, whatever the most is."""
+
+    def draw(self, rng: random.Random, _: Values) -> int:
+        return min(self.most, self.least + rng.choice((0, 0, 1, 2, 4)))
+
+
+def gradient_parameters(
+    theta: str,
+    *,
+    whole: Literal["no", "too", "only"],
+    depths: range = range(1, MOST_LAYERS + 1),
+    layer: Callable[[int], range] | None = None,
+    fixed: Mapping[str, Kind] | None = None,
+) -> Declaration:
+    """A chain of single neurons (``neuron_chain``), a whole network (above), which has "m" and may come too, or only.
+
+    depths    how many layers there may be
+    layer     that of θ, from the number of layers; any, if nothing is said
+    fixed     kinds of single parameters, such as a constant
+    """
+    known: Mapping[str, Kind] = fixed or {}
+
+    def is_whole(values: Values) -> bool:
+        return "m" in values
+
+    def width(values: Values) -> int:
+        return int(values.get("m", 1))
+
+    def depth(values: Values) -> int:
+        return len(values["w"])
+
+    def inputs(values: Values) -> int:
+        return len(values["V1"]) if is_whole(values) else 1
+
+    def one_or_all(values: Values) -> Sequence[int]:
+        return (1, values["N"]) if values["N"] > 1 else (1,)
+
+    def as_deep(values: Values) -> range:
+        return range(depth(values), depth(values) + 1)
+
+    def matrices() -> Iterator[Parameter]:
+        """Of the first the length says how many columns it has."""
+        yield Parameter("V1", _rows_of(width, lambda values: range(1, MOST_CHANNELS + 1)), when=is_whole)
+        for q in range(2, MOST_NETWORK_LAYERS + 1):
+            yield Parameter(
+                f"V{q}",
+                _rows_of(width, lambda values: range(width(values), width(values) + 1)),
+                when=lambda values, q=q: is_whole(values) and q <= depth(values),  # type: ignore[misc]
+            )
+
+    def work(values: Values) -> int:
+        if not is_whole(values):
+            return 0 if "N" in known else int(values["N"] * depth(values) * MAX_WORK // MOST_CHAIN)
+        columns = inputs(values) + (depth(values) - 1) * width(values)
+        return int(values["N"] * width(values) * (columns + TANH_WORK * depth(values)))
+
+    def place(values: Values) -> bool:
+        layers = range(1, depth(values) + 1) if layer is None else layer(depth(values))
+        if values["layer"] not in layers or not is_whole(values):
+            return values["layer"] in layers
+        columns = inputs(values) if values["layer"] == 1 else width(values)
+        return bool(values["neuron"] <= width(values) and values.get("source", 1) <= columns)
+
+    parameters = [
+        *([] if whole == "no" else [Parameter("m", _Size(1, MOST_NEURONS), optional=whole == "too")]),
+        Parameter("alpha", known.get("alpha", Rational(above=0))),
+        Parameter("dt", known.get("dt", Rational(above=0, below=1))),
+        Parameter("N", known.get("N", _Size(1, MOST_STEPS))),
+        Parameter("layer", _Size(1, depths[-1])),
+        Parameter("neuron", _Size(1, MOST_NEURONS), when=is_whole),
+        *([Parameter("source", _Size(1, MOST_CHANNELS), when=is_whole)] if theta == "V" else []),
+        Parameter("w", _rows_of(width, lambda values: depths)),
+        Parameter("c", _rows_of(width, as_deep), when=is_whole),
+        Parameter("V", Listed(Rational(), depth), when=lambda values: not is_whole(values)),
+        Parameter("b", _rows_of(width, as_deep)),
+        *matrices(),
+        Parameter("u", _rows_of(inputs, one_or_all)),
+        Parameter("target", _rows_of(width, one_or_all)),
+    ]
+    return declared(
+        *(parameter for parameter in parameters if whole != "no" or parameter.when is not is_whole),
+        rules=(
+            Rule(f"layer, neuron and source are a place of θ = {theta} that this case is about", place),
+            Rule(
+                f"N steps are at most {MAX_WORK} products, N · L ≤ {MOST_CHAIN} for a chain",
+                lambda v: work(v) <= MAX_WORK,
+            ),
+        ),
+    )
+
+
+def _rows_of(width: Callable[[Values], int], counts: Callable[[Values], Sequence[int]]) -> Rows:
+    return Rows(Rational(), width, counts, most=2**17)
+
+
 @dataclass(frozen=True)
 class NetworkGradient:
     """|dE/dθ| ≤ right for one entry of ``theta``. ``balls`` and ``intervals`` are the right side, typed once for each
@@ -58,8 +178,14 @@ class NetworkGradient:
     intervals: Callable[[Any], Any]
     premises: tuple[Condition, ...]
 
-    def check(self, parameters: Parameters) -> Check:
-        """Both opinions and the premises. ClaimError or ValueError for parameters that are no network."""
+    @property
+    def check(self) -> Guarded:
+        """Both opinions and the premises, for whole networks."""
+        whole = gradient_parameters(self.theta, whole="only", depths=range(1, MOST_NETWORK_LAYERS + 1))
+        return whole.guards(self.decide)
+
+    def decide(self, parameters: Parameters) -> Check:
+        """The same for parameters that have been read."""
         read = _Read(parameters, self.theta)
         first, sides, logs = self._in_balls(read)
         violated, text = self._in_intervals(parameters)
@@ -93,7 +219,7 @@ class NetworkGradient:
                 right = self.intervals(norms)
                 ends = f"left at least {float(left.a):.10g}, right at most {float(right.b):.10g}"
                 return bool(left.a > right.b), ends
-        except (NotEnclosedError, OverflowError) as error:
+        except (ValueError, NotEnclosedError, OverflowError) as error:  # not a run that float64 encloses
             return False, str(error)
 
 
@@ -101,37 +227,25 @@ class _Read:
     """The parameters as a network, the place of θ, and the norms."""
 
     def __init__(self, parameters: Parameters, theta: str) -> None:
-        self.m, self.layer, self.neuron = (_whole(parameters, name) for name in ("m", "layer", "neuron"))
-        steps = _whole(parameters, "N")
-        rows = {name: _rows(numbers(parameters, name), self.m, name) for name in ("w", "c", "b")}
+        self.m, self.layer, self.neuron = (int(parameters[name]) for name in ("m", "layer", "neuron"))
+        steps = int(parameters["N"])
+        rows = {name: _rows(numbers(parameters, name), self.m) for name in ("w", "c", "b")}
         self.depth = len(rows["w"])
         self.alpha, self.dt = (number(parameters, name) for name in ("alpha", "dt"))
-        zero, layers, below = (Fraction(0),) * self.m, [], 0
+        zero, layers = (Fraction(0),) * self.m, []
         for q in range(1, self.depth + 1):
             values = numbers(parameters, f"V{q}")
-            below = self.m if q > 1 else len(values) // self.m
-            V = _rows(values, below, f"V{q}")
             own = {name: rows[name][q - 1] for name in ("w", "c", "b")}
+            V = _rows(values, len(values) // self.m)
             layers.append(network.LayerData(dt=self.dt, alpha=self.alpha, V=V, y0=zero, z0=zero, **own))
-        inputs = len(layers[0].V[0])
-        work = steps * self.m * sum(len(layer.V[0]) + TANH_WORK for layer in layers)
-        if work > MAX_WORK:
-            raise ValueError(
-                f"N = {steps} steps of L = {self.depth}, m = {self.m} are {work} products; at most {MAX_WORK}."
-            )
         u, target = (
-            _over_time(numbers(parameters, name), size, steps, name)
-            for name, size in (("u", inputs), ("target", self.m))
+            _over_time(numbers(parameters, name), size, steps)
+            for name, size in (("u", len(layers[0].V[0])), ("target", self.m))
         )
         self.data = network.NetworkData(tuple(layers), u, target=target)
-        if not (1 <= self.layer <= self.depth and 1 <= self.neuron <= self.m):
-            raise ValueError(f"Layer {self.layer}, neuron {self.neuron}: there are L = {self.depth}, m = {self.m}.")
         self.place: tuple[int, ...] = (self.neuron - 1,)
         if theta == "V":
-            source = _whole(parameters, "source")
-            if not 1 <= source <= len(layers[self.layer - 1].V[0]):
-                raise ValueError(f"source is {source}, but V of layer {self.layer} has not so many columns.")
-            self.place = (self.neuron - 1, source - 1)
+            self.place = (self.neuron - 1, int(parameters["source"]) - 1)
 
     def norms(self, make: Callable[[Any], Any]) -> Any:
         """What the right side and the premises see, in the numbers that ``make`` makes."""
@@ -148,22 +262,11 @@ class _Read:
         )
 
 
-def _whole(parameters: Parameters, name: str) -> int:
-    value = number(parameters, name)
-    if value.denominator != 1 or value < 1:
-        raise ValueError(f'"{name}" is {value}; it is a whole number from 1 on.')
-    return int(value)
-
-
-def _rows(values: Sequence[Fraction], width: int, name: str) -> tuple[tuple[Fraction, ...], ...]:
-    if not width or not values or len(values) % width:
-        raise ValueError(f'"{name}" has {len(values)} numbers; they are rows of {width}.')
+def _rows(values: Sequence[Fraction], width: int) -> tuple[tuple[Fraction, ...], ...]:
     return tuple(tuple(values[i : i + width]) for i in range(0, len(values), width))
 
 
-def _over_time(values: Sequence[Fraction], width: int, steps: int, name: str) -> tuple[tuple[Fraction, ...], ...]:
+def _over_time(values: Sequence[Fraction], width: int, steps: int) -> tuple[tuple[Fraction, ...], ...]:
     """One row for every step; a single row is held."""
-    rows = _rows(values, width, name)
-    if len(rows) not in (1, steps):
-        raise ValueError(f'"{name}" has {len(rows)} rows; give 1 or N = {steps}.')
+    rows = _rows(values, width)
     return rows * steps if len(rows) == 1 else rows

@@ -10,7 +10,7 @@ Published O(dt^p) means, for matrices, "at most"; for scalars, as sam (72) and i
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, TypedDict
@@ -19,12 +19,13 @@ import flint
 
 from odernn.bounds.numbers import BALLS, FLOATS, Numbers
 from verification.certify import scalar_stack, scaling_limits
-from verification.certify.scalar_stack import ScalarStack
+from verification.certify.scalar_stack import FIELDS, ScalarStack
 from verification.certify.scaling_limits import NoLimitError, TwoSided
 from verification.certify.second import scalar_stack as scalar_stack_second
 from verification.domains import Budget
 from verification.measure import scaling
 from verification.measure.scaling import HALF_A_POWER
+from verification.parameters import Constant, Declaration, Integer, Kind, Parameter, Rational, Rule, Values, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 
 Side: TypeAlias = Literal["at most", "at least"]
@@ -127,6 +128,28 @@ def second_look(stack: ScalarStack) -> str:
     return f"{slope:.2f} with two neurons a layer, w = (1/2, −1/4), {between}"
 
 
+MOST_CERTIFIED_STEPS = 64
+WEIGHTS: Mapping[str, Kind] = {"alpha": Rational(least=0), **dict.fromkeys(("w", "v", "b", "target"), Rational())}
+
+
+def stack_parameters(
+    stack: ScalarStack, *more: Parameter, steps: Kind | None = None, kinds: Mapping[str, Kind] = WEIGHTS
+) -> Declaration:
+    """The stack with any weights: L, S, T and k are those of the case, as far as ``kinds`` does not say otherwise."""
+    free = steps or Integer(int(stack.horizon) + 1, MOST_CERTIFIED_STEPS)
+
+    def step(values: Values) -> bool:
+        k = stack.offset + stack.ratio * values["steps"]
+        return k.denominator == 1 and bool(1 <= k <= values["steps"])
+
+    return declared(
+        *(Parameter(name, kinds.get(name, Constant(Fraction(getattr(stack, name))))) for name in FIELDS),
+        Parameter("steps", free),
+        *more,
+        rules=(Rule(f"k = {stack.offset} + {stack.ratio} N is a step", step),),
+    )
+
+
 def order_case(
     stack: ScalarStack,
     quantity: str,
@@ -162,11 +185,13 @@ def order_case(
             candidates=(candidate,) if wrong else (),
         )
 
+    refine = Parameter("refine", Constant("fixed n" if fixed_n else "fixed T"))
+    parameters = stack_parameters(stack, refine, steps=Constant(fixed_n) if fixed_n else None)
     return Case(
         domain=domain,
         quantity=f"{symbol} {_relation(power, side)}",
         ask=ask,
-        check=functools.partial(check_order, quantity=quantity, power=power, side=side),
+        check=parameters.guards(functools.partial(check_order, quantity=quantity, power=power, side=side)),
         reading="limit",
     )
 

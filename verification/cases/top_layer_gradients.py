@@ -7,19 +7,27 @@ import math
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import flint
 
 from verification.cases.chain_ends import sam_output_case, sam_partial_case
 from verification.cases.chain_gradients import at_rest, finite, hyperbolic
 from verification.cases.inequality import Condition
+from verification.cases.network_gradient import gradient_parameters
 from verification.cases.nominate import first_violation
 from verification.cases.one_step_norms import exponential_case, partial_case
 from verification.domains import Budget
 from verification.measure.gradient_forms import GradientForm
 from verification.measure.published_forms import SAM_32, SAM_42
+from verification.parameters import Declaration
 from verification.question import Attempt, Case, Parameters, rational, rationals
+
+
+def of_top(*, whole: Literal["no", "too"]) -> Declaration:
+    """θ = b^L."""
+    return gradient_parameters("b", whole=whole, layer=lambda L: range(L, L + 1))
+
 
 IS_TOP = Condition("l = L", lambda p: Fraction(p.layer == len(p.w)))
 
@@ -124,14 +132,13 @@ def top_layer_case(form: GradientForm, domain: str, extra: tuple[Condition, ...]
             candidates=tuple(parameters for _, parameters in candidates),
         )
 
-    return Case(
-        domain, "|dE/dθ|, θ of layer L, not V^1", ask, finite(form, "b", (*extra, IS_TOP)).check, is_search=True
-    )
+    check = finite(form, "b", (*extra, IS_TOP), of_top(whole="too")).check
+    return Case(domain, "|dE/dθ|, θ of layer L, not V^1", ask, check, is_search=True)
 
 
 def top_summand_case(form: GradientForm) -> Case:
     """(69), l = L: by the same three parts."""
-    inequality = finite(form, "b", (IS_TOP,))
+    inequality = finite(form, "b", (IS_TOP,), of_top(whole="no"))
 
     def ask(budget: Budget, seed: int) -> Attempt:
         stiff = (at_rest(Fraction(1), Fraction(1, 20), 20 * T, [Fraction(-401)]) for T in (1, 5, 20))

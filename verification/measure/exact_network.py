@@ -21,6 +21,7 @@ from flint import Ordering, arb, ctx, fmpq, fmpq_mpoly_ctx
 
 from verification.claim import ClaimError
 from verification.measure.ring_matrices import Matrix, entries, minus, product, symplectic_unit, transpose
+from verification.parameters import Constant, Declaration, Integer, Listed, Parameter, Rational, Rows, Rule, declared
 from verification.question import Parameters, number, numbers
 
 Indices: TypeAlias = Literal["icml", "sam"]
@@ -394,6 +395,59 @@ def typed(parameters: Parameters, indices: Indices) -> tuple[Layered, list[State
         slopes.append([[1 - s * s for s in map(arb.tanh, row)] for row in arguments])  # a square of 0 ± r is NaN
     levels = [[u[n], *(y for y, _ in state)] for n, state in enumerate(states)]
     return Layered(weights, slopes, levels), states
+
+
+HELD = Rule("the input does not change", lambda values: len(set(values["u"])) == 1)
+
+
+class Held(Rows):
+    """Rows of which a rule says that they are all the same: so are those that are drawn."""
+
+    def draw(self, rng: random.Random, values: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
+        rows = super().draw(rng, values)
+        return rows[:1] * len(rows)
+
+
+def declared_network(
+    shapes: Iterable[Shape], *more: Parameter, constant_input: bool = False, rules: Iterable[Rule] = ()
+) -> Declaration:
+    """What ``typed`` reads, and ``more``: a network with L and S of one of the shapes, m and N no larger than in them,
+    that obeys the hypotheses of the model: 0 < dt < 1, α ≥ 0, a zero start; where it is said, u does not change.
+    """
+    box = tuple(shapes)
+    known = sorted({(shape.layers, shape.skip) for shape in box})
+    depths, skips = zip(*known, strict=True)
+    most, steps = max(shape.neurons for shape in box), max(shape.steps for shape in box)
+
+    def own(values: dict[str, Any]) -> int:
+        return int(values["layers"] * values["neurons"])
+
+    def matrices(values: dict[str, Any]) -> int:
+        return own(values) * int(values["neurons"])
+
+    def edges(values: dict[str, Any]) -> int:
+        L, m, S = (values[name] for name in ("layers", "neurons", "skip"))
+        return max(int(L - S), 0) * int(m) ** 2 if S else 0
+
+    at_rest = Listed(Constant(Fraction(0)), own)
+    return declared(
+        Parameter("layers", Integer(min(depths), max(depths))),
+        Parameter("neurons", Integer(1, most)),
+        Parameter("skip", Integer(min(skips), max(skips))),
+        Parameter("alpha", Rational(least=0)),
+        Parameter("dt", Rational(above=0, below=1)),
+        *(Parameter(name, Listed(Rational(), own)) for name in ("c", "w", "b")),
+        Parameter("V", Listed(Rational(), matrices)),
+        Parameter("u", (Held if constant_input else Rows)(Rational(), "neurons", lambda _: range(2, steps + 2))),
+        Parameter("Lambda", Listed(Rational(), edges)),
+        *(Parameter(name, at_rest, optional=True) for name in ("y0", "z0")),
+        *more,
+        rules=(
+            Rule(f"(L, S) is one of {known}", lambda v: (v["layers"], v["skip"]) in known),
+            *rules,
+            *[HELD] * constant_input,
+        ),
+    )
 
 
 def _balls(parameters: Parameters) -> Callable[[str], list[Any]]:

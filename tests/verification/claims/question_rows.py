@@ -9,6 +9,7 @@ from pathlib import Path
 from odernn.published.sources import Source
 from verification.answer import answer
 from verification.domains import BUDGETS
+from verification.parameters import RefusedError
 from verification.question import Case, Parameters, Question
 from verification.verdict import doubt_about
 
@@ -50,7 +51,10 @@ def pinned(expected, domain, quantity):
 def doubt_of(case: Case, parameters: Parameters) -> str:
     """Why these parameters do not refute the case; "" if they do."""
     assert case.check is not None
-    return doubt_about(case.check(parameters), case)
+    try:
+        return doubt_about(case.check(parameters), case)
+    except RefusedError as refused:
+        return str(refused)
 
 
 def verdicts_of(question):

@@ -22,6 +22,7 @@ from verification.claims.scornn import machine_precision as precision
 from verification.measure import machine_precision, orthogonality_drift
 from verification.measure.computed_cayley import DTYPES, computed
 from verification.measure.orthogonality_drift import Drift
+from verification.parameters import RefusedError
 from verification.question import Case
 
 QUESTIONS = {each.id: each for each in (*rounding.QUESTIONS, *precision.QUESTIONS)}
@@ -139,12 +140,22 @@ def test_the_law_is_u_times_the_condition_number() -> None:
     assert (np.abs(slopes - 1) < 0.35).all()
 
 
-@pytest.mark.parametrize("change", [{"A": "0 0 0"}, {"A": "1/3 1/3 1/3"}, {"D": "1 1 2"}, {"A": "1/2 1/4 1/8"}])
-def test_a_witness_without_violation_or_premise_does_not_count(change: dict[str, str]) -> None:
+LOST = {"A": "-1441792 -2293760 2162688", "D": "1 1 1"}
+
+
+@pytest.mark.parametrize("A", ["0 0 0", "1/2 1/4 1/8"])
+def test_a_witness_without_violation_does_not_count(A: str) -> None:
     case = QUESTIONS["sco-5.5.1-A"].cases[0]
-    witness = {"A": "-1441792 -2293760 2162688", "D": "1 1 1"}
-    assert not rows.doubt_of(case, witness)
-    assert rows.doubt_of(case, {**witness, **change})
+    assert not rows.doubt_of(case, LOST)
+    assert rows.doubt_of(case, {**LOST, "A": A})
+
+
+@pytest.mark.parametrize("change", [{"A": "1/3 1/3 1/3"}, {"D": "1 1 2"}, {"A": "1 1"}, {"A": f"1 1 {2**40}"}])
+def test_what_is_no_matrix_of_floats_is_refused(change: dict[str, str]) -> None:
+    case = QUESTIONS["sco-5.5.1-A"].cases[0]
+    assert case.check is not None
+    with pytest.raises(RefusedError, match=f'"{next(iter(change))}"'):
+        case.check({**LOST, **change})
 
 
 def test_a_generous_limit_is_not_violated_by_small_entries() -> None:
@@ -232,6 +243,13 @@ def test_a_device_would_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         machine_precision, "measured_epsilon", lambda name, device="cpu": here if device == "cpu" else 2 * here
     )
     assert verdict_of(case) == "not-refuted"
+    assert "premise" in rows.doubt_of(case, {"k": "23"})
+
+
+def test_without_a_device_nothing_is_said_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the format says of eps is no measurement of a GPU."""
+    monkeypatch.setattr(machine_precision, "device_available", lambda: False)
+    assert "a CUDA device measures" in rows.doubt_of(precision.device_case("float32"), {"k": "23"})
 
 
 @pytest.mark.gpu

@@ -23,6 +23,7 @@ from verification.adversary import gradient_ascent as ascent
 from verification.answer import answer
 from verification.cases import chain_gradients, top_layer_gradients
 from verification.cases.inequality import Inequality
+from verification.cases.network_gradient import gradient_parameters
 from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second.intervals import iv
 from verification.certify.second.neuron_chain import Adjoints
@@ -30,6 +31,7 @@ from verification.claims.unicornn import gradient_bounds, jacobian_bounds
 from verification.claims.unicornn.jacobian_bounds import JacobianForm
 from verification.domains import BUDGETS
 from verification.measure.gradient_forms import SAM_41, SAM_69, GradientForm
+from verification.parameters import Guarded
 from verification.question import Case, Question
 from verification.verdict import doubt_about
 
@@ -275,7 +277,9 @@ def test_bounds_that_have_room_are_not_refuted() -> None:
     assert judged(jacobian_bounds.free_case("l < L, all w equal", "made", roomy)).verdict == verdict.NOT_REFUTED
     safe = replace(gradient_bounds.SAM_41, factor=Q(10**100))
     for theta, points in (("b", gradient_bounds._stiff_below), ("V", gradient_bounds._inputs)):
-        assert judged(gradient_bounds.menu_case("made", "made", safe, theta, points)).verdict == verdict.NOT_REFUTED
+        of_any = gradient_parameters(theta, whole="no")
+        case = gradient_bounds.menu_case("made", "made", safe, theta, points, of_any)
+        assert judged(case).verdict == verdict.NOT_REFUTED
     safe = replace(gradient_bounds.ICML_MAIN, factor=Q(10**100))
     found = judged(gradient_bounds.limit_case("L = 1", safe, "b", chain_gradients.hyperbolic))
     assert found.verdict == verdict.NOT_REFUTED
@@ -444,7 +448,8 @@ def test_both_typings_of_every_inequality_agree_at_generic_networks(point: dict[
     assert compared >= 72
     for kind in ("w^l", "u"):
         check = gradient_bounds.unbounded_case(kind).check
-        assert check is not None and len({o.violated for o in check(point).opinions}) == 1
+        assert isinstance(check, Guarded)
+        assert len({opinion.violated for opinion in check.check(point).opinions}) == 1
 
 
 @pytest.mark.parametrize("factor", [Q(1), Q(3, 4)])

@@ -12,10 +12,10 @@ import pytest
 from odernn.published.networks import networks
 from tests.verification.claims import question_rows as rows
 from verification.certify import block_spectra
-from verification.claim import ClaimError
 from verification.claims.scornn import orthogonal_initialisation as start
 from verification.claims.scornn import reflected_spectrum as reflected
 from verification.measure.orthogonal_initialisation import Blocks, spectral_law
+from verification.parameters import RefusedError
 from verification.question import Case
 
 QUESTIONS = {each.id: each for each in (*start.QUESTIONS, *reflected.QUESTIONS)}
@@ -103,12 +103,25 @@ def test_another_power_of_s_has_other_eigenvalues() -> None:
     assert verdict_of(start.blocks_case(power=1)) == "refuted"
 
 
-@pytest.mark.parametrize("change", [{"s": "2"}, {"D": "1 2"}, {"D": "1 -1"}])
-def test_a_block_outside_the_premises_or_without_violation_does_not_count(change: dict[str, str]) -> None:
-    """With t from s (1 + cos t) = 1 − cos t: beyond π/2, no sign, and a mixed block, which does not depend on t."""
-    case, witness = start.blocks_case(power=1), {"s": "1/2", "D": "1 1"}
-    assert not rows.doubt_of(case, witness)
-    assert rows.doubt_of(case, {**witness, **change})
+@pytest.mark.parametrize("change", [{"s": "2"}, {"D": "1 2"}, {"D": "1 1 1"}])
+def test_a_block_outside_the_premises_is_refused(change: dict[str, str]) -> None:
+    """Beyond π/2, no sign, a sign too many."""
+    assert_refused(start.blocks_case(power=1), {"s": "1/2", "D": "1 1"}, change)
+
+
+def test_a_mixed_block_does_not_depend_on_the_angle() -> None:
+    """With t from s (1 + cos t) = 1 − cos t."""
+    case = start.blocks_case(power=1)
+    assert not rows.doubt_of(case, {"s": "1/2", "D": "1 1"})
+    assert rows.doubt_of(case, {"s": "1/2", "D": "1 -1"})
+
+
+def assert_refused(case: Case, good: dict[str, str], change: dict[str, str]) -> None:
+    """For the parameter that was changed."""
+    assert case.check is not None
+    case.check(good)
+    with pytest.raises(RefusedError, match=f'"{next(iter(change))}"'):
+        case.check({**good, **change})
 
 
 def test_laws_that_are_not_uniform_are_refuted_and_uniform_ones_proved() -> None:
@@ -141,24 +154,29 @@ def test_a_wider_arc_is_told_from_the_drawn_one(groups: int) -> None:
     assert verdict_of(start.drawn_case(groups, widened=2.0)) == "suspect"
 
 
-@pytest.mark.parametrize("change", [{"D": "1 1"}, {"s": "2"}, {"D": "1 2"}])
-def test_a_witness_that_does_not_fit_does_not_count(change: dict[str, str]) -> None:
-    """A block that is kept, an angle beyond π/2, an entry that is no sign."""
-    case, witness = QUESTIONS["sco-4.2b"].cases[1], {"D": "1 -1", "s": "1/2"}
-    assert not rows.doubt_of(case, witness)
-    assert rows.doubt_of(case, {**witness, **change})
+def test_a_block_that_is_kept_does_not_count() -> None:
+    case = QUESTIONS["sco-4.2b"].cases[1]
+    assert not rows.doubt_of(case, {"D": "1 -1", "s": "1/2"})
+    assert rows.doubt_of(case, {"D": "1 1", "s": "1/2"})
+
+
+@pytest.mark.parametrize("change", [{"s": "2"}, {"D": "1 2"}, {"s": "1/2 1/3"}])
+def test_a_witness_that_does_not_fit_is_refused(change: dict[str, str]) -> None:
+    """An angle beyond π/2, an entry that is no sign, an angle too many."""
+    assert_refused(QUESTIONS["sco-4.2b"].cases[1], {"D": "1 -1", "s": "1/2"}, change)
 
 
 def test_a_mixed_block_is_no_witness_against_a_printed_row() -> None:
     case = next(each for each in QUESTIONS["sco-4.2b"].cases if each.domain == "printed psMNIST-360")
-    assert "premise" in rows.doubt_of(case, {"D": "1 -1", "s": "1/2"})
+    assert case.check is not None
+    with pytest.raises(RefusedError, match="one of the 1 rows of signs"):
+        case.check({"D": "1 -1", "s": "1/2"})
 
 
-def test_more_placements_than_can_be_tried_are_turned_away() -> None:
+def test_another_size_than_that_of_the_case_is_refused() -> None:
     case = start.random_case(6)
     assert not rows.doubt_of(case, {"n": "6"})
-    with pytest.raises(ClaimError, match="from 2 to 12"):
-        case.check({"n": "40"})
+    assert_refused(case, {"n": "6"}, {"n": "40"})
 
 
 def test_the_polynomials_of_blocks_hold_for_every_angle() -> None:

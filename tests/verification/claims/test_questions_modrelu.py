@@ -18,6 +18,7 @@ from verification.certify.second import modrelu_run as modrelu_run_second
 from verification.claims.scornn import modrelu as definition
 from verification.claims.scornn import modrelu_gradients as gradients
 from verification.measure import hidden_gradients
+from verification.parameters import RefusedError
 from verification.question import Case
 
 QUESTIONS = {each.id: each for each in (*definition.QUESTIONS, *gradients.QUESTIONS)}
@@ -56,7 +57,9 @@ def test_half_of_the_lipschitz_constant_is_refuted() -> None:
 @pytest.mark.parametrize("b", ["0", "-1"])
 def test_there_is_no_jump_for_a_bias_that_is_not_positive(b: str) -> None:
     for case in QUESTIONS["sco-4.1a"].cases[1:3]:
-        assert rows.doubt_of(case, {"b": b, "reach": "1/1000"})
+        assert case.check is not None
+        with pytest.raises(RefusedError, match='"b"'):
+            case.check({"b": b, "reach": "1/1000"})
 
 
 def test_the_jump_is_that_of_the_library() -> None:
@@ -140,11 +143,26 @@ def test_a_proof_is_not_used_against_an_exception() -> None:
     assert verdict_of(case) == "refuted"
 
 
-@pytest.mark.parametrize("change", [{"b": "1 -1"}, {"b": "0 0"}, {"D": "1 2"}, {"h": "3 3"}])
-def test_a_witness_outside_the_premises_or_without_violation_does_not_count(change: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "change", [{"b": "1 -1"}, {"b": "0 0"}, {"D": "1 2"}, {"A": "0 0"}, {"drive": "0 0 0"}, {"drive": "0 " * 49 + "0"}]
+)
+def test_a_witness_outside_the_premises_is_refused(change: dict[str, str]) -> None:
     case = QUESTIONS["sco-4.1b"].cases[0]
+    assert case.check is not None
     assert not rows.doubt_of(case, SILENCED)
-    assert rows.doubt_of(case, {**SILENCED, **change})
+    with pytest.raises(RefusedError, match=f'"{next(iter(change))}"'):
+        case.check({**SILENCED, **change})
+
+
+def test_a_witness_without_violation_does_not_count() -> None:
+    assert rows.doubt_of(QUESTIONS["sco-4.1b"].cases[0], {**SILENCED, "h": "3 3"})
+
+
+def test_a_pre_activation_of_zero_is_no_premise_of_a_silent_network() -> None:
+    case = QUESTIONS["sco-4.1b"].cases[2]
+    point = {"A": "0", "D": "1 1", "b": "1 1", "h": "0 0", "drive": "0 0 0 0", "v": "1 1"}
+    assert not rows.doubt_of(case, point)
+    assert "premise" in rows.doubt_of(QUESTIONS["sco-4.1b"].cases[1], point)
 
 
 def test_no_lost_direction_is_refuted_and_twice_as_many_are_not() -> None:

@@ -20,6 +20,7 @@ from verification.claims.scornn import scornn_counts as counted
 from verification.claims.scornn import scornn_tables as tables
 from verification.claims.scornn import synthetic_tasks as tasks
 from verification.measure import parameter_counts as counts
+from verification.parameters import RefusedError
 from verification.question import Case
 from verification.tasks import adding, copying_memory
 
@@ -125,7 +126,9 @@ def test_another_number_or_another_model_turns_the_verdict(found: PrintedModel, 
 def test_a_count_of_other_sizes_is_turned_away() -> None:
     case = QUESTIONS["sco-T3tab"].cases[0]
     assert not rows.doubt_of(case, {"n": "116", "m": "1", "p": "10"})
-    assert "premise" in rows.doubt_of(case, {"n": "115", "m": "1", "p": "10"})
+    assert case.check is not None
+    with pytest.raises(RefusedError, match='"n" is "115": it is 116'):
+        case.check({"n": "115", "m": "1", "p": "10"})
 
 
 def test_rows_as_defined_are_proved_where_all_agree() -> None:
@@ -203,7 +206,9 @@ def test_numbers_that_are_not_printed_are_turned_away() -> None:
     case = next(each for each in QUESTIONS["sco-5.3-tab"].cases if each.domain == "no more parameters")
     point = {"pair": "1", "numbers": "0.973 0.976"}
     assert not rows.doubt_of(case, point)
-    assert "premise" in rows.doubt_of(case, {**point, "numbers": "0.973 0.977"})
+    assert case.check is not None
+    with pytest.raises(RefusedError, match=r'"numbers" .*that is 0\.973 0\.976'):
+        case.check({**point, "numbers": "0.973 0.977"})
 
 
 # Tasks.
@@ -234,3 +239,12 @@ def test_the_tasks_of_this_library_have_the_layout_that_is_decided() -> None:
     sequences, _, _ = adding.load("train", steps=200, count=1000)
     marked = sequences[..., 1].nonzero()[0] + 1
     assert marked.min() >= 1 and marked.max() <= 199 and (sequences[..., 1].sum(axis=0) == 2).all()
+
+
+@pytest.mark.parametrize("q", ["1/2 1/2", " ".join(["1/9"] * 8), " ".join(["1/6"] * 6 + ["1/2", "-1/2"])])
+def test_what_is_no_distribution_of_eight_letters_is_refused(q: str) -> None:
+    case = QUESTIONS["thm-base"].cases[0]
+    assert case.check is not None
+    case.check({"q": " ".join(["1/8"] * 8)})
+    with pytest.raises(RefusedError, match='"q"'):
+        case.check({"q": q})

@@ -26,6 +26,7 @@ from verification.certify.scaling_limits import NoLimitError
 from verification.certify.second.intervals import iv
 from verification.claims.unicornn import depth_orders, representation, vanishing
 from verification.domains import BUDGETS
+from verification.parameters import Guarded, RefusedError
 from verification.question import Case, Question
 from verification.registry import Registry
 from verification.verdict import Judgement, doubt_about
@@ -153,8 +154,11 @@ def test_a_ladder_alone_does_not_refute():
     assert not doubt_about(check, case) and check.limit.startswith("thm-R")
     assert "no limit argument" in doubt_about(replace(check, limit=""), case)
     assert doubt_about(replace(check, opinions=check.opinions[:1] * 2), case)
-    late = case.check(dict(parameters) | {"ratio": "1/2"})
-    assert "k ≤ n/10" in doubt_about(late, case)
+    assert isinstance(case.check, Guarded)
+    late = dict(parameters) | {"ratio": "1/2"}
+    assert "k ≤ n/10" in doubt_about(case.check.check(late), case)
+    with pytest.raises(RefusedError, match='"ratio"'):
+        case.check(late)
 
 
 def test_both_back_ends_enclose_the_same_local_slope():

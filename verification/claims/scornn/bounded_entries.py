@@ -17,13 +17,19 @@ from odernn.published.sources import Source
 from verification.adversary import orthogonal_matrices as search
 from verification.cases.cayley_entries import angle_case, complex_signs_case
 from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.scornn_parameters import (
+    WITHOUT_MINUS_ONE,
+    order,
+    orthogonal,
+    phases,
+)
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
-from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley
+from verification.parameters import Integer, Matrix, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 BITS = 128
@@ -77,6 +83,7 @@ def real_case(bound: Fraction = Fraction(1)) -> Case:
         unitary_premise("W", real=True),
         "at most 1",
         str(bound),
+        parameters=declared(orthogonal("W", LARGEST)),
     )
     return statement.case(f"orthogonal W, n ≤ {LARGEST}", "least max |a_ij| over D in {±1}ⁿ")
 
@@ -167,6 +174,7 @@ def attribution_case(real: bool = False) -> Case:
         second,
         premises,
         claimed="±1",
+        parameters=declared(orthogonal("W", LARGEST), *phases("D", order("W"))),
     )
     return statement.case("Kahan 2006 at real W" + ", D real" * real, "the D that its theorem provides")
 
@@ -299,7 +307,14 @@ def fixed_entry_case() -> Case:
         return A is not None and max(again.sizes(A)) > 1, f"max |a_ij|² = {A and max(again.sizes(A))}"
 
     statement = Statement(
-        "max |a_ij| against 1", lambda: "", points, first, second, unitary_premise("W", real=True), claimed="1"
+        "max |a_ij| against 1",
+        lambda: "",
+        points,
+        first,
+        second,
+        unitary_premise("W", real=True),
+        claimed="1",
+        parameters=declared(Parameter("W", Matrix(2, 2, structure=WITHOUT_MINUS_ONE))),
     )
     return statement.case("D fixed, n = 2", "max |a_ij| of the A of W")
 
@@ -320,10 +335,7 @@ def descent_case(bound: int, learning_rate: Fraction = Fraction(1, 4), towards: 
         return Attempt(text, steps, found=f"{abs(a):.6g}", claimed=str(bound), candidates=candidates)
 
     def check(p: Parameters) -> Check:
-        steps = int(number(p, "steps"))
-        if not 0 <= steps <= MOST_STEPS:
-            raise ClaimError(f"steps is {steps}; up to {MOST_STEPS:,} are replayed.")
-        rate, start = number(p, "rate"), number(p, "a")
+        steps, rate, start = int(number(p, "steps")), number(p, "rate"), number(p, "a")
         with flint.ctx.workprec(4 * BITS):
             a, share = (arb(fmpq(x.numerator, x.denominator)) for x in (start, rate))
             for _ in range(steps):
@@ -338,7 +350,12 @@ def descent_case(bound: int, learning_rate: Fraction = Fraction(1, 4), towards: 
             f"after {steps} steps; while |a| ≤ M a step adds at least 8·rate·|a₀|/(1 + M²)², so every M is passed",
         )
 
-    return Case(f"gradient descent, D fixed, n = 2, bound {bound}", "max |a_ij|", ask, check)
+    parameters = declared(
+        Parameter("a", Rational(least=-1, most=1)),
+        Parameter("rate", Rational(above=0, most=1)),
+        Parameter("steps", Integer(1, MOST_STEPS)),
+    )
+    return Case(f"gradient descent, D fixed, n = 2, bound {bound}", "max |a_ij|", ask, parameters.guards(check))
 
 
 def _descent_again(p: Parameters, bound: int, towards: int) -> tuple[bool, str]:

@@ -19,9 +19,10 @@ from flint import arb
 from odernn.bounds import cayley_rounding as bounds
 from odernn.bounds import orthogonal
 from odernn.published.sources import Source
+from verification.cases.scornn_parameters import FormatNumber
 from verification.certify.float_replay import FORMATS
 from verification.domains import Budget
-from verification.parameters import SIGN, Listed, Parameter, Rational, declared
+from verification.parameters import SIGN, Count, Declaration, Listed, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 if TYPE_CHECKING:
@@ -130,8 +131,24 @@ def _parameters(free: list[Fraction], signs: list[int]) -> Parameters:
     return {"A": rationals(free), "D": " ".join(map(str, signs))}
 
 
+MOST_ROWS = 8
+LARGEST_POWER = 32
+"""Entries of A that are typed have a modulus of at most 2 to this power: elimination does not overflow float32."""
+
+
+def float_matrix(name: str, rows: Count = (1, MOST_ROWS)) -> Declaration:
+    """The signs of D, and A above the diagonal row by row, in numbers of the format."""
+    entries = Listed(FormatNumber(name, LARGEST_POWER), lambda v: len(v["D"]) * (len(v["D"]) - 1) // 2)
+    return declared(Parameter("D", Listed(SIGN, rows)), Parameter("A", entries))
+
+
 def computed_case(
-    name: str, domain: str, quantity: str, limit: Callable[[int], Fraction], candidates: Iterable[Parameters]
+    name: str,
+    domain: str,
+    quantity: str,
+    limit: Callable[[int], Fraction],
+    candidates: Iterable[Parameters],
+    rows: Count = (1, MOST_ROWS),
 ) -> Case:
     """max |ŴᵀŴ − I| ≤ ``limit``(n) for the computed Ŵ of the candidates: 0 is "exactly orthogonal"."""
     known = tuple(candidates)
@@ -156,7 +173,10 @@ def computed_case(
             candidates=tuple(parameters for _, parameters in found[:3]),
         )
 
-    return Case(domain, quantity, ask, lambda parameters: _computed_check(parameters, name, limit))
+    def check(parameters: Parameters) -> Check:
+        return _computed_check(parameters, name, limit)
+
+    return Case(domain, quantity, ask, float_matrix(name, rows).guards(check))
 
 
 def _computed_check(parameters: Parameters, name: str, limit: Callable[[int], Fraction]) -> Check:
@@ -406,7 +426,7 @@ QUESTIONS = (
             ),
             *(drift_case(_CAYLEY, name, "growth ≤ k^(1/4)", does_not_grow, REMADE) for name in NAMES),
             *(
-                computed_case(name, f"{_CAYLEY}, n = 2, {name}", "WᵀW = I exactly", lambda _: Fraction(0), SMALL)
+                computed_case(name, f"{_CAYLEY}, n = 2, {name}", "WᵀW = I exactly", lambda _: Fraction(0), SMALL, 2)
                 for name in NAMES
             ),
         ),

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from odernn.published.sources import Source
 from verification.certify.float_replay import FORMATS
 from verification.domains import Budget
-from verification.question import Attempt, Case, Check, Opinion, Parameters, Question
+from verification.parameters import Integer, Parameter, declared
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 NAMES = ("float32", "float64")
+EXPONENT = declared(Parameter("k", Integer(1, 128)))
+"""eps = 2^−k."""
 
 
 def format_case(name: str) -> Case:
@@ -29,7 +33,10 @@ def format_case(name: str) -> Case:
             candidates=({"k": str(round(-math.log2(measured_here)))},),
         )
 
-    return Case(f"{name}, the format", "eps on a GPU > eps on a CPU", ask, lambda p: _format_check(p, name))
+    def check(parameters: Parameters) -> Check:
+        return _format_check(parameters, name)
+
+    return Case(f"{name}, the format", "eps on a GPU > eps on a CPU", ask, EXPONENT.guards(check))
 
 
 def _format_check(parameters: Parameters, name: str) -> Check:
@@ -76,7 +83,21 @@ def device_case(name: str) -> Case:
             candidates=candidates,
         )
 
-    return Case(f"{name}, measured", "eps on a GPU > eps on a CPU", ask, lambda p: _format_check(p, name))
+    def check(parameters: Parameters) -> Check:
+        return replace(_format_check(parameters, name), premises=(_measured_there(parameters, name),))
+
+    return Case(f"{name}, measured", "eps on a GPU > eps on a CPU", ask, EXPONENT.guards(check))
+
+
+def _measured_there(parameters: Parameters, name: str) -> Hypothesis:
+    """What the format says of eps says nothing of a device: it has to be there, and to be asked."""
+    from verification.measure.machine_precision import device_available, measured_epsilon
+
+    text = f"a CUDA device measures eps = 2^-{parameters['k']}"
+    if not device_available():
+        return Hypothesis(text, "no CUDA device here", False)
+    there = Fraction(measured_epsilon(name, "cuda"))
+    return Hypothesis(text, str(there), there == Fraction(1, 2 ** int(parameters["k"])))
 
 
 QUESTIONS = (

@@ -13,6 +13,7 @@ from odernn.published.sources import Source
 from verification.cases.inequality import Condition, Inequality, Piece, attempt
 from verification.certify.second.intervals import iv
 from verification.domains import Budget
+from verification.parameters import Parameter, Rational, declared, rationals
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 
@@ -41,6 +42,7 @@ def non_expansive_case(factor: Fraction = Fraction(1)) -> Case:
             factor.numerator * abs(p.z) / factor.denominator,
         ),
         premises=(Condition("b ≤ 0", lambda p: -p.b, strict=False),),
+        parameters=declared(Parameter("z", Rational()), Parameter("b", Rational(most=0))),
     )
     return Case("b ≤ 0", "continuous at z = 0: |modReLU(z; b)| ≤ |z|", ask, inequality.check)
 
@@ -61,7 +63,10 @@ def jump_case(quantity: str, both_sides: bool) -> Case:
             "the limits at 0 for b > 0", 1, found=found, claimed="one limit" if both_sides else "0", candidates=(_JUMP,)
         )
 
-    return Case("b > 0", quantity, ask, lambda parameters: _jump_check(parameters, both_sides))
+    def check(parameters: Parameters) -> Check:
+        return _jump_check(parameters, both_sides)
+
+    return Case("b > 0", quantity, ask, declared(*rationals("b", "reach", above=0)).guards(check))
 
 
 def _jump_check(parameters: Parameters, both_sides: bool) -> Check:
@@ -111,7 +116,8 @@ def printed_formula_case() -> Case:
             words=f"z = {z}: z/|z| is {exact}, so that the formula needs a convention there (here sign(0) = 0)",
         )
 
-    return Case("any b", "(z/|z|) ReLU(|z| + b) has a value at z = 0", ask, check)
+    parameters = declared(*rationals("z", "b"))
+    return Case("any b", "(z/|z|) ReLU(|z| + b) has a value at z = 0", ask, parameters.guards(check))
 
 
 QUESTIONS = (

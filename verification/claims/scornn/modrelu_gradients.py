@@ -18,11 +18,13 @@ from flint import arb, fmpq, fmpz_poly
 
 from odernn.bounds import hidden_gradient
 from odernn.published.sources import Source
+from verification.cases.scornn_parameters import Steps, order, signs
 from verification.certify import modrelu_run
 from verification.certify.modrelu_run import ModReLURun
 from verification.certify.second import modrelu_run as modrelu_run_second
 from verification.domains import Budget
 from verification.measure.cayley_exact import is_orthogonal
+from verification.parameters import Declaration, Listed, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, rationals
 
 # --- gradients through modReLU
@@ -118,10 +120,11 @@ EVERY = loss_statement("‖∂L/∂h_1‖ ≤ 10 ‖∂L/∂h_T‖, loss at ever
 
 @dataclass(frozen=True)
 class Biases:
-    """Which biases and states a row is about: values to try, and the premise on b and on the z_t of a run."""
+    """Which biases and states a row is about: values to try, their kind, the premise on b and on the z_t of a run."""
 
     text: str
     values: tuple[Fraction, ...]
+    kind: Rational
     admits: Callable[[list[Fraction], ModReLURun], bool]
 
 
@@ -129,21 +132,44 @@ def _z(run: ModReLURun) -> Iterator[fmpq]:
     return itertools.chain.from_iterable(run.z)
 
 
-NEGATIVE = Biases("b < 0", (Fraction(-1), Fraction(-1, 2), Fraction(-1, 4)), lambda b, _: all(value < 0 for value in b))
+NEGATIVE = Biases(
+    "b < 0",
+    (Fraction(-1), Fraction(-1, 2), Fraction(-1, 4)),
+    Rational(below=0),
+    lambda b, _: all(value < 0 for value in b),
+)
 ACTIVE = Biases(
     "b ≥ 0, no z_t is 0",
     (Fraction(0), Fraction(1, 4), Fraction(1)),
+    Rational(least=0),
     lambda b, run: all(value >= 0 for value in b) and all(value != 0 for value in _z(run)),
 )
-FREE = Biases("b free", (Fraction(-1, 2), Fraction(0), Fraction(1)), lambda b, _: True)
+FREE = Biases("b free", (Fraction(-1, 2), Fraction(0), Fraction(1)), Rational(), lambda b, _: True)
 AT_ZERO = Biases(
     "b ≥ 0, some z_t = 0 (derivative 0 there)",
     (Fraction(0), Fraction(1)),
+    Rational(least=0),
     lambda b, run: all(value >= 0 for value in b) and any(value == 0 for value in _z(run)),
 )
 
 TRIALS = {"smoke": 60, "standard": 400, "deep": 1500}
 LONGEST = 24
+
+
+MOST_UNITS = 4
+
+
+def network_parameters(biases: Biases) -> Declaration:
+    """W = C(A) D of 1 to ``MOST_UNITS`` units, up to ``LONGEST`` steps."""
+    each_unit = order("D")
+    return declared(
+        Parameter("D", signs((1, MOST_UNITS))),
+        Parameter("A", Listed(Rational(), lambda v: len(v["D"]) * (len(v["D"]) - 1) // 2)),
+        Parameter("b", Listed(biases.kind, each_unit)),
+        Parameter("h", Listed(Rational(), each_unit)),
+        Parameter("drive", Steps("D", LONGEST, Rational())),
+        Parameter("v", Listed(Rational(), each_unit)),
+    )
 
 
 PLAIN = 8
@@ -219,7 +245,7 @@ def gradient_case(
             f"[{parameters['h']}]: {statement.found(run, parameters)}" + (f"; {why}" if why else ""),
         )
 
-    return Case(biases.text, statement.claimed, ask, check)
+    return Case(biases.text, statement.claimed, ask, network_parameters(biases).guards(check))
 
 
 def _is_scaled_cayley(run: ModReLURun, parameters: Parameters) -> bool:
@@ -335,7 +361,7 @@ def singular_value_case(quantity: str, lost: int = 1) -> Case:
             words=f"A = [{parameters['A']}], b = [{parameters['b']}]: silent units {run.silent}",
         )
 
-    return Case("b free", quantity, ask, check)
+    return Case("b free", quantity, ask, network_parameters(FREE).guards(check))
 
 
 def _rank(rows: list[list[Fraction]]) -> int:

@@ -17,8 +17,8 @@ from flint import fmpq
 
 from odernn.published.networks import PublishedNetwork, networks
 from odernn.published.sources import Source
+from verification.cases.scornn_parameters import signs
 from verification.certify.block_spectra import as_poly, block_again, block_identity, computed_block, cosine, fraction
-from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.measure.orthogonal_initialisation import (
     Blocks,
@@ -27,12 +27,13 @@ from verification.measure.orthogonal_initialisation import (
     log_failure_probability,
     spectral_law,
 )
+from verification.parameters import Constant, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 HALVES = (Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(1, 4))
 """s = tan(t/2) of angles in (0, π/2); cos t = 3/5, 4/5, 5/13, 15/17."""
-MOST_PLACED = 12
-"""Up to here all placements of n/2 signs −1 are tried."""
+HALF = Parameter("s", Rational(least=0, most=1))
+"""tan(t/2) of an angle in [0, π/2]."""
 
 # --- e^{±it}, or ±e^{it}
 
@@ -60,7 +61,10 @@ def conjugate_case(power: int = 2) -> Case:
         """2 cos t, t from s^power = (1 − cos t)/(1 + cos t)."""
         return 2 * (1 - s**power) / (1 + s**power)
 
-    return Case("read as e^{±it_j}", "eigenvalues of C(A)", ask, lambda p: _trace_check(p, claimed))
+    def check(parameters: Parameters) -> Check:
+        return _trace_check(parameters, claimed)
+
+    return Case("read as e^{±it_j}", "eigenvalues of C(A)", ask, declared(HALF).guards(check))
 
 
 def opposite_case() -> Case:
@@ -76,7 +80,10 @@ def opposite_case() -> Case:
             candidates=tuple({"s": str(s)} for s in wrong),
         )
 
-    return Case("as printed, ±e^{it_j}", "eigenvalues of C(A)", ask, lambda p: _trace_check(p, lambda _: Fraction(0)))
+    def check(parameters: Parameters) -> Check:
+        return _trace_check(parameters, lambda _: Fraction(0))
+
+    return Case("as printed, ±e^{it_j}", "eigenvalues of C(A)", ask, declared(HALF).guards(check))
 
 
 def _trace_check(parameters: Parameters, claimed: Callable[[Fraction], Fraction]) -> Check:
@@ -121,8 +128,6 @@ def blocks_case(power: int = 2) -> Case:
 
     def check(parameters: Parameters) -> Check:
         s, D = number(parameters, "s"), [int(value) for value in numbers(parameters, "D")]
-        if len(D) != 2:
-            raise ClaimError(f"D has {len(D)} entries, but a block has two signs.")
         wanted, first, again = claimed(s, *D), computed_block(s, *D), block_again(s, *D)
         return Check(
             opinions=(
@@ -136,7 +141,8 @@ def blocks_case(power: int = 2) -> Case:
             words=f"s = {s}, D = diag({D[0]}, {D[1]}): {first}, not x² − ({D[0]} + {D[1]}) x cos t + {D[0] * D[1]}",
         )
 
-    return Case("every t_j, D = ±1", "eigenvalues of a block of W", ask, check)
+    parameters = declared(HALF, Parameter("D", signs(2)))
+    return Case("every t_j, D = ±1", "eigenvalues of a block of W", ask, parameters.guards(check))
 
 
 # --- laws, exactly
@@ -144,7 +150,7 @@ def blocks_case(power: int = 2) -> Case:
 
 def law_case(domain: str, quantity: str, D: Sequence[int], holds: Callable[[SpectralLaw], bool], claimed: str) -> Case:
     """The law of the angle of a random eigenvalue over t_j ~ U[0, π/2], for one D."""
-    given = list(D)
+    given, shown_D = list(D), " ".join(map(str, D))
 
     def ask(_: Budget, __: int) -> Attempt:
         law = spectral_law(Blocks.of(given))
@@ -158,23 +164,21 @@ def law_case(domain: str, quantity: str, D: Sequence[int], holds: Callable[[Spec
             found=shown,
             claimed=claimed,
             proof=f"{shown}, exactly" if good else "",
-            candidates=() if good else ({"D": " ".join(map(str, given))},),
+            candidates=() if good else ({"D": shown_D},),
         )
 
-    def check(parameters: Parameters) -> Check:
-        signs = [int(value) for value in numbers(parameters, "D")]
-        law, again = spectral_law(Blocks.of(signs)), law_again(signs)
+    def check(_: Parameters) -> Check:
+        law, again = spectral_law(Blocks.of(given)), law_again(given)
         return Check(
             opinions=(
                 Opinion("shares of blocks", not holds(law), _text(law)),
                 Opinion("flint, by roots", not holds(again), _text(again)),
             ),
-            premises=(Hypothesis("D as in the row", str(len(signs)), signs == given),),
-            words=f"n = {len(signs)}, ρ = {signs.count(-1)}: {_text(law)}, not {claimed}"
+            words=f"n = {len(given)}, ρ = {given.count(-1)}: {_text(law)}, not {claimed}"
             + (f"; Kolmogorov distance to that {law.distance}" if holds is _uniform else ""),
         )
 
-    return Case(domain, quantity, ask, check)
+    return Case(domain, quantity, ask, declared(Parameter("D", Constant(shown_D))).guards(check))
 
 
 def _text(law: SpectralLaw) -> str:
@@ -252,26 +256,24 @@ def random_case(n: int) -> Case:
             candidates=() if good else ({"n": str(n)},),
         )
 
-    def check(parameters: Parameters) -> Check:
-        size = int(number(parameters, "n"))
-        if not 2 <= size <= MOST_PLACED:
-            raise ClaimError(f"n is {size}; all placements are tried for n from 2 to {MOST_PLACED}.")
-        law = random_law(size)
-        chosen = list(combinations(range(size), size // 2))
-        atoms = [law_again([-1 if place in each else 1 for place in range(size)]).at_one for each in chosen]
+    def check(_: Parameters) -> Check:
+        law = random_law(n)
+        chosen = list(combinations(range(n), n // 2))
+        atoms = [law_again([-1 if place in each else 1 for place in range(n)]).at_one for each in chosen]
         atom = sum(atoms, Fraction(0)) / len(chosen)
         return Check(
             opinions=(
                 Opinion("shares of blocks", not law.is_uniform, _text(law)),
                 Opinion("flint, all placements", atom > 0, f"{len(chosen)} placements: {atom} at 1"),
             ),
-            premises=(Hypothesis("n even", str(size), size % 2 == 0),),
-            words=f"n = {size}, ρ = {size // 2} at random: {law.at_one} of the eigenvalues are 1 and "
+            premises=(Hypothesis("n even", str(n), n % 2 == 0),),
+            words=f"n = {n}, ρ = {n // 2} at random: {law.at_one} of the eigenvalues are 1 and "
             f"{law.at_minus_one} are −1, and for every even n n/(4(n − 1)) > 1/4 of them; Kolmogorov distance "
             f"{law.distance}",
         )
 
-    return Case(f"ρ = n/2 at random, n = {n}", "law of the eigenvalues of W", ask, check)
+    parameters = declared(Parameter("n", Constant(n)))
+    return Case(f"ρ = n/2 at random, n = {n}", "law of the eigenvalues of W", ask, parameters.guards(check))
 
 
 # --- drawn spectra

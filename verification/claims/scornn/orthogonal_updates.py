@@ -22,13 +22,14 @@ from verification.cases.cayley_reach import (
     unitaries,
 )
 from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.scornn_parameters import order, orthogonal, square_like, unitary
 from verification.certify.second import cayley as again
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import skew_updates
 from verification.measure.exact_cayley import cayley, identity
-from verification.parameters import SKEW, Integer, Matrix, Parameter, Rational, Square, declared
+from verification.parameters import SKEW, Integer, Listed, Parameter, Rational, Square, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 # --- 2.2: norms
@@ -67,8 +68,18 @@ def norm_case(is_complex: bool, power: int = 2) -> Case:
         left, right = sum(again.sizes(again.product(W, x))), sum(again.sizes(x))
         return left ** (power // 2) != right, f"{left} and {right}"
 
+    matrix = unitary("W", LARGEST) if is_complex else (orthogonal("W", exact.LARGEST),)
+    entries = Listed(Rational(), order("W_re" if is_complex else "W"))
     statement = Statement(
-        f"‖Wx‖₂^{power} against ‖x‖₂²", decide, points, first, second, unitary_premise("W"), "equal", "equal"
+        f"‖Wx‖₂^{power} against ‖x‖₂²",
+        decide,
+        points,
+        first,
+        second,
+        unitary_premise("W"),
+        "equal",
+        "equal",
+        parameters=declared(*matrix, *(Parameter(x, entries) for x in (("x_re", "x_im") if is_complex else ("x",)))),
     )
     return statement.case(f"{'unitary' if is_complex else 'orthogonal'} W, n ≤ {LARGEST}", "‖Wx‖₂ against ‖x‖₂")
 
@@ -88,6 +99,12 @@ def _norm_identity(n: int, is_complex: bool) -> bool:
 
 
 # --- (1)
+
+STEP = declared(
+    *unitary("W", LARGEST),
+    *(Parameter(f"G_{part}", square_like("W_re")) for part in ("re", "im")),
+    Parameter("lambda", Rational()),
+)
 
 
 def unitary_step_case(sign: int = 1) -> Case:
@@ -121,7 +138,15 @@ def unitary_step_case(sign: int = 1) -> Case:
         return not good, "unitary" if good else "not unitary"
 
     statement = Statement(
-        "W after a step (1), W* W against I", decide, points, first, second, unitary_premise("W"), "0", "0"
+        "W after a step (1), W* W against I",
+        decide,
+        points,
+        first,
+        second,
+        unitary_premise("W"),
+        "0",
+        "0",
+        parameters=STEP,
     )
     return statement.case("unitary and orthogonal W, every G and λ", "W_new* W_new − I")
 
@@ -188,7 +213,17 @@ def descent_case(sign: int = 1) -> Case:
         size = sum(again.sizes(_direction(p, Fraction(1))))
         return (*unitary_premise("W")(p), Hypothesis("B ≠ 0: W is not stationary", str(size), size > 0))
 
-    statement = Statement("dL/dλ at λ = 0 against 0", decide, points, first, second, premises, "−‖B‖²/2", "negative")
+    statement = Statement(
+        "dL/dλ at λ = 0 against 0",
+        decide,
+        points,
+        first,
+        second,
+        premises,
+        "−‖B‖²/2",
+        "negative",
+        parameters=STEP,
+    )
     return statement.case("unitary and orthogonal W, every G with B ≠ 0, n ≤ 3", "dL/dλ at λ = 0")
 
 
@@ -237,7 +272,7 @@ def skew_step_case(sign: int = -1) -> Case:
     words = "orthogonal"
     parameters = declared(
         Parameter("A", Square(exact.LARGEST, structure=SKEW)),
-        Parameter("V", Matrix(lambda v: len(v["A"]), lambda v: len(v["A"]))),
+        Parameter("V", square_like("A")),
         Parameter("lambda", Rational()),
     )
     statement = Statement(

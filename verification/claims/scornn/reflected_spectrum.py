@@ -14,6 +14,7 @@ from typing import Any
 
 from odernn.published.networks import PublishedNetwork, networks
 from odernn.published.sources import Source
+from verification.cases.scornn_parameters import row_of_signs, signs
 from verification.certify.block_spectra import (
     as_poly,
     block_again,
@@ -25,6 +26,7 @@ from verification.certify.block_spectra import (
 )
 from verification.domains import Budget
 from verification.measure.orthogonal_initialisation import Blocks
+from verification.parameters import Listed, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 Signs = Sequence[int]
@@ -76,14 +78,14 @@ def is_reflected_again(halves: Sequence[Fraction], D: Signs) -> bool:
 
 def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box: str) -> Case:
     """For every D of the row: exact characteristic polynomials at rational angles."""
+    rows = placements()
 
     def ask(_: Budget, __: int) -> Attempt:
-        known = placements()
-        wrong = [D for D in known if not is_reflected(distinct_halves(len(D)), D)]
-        text = f"{box}: {len(known)} choices of D, exact characteristic polynomials"
+        wrong = [D for D in rows if not is_reflected(distinct_halves(len(D)), D)]
+        text = f"{box}: {len(rows)} choices of D, exact characteristic polynomials"
         return Attempt(
             text,
-            len(known),
+            len(rows),
             found=f"{len(wrong)} exceptions",
             claimed="ρ eigenvalues reflected",
             proof="" if wrong or not all(block_identity(*pair) for pair in KEPT_OR_TURNED) else f"{text}; {ANY_ANGLE}",
@@ -101,13 +103,18 @@ def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box:
             ),
             premises=(
                 Hypothesis("t_j in (0, π/2), one for each block", rationals(halves[:3]), _admissible(halves, D)),
-                Hypothesis("D is one of the row", str(D.count(-1)), D in [list(each) for each in placements()]),
+                Hypothesis("D is one of the row", str(D.count(-1)), D in [list(row) for row in rows]),
             ),
             words=f"n = {len(D)}, ρ = {D.count(-1)}: {shown} for every t_j, neither e^{{±it_j}} nor reflections of "
             f"them",
         )
 
-    return Case(domain, "spectrum of C(A) D", ask, check)
+    parameters = declared(Parameter("D", row_of_signs(rows)), HALVES)
+    return Case(domain, "spectrum of C(A) D", ask, parameters.guards(check))
+
+
+HALVES = Parameter("s", Listed(Rational(above=0, below=1), lambda v: len(v["D"]) // 2))
+"""tan(t/2) of an angle in (0, π/2) for each block of two."""
 
 
 def _admissible(halves: Sequence[Fraction], D: Signs) -> bool:
@@ -191,7 +198,8 @@ def left_half_case(sizes: Sequence[int] = (1, 2, 3, 4, 5, 6, 7), off: int = 0) -
             words=f"D = [{parameters['D']}]: {counted} eigenvalues with a negative real part, not {claimed}",
         )
 
-    return Case("any D, t_j < π/2", "eigenvalues with a negative real part: ρ", ask, check)
+    parameters = declared(Parameter("D", signs((1, max(sizes)))), HALVES)
+    return Case("any D, t_j < π/2", "eigenvalues with a negative real part: ρ", ask, parameters.guards(check))
 
 
 QUESTIONS = (

@@ -13,10 +13,10 @@ from flint import fmpq
 
 from odernn.published.sources import Source
 from verification.certify.second import cayley as again
-from verification.claim import ClaimError
 from verification.domains import Budget
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import reflection_ranks as ranks
+from verification.parameters import Integer, Listed, Parameter, Rational, declared
 from verification.question import (
     Attempt,
     Case,
@@ -54,7 +54,8 @@ def count_case(parameters_per_row: int = 7) -> Case:
             words=text,
         )
 
-    return Case("n ≥ 8", "parameters of the restricted form against n²", ask, check)
+    parameters = declared(Parameter("n", Integer(8, 10**9)))
+    return Case("n ≥ 8", "parameters of the restricted form against n²", ask, parameters.guards(check))
 
 
 def generic_point(n: int, seed: int) -> ranks.Point:
@@ -91,8 +92,6 @@ def rank_case(n: int, redundant: int = ranks.REDUNDANT, sign: int = -1) -> Case:
 
     def check(parameters: Parameters) -> Check:
         a, b = (list(zip(numbers(parameters, f"{v}_re"), numbers(parameters, f"{v}_im"), strict=True)) for v in "ab")
-        if not len(a) == len(b) == n:
-            raise ClaimError(f"a and b have {len(a)} and {len(b)} entries; this case is about n = {n}.")
         apart = any(
             again.times(p, s) != again.times(q, r)
             for (p, q), (r, s) in itertools.combinations(zip(a, b, strict=True), 2)
@@ -110,7 +109,8 @@ def rank_case(n: int, redundant: int = ranks.REDUNDANT, sign: int = -1) -> Case:
             f"D₃ (2), and turning the two reflections together (1), so the rank is at most {most} < {size}",
         )
 
-    return Case(f"n = {n}", "largest rank of the differential against n²", ask, check)
+    parameters = declared(*(Parameter(name, Listed(Rational(), n)) for name in ("a_re", "a_im", "b_re", "b_im")))
+    return Case(f"n = {n}", "largest rank of the differential against n²", ask, parameters.guards(check))
 
 
 def _row(n: int, k: int) -> str:

@@ -14,24 +14,28 @@ from flint import arb, fmpq, fmpq_mat
 
 from odernn.published.sources import Source
 from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.scornn_parameters import ORTHOGONAL, WITHOUT_MINUS_ONE, order, signs, square_like
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, diagonal, identity
+from verification.parameters import SKEW, Constant, Integer, Parameter, Rule, Square, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 BITS = 192
 PFAFFIANS = 6
 FREE = 4
 """Sizes n up to here are decided with free entries."""
+LARGEST = 5
+"""Rows of matrices that are typed."""
 
 
 # --- 3.1: the bijection
 
 
-def _skew_points(seed: int, most: int = 5) -> Iterator[Parameters]:
+def _skew_points(seed: int, most: int = LARGEST) -> Iterator[Parameters]:
     rng = random.Random(seed)
     return ({"A": exact.text(exact.rational_skew(n, rng))} for n in range(1, most + 1) for _ in range(3))
 
@@ -71,7 +75,15 @@ def forward_case(sign: int = 1) -> Case:
         return not good, f"C(C(A)) {'=' if good else '≠'} {'−' * (sign < 0)}A"
 
     statement = Statement(
-        "A, C(A), C(C(A))", decide, lambda _, seed: _skew_points(seed), first, second, _skew_premise, "A", "A"
+        "A, C(A), C(C(A))",
+        decide,
+        lambda _, seed: _skew_points(seed),
+        first,
+        second,
+        _skew_premise,
+        "A",
+        "A",
+        parameters=declared(Parameter("A", Square(PFAFFIANS, structure=SKEW))),
     )
     return statement.case(f"skew A, n ≤ {PFAFFIANS}", "C(A) orthogonal without −1, C(C(A)) = A")
 
@@ -104,7 +116,26 @@ def backward_case(without: bool = True) -> Case:
         good = A is not None and again.is_skew(A) and again.cayley(A) == W
         return not good, "det(I + W) = 0" if A is None else f"C(W) is {'' if good else 'not '}skew"
 
-    statement = Statement("W, C(W)", decide, points, first, second, unitary_premise("W", real=True), "skew", "skew")
+    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+        W, again_W = exact.typed(p), again.read(p, "W")
+        regular = (identity(W.nrows()) + W).det() != 0 and again.cayley(again_W) is not None
+        return (
+            *unitary_premise("W", real=True)(p),
+            *([Hypothesis("W has no eigenvalue −1", str(int(regular)), regular)] if without else []),
+        )
+
+    structure = WITHOUT_MINUS_ONE if without else ORTHOGONAL
+    statement = Statement(
+        "W, C(W)",
+        decide,
+        points,
+        first,
+        second,
+        premises,
+        "skew",
+        "skew",
+        parameters=declared(Parameter("W", Square(LARGEST, structure=structure))),
+    )
     return statement.case("orthogonal W without eigenvalue −1", "C(W) skew, C(C(W)) = W")
 
 
@@ -134,7 +165,19 @@ def closed_case(unchanged: str = "sum") -> Case:
         good = all(M.transpose() == -M for M in (exact.typed(p, "A"), exact.typed(p, "B")))
         return (Hypothesis("A and B are skew-symmetric", str(int(good)), good),)
 
-    statement = Statement(f"the {unchanged} of A and B", decide, points, first, second, premises, "skew", "skew")
+    statement = Statement(
+        f"the {unchanged} of A and B",
+        decide,
+        points,
+        first,
+        second,
+        premises,
+        "skew",
+        "skew",
+        parameters=declared(
+            Parameter("A", Square(FREE, structure=SKEW)), Parameter("B", square_like("A", structure=SKEW))
+        ),
+    )
     return statement.case(f"skew A and B, n ≤ {FREE}", f"skew-symmetry of the {unchanged}")
 
 
@@ -193,20 +236,19 @@ def printed_case(quantity: str, printed: str, digits: int) -> Case:
             candidates=({"a": PRINTED["a"], "printed": printed},) if wrong else (),
         )
 
-    def check(parameters: Parameters) -> Check:
+    def check(_parameters: Parameters) -> Check:
         with intervals.iv.workprec(BITS):
-            value = retyped(intervals.number(str(number(parameters, "a"))))
-            gap = abs(value - intervals.number(str(number(parameters, "printed"))))
+            value = retyped(intervals.number(str(Fraction(PRINTED["a"]))))
+            gap = abs(value - intervals.number(str(Fraction(printed))))
             other = bool(gap.a > intervals.number(str(half)).b)
-        _, wrong, shown = balls()
-        same = parameters["printed"] == printed and number(parameters, "a") == Fraction(PRINTED["a"])
+        wrong, shown = balls()[1:]
         return Check(
             opinions=(Opinion("balls", wrong, shown), Opinion("mpmath", other, f"differs by {float(gap.a):.6g}")),
-            premises=(Hypothesis("a and the number as printed", str(int(same)), same),),
             words=f"{quantity} is {shown}, printed {printed}",
         )
 
-    return Case("a = 0.99999", quantity, ask, check)
+    parameters = declared(Parameter("a", Constant(PRINTED["a"])), Parameter("printed", Constant(printed)))
+    return Case("a = 0.99999", quantity, ask, parameters.guards(check))
 
 
 def example_holds() -> bool:
@@ -271,7 +313,21 @@ def gradient_case(reading: str, factor: Fraction = Fraction(1), sign_of_D: int =
     def second(p: Parameters) -> Found:
         return _gradient_again(p, factor, sign_of_D, weight)
 
-    statement = Statement("∂L/∂A against Vᵀ − V", decide, points, first, second, _skew_premise, "equal", "equal")
+    statement = Statement(
+        "∂L/∂A against Vᵀ − V",
+        decide,
+        points,
+        first,
+        second,
+        _skew_premise,
+        "equal",
+        "equal",
+        parameters=declared(
+            Parameter("A", Square(LARGEST, structure=SKEW)),
+            Parameter("D", signs(order("A"))),
+            Parameter("G", square_like("A")),
+        ),
+    )
     words = {"free": "by the free entries a_ij = −a_ji, i < j", "matrix": "dL = Σ (∂L/∂A)_ij dA_ij over all i, j"}
     return statement.case(f"n ≤ {most}, all D", f"∂L/∂A, {words[reading]}")
 
@@ -304,6 +360,9 @@ def _gradient_again(p: Parameters, factor: Fraction, sign_of_D: int, weight: Fra
 
 # --- 3.3: bands
 
+MOST_BANDED = 64
+"""Rows up to which entries are counted one by one."""
+
 
 def band_count_case(offset: int = 1) -> Case:
     """Bandwidth ℓ leaves ℓ(2n − ℓ − offset)/2 entries: by induction on ℓ from 0, as polynomials."""
@@ -335,10 +394,17 @@ def band_count_case(offset: int = 1) -> Case:
             for name, value in zip(("python", "flint"), both, strict=True)
         )
         return Check(
-            opinions=opinions, words=f"n = {n}, ℓ = {l}: {both[0]} entries, formula {Fraction(closed(n, l), 2)}"
+            opinions=opinions,
+            premises=(Hypothesis("1 ≤ ℓ ≤ n − 1", str(min(l, n - l)), 1 <= l < n),),
+            words=f"n = {n}, ℓ = {l}: {both[0]} entries, formula {Fraction(closed(n, l), 2)}",
         )
 
-    return Case("1 ≤ ℓ ≤ n − 1", "number of trainable entries", ask, check)
+    parameters = declared(
+        Parameter("n", Integer(2, MOST_BANDED)),
+        Parameter("l", Integer(1, MOST_BANDED - 1)),
+        rules=[Rule("ℓ ≤ n − 1", lambda v: v["l"] < v["n"])],
+    )
+    return Case("1 ≤ ℓ ≤ n − 1", "number of trainable entries", ask, parameters.guards(check))
 
 
 def band_reach_case() -> Case:

@@ -14,6 +14,7 @@ from odernn.published.scornn import PrintedModel
 from odernn.published.sources import Source
 from verification.domains import Budget
 from verification.measure import parameter_counts as counts
+from verification.parameters import Constant, Integer, Parameter, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 Counter = Callable[[str, int, int, int, Iterable[str]], int]
@@ -67,22 +68,21 @@ def count_case(row: PrintedModel, outputs: int | None = None) -> Case:
             candidates=() if good else ({"n": str(n), "m": str(m), "p": str(p)},),
         )
 
-    def check(parameters: Parameters) -> Check:
-        sizes = [int(number(parameters, name)) for name in ("n", "m", "p")]
+    def check(_: Parameters) -> Check:
         opinions = []
         for backend, counter in BACKENDS:
-            found = _all(counter, row.model, *sizes)
+            found = _all(counter, row.model, n, m, p)
             opinions.append(Opinion(backend, not _agreeing(found, row.parameters), f"{found}"))
-        found = _all(counts.by_formula, row.model, *sizes)
+        found = _all(counts.by_formula, row.model, n, m, p)
         return Check(
             opinions=tuple(opinions),
-            premises=(Hypothesis("n, m, p as in the table", f"{sizes}", sizes == [n, m, p]),),
             words=f"{row.table}, {row.name}, m = {m}, p = {p}: {found['as defined']:,} parameters, "
             f"{min(found.values()):,} to {max(found.values()):,} under {len(found)} conventions, printed "
             f"{row.parameters}",
         )
 
-    return Case(f"{row.table}: {row.name}", f"parameters, printed {row.parameters}", ask, check)
+    sizes = declared(*(Parameter(name, Constant(size)) for name, size in (("n", n), ("m", m), ("p", p))))
+    return Case(f"{row.table}: {row.name}", f"parameters, printed {row.parameters}", ask, sizes.guards(check))
 
 
 def as_defined_case(rows: Sequence[PrintedModel]) -> Case:
@@ -116,7 +116,8 @@ def as_defined_case(rows: Sequence[PrintedModel]) -> Case:
             f"parameters as defined, printed {row.parameters}",
         )
 
-    return Case(f"{len(rows)} rows", "parameters as defined, no part left out", ask, check)
+    parameters = declared(Parameter("row", Integer(1, len(rows))))
+    return Case(f"{len(rows)} rows", "parameters as defined, no part left out", ask, parameters.guards(check))
 
 
 # --- the cost of forming W
@@ -142,6 +143,8 @@ def cubic() -> fmpq_poly:
 
 
 COUNTED = 40
+MOST_COUNTED = 1_000
+"""Rows up to which a typed n is counted one by one."""
 
 
 def cost_case(below: Fraction = Fraction(1), above: Fraction = Fraction(4, 3)) -> Case:
@@ -183,7 +186,8 @@ def cost_case(below: Fraction = Fraction(1), above: Fraction = Fraction(4, 3)) -
             words=f"n = {n}: {text(n)}",
         )
 
-    return Case("B T = n", "cost of forming W, O(n³), comparable to B T n²", ask, check)
+    parameters = declared(Parameter("n", Integer(1, MOST_COUNTED)))
+    return Case("B T = n", "cost of forming W, O(n³), comparable to B T n²", ask, parameters.guards(check))
 
 
 def once_case() -> Case:
@@ -258,7 +262,9 @@ def memory_case(with_signs: bool) -> Case:
             "kept, too, if only as bits",
         )
 
-    return Case("D counted" if with_signs else "D not counted", "numbers stored beyond an RNN: n(n−1)/2", ask, check)
+    domain = "D counted" if with_signs else "D not counted"
+    parameters = declared(Parameter("n", Integer(1, MOST_COUNTED)))
+    return Case(domain, "numbers stored beyond an RNN: n(n−1)/2", ask, parameters.guards(check))
 
 
 _COUNTED = (*printed.MNIST, *printed.TIMIT, *printed.SYNTHETIC)

@@ -15,8 +15,10 @@ from fractions import Fraction
 from odernn.published import scornn as printed
 from odernn.published.scornn import PrintedModel, row
 from odernn.published.sources import Source
+from verification.cases.scornn_parameters import Repeated
 from verification.domains import Budget
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
+from verification.parameters import Integer, Parameter, declared
+from verification.question import Attempt, Case, Check, Opinion, Parameters, Question
 
 SIMILAR = "0.005"
 """What "similar", "comparable" accuracy is taken to mean: no more than half a percentage point apart."""
@@ -79,19 +81,19 @@ def pairs_case(domain: str, column: str, pairs: Iterable[Pair], relation: PairRe
 
     def check(parameters: Parameters) -> Check:
         one, other = known[int(parameters["pair"]) - 1]
-        numbers = parameters["numbers"].split()
-        same = numbers == [one.results[column], other.results[column]]
+        numbers = one.results[column], other.results[column]
         shown = f"{words(one, other)}: not {relation.text}"
         return Check(
             opinions=(
                 Opinion("fractions", not relation.holds(Fraction(numbers[0]), Fraction(numbers[1])), shown),
                 Opinion("decimals", not relation.again(Decimal(numbers[0]), Decimal(numbers[1])), shown),
             ),
-            premises=(Hypothesis("the numbers are printed in these rows", str(int(same)), same),),
             words=shown,
         )
 
-    return Case(domain, f"{column}: {quantity}", ask, check)
+    results = tuple(f"{one.results[column]} {other.results[column]}" for one, other in known)
+    declaration = declared(Parameter("pair", Integer(1, len(known))), Parameter("numbers", Repeated("pair", results)))
+    return Case(domain, f"{column}: {quantity}", ask, declaration.guards(check))
 
 
 def _against(one: PrintedModel, others: Sequence[PrintedModel]) -> list[Pair]:

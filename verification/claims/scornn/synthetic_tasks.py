@@ -12,9 +12,11 @@ import flint
 from flint import arb, fmpq, fmpq_poly
 
 from odernn.published.sources import Source
+from verification.cases.scornn_parameters import ADD_TO_ONE
 from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure import baselines
+from verification.parameters import Constant, Integer, Listed, Matrix, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 BITS = 192
@@ -59,26 +61,25 @@ def copying_case(T: int, strategy: Strategy = UNIFORM, letters: int = 8, quantit
             candidates=({"T": str(T)},) if apart else (),
         )
 
-    def check(parameters: Parameters) -> Check:
-        silence = int(number(parameters, "T"))
+    def check(_: Parameters) -> Check:
         with flint.ctx.workprec(BITS):
-            loss = expected_loss(silence, strategy, lambda k: arb(k).log(), arb)
-            claimed = 10 * arb(letters).log() / (silence + 20)
+            loss = expected_loss(T, strategy, lambda k: arb(k).log(), arb)
+            claimed = 10 * arb(letters).log() / (T + 20)
             first = Opinion("balls", bool(loss != claimed), f"{loss.str(8)} against {claimed.str(8)}")
         with iv.workprec(BITS):
             # once more step by step, from the last target to the first
             total = iv.mpf(0)
-            for step in range(silence + 20, 0, -1):
-                total = total - iv.log(1 / iv.mpf(strategy.choices if step > silence + 10 else 1))
+            for step in range(T + 20, 0, -1):
+                total = total - iv.log(1 / iv.mpf(strategy.choices if step > T + 10 else 1))
             gap = total - iv.log(iv.mpf(letters)) * 10
             second = Opinion("mpmath", bool(gap.a > 0 or gap.b < 0), f"(T + 20) times the difference: {gap.mid}")
         return Check(
             opinions=(first, second),
-            premises=(Hypothesis("T of the row", str(silence), silence == T),),
-            words=f"T = {silence}: {first.text}",
+            words=f"T = {T}: {first.text}",
         )
 
-    return Case(f"T = {T}", quantity or f"cross entropy of {strategy.text}", ask, check)
+    quantity = quantity or f"cross entropy of {strategy.text}"
+    return Case(f"T = {T}", quantity, ask, declared(Parameter("T", Constant(T))).guards(check))
 
 
 def memoryless_case(factor: Fraction = Fraction(1)) -> Case:
@@ -119,11 +120,14 @@ def memoryless_case(factor: Fraction = Fraction(1)) -> Case:
         gap = -iv.log(product) - iv.log(iv.mpf(8)) * 8 * factor.numerator / factor.denominator
         return Check(
             opinions=(first, Opinion("mpmath", bool(gap.b < 0), f"eight times the difference: {gap.mid}")),
-            premises=(Hypothesis("probabilities", str(sum(q)), sum(q) == 1 and all(x > 0 for x in q)),),
+            premises=(
+                Hypothesis("probabilities of eight letters", str(sum(q)), len(q) == 8 and sum(q) == 1 and min(q) > 0),
+            ),
             words=f"q = {parameters['q']}: {first.text}",
         )
 
-    return Case("eight letters", "least loss of a fixed distribution: log 8", ask, check)
+    parameters = declared(Parameter("q", Matrix(1, 8, Rational(above=0, below=1), ADD_TO_ONE)))
+    return Case("eight letters", "least loss of a fixed distribution: log 8", ask, parameters.guards(check))
 
 
 # --- adding: the mean squared error of a constant
@@ -159,20 +163,19 @@ def adding_case(prediction: Fraction = Fraction(1), printed: str = "0.167") -> C
             candidates=() if rounds(value) else ({"prediction": str(prediction)},),
         )
 
-    def check(parameters: Parameters) -> Check:
-        p = number(parameters, "prediction")
-        found = squared_error_by_polynomials(p)
-        by_variance = baselines.adding_squared_error(p)
+    def check(_: Parameters) -> Check:
+        found = squared_error_by_polynomials(prediction)
+        by_variance = baselines.adding_squared_error(prediction)
         return Check(
             opinions=(
                 Opinion("flint", not rounds(Fraction(int(found.p), int(found.q))), f"{found} by integration"),
                 Opinion("fractions", not rounds(by_variance), f"{by_variance} = 2/12 + (p − 1)², by moments"),
             ),
-            premises=(Hypothesis("the prediction of the row", str(p), p == prediction),),
-            words=f"the constant {p} has expected squared error {found}, printed {printed}",
+            words=f"the constant {prediction} has expected squared error {found}, printed {printed}",
         )
 
-    return Case("real numbers in [0, 1]", f"E (X + Y − {prediction})²", ask, check)
+    parameters = declared(Parameter("prediction", Constant(prediction)))
+    return Case("real numbers in [0, 1]", f"E (X + Y − {prediction})²", ask, parameters.guards(check))
 
 
 def drawn_case(printed: str = "0.167") -> Case:
@@ -210,12 +213,12 @@ LAST_ELEVEN = Layout("the last 11 entries start with the 9", lambda p, T: p == T
 def marker_case(domain: str, layouts: Sequence[Layout], T: int = 1000) -> Case:
     """All readings of the sentence put the 9 at one position."""
 
-    def positions(silence: int) -> list[int]:
+    def positions() -> list[int]:
         """By trying every position under every reading."""
-        return [p for p in range(1, silence + 21) if any(each.admits(p, silence) for each in layouts)]
+        return [p for p in range(1, T + 21) if any(each.admits(p, T) for each in layouts)]
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = positions(T)
+        found = positions()
         text = f"T = {T}, length {T + 20}: position {', '.join(map(str, found))} under {len(layouts)} readings"
         one = len(found) == 1
         return Attempt(
@@ -228,12 +231,12 @@ def marker_case(domain: str, layouts: Sequence[Layout], T: int = 1000) -> Case:
         )
 
     def check(parameters: Parameters) -> Check:
-        silence, named = int(number(parameters, "T")), [int(word) for word in parameters["p"].split()]
-        tried = positions(silence)
+        named = [int(word) for word in parameters["p"].split()]
+        tried = positions()
         # once more by writing the sequences out and reading them backwards
         admitted = []
         for p in named:
-            sequence = "".join("9" if place == p else "0" for place in range(1, silence + 21))
+            sequence = "".join("9" if place == p else "0" for place in range(1, T + 21))
             tail = sequence[::-1].index("9")
             readings = {AFTER.text: tail == 10, TENTH.text: tail + 1 == 10, LAST_ELEVEN.text: sequence[-11:][0] == "9"}
             admitted.append(any(readings[each.text] for each in layouts))
@@ -242,23 +245,22 @@ def marker_case(domain: str, layouts: Sequence[Layout], T: int = 1000) -> Case:
                 Opinion("positions", len(tried) > 1, f"{tried}"),
                 Opinion("written out", len(set(named)) > 1 and all(admitted), f"{named} all admitted"),
             ),
-            words=f"T = {silence}: the 9 may be entry {' or '.join(map(str, tried))} of {silence + 20}: "
+            words=f"T = {T}: the 9 may be entry {' or '.join(map(str, tried))} of {T + 20}: "
             + "; or ".join(each.text for each in layouts),
         )
 
-    return Case(domain, "one position of the 9", ask, check)
+    parameters = declared(Parameter("T", Constant(T)), Parameter("p", Listed(Integer(1, T + 20), (1, 3))))
+    return Case(domain, "one position of the 9", ask, parameters.guards(check))
 
 
 def entries_case(base: int, T: int = 200) -> Case:
     """Every entry of a sequence with indices base .. base + T − 1 may be marked; markers in [1, T/2) and [T/2, T)."""
 
-    def allowed(length: int) -> set[int]:
-        return {
-            k for k in range(base, base + length) if 1 <= k < Fraction(length, 2) or Fraction(length, 2) <= k < length
-        }
+    def allowed() -> set[int]:
+        return {k for k in range(base, base + T) if 1 <= k < Fraction(T, 2) or Fraction(T, 2) <= k < T}
 
     def ask(_: Budget, __: int) -> Attempt:
-        never = sorted(set(range(base, base + T)) - allowed(T))
+        never = sorted(set(range(base, base + T)) - allowed())
         text = f"T = {T}, indices from {base}: never marked {never}"
         return Attempt(
             text,
@@ -270,30 +272,29 @@ def entries_case(base: int, T: int = 200) -> Case:
         )
 
     def check(parameters: Parameters) -> Check:
-        length, k = int(number(parameters, "T")), int(number(parameters, "k"))
-        inside = (k >= 1 and 2 * k < length) or (2 * k >= length and k < length)
+        k = int(number(parameters, "k"))
+        inside = (k >= 1 and 2 * k < T) or (2 * k >= T and k < T)
         return Check(
             opinions=(
-                Opinion("sets", k not in allowed(length), f"{len(allowed(length))} of {length} entries may be marked"),
-                Opinion(
-                    "inequalities", not inside, f"k = {k} is in neither [1, {length}/2) nor [{length}/2, {length})"
-                ),
+                Opinion("sets", k not in allowed(), f"{len(allowed())} of {T} entries may be marked"),
+                Opinion("inequalities", not inside, f"k = {k} is in neither [1, {T}/2) nor [{T}/2, {T})"),
             ),
-            premises=(Hypothesis("an index of the sequence", str(k), base <= k < base + length),),
-            words=f"T = {length}, indices from {base}: entry {k} is never marked",
+            premises=(Hypothesis("an index of the sequence", str(k), base <= k < base + T),),
+            words=f"T = {T}, indices from {base}: entry {k} is never marked",
         )
 
-    return Case(f"indices from {base}", "every entry may be marked", ask, check)
+    parameters = declared(Parameter("T", Constant(T)), Parameter("k", Integer(base, base + T - 1)))
+    return Case(f"indices from {base}", "every entry may be marked", ask, parameters.guards(check))
 
 
 def base_case(bases: Sequence[int] = (0, 1), T: int = 200) -> Case:
     """Only one index base fits the intervals: all their indices exist in the sequence."""
 
-    def fits(base: int, length: int) -> bool:
-        return all(base <= k < base + length for k in range(1, length))
+    def fits(base: int) -> bool:
+        return all(base <= k < base + T for k in range(1, T))
 
     def ask(_: Budget, __: int) -> Attempt:
-        good = [base for base in bases if fits(base, T)]
+        good = [base for base in bases if fits(base)]
         text = f"T = {T}: indices 1 to {T - 1} exist with the first index {' and '.join(map(str, good))}"
         return Attempt(
             text,
@@ -304,20 +305,20 @@ def base_case(bases: Sequence[int] = (0, 1), T: int = 200) -> Case:
             candidates=({"T": str(T)},) if len(good) > 1 else (),
         )
 
-    def check(parameters: Parameters) -> Check:
-        length = int(number(parameters, "T"))
-        good = [base for base in bases if fits(base, length)]
-        ends = [base for base in bases if base <= 1 and length - 1 <= base + length - 1]
+    def check(_: Parameters) -> Check:
+        good = [base for base in bases if fits(base)]
+        ends = [base for base in bases if base <= 1 and base + T - 1 >= T - 1]
         return Check(
             opinions=(
                 Opinion("all indices", len(good) > 1, f"{good}"),
                 Opinion("ends", len(ends) > 1, f"{ends}"),
             ),
-            words=f"T = {length}: the intervals [1, T/2), [T/2, T) lie in 0..T−1 and in 1..T, and the text does not "
+            words=f"T = {T}: the intervals [1, T/2), [T/2, T) lie in 0..T−1 and in 1..T, and the text does not "
             "say which is meant; as steps, the markers differ by one",
         )
 
-    return Case("indices from 0 or from 1", "the index base is determined", ask, check)
+    parameters = declared(Parameter("T", Constant(T)))
+    return Case("indices from 0 or from 1", "the index base is determined", ask, parameters.guards(check))
 
 
 def distinct_case(largest: int = 400) -> Case:

@@ -8,10 +8,11 @@ Networks are chains of single neurons with c = 0; what is proved of them stands 
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import flint
 
@@ -22,7 +23,14 @@ from verification.cases.chain_gradients import PREMISES, at_rest, finite, hyperb
 from verification.cases.gradient_decay import decay_case
 from verification.cases.gradient_growth import growth_case
 from verification.cases.inequality import Condition, Inequality
-from verification.cases.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
+from verification.cases.network_gradient import (
+    ANY_NETWORK,
+    MOST_LAYERS,
+    THETAS,
+    NetworkGradient,
+    gradient_parameters,
+    quantity_of,
+)
 from verification.cases.nominate import first_violation, joined
 from verification.cases.top_layer_gradients import top_layer_case, top_summand_case
 from verification.certify.neuron_chain import LISTS, NeuronChain
@@ -30,7 +38,8 @@ from verification.certify.second.neuron_chain import Adjoints
 from verification.domains import Budget, printed_name
 from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_13, SAM_41, SAM_69, GradientForm
 from verification.measure.polynomials import coefficient
-from verification.question import Attempt, Case, Check, Hypothesis, Parameters, Place, Question, numbers
+from verification.parameters import Constant, Declaration, Kind, Listed, Parameter, Rational, Rule, Values, declared
+from verification.question import Attempt, Case, Check, Hypothesis, Parameters, Place, Question
 
 T_IS_ONE = Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 
@@ -50,16 +59,27 @@ def _inputs() -> Iterator[Parameters]:
         yield at_rest(Fraction(1), Fraction(1, 10), 10, [Fraction(-1)], u=10**power)
 
 
+FIRST = range(1, 2)
+BELOW_THE_TOP = gradient_parameters("b", whole="no", depths=range(2, MOST_LAYERS + 1), layer=lambda L: range(1, L))
+BY_INPUT = gradient_parameters("V", whole="too", layer=lambda _: FIRST)
+
+
+def _first_of(depth: int, *, whole: Literal["no", "too"] = "too", theta: str = "b") -> Declaration:
+    """θ of layer 1 of so many."""
+    return gradient_parameters(theta, whole=whole, depths=range(depth, depth + 1), layer=lambda _: FIRST)
+
+
 def menu_case(
     domain: str,
     quantity: str,
     form: GradientForm,
     theta: str,
     points: Callable[[], Iterable[Parameters]],
+    parameters: Declaration,
     extra: tuple[Condition, ...] = (),
 ) -> Case:
     """The first network of a list that violates at its dt."""
-    inequality = finite(form, theta, extra)
+    inequality = finite(form, theta, extra, parameters)
 
     def ask(_: Budget, __: int) -> Attempt:
         return first_violation((inequality,), points(), "networks at rest, simplest first")
@@ -86,7 +106,8 @@ def limit_case(domain: str, form: GradientForm, theta: str, points: Callable[[],
         return first_violation((at, below), points(), "networks at rest, α = 1, c = 0, T = 1 to 40")
 
     quantity = "|∂E_{k,l}/∂θ|" if form.of_one_step else "|dE/dθ|"
-    return Case(domain, quantity, ask, joined(at, below, text), reading="limit")
+    parameters = _first_of(2 if theta == "b2" else 1, whole="no", theta=theta[0])
+    return Case(domain, quantity, ask, parameters.guards(joined(at, below, text)), reading="limit")
 
 
 # --- icml at the rows of Table 6
@@ -109,10 +130,16 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
             yield {**found, "V": " ".join(["0"] * row.num_layers)}
 
     def premise(p: Any) -> Fraction:
-        same = (p.alpha, p.dt, p.N, len(p.w)) == (row.alpha, row.dt[-1], row.steps, row.num_layers)
-        return Fraction(same and getattr(p, "m", row.hidden_size) == row.hidden_size)
+        return Fraction((p.alpha, p.dt, p.N, len(p.w)) == (row.alpha, row.dt[-1], row.steps, row.num_layers))
 
-    inequality = finite(form, theta, (Condition("α, dt, N, L of the row", premise),))
+    parameters = gradient_parameters(
+        theta,
+        whole="no",  # of the row's size they would be more work than a check takes on
+        depths=range(row.num_layers, row.num_layers + 1),
+        layer=lambda L: FIRST if theta == "V" else range(L, L + 1),
+        fixed={"alpha": Constant(row.alpha), "dt": Constant(row.dt[-1]), "N": Constant(row.steps)},
+    )
+    inequality = finite(form, theta, (Condition("α, dt, N, L of the row", premise),), parameters)
 
     def ask(_: Budget, __: int) -> Attempt:
         if not row.alpha > 0:
@@ -120,9 +147,8 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
         tried = f"N = {row.steps}, at rest, w^L = −α − 1 to −α − 32" if theta == "b" else "|u| up to 1e39"
         return first_violation((inequality,), points(), tried)
 
-    return Case(
-        printed_name(row), f"|dE/dθ|, θ = {'b^L' if theta == 'b' else 'V^1'}", ask, inequality.check, reading="printed"
-    )
+    quantity = f"|dE/dθ|, θ = {'b^L' if theta == 'b' else 'V^1'}"
+    return Case(printed_name(row), quantity, ask, inequality.check if row.alpha > 0 else None, reading="printed")
 
 
 # --- whole networks, which come from a checkpoint
@@ -162,6 +188,13 @@ def _gradient_polynomial(depth: int, steps: int) -> list[Fraction]:
     return [Fraction(int(c.p), int(c.q)) / steps for c in total.coeffs()]
 
 
+class _CalmOnTop(Listed):
+    """(w^1, w^2), w^2 = −1 as a rule says."""
+
+    def draw(self, rng: random.Random, values: Values) -> tuple[Fraction, ...]:
+        return self.of.draw(rng, values), Fraction(-1)
+
+
 def unbounded_case(kind: str) -> Case:
     """For the constant C of the parameters, a network with the same w^L, V^q, α, T, Ȳ and |dE/dθ| > C.
 
@@ -179,14 +212,15 @@ def unbounded_case(kind: str) -> Case:
         lists=LISTS,
     )
 
-    free = ("C", "w" if kind == "w^l" else "u")
+    template = _layers_at([1])[0] if kind == "w^l" else next(_inputs())
+    free: dict[str, Kind] = {"w": _CalmOnTop(Rational(), 2)} if kind == "w^l" else {"u": Rational()}
+    parameters_of = declared(
+        *(Parameter(name, free.get(name, Constant(text))) for name, text in template.items()),
+        Parameter("C", Rational(above=0)),
+        rules=(Rule("w^L = −1", lambda values: kind == "u" or values["w"][1] == -1),),
+    )
 
-    def for_every(parameters: Parameters) -> str:
-        template = _layers_at([1])[0] if kind == "w^l" else next(_inputs())
-        if any(parameters[name] != text for name, text in template.items() if name not in free):
-            return ""
-        if kind == "w^l" and numbers(parameters, "w")[1] != -1:
-            return ""
+    def for_every() -> str:
         if kind == "u":
             return "V^1 = 0: at rest |dE/dV^1| is |u| times a positive number, so no C serves"
         coefficients = _gradient_polynomial(2, 10)
@@ -208,12 +242,12 @@ def unbounded_case(kind: str) -> Case:
 
     def check(parameters: Parameters) -> Check:
         found = inequality.check(parameters)
-        text = for_every(parameters)
+        text = for_every()
         known = Hypothesis("the same holds for every C", text, bool(text))
         return replace(found, premises=(*found.premises, known), words=f"{found.words}; {text}")
 
     domain = "L = 2, w^1 free" if kind == "w^l" else "L = 1, u free"
-    return Case(domain, f"sup|dE/dθ|, θ = {'b^1' if kind == 'w^l' else 'V^1'}", ask, check)
+    return Case(domain, f"sup|dE/dθ|, θ = {'b^1' if kind == 'w^l' else 'V^1'}", ask, parameters_of.guards(check))
 
 
 _SUM = "E = (1/N) Σ_n |y^L_n − ȳ_n|²/2, V̄ = Π max{1, ‖V^q‖_∞}, Ȳ = max‖ȳ_n‖_∞"
@@ -228,7 +262,7 @@ QUESTIONS = (
         semantics="real",
         cases=(
             top_summand_case(SAM_69),
-            menu_case("sam (69), l < L", "|∂E_{k,l}/∂θ|", SAM_69, "b", _stiff_below),
+            menu_case("sam (69), l < L", "|∂E_{k,l}/∂θ|", SAM_69, "b", _stiff_below, BELOW_THE_TOP),
             limit_case("icml S(42), l = L", ICML_42, "b", hyperbolic),
             limit_case("icml S(42), l < L", ICML_42, "b2", _two_layers),
         ),
@@ -240,8 +274,8 @@ QUESTIONS = (
         "of any size",
         semantics="real",
         cases=(
-            menu_case("sam (13), T = 1", "|dE/dV^1|", SAM_13, "V", _inputs, (T_IS_ONE,)),
-            menu_case("sam (41)", "|dE/dV^1|", SAM_41, "V", _inputs),
+            menu_case("sam (13), T = 1", "|dE/dV^1|", SAM_13, "V", _inputs, BY_INPUT, (T_IS_ONE,)),
+            menu_case("sam (41)", "|dE/dV^1|", SAM_41, "V", _inputs, BY_INPUT),
             limit_case("icml (12)", ICML_MAIN, "V", _inputs),
             limit_case("icml S(14)", ICML_14, "V", _inputs),
             *(row_case(row, ICML_MAIN, "V") for row in ROWS),
@@ -277,8 +311,8 @@ QUESTIONS = (
         semantics="real",
         cases=(
             top_layer_case(SAM_13, "T ≤ 1", (T_IS_ONE,)),
-            menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", _stiff_below, (T_IS_ONE,)),
-            menu_case("any T, L = 1", "|dE/dθ|, θ = b^1", SAM_13, "b", hyperbolic),
+            menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", _stiff_below, _first_of(2), (T_IS_ONE,)),
+            menu_case("any T, L = 1", "|dE/dθ|, θ = b^1", SAM_13, "b", hyperbolic, _first_of(1)),
         ),
         places=network_places(SAM_13, T_IS_ONE),
     ),
@@ -290,7 +324,7 @@ QUESTIONS = (
         semantics="real",
         cases=(
             top_layer_case(SAM_41, "free"),
-            menu_case("free, L = 2", "|dE/dθ|, θ = b^1", SAM_41, "b", _stiff_below),
+            menu_case("free, L = 2", "|dE/dθ|, θ = b^1", SAM_41, "b", _stiff_below, _first_of(2)),
         ),
         places=network_places(SAM_41),
     ),

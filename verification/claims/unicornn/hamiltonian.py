@@ -23,6 +23,7 @@ from verification.domains import Budget
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
+from verification.parameters import Rational
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 # --- (4): H = α/2 |y|² + 1/2 |z|² + Σ (1/w_i) log cosh(w_i y_i + (V u)_i + b_i)
@@ -129,7 +130,12 @@ def _slope_premises(v: Mapping[str, Fraction]) -> list[tuple[str, Fraction, bool
 
 _SENSITIVITY_NAMES = ("alpha", "w1", "w2", "s1", "s2", "C1", "C2", "y1", "y2", "z1", "z2")
 SENSITIVITIES = PolynomialIdentity(
-    _SENSITIVITY_NAMES, _sensitivities, _sensitivities_again, "(8) against the gradient of (9)", _slope_premises
+    _SENSITIVITY_NAMES,
+    _sensitivities,
+    _sensitivities_again,
+    "(8) against the gradient of (9)",
+    _slope_premises,
+    {name: Rational(above=0, most=1) for name in ("s1", "s2")},
 )
 
 

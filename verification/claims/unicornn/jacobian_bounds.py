@@ -11,9 +11,10 @@ With κ = 0 in two layers |∂z^2_n/∂y^1_k| = h|V|(n − k + 1) ≥ σ̂|V|T e
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -31,8 +32,21 @@ from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
 from verification.domains import Budget, printed_name
 from verification.measure import exact_network
-from verification.measure.exact_network import Shape
+from verification.measure.exact_network import Held, Shape
 from verification.measure.polynomials import coefficient
+from verification.parameters import (
+    Constant,
+    Declaration,
+    Integer,
+    Kind,
+    Listed,
+    Parameter,
+    Rational,
+    Rows,
+    Rule,
+    Values,
+    declared,
+)
 from verification.question import (
     Attempt,
     Case,
@@ -46,6 +60,7 @@ from verification.question import (
     rationals,
 )
 
+MOST_STEPS = 4000
 CHAIN_PREMISES = (
     STEP_BELOW_ONE,
     Condition("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
@@ -96,13 +111,45 @@ class JacobianForm:
         return found * p.dt ** (climbs - self.power) * self.factor.numerator / self.factor.denominator
 
 
-def finite(norms: JacobianForm) -> Inequality:
+def jacobian_parameters(
+    where: str, layers_of: range = range(1, 4), fixed: Mapping[str, Kind] | None = None
+) -> Declaration:
+    """A chain and the place of dX^L_N/dX^l_k: "l = L", "l < L", or "l < L" with equal w."""
+    known: Mapping[str, Kind] = fixed or {}
+
+    def place(values: Values) -> bool:
+        L, w = len(values["w"]), values["w"]
+        at = values["layer"] == L if where == "l = L" else values["layer"] < L
+        return at and ("equal" not in where or len(set(w)) == 1)
+
+    def one_or_all(values: Values) -> tuple[int, ...]:
+        return (1, values["N"])
+
+    return declared(
+        Parameter("alpha", known.get("alpha", Rational(least=0))),
+        Parameter("dt", known.get("dt", Rational(above=0, below=1))),
+        Parameter("N", known.get("N", Integer(2, MOST_STEPS))),
+        Parameter("k", Integer(1, MOST_STEPS)),
+        Parameter("layer", Integer(1, layers_of[-1])),
+        Parameter("w", (Held if "equal" in where else Rows)(Rational(), 1, lambda _: layers_of)),
+        *(Parameter(name, Listed(Rational(), lambda values: len(values["w"]))) for name in ("V", "b")),
+        *(Parameter(name, Rows(Rational(), 1, one_or_all)) for name in ("u", "target")),
+        rules=(
+            Rule("1 ≤ k < n", lambda values: values["k"] < values["N"]),
+            Rule(f"n · L ≤ {MOST_STEPS}", lambda values: values["N"] * len(values["w"]) <= MOST_STEPS),
+            Rule(f"the network and its layer l are of the case {where}", place),
+        ),
+    )
+
+
+def finite(norms: JacobianForm, parameters: Declaration | None = None) -> Inequality:
     """‖dX^L_N/dX^l_k‖_∞ by the recursion itself."""
     return Inequality(
         lambda p: (NeuronChain(p).jacobian_norm(round(float(p.layer)), round(float(p.k))), norms.ball(p)),
         lambda p: (Adjoints(p).jacobian_norm(int(p.texts["layer"]), int(p.texts["k"])), norms.interval(p)),
         _PREMISES,
         lists=LISTS,
+        parameters=parameters,
     )
 
 
@@ -225,7 +272,9 @@ def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     def ask(_: Budget, __: int) -> Attempt:
         return first_violation((finite(norms), uniform), points(), "networks at rest, α = 1, c = 0, T = 1 to 40")
 
-    return Case(domain, quantity, ask, joined(finite(norms), uniform, text), reading="limit")
+    depth = 1 if same else 2
+    parameters = jacobian_parameters("l = L" if same else "l < L", range(depth, depth + 1))
+    return Case(domain, quantity, ask, parameters.guards(joined(finite(norms), uniform, text)), reading="limit")
 
 
 # --- sam (54)
@@ -234,11 +283,12 @@ def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
 def free_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     """Networks at rest: "w^l free" takes the lower layer stiff, else all w are equal."""
     points = _stiff_below if "w^l" in domain else _calm
+    parameters = jacobian_parameters(domain, range(2, 4))
 
     def ask(_: Budget, __: int) -> Attempt:
         return first_violation((finite(norms),), points(), "networks at rest with c = 0, T = 1")
 
-    return Case(domain, quantity, ask, finite(norms).check)
+    return Case(domain, quantity, ask, finite(norms, parameters).check)
 
 
 def same_layer_case(factor: Fraction = Fraction(1)) -> Case:
@@ -260,7 +310,7 @@ def same_layer_case(factor: Fraction = Fraction(1)) -> Case:
             proof=proof,
         )
 
-    return Case("l = L", "‖dX^L_n/dX^L_k‖_∞", ask, finite(norms).check)
+    return Case("l = L", "‖dX^L_n/dX^L_k‖_∞", ask, finite(norms, jacobian_parameters("l = L")).check)
 
 
 # --- icml S(27) at the printed rows
@@ -285,7 +335,10 @@ def row_case(row: PublishedRow, norms: JacobianForm) -> Case:
         mine = Hypothesis("n ≤ N, dt and α of the row", str(row.steps - N), row.steps >= N and same)
         return Check(found.opinions, (*found.premises, mine), "", found.words, found.log_measured, found.log_claimed)
 
-    return Case(printed_name(row), "‖dX^L_n/dX^L_k‖_∞", ask, check, reading="printed")
+    fixed: dict[str, Kind] = {"alpha": Constant(row.alpha), "dt": Constant(row.dt[-1])}
+    fixed["N"] = Integer(2, min(row.steps, MOST_STEPS))
+    parameters = jacobian_parameters("l = L", range(1, row.num_layers + 1), fixed)
+    return Case(printed_name(row), "‖dX^L_n/dX^L_k‖_∞", ask, parameters.guards(check), reading="printed")
 
 
 # --- sam (68), icml S(41)
@@ -330,11 +383,16 @@ def _three_norms_in_balls(parameters: Parameters, factor: Fraction) -> tuple[Any
     kick = -h * network.slopes[k][0][0]
     x = [h * kick, kick]
     left = abs(sum((e * (jacobian[2 * i][0] * x[0] + jacobian[2 * i][1] * x[1]) for i, e in enumerate(error)), 0 * h))
-    norms = [max((abs(e) for e in error), key=float), flint.arb(0), max((abs(v) for v in x), key=float)]
+    norms = [_largest(error), flint.arb(0), _largest(x)]
     for row in jacobian:
         norms[1] = norms[1].max(sum((abs(flint.arb(entry)) for entry in row), flint.arb(0)))
     assert len(error) == m
     return left, norms[0] * norms[1] * norms[2] * coefficient(factor)
+
+
+def _largest(values: Sequence[Any]) -> Any:
+    """The largest modulus of balls."""
+    return functools.reduce(lambda largest, value: largest.max(abs(value)), values, flint.arb(0))
 
 
 def _three_norms_in_intervals(parameters: Parameters, factor: Fraction) -> tuple[Any, Any]:
@@ -358,13 +416,21 @@ def _three_norms_in_intervals(parameters: Parameters, factor: Fraction) -> tuple
     return abs(left), right
 
 
+THREE_NORMS = exact_network.declared_network(
+    [Shape(2, 4, 12)],
+    Parameter("target", Listed(Rational(), "neurons")),
+    Parameter("k", Integer(1, 12)),
+    rules=(Rule("1 ≤ k ≤ n", lambda values: values["k"] < len(values["u"])),),
+)
+
+
 def three_norms_check(parameters: Parameters, factor: Fraction = Fraction(1)) -> Check:
     """θ = b^1 of neuron 1 at step k: the signed sum over the outputs against the product of the three norms."""
     with flint.ctx.workprec(BITS):
         left, right = _three_norms_in_balls(parameters, factor)
         text = f"{left.str(8, radius=False)} against {right.str(8, radius=False)}"
         first = Opinion("balls", bool(left > right), text)
-        logs = float(left.log().mid()), float(right.log().mid())
+        logs = tuple(float(side.log().mid()) if side > 0 else None for side in (left, right))
     with second.iv.workprec(BITS):
         again = _three_norms_in_intervals(parameters, factor)
         shown = f"left at least {float(again[0].a.mid):.8g}, right at most {float(again[1].b.mid):.8g}"
@@ -373,11 +439,17 @@ def three_norms_check(parameters: Parameters, factor: Fraction = Fraction(1)) ->
     return Check(
         opinions=(first, other),
         premises=tuple(Hypothesis(name, str(margin), ok) for name, margin, ok in exact_network.premises(parameters)),
-        words=f"L = 2, m = {m}, α = {parameters['alpha']}, w = −1, dt = {parameters['dt']}, n = {N}, k = 1, θ = b^1: "
-        f"all {m} outputs move alike and the sum is {text}",
-        log_measured=logs[0],
-        log_claimed=logs[1],
+        words=f"L = 2, m = {m}, α = {parameters['alpha']}, w = {_plain(parameters['w'])}, dt = {parameters['dt']}, "
+        f"n = {N}, k = {parameters['k']}, θ = b^1 of neuron 1: the sum over the {m} outputs is {text}",
+        log_measured=logs[0] if None not in logs else None,
+        log_claimed=logs[1] if None not in logs else None,
     )
+
+
+def _plain(text: str) -> str:
+    """A list whose entries are all the same number as that number."""
+    entries = set(text.split())
+    return (entries.pop() if len(entries) == 1 else text).replace("-", "−")
 
 
 def lower_layer_case(factor: Fraction = Fraction(1)) -> Case:
@@ -395,7 +467,7 @@ def lower_layer_case(factor: Fraction = Fraction(1)) -> Case:
         assert sides is not None
         return Attempt("m equal outputs fed by one neuron at rest, m = 1 to 4", 4, *sides)
 
-    return Case("l < L", "|∂E_{k,l}/∂θ|", ask, lambda parameters: three_norms_check(parameters, factor))
+    return Case("l < L", "|∂E_{k,l}/∂θ|", ask, THREE_NORMS.guards(lambda given: three_norms_check(given, factor)))
 
 
 _FIRST, _LAST = "‖dX^L_n/dX^l_k‖_∞, with (n−k)dt", "‖dX^L_n/dX^l_k‖_∞, with V̄ and t_n"

@@ -16,12 +16,13 @@ from flint import arb, fmpq_mpoly_ctx
 from odernn.bounds.numbers import BALLS, FLOATS
 from odernn.published.sources import Source
 from verification.cases import order as orders
-from verification.cases.order import Symbol, both_sides, order_case
+from verification.cases.order import WEIGHTS, Symbol, both_sides, order_case, stack_parameters
 from verification.certify import scalar_stack
 from verification.certify.scalar_stack import ScalarStack
 from verification.certify.second import scalar_stack as scalar_stack_second
 from verification.certify.second.intervals import iv
 from verification.domains import Budget
+from verification.parameters import Integer, Rational
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 T1 = ScalarStack(horizon=Fraction(1), offset=1, ratio=Fraction(1, 16))
@@ -98,6 +99,13 @@ def _k_dependence(_: Budget, __: int) -> Attempt:
     )
 
 
+K_DEPENDENCE = stack_parameters(
+    T1,
+    steps=Integer(1, K_STEPS),
+    kinds={**WEIGHTS, "alpha": Rational(above=0), "b": Rational(nonzero=True), "horizon": Rational(above=0, most=100)},
+)
+
+
 def _k_dependence_check(parameters: Parameters) -> Check:
     """Violated if the two values have opposite signs; in the limit sin(√α(1 − ρ)τ) and sin(√α τ) have, by thm-R."""
     stack, steps = ScalarStack.from_text(parameters), int(parameters["steps"])
@@ -153,6 +161,9 @@ def _both_bounds(_: Budget, __: int) -> Attempt:
     )
 
 
+FIRST_STEP = stack_parameters(T1_FIRST)
+
+
 def _both_bounds_check(parameters: Parameters) -> Check:
     stack, steps = ScalarStack.from_text(parameters), int(parameters["steps"])
     with flint.ctx.workprec(orders.BITS):
@@ -182,7 +193,15 @@ QUESTIONS = (
         statement="β = O(γ) means C γ ≤ β ≤ C′ γ with C, C′ > 0 for scalars, ‖M‖ ≤ C′ γ for matrices; the scalar "
         "remainder O(dt²) of (73), 1 ≤ k ≪ n, is meant so",
         semantics="reading",
-        cases=(Case("k = 1", "|remainder of (73)| ≥ C dt²", _both_bounds, _both_bounds_check, reading="limit"),),
+        cases=(
+            Case(
+                "k = 1",
+                "|remainder of (73)| ≥ C dt²",
+                _both_bounds,
+                FIRST_STEP.guards(_both_bounds_check),
+                reading="limit",
+            ),
+        ),
     ),
     Question(
         id="both-77",
@@ -265,7 +284,7 @@ QUESTIONS = (
                 "fixed T, k ≤ n/10",
                 "∂E_k/∂w by σ′(A_{k−1}) y_{k−1}",
                 _k_dependence,
-                _k_dependence_check,
+                K_DEPENDENCE.guards(_k_dependence_check),
                 reading="limit",
             ),
         ),

@@ -1,0 +1,51 @@
+"""Kinds that depend on parameters read before (A = B/2, gates that permute), and numbers short enough to work with."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from verification.parameters import Kind, NotOfThisKindError, Rule, Values
+
+
+@dataclass(frozen=True)
+class Related:
+    """What ``kind`` is and ``text`` says: the values that ``impose``, given those read before, leaves as they are."""
+
+    kind: Kind
+    text: str
+    impose: Callable[[Any, Values], Any]
+
+    def __str__(self) -> str:
+        return f"{self.kind}; {self.text}"
+
+    def read(self, text: str, values: Values) -> Any:
+        value = self.kind.read(text, values)
+        if self.impose(value, values) != value:
+            raise NotOfThisKindError(f"it is not so that {self.text}")
+        return value
+
+    def write(self, value: Any) -> str:
+        return self.kind.write(value)
+
+    def draw(self, rng: random.Random, values: Values) -> Any:
+        return self.impose(self.kind.draw(rng, values), values)
+
+
+def short(letters: int, *names: str) -> Rule:
+    """Numbers of so many letters together, for a check that multiplies them many times over."""
+    return Rule(
+        f"{', '.join(names)} have at most {letters} letters together",
+        lambda values: sum(_letters(values[name]) for name in names if name in values) <= letters,
+    )
+
+
+def _letters(value: Any) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_letters, value))
+    if isinstance(value, Fraction):  # log₁₀ 2 < 1/3
+        return (value.numerator.bit_length() + value.denominator.bit_length()) // 3 + 1
+    return len(str(value))
