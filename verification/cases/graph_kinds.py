@@ -20,7 +20,7 @@ from odernn.architecture.graph import GraphError
 from verification.adversary import graphs
 from verification.adversary.graphs import SketchBox
 from verification.certify.second.graph import Arc, Graph, TooLargeError, is_cycle, joined, parse
-from verification.parameters import Integer, Parameter, Rule, Values, _NotOfThisKindError
+from verification.parameters import Integer, NotOfThisKindError, Parameter, Rule, Values
 
 MOST_LETTERS = 2**14
 MOST_CYCLES = 2_000
@@ -45,11 +45,11 @@ def written(graph: Graph) -> str:
 def _parsed(text: str) -> Graph:
     """By the second back-end's reader; the first one's looks at it when the sizes are known."""
     if len(text) > MOST_LETTERS:
-        raise _NotOfThisKindError(f"it has more than {MOST_LETTERS} letters")
+        raise NotOfThisKindError(f"it has more than {MOST_LETTERS} letters")
     try:
         graph = parse(text)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _NotOfThisKindError(f"no graph in JSON: {type(error).__name__}") from None
+        raise NotOfThisKindError(f"no graph in JSON: {type(error).__name__}") from None
     return graph
 
 
@@ -59,9 +59,9 @@ def _is_one_of_the_library(text: str) -> None:
         from_json(text)
     except GraphError as error:
         if error.condition != "3":
-            raise _NotOfThisKindError(f"condition ({error.condition}) fails") from None
+            raise NotOfThisKindError(f"condition ({error.condition}) fails") from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise _NotOfThisKindError(str(error)) from None
+        raise NotOfThisKindError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Graphs:
         self._is_small(graph)
         _is_one_of_the_library(text)
         if self.grows and not _is_decided(graph):
-            raise _NotOfThisKindError("it has too many cycles, or too large an unfolding")
+            raise NotOfThisKindError("it has too many cycles, or too large an unfolding")
         return graph
 
     def _is_small(self, graph: Graph) -> None:
@@ -108,7 +108,7 @@ class Graphs:
             (any(not self.least <= sigma <= self.sigma for *_, sigma in graph.edges), "a σ is too large or too small"),
         ):
             if is_wrong:
-                raise _NotOfThisKindError(why)
+                raise NotOfThisKindError(why)
 
     def write(self, value: Graph) -> str:
         return written(value)
@@ -122,7 +122,7 @@ class Graphs:
                 sketch = graphs.changed(sketch, rng, most) if sketch.edges else sketch
             try:
                 return self.read(graphs.text(sketch), values)
-            except _NotOfThisKindError:
+            except NotOfThisKindError:
                 continue
 
 
@@ -190,11 +190,11 @@ class Rewired(Graphs):
     def read(self, text: str, values: Values) -> Graph:
         graph, model = super().read(text, values), parse(self.like)
         if graph.period != model.period or dict(graph.times) != dict(model.times):
-            raise _NotOfThisKindError("other nodes")
+            raise NotOfThisKindError("other nodes")
         if (set(graph.inputs), set(graph.outputs)) != (set(model.inputs), set(model.outputs)):
-            raise _NotOfThisKindError("other inputs or outputs")
+            raise NotOfThisKindError("other inputs or outputs")
         if any(u in graph.outputs or v in graph.inputs for u, v, _ in graph.edges):
-            raise _NotOfThisKindError("an edge leaves an output or enters an input")
+            raise NotOfThisKindError("an edge leaves an output or enters an input")
         return graph
 
     def draw(self, rng: random.Random, values: Values) -> Graph:
@@ -220,7 +220,7 @@ class OneGraph:
         found = contents(_parsed(text))
         same = next((known for known in self.texts if contents(parse(known)) == found), None)
         if same is None:
-            raise _NotOfThisKindError("another graph")
+            raise NotOfThisKindError("another graph")
         return same
 
     def write(self, value: str) -> str:
@@ -268,7 +268,7 @@ class Images:
     def read(self, text: str, values: Values) -> tuple[str, ...]:
         images = tuple(text.split(" "))
         if sorted(images) != sorted(values["graph"].times):
-            raise _NotOfThisKindError("")
+            raise NotOfThisKindError("")
         return images
 
     def write(self, value: Sequence[str]) -> str:
@@ -295,19 +295,19 @@ class WalkOf:
         graph: Graph = values["graph"]
         edges = self._edges(text, graph)
         if not edges or not (is_cycle(graph, edges) if self.is_closed else self._is_path(graph, edges)):
-            raise _NotOfThisKindError("")
+            raise NotOfThisKindError("")
         return edges
 
     @staticmethod
     def _edges(text: str, graph: Graph) -> tuple[Arc, ...]:
         """Each as the graph itself has it: JSON has other numbers that are equal to σ."""
         if len(text) > MOST_LETTERS:
-            raise _NotOfThisKindError(f"it has more than {MOST_LETTERS} letters")
+            raise NotOfThisKindError(f"it has more than {MOST_LETTERS} letters")
         try:
             known = {json.dumps(list(edge)): edge for edge in graph.edges}
             return tuple(known[json.dumps(edge)] for edge in json.loads(text))
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise _NotOfThisKindError("its edges are not those of the graph") from None
+            raise NotOfThisKindError("its edges are not those of the graph") from None
 
     @staticmethod
     def _is_path(graph: Graph, edges: tuple[Arc, ...]) -> bool:
