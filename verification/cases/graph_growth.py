@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from verification.cases.graph_kinds import INFINITE, TIME, TOGETHER
 from verification.cases.graph_statements import GraphCondition, GraphStatement, Side
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Arc, Graph
 from verification.measure.graph_facts import GraphFacts
+from verification.parameters import declared
 from verification.question import Parameters
 
 
@@ -112,7 +114,7 @@ def of_each_time(sense: Sense, side: Callable[[Rates], Side | None]) -> GraphSta
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         return side(sense.growth_again(graph, int(parameters["i"])))
 
-    return GraphStatement(first, second, places)
+    return GraphStatement(first, second, places, parameters=declared(TIME))
 
 
 # --- Propositions A.1.1 and A.3.1: a critical cycle that visits nodes at every time
@@ -240,4 +242,5 @@ def extreme_rate(sense: Sense, of: Sense | None = None) -> GraphStatement:
         rates = [rate for i in range(graph.period) for rate in sense.growth_again(graph, i).classes]
         return side(sense.choose(rates), other.ratio(graph))
 
-    return GraphStatement(first, second, places)
+    infinite = declared(*INFINITE, rules=(TOGETHER,)) if sense is LONGEST else declared()
+    return GraphStatement(first, second, places, parameters=infinite)

@@ -17,13 +17,16 @@ from typing import Any, NamedTuple
 
 from verification.adversary import graphs
 from verification.adversary.graphs import Sketch, SketchBox
+from verification.cases.graph_kinds import Graphs, within
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Graph, TooLargeError
 from verification.domains import Budget
 from verification.measure.graph_facts import GraphFacts, facts_of
+from verification.parameters import Declaration, Parameter, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 
 FIRST, SECOND = "odernn", "unfolding"
+NOTHING_MORE = declared()
 
 
 class Side(NamedTuple):
@@ -86,6 +89,7 @@ class GraphStatement:
     places           these other parameters, where the first back-end has something to look at
     conditions       hypotheses of the statement beside those of the domain
     ends             whether inputs and outputs matter
+    parameters       what a witness names beside the graph
     """
 
     first: Callable[[Any, Parameters], Side | None]
@@ -93,6 +97,12 @@ class GraphStatement:
     places: Callable[[Any], Iterable[Parameters]] = lambda _: ({},)
     conditions: tuple[GraphCondition, ...] = ()
     ends: bool = False
+    parameters: Declaration = NOTHING_MORE
+
+    def declaration(self, box: SketchBox | None = None) -> Declaration:
+        """The graph, of a box if there is one, on which the other parameters are read."""
+        kind = Graphs(ends=self.ends) if box is None else within(box)
+        return declared(Parameter("graph", kind), *self.parameters.parameters, rules=self.parameters.rules)
 
 
 SMALL, SMALL_ENDS = SketchBox(2, 2, -1, 2, 3), SketchBox(2, 2, -1, 2, 3, ends=True)
@@ -248,7 +258,8 @@ def free_case(
         power = control(shallow() if planted is None else planted, domain, budget, seed)
         return Attempt(tried, search.tried, candidates=search.witness(), control=power)
 
-    return Case(domain.name, quantity, ask, checker(domain, statement), is_search=True)
+    check = statement.declaration().guards(checker(domain, statement))
+    return Case(domain.name, quantity, ask, check, is_search=True)
 
 
 def box_case(domain: Domain, quantity: str, statement: GraphStatement, box: SketchBox | None = None) -> Case:
@@ -272,7 +283,8 @@ def box_case(domain: Domain, quantity: str, statement: GraphStatement, box: Sket
         text = f"at all {spoken:,} of them that satisfy the premises, {count:,} comparisons by {FIRST} and by {SECOND}"
         return Attempt(text, count, proof=text if count else "")
 
-    return Case(f"{domain.name}, {chosen}", quantity, ask, checker(domain, statement))
+    check = statement.declaration(chosen).guards(checker(domain, statement))
+    return Case(f"{domain.name}, {chosen}", quantity, ask, check)
 
 
 LEAST_OPTIMUM_NODES = 3

@@ -13,6 +13,7 @@ import networkx
 
 from odernn.architecture import catalogue
 from odernn.published.sources import Source
+from verification.cases.graph_kinds import Cover, Images, TimeOf
 from verification.cases.graph_statements import (
     CYCLE,
     EVERY,
@@ -26,6 +27,7 @@ from verification.cases.graph_statements import (
 from verification.certify.second.graph import Graph, parse
 from verification.domains import Budget
 from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
+from verification.parameters import Parameter, declared
 from verification.question import Attempt, Case, Parameters, Question
 
 ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
@@ -180,7 +182,8 @@ def least_period() -> GraphStatement:
         edges = {(moved[u], moved[v], sigma) for u, v, sigma in graph.edges}
         return _shifted(graph.period, p, moved, bijective and later and edges == set(graph.edges))
 
-    return GraphStatement(first, second, places)
+    moved = declared(Parameter("shift", TimeOf()), Parameter("images", Images()))
+    return GraphStatement(first, second, places, parameters=moved)
 
 
 def _shifted(m: int, p: int, moved: dict[str, str], same: bool) -> Side:
@@ -227,7 +230,7 @@ def one_to_one() -> GraphStatement:
         same = other.has_residues and set(other.times) == named and set(other.edges) == edges
         return _two(graph.size, other.size, same, parameters)
 
-    return GraphStatement(first, second, places)
+    return GraphStatement(first, second, places, parameters=declared(Parameter("other", Cover())))
 
 
 def _two(nodes: int, others: int, same: bool, parameters: Parameters) -> Side:

@@ -23,9 +23,11 @@ from verification.cases.graph_growth import (
     unbounded_again,
     unbounded_side,
 )
+from verification.cases.graph_kinds import CYCLE_NAMED, INFINITE, TOGETHER
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, stated, theorem
 from verification.certify.second.graph import Graph
 from verification.measure.graph_facts import GraphFacts
+from verification.parameters import declared
 from verification.question import Parameters, Question
 
 
@@ -83,7 +85,8 @@ def covered_limit(sense: Sense, *, strict: bool) -> GraphStatement:
             return unbounded_again(graph, parameters)
         return negative(min(graph.rates), max(graph.sums) > 0)
 
-    return GraphStatement(first, second, places, conditions=covering(sense, strict=strict))
+    infinite = declared(CYCLE_NAMED, *INFINITE, rules=(TOGETHER,)) if sense is LONGEST else declared(CYCLE_NAMED)
+    return GraphStatement(first, second, places, covering(sense, strict=strict), parameters=infinite)
 
 
 LOOSE_FAILS = SketchBox(2, 2, -1, 3, 3)

@@ -27,10 +27,14 @@ from verification.cases.graph_growth import (
     unbounded_places,
     unbounded_side,
 )
+from verification.cases.graph_kinds import INFINITE, MOST_STEPS, TIME, TOGETHER
 from verification.cases.graph_statements import EVERY, FORWARD, OPEN, Comparison, GraphStatement, Side, stated, theorem
 from verification.certify.second.graph import Graph
 from verification.measure.graph_facts import GraphFacts
+from verification.parameters import Integer, Parameter, Rule, declared
 from verification.question import Parameters, Question
+
+PLACE = declared(*INFINITE, rules=(TOGETHER,))
 
 # --- Section 3.1: D_i(n) increases, and approaches infinity
 
@@ -58,7 +62,9 @@ def increasing() -> GraphStatement:
         i, n, later = (int(parameters[name]) for name in ("i", "n", "later"))
         return side(i, n, later, graph.lengths(i, later))
 
-    return GraphStatement(first, second, places)
+    times = (Parameter(name, Integer(1, MOST_STEPS)) for name in ("n", "later"))
+    later = Rule("n < later", lambda values: values["n"] < values["later"])
+    return GraphStatement(first, second, places, parameters=declared(TIME, *times, rules=(later,)))
 
 
 def endless() -> GraphStatement:
@@ -92,7 +98,7 @@ def finite() -> GraphStatement:
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         return Side(0, "finite") if graph.is_unidirectional else unbounded_again(graph, parameters)
 
-    return GraphStatement(first, second, unbounded_places)
+    return GraphStatement(first, second, unbounded_places, parameters=PLACE)
 
 
 # --- Theorems 3.2, A.1, 3.6, A.3
@@ -120,7 +126,7 @@ def periodic(shift: int | None = None) -> GraphStatement:
     def second(graph: Graph, parameters: Parameters) -> Side:
         return side(int(parameters["i"]), graph.period, lambda start: graph.lengths(start, graph.decisive))
 
-    return GraphStatement(first, second, places)
+    return GraphStatement(first, second, places, parameters=declared(TIME))
 
 
 # --- Section 3.3, Proposition 3.3.1, Theorems 3.4, A.2
@@ -150,7 +156,7 @@ def finite_depth(most: Fraction | None = None) -> GraphStatement:
             return unbounded_again(graph, parameters, between=True)
         return side(_growth_between_again(graph), max(graph.rates), graph.excess)
 
-    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True)
+    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True, parameters=PLACE)
 
 
 def _growth_between(facts: GraphFacts) -> Fraction | None:
@@ -208,7 +214,7 @@ def depth_by_paths(*, with_sigma: bool = True) -> GraphStatement:
             return unbounded_again(graph, parameters, between=True)
         return side(graph.excess, graph.depth if with_sigma else graph.longest_path)
 
-    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True)
+    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True, parameters=PLACE)
 
 
 def _longest(lengths: tuple[int, ...]) -> Fraction | None:

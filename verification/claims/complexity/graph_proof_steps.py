@@ -9,9 +9,11 @@ from fractions import Fraction
 
 from odernn.published.sources import Source
 from verification.cases.graph_growth import cycle_of
+from verification.cases.graph_kinds import CYCLE_NAMED, PATH_NAMED
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case
 from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
 from verification.measure.graph_facts import GraphFacts
+from verification.parameters import declared
 from verification.question import Parameters, Question
 
 
@@ -58,7 +60,7 @@ def _of_paths(margin: Callable[[GraphFacts | Graph, tuple[Arc, ...], int], Side]
         path = _path_of(parameters)
         return margin(graph, path, sigma(path)) if path and joined(graph, path) else None
 
-    return GraphStatement(first, second, path_places)
+    return GraphStatement(first, second, path_places, parameters=declared(PATH_NAMED))
 
 
 def duration(*, labels: int = 1) -> GraphStatement:
@@ -121,7 +123,7 @@ def within_epsilon() -> GraphStatement:
         longest = graph.lengths(graph.times[path[0][0]], max(turn, 0))[turn]
         return found if longest > turn * max(graph.rates) else Side(0, f"D({turn}) = {longest}")
 
-    return GraphStatement(first, second, places)
+    return GraphStatement(first, second, places, parameters=declared(PATH_NAMED, CYCLE_NAMED))
 
 
 QUESTIONS = (
