@@ -255,7 +255,7 @@ class TimeOf:
         return str(value)
 
     def draw(self, rng: random.Random, values: Values) -> int:
-        return rng.randint(0, self._times(values).most)
+        return rng.randint(0, self._times(values).limit(values))
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ def test_a_premise_that_fails_is_seen(change: dict[str, str]) -> None:
 
 def test_a_negative_weight_is_no_candidate_against_weights_between_0_and_1() -> None:
     case = question("icml-D-nochaos-wpos").case("one neuron, 0 < w < 1, periodic input", "λ_N and separation, N steps")
-    assert "0 < w < 1" in doubt_of(case, parameters(CHAOTIC, 600))
+    assert '"w"' in doubt_of(case, parameters(CHAOTIC, 600))
 
 
 # --- loops
