@@ -22,6 +22,7 @@ from verification.measure.graph_parameters import (
     agreed_counts,
     replace_units,
 )
+from verification.parameters import Constant, Declaration, Parameter, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number
 
 ROUGHLY = Fraction(1, 10)
@@ -107,7 +108,7 @@ def equal_case(sizes: EqualSizes, plain: str, skip: str, meaning: str) -> Case:
         )
 
     domain = f"{sizes.task}, {sizes.units} : {sizes.skip_units}, {skip}"
-    return Case(domain, f"numbers of parameters, {meaning}", ask, check)
+    return Case(domain, f"numbers of parameters, {meaning}", ask, _constants(stated).guards(check))
 
 
 def printed_count_case(domain: str, network: CountedNetwork, printed: str) -> Case:
@@ -146,7 +147,7 @@ def printed_count_case(domain: str, network: CountedNetwork, printed: str) -> Ca
             words=f"{domain}: {opinions[0].text} parameters, printed {printed}",
         )
 
-    return Case(domain, f"parameters, printed {printed}", ask, check)
+    return Case(domain, f"parameters, printed {printed}", ask, _constants(stated).guards(check))
 
 
 # --- "only 25% number of parameters"
@@ -196,7 +197,13 @@ def quarter_case(stanh: Stanh, lstm: CountedNetwork, domain: str, printed: int =
             f"of an {domain}, printed {printed} %",
         )
 
-    return Case(f"stanh of {stanh.units} units against an {domain}", "share of parameters", ask, check)
+    domain = f"stanh of {stanh.units} units against an {domain}"
+    return Case(domain, "share of parameters", ask, _constants(stated).guards(check))
+
+
+def _constants(stated: Mapping[str, int]) -> Declaration:
+    """What is printed, and nothing else."""
+    return declared(*(Parameter(name, Constant(value)) for name, value in stated.items()))
 
 
 LSTM_PAIRS = tuple(sizes for sizes in EQUAL_SIZES if sizes.unit == "LSTM")

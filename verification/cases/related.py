@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -40,6 +40,29 @@ class Related:
 
     def draw(self, rng: random.Random, values: Values) -> Any:
         return self.impose(self.kind.draw(rng, values), values)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of the words that the case knows, or that follow from what was read before."""
+
+    words: Callable[[Values], Sequence[str]]
+
+    def __str__(self) -> str:
+        return "a word that this case knows"
+
+    def read(self, text: str, values: Values) -> str:
+        known = self.words(values)
+        if text not in known:
+            some = "; ".join(known[:3]) + "; …" * (len(known) > 3)
+            raise NotOfThisKindError(some)
+        return text
+
+    def write(self, value: str) -> str:
+        return value
+
+    def draw(self, rng: random.Random, values: Values) -> str:
+        return rng.choice(self.words(values))
 
 
 def short(letters: int, *names: str) -> Rule:

@@ -125,7 +125,7 @@ def test_a_witness_typed_by_hand_is_certified() -> None:
     ("change", "doubt"),
     [
         ({"cycle": '[["b", "b", 3]]'}, "max l/Σσ"),
-        ({"cycle": '[["a", "a", 1]]'}, "max l/Σσ"),
+        ({"cycle": '[["a", "a", 1]]'}, "its edges are not those of the graph"),
         ({"graph": '{"nodes": {"a": 0}, "edges": [["a", "a", 2]]}'}, "does not certify"),
         ({"graph": '{"nodes": {"a": 0, "b": 0}, "edges": [["a", "a", 2], ["b", "b", -3]]}'}, "(U)"),
         ({"graph": '{"nodes": {"a": 0}, "edges": [["a", "a", 2], ["a", "a", -3]]}'}, "premise"),

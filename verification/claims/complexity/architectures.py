@@ -20,11 +20,13 @@ from odernn.architecture.measures import feedforward_depth, recurrent_depth, sma
 from odernn.published.sources import Source
 from verification.adversary import graphs
 from verification.cases.graph_growth import LONGEST
+from verification.cases.graph_kinds import OneGraph
 from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
 from verification.certify.second.graph import Graph, parse
 from verification.domains import Budget
 from verification.measure.described_graphs import DEEPEST_STACK, FIGURE_1A, LARGEST_SKIP, layered, nine, section_4_5
 from verification.measure.graph_facts import GraphFacts, facts_of
+from verification.parameters import Choice, Constant, Parameter, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 
@@ -106,7 +108,8 @@ def value_case(domain: str, family: Sequence[Printed]) -> Case:
         ]
         return Check(tuple(opinions), (premise,), words=f"{same.graph}: {opinions[0].text}")
 
-    return Case(domain, ", ".join(names), ask, check)
+    parameters = declared(Parameter("graph", OneGraph(tuple(printed.graph for printed in family))))
+    return Case(domain, ", ".join(names), ask, parameters.guards(check))
 
 
 def _graph(text: str) -> tuple[object, ...]:
@@ -182,7 +185,8 @@ def path_case(domain: str, times: tuple[int, ...], printed: Mapping[int, int], *
         return Check(tuple(opinions), premises, words=f"{text}: {opinions[0].text}")
 
     shown = ", ".join(map(str, printed))
-    return Case(domain, f"D{star}_t(n), n = {shown}", ask, check)
+    parameters = declared(Parameter("graph", OneGraph((FIGURE_1A,))), Parameter("t", Choice(tuple(map(str, times)))))
+    return Case(domain, f"D{star}_t(n), n = {shown}", ask, parameters.guards(check))
 
 
 def ratio_case(printed: Fraction) -> Case:
@@ -210,7 +214,8 @@ def ratio_case(printed: Fraction) -> Case:
         )
         return Check(opinions, (Hypothesis("the graph is the reconstruction of Figure 1(a)", "–", same),))
 
-    return Case("Figure 1(a), every t", "lim D_t(n)/n", ask, check)
+    parameters = declared(Parameter("graph", OneGraph((FIGURE_1A,))), Parameter("rate", Constant(printed)))
+    return Case("Figure 1(a), every t", "lim D_t(n)/n", ask, parameters.guards(check))
 
 
 # --- existence, counting, computing

@@ -14,11 +14,13 @@ from odernn.architecture import catalogue
 from odernn.architecture.files import to_json
 from odernn.published.complexity import EQUAL_SIZES, EqualSizes
 from odernn.published.sources import Source
+from verification.cases.graph_kinds import OneGraph
 from verification.cases.parameter_counts import LSTM_PAIRS, MEANINGS, equal_case, printed_count_case
 from verification.certify.second.graph import parse
 from verification.domains import Budget
 from verification.measure.graph_facts import facts_of
 from verification.measure.graph_parameters import CountedNetwork
+from verification.parameters import Parameter, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 
@@ -48,7 +50,8 @@ def shape_case(name: str, d_r: int, d_f: int) -> Case:
         opinions = tuple(Opinion(backend, values != stated, str(values)) for backend, values in both(text))
         return Check(opinions, (Hypothesis(f"the graph is {name}", str(int(same)), same),), words=opinions[0].text)
 
-    return Case(name, "d_r, d_f", ask, check)
+    parameters = declared(Parameter("graph", OneGraph((to_json(catalogue.get(name)),))))
+    return Case(name, "d_r, d_f", ask, parameters.guards(check))
 
 
 def _place(place: str) -> Source:

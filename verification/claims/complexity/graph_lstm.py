@@ -25,6 +25,7 @@ from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.certify.second import intervals as second
 from verification.domains import Budget
 from verification.measure.polynomials import variables
+from verification.parameters import Constant, Listed, Parameter, Rational, declared
 from verification.question import Attempt, Case, Question
 
 # --- B.2: c_v = i z + Σ f_u c_u, h_v = o c_v
@@ -54,6 +55,7 @@ def is_same_cell(extra: int) -> bool:
     return True
 
 
+VALUE = Rational(least=-1000, most=1000)
 _GATES = ("z", "i", "o", "f", "c", "c_extra")
 
 
@@ -89,12 +91,14 @@ def contains_case(output: str, usual: str, extra: int = 0) -> Case:
         gate = second.logistic(p.o)
         return abs(gate * ours - gate * theirs), second.iv.mpf(0)
 
+    values = (Parameter(gate, VALUE) for gate in _GATES)
+    parameters = declared(*values, Parameter("f_extra", Constant(extra)))
     asked = Condition("the extra forget gates are 0", lambda p: -abs(p.f_extra - extra), strict=False)
     return Case(
         f"B.2 with {output}, usual LSTM with {usual}",
         "distance of h_v, exactly 0",
         ask,
-        Inequality(balls, intervals, (asked,)).check,
+        Inequality(balls, intervals, (asked,), parameters=parameters).check,
     )
 
 
@@ -112,6 +116,7 @@ def finite_case() -> Case:
     check = Inequality(
         lambda p: (abs(_sigmoid(p.b) * p.c_extra), 0 * p.b),
         lambda p: (abs(second.logistic(p.b) * p.c_extra), second.iv.mpf(0)),
+        parameters=declared(Parameter("b", VALUE), Parameter("c_extra", VALUE)),
     ).check
     return Case("bias of the extra forget gate a real number", "distance of c_v, exactly 0", ask, check)
 
@@ -156,10 +161,11 @@ def reads_case(reads_input: bool) -> Case:
             abs(second.logistic(p.h * p.W_h + p.x * p.W_x) - second.logistic(p.x_2 * p.W_x + p.h * p.W_h)),
             second.iv.mpf(0),
         ),
+        parameters=declared(*(Parameter(name, VALUE) for name in ("W_x", "W_h", "h", "x", "x_2"))),
     ).check
     text = EVERY.text if reads_input else PRINTED.text
     quantity = "the usual forget gate" if reads_input else "the usual forget gate at x and x_2, the same h: distance 0"
-    return Case(f"forget gates of {text}", quantity, ask, check)
+    return Case(f"forget gates of {text}", quantity, ask, None if reads_input else check)
 
 
 def _sigmoid(a: Any) -> Any:
@@ -314,7 +320,8 @@ def same_gate_case(one: Index, other: Index) -> Case:
     def intervals(p: Any) -> tuple[Any, Any]:
         return abs(second.logistic(one.again(p.W, p.h)) - second.logistic(other.again(p.W, p.h))), second.iv.mpf(0)
 
-    check = Inequality(balls, intervals, lists=("W", "h")).check
+    parameters = declared(*(Parameter(name, Listed(VALUE, 2)) for name in "Wh"))
+    check = Inequality(balls, intervals, lists=("W", "h"), parameters=parameters).check
     return Case("one edge from each u' to v", f"f_u: {one.text} against {other.text}", ask, check)
 
 
@@ -334,6 +341,7 @@ def parallel_case() -> Case:
             abs(second.logistic(vars(p)["h(t-1)"] * p.W) - second.logistic(vars(p)["h(t-2)"] * p.W)),
             second.iv.mpf(0),
         ),
+        parameters=declared(*(Parameter(name, VALUE) for name in ("W", "h(t-1)", "h(t-2)"))),
     ).check
     return Case("edges h->h:1 and h->h:2, as of Section 4.4", "f_u determined by u", ask, check)
 

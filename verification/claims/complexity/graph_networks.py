@@ -25,6 +25,7 @@ from odernn.architecture.network.parameters import edge_name, name
 from odernn.bounds.numbers import BALLS
 from odernn.published.complexity import EQUAL_SIZES
 from odernn.published.sources import Source
+from verification.cases.graph_kinds import OneGraph
 from verification.cases.inequality import BITS
 from verification.cases.parameter_counts import ROUGHLY_THE_SAME, equal_case
 from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
@@ -32,6 +33,7 @@ from verification.certify.second import intervals as second
 from verification.certify.second.graph import Graph, parse
 from verification.domains import Budget
 from verification.measure.graph_facts import GraphFacts, facts_of
+from verification.parameters import Constant, Integer, Parameter, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rational
 
 # --- B.1: h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u)
@@ -139,7 +141,14 @@ def determined_case(domain: str, data: Data, quantity: str = "h_v determined by 
     def check(parameters: Parameters) -> Check:
         return _two_networks(parameters, data)
 
-    return Case(domain, quantity, ask, check)
+    parameters = declared(
+        *(Parameter(name, OneGraph(tuple(_looped()))) for name in ("graph", "other")),
+        Parameter("node", Constant("h1")),
+        Parameter("time", Integer(0, len(IMPULSE) - 1)),
+        Parameter("x", Constant(" ".join(map(str, IMPULSE)))),
+        *(Parameter(f"W({u})", Constant(value)) for u, value in WEIGHTS.items()),
+    )
+    return Case(domain, quantity, ask, parameters.guards(check))
 
 
 def _two_networks(parameters: Parameters, data: Data) -> Check:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import flint
@@ -23,10 +23,12 @@ from odernn.published.complexity import PrintedRow, half_a_digit
 from odernn.published.sources import Source
 from verification.cases.inequality import BITS, Condition, Inequality
 from verification.cases.parameter_counts import quarter_case
+from verification.cases.related import OneOf
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import parse
 from verification.domains import Budget
 from verification.measure.graph_parameters import LSTMS, STANH
+from verification.parameters import Constant, Parameter, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 FRACTIONS, DECIMALS = "fractions", "decimals"
@@ -81,7 +83,16 @@ def columns_case(
             words=f"{shown}, not {relation.text}",
         )
 
-    return Case(f"{row.table}: {row.name}", quantity, ask, check)
+    @cache
+    def known() -> dict[str, str]:
+        """Groups of columns as JSON, and the numbers that are printed there."""
+        return {json.dumps(group): " ".join(row.numbers[column] for column in group) for group in groups()}
+
+    parameters = declared(
+        Parameter("columns", OneOf(lambda _: list(known()))),
+        Parameter("numbers", OneOf(lambda values: [known()[values["columns"]]])),
+    )
+    return Case(f"{row.table}: {row.name}", quantity, ask, parameters.guards(check))
 
 
 def _listed(row: PrintedRow) -> str:
@@ -255,7 +266,8 @@ def baseline_case(row: PrintedRow, s: str, metric: Metric) -> Case:
         symbol = second.iv.log(second.iv.mpf(2)) * 3 if metric.unit == "nats" else second.iv.mpf(3)
         return p.low, symbol * p.share
 
-    decide = Inequality(balls, intervals, (asked,)).check
+    parameters = declared(*(Parameter(name, Constant(Fraction(value))) for name, value in point.items()))
+    decide = Inequality(balls, intervals, (asked,), parameters=parameters).check
 
     def ask(_: Budget, __: int) -> Attempt:
         with flint.ctx.workprec(BITS):
