@@ -19,6 +19,7 @@ from verification.certify.second.intervals import iv
 from verification.domains import Budget
 from verification.measure.energy_growth import GROWTH, growth_sum, growth_sum_again
 from verification.measure.polynomials import coefficient
+from verification.parameters import declared, rationals
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
 
 BITS = 192
@@ -26,7 +27,8 @@ BITS = 192
 
 def squares_case(diagonal: tuple[int, int, int] = (4, 4, 2)) -> Case:
     """(a + b + c)² ≤ 4a² + 4b² + 2c², or with other coefficients."""
-    return Case("all a, b, c", "(a+b+c)²", lambda _, __: _squares(diagonal), lambda p: _squares_check(p, diagonal))
+    check = declared(*rationals("a", "b", "c")).guards(lambda given: _squares_check(given, diagonal))
+    return Case("all a, b, c", "(a+b+c)²", lambda _, __: _squares(diagonal), check)
 
 
 def _squares(diagonal: tuple[int, int, int]) -> Attempt:
@@ -60,7 +62,8 @@ def _squares_check(parameters: Parameters, diagonal: tuple[int, int, int]) -> Ch
 
 def identities_case(half: Fraction = Fraction(1, 2)) -> Case:
     """b(a−b) = half (a² − b² − (a−b)²), a(a−b) = half (a² − b² + (a−b)²)."""
-    return Case("all a, b", "a(a−b), b(a−b)", lambda _, __: _identities(half), lambda p: _identities_check(p, half))
+    check = declared(*rationals("a", "b")).guards(lambda given: _identities_check(given, half))
+    return Case("all a, b", "a(a−b), b(a−b)", lambda _, __: _identities(half), check)
 
 
 def _identities(half: Fraction) -> Attempt:
@@ -101,7 +104,9 @@ def growth_case(coefficients: Mapping[int, int] = GROWTH) -> Case:
     def ask(budget: Budget, _: int) -> Attempt:
         return _growth(coefficients, budget)
 
-    return Case("free", "G", ask, lambda parameters: _growth_check(parameters, coefficients), is_search=True)
+    of_step = declared(*rationals("dt", above=0, below=1), *rationals("alpha", above=0))
+    check = of_step.guards(lambda parameters: _growth_check(parameters, coefficients))
+    return Case("free", "G", ask, check, is_search=True)
 
 
 def _growth(coefficients: Mapping[int, int], budget: Budget) -> Attempt:

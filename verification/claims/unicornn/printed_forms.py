@@ -17,6 +17,7 @@ from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
 from verification.cases.inequality import ALPHA_POSITIVE, BITS, SIGMA_INSIDE, STEP_BELOW_ONE, Inequality
+from verification.cases.related import Small
 from verification.certify import suprema
 from verification.certify.second import intervals as second
 from verification.domains import Budget, printed_name
@@ -33,6 +34,7 @@ from verification.measure.published_forms import (
     Root,
     with_ones,
 )
+from verification.parameters import Constant, Declaration, Integer, Kind, Parameter, Rational, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
 
 Form: TypeAlias = Root | Delta
@@ -43,7 +45,20 @@ Form: TypeAlias = Root | Delta
 _POINT = {"alpha": "1", "dt": "1/2", "T": "1", "m": "1"}
 
 
-def same_case(first: Form, second_form: Form, quantity: str) -> Case:
+LARGEST = 10**4
+ANY_TIME = Rational(above=0, most=LARGEST)
+
+
+def _of_forms(horizon: Kind = ANY_TIME) -> Declaration:
+    return declared(
+        Parameter("alpha", Rational(above=0, most=LARGEST)),
+        Parameter("dt", Rational(above=0, below=1)),
+        Parameter("T", horizon),
+        Parameter("m", Integer(1, LARGEST)),
+    )
+
+
+def same_case(first: Form, second_form: Form, quantity: str, horizon: Kind = ANY_TIME) -> Case:
     """Two printed variants are the same number; for (14), T = 1."""
 
     def ask(_: Budget, __: int) -> Attempt:
@@ -59,7 +74,8 @@ def same_case(first: Form, second_form: Form, quantity: str) -> Case:
         p = with_ones(p, second.iv.mpf(1))
         return abs(first.interval(p) - second_form.interval(p)), second.iv.mpf(0)
 
-    return Case("all α, dt, T", quantity, ask, Inequality(balls, intervals, (ALPHA_POSITIVE, STEP_BELOW_ONE)).check)
+    inequality = Inequality(balls, intervals, (ALPHA_POSITIVE, STEP_BELOW_ONE), parameters=_of_forms(horizon))
+    return Case("all α, dt, T", quantity, ask, inequality.check)
 
 
 def sufficient_case(form: Form, needed: Form, quantity: str) -> Case:
@@ -78,7 +94,8 @@ def sufficient_case(form: Form, needed: Form, quantity: str) -> Case:
         p = with_ones(p, second.iv.mpf(1))
         return needed.interval(p), form.interval(p)
 
-    return Case("all α, dt, T", quantity, ask, Inequality(balls, intervals, (ALPHA_POSITIVE, STEP_BELOW_ONE)).check)
+    inequality = Inequality(balls, intervals, (ALPHA_POSITIVE, STEP_BELOW_ONE), parameters=_of_forms())
+    return Case("all α, dt, T", quantity, ask, inequality.check)
 
 
 # --- rows of Table 6
@@ -134,15 +151,23 @@ def square_root_case(row: PublishedRow, quantity: str, factor: Fraction = Fracti
 
     premises = (ALPHA_POSITIVE, STEP_BELOW_ONE, SIGMA_INSIDE)
     name = "max |y|" if quantity == "position" else "max |z|"
-    check = Inequality(balls, intervals, premises, bits=BITS + _BITS_A_STEP * row.steps).check
-    return Case(printed_name(row), name, ask, check, reading="printed")
+    parameters = declared(
+        Parameter("alpha", Constant(row.alpha)),
+        Parameter("dt", Constant(max(row.dt))),
+        Parameter("N", Small(1, row.steps)),
+        Parameter("sigma", Rational(above=0, below=1)),
+    )
+    bits = BITS + _BITS_A_STEP * row.steps
+    check = Inequality(balls, intervals, premises, bits=bits, parameters=parameters).check
+    return Case(printed_name(row), name, ask, check if row.alpha > 0 else None, reading="printed")
 
 
 def horizon_case(row: PublishedRow, longest: Fraction = Fraction(1)) -> Case:
     """T = N dt ≤ 1 in every layer: the time variable t of the equation runs over [0, 1]."""
+    is_printed = not any(note.startswith("N = ") for note in row.notes)
 
     def ask(_: Budget, __: int) -> Attempt:
-        if any(note.startswith("N = ") for note in row.notes):
+        if not is_printed:
             return Attempt("", 0, inapplicable="the number of steps of this row is not printed")
         T = row.steps * max(row.dt)
         point = {"dt": rational(max(row.dt)), "N": str(row.steps)}
@@ -160,8 +185,9 @@ def horizon_case(row: PublishedRow, longest: Fraction = Fraction(1)) -> Case:
         lambda p: (p.N * p.dt, BALLS.exact(longest)),
         lambda p: (p.dt * p.N, second.iv.mpf(longest.numerator) / longest.denominator),
         (STEP_BELOW_ONE,),
+        parameters=declared(Parameter("dt", Constant(max(row.dt))), Parameter("N", Constant(row.steps))),
     ).check
-    return Case(printed_name(row), "T = N dt", ask, check, reading="printed")
+    return Case(printed_name(row), "T = N dt", ask, check if is_printed else None, reading="printed")
 
 
 def hypothesis_case(row: PublishedRow) -> Case:
@@ -193,7 +219,8 @@ def hypothesis_case(row: PublishedRow) -> Case:
             words=f"α = {alpha}, dt = {dt}: the hypotheses α > 0, dt < 1 do not hold",
         )
 
-    return Case(printed_name(row), "α > 0, dt < 1", ask, check, reading="printed")
+    parameters = declared(Parameter("alpha", Constant(row.alpha)), Parameter("dt", Constant(max(row.dt))))
+    return Case(printed_name(row), "α > 0, dt < 1", ask, parameters.guards(check), reading="printed")
 
 
 LARGEST_FLOAT32 = (2**24 - 1) * 2**104
@@ -280,8 +307,8 @@ QUESTIONS = (
         "Δ = 2 + (bound on |z|) + (2+α)(bound on |y|)",
         semantics="reading",
         cases=(
-            same_case(SAM_14, SAM_42, "Δ of (14) = Δ of (42), T = 1"),
-            same_case(SAM_14.y, SAM_42.y, "F of (14) = F of (42), T = 1"),
+            same_case(SAM_14, SAM_42, "Δ of (14) = Δ of (42), T = 1", Constant(1)),
+            same_case(SAM_14.y, SAM_42.y, "F of (14) = F of (42), T = 1", Constant(1)),
             same_case(SAM_66, SAM_42, "Δ of (66) = Δ of (42)"),
             same_case(SAM_67, SAM_42.y, "F of (67) = F of (42)"),
             same_case(ICML_S15, ICML_12, "Δ of S(15) = Δ of icml (12)"),

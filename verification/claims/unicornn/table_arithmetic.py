@@ -21,8 +21,10 @@ from odernn.cells.cornn import CoRNN
 from odernn.cells.unicornn import UnICORNN
 from odernn.published.networks import ROWS, PublishedNetwork, PublishedRow, agrees, agrees_to_tens, network
 from odernn.published.sources import Source
+from verification.cases.related import OneOf
 from verification.certify.second.intervals import iv
 from verification.domains import Budget, printed_name
+from verification.parameters import Constant, Declaration, Parameter, declared
 from verification.question import (
     Attempt,
     Case,
@@ -156,7 +158,13 @@ def _counted_check(size: Size) -> Callable[[Parameters], Check]:
 
 def _count_case(domain: str, printed: PublishedRow | PublishedNetwork) -> Case:
     size = _size(printed)
-    return Case(domain, f"parameters, printed {size.printed}", _counted(size), _counted_check(size))
+    parameters = _constants(size.parameters())
+    return Case(domain, f"parameters, printed {size.printed}", _counted(size), parameters.guards(_counted_check(size)))
+
+
+def _constants(stated: Parameters) -> Declaration:
+    """What is printed, and nothing else."""
+    return declared(*(Parameter(name, Constant(Fraction(value))) for name, value in stated.items()))
 
 
 # --- hyperparameters of a row
@@ -201,6 +209,12 @@ def _hyperparameters_check(printed: PublishedRow) -> Callable[[Parameters], Chec
         )
 
     return check
+
+
+def _of_row(printed: PublishedRow) -> Declaration:
+    return declared(
+        Parameter("dt", Constant(rationals(printed.dt))), Parameter("alpha", Constant(Fraction(printed.alpha)))
+    )
 
 
 # --- sampled length, small numbers
@@ -254,7 +268,7 @@ def _equality_case(
         domain,
         text,
         _equality(text, lambda: compute(values), Fraction(stated["printed"]), stated),
-        _equality_check(text, compute, names, stated),
+        _constants(stated).guards(_equality_check(text, compute, names, stated)),
     )
 
 
@@ -303,6 +317,14 @@ def _of_rows_check(
         )
 
     return check
+
+
+def _sizes_of(rows: tuple[PublishedRow, ...]) -> Declaration:
+    """L and N of one of them."""
+    return declared(
+        Parameter("L", OneOf(lambda _: [str(row.num_layers) for row in rows])),
+        Parameter("N", OneOf(lambda values: [str(row.steps) for row in rows if str(row.num_layers) == values["L"]])),
+    )
 
 
 _WITH_LENGTH = tuple(r for r in ROWS if not any(note.startswith("N =") for note in r.notes))
@@ -404,7 +426,10 @@ QUESTIONS = (
         statement="a memory unit of L layers with a total of only 2 hyperparameters",
         semantics="reading",
         cases=tuple(
-            Case(printed_name(r), "values of dt and α", _hyperparameters(r), _hyperparameters_check(r)) for r in ROWS
+            Case(
+                printed_name(r), "values of dt and α", _hyperparameters(r), _of_row(r).guards(_hyperparameters_check(r))
+            )
+            for r in ROWS
         ),
     ),
     Question(
@@ -431,7 +456,7 @@ QUESTIONS = (
                 "rows of Table 6 whose N is printed",
                 f"L/N, L ≪ N read as L/N ≤ {MUCH_SMALLER}",
                 _of_rows("L/N", lambda r: Fraction(r.num_layers, r.steps), MUCH_SMALLER, _WITH_LENGTH),
-                _of_rows_check(lambda L, N: L / N, MUCH_SMALLER, _WITH_LENGTH),
+                _sizes_of(_WITH_LENGTH).guards(_of_rows_check(lambda L, N: L / N, MUCH_SMALLER, _WITH_LENGTH)),
             ),
         ),
     ),
@@ -441,7 +466,7 @@ QUESTIONS = (
         statement="Kaiming uniform initialisation with a = 8 gives |V_ij| ≤ √(6/(65 fan_in))",
         semantics="real",
         cases=(
-            Case("every fan_in", "the square of the bound", _slope, _slope_check),
+            Case("every fan_in", "the square of the bound", _slope, _constants({"a": "8"}).guards(_slope_check)),
             Case("fan_in of Table 6", "largest |V_ij| over the bound", _drawn),
         ),
     ),
@@ -455,7 +480,7 @@ QUESTIONS = (
                 "rows of Table 6",
                 "L",
                 _of_rows("L", lambda r: Fraction(r.num_layers), Fraction(3), ROWS),
-                _of_rows_check(lambda L, N: L, Fraction(3), ROWS),
+                _sizes_of(ROWS).guards(_of_rows_check(lambda L, N: L, Fraction(3), ROWS)),
             ),
         ),
     ),
