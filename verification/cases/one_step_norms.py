@@ -22,6 +22,7 @@ from verification.cases.inequality import (
 from verification.certify.positivity import Side
 from verification.certify.second import intervals as second
 from verification.measure.polynomials import coefficient, variables
+from verification.parameters import declared, rationals
 from verification.question import Attempt, Case
 
 _STEP = (
@@ -32,6 +33,15 @@ _NEURON = (
     *_STEP,
     ALPHA_POSITIVE,
     Condition("0 < σ' ≤ 1", lambda p: p.slope * (p.slope <= 1)),
+)
+
+LARGEST = 10**6
+OF_STEP = rationals("dt", "sigma", above=0, below=1)
+OF_NEURON = declared(
+    *OF_STEP,
+    *rationals("alpha", above=0, most=LARGEST),
+    *rationals("w", least=-LARGEST, most=LARGEST),
+    *rationals("slope", above=0, most=1),
 )
 
 # --- ‖B(κ)‖_∞
@@ -116,7 +126,7 @@ def first_case(factor: Fraction = Fraction(1)) -> Case:
         "free",
         "‖B‖_∞ ≤ max(1 + dt + (|w|+α)dt², 1 + (|w|+α)dt)",
         lambda budget, seed: attempt(_first_pieces(factor), over),
-        Inequality(balls, intervals, _NEURON).check,
+        Inequality(balls, intervals, _NEURON, parameters=OF_NEURON).check,
     )
 
 
@@ -135,7 +145,7 @@ def taylor_case(square: Fraction = Fraction(1, 2), *, norm: str = "‖B‖_∞")
         "free",
         f"{norm} ≤ 1 + K dt + K²dt²/2",
         lambda budget, seed: attempt(_taylor_pieces(square), "0 ≤ σ̂, dt, σ' ≤ 1, α ≥ 0, all w"),
-        Inequality(balls, intervals, _NEURON).check,
+        Inequality(balls, intervals, _NEURON, parameters=OF_NEURON).check,
     )
 
 
@@ -153,7 +163,8 @@ def exponential_case(multiple: Fraction = Fraction(1)) -> Case:
         K = _interval_largest(abs(p.w) + p.alpha, second.iv.mpf(2))
         return _interval_norm(p), second.iv.exp(p.dt * K * multiple.numerator / multiple.denominator)
 
-    return Case("free", "‖dX_j/dX_{j−1}‖_∞ ≤ e^{w̄ dt}", ask, Inequality(balls, intervals, _NEURON).check)
+    check = Inequality(balls, intervals, _NEURON, parameters=OF_NEURON).check
+    return Case("free", "‖dX_j/dX_{j−1}‖_∞ ≤ e^{w̄ dt}", ask, check)
 
 
 def _exponential_pieces(multiple: Fraction) -> Iterator[Piece]:
@@ -180,7 +191,9 @@ def growth_case(square: Fraction = Fraction(1, 2)) -> Case:
         return x**2 / 2 + x + 1, x * (p.K * square.numerator / square.denominator + 1) + 1
 
     premises = (_STEP[0], Condition("K ≥ 2", lambda p: p.K - 2, strict=False))
-    return Case("free", "1 + K dt + K²dt²/2 ≤ 1 + γ dt", ask, Inequality(balls, intervals, premises).check)
+    parameters = declared(*rationals("dt", above=0, below=1), *rationals("K", least=2))
+    check = Inequality(balls, intervals, premises, parameters=parameters).check
+    return Case("free", "1 + K dt + K²dt²/2 ≤ 1 + γ dt", ask, check)
 
 
 def middle_case(square: Fraction = Fraction(1, 2)) -> Case:
@@ -205,7 +218,9 @@ def middle_case(square: Fraction = Fraction(1, 2)) -> Case:
         return _interval_largest(1 + p.dt * (1 + p.k * p.dt), 1 + p.dt * p.k), right
 
     premises = (_STEP[0], Condition("|w| + α > 0", lambda p: p.k))
-    return Case("free", "max(…) ≤ 1 + K dt + K²dt²/2", ask, Inequality(balls, intervals, premises).check)
+    parameters = declared(*rationals("dt", above=0, below=1), *rationals("k", above=0))
+    check = Inequality(balls, intervals, premises, parameters=parameters).check
+    return Case("free", "max(…) ≤ 1 + K dt + K²dt²/2", ask, check)
 
 
 def climb_case(power: int = 1) -> Case:
@@ -231,7 +246,9 @@ def climb_case(power: int = 1) -> Case:
         Condition("0 < σ' ≤ 1", lambda p: p.slope * (p.slope <= 1)),
         Condition("v = ‖V‖_∞ > 0", lambda p: p.v),
     )
-    return Case("free", "‖dX^q_k/dX^{q−1}_k‖_∞ ≤ ‖V^q‖_∞ dt", ask, Inequality(balls, intervals, premises).check)
+    parameters = declared(*OF_STEP, *rationals("slope", above=0, most=1), *rationals("v", above=0))
+    check = Inequality(balls, intervals, premises, parameters=parameters).check
+    return Case("free", "‖dX^q_k/dX^{q−1}_k‖_∞ ≤ ‖V^q‖_∞ dt", ask, check)
 
 
 # --- the direct partials ∂X_k/∂θ, θ in {w, b, V, c}
@@ -314,7 +331,15 @@ def partial_case(line: str, drop: str = "") -> Case:
         return _interval_largest(of_z, of_y), total * p.dt
 
     what = {"(63)": "|∂z_k/∂θ|", "(64)": "|∂y_k/∂θ|", "(65)": "‖∂X_k/∂θ‖_∞"}[line]
-    return Case("indices of icml", what, ask, Inequality(balls, intervals, _PARTIAL_PREMISES).check)
+    parameters = declared(
+        *OF_STEP,
+        *rationals("alpha", above=0),
+        *rationals("y", "z", "below", least=0),
+        *rationals("s", above=-1, below=1),
+        *rationals("slope", above=0, most=1),
+    )
+    check = Inequality(balls, intervals, _PARTIAL_PREMISES, parameters=parameters).check
+    return Case("indices of icml", what, ask, check)
 
 
 def shifted_case() -> Case:
@@ -334,4 +359,6 @@ def shifted_case() -> Case:
     def intervals(p: Any) -> tuple[Any, Any]:
         return abs(p.before) * p.dt * p.sigma, (_interval_largest(abs(p.now), second.iv.mpf(1)) + 1) * p.dt
 
-    return Case("indices of sam", "|∂z_k/∂V^1|", ask, Inequality(balls, intervals, _STEP).check)
+    parameters = declared(*OF_STEP, *rationals("before", "now"))
+    check = Inequality(balls, intervals, _STEP, parameters=parameters).check
+    return Case("indices of sam", "|∂z_k/∂V^1|", ask, check)

@@ -9,10 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from odernn.published.sources import Source
+from verification.cases.related import Related
 from verification.certify import float_replay
 from verification.certify.float_replay import FORMATS
 from verification.domains import Budget
 from verification.measure import float_steps
+from verification.parameters import Constant, Declaration, Kind, Listed, Parameter, Rational, declared
 from verification.question import (
     Attempt,
     Case,
@@ -89,6 +91,27 @@ def _images_check(name: str) -> Callable[[Parameters], Check]:
         )
 
     return check
+
+
+def _numbers_of(name: str) -> Kind:
+    """Numbers of the format, of a size at which nothing overflows."""
+    return Related(
+        Rational(least=-1024, most=1024),
+        f"it is a number of {name}",
+        lambda value, _: float_replay.rounded(value, FORMATS[name]),
+    )
+
+
+_NEURON = tuple(Parameter(key, Constant(Fraction(value))) for key, value in NEURON.items())
+
+
+def _two_states(name: str) -> Declaration:
+    value = _numbers_of(name)
+    return declared(*_NEURON, Parameter("x", value), *(Parameter(key, Listed(value, 2)) for key in "yz"))
+
+
+def _inputs(name: str) -> Declaration:
+    return declared(*_NEURON, Parameter("x", Listed(_numbers_of(name), (1, 1000))))
 
 
 def _both(parameters: Parameters, name: str) -> tuple[float_replay.Neuron, float_steps.FloatNeuron]:
@@ -179,11 +202,11 @@ QUESTIONS = (
         "map in floating point, every operation rounded, too",
         semantics="float",
         cases=tuple(
-            Case(name, quantity, ask(name), check(name))
+            Case(name, quantity, ask(name), parameters(name).guards(check(name)))
             for name in FORMATS
-            for quantity, ask, check in (
-                ("injectivity of one step", _images, _images_check),
-                ("|reconstructed − true|", _rebuilt, _rebuilt_check),
+            for quantity, ask, check, parameters in (
+                ("injectivity of one step", _images, _images_check, _two_states),
+                ("|reconstructed − true|", _rebuilt, _rebuilt_check, _inputs),
             )
         ),
     ),

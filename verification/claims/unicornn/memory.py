@@ -8,9 +8,11 @@ import math
 from collections.abc import Callable
 
 from odernn.published.sources import Source
+from verification.cases.related import Small
 from verification.domains import Budget
 from verification.measure.memory import Algorithm, TrainingSizes, Use, interleaved, layer_parallel, stored, use
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
+from verification.parameters import Parameter, Rule, Values, declared
+from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 CONSTANT = 8
 """What O(·) is taken to mean: y, z, p, q of every layer, and as much again for the target and temporaries."""
@@ -37,13 +39,17 @@ def _written(sizes: TrainingSizes) -> Parameters:
 
 
 def _read(parameters: Parameters) -> TrainingSizes:
-    values = [number(parameters, name) for name in "NLmbd"]
-    if any(value.denominator != 1 or value <= 0 for value in values):
-        raise ValueError(f"N, L, m, b, d are {', '.join(map(str, values))}: they are positive whole numbers")
-    sizes = TrainingSizes(*map(int, values))
-    if sizes.claimed_stored + sizes.steps * sizes.batch * sizes.hidden > LARGEST:
-        raise ValueError(f"more than {LARGEST} floats: take smaller sizes to count")
-    return sizes
+    return TrainingSizes(*(int(parameters[name]) for name in "NLmbd"))
+
+
+def _fits(values: Values) -> bool:
+    sizes = TrainingSizes(*(values[name] for name in "NLmbd"))
+    return bool(sizes.claimed_stored + sizes.steps * sizes.batch * sizes.hidden <= LARGEST)
+
+
+SIZES = declared(
+    *(Parameter(name, Small(1, 4096)) for name in "NLmbd"), rules=(Rule(f"at most {LARGEST} floats", _fits),)
+)
 
 
 def _ask(algorithm: Algorithm, order: Callable[[TrainingSizes], int]) -> Callable[[Budget, int], Attempt]:
@@ -94,7 +100,12 @@ def _check(algorithm: Algorithm, order: Callable[[TrainingSizes], int], formula:
 
 
 def _case(domain: str, algorithm: Algorithm, order: Callable[[TrainingSizes], int], formula: str) -> Case:
-    return Case(domain, f"live floats against {formula}", _ask(algorithm, order), _check(algorithm, order, formula))
+    return Case(
+        domain,
+        f"live floats against {formula}",
+        _ask(algorithm, order),
+        SIZES.guards(_check(algorithm, order, formula)),
+    )
 
 
 _INVERSE = "N b d + L b m"
