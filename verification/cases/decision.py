@@ -7,11 +7,14 @@ a place where it fails is a candidate that anyone can type in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
+from verification.cases.related import OneOf
 from verification.domains import Budget
-from verification.parameters import Declaration
+from verification.parameters import Declaration, Parameter, Values, declared
 from verification.question import Attempt, Case, Check, Decided, Hypothesis, Opinion, Parameters
 
 EXACT, AGAIN = "flint", "fractions"
@@ -28,9 +31,36 @@ def no_premises(_: Parameters) -> tuple[Hypothesis, ...]:
     return ()
 
 
-def at(*places: Parameters) -> Places:
+@dataclass(frozen=True)
+class At:
     """The same places for every budget."""
-    return lambda _, __: places
+
+    places: tuple[Parameters, ...]
+
+    def __call__(self, _: Budget, __: int) -> tuple[Parameters, ...]:
+        return self.places
+
+
+def at(*places: Parameters) -> At:
+    """The same places for every budget: a case that says nothing else is asked about them alone."""
+    return At(places)
+
+
+def listed(names: Sequence[str], places: Callable[[], Iterable[Parameters]]) -> Declaration:
+    """The parameters of one of the places, all of which have these names; they are made when they are needed."""
+
+    @cache
+    def known() -> tuple[Parameters, ...]:
+        return tuple(places())
+
+    def word(name: str, before: Sequence[str]) -> Parameter:
+        def words(values: Values) -> list[str]:
+            fitting = (place for place in known() if all(place[other] == values[other] for other in before))
+            return list(dict.fromkeys(place[name] for place in fitting))
+
+        return Parameter(name, OneOf(words))
+
+    return declared(*(word(name, names[:number]) for number, name in enumerate(names)))
 
 
 def premise(text: str, margin: Any, *, strict: bool = True) -> Hypothesis:
@@ -55,7 +85,7 @@ def decided(
 ) -> Case:
     """The case. ``box`` says in words what the places are; ``is_box`` is False where they are a sample of it only, so
     that holding at all of them proves nothing. ``limit`` carries a violation at one place beyond it. ``parameters``
-    declares what a place is made of.
+    declares what a place is made of; those of ``at`` are one of its places, if nothing is said.
 
     Raises ArithmeticError while asking if the two computations contradict each other at a place.
     """
@@ -92,6 +122,8 @@ def decided(
             apart=f"{names[0]} finds {one.text}, {names[1]} finds {other.text}" if differ else "",
         )
 
+    if parameters is None and isinstance(places, At):
+        parameters = listed(tuple(places.places[0]), lambda: places.places)
     return Case(domain, quantity, ask, check if parameters is None else parameters.guards(check))
 
 

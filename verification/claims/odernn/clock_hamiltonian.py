@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +16,12 @@ from flint import fmpz_mat, fmpz_poly
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
-from verification.cases.decision import Places, decided, premise
+from verification.cases.decision import Places, decided, listed, premise
 from verification.certify.clock import BITS, spectrum
 from verification.certify.second import clock as again
-from verification.domains import Budget
+from verification.domains import BUDGETS, Budget
 from verification.measure.clock_hamiltonian import FULL_ADDER, HALF_ADDER, NOT, Circuit, gap, hamiltonian, kernel, terms
+from verification.parameters import Declaration, Integer, Parameter, declared
 from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers
 
 CIRCUITS = {circuit.name: circuit for circuit in (NOT, HALF_ADDER, FULL_ADDER)}
@@ -43,6 +44,18 @@ def _small_circuits(_: Budget, __: int) -> Iterator[Parameters]:
     gates = list(itertools.permutations(range(4)))
     for circuit in [(gate,) for gate in gates] + list(itertools.product(gates, repeat=2)):
         yield {"bits": "2", "gates": " ".join(str(x) for gate in circuit for x in gate), "input": "0"}
+
+
+def _as_listed(places: Places, *names: str) -> Declaration:
+    return listed(names, lambda: places(BUDGETS["smoke"], 0))
+
+
+PLACES: Mapping[Places, Declaration] = {
+    _inputs: _as_listed(_inputs, "circuit", "input"),
+    _circuits: _as_listed(_circuits, "circuit", "input"),
+    _small_circuits: _as_listed(_small_circuits, "bits", "gates", "input"),
+}
+"""They are the same for every budget."""
 
 
 def _typed(parameters: Parameters) -> tuple[Circuit, int]:
@@ -74,6 +87,7 @@ def case(
         lambda p: second(*_typed(p)),
         box=box,
         claimed=claimed,
+        parameters=PLACES[places],
         names=("flint", "integers"),
     )
 
@@ -276,6 +290,7 @@ def hop_case(
         lambda p: Decided(*second(int(number(p, "T")), sign)),
         box=f"all circuits with T ≤ {LONGEST} gates: ΣU_l…U_1 ⊗ |l⟩⟨l| turns the gates into identities",
         claimed=claimed,
+        parameters=declared(Parameter("T", Integer(1, LONGEST))),
         premises=premises,
         names=("flint", "integers"),
     )

@@ -14,6 +14,7 @@ from flint import fmpq, fmpq_mat
 from odernn.published.sources import Source
 from verification.cases.identity import PolynomialIdentity
 from verification.domains import Budget
+from verification.parameters import Parameter, Rational, Rule, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 # --- (1): z₊ = z − η Kᵀ y, y₊ = y + η K z₊ linearised, slopes 1; a = η σ(K)
@@ -54,7 +55,15 @@ def verlet_case(domain: str, limit: Fraction | None, values: Sequence[tuple[str,
             words=f"K = {K}, η = {eta}: the linearised step has the trace {trace} and determinant 1, its powers grow",
         )
 
-    return Case(domain, "powers of the linearised step", ask, check)
+    parameters = declared(
+        Parameter("K", Rational(least=-LARGEST, most=LARGEST)),
+        Parameter("eta", Rational(above=0, most=LARGEST)),
+        rules=(Rule(f"η|K| ≤ {LARGEST}", lambda values: abs(values["K"] * values["eta"]) <= LARGEST),),
+    )
+    return Case(domain, "powers of the linearised step", ask, parameters.guards(check))
+
+
+LARGEST = 1000
 
 
 def invariant_case(cross: int = -1) -> Case:
@@ -85,7 +94,8 @@ def invariant_case(cross: int = -1) -> Case:
         text = f"{found.proof}; Q ≥ (1 − |a|/2)(y² + z²) bounds the powers of every singular value a/η < 2/η"
         return Attempt(found.tried, found.evaluations, found=found.found, claimed=found.claimed, proof=text)
 
-    return Case("η σ_max(K) < 2, slopes 1", "powers of the linearised step", ask, identity.check)
+    check = identity.declaration.guards(identity.check)
+    return Case("η σ_max(K) < 2, slopes 1", "powers of the linearised step", ask, check)
 
 
 PAIRS = tuple((K, eta) for eta in ("1", "1/10", "1/100") for K in ("1", "2", "5/2", "-3", "30", "300"))

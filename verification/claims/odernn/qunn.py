@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,6 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 from odernn.published.sources import Source
 from verification.cases.decision import at, decided, premise
 from verification.certify.second.intervals import iv
-from verification.domains import Budget
 from verification.measure import qunn_clock as clock
 from verification.measure.linear_attention import linear_outputs
 from verification.measure.qunn_clock import Depth, depth_of_output
@@ -345,10 +344,6 @@ def reach_case(domain: str, gap: int) -> Case:
     )
 
 
-def _memory_places(_: Budget, __: int) -> Iterator[Parameters]:
-    yield {"T": "4", "l": "8", "first": "0 1"}
-
-
 def memory_case(other: str) -> Case:
     """Two inputs that differ at time 0 only. A QUNN forgets it at the end of the block; the other cell does not."""
 
@@ -388,7 +383,7 @@ def memory_case(other: str) -> Case:
     return decided(
         f"QUNN against {other}",
         f"inputs matter at least as long as in {other}",
-        _memory_places,
+        at({"T": "4", "l": "8", "first": "0 1"}),
         first,
         second,
         box="d = 1, all weights 1",
