@@ -19,7 +19,8 @@ from types import ModuleType
 from odernn import folders
 from odernn.folders import FolderError
 from verification.claim import Claim, ClaimError, slug
-from verification.question import Question
+from verification.parameters import Guarded
+from verification.question import Case, Place, Question
 from verification.system import UNICORNN, System
 
 CLAIMS = Path(__file__).parent / "claims"
@@ -221,7 +222,20 @@ def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[
         raise ClaimError(
             f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...) and no QUESTIONS. See docs/adding.md.'
         )
+    for question in questions:
+        _check_declarations(question, path)
     return claims, questions
+
+
+def _check_declarations(question: Question, path: Path) -> None:
+    """A witness from anywhere is read by ``check``: it must say what it is about."""
+    cases: tuple[Case | Place, ...] = (*question.cases, *question.places)
+    for case in cases:
+        if case.check is not None and not isinstance(case.check, Guarded):
+            raise ClaimError(
+                f'Claim file "{path}", question "{question.id}", case ({case.domain}, {case.quantity}): its check does '
+                "not declare its parameters. Give the case declared(Parameter(...), ...).guards(check): docs/adding.md."
+            )
 
 
 def _module(path: Path) -> ModuleType:

@@ -32,7 +32,7 @@ def no_premises(_: Parameters) -> tuple[Hypothesis, ...]:
 
 
 @dataclass(frozen=True)
-class At:
+class FixedPlaces:
     """The same places for every budget."""
 
     places: tuple[Parameters, ...]
@@ -41,9 +41,9 @@ class At:
         return self.places
 
 
-def at(*places: Parameters) -> At:
+def at(*places: Parameters) -> FixedPlaces:
     """The same places for every budget: a case that says nothing else is asked about them alone."""
-    return At(places)
+    return FixedPlaces(places)
 
 
 def listed(names: Sequence[str], places: Callable[[], Iterable[Parameters]]) -> Declaration:
@@ -122,7 +122,7 @@ def decided(
             apart=f"{names[0]} finds {one.text}, {names[1]} finds {other.text}" if differ else "",
         )
 
-    if parameters is None and isinstance(places, At):
+    if parameters is None and isinstance(places, FixedPlaces):
         parameters = listed(tuple(places.places[0]), lambda: places.places)
     return Case(domain, quantity, ask, check if parameters is None else parameters.guards(check))
 

@@ -259,7 +259,7 @@ class TimeOf:
 
 
 @dataclass(frozen=True)
-class Images:
+class NodeImages:
     """The nodes of the graph in some order: where each one is moved to."""
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ INSIDE, OUTSIDE = Fraction(9, 10), Fraction(11, 10)
 
 
 @dataclass(frozen=True)
-class Side:
+class BoxSide:
     """low < parameter < high."""
 
     name: str
@@ -43,17 +43,17 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Region:
+class FalseBox:
     """A box of α, dt, σ̂(c), m, and its share of the volume."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[BoxSide, ...]
     volume: float
 
     def holds(self, alpha: Any, dt: Any, h: Any, m: int) -> bool:
         return all(side.holds(alpha, dt, h, m) for side in self.sides)
 
 
-def drawn_region(rng: random.Random, volume: float) -> Region:
+def drawn_region(rng: random.Random, volume: float) -> FalseBox:
     """A box of that volume somewhere; its sides are equal parts of the ranges of what it restricts."""
     names = rng.sample([rng.choice(("alpha", "few alpha")), "dt", "share", "m"], rng.randint(1, 3))
     part = volume ** (1 / len(names))
@@ -63,16 +63,16 @@ def drawn_region(rng: random.Random, volume: float) -> Region:
         start = rng.uniform(0, 1 - part)
         if name == "m":  # whole numbers: at least one of them
             first = 0.5 + 32 * start
-            sides.append(Side(name, first, max(first + 32 * part, math.floor(first + 1) + 0.25)))
+            sides.append(BoxSide(name, first, max(first + 32 * part, math.floor(first + 1) + 0.25)))
         elif name == "few alpha" or rng.random() < 0.5:
-            sides.append(Side(name, low + (high - low) * start, low + (high - low) * (start + part)))
+            sides.append(BoxSide(name, low + (high - low) * start, low + (high - low) * (start + part)))
         else:
             scale = math.log(high / low)
-            sides.append(Side(name, low * math.exp(scale * start), low * math.exp(scale * (start + part))))
-    return Region(tuple(sides), volume)
+            sides.append(BoxSide(name, low * math.exp(scale * start), low * math.exp(scale * (start + part))))
+    return FalseBox(tuple(sides), volume)
 
 
-def narrow_falsehood(region: Region) -> Claim:
+def narrow_falsehood(region: FalseBox) -> Claim:
     """The bound on |y_n| that fails in the region alone."""
 
     def bound(s: Setting, numbers: Numbers) -> Any:

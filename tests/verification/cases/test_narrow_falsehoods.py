@@ -11,7 +11,7 @@ import pytest
 
 from tests.tiers import slow
 from verification.adversary import structured
-from verification.cases.narrow_falsehoods import Region, Side, drawn_region, narrow_falsehood
+from verification.cases.narrow_falsehoods import BoxSide, FalseBox, drawn_region, narrow_falsehood
 from verification.cases.state_bound.judge import judge
 from verification.cases.state_bound.ratios import Evidence, Trial
 from verification.cases.state_bound.typings import contradiction
@@ -23,10 +23,10 @@ from verification.witness import from_json
 
 SMOKE = BUDGETS["smoke"]
 HOLES = {
-    "1 < m ≤ 15": Region((Side("m", 1.5, 15.5),), 0.44),
-    "h near dt/2": Region((Side("share", 0.4, 0.6),), 0.2),
-    "2 < α < 2.9": Region((Side("few alpha", 2.0, 2.9),), 0.22),
-    "1/10 < dt < 1/8": Region((Side("dt", 0.1001, 0.125),), 0.03),
+    "1 < m ≤ 15": FalseBox((BoxSide("m", 1.5, 15.5),), 0.44),
+    "h near dt/2": FalseBox((BoxSide("share", 0.4, 0.6),), 0.2),
+    "2 < α < 2.9": FalseBox((BoxSide("few alpha", 2.0, 2.9),), 0.22),
+    "1/10 < dt < 1/8": FalseBox((BoxSide("dt", 0.1001, 0.125),), 0.03),
 }
 """Places where a bound could fail unseen while c = 20 and α, dt and m came from short lists."""
 
@@ -66,7 +66,7 @@ def test_a_bound_that_is_false_in_a_region_is_refuted_at_a_drawn_point_of_it(
 
 
 def test_a_region_without_volume_leaves_a_true_bound(drawn: Evidence) -> None:
-    (cell,) = judge(narrow_falsehood(Region((Side("dt", 2.0, 3.0),), 0.0)), drawn)
+    (cell,) = judge(narrow_falsehood(FalseBox((BoxSide("dt", 2.0, 3.0),), 0.0)), drawn)
     assert cell.verdict == NOT_REFUTED
 
 

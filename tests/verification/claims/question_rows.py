@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from odernn.published.sources import Source
 from verification.answer import answer
 from verification.domains import BUDGETS
-from verification.parameters import RefusedError
-from verification.question import Case, Parameters, Question
+from verification.parameters import Guarded, RefusedError
+from verification.question import Case, Check, Parameters, Question
 from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
@@ -46,6 +47,12 @@ def witness_of(question, domain, quantity):
 def pinned(expected, domain, quantity):
     """The verdict by "domain | quantity", or by the quantity where that is enough."""
     return expected.get(f"{domain} | {quantity}") or expected[quantity]
+
+
+def unguarded(case: Case) -> Callable[[Parameters], Check]:
+    """The check behind the declaration: what the two back-ends say of parameters that the case is not about."""
+    assert isinstance(case.check, Guarded)
+    return case.check.check
 
 
 def doubt_of(case: Case, parameters: Parameters) -> str:

@@ -139,6 +139,7 @@ def test_two_cases_of_one_place_and_a_question_without_cases_are_refused():
 
 PLANTED = """
 from odernn.tableaus.tableau import Source
+from verification.parameters import declared, rationals
 from verification.question import Attempt, Case, Check, Opinion, Question, number
 
 
@@ -151,9 +152,17 @@ def check(parameters):
     return Check(tuple(Opinion(name, x * x > 2, f"x² = {x * x}") for name in ("exact", "again")), words=f"x = {x}")
 
 
-CASE = Case("all x", "x²", ask, check)
+CASE = Case("all x", "x²", ask, declared(*rationals("x")).guards(check))
 QUESTIONS = (Question("planted.square", Source("me", "Lemma 1"), "x² ≤ 2 for all x", "alg", (CASE,)),)
 """
+
+
+def test_a_question_whose_check_declares_nothing_is_no_question(tmp_path: Path, capsys):
+    text = PLANTED.replace('declared(*rationals("x")).guards(check)', "check")
+    assert text != PLANTED
+    (tmp_path / "square.py").write_text(text)
+    assert main(["verify", "planted.square", "--claims", str(tmp_path), "--jobs", "1"]) != 0
+    assert "case (all x, x²): its check does not declare its parameters" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_question_in_a_users_folder_is_answered_kept_and_replayed(tmp_path: Path, capsys, monkeypatch):

@@ -80,11 +80,11 @@ def with_another(tableau, key, factor):
     [("lstm", "gated", 1, -1.0), ("lstm", "constant", 3, 2.0), ("gru", "gated", 2, 0.5), ("gru", "constant", 6, -1.0)],
 )
 def test_a_wrong_coefficient_is_found(monkeypatch, kind, form, key, factor):
-    """By the tableau alone: a suspicion. With the formulas broken as well: a refutation."""
+    """By the tableau alone: the back-ends contradict each other. With the formulas broken as well: a refutation."""
     right = getattr(realisations, kind)
     monkeypatch.setattr(realisations, kind, lambda d, form: with_another(right(d, form=form), key, factor))
     case = gated_cells.cell_case(kind, form)
-    assert rows.verdict_of(case).verdict == rows.SUSPECT
+    assert rows.verdict_of(case).verdict == rows.ERROR
     formula = getattr(cell_formulas, f"_{kind}")
 
     def broken(*arguments):
@@ -97,7 +97,7 @@ def test_a_wrong_coefficient_is_found(monkeypatch, kind, form, key, factor):
 
 def test_a_wrong_depth_is_found(monkeypatch):
     monkeypatch.setitem(gated_cells.NESTED, ("lstm", "gated"), 1)
-    assert rows.verdict_of(gated_cells.cell_case("lstm", "gated")).verdict == rows.SUSPECT
+    assert rows.verdict_of(gated_cells.cell_case("lstm", "gated")).verdict == rows.ERROR
 
 
 def test_products_by_squares_need_the_quarter(monkeypatch):
@@ -185,7 +185,7 @@ def test_a_relay_with_another_gate_is_no_lstm(monkeypatch):
     """By the table alone a suspicion, with the formulas broken as well a refutation."""
     right = gated_nesting.relayed_lstm
     monkeypatch.setattr(gated_nesting, "relayed_lstm", lambda d: with_another(right(d), 4, -1.0))
-    assert rows.verdict_of(gated_cells.relayed_case()).verdict == rows.SUSPECT
+    assert rows.verdict_of(gated_cells.relayed_case()).verdict == rows.ERROR
     monkeypatch.setattr(cell_formulas, "_lstm", lambda *_: (["one"], ["other"]))
     assert rows.verdict_of(gated_cells.relayed_case()).verdict == REFUTED
 
@@ -193,7 +193,7 @@ def test_a_relay_with_another_gate_is_no_lstm(monkeypatch):
 def test_a_chain_along_A_that_is_too_long_is_found(monkeypatch):
     """The gated table of the library is an LSTM, too, but its k_1 feeds k_2 through A."""
     monkeypatch.setattr(gated_nesting, "relayed_lstm", realisations.lstm)
-    assert rows.verdict_of(gated_cells.relayed_case()).verdict == rows.SUSPECT
+    assert rows.verdict_of(gated_cells.relayed_case()).verdict == rows.ERROR
     monkeypatch.setattr(gated_nesting, "chain_again", lambda layers: 2 * layers)
     assert rows.verdict_of(gated_cells.relayed_case()).verdict == REFUTED
 
@@ -243,17 +243,17 @@ def test_the_poles_are_where_the_closed_form_has_them(k):
 @pytest.mark.parametrize("signs", ["1 1", "-1 -1", "1 1 1", "-1 1 -1"])
 def test_an_even_number_of_signs_has_no_other_determinant(signs):
     """The determinant of C(A) D tells it from a step only where D has an odd number of −1."""
-    case = cross_links.scaled_case()
-    assert not any(opinion.violated for opinion in case.check({"D": signs}).opinions)
-    assert all(opinion.violated for opinion in case.check({"D": "1 1 -1"}).opinions)
+    check = rows.unguarded(cross_links.scaled_case())
+    assert not any(opinion.violated for opinion in check({"D": signs}).opinions)
+    assert all(opinion.violated for opinion in check({"D": "1 1 -1"}).opinions)
 
 
 def test_a_clockwork_of_one_period_is_autonomous():
     """Without a group that rests there is nothing to refute."""
-    case = cell_realisations.autonomous_case()
-    assert all(opinion.violated for opinion in case.check({"periods": "1 2", "x": "1"}).opinions)
+    check = rows.unguarded(cell_realisations.autonomous_case())
+    assert all(opinion.violated for opinion in check({"periods": "1 2", "x": "1"}).opinions)
     for periods, x in (("1 1", "1"), ("2 1", "1"), ("1 2", "0")):
-        assert not any(opinion.violated for opinion in case.check({"periods": periods, "x": x}).opinions)
+        assert not any(opinion.violated for opinion in check({"periods": periods, "x": x}).opinions)
 
 
 # --- QUNN
@@ -303,8 +303,7 @@ def test_a_longer_reach_is_refuted_at_the_last_layer_only():
 
 def test_inside_a_block_a_qunn_remembers():
     """The witness of forgetting moved into the block: no violation, and no proof either."""
-    case = qunn.memory_case("LSTM")
-    check = case.check({"T": "9", "l": "8", "first": "0 1"})
+    check = rows.unguarded(qunn.memory_case("LSTM"))({"T": "9", "l": "8", "first": "0 1"})
     assert not any(opinion.violated for opinion in check.opinions)
     assert not all(premise.holds for premise in check.premises)
 
@@ -335,7 +334,7 @@ def test_a_wrong_gap_is_refuted(monkeypatch, fresh, length):
         assert rows.verdict_of(gap_case()).verdict == PROVED
         return
     monkeypatch.setattr(certificates, "gap", wrong)
-    assert rows.verdict_of(gap_case()).verdict == rows.SUSPECT
+    assert rows.verdict_of(gap_case()).verdict == rows.ERROR
     monkeypatch.setattr(clock_hamiltonian, "gap", wrong)
     assert rows.verdict_of(gap_case()).verdict == REFUTED
 
@@ -397,7 +396,7 @@ def test_a_cayley_map_of_a_third_is_no_midpoint_step(monkeypatch):
         return C, denominator, [[x * 2 / 3 for x in row] for row in W], identity
 
     monkeypatch.setattr(cross_links, "_cayley", wrong)
-    assert rows.verdict_of(cross_links.cayley_case("step")).verdict == rows.SUSPECT
+    assert rows.verdict_of(cross_links.cayley_case("step")).verdict == rows.ERROR
     monkeypatch.setattr(cross_links, "_midpoint_step", lambda W, y: [x * len(y) for x in y])
     assert rows.verdict_of(cross_links.cayley_case("step")).verdict == REFUTED
 

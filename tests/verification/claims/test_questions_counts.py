@@ -159,7 +159,7 @@ def test_other_sizes_than_the_tables_do_not_count_against_it() -> None:
     case = QUESTIONS["both-baseline-counts"].case("lstm nCIFAR", "parameters, printed 64k")
     printed = {"m": "128", "d": "96", "L": "1", "n_out": "10"}
     assert not doubt_of(case, printed)
-    assert "as in the table" in doubt_of(case, {**printed, "m": "300"})
+    assert 'Parameter "m" is "300": it is 128 in this case' in doubt_of(case, {**printed, "m": "300"})
 
 
 def test_other_numbers_than_the_texts_do_not_count_against_it() -> None:

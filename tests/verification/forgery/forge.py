@@ -77,10 +77,6 @@ def targets() -> Iterator[Target]:
                 yield Target(question, case, isinstance(case, Place) or verdicts[cell] == REFUTED)
 
 
-def is_declared(target: Target) -> bool:
-    return isinstance(target.case.check, Guarded)
-
-
 def mutated(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
     """One or two changes of the text: a number, a word more or less, a name, a hostile value, two values exchanged."""
     changed = dict(texts)
@@ -156,10 +152,10 @@ def main() -> None:
     options = parser.parse_args()
     known = [target for target in targets() if options.claim in target.question.id]
     tally = Tally()
-    for target in filter(is_declared, known):
+    for target in known:
         attack(target, options.count, random.Random(f"{options.seed} {target.name}"), tally)
     print(dict(tally.kinds))
-    print(f"{sum(map(is_declared, known))} of {len(known)} cases are declared")
+    print(f"{len(known)} cases")
     for name, texts in tally.certified[:20]:
         print("CERTIFIED", name, texts)
     first = {(name, why[:40]): (name, texts, why) for name, texts, why in reversed(tally.failed)}

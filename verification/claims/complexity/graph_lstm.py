@@ -320,7 +320,9 @@ def same_gate_case(one: Index, other: Index) -> Case:
     def intervals(p: Any) -> tuple[Any, Any]:
         return abs(second.logistic(one.again(p.W, p.h)) - second.logistic(other.again(p.W, p.h))), second.iv.mpf(0)
 
-    parameters = declared(*(Parameter(name, Listed(VALUE, 2)) for name in "Wh"))
+    parameters = declared(
+        Parameter("W", Listed(VALUE, (2, MOST_EDGES))), Parameter("h", Listed(VALUE, lambda values: len(values["W"])))
+    )
     check = Inequality(balls, intervals, lists=("W", "h"), parameters=parameters).check
     return Case("one edge from each u' to v", f"f_u: {one.text} against {other.text}", ask, check)
 

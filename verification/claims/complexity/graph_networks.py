@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -25,15 +26,16 @@ from odernn.architecture.network.parameters import edge_name, name
 from odernn.bounds.numbers import BALLS
 from odernn.published.complexity import EQUAL_SIZES
 from odernn.published.sources import Source
-from verification.cases.graph_kinds import OneGraph
+from verification.cases.graph_kinds import Graphs
 from verification.cases.inequality import BITS
 from verification.cases.parameter_counts import ROUGHLY_THE_SAME, equal_case
 from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
+from verification.cases.related import OneOf
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import Graph, parse
 from verification.domains import Budget
 from verification.measure.graph_facts import GraphFacts, facts_of
-from verification.parameters import Constant, Integer, Parameter, declared
+from verification.parameters import Integer, Listed, Parameter, Rational, Values, declared
 from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rational
 
 # --- B.1: h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u)
@@ -105,6 +107,16 @@ def swept_values(graph: RNNGraph, last: int, W: Mapping[str, Any], x: Sequence[A
     return values
 
 
+LARGEST = 1000
+
+
+class LoopedGraphs(Graphs):
+    """Small graphs; those that are drawn are the looped ones of the search."""
+
+    def draw(self, rng: random.Random, values: Values) -> Graph:
+        return self.read(rng.choice(tuple(_looped())), values)
+
+
 def determined_case(domain: str, data: Data, quantity: str = "h_v determined by In and W") -> Case:
     """Two networks that agree in the data of the equation, and in W, have the same hidden states."""
     times = range(len(IMPULSE))
@@ -141,12 +153,13 @@ def determined_case(domain: str, data: Data, quantity: str = "h_v determined by 
     def check(parameters: Parameters) -> Check:
         return _two_networks(parameters, data)
 
+    value = Rational(least=-LARGEST, most=LARGEST)
     parameters = declared(
-        *(Parameter(name, OneGraph(tuple(_looped()))) for name in ("graph", "other")),
-        Parameter("node", Constant("h1")),
-        Parameter("time", Integer(0, len(IMPULSE) - 1)),
-        Parameter("x", Constant(" ".join(map(str, IMPULSE)))),
-        *(Parameter(f"W({u})", Constant(value)) for u, value in WEIGHTS.items()),
+        *(Parameter(name, LoopedGraphs(6, 12, 2, 8)) for name in ("graph", "other")),
+        Parameter("node", OneOf(lambda values: sorted(values["graph"].times))),
+        Parameter("x", Listed(value, (1, 8))),
+        Parameter("time", Integer(0, 7)),
+        *(Parameter(f"W({u})", value) for u in WEIGHTS),
     )
     return Case(domain, quantity, ask, parameters.guards(check))
 
