@@ -13,7 +13,7 @@ import networkx
 
 from odernn.architecture import catalogue
 from odernn.published.sources import Source
-from verification.cases.graph_kinds import Cover, Images, TimeOf
+from verification.cases.graph_kinds import Cover, NodeImages, TimeOf
 from verification.cases.graph_statements import (
     CYCLE,
     EVERY,
@@ -182,7 +182,7 @@ def least_period() -> GraphStatement:
         edges = {(moved[u], moved[v], sigma) for u, v, sigma in graph.edges}
         return _shifted(graph.period, p, moved, bijective and later and edges == set(graph.edges))
 
-    moved = declared(Parameter("shift", TimeOf()), Parameter("images", Images()))
+    moved = declared(Parameter("shift", TimeOf()), Parameter("images", NodeImages()))
     return GraphStatement(first, second, places, parameters=moved)
 
 
