@@ -114,6 +114,7 @@ def _findings(case: Case, attempt: Attempt, doubt: str) -> Findings:
         sides=sides,
         log_promised=attempt.log_claimed,
         log_largest=LOG_FLOAT32_MAX if is_printed(case.domain) else None,
+        dtype="float32",
         vacuous=attempt.vacuous,
         proof=attempt.proof,
         untried="" if attempt.evaluations else "nothing was tried",

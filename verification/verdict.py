@@ -82,7 +82,7 @@ class Findings:
     doubt          a violation that was nominated, and why it is not certified
     sides          comparisons in floats that the verdict speaks about
     not_finite     what else should have been finite
-    log_promised   the bound that a reader gets, and log_largest the largest number of the dtype in which it is meant
+    log_promised   the bound that a reader gets, and log_largest the largest number of the ``dtype`` in which it is meant
     vacuous        why the statement says nothing here
     proof          how the statement was proved here, or a function that tries to, asked if nothing graver was found
     untried        why nothing was tried that speaks about the statement
@@ -97,6 +97,7 @@ class Findings:
     not_finite: str = ""
     log_promised: float | None = None
     log_largest: float | None = None
+    dtype: str = "number of its dtype"
     vacuous: str = ""
     proof: str | Callable[[], str] = ""
     untried: str = ""
@@ -122,9 +123,7 @@ def _not_finite(findings: Findings) -> str:
 def _vacuous(findings: Findings) -> str:
     promised, largest = findings.log_promised, findings.log_largest
     if promised is not None and largest is not None and promised > largest:
-        return (
-            f"the bound 10^{promised / LOG_10:.1f} exceeds the largest number of its dtype, 10^{largest / LOG_10:.1f}"
-        )
+        return f"the bound 10^{promised / LOG_10:.1f} exceeds the largest {findings.dtype}"
     return findings.vacuous
 
 

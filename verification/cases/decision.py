@@ -82,10 +82,12 @@ def decided(
     names: tuple[str, str] = (EXACT, AGAIN),
     limit: Callable[[Parameters], str] = lambda _: "",
     is_box: bool = True,
+    partial: bool = False,
 ) -> Case:
     """The case. ``box`` says in words what the places are; ``is_box`` is False where they are a sample of it only, so
-    that holding at all of them proves nothing. ``limit`` carries a violation at one place beyond it. ``parameters``
-    declares what a place is made of; those of ``at`` are one of its places, if nothing is said.
+    that holding at all of them proves nothing. ``limit`` carries a violation at one place beyond it. ``partial``: one
+    of the two may find nothing where the statement fails, such as powers that grow too slowly. ``parameters`` declares
+    what a place is made of; those of ``at`` are one of its places, if nothing is said.
 
     Raises ArithmeticError while asking if the two computations contradict each other at a place.
     """
@@ -113,7 +115,7 @@ def decided(
 
     def check(parameters: Parameters) -> Check:
         one, other = first(parameters), second(parameters)
-        differ = one.violated != other.violated and not ENCLOSING & set(names)
+        differ = one.violated != other.violated and not partial and not ENCLOSING & set(names)
         return Check(
             opinions=(Opinion(names[0], one.violated, one.text), Opinion(names[1], other.violated, other.text)),
             premises=premises(parameters),

@@ -85,6 +85,7 @@ def _judge_part(claim: Claim, part: Part, evidence: Evidence, blank: Judgement) 
         not_finite=_not_finite(trials, ratios),
         log_promised=ratios[0].log_final_bound if ratios else None,
         log_largest=None if evidence.domain == FREE else LOG_FLOAT32_MAX,
+        dtype="float32",
         proof=lambda: proof(claim, part, evidence),
         untried="" if relevant else "no ladder of admissible points reaches its finest dt: nothing speaks about dt → 0",
         power=_control_text(failed) if failed or not evidence.controls else "",

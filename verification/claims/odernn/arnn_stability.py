@@ -260,6 +260,7 @@ def damped_step_case() -> Case:
         at({"eta": "1/2", "gamma": "1/10", "lambda": "1"}),
         lambda p: power_bounded.powers(matrix(p)),
         lambda p: power_bounded.grows(matrix(p)),
+        partial=True,
         box="one mode",
         is_box=False,
         claimed="bounded powers",
