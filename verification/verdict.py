@@ -82,7 +82,7 @@ class Findings:
     doubt          a violation that was nominated, and why it is not certified
     sides          comparisons in floats that the verdict speaks about
     not_finite     what else should have been finite
-    log_promised   the bound that a reader gets, and log_largest the largest number of the ``dtype`` in which it is meant
+    log_promised   the bound that a reader gets, and log_largest the largest number of the ``dtype`` it is meant in
     vacuous        why the statement says nothing here
     proof          how the statement was proved here, or a function that tries to, asked if nothing graver was found
     untried        why nothing was tried that speaks about the statement

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import odernn
-from verification.domains import BUDGETS, free_points, printed_rows
+from verification.domains import BUDGETS, drawn_points, free_points, printed_rows
 from verification.registry import Registry
 from verification.run import engine, execute
 from verification.run.closure import Closure
@@ -22,8 +22,8 @@ from verification.run.store import Store
 
 SMALL_RUN = Path(__file__).with_name("small_run.py")
 CLAIMS = ("icml-C.1", "sam-D.1-b", "thm-S-Q")
-JOBS = 31  # of the small run with CLAIMS: 2 + 2 controls, 13 searches, 2 measurements; 12 judgements
-MEASURING = 19
+JOBS = 32  # of the small run with CLAIMS: 2 + 2 controls, 14 searches, 2 measurements; 12 judgements
+MEASURING = 20
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL (POSIX)")
 
 
@@ -245,7 +245,8 @@ def test_one_search_for_every_point_and_layer_serves_all_claims(whole, registry)
     places = [(json.dumps(spec["point"], sort_keys=True), spec["layer"]) for spec in searches]
     assert len(set(places)) == len(places)
     printed = sum(row.num_layers for row in printed_rows())
-    assert len(places) == len(free_points(budget)) * budget.free_layers + printed
+    free = len(free_points(budget)) + len(drawn_points(budget, 0))
+    assert len(places) == free * budget.free_layers + printed
     assert Counter(job.kind for job in whole.measuring) == {
         "search": len(places),
         "control": 2 + len({spec["layer"] for spec in searches} - {1}),
