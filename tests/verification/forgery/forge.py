@@ -1,20 +1,32 @@
 """Forged parameters for every case that is not refuted: drawn inside its declaration, and mutated in and out of it.
 
-    python -m tests.verification.forgery.forge --count 2000 --seed 3 [--claim ID]     draws a case, and what came of it
+    python -m tests.verification.forgery.forge --count 100 [--claim ID]      100 draws a case, each mutated five times
+    python -m tests.verification.forgery.forge --seconds 3600 --jobs 2       goes on with the record, benchmarks/results
 
-No forgery may certify. A draw may not fail either: what a declaration admits, a check can decide.
+No forgery may certify. A draw may not fail either: what a declaration admits, a check can decide. A try of more than
+``LONGEST`` seconds counts as one that failed. The record has rounds of ten draws a case, the cases with the fewest
+rounds first; a round is a function of its case and its number, so that any of them can be replayed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import multiprocessing
+import os
 import random
 import re
+import resource
+import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from types import FrameType
 
 from verification.claim import ClaimError
 from verification.commands import expectations
@@ -24,6 +36,11 @@ from verification.registry import Registry
 from verification.verdict import REFUTED, doubt_about
 
 PINS = Path(__file__).parents[1] / "pins.json"
+RECORD = Path(__file__).parents[3] / "benchmarks" / "results" / "forgery.json"
+LONGEST = 120
+"""Seconds that a check may take."""
+ROUND = 10
+MUTATIONS = 5
 HOSTILE = (
     "",
     "0",
@@ -63,7 +80,7 @@ class Tally:
     kinds: Counter[str] = field(default_factory=Counter)
     certified: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     failed: list[tuple[str, dict[str, str], str]] = field(default_factory=list)
-    slowest: tuple[float, str, dict[str, str]] = (0.0, "", {})
+    slowest: float = 0.0
 
 
 def targets() -> Iterator[Target]:
@@ -111,14 +128,15 @@ def mutated(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
     return changed
 
 
-def attack(target: Target, count: int, rng: random.Random, tally: Tally) -> None:
-    """``count`` draws inside the declaration, each with one mutation."""
+def attack(target: Target, count: int, rng: random.Random, tally: Tally, mutations: int = 1) -> None:
+    """``count`` draws inside the declaration, each with some mutations."""
     assert isinstance(target.case.check, Guarded)
     declaration = target.case.check.declaration
     for _ in range(count):
         drawn = declaration.draw(rng)
         _try(target, drawn, "drawn", tally)
-        _try(target, mutated(drawn, rng), "mutated", tally)
+        for _ in range(mutations):
+            _try(target, mutated(drawn, rng), "mutated", tally)
 
 
 def _try(target: Target, texts: dict[str, str], kind: str, tally: Tally) -> None:
@@ -135,33 +153,137 @@ def _try(target: Target, texts: dict[str, str], kind: str, tally: Tally) -> None
         tally.kinds[f"{kind}, failed"] += 1
         tally.failed.append((target.name, texts, f"{type(error).__name__}: {error}"))
         return
-    took = time.perf_counter() - started
-    if took > tally.slowest[0]:
-        tally.slowest = took, target.name, texts
+    tally.slowest = max(tally.slowest, time.perf_counter() - started)
     is_certified = not doubt_about(check, target.case)
     tally.kinds[f"{kind}, {'certified' if is_certified else 'not certified'}"] += 1
     if is_certified and not target.is_refuted:
         tally.certified.append((target.name, texts))
 
 
+# --- the record, over many hours
+
+
+@cache
+def _by_name() -> dict[str, Target]:
+    return {target.name: target for target in targets()}
+
+
+class TooLongError(Exception):
+    """A check took more than ``LONGEST`` seconds."""
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    raise TooLongError(f"more than {LONGEST} s")
+
+
+def _round(name: str, number: int) -> dict[str, object]:
+    """What came of one round of a case, for the record."""
+    signal.signal(signal.SIGALRM, _stop)
+    signal.alarm(LONGEST * ROUND)
+    started, tally = time.perf_counter(), Tally()
+    try:
+        attack(_by_name()[name], ROUND, random.Random(f"{number} {name}"), tally, MUTATIONS)
+    except TooLongError as error:
+        tally.failed.append((name, {}, str(error)))
+    finally:
+        signal.alarm(0)
+    return {
+        "kinds": tally.kinds,
+        "certified falsely": [texts for _, texts in tally.certified],
+        "failed": [[texts, why] for _, texts, why in tally.failed],
+        "slowest": round(tally.slowest, 2),
+        "seconds": round(time.perf_counter() - started, 2),
+        "most MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+
+
+def _merge(known: dict[str, object], new: dict[str, object]) -> dict[str, object]:
+    """The record of a case after one more round."""
+    if not known:
+        return {"rounds": 1, **new}
+    kinds = Counter(known["kinds"]) + Counter(new["kinds"])  # type: ignore[arg-type,call-overload]
+    merged = {"rounds": known["rounds"] + 1, "kinds": kinds}  # type: ignore[operator]
+    for name in ("certified falsely", "failed"):
+        merged[name] = [*known[name], *new[name]]  # type: ignore[misc]
+    merged["seconds"] = round(known["seconds"] + new["seconds"], 2)  # type: ignore[operator]
+    return merged | {name: max(known[name], new[name]) for name in ("slowest", "most MB")}  # type: ignore[type-var]
+
+
+def go_on(path: Path, seconds: float, jobs: int, rounds: int) -> None:
+    """Further rounds until ``seconds`` are over or every case has ``rounds``; the record is kept after each minute."""
+    record = json.loads(path.read_text()) if path.exists() else {}
+    record = {name: record.get(name, {}) for name in _by_name()}
+    deadline, kept = time.monotonic() + seconds, time.monotonic()
+    asked = {name: record[name].get("rounds", 0) for name in record}
+    running: dict[Future[dict[str, object]], str] = {}
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+        while True:
+            while len(running) < jobs and time.monotonic() < deadline:
+                name = min(asked, key=lambda each: (asked[each], record[each].get("seconds", 0.0)))
+                if asked[name] >= rounds:
+                    break
+                running[pool.submit(_round, name, asked[name])] = name
+                asked[name] += 1
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name = running.pop(future)
+                record[name] = _merge(record[name], future.result())
+            if time.monotonic() > kept + 60 or not running:
+                _keep(path, record)
+                kept = time.monotonic()
+    _keep(path, record)
+
+
+def _keep(path: Path, record: dict[str, dict[str, object]]) -> None:
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(record, indent=0, ensure_ascii=False, sort_keys=True) + "\n")
+    os.replace(beside, path)
+
+
+def summary(record: dict[str, dict[str, object]]) -> str:
+    """The sums over all cases, and what must not be."""
+    kinds: Counter[str] = Counter()
+    for each in record.values():
+        kinds += Counter(each.get("kinds", {}))  # type: ignore[arg-type,call-overload]
+    tried = [each for each in record.values() if each]
+    inside = [sum(n for kind, n in each["kinds"].items() if kind.startswith("drawn")) for each in tried]  # type: ignore[attr-defined]
+    lines = [
+        f"{sum(kinds.values())} forgeries of {len(tried)} of {len(record)} cases, {sum(inside)} of them drawn inside "
+        f"the declaration, {min(inside, default=0)} or more a case",
+        ", ".join(f"{kind}: {kinds[kind]}" for kind in sorted(kinds)),
+        f"certified falsely: {sum(len(each['certified falsely']) for each in tried)}, "  # type: ignore[arg-type]
+        f"failed: {sum(len(each['failed']) for each in tried)}, "  # type: ignore[arg-type]
+        f"slowest check {max((each['slowest'] for each in tried), default=0)} s, "  # type: ignore[type-var]
+        f"most memory of a process {max((each['most MB'] for each in tried), default=0)} MB",  # type: ignore[type-var]
+    ]
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--count", type=int, default=0, help="draws a case, without the record")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--claim", default="", help="only claims whose id contains this")
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of ten draws that every case shall have")
+    parser.add_argument("--record", type=Path, default=RECORD)
     options = parser.parse_args()
-    known = [target for target in targets() if options.claim in target.question.id]
+    if not options.count:
+        go_on(options.record, options.seconds, options.jobs, options.rounds)
+        print(summary(json.loads(options.record.read_text())))
+        return
     tally = Tally()
-    for target in known:
-        attack(target, options.count, random.Random(f"{options.seed} {target.name}"), tally)
+    for name, target in _by_name().items():
+        if options.claim in target.question.id:
+            attack(target, options.count, random.Random(f"{options.seed} {name}"), tally, MUTATIONS)
     print(dict(tally.kinds))
-    print(f"{len(known)} cases")
     for name, texts in tally.certified[:20]:
         print("CERTIFIED", name, texts)
-    first = {(name, why[:40]): (name, texts, why) for name, texts, why in reversed(tally.failed)}
-    for name, texts, why in list(first.values())[:40]:
+    for name, texts, why in tally.failed[:40]:
         print("FAILED", name, {k: v[:80] for k, v in texts.items()}, why[:200])
-    print("slowest", tally.slowest)
+    sys.exit(bool(tally.certified or tally.failed))
 
 
 if __name__ == "__main__":
