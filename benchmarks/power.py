@@ -89,7 +89,7 @@ def page(results: dict[str, list[dict[str, float]]], seed: int) -> str:
         lines.append(f"| {volume:.1%} | " + " | ".join(cells) + " |")
     lines += [
         "",
-        "The cases of other statements (`verification/question.py`) name their own candidates; their two back-ends are",
+        "The cases of other statements (`verification/claim.py`) name their own candidates; their two back-ends are",
         "compared at a drawn place as well, one in a run, five if it is `deep`. Their power is not on this page.",
         "",
     ]

@@ -1,1 +1,1 @@
-"""The questions: every published claim about these networks, put to the test with evidence that anyone can replay."""
+"""The trial: every published claim about these networks, put to the test with evidence that anyone can replay."""

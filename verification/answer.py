@@ -1,4 +1,4 @@
-"""From what asking a question brought to light to a judgement, by rules that know no question's id."""
+"""From what asking a case brought to light to a judgement, by rules that know no claim's id."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 
 from verification import verdict
+from verification.claim import Attempt, Case, Check, Claim
 from verification.counterexample import Counterexample, to_json
 from verification.domains import Budget, is_printed
 from verification.parameters import Guarded
-from verification.question import Attempt, Case, Check, Question
 from verification.verdict import (
     LEAST_CONTROL,
     LOG_10,
@@ -26,14 +26,14 @@ COMPARISONS = {"smoke": 1, "standard": 1, "deep": 5}
 """At how many drawn parameters the two back-ends of a case are compared."""
 
 
-def answer(question: Question, case: Case, budget: Budget, seed: int) -> Judgement:
-    """The judgement of one case. Never raises for what the question's own code does: that becomes ``error``."""
-    blank = blank_of(question, case)
+def answer(claim: Claim, case: Case, budget: Budget, seed: int) -> Judgement:
+    """The judgement of one case. Never raises for what the claim's own code does: that becomes ``error``."""
+    blank = blank_of(claim, case)
     try:
         _compare(case, budget, seed)
         attempt = case.ask(budget, seed)
-        return _judged(question, case, attempt, _described(blank, attempt))
-    except Exception as error:  # the question's own code may do anything; the ledger says so and goes on
+        return _judged(claim, case, attempt, _described(blank, attempt))
+    except Exception as error:  # the claim's own code may do anything; the ledger says so and goes on
         return replace(blank, because=f"{type(error).__name__}: {error}")
 
 
@@ -52,10 +52,10 @@ def _compare(case: Case, budget: Budget, seed: int) -> None:
             raise ArithmeticError(f"the back-ends contradict each other at {where}: {check.apart}")
 
 
-def blank_of(question: Question, case: Case) -> Judgement:
+def blank_of(claim: Claim, case: Case) -> Judgement:
     """The judgement before anything is known: an error, with the names filled in."""
     return Judgement(
-        claim=question.id,
+        claim=claim.id,
         domain=case.domain,
         layer=0,
         quantity=case.quantity,
@@ -64,9 +64,9 @@ def blank_of(question: Question, case: Case) -> Judgement:
         reading=case.reading,
         verdict=verdict.ERROR,
         because="",
-        origin=question.origin,
+        origin=claim.origin,
         system="",
-        dominated_by=question.dominated_by,
+        dominated_by=claim.dominated_by,
     )
 
 
@@ -86,15 +86,15 @@ def _described(blank: Judgement, attempt: Attempt) -> Judgement:
     )
 
 
-def _judged(question: Question, case: Case, attempt: Attempt, filled: Judgement) -> Judgement:
+def _judged(claim: Claim, case: Case, attempt: Attempt, filled: Judgement) -> Judgement:
     doubts = []
     for parameters in () if attempt.inapplicable else attempt.candidates[:MOST_CANDIDATES]:
         if case.check is None:
-            raise ValueError(f"{question.id}: a case without check named a candidate, which nobody could certify")
+            raise ValueError(f"{claim.id}: a case without check named a candidate, which nobody could certify")
         check = case.check(parameters)
         doubt = doubt_about(check, case)
         if not doubt:
-            witness = Counterexample(question.id, case.domain, case.quantity, dict(parameters))
+            witness = Counterexample(claim.id, case.domain, case.quantity, dict(parameters))
             because = "; ".join(filter(None, [check.words, check.limit])) or "certified by two back-ends"
             return _settled(_certified(filled, check, to_json(witness)), Findings(certified=because))
         doubts.append(doubt)

@@ -1,4 +1,4 @@
-"""Witnesses against questions: exact parameters, as strict JSON, that anyone can check again. No code, no pickles."""
+"""Witnesses against a case: exact parameters, as strict JSON, that anyone can check again. No code, no pickles."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MOST_PARAMETERS = 64
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Parameters at which the question's statement is said to fail, in the case (domain, quantity)."""
+    """Parameters at which the claim's statement is said to fail, in the case (domain, quantity)."""
 
-    question: str
+    claim: str
     domain: str
     quantity: str
     parameters: dict[str, str]
@@ -35,7 +35,7 @@ def to_json(witness: Counterexample) -> str:
     plain = {
         "format": FORMAT,
         "version": VERSION,
-        "claim": witness.question,
+        "claim": witness.claim,
         "domain": witness.domain,
         "quantity": witness.quantity,
         "parameters": witness.parameters,
@@ -92,11 +92,11 @@ def write(text: str, path: Path) -> None:
 
 
 def check(witness: Counterexample, registry: Registry) -> tuple[bool, list[str]]:
-    """Whether it refutes, by the question's own check at these parameters alone, and every sentence of the evidence."""
-    question = registry.get_question(witness.question).question
-    case = question.checked_at(witness.domain, witness.quantity)
+    """Whether it refutes, by the claim's own check at these parameters alone, and every sentence of the evidence."""
+    claim = registry.get(witness.claim).claim
+    case = claim.checked_at(witness.domain, witness.quantity)
     if case.check is None:
-        raise WitnessError(f'"{question.id}" cannot be checked in the case {case.domain}, {case.quantity}')
+        raise WitnessError(f'"{claim.id}" cannot be checked in the case {case.domain}, {case.quantity}')
     checked = case.check(witness.parameters)
     lines = [
         f"premise  {premise.text}: margin {premise.margin}, {'holds' if premise.holds else 'NOT proved'}"

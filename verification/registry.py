@@ -1,7 +1,7 @@
 """The registry: which claim stands in which file, without loading the others.
 
 A claim file is a Python file under ``verification/claims`` (or in a folder given with ``--claims``) that exports
-``CLAIMS``, ``QUESTIONS`` or both. The comment at its top names its ids, ``# Claims: my.momentum · my.position``: asking
+``CLAIMS``. The comment at its top names its ids, ``# Claims: my.momentum · my.position``: asking
 about one claim then loads its file and no other. A file without that comment is loaded to see what it exports.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import functools
 import multiprocessing
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,8 @@ from types import ModuleType
 
 from odernn import folders
 from odernn.folders import FolderError
-from verification.claim import Claim, ClaimError, slug
+from verification.claim import Case, Claim, ClaimError, Place, slug
 from verification.parameters import Guarded
-from verification.question import Case, Place, Question
 from verification.system import UNICORNN, System
 
 CLAIMS = Path(__file__).parent / "claims"
@@ -33,14 +31,6 @@ class Registered:
     """A claim and the file that it came from."""
 
     claim: Claim
-    path: Path
-
-
-@dataclass(frozen=True)
-class RegisteredQuestion:
-    """A question and the file that it came from."""
-
-    question: Question
     path: Path
 
 
@@ -57,9 +47,9 @@ def announced(path: Path) -> tuple[str, ...]:
 
 
 class Registry:
-    """All claims and questions by id, from the package's folders and any extra folders. Ids and slugs are unique.
+    """All claims by id, from the package's folders and any extra folders. Ids and slugs are unique.
 
-    Iteration is over the claims, ``questions`` are the others; each loads the files that export such, ``find`` one.
+    Iteration loads every file, ``state_bounds`` those that speak of one, ``get`` a single file.
 
     >>> Registry().get("icml-C.1").claim.source.key
     'icml'
@@ -69,7 +59,7 @@ class Registry:
         self.extra = extra
         self._paths: dict[str, Path] = {}
         self._by_slug: dict[str, str] = {}
-        self._loaded: dict[Path, dict[str, Registered | RegisteredQuestion]] = {}
+        self._loaded: dict[Path, dict[str, Registered]] = {}
         self._systems = {UNICORNN.name: UNICORNN}
         for path in _claim_files(extra):
             for identifier in announced(path) or self._load(path):
@@ -84,19 +74,15 @@ class Registry:
         self._by_slug[short] = identifier
         self._paths[identifier] = path
 
-    def _load(self, path: Path) -> dict[str, Registered | RegisteredQuestion]:
+    def _load(self, path: Path) -> dict[str, Registered]:
         """What the file exports, by id; it is run once."""
         if path not in self._loaded:
-            claims, questions = _exported(_module(path), path)
-            for claim in claims:
+            exported = _exported(_module(path), path)
+            for claim in exported:
                 self._check_system(claim, path)
-            exported: list[tuple[str, Registered | RegisteredQuestion]] = [
-                *((claim.id, Registered(claim, path)) for claim in claims),
-                *((question.id, RegisteredQuestion(question, path)) for question in questions),
-            ]
-            entries = dict(exported)
+            entries = {claim.id: Registered(claim, path) for claim in exported}
             if len(entries) < len(exported):
-                twice = next(one for one in entries if [name for name, _ in exported].count(one) > 1)
+                twice = next(one for one in entries if [claim.id for claim in exported].count(one) > 1)
                 raise ClaimError(f'Claim "{twice}" in "{path}": the name "{twice}" is taken. Choose another id.')
             if announced(path) and announced(path) != tuple(entries):
                 raise ClaimError(
@@ -108,27 +94,25 @@ class Registry:
 
     def _check_system(self, claim: Claim, path: Path) -> None:
         """Searches find a system by its name, certificates by the claim: one name must mean one system."""
-        known = self._systems.setdefault(claim.system.name, claim.system)
-        if known is not claim.system:
+        if claim.state_bound is None:
+            return
+        system = claim.bound.system
+        if self._systems.setdefault(system.name, system) is not system:
             raise ClaimError(
-                f'Claim "{claim.id}" in "{path}": another system is already called "{claim.system.name}". '
-                "Rename this one."
+                f'Claim "{claim.id}" in "{path}": another system is already called "{system.name}". Rename this one.'
             )
 
-    def _exporting(self, name: str) -> Iterator[Registered | RegisteredQuestion]:
-        """What the files bring whose text sets ``name``: no other can export it."""
-        sets = {path: _sets(path, name) for path in set(self._paths.values())}
-        return (self._load(path)[identifier] for identifier, path in self._paths.items() if sets[path])
-
     def __iter__(self) -> Iterator[Registered]:
-        return (entry for entry in self._exporting("CLAIMS") if isinstance(entry, Registered))
+        return (self._load(path)[identifier] for identifier, path in self._paths.items())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._paths)
 
-    def questions(self) -> Iterator[RegisteredQuestion]:
-        """All questions, in the order of their files."""
-        return (entry for entry in self._exporting("QUESTIONS") if isinstance(entry, RegisteredQuestion))
+    def state_bounds(self) -> Iterator[Registered]:
+        """The claims that bound hidden states, in the order of their files; a file without the word has none."""
+        may_have = {path: "state_bound" in path.read_text(encoding="utf-8") for path in set(self._paths.values())}
+        entries = (self._load(path)[identifier] for identifier, path in self._paths.items() if may_have[path])
+        return (entry for entry in entries if entry.claim.state_bound is not None)
 
     def ids(self) -> tuple[str, ...]:
         """Every id, in the order of the files; none of them is loaded for it."""
@@ -140,26 +124,11 @@ class Registry:
 
     def owner(self, registered: Registered) -> str:
         """The first claim of the same file with the same system: what searches of that system are called after."""
-        entries = self._load(registered.path).values()
-        claims = [entry.claim for entry in entries if isinstance(entry, Registered)]
-        return next(claim.id for claim in claims if claim.system is registered.claim.system)
+        claims = [entry.claim for entry in self._load(registered.path).values() if entry.claim.state_bound is not None]
+        return next(claim.id for claim in claims if claim.bound.system is registered.claim.bound.system)
 
     def get(self, name: str) -> Registered:
         """The claim with this id or slug; ClaimError with the nearest id otherwise."""
-        entry = self.find(name)
-        if isinstance(entry, RegisteredQuestion):
-            raise ClaimError(f'"{name}" is a question, with checks of its own, and no bound on hidden states.')
-        return entry
-
-    def get_question(self, name: str) -> RegisteredQuestion:
-        """The question with this id or slug; ClaimError otherwise."""
-        entry = self.find(name)
-        if isinstance(entry, Registered):
-            raise ClaimError(f'"{name}" is a bound on hidden states, and no question with checks of its own.')
-        return entry
-
-    def find(self, name: str) -> Registered | RegisteredQuestion:
-        """The claim or question with this id or slug; ClaimError with the nearest id otherwise."""
         identifier = name if name in self._paths else self._by_slug.get(slug(name) if name else "")
         if identifier is not None:
             return self._load(self._paths[identifier])[identifier]
@@ -177,11 +146,6 @@ def _claim_files(extra: tuple[Path, ...]) -> list[Path]:
         return [*files, *folders.files("claim", extra)]
     except FolderError as error:
         raise ClaimError(str(error)) from None
-
-
-def _sets(path: Path, name: str) -> bool:
-    """Whether the text of a file mentions the name, so that it may set it."""
-    return re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")) is not None
 
 
 def registry_of(claims_dirs: tuple[str, ...]) -> Registry:
@@ -207,34 +171,27 @@ def system_of(owner: str | None, claims_dirs: tuple[str, ...]) -> System:
 
     A name alone may mean two systems.
     """
-    return UNICORNN if owner is None else registry_of(claims_dirs).get(owner).claim.system
+    return UNICORNN if owner is None else registry_of(claims_dirs).get(owner).claim.bound.system
 
 
-def _exported(module: ModuleType, path: Path) -> tuple[tuple[Claim, ...], tuple[Question, ...]]:
-    """What a file exports: ``CLAIMS``, ``QUESTIONS`` or both."""
-    claims, questions = getattr(module, "CLAIMS", ()), getattr(module, "QUESTIONS", ())
-    for name, kind, values in (("CLAIMS", Claim, claims), ("QUESTIONS", Question, questions)):
-        if not isinstance(values, tuple) or not all(isinstance(value, kind) for value in values):
-            raise ClaimError(
-                f'Claim file "{path}": {name} is no tuple ({kind.__name__}(...), ...). See docs/adding.md.'
-            )
-    if not claims and not questions:
-        raise ClaimError(
-            f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...) and no QUESTIONS. See docs/adding.md.'
-        )
-    for question in questions:
-        _check_declarations(question, path)
-    return claims, questions
+def _exported(module: ModuleType, path: Path) -> tuple[Claim, ...]:
+    """What a file exports."""
+    claims = getattr(module, "CLAIMS", ())
+    if not isinstance(claims, tuple) or not claims or not all(isinstance(claim, Claim) for claim in claims):
+        raise ClaimError(f'Claim file "{path}" exports no CLAIMS = (Claim(...), ...). See docs/adding.md.')
+    for claim in claims:
+        _check_declarations(claim, path)
+    return claims
 
 
-def _check_declarations(question: Question, path: Path) -> None:
+def _check_declarations(claim: Claim, path: Path) -> None:
     """A witness from anywhere is read by ``check``: it must say what it is about."""
-    cases: tuple[Case | Place, ...] = (*question.cases, *question.places)
+    cases: tuple[Case | Place, ...] = (*claim.cases, *claim.places)
     for case in cases:
         if case.check is not None and not isinstance(case.check, Guarded):
             raise ClaimError(
-                f'Claim file "{path}", question "{question.id}", case ({case.domain}, {case.quantity}): its check does '
-                "not declare its parameters. Give the case declared(Parameter(...), ...).guards(check): docs/adding.md."
+                f'Claim file "{path}", claim "{claim.id}", case ({case.domain}, {case.quantity}): its check does not '
+                "declare its parameters. Give the case declared(Parameter(...), ...).guards(check): docs/adding.md."
             )
 
 

@@ -1,6 +1,6 @@
 """Verdicts: what the evidence allows to say, and how verdicts add up. Plain data in, plain data out.
 
-Three ladders bring evidence: bounds on states (``cases.state_bound.judge``), the cases of questions (``answer``) and
+Three ladders bring evidence: bounds on states (``cases.state_bound.judge``), cases (``answer``) and
 trained networks (``trained.row``). Each writes it down as ``Findings``; ``RULES`` alone say what follows:
 
     the first rule that has a reason gives the verdict; the gravest word is asked for first
@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verification.question import Case, Check, Place
+    from verification.claim import Case, Check, Place
 
 REFUTED = "refuted"
 ERROR = "error"
@@ -207,7 +207,7 @@ class Judgement:
     ``slack`` = log10(bound) − log10(worst) at ``critical_step``, the n at which worst/bound is largest, of the trial at
     ``point``. ``log_bound`` and ``log_exact`` (thm-S) belong to ``step``: N, and then ``log_worst`` is the largest
     value over n ≤ N; or, if refuted, the violated n of the witness. ``log_data`` and ``log_range`` are the largest
-    values over n on real input and on the worst input in the data's range, for the row's own network. A question's
+    values over n on real input and on the worst input in the data's range, for the row's own network. A case's
     judgement has layer 0, ``found`` and ``claimed`` as text where they are not sizes, and ``log_worst``, ``log_bound``
     of its worst comparison where they are.
     """

@@ -285,10 +285,10 @@ def _runs_of(content: bytes, steps: Any) -> list[list[Any]]:
 
 def part_of(claim: Claim, quantity: str, norm: str) -> Part:
     """The claim's part with this quantity and norm; WitnessError if it has none."""
-    for part in claim.parts:
+    for part in claim.bound.parts:
         if (part.quantity, part.norm) == (quantity, norm):
             return part
-    known = ", ".join(f"({part.quantity}, {part.norm})" for part in claim.parts)
+    known = ", ".join(f"({part.quantity}, {part.norm})" for part in claim.bound.parts)
     raise WitnessError(f'claim "{claim.id}" has no part ({quantity}, {norm}); it has {known}.')
 
 
@@ -309,7 +309,7 @@ def is_large(claim: Claim, instance: Instance, *, layer: int, step: int) -> bool
     """Whether the network certificates decide: more than ``MAX_WORK``, and UnICORNN's own recurrence, which they are
     about.
     """
-    return claim.system is UNICORNN and work(instance, layer=layer, step=step) > MAX_WORK
+    return claim.bound.system is UNICORNN and work(instance, layer=layer, step=step) > MAX_WORK
 
 
 def first_opinion(claim: Claim, part: Part, instance: Instance, *, layer: int, step: int, steps: int) -> balls.Outcome:
@@ -343,7 +343,7 @@ def second_opinion(
             quantity=part.quantity,
             norm=part.norm,
             bound=part.second_bound,
-            premises=claim.second_premises,
+            premises=claim.bound.second_hypotheses,
         )
     answer: dict[str, Any] = {"status": "undecided", "measured": None, "bound": None}
     effort = work(instance, layer=layer, step=step)
@@ -358,8 +358,8 @@ def second_opinion(
             quantity=part.quantity,
             norm=part.norm,
             bound=part.second_bound,
-            premises=claim.second_premises,
-            step_function=claim.system.second_step,
+            premises=claim.bound.second_hypotheses,
+            step_function=claim.bound.system.second_step,
             bits=bits,
         )
         if answer["status"] != "undecided":
@@ -377,8 +377,10 @@ def check(witness: Witness, registry: Registry) -> Replay:
         raise WitnessError(str(error)) from None
     if claim.id != witness.claim:
         raise WitnessError(f'claim is "{witness.claim}"; write the id "{claim.id}".')
-    if witness.instance.system != claim.system.name:
-        raise WitnessError(f'the instance runs "{witness.instance.system}", the claim is about "{claim.system.name}".')
+    if witness.instance.system != claim.bound.system.name:
+        raise WitnessError(
+            f'the instance runs "{witness.instance.system}", the claim is about "{claim.bound.system.name}".'
+        )
     part = part_of(claim, witness.quantity, witness.norm)
     _refuse_endless(witness, claim)
     try:
@@ -396,7 +398,7 @@ def _refuse_endless(witness: Witness, claim: Claim) -> None:
     if effort <= MAX_WORK:
         return
     spent = f"{witness.step} steps of {effort // witness.step} channels, groups and weights are too many to replay"
-    if claim.system is not UNICORNN:
+    if claim.bound.system is not UNICORNN:
         raise WitnessError(f"{spent}; at most {MAX_WORK} in all for a system of one's own.")
     if (large := network_work(witness.instance, **where)) > MAX_NETWORK_WORK:
         raise WitnessError(
@@ -453,7 +455,7 @@ def _is_of_row(instance: Instance, steps: int, row: PublishedRow) -> bool:
 
 def _check_reading(witness: Witness, claim: Claim, part: Part) -> tuple[bool, str]:
     """What an asymptotic claim asks beyond one violation: a row of the paper's table, or every dt ≤ dt₀."""
-    if not claim.asymptotic:
+    if not claim.bound.asymptotic:
         return (not witness.reading and witness.limit is None), (
             "" if not witness.reading else "reading  of a claim that has none"
         )

@@ -123,7 +123,7 @@ GROUPS = (
             "verification/cases/ode_sensitivities.py",
             "verification/claims/unicornn/printed_forms.py",
         ),
-        ("tests/verification/claims/test_questions_inequalities.py", "tests/mutation/test_sides.py"),
+        ("tests/verification/claims/test_claims_inequalities.py", "tests/mutation/test_sides.py"),
     ),
     Group(
         "state",
@@ -144,8 +144,8 @@ GROUPS = (
         tuple(
             f"tests/{name}.py"
             for name in (
-                "verification/claims/test_questions_inequalities",
-                "verification/claims/test_questions_sensitivities",
+                "verification/claims/test_claims_inequalities",
+                "verification/claims/test_claims_sensitivities",
                 "mutation/test_sides",
                 "mutation/test_measures",
             )
@@ -160,21 +160,17 @@ GROUPS = (
             "verification/claims/unicornn/gradient_bounds.py",
             "verification/claims/unicornn/jacobian_bounds.py",
         ),
-        ("tests/verification/claims/test_questions_gradients.py", "tests/mutation/test_measures.py"),
+        ("tests/verification/claims/test_claims_gradients.py", "tests/mutation/test_measures.py"),
     ),
-    _claims("slopes", "gradient_decay gradient_growth vanishing depth_orders representation", "test_questions_slopes"),
-    _claims(
-        "energy", "elementary sensitivities rest_sensitivities", "test_questions_sensitivities mutation/test_sides"
-    ),
+    _claims("slopes", "gradient_decay gradient_growth vanishing depth_orders representation", "test_claims_slopes"),
+    _claims("energy", "elementary sensitivities rest_sensitivities", "test_claims_sensitivities mutation/test_sides"),
     _claims(
         "orthogonality",
         "cayley_rounding modrelu scaled_cayley",
-        "test_questions_cayley_rounding test_questions_modrelu test_questions_cayley mutation/test_orthogonality_sides",
+        "test_claims_cayley_rounding test_claims_modrelu test_claims_cayley mutation/test_orthogonality_sides",
     ),
-    _claims("tasks", "synthetic_tasks scornn_counts", "test_questions_scornn_tables"),
-    _claims(
-        "graphs", "graph_lstm graph_tables", "test_questions_networks test_questions_tables mutation/test_graph_sides"
-    ),
+    _claims("tasks", "synthetic_tasks scornn_counts", "test_claims_scornn_tables"),
+    _claims("graphs", "graph_lstm graph_tables", "test_claims_networks test_claims_tables mutation/test_graph_sides"),
 )
 
 

@@ -9,8 +9,8 @@ import pytest
 from odernn.bounds.numbers import BALLS
 from tests.verification.claims.both_typings import inequality_of
 from verification.certify.second.intervals import iv, number
+from verification.claim import Case
 from verification.claims.complexity import graph_lstm, graph_tables
-from verification.question import Case
 
 GATES = [
     (graph_lstm.reads_case(False), {"W_x": "1", "W_h": "1", "h": "1", "x": "0", "x_2": "1"}, ("x", "x_2")),

@@ -1,6 +1,6 @@
 """Both sides of the inequalities of claims, in both typings, against plain floats: at the places that mutants survived.
 
-The tests of the questions compare the two typings with each other at generic parameters. Here are the places where a
+The tests of the claims compare the two typings with each other at generic parameters. Here are the places where a
 maximum takes its other term, an absolute value its other sign and a factor is neither whole nor a unit fraction.
 """
 
@@ -21,11 +21,11 @@ from scipy.integrate import quad
 from odernn.published.networks import row
 from tests.verification.claims.both_typings import in_both, inequality_of
 from verification.cases import chain_ends, ode_sensitivities, ode_states, one_step_norms, rest_sensitivities
+from verification.claim import Case
 from verification.claims.unicornn import elementary, ode_bounds, printed_forms, proof_steps, sensitivities
 from verification.domains import BUDGETS
 from verification.measure import energy_growth
 from verification.measure.published_forms import Delta, Root
-from verification.question import Case
 
 
 def agree(case: Case, point: dict[str, str], left: float, right: float) -> None:

@@ -14,7 +14,7 @@ from verification.claims.library import sharp_state
 STEPS, SIZES = 6, np.array([0.2, 0.7, 0.4])
 
 
-@pytest.mark.parametrize("part", sharp_state.CLAIMS[0].parts, ids=lambda part: part.quantity)
+@pytest.mark.parametrize("part", sharp_state.CLAIMS[0].bound.parts, ids=lambda part: part.quantity)
 def test_the_suprema_of_all_steps_are_those_of_each_step(part):
     setting = SimpleNamespace(alpha=6.0, step_sizes=SIZES, steps=STEPS, step=np.arange(1, STEPS + 1))
     found = part.bound(setting, FLOATS)
@@ -25,7 +25,7 @@ def test_the_suprema_of_all_steps_are_those_of_each_step(part):
     assert found.shape == (STEPS,)
 
 
-@pytest.mark.parametrize("part", sharp_state.CLAIMS[1].parts, ids=lambda part: part.quantity)
+@pytest.mark.parametrize("part", sharp_state.CLAIMS[1].bound.parts, ids=lambda part: part.quantity)
 def test_the_invariant_bound_of_all_steps_is_that_of_the_largest_step_size(part):
     n = np.arange(1, STEPS + 1)
     found = part.bound(SimpleNamespace(alpha=6.0, step_sizes=SIZES, steps=STEPS, step=n), FLOATS)

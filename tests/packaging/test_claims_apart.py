@@ -85,7 +85,7 @@ def test_a_claim_is_looked_up_without_loading_another_file(identifier: str) -> N
     probe = (
         "import json, sys\n"
         "from verification.registry import Registry\n"
-        f"found = Registry().find({identifier!r})\n"
+        f"found = Registry().get({identifier!r})\n"
         f"claims = [sys.modules[name].__file__ for name in sys.modules if name.startswith({LOADED!r})]\n"
         "print(json.dumps([found.path.stem, claims]))"
     )

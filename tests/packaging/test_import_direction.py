@@ -42,7 +42,7 @@ TRIAL = (
     ),  # second imports nothing: test_second_back_end
     ("system", "report.formats"),
     ("claim",),
-    ("question", "parameters"),
+    ("exact_text", "parameters"),
     ("measure", "registry", "verdict"),
     ("certify", "counterexample", "report.numbers"),  # what is proved, what is found, how a number is written
     ("witness", "adversary", "answer"),
@@ -301,7 +301,7 @@ ALLOWED = [
     ("odernn.cells.lem", "TEXT = 'the cells of odernn.architecture are others'"),
     ("odernn.executions", "TABLE = {'cuda': 'cuda.odernn_kernels'}"),
     ("verification.measure.graph_facts", "from verification.certify.second import graph"),
-    ("verification.certify.balls", "from verification.question import Part"),
+    ("verification.certify.balls", "from verification.claim import Part"),
 ]
 
 

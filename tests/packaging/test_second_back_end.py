@@ -133,7 +133,7 @@ def test_the_opinions_on_whole_networks_use_nothing_of_the_library(name: str):
 
 PLANTED = [
     ("second/clock.py", "import odernn", "odernn"),
-    ("second/clock.py", "from verification import question", "verification.question"),
+    ("second/clock.py", "from verification import claim", "verification.claim"),
     ("second/clock.py", "from verification.certify import rounded", "verification.certify.rounded"),
     ("second/clock.py", "from ..rounded import U", "verification.certify.rounded"),
     ("second/clock.py", "from .. import rounded", "verification.certify.rounded"),
@@ -162,7 +162,7 @@ def tree(tmp_path: Path) -> Path:
     for file in ("verification/__init__.py", "verification/certify/__init__.py", "verification/certify/rounded.py"):
         shutil.copyfile(CHECKOUT / file, tmp_path / file)
     for file in (
-        "verification/question.py",
+        "verification/claim.py",
         "odernn/__init__.py",
         "odernn/bounds/__init__.py",
         "odernn/bounds/sharp.py",
@@ -201,8 +201,8 @@ def test_a_planted_breach_that_waits_is_seen_in_the_text(tree: Path, file: str, 
 
 def test_a_breach_down_the_line_is_seen_in_what_is_loaded(tree: Path):
     """Of a file that imports only its neighbours."""
-    plant(tree, "second/intervals.py", "import verification.question")
-    assert "verification.question" in loaded(tree, f"{PACKAGE}.network_gradient")
+    plant(tree, "second/intervals.py", "import verification.claim")
+    assert "verification.claim" in loaded(tree, f"{PACKAGE}.network_gradient")
 
 
 RAW = re.compile(r"\bmpmath\.iv\b|\bfrom mpmath import\b.*\biv\b|\bmpmath\.mpi\b")

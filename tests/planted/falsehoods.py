@@ -14,13 +14,13 @@ from odernn.bounds.numbers import Numbers
 from odernn.fields.oscillator import Oscillator
 from odernn.published.sources import Source
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau
-from verification.claim import Claim, Part, Premise, Setting
+from verification.claim import Claim, Hypothesis, Part, Setting, StateBound
 from verification.system import System
 
 NOWHERE = Source("planted", "no page")
 INVARIANT = (
-    Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
-    Premise("α dt² < 4", lambda s, numbers: 4 - s.alpha * s.dt**2, second_margin=lambda s, iv: 4 - s.alpha * s.dt**2),
+    Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),
+    Hypothesis("α dt² < 4", lambda s: 4 - s.alpha * s.dt**2, second_margin=lambda s: 4 - s.alpha * s.dt**2),
 )
 
 
@@ -76,44 +76,51 @@ CLAIMS = (
         id="planted wrong bound",
         source=NOWHERE,
         statement="|y_n|, |z_n| ≤ half of thm-S-Q",
-        premises=INVARIANT,
-        parts=(invariant_part("position", 2), invariant_part("momentum", 2)),
+        semantics="real",
+        state_bound=StateBound(
+            parts=(invariant_part("position", 2), invariant_part("momentum", 2)), hypotheses=INVARIANT
+        ),
     ),
     Claim(
         id="planted wrong cell",
         source=NOWHERE,
         statement="thm-S-Q for a cell that counts its activation twice",
-        premises=INVARIANT,
-        parts=(invariant_part("position"), invariant_part("momentum")),
-        system=WRONG_CELL,
+        semantics="real",
+        state_bound=StateBound(
+            parts=(invariant_part("position"), invariant_part("momentum")), hypotheses=INVARIANT, system=WRONG_CELL
+        ),
     ),
     Claim(
         id="planted wrong tableau",
         source=NOWHERE,
         statement="thm-S-Q for explicit Euler in both variables",
-        premises=INVARIANT,
-        parts=(invariant_part("position"), invariant_part("momentum")),
-        system=NOT_SYMPLECTIC,
+        semantics="real",
+        state_bound=StateBound(
+            parts=(invariant_part("position"), invariant_part("momentum")), hypotheses=INVARIANT, system=NOT_SYMPLECTIC
+        ),
     ),
     Claim(
         id="planted asymptotic",
         source=NOWHERE,
         statement="dt ≪ 1: |y_n| ≤ √(2/α), |z_n| ≤ √2 (icml S(7) with β = 0)",
-        premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
-        asymptotic=True,
-        parts=(
-            Part(
-                "position",
-                "max",
-                lambda s, numbers: (numbers.log(numbers.exact(2)) - numbers.log(s.alpha)) / 2 + 0 * s.time,
-                lambda s, iv: iv.log(2 / s.alpha) / 2,
+        semantics="real",
+        state_bound=StateBound(
+            parts=(
+                Part(
+                    "position",
+                    "max",
+                    lambda s, numbers: (numbers.log(numbers.exact(2)) - numbers.log(s.alpha)) / 2 + 0 * s.time,
+                    lambda s, iv: iv.log(2 / s.alpha) / 2,
+                ),
+                Part(
+                    "momentum",
+                    "max",
+                    lambda s, numbers: numbers.log(numbers.exact(2)) / 2 + 0 * s.time,
+                    lambda s, iv: iv.log(iv.mpf(2)) / 2,
+                ),
             ),
-            Part(
-                "momentum",
-                "max",
-                lambda s, numbers: numbers.log(numbers.exact(2)) / 2 + 0 * s.time,
-                lambda s, iv: iv.log(iv.mpf(2)) / 2,
-            ),
+            hypotheses=(Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),),
+            asymptotic=True,
         ),
     ),
 )

@@ -16,9 +16,9 @@ from verification.system import UNICORNN
 
 CLAIM_FILE = """
 from odernn.tableaus.tableau import Source
-from verification.claim import Claim, Part
-CLAIMS = (Claim(id={id!r}, source=Source("made", "-"), statement="made",
-                parts=(Part("position", "max", lambda s, n: 0 * s.time, lambda s, iv: iv.mpf(0)),)),)
+from verification.claim import Claim, Part, StateBound
+BOUND = StateBound((Part("position", "max", lambda s, n: 0 * s.time, lambda s, iv: iv.mpf(0)),))
+CLAIMS = (Claim(id={id!r}, source=Source("made", "-"), statement="made", semantics="real", state_bound=BOUND),)
 """
 
 
@@ -59,8 +59,8 @@ def test_taken_id_or_slug_is_refused(tmp_path: Path, taken: str) -> None:
     ("text", "message"),
     [
         ("x = 1", "exports no CLAIMS"),
-        ("CLAIMS = [1]", "CLAIMS is no tuple"),
-        ("QUESTIONS = (1,)", "QUESTIONS is no tuple"),
+        ("CLAIMS = [1]", "exports no CLAIMS"),
+        ("CLAIMS = (1,)", "exports no CLAIMS"),
         ("import nowhere_at_all", "fails on import"),
     ],
 )
@@ -84,13 +84,13 @@ def test_part_refuses_an_unknown_quantity_or_norm(quantity: str, norm: str) -> N
 @pytest.mark.parametrize("name", ["unicornn", "mine"])
 def test_one_name_means_one_system(tmp_path: Path, name: str) -> None:
     """A file's own recurrence called "unicornn" would be searched as the product's and certified as its own."""
-    text = CLAIM_FILE.replace('statement="made",', 'statement="made", system=OWN,').replace(
-        "CLAIMS =", f"OWN = System({name!r}, *[lambda *a: a] * 3)\nfrom verification.claim import Claim\nCLAIMS ="
+    text = CLAIM_FILE.replace(",))\nCLAIMS", ",), system=OWN)\nCLAIMS").replace(
+        "BOUND =", f"OWN = System({name!r}, *[lambda *a: a] * 3)\nBOUND ="
     )
     text = "from verification.system import System\n" + text
     (tmp_path / "one.py").write_text(text.format(id="one"))
     if name == "mine":
-        assert Registry((tmp_path,)).get("one").claim.system.name == "mine"
+        assert Registry((tmp_path,)).get("one").claim.bound.system.name == "mine"
         (tmp_path / "two.py").write_text(text.format(id="two"))
     with pytest.raises(ClaimError, match=f'another system is already called "{name}"'):
         Registry((tmp_path,))
@@ -98,8 +98,8 @@ def test_one_name_means_one_system(tmp_path: Path, name: str) -> None:
 
 def test_a_job_runs_the_system_of_its_claim_whatever_others_are_called(tmp_path: Path) -> None:
     """Files that name their claims are loaded one at a time, so that nobody sees two systems of one name together."""
-    text = CLAIM_FILE.replace('statement="made",', 'statement="made", system=OWN,').replace(
-        "CLAIMS =", 'OWN = System("same", *[lambda *a: a] * 3)\nCLAIMS ='
+    text = CLAIM_FILE.replace(",))\nCLAIMS", ",), system=OWN)\nCLAIMS").replace(
+        "BOUND =", 'OWN = System("same", *[lambda *a: a] * 3)\nBOUND ='
     )
     for name in ("one", "two"):
         heading = f"# Claims: {name}\nfrom verification.system import System\n"
@@ -145,17 +145,18 @@ def test_what_lies_beside_claim_files_is_left_alone(tmp_path: Path) -> None:
 
 MOMENTUM = """
 from odernn.published.sources import Source
-from verification.claim import Claim, Part, Premise
+from verification.claim import Claim, Hypothesis, Part, StateBound
 
 CLAIMS = (
     Claim(
         id="my.momentum",
         source=Source("me2026", "Lemma 1"),
         statement="max_i |z_n^{l,i}| ≤ t_n for all n, l; α = 0",
-        premises=(
-            Premise("α = 0", lambda s, numbers: -numbers.absolute(s.alpha), strict=False),
+        semantics="real",
+        state_bound=StateBound(
+            (Part("momentum", "max", lambda s, numbers: numbers.log(FACTOR * s.time), lambda s, iv: iv.log(s.time)),),
+            (Hypothesis("α = 0", lambda s: -abs(s.alpha), strict=False),),
         ),
-        parts=(Part("momentum", "max", lambda s, numbers: numbers.log(FACTOR * s.time), lambda s, iv: iv.log(s.time)),),
     ),
 )
 """
@@ -164,9 +165,9 @@ CLAIMS = (
 def test_a_file_that_names_its_claims_is_loaded_when_one_of_them_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("# Claims: my.momentum\nraise RuntimeError('loaded')\n")
     registry = Registry((tmp_path,))
-    assert "my.momentum" in registry.ids() and registry.find("icml-C.1")
+    assert "my.momentum" in registry.ids() and registry.get("icml-C.1")
     with pytest.raises(ClaimError, match="fails on import: RuntimeError: loaded"):
-        registry.find("my.momentum")
+        registry.get("my.momentum")
 
 
 def test_a_first_line_over_several_lines_is_read_whole(tmp_path: Path) -> None:
@@ -180,7 +181,7 @@ def test_a_first_line_over_several_lines_is_read_whole(tmp_path: Path) -> None:
 def test_a_file_that_exports_other_claims_than_its_first_line_names_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("# Claims: my.position\n" + MOMENTUM)
     with pytest.raises(ClaimError, match=r"first line names my\.position, but it exports my\.momentum"):
-        Registry((tmp_path,)).find("my.position")
+        Registry((tmp_path,)).get("my.position")
 
 
 def test_a_users_claim_searches_only_what_its_premises_admit_and_a_new_bound_searches_nothing_again(

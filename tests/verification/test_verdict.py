@@ -8,8 +8,8 @@ import pytest
 
 from odernn.published.sources import Source
 from verification.answer import answer
+from verification.claim import Attempt, Case, Claim
 from verification.domains import BUDGETS, printed_name, printed_rows
-from verification.question import Attempt, Case, Question
 from verification.trained.row import BoundComparison, Row, judged, uncertified
 from verification.verdict import (
     ERROR,
@@ -171,7 +171,7 @@ def of_a_case(log_measured, log_bound):
     """On a row that was printed, which ran in float32."""
     ask = lambda budget, seed: Attempt("tried", 9, log_measured=log_measured, log_claimed=log_bound)  # noqa: E731
     case = Case(printed_name(printed_rows()[0]), "x", ask)
-    return answer(Question("made", Source("sam", "made"), "made", "real", (case,)), case, BUDGETS["smoke"], 0).verdict
+    return answer(Claim("made", Source("sam", "made"), "made", "real", (case,)), case, BUDGETS["smoke"], 0).verdict
 
 
 def of_a_checkpoint(log_measured, log_bound):

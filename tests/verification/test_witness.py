@@ -19,12 +19,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from odernn.published.sources import Source
 from tests.tiers import only, spread
+from tests.verification.state_claims import planted
 from verification import domains, witness, witness_text
 from verification.adversary import chain
 from verification.certify import balls, limit
-from verification.claim import Claim, Part, Premise
+from verification.claim import Hypothesis, Part
 from verification.domains import BUDGETS, SearchPoint
 from verification.instance import MAX_STEPS, Group, Inputs, Instance, Layer, to_plain
 from verification.registry import Registered, Registry
@@ -40,7 +40,7 @@ def registry():
 
 def certified_witness(claim, quantity, instance, *, reading="", data=None, steps=None, layer=1):
     """The witness that a judge writes for this instance, at its last step."""
-    part = next(part for part in claim.parts if part.quantity == quantity)
+    part = next(part for part in claim.bound.parts if part.quantity == quantity)
     steps = steps or instance.steps
     outcome = balls.decide(claim, part, instance, layer=layer, step=instance.steps, steps=steps)
     return Witness(
@@ -196,7 +196,7 @@ def test_one_dt_alone_proves_nothing_about_the_limit(text, registry):
 def test_a_printed_witness_must_not_carry_a_limit(registry):
     row = domains.printed_rows()[0]
     square = Part("position", "max", lambda s, numbers: numbers.log(s.dt * s.dt), lambda s, iv: iv.log(s.dt**2))
-    claim = Claim("planted", Source("planted", ""), "", (square,), asymptotic=True)
+    claim = planted(square, asymptotic=True)
     found = _registry_of(claim)
     point = domains.printed_point(row)
     instance = chain(point, 1, 0.0, torch.full((5,), -12.0, dtype=torch.float64), "unicornn")
@@ -422,7 +422,7 @@ def test_constants_that_json_does_not_have_are_named(text, constant):
 
 
 def test_another_claim_is_not_refuted_by_the_same_file(text, registry):
-    ids = [registered.claim.id for registered in registry]
+    ids = [registered.claim.id for registered in registry.state_bounds()]
     assert "icml-C.1" in ids
     for claim in {*ids, "icml-c-1", "ICML C.1", "icml", ""} - {"icml-C.1"}:
         assert not verdict(text.replace('"icml-C.1"', json.dumps(claim)), registry)
@@ -543,7 +543,7 @@ def test_numbers_without_measure_are_decided_or_refused(registry, claim, name):
 
 def _recorded(claim, instance, registry):
     """The check of the instance with whatever is found written into the file, as an attacker would."""
-    part = claim.parts[0]
+    part = claim.bound.parts[0]
     bare = Witness(
         claim.id,
         part.quantity,
@@ -554,7 +554,7 @@ def _recorded(claim, instance, registry):
         instance,
         "0",
         "0",
-        "limit" if claim.asymptotic else "",
+        "limit" if claim.bound.asymptotic else "",
     )
     for _ in range(2):
         found = check(from_json(to_json(bare)), registry)
@@ -578,9 +578,11 @@ def test_an_explosive_run_is_decided_by_the_second_back_end_too(registry):
     """|w y| reaches 10^180000 inside tanh, whose e^x is not to be formed."""
     claim = registry.get("icml-C.1").claim
     where = {"layer": 1, "step": 150, "steps": 300}
-    found = witness.second_opinion(claim, claim.parts[0], hostile(dt=10**300, w=1), **where)
+    found = witness.second_opinion(claim, claim.bound.parts[0], hostile(dt=10**300, w=1), **where)
     assert (
-        found["status"] == balls.decide(claim, claim.parts[0], hostile(dt=10**300, w=1), **where).status == "violates"
+        found["status"]
+        == balls.decide(claim, claim.bound.parts[0], hostile(dt=10**300, w=1), **where).status
+        == "violates"
     )
 
 
@@ -606,15 +608,15 @@ def test_a_claim_whose_formula_raises_certifies_nothing(registry):
         return iv.log(iv.mpf(1) / 1000)
 
     instance = push(Fraction(1, 20))
-    sound = Claim("planted", Source("planted", ""), "", (Part("position", "max", good, good_second),))
+    sound = planted(Part("position", "max", good, good_second))
     real = certified_witness(sound, "position", instance)
     assert check(real, _registry_of(sound)).certified
     for part in (Part("position", "max", bad, good_second), Part("position", "max", good, bad)):
-        found = check(real, _registry_of(Claim("planted", Source("planted", ""), "", (part,))))
+        found = check(real, _registry_of(planted(part)))
         assert not found.certified
         assert "ZeroDivisionError: planted" in found.lines[-1]
-    premises = (Premise("false", lambda s, numbers: numbers.exact(-1)),)
-    found = check(real, _registry_of(Claim("planted", Source("planted", ""), "", sound.parts, premises)))
+    hypotheses = (Hypothesis("false", lambda s: 0 * s.dt - 1),)
+    found = check(real, _registry_of(planted(*sound.bound.parts, hypotheses=hypotheses)))
     assert not found.certified
     assert "NOT PROVED" in found.lines[0]
 
@@ -634,7 +636,7 @@ def test_one_back_end_alone_certifies_nothing(second, said):
     def second_bound(s, iv):
         return iv.log(iv.mpf(second.numerator) / second.denominator)
 
-    claim = Claim("planted", Source("planted", ""), "", (Part("position", "max", bound, second_bound),))
+    claim = planted(Part("position", "max", bound, second_bound))
     found = check(certified_witness(claim, "position", instance), _registry_of(claim))
     assert found.lines[0].startswith("balls    violates")
     assert found.lines[1].startswith(f"mpmath   {said}")

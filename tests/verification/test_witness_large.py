@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 
 from odernn.published.sources import Source
+from tests.verification.state_claims import with_bound
 from verification import witness
 from verification.cases.state_bound import refute
 from verification.cases.state_bound.ratios import Evidence, Ratio, Trial
 from verification.certify import balls, network_states
 from verification.certify.second import intervals as second
 from verification.certify.second import network_states as network_states_second
-from verification.claim import Claim, Part, Premise
+from verification.claim import Claim, Hypothesis, Part, StateBound
 from verification.domains import SearchPoint
 from verification.instance import Group, Inputs, Instance, Layer, to_plain
 from verification.measure.hidden_state import run_instance
@@ -54,13 +55,13 @@ def network(
     return Instance(Fraction(1), tuple(layers), Inputs(d, runs))
 
 
-PREMISES = (
-    Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
-    Premise("16 dt ≤ 1", lambda s, numbers: 1 - 16 * s.dt, strict=False, second_margin=lambda s, iv: 1 - s.dt * 16),
+HYPOTHESES = (
+    Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),
+    Hypothesis("16 dt ≤ 1", lambda s: 1 - 16 * s.dt, strict=False, second_margin=lambda s: 1 - s.dt * 16),
 )
 
 
-def bounded_by(value: Fraction, quantity: str, norm: str, premises: tuple[Premise, ...] = PREMISES) -> Claim:
+def bounded_by(value: Fraction, quantity: str, norm: str, hypotheses: tuple[Hypothesis, ...] = HYPOTHESES) -> Claim:
     """‖…‖ ≤ value."""
     part = Part(
         quantity,
@@ -68,7 +69,8 @@ def bounded_by(value: Fraction, quantity: str, norm: str, premises: tuple[Premis
         lambda s, numbers: numbers.log(numbers.exact(value)),
         lambda s, iv: iv.log(iv.mpf(value.numerator) / value.denominator),
     )
-    return Claim("made", Source("made", "up"), f"‖…‖ ≤ {value}", (part,), premises)
+    bound = StateBound((part,), hypotheses)
+    return Claim("made", Source("made", "up"), f"‖…‖ ≤ {value}", "real", state_bound=bound)
 
 
 def registry_of(claim: Claim) -> Registry:
@@ -91,7 +93,7 @@ def made(instance: Instance, quantity: str, norm: str, share: float = 1 - 1e-9) 
     """A bound at ``share`` of the state and the witness that it fails."""
     claim = bounded_by(Fraction(share * in_floats(instance, quantity, norm)), quantity, norm)
     where = {"layer": len(instance.layers), "step": instance.steps, "steps": instance.steps}
-    outcome = witness.first_opinion(claim, claim.parts[0], instance, **where)
+    outcome = witness.first_opinion(claim, claim.bound.parts[0], instance, **where)
     found = Witness(
         claim.id,
         quantity,
@@ -133,8 +135,8 @@ def test_the_same_state_just_above_the_bound_is_refused(whole):
     done = check(found, registry_of(above))
     assert not done.certified and any(line.startswith("balls    holds") for line in done.lines)
     where = {"layer": 3, "step": 200, "steps": 200}
-    assert witness.second_opinion(above, above.parts[0], found.instance, **where)["status"] == "holds"
-    assert witness.second_opinion(claim, claim.parts[0], found.instance, **where)["status"] == "violates"
+    assert witness.second_opinion(above, above.bound.parts[0], found.instance, **where)["status"] == "holds"
+    assert witness.second_opinion(claim, claim.bound.parts[0], found.instance, **where)["status"] == "violates"
 
 
 def nudged(text: str, by: Fraction) -> str:
@@ -218,14 +220,14 @@ def test_the_route_is_that_of_small_witnesses_where_both_can_go():
         claim = bounded_by(Fraction(0.999 * in_floats(instance, quantity, norm)), quantity, norm)
         where = {"layer": 3, "step": 30, "steps": 30}
         assert not witness.is_large(claim, instance, layer=3, step=30)
-        exact = witness.first_opinion(claim, claim.parts[0], instance, **where)
-        large = network_states.decide(claim, claim.parts[0], instance, **where)
+        exact = witness.first_opinion(claim, claim.bound.parts[0], instance, **where)
+        large = network_states.decide(claim, claim.bound.parts[0], instance, **where)
         assert exact.is_refutation and large.is_refutation and large.is_tight
         assert witness.record(exact.measured[0]) == witness.record(large.measured[0])
         assert exact.premises == large.premises
-        asked = {"quantity": quantity, "norm": norm, "bound": claim.parts[0].second_bound, **where}
-        slow = second.decide(to_plain(instance), **asked, premises=claim.second_premises)
-        fast = network_states_second.decide(to_plain(instance), **asked, premises=claim.second_premises)
+        asked = {"quantity": quantity, "norm": norm, "bound": claim.bound.parts[0].second_bound, **where}
+        slow = second.decide(to_plain(instance), **asked, premises=claim.bound.second_hypotheses)
+        fast = network_states_second.decide(to_plain(instance), **asked, premises=claim.bound.second_hypotheses)
         assert slow["status"] == fast["status"] == "violates" and slow["premises"] == fast["premises"]
         assert fast["measured"][0] <= slow["measured"][0] <= slow["measured"][1] <= fast["measured"][1]
         assert fast["measured"][1] - fast["measured"][0] < 1e-9
@@ -236,7 +238,7 @@ def test_the_judge_takes_the_same_route(whole):
     point = SearchPoint("free", Fraction(1), (Fraction(1, 16),) * 3, 200, M, D, "made")
     outcome, agreed = refute._decided(
         claim,
-        claim.parts[0],
+        claim.bound.parts[0],
         Evidence("free", 3, (point,), (), controls=()),
         Ratio(Trial(point, "made", "position", found.instance, np.zeros(200), 1, True), 200, *[0.0] * 5),
     )
@@ -272,26 +274,26 @@ def _without_bias(instance: Instance, layers: int) -> Any:
 @pytest.mark.parametrize(
     ("margin", "second_margin", "said"),
     [
-        (lambda s, numbers: s.alpha - 2, lambda s, iv: s.alpha, "premise  planted: margin -1, NOT PROVED"),
-        (lambda s, numbers: s.alpha, lambda s, iv: s.alpha - 2, "mpmath   premise planted: margin -1, NOT PROVED"),
-        (lambda s, numbers: s.alpha, None, "mpmath   premise planted: NOT PROVED: its margin is not typed"),
+        (lambda s: s.alpha - 2, lambda s: s.alpha, "premise  planted: margin -1, NOT PROVED"),
+        (lambda s: s.alpha, lambda s: s.alpha - 2, "mpmath   premise planted: margin -1, NOT PROVED"),
+        (lambda s: s.alpha, None, "mpmath   premise planted: NOT PROVED: its margin is not typed"),
     ],
     ids=["balls", "intervals", "typed once"],
 )
 def test_a_premise_that_one_back_end_does_not_prove_certifies_nothing(whole, margin, second_margin, said):
     """By either route."""
     claim, found = whole
-    premise = Premise("planted", margin, second_margin=second_margin)
+    premise = Hypothesis("planted", margin, second_margin=second_margin)
     small = made(network(m=3, d=1, depth=1, steps=9), "position", "max")
     for good, each in ((claim, found), small):
         assert check(each, registry_of(good)).certified
-        done = check(each, registry_of(replace(good, premises=(premise,))))
+        done = check(each, registry_of(with_bound(good, hypotheses=(premise,))))
         assert not done.certified and any(line.startswith(said) for line in done.lines), done.lines
 
 
 def test_the_second_back_end_asks_the_premises_of_every_layer_below() -> None:
     """dt = 1/8 in layer 1 only; by either route."""
-    premise = Premise("16 dt ≤ 1", lambda s, numbers: s.dt, strict=False, second_margin=lambda s, iv: 1 - 16 * s.dt)
+    premise = Hypothesis("16 dt ≤ 1", lambda s: s.dt, strict=False, second_margin=lambda s: 1 - 16 * s.dt)
     small = network(m=3, d=1, depth=2, steps=9)
     coarse = replace(small, layers=(replace(small.layers[0], dt=Fraction(1, 8)), small.layers[1]))
     for instance, proved in ((small, True), (coarse, False)):
@@ -302,8 +304,8 @@ def test_the_second_back_end_asks_the_premises_of_every_layer_below() -> None:
             "steps": 9,
             "quantity": "position",
             "norm": "max",
-            "bound": claim.parts[0].second_bound,
-            "premises": claim.second_premises,
+            "bound": claim.bound.parts[0].second_bound,
+            "premises": claim.bound.second_hypotheses,
         }
         for decide in (second.decide, network_states_second.decide):
             found = decide(to_plain(instance), **asked)
@@ -314,18 +316,16 @@ def test_the_second_back_end_asks_the_premises_of_every_layer_below() -> None:
 def test_every_premise_of_every_claim_is_typed_for_both_back_ends_and_they_agree():
     """Margins in balls and in intervals at the same settings, where they hold and where they do not."""
     asked = 0
-    for registered in Registry():
-        for premise in registered.claim.premises:
+    for registered in Registry().state_bounds():
+        for premise in registered.claim.bound.hypotheses:
             assert premise.second_margin is not None, (registered.claim.id, premise.text)
             for alpha, dt in ((0, "1/3"), ("1/4", "1/10"), (3, "3/4"), (7, "2"), ("1/1000", "1")):
                 instance = replace(network(m=2, d=1, depth=1, steps=4), alpha=Fraction(alpha))
                 layers = (replace(instance.layers[0], dt=Fraction(dt)),)
                 instance = replace(instance, layers=layers)
                 setting = balls.setting_of(instance, layer=1, step=3, steps=4)
-                first = premise.margin(setting, balls.BALLS)
-                again = premise.second_margin(
-                    second.setting_of(to_plain(instance), layer=1, step=3, steps=4), second.iv
-                )
+                first = premise.margin(setting)
+                again = premise.second_margin(second.setting_of(to_plain(instance), layer=1, step=3, steps=4))
                 assert float(first) == pytest.approx(float(second.iv.mpf(again).mid), rel=1e-12, abs=1e-15)
                 assert premise.holds(first) == premise.holds(again)
                 asked += 1
@@ -335,12 +335,12 @@ def test_every_premise_of_every_claim_is_typed_for_both_back_ends_and_they_agree
 def test_a_large_run_of_another_system_keeps_the_old_limit():
     other = System("other", UNICORNN.step, UNICORNN.exact_step, UNICORNN.second_step)
     instance = replace(network(m=64, d=2, depth=2, steps=150), system="other")
-    claim = replace(bounded_by(Fraction(1), "position", "max"), system=other)
+    claim = with_bound(bounded_by(Fraction(1), "position", "max"), system=other)
     bare = Witness("made", "position", "max", 2, 150, 150, instance, "0", "0")
     with pytest.raises(witness.WitnessError, match="for a system of one's own"):
         check(bare, registry_of(claim))
     with pytest.raises(ValueError, match='about "unicornn", not about "other"'):
-        network_states.decide(claim, claim.parts[0], instance, layer=2, step=150, steps=150)
+        network_states.decide(claim, claim.bound.parts[0], instance, layer=2, step=150, steps=150)
 
 
 HOSTILE = {

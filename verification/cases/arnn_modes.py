@@ -14,7 +14,9 @@ from verification.cases import frozen_slopes as frozen
 from verification.cases.decision import at, decided, premise
 from verification.cases.related import short
 from verification.certify import power_bounded, sturm
+from verification.claim import Case, Decided, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers
 from verification.parameters import (
     SKEW,
     SYMMETRIC,
@@ -28,7 +30,6 @@ from verification.parameters import (
     declared,
     rationals,
 )
-from verification.question import Case, Decided, Hypothesis, Parameters, number, numbers
 
 NAMES: dict[Scheme, str] = {
     "symplectic_euler": "symplectic Euler",
@@ -87,7 +88,7 @@ def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fracti
     def matrix(parameters: Parameters) -> list[list[Fraction]]:
         return [list(map(Fraction, row)) for row in step_matrix(scheme, number(parameters, "a"))]
 
-    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(parameters: Parameters) -> tuple[Premise, ...]:
         a = number(parameters, "a")
         return (
             premise("η L_s max|λ| > 0", a),
@@ -153,7 +154,7 @@ def networks_case(scheme: Scheme) -> Case:
         for number_of_neurons in (*range(1, LARGEST + 1),) * {"smoke": 4, "standard": 20, "deep": 100}[budget.name]:
             yield frozen.random_network(scheme, number_of_neurons, rng)
 
-    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(parameters: Parameters) -> tuple[Premise, ...]:
         level = Fraction(THRESHOLDS[scheme]) ** 2
         form = frozen.threshold_form(scheme, parameters, level)
         pivot = min(diagonalise(tuple(tuple(fmpq(*x.as_integer_ratio()) for x in row) for row in form)).pivots)

@@ -15,12 +15,13 @@ from verification.cases.cayley_statements import Found, Statement, listed, unita
 from verification.cases.scornn_parameters import unitary
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
+from verification.claim import Case, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import numbers
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import sign_matrices
 from verification.parameters import SKEW, Parameter, Rational, Square, declared
-from verification.question import Case, Hypothesis, Parameters, numbers
 
 BITS = 128
 LARGEST = 4
@@ -123,10 +124,10 @@ def angle_case(most: int = 6, factor: Fraction = Fraction(1)) -> Case:
             limit = cotangent * intervals.number(str(max(abs(x) for row in A for x in row) / factor))
             return bool(intervals.number(str(square)).a > (limit * limit).b), f"‖A‖₂² ≥ {float(square):.9g}"
 
-    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(p: Parameters) -> tuple[Premise, ...]:
         A = exact.typed(p, "A")
         good = A.transpose() == -A and again.is_skew(again.read(p, "A"))
-        return (Hypothesis("A is skew-symmetric", str(int(good)), good),)
+        return (Premise("A is skew-symmetric", str(int(good)), good),)
 
     statement = Statement(
         "max |a_ij| against tan(φ/2) tan(π/(2n))",

@@ -14,12 +14,13 @@ from flint import fmpq, fmpq_mat
 from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.cases.scornn_parameters import ORTHOGONAL, orthogonal, orthogonal_of, unitary
 from verification.certify.second import cayley as again
+from verification.claim import Attempt, Case, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import numbers
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, diagonal, identity
 from verification.parameters import Constant, Matrix, Parameter, declared
-from verification.question import Attempt, Case, Hypothesis, Parameters, numbers
 
 DRAWS = {"smoke": 12, "standard": 60, "deep": 300}
 LARGEST = 4
@@ -245,9 +246,9 @@ def fixed_signs_case(domain: str, W: tuple[int, ...], signs: tuple[int, ...]) ->
             f"det(I + W D) = {determinant[0]}, but det(I + C(A)) = 2^n/det(I + A) for every A",
         )
 
-    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(p: Parameters) -> tuple[Premise, ...]:
         good = all(d in (1, -1) for d in numbers(p, "D"))
-        return (*unitary_premise("W", real=True)(p), Hypothesis("D is a diagonal of ±1", str(int(good)), good))
+        return (*unitary_premise("W", real=True)(p), Premise("D is a diagonal of ±1", str(int(good)), good))
 
     n = len(signs)
     structure = orthogonal_of(int(exact.square(W).det().p))

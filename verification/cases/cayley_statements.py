@@ -13,35 +13,33 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from verification.certify.second import cayley as again
+from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.parameters import Declaration
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 
 Found: TypeAlias = tuple[bool, str]
 """Whether the statement is certainly broken at a point, and both sides as text."""
-Premises: TypeAlias = Callable[[Parameters], tuple[Hypothesis, ...]]
+Premises: TypeAlias = Callable[[Parameters], tuple[Premise, ...]]
 
 
 def unitary_premise(*names: str, real: bool = False) -> Premises:
     """Matrices of these names are unitary (real: orthogonal), by both back-ends."""
 
-    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(parameters: Parameters) -> tuple[Premise, ...]:
         hypotheses = []
         for name in names:
             first = exact.typed(parameters, name) if name in parameters else exact.typed_complex(parameters, name)
             holds = exact.is_orthogonal(first) and again.is_unitary(again.read(parameters, name))
             is_real = name in parameters
             words = "orthogonal" if is_real else "unitary"
-            hypotheses.append(
-                Hypothesis(f"{name} is {words}, exactly", str(int(holds)), holds and (is_real or not real))
-            )
+            hypotheses.append(Premise(f"{name} is {words}, exactly", str(int(holds)), holds and (is_real or not real)))
         return tuple(hypotheses)
 
     return premises
 
 
-def no_premise(_: Parameters) -> tuple[Hypothesis, ...]:
+def no_premise(_: Parameters) -> tuple[Premise, ...]:
     return ()
 
 

@@ -18,23 +18,17 @@ import numpy as np
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS
 from verification.cases import energy_step
-from verification.cases.inequality import (
-    ALPHA_POSITIVE,
-    SIGMA_INSIDE,
-    STEP_BELOW_ONE,
-    Condition,
-    Inequality,
-    whole_number,
-)
+from verification.cases.inequality import ALPHA_POSITIVE, SIGMA_INSIDE, STEP_BELOW_ONE, Inequality, whole_number
 from verification.cases.related import Related
 from verification.certify import suprema
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
+from verification.exact_text import rational
 from verification.measure import ode
 from verification.measure.energy_growth import GROWTH, added, growth_sum
 from verification.measure.published_forms import SAM_32, SAM_42, SAM_66, SAM_67, Delta, Root, with_ones
 from verification.parameters import Integer, Parameter, Rational, Rule, declared, rationals
-from verification.question import Attempt, Case, Parameters, rational
 
 
 def _sam_states() -> tuple[str, int]:
@@ -58,7 +52,7 @@ _RUN_PREMISES = (
     ALPHA_POSITIVE,
     STEP_BELOW_ONE,
     SIGMA_INSIDE,
-    Condition("T = N dt, N ≥ 1 a whole number", lambda p: whole_number(p) * (p.N * p.dt == p.T)),
+    Hypothesis("T = N dt, N ≥ 1 a whole number", lambda p: whole_number(p) * (p.N * p.dt == p.T)),
 )
 _SIGMA = Fraction(999, 1000)
 MOST_STEPS = 400
@@ -158,7 +152,9 @@ def _input_ask(delta: Delta) -> Callable[[Budget, int], Attempt]:
 _INPUT_PREMISES = (
     ALPHA_POSITIVE,
     STEP_BELOW_ONE,
-    Condition("T = N dt, N a whole number", lambda p: Fraction(1 if (p.T / p.dt).denominator == 1 and p.T > 0 else -1)),
+    Hypothesis(
+        "T = N dt, N a whole number", lambda p: Fraction(1 if (p.T / p.dt).denominator == 1 and p.T > 0 else -1)
+    ),
     SIGMA_INSIDE,
 )
 
@@ -212,7 +208,7 @@ def _limit_intervals(p: Any) -> Any:
 _LIMIT_PREMISES = (
     ALPHA_POSITIVE,
     STEP_BELOW_ONE,
-    Condition("α dt² ≤ 4", lambda p: 4 - p.alpha * p.dt**2, strict=False),
+    Hypothesis("α dt² ≤ 4", lambda p: 4 - p.alpha * p.dt**2, strict=False),
 )
 
 

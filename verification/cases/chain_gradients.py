@@ -21,26 +21,27 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Condition, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Inequality
 from verification.cases.network_gradient import NetworkGradient
 from verification.cases.nominate import growth_exponent_in_balls, growth_exponent_in_intervals
 from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
+from verification.claim import Hypothesis, Parameters
+from verification.exact_text import rational, rationals
 from verification.measure.gradient_forms import GradientForm
 from verification.parameters import Declaration
-from verification.question import Parameters, rational, rationals
 
 PREMISES = (
     ALPHA_POSITIVE,
     STEP_BELOW_ONE,
-    Condition("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
-    Condition("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
+    Hypothesis("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
+    Hypothesis("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
 )
 
 
 def finite(
-    form: GradientForm, theta: str, extra: tuple[Condition, ...] = (), parameters: Declaration | None = None
+    form: GradientForm, theta: str, extra: tuple[Hypothesis, ...] = (), parameters: Declaration | None = None
 ) -> Inequality:
     """|dE/dθ|, or |∂E^{(N,L)}_{1,l}/∂θ| for the summands, by the recursion itself, θ of p.layer: of a chain of single
     neurons, and |dE/dθ| of a whole network, too, if the parameters describe one.
@@ -86,8 +87,8 @@ def hyperbolic() -> Iterator[Parameters]:
 # --- dt → 0
 
 AT_REST = (
-    Condition("at rest: b = 0, V^1 = 0", lambda p: Fraction(p.V[0] == 0 and not any(p.b))),
-    Condition("one target", lambda p: Fraction(len(p.target) == 1)),
+    Hypothesis("at rest: b = 0, V^1 = 0", lambda p: Fraction(p.V[0] == 0 and not any(p.b))),
+    Hypothesis("one target", lambda p: Fraction(len(p.target) == 1)),
 )
 
 
@@ -125,15 +126,15 @@ def uniform(form: GradientForm, theta: str) -> Inequality:
             return sinh * size / root / 2, form.interval(p) / p.dt
         return (sinh - exponent) * abs(p.V[1]) * size / (root * stiff * 2), form.interval(p) / p.dt
 
-    conditions = [*AT_REST, Condition("l = 1", lambda p: Fraction(p.layer == 1))]
+    conditions = [*AT_REST, Hypothesis("l = 1", lambda p: Fraction(p.layer == 1))]
     if theta == "V":
         conditions += [
-            Condition("L = 1, w = −α, so that κ = 0", lambda p: Fraction(len(p.w) == 1 and p.w[0] == -p.alpha)),
-            Condition("one input", lambda p: Fraction(len(p.u) == 1)),
+            Hypothesis("L = 1, w = −α, so that κ = 0", lambda p: Fraction(len(p.w) == 1 and p.w[0] == -p.alpha)),
+            Hypothesis("one input", lambda p: Fraction(len(p.u) == 1)),
         ]
     else:
-        conditions.append(Condition("w^1 < −α", lambda p: -p.alpha - p.w[0]))
-        conditions.append(Condition(f"L = {depth}", lambda p: Fraction(len(p.w) == depth)))
+        conditions.append(Hypothesis("w^1 < −α", lambda p: -p.alpha - p.w[0]))
+        conditions.append(Hypothesis(f"L = {depth}", lambda p: Fraction(len(p.w) == depth)))
     if depth == 2:
-        conditions.append(Condition("w^2 = −α, so that κ = 0", lambda p: Fraction(p.w[1] == -p.alpha)))
+        conditions.append(Hypothesis("w^2 = −α, so that κ = 0", lambda p: Fraction(p.w[1] == -p.alpha)))
     return Inequality(balls, intervals, tuple(conditions), lists=LISTS)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from odernn.bounds.numbers import FLOATS, Numbers
 from odernn.published.sources import Source
-from verification.claim import Claim, Part, Setting
+from verification.claim import Claim, Part, Setting, StateBound
 from verification.domains import SearchPoint
 from verification.system import System
 
@@ -108,8 +108,8 @@ def control_claim(system: System, factor: Fraction, name: str) -> Claim:
         id=name,
         source=Source("library", "verification/cases/controls.py"),
         statement=f"w = 0: |y_n|, |z_n| ≤ {factor} × the exact optimum",
-        parts=(part("position"), part("momentum")),
-        system=system,
+        semantics="real",
+        state_bound=StateBound(parts=(part("position"), part("momentum")), system=system),
     )
 
 

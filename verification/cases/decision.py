@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from verification.cases.related import OneOf
+from verification.claim import Attempt, Case, Check, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.parameters import Declaration, Parameter, Values, declared
-from verification.question import Attempt, Case, Check, Decided, Hypothesis, Opinion, Parameters
 
 EXACT, AGAIN = "flint", "fractions"
 ENCLOSING = {"balls", "mpmath"}
@@ -24,10 +24,10 @@ ENCLOSING = {"balls", "mpmath"}
 
 Decision: TypeAlias = Callable[[Parameters], Decided]
 Places: TypeAlias = Callable[[Budget, int], Iterable[Parameters]]
-Premises: TypeAlias = Callable[[Parameters], tuple[Hypothesis, ...]]
+Premises: TypeAlias = Callable[[Parameters], tuple[Premise, ...]]
 
 
-def no_premises(_: Parameters) -> tuple[Hypothesis, ...]:
+def no_premises(_: Parameters) -> tuple[Premise, ...]:
     return ()
 
 
@@ -63,9 +63,9 @@ def listed(names: Sequence[str], places: Callable[[], Iterable[Parameters]]) -> 
     return declared(*(word(name, names[:number]) for number, name in enumerate(names)))
 
 
-def premise(text: str, margin: Any, *, strict: bool = True) -> Hypothesis:
+def premise(text: str, margin: Any, *, strict: bool = True) -> Premise:
     """A hypothesis by its margin, an exact number: positive, or not negative if not ``strict``."""
-    return Hypothesis(text, str(margin), bool(margin > 0 if strict else margin >= 0))
+    return Premise(text, str(margin), bool(margin > 0 if strict else margin >= 0))
 
 
 def decided(

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from verification.cases.identity import PolynomialIdentity
+from verification.claim import Attempt, Case, Check, Parameters
 from verification.domains import Budget
-from verification.question import Attempt, Case, Check, Parameters
 
 Blocks: TypeAlias = Literal["any", "symmetric B", "symmetric", "diagonal", "scalar"]
 """Which blocks are meant: any; B_i symmetric; A_ij and B_i symmetric; both diagonal; multiples of the identity."""

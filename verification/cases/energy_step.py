@@ -19,17 +19,17 @@ from verification.cases.inequality import (
     ALPHA_POSITIVE,
     SIGMA_INSIDE,
     STEP_BELOW_ONE,
-    Condition,
     Inequality,
     Sides,
     attempt,
     semidefinite_pieces,
 )
 from verification.certify.positivity import Side, is_nonnegative
+from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
+from verification.exact_text import rational
 from verification.measure.polynomials import variables
 from verification.parameters import declared, rationals
-from verification.question import Attempt, Case, Parameters, rational
 
 Growth: TypeAlias = Callable[[Any, Any], Any]
 """A polynomial in α and h."""
@@ -95,7 +95,7 @@ def case(
         ALPHA_POSITIVE,
         STEP_BELOW_ONE,
         SIGMA_INSIDE,
-        Condition("|s| < 1", lambda p: 1 - p.s * p.s),
+        Hypothesis("|s| < 1", lambda p: 1 - p.s * p.s),
     )
     parameters = declared(
         *rationals("alpha", above=0),

@@ -18,7 +18,8 @@ from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly_ctx
 
 from odernn.bounds.arnn import THRESHOLDS, Scheme
 from verification.certify.power_bounded import grows
-from verification.question import Decided, Parameters, matrix_of, number, numbers, rational, rationals, text_of
+from verification.claim import Decided, Parameters
+from verification.exact_text import matrix_of, number, numbers, rational, rationals, text_of
 
 F = Fraction
 Vector = list[Fraction]

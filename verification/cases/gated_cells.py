@@ -13,10 +13,11 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 from odernn.cells.odernn import realisations
 from verification.cases.decision import at, decided
 from verification.certify.second.intervals import iv
+from verification.claim import Case, Decided, Parameters
+from verification.exact_text import number, numbers
 from verification.measure import cell_formulas as formulas
 from verification.measure import gated_nesting as nesting
 from verification.measure import tableau_algebra as algebra
-from verification.question import Case, Decided, Parameters, number, numbers
 
 BITS = 192
 LAYERS, WIDTHS = (1, 2), (1, 2)

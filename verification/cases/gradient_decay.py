@@ -18,7 +18,9 @@ from flint import arb
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import BITS
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers, rationals
 from verification.parameters import (
     Constant,
     Declaration,
@@ -31,7 +33,6 @@ from verification.parameters import (
     Values,
     declared,
 )
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number, numbers, rationals
 
 ALPHA, W, DT = Fraction(4), Fraction(-9), Fraction(1, 5)
 """h = 1/10, κ₋ = −5: λ + 1/λ = 2.05, λ = 4/5."""
@@ -278,14 +279,14 @@ def decay_check(parameters: Parameters) -> Check:
     return Check(
         opinions=(opinion, other),
         premises=(
-            Hypothesis("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Hypothesis("α > 0, so that y_{k−1} is bounded", str(alpha), alpha > 0 and alpha * h * h < 4),
-            Hypothesis("slopes in (0, 1]", str(min(slopes)), all(0 < s <= 1 for s in slopes)),
-            Hypothesis("early k ≪ n", str(Fraction(steps, 10) - early), 10 * early <= steps),
-            Hypothesis("whole periods between the kick and the tail", str(steps - len(slopes)), whole and apart > 0),
-            Hypothesis("two periods or more", str(first_free - 1), first_free - 1 >= 2 * len(word)),
-            Hypothesis("early k after the kick", str(early - 1), early >= 2),
-            Hypothesis("late k before the tail", str(first_free - late), late <= first_free),
+            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
+            Premise("α > 0, so that y_{k−1} is bounded", str(alpha), alpha > 0 and alpha * h * h < 4),
+            Premise("slopes in (0, 1]", str(min(slopes)), all(0 < s <= 1 for s in slopes)),
+            Premise("early k ≪ n", str(Fraction(steps, 10) - early), 10 * early <= steps),
+            Premise("whole periods between the kick and the tail", str(steps - len(slopes)), whole and apart > 0),
+            Premise("two periods or more", str(first_free - 1), first_free - 1 >= 2 * len(word)),
+            Premise("early k after the kick", str(early - 1), early >= 2),
+            Premise("late k before the tail", str(first_free - late), late <= first_free),
         ),
         limit=_decay_limit(turn, eigenvalue, len(tail), word) if is_eigen and whole else "",
         words=f"α = {alpha}, w = {w}, dt = {dt}, n = {steps}: |∂E_k/∂w| is {opinion.text}",

@@ -16,10 +16,11 @@ from odernn.bounds.numbers import BALLS
 from verification.cases.gradient_decay import contracting_eigenvalue
 from verification.cases.inequality import BITS
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.measure import scaling
 from verification.parameters import Constant, Integer, Parameter, Rational, Rule, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number
 
 # --- the gradient grows
 
@@ -94,8 +95,8 @@ def growth_check(parameters: Parameters, power: int) -> Check:
     return Check(
         opinions=(first, other),
         premises=(
-            Hypothesis("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Hypothesis("α > 0", str(alpha), alpha > 0),
+            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
+            Premise("α > 0", str(alpha), alpha > 0),
         ),
         limit=limit,
         words=f"α = {alpha}, w = {w}, dt = {dt}, zero input, ȳ = 1, N = {steps} and {2 * steps}: {first.text}",

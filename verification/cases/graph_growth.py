@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from verification.cases.graph_kinds import INFINITE, TIME, TOGETHER
-from verification.cases.graph_statements import GraphCondition, GraphStatement, Side
+from verification.cases.graph_statements import AtGraph, GraphStatement, Side
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Arc, Graph
+from verification.claim import Hypothesis, Parameters
 from verification.measure.graph_facts import GraphFacts
 from verification.parameters import declared
-from verification.question import Parameters
 
 
 @dataclass(frozen=True)
@@ -125,15 +125,15 @@ def cycle_of(parameters: Parameters) -> tuple[Arc, ...]:
     return tuple((str(u), str(v), int(sigma)) for u, v, sigma in json.loads(parameters["cycle"]))
 
 
-def covering(sense: Sense, *, strict: bool) -> tuple[GraphCondition, ...]:
+def covering(sense: Sense, *, strict: bool) -> tuple[Hypothesis, ...]:
     """(1) the cycle of the witness attains the extreme ratio; (2) it meets every time.
 
     ``strict``: one lift to the unfolding does, its times take all values modulo Σσ. Otherwise its copies, shifted by
     multiples of m, do together: they take all values modulo m.
     """
 
-    def meets_first(facts: GraphFacts, parameters: Parameters) -> bool:
-        cycle = cycle_of(parameters)
+    def meets_first(at: AtGraph) -> bool:
+        facts, cycle = at.known, cycle_of(at.parameters)
         total = sum(sigma for *_, sigma in cycle)
         modulus = abs(total) if strict else facts.graph.period
         met = {facts.graph.nodes[cycle[0][0]] % modulus}
@@ -143,13 +143,13 @@ def covering(sense: Sense, *, strict: bool) -> tuple[GraphCondition, ...]:
             met.add(time % modulus)
         return met == set(range(modulus))
 
-    def meets_second(graph: Graph, parameters: Parameters) -> bool:
-        cycle = cycle_of(parameters)
+    def meets_second(at: AtGraph) -> bool:
+        graph, cycle = at.known, cycle_of(at.parameters)
         modulus = graph_second.sigma(cycle) if strict else graph.period
         return graph_second.meets_every_time(cycle, graph.times[cycle[0][0]], modulus)
 
-    def attains_first(facts: GraphFacts, parameters: Parameters) -> bool:
-        cycle = cycle_of(parameters)
+    def attains_first(at: AtGraph) -> bool:
+        facts, cycle = at.known, cycle_of(at.parameters)
         known = {tuple(edge) for edge in facts.graph.edges}
         closed = all(one[1] == other[0] for one, other in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
         if not closed or not known.issuperset(cycle) or len(set(cycle)) < len(cycle):
@@ -157,14 +157,14 @@ def covering(sense: Sense, *, strict: bool) -> tuple[GraphCondition, ...]:
         extreme = sense.value(facts) if facts.is_unidirectional else sense.choose(facts.ratios)
         return Fraction(len(cycle), sum(sigma for *_, sigma in cycle)) == extreme
 
-    def attains_second(graph: Graph, parameters: Parameters) -> bool:
-        cycle = cycle_of(parameters)
-        return graph_second.is_cycle(graph, cycle) and graph_second.rate(cycle) == sense.ratio(graph)
+    def attains_second(at: AtGraph) -> bool:
+        graph, cycle = at.known, cycle_of(at.parameters)
+        return graph_second.is_cycle(graph, cycle) and bool(graph_second.rate(cycle) == sense.ratio(graph))
 
     way = "one lift of it meets every time" if strict else "its copies shifted by m together meet every time"
     return (
-        GraphCondition(f"(1) the cycle has {sense.extreme}", attains_first, attains_second),
-        GraphCondition(f"(2) {way}", meets_first, meets_second),
+        Hypothesis(f"(1) the cycle has {sense.extreme}", attains_first, second_margin=attains_second),
+        Hypothesis(f"(2) {way}", meets_first, second_margin=meets_second),
     )
 
 

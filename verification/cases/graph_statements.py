@@ -20,10 +20,10 @@ from verification.adversary.graphs import Sketch, SketchBox
 from verification.cases.graph_kinds import Graphs, within
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Graph, TooLargeError
+from verification.claim import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.parameters import Declaration, Parameter, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 
 FIRST, SECOND = "odernn", "unfolding"
 NOTHING_MORE = declared()
@@ -40,26 +40,34 @@ class Side(NamedTuple):
         return self.margin > 0
 
 
-@dataclass(frozen=True)
-class GraphCondition:
-    """A hypothesis, decided by both back-ends; it may read the other parameters of a witness."""
+class AtGraph(NamedTuple):
+    """What one back-end knows of a graph, and the other parameters of a witness: what a hypothesis is asked about."""
 
-    text: str
-    first: Callable[[Any, Parameters], bool]
-    second: Callable[[Graph, Parameters], bool]
+    known: Any
+    parameters: Parameters
 
 
-RESIDUES = GraphCondition(
-    "(1) σ = time(v) − time(u) mod m", lambda f, _: bool(f.graph.has_residues()), lambda g, _: g.has_residues
+RESIDUES = Hypothesis(
+    "(1) σ = time(v) − time(u) mod m",
+    lambda at: bool(at.known.graph.has_residues()),
+    second_margin=lambda at: at.known.has_residues,
 )
-CYCLE = GraphCondition("(2) a directed cycle", lambda f, _: bool(f.graph.has_cycle()), lambda g, _: bool(g.cycles))
-ACYCLIC = GraphCondition(
-    "(3) no closed walk of σ-sum 0", lambda f, _: bool(f.graph.is_acyclic_in_time()), lambda g, _: g.has_one_sign
+CYCLE = Hypothesis(
+    "(2) a directed cycle", lambda at: bool(at.known.graph.has_cycle()), second_margin=lambda at: len(at.known.cycles)
 )
-UNIDIRECTIONAL = GraphCondition(
-    "(U) every cycle has σ-sum > 0", lambda f, _: f.is_unidirectional, lambda g, _: g.is_unidirectional
+ACYCLIC = Hypothesis(
+    "(3) no closed walk of σ-sum 0",
+    lambda at: bool(at.known.graph.is_acyclic_in_time()),
+    second_margin=lambda at: at.known.has_one_sign,
 )
-OPEN = GraphCondition("a walk from an input to an output", lambda f, _: f.is_open, lambda g, _: g.is_open)
+UNIDIRECTIONAL = Hypothesis(
+    "(U) every cycle has σ-sum > 0",
+    lambda at: at.known.is_unidirectional,
+    second_margin=lambda at: at.known.is_unidirectional,
+)
+OPEN = Hypothesis(
+    "a walk from an input to an output", lambda at: at.known.is_open, second_margin=lambda at: at.known.is_open
+)
 GRAPH = (RESIDUES, CYCLE, ACYCLIC)
 
 
@@ -68,12 +76,12 @@ class Domain:
     """Which graphs a statement is about.
 
     ``load`` gives what the first back-end knows of a graph's text, None if the conditions fail that it looks at by
-    itself; the search asks for those of ``chosen``, the check of a witness for all ``conditions``.
+    itself; the search asks for those of ``chosen``, the check of a witness for all ``hypotheses``.
     """
 
     name: str
-    conditions: tuple[GraphCondition, ...]
-    chosen: tuple[GraphCondition, ...] = ()
+    hypotheses: tuple[Hypothesis, ...]
+    chosen: tuple[Hypothesis, ...] = ()
     load: Callable[[str], Any] = facts_of
 
 
@@ -87,7 +95,7 @@ class GraphStatement:
 
     first, second    whether it fails at the graph, and at the other parameters of a witness; None: it does not speak
     places           these other parameters, where the first back-end has something to look at
-    conditions       hypotheses of the statement beside those of the domain
+    hypotheses       of the statement, beside those of the domain
     ends             whether inputs and outputs matter
     parameters       what a witness names beside the graph
     """
@@ -95,7 +103,7 @@ class GraphStatement:
     first: Callable[[Any, Parameters], Side | None]
     second: Callable[[Graph, Parameters], Side | None]
     places: Callable[[Any], Iterable[Parameters]] = lambda _: ({},)
-    conditions: tuple[GraphCondition, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
     ends: bool = False
     parameters: Declaration = NOTHING_MORE
 
@@ -142,21 +150,29 @@ def second_of(text: str) -> Graph:
     return graph_second.parse(text, most_states=_MOST_STATES)
 
 
+def _holds(hypothesis: Hypothesis, at: AtGraph) -> bool:
+    return hypothesis.holds(hypothesis.margin(at))
+
+
+def _holds_again(hypothesis: Hypothesis, at: AtGraph) -> bool:
+    return hypothesis.second_margin is not None and hypothesis.holds(hypothesis.second_margin(at))
+
+
 def placed(statement: GraphStatement, domain: Domain, text: str) -> Iterator[tuple[Parameters, Side]]:
     """Every place of the graph at which the statement speaks, with what the library finds; none out of the domain."""
     facts = domain.load(text)
-    if facts is None or not all(condition.first(facts, {}) for condition in domain.chosen):
+    if facts is None or not all(_holds(each, AtGraph(facts, {})) for each in domain.chosen):
         return
     for place in statement.places(facts):
         parameters = {"graph": text, **place}
-        if all(condition.first(facts, parameters) for condition in statement.conditions):
+        if all(_holds(each, AtGraph(facts, parameters)) for each in statement.hypotheses):
             side = statement.first(facts, parameters)
             if side is not None:
                 yield parameters, side
 
 
 def agree(statement: GraphStatement, parameters: Parameters, side: Side) -> None:
-    """Raises ArithmeticError where the two back-ends differ about the statement, or about its own conditions.
+    """Raises ArithmeticError where the two back-ends differ about the statement, or about its own hypotheses.
 
     They differ if their margins do: a measure that is wrong is seen where the statement holds all the same.
     """
@@ -167,16 +183,16 @@ def agree(statement: GraphStatement, parameters: Parameters, side: Side) -> None
             f"the back-ends differ at {dict(parameters)}: {FIRST} says {side.text}, {SECOND} says "
             f"{'nothing' if again is None else again.text}"
         )
-    for condition in statement.conditions:
-        if not condition.second(graph, parameters):
-            raise ArithmeticError(f"the back-ends differ about {condition.text} at {dict(parameters)}")
+    for hypothesis in statement.hypotheses:
+        if not _holds_again(hypothesis, AtGraph(graph, parameters)):
+            raise ArithmeticError(f"the back-ends differ about {hypothesis.text} at {dict(parameters)}")
 
 
 def agree_on_domain(domain: Domain, text: str) -> None:
     """Raises ArithmeticError where one back-end admits the graph to the domain and the other does not."""
     facts, graph = domain.load(text), second_of(text)
-    first = facts is not None and all(condition.first(facts, {}) for condition in domain.conditions)
-    second = all(condition.second(graph, {}) for condition in domain.conditions)
+    first = facts is not None and all(_holds(each, AtGraph(facts, {})) for each in domain.hypotheses)
+    second = all(_holds_again(each, AtGraph(graph, {})) for each in domain.hypotheses)
     if first != second:
         raise ArithmeticError(f"{text} is {'' if first else 'not '}one of the {domain.name} by {FIRST} alone")
 
@@ -329,13 +345,11 @@ def checker(domain: Domain, statement: GraphStatement) -> Callable[[Parameters],
         again = graph_second.parse(text)
         facts = domain.load(text)
         if facts is None:
-            return Check((), (Hypothesis("; ".join(premise.text for premise in domain.conditions), "–", False),))
+            return Check((), (Premise("; ".join(each.text for each in domain.hypotheses), "–", False),))
         premises = []
-        for premise in (*domain.conditions, *statement.conditions):
-            first, second = premise.first(facts, parameters), premise.second(again, parameters)
-            premises.append(
-                Hypothesis(premise.text, f"{FIRST} {_yes(first)}, {SECOND} {_yes(second)}", first and second)
-            )
+        for each in (*domain.hypotheses, *statement.hypotheses):
+            first, second = _holds(each, AtGraph(facts, parameters)), _holds_again(each, AtGraph(again, parameters))
+            premises.append(Premise(each.text, f"{FIRST} {_yes(first)}, {SECOND} {_yes(second)}", first and second))
         if not all(premise.holds for premise in premises):
             return Check((), tuple(premises))
         opinions = []

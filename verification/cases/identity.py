@@ -18,11 +18,12 @@ import mpmath
 from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx
 
 from verification.certify.second import exact_network as again
+from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Indices, Layered, Shape, State, Weights
 from verification.parameters import Declaration, Kind, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number, numbers
 
 RANDOM = {"smoke": 20, "standard": 200, "deep": 1000}
 
@@ -243,7 +244,7 @@ class PolynomialIdentity:
                 Opinion("exact", differs, text),
                 Opinion("mpmath", again.excludes_zero(second), f"largest residual {mpmath.nstr(second.mid, 12)}"),
             ),
-            premises=tuple(Hypothesis(text, str(margin), holds) for text, margin, holds in self.premises(values)),
+            premises=tuple(Premise(text, str(margin), holds) for text, margin, holds in self.premises(values)),
             words=f"{self.words}: not equal at " + ", ".join(f"{k} = {v}" for k, v in values.items()) + f"; {text}",
         )
 
@@ -279,12 +280,12 @@ def _largest(values: Iterable[Any]) -> tuple[bool, str]:
     return True, f"largest difference {shown.str(12, radius=False) if isinstance(shown, flint.arb) else shown}"
 
 
-def _constant_input(parameters: Parameters) -> Hypothesis:
+def _constant_input(parameters: Parameters) -> Premise:
     m = int(number(parameters, "neurons"))
     u = numbers(parameters, "u")
     change = max(abs(later - now) for now, later in zip(u, u[m:], strict=False))
-    return Hypothesis("constant input", str(-change), change == 0)
+    return Premise("constant input", str(-change), change == 0)
 
 
-def _premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
-    return tuple(Hypothesis(text, str(margin), holds) for text, margin, holds in net.premises(parameters))
+def _premises(parameters: Parameters) -> tuple[Premise, ...]:
+    return tuple(Premise(text, str(margin), holds) for text, margin, holds in net.premises(parameters))

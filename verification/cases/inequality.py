@@ -14,29 +14,17 @@ from odernn.bounds.numbers import BALLS
 from verification.certify.enclosures import are_apart
 from verification.certify.positivity import Side, is_nonnegative
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Check, Hypothesis, Opinion, Parameters
+from verification.exact_text import numbers, rational
 from verification.parameters import Declaration
-from verification.question import Attempt, Check, Hypothesis, Opinion, Parameters, numbers, rational
 
 BITS = 256
 Sides: TypeAlias = tuple[Any, Any]
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A premise as an exact margin of the parameters: it holds where margin > 0, or ≥ 0 if it is not strict."""
-
-    text: str
-    margin: Callable[[Any], Fraction]
-    strict: bool = True
-
-    def at(self, exact: Any) -> Hypothesis:
-        margin = Fraction(self.margin(exact))
-        return Hypothesis(self.text, str(margin), margin > 0 if self.strict else margin >= 0)
-
-
-ALPHA_POSITIVE = Condition("α > 0", lambda p: p.alpha)
-STEP_BELOW_ONE = Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt))
-SIGMA_INSIDE = Condition("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma))
+ALPHA_POSITIVE = Hypothesis("α > 0", lambda p: p.alpha)
+STEP_BELOW_ONE = Hypothesis("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt))
+SIGMA_INSIDE = Hypothesis("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma))
 
 
 def whole_number(p: Any) -> Fraction:
@@ -46,7 +34,7 @@ def whole_number(p: Any) -> Fraction:
 
 @dataclass(frozen=True)
 class Inequality:
-    """left ≤ right, for all parameters that satisfy the premises.
+    """left ≤ right, for all parameters that satisfy the hypotheses.
 
     balls, intervals   (left, right) of a namespace of numbers: python-flint balls; intervals of ``second.iv``
                        (which also finds the parameters as text, in ``texts``)
@@ -62,7 +50,7 @@ class Inequality:
 
     balls: Callable[[Any], Sides]
     intervals: Callable[[Any], Sides]
-    premises: tuple[Condition, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
     are_logs: bool = False
     lists: tuple[str, ...] = ()
     bits: int = BITS
@@ -98,7 +86,7 @@ class Inequality:
         gap = f"left in {_shown(below)}, right at most {_end(above.b)}"
         return Check(
             opinions=(Opinion("balls", violated, text), Opinion("mpmath", bool(below.a > above.b), gap)),
-            premises=tuple(condition.at(exact) for condition in self.premises),
+            premises=tuple(hypothesis.at(exact) for hypothesis in self.hypotheses),
             limit=self.limit(exact) if self.limit is not None else "",
             words=f"{', '.join(f'{name} = {value}' for name, value in parameters.items())}: {text}"
             + (" (logarithms)" if self.are_logs else ""),

@@ -10,12 +10,13 @@ from flint import arb, fmpq
 
 from verification.cases.identity import PathIdentity, StateIdentity, describe
 from verification.certify.second import exact_network as again
+from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Indices, Layered, Shape, State, Weights
 from verification.measure.ring_matrices import Matrix
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number
 
 # --- (47)-(50): the blocks; (59), (63): the index of the input
 
@@ -153,7 +154,7 @@ def gradient_by_V(indices: Indices) -> Case:
                 Opinion("balls", exceeds, f"|∂⁺z/∂V| = {sizes[0]:.6g} against {sizes[1]:.6g}"),
                 Opinion("mpmath", *again.run(dict(parameters), indices == "sam", excess)),
             ),
-            premises=tuple(Hypothesis(text, str(margin), holds) for text, margin, holds in net.premises(parameters)),
+            premises=tuple(Premise(text, str(margin), holds) for text, margin, holds in net.premises(parameters)),
             words=f"{describe(parameters)}: |∂⁺z_1/∂V| = {sizes[0]:.6g} > {sizes[1]:.6g}",
         )
 

@@ -21,7 +21,7 @@ import numpy as np
 from odernn.bounds import sharp
 from odernn.bounds.numbers import Numbers
 from odernn.published.sources import Source
-from verification.claim import Claim, Part, Premise, Setting
+from verification.claim import Claim, Hypothesis, Part, Setting, StateBound
 
 RANGES = {"alpha": (1e-3, 1000.0), "few alpha": (1e-3, 4.0), "dt": (1e-3, 0.999), "share": (0.01, 0.99), "m": (1, 32)}
 """Of α, once up to 4; of dt; of h/dt = σ̂(c); of m: where ``domains.drawn_points`` draws."""
@@ -100,8 +100,11 @@ def narrow_falsehood(region: FalseBox) -> Claim:
         id="a narrow falsehood",
         source=Source("library", "docs/power.md"),
         statement="|y_n| ≤ 11/10 thm-S, but 9/10 thm-S in a small region",
-        premises=(Premise("α ≥ 0", lambda s, numbers: s.alpha, False, lambda s, iv: s.alpha),),
-        parts=(Part("position", "max", bound, second_bound),),
+        semantics="real",
+        state_bound=StateBound(
+            parts=(Part("position", "max", bound, second_bound),),
+            hypotheses=(Hypothesis("α ≥ 0", lambda s: s.alpha, False, lambda s: s.alpha),),
+        ),
     )
 
 

@@ -26,12 +26,13 @@ from typing import Any, Literal
 import flint
 
 from odernn.bounds.numbers import BALLS
-from verification.cases.inequality import Condition
 from verification.cases.related import Small
 from verification.certify import network
 from verification.certify.second import intervals as second
 from verification.certify.second import network_gradient as network_gradient_second
 from verification.certify.second.network import NotEnclosedError
+from verification.claim import Check, Hypothesis, Opinion, Parameters
+from verification.exact_text import number, numbers
 from verification.parameters import (
     Declaration,
     Guarded,
@@ -44,7 +45,6 @@ from verification.parameters import (
     Values,
     declared,
 )
-from verification.question import Check, Opinion, Parameters, number, numbers
 
 MOST_LAYERS = 8
 """Of a chain."""
@@ -175,7 +175,7 @@ class NetworkGradient:
     theta: str
     balls: Callable[[Any], Any]
     intervals: Callable[[Any], Any]
-    premises: tuple[Condition, ...]
+    premises: tuple[Hypothesis, ...]
 
     @property
     def check(self) -> Guarded:

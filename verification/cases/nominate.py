@@ -12,7 +12,8 @@ import flint
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import Inequality
 from verification.certify.second.intervals import iv
-from verification.question import Attempt, Check, Parameters, numbers
+from verification.claim import Attempt, Check, Parameters
+from verification.exact_text import numbers
 
 GLANCE_BITS = 96
 ROOM = 1e-3
@@ -62,7 +63,7 @@ def joined(finite: Inequality, uniform: Inequality, text: Callable[[Parameters],
         at = finite.check(parameters)
         given = {name: numbers(parameters, name) for name in parameters}
         exact = SimpleNamespace(**{name: v if name in uniform.lists else v[0] for name, v in given.items()})
-        premises = tuple(premise.at(exact) for premise in uniform.premises)
+        premises = tuple(premise.at(exact) for premise in uniform.hypotheses)
         limit = ""
         if all(premise.holds for premise in premises):  # outside them the formulas of the lower bound mean nothing
             below = uniform.check(parameters)

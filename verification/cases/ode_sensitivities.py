@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from odernn.bounds.numbers import BALLS
-from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality, attempt, semidefinite_pieces
+from verification.cases.inequality import ALPHA_POSITIVE, Inequality, attempt, semidefinite_pieces
 from verification.cases.ode_states import ALPHA_ZERO, LARGEST
 from verification.certify import linear_flow
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
+from verification.exact_text import rational, rationals
 from verification.measure import ode
 from verification.measure.polynomials import coefficient, variables
 from verification.parameters import Constant, Listed, Parameter, Rational, declared
 from verification.parameters import rationals as all_rational
-from verification.question import Attempt, Case, Parameters, rational, rationals
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,8 @@ def sensitivity_case(growth: SensitivityBound, quantity: str, domain: str = "t �
 
     premises = (
         ALPHA_ZERO if growth.undamped else ALPHA_POSITIVE,
-        Condition("0 < t ≤ 1", lambda p: p.t * (p.t <= 1)),
-        Condition("|C(t)|² ≤ C̄", lambda p: p.C - max(f * f for f in p.forces), strict=False),
+        Hypothesis("0 < t ≤ 1", lambda p: p.t * (p.t <= 1)),
+        Hypothesis("|C(t)|² ≤ C̄", lambda p: p.C - max(f * f for f in p.forces), strict=False),
     )
     large = Rational(least=-LARGEST, most=LARGEST)
     parameters = declared(

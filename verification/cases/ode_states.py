@@ -12,14 +12,15 @@ import flint
 import numpy as np
 
 from odernn.bounds.numbers import BALLS
-from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, Inequality
 from verification.certify import linear_flow
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
+from verification.exact_text import rational
 from verification.measure import ode
 from verification.measure.polynomials import coefficient
 from verification.parameters import Constant, Parameter, Rational, declared
-from verification.question import Attempt, Case, Parameters, rational
 
 PIECES = 4096
 FAR = 64
@@ -132,7 +133,7 @@ class Bound:
         return True
 
 
-ALPHA_ZERO = Condition("α = 0", lambda p: -abs(p.alpha), strict=False)
+ALPHA_ZERO = Hypothesis("α = 0", lambda p: -abs(p.alpha), strict=False)
 LARGEST, LATEST = 10**6, 10**4
 _BIASES = tuple(map(Fraction, (1, 2, 3, 5, 8, 20)))
 
@@ -149,9 +150,9 @@ def state_case(domain: str, shape: StateQuantity, bound: Bound, *, horizon: int 
         y, z = linear_flow.in_intervals(zero, zero, p.alpha, second.tanh(p.b), p.t)
         return shape.value(y, z, p.alpha), bound.interval(p.t)
 
-    premises = [Condition("t > 0", lambda p: p.t)]
+    premises = [Hypothesis("t > 0", lambda p: p.t)]
     if horizon is not None:
-        premises.append(Condition(f"t ≤ {horizon}", lambda p: horizon - p.t, strict=False))
+        premises.append(Hypothesis(f"t ≤ {horizon}", lambda p: horizon - p.t, strict=False))
     premises.append(ALPHA_ZERO if undamped else ALPHA_POSITIVE)
     parameters = declared(
         Parameter("alpha", Constant(0) if undamped else Rational(above=0, most=LARGEST)),

@@ -10,20 +10,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from verification.cases.inequality import (
-    ALPHA_POSITIVE,
-    SIGMA_INSIDE,
-    STEP_BELOW_ONE,
-    Condition,
-    Inequality,
-    Piece,
-    attempt,
-)
+from verification.cases.inequality import ALPHA_POSITIVE, SIGMA_INSIDE, STEP_BELOW_ONE, Inequality, Piece, attempt
 from verification.certify.positivity import Side
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Hypothesis
 from verification.measure.polynomials import coefficient, variables
 from verification.parameters import declared, rationals
-from verification.question import Attempt, Case
 
 _STEP = (
     STEP_BELOW_ONE,
@@ -32,7 +24,7 @@ _STEP = (
 _NEURON = (
     *_STEP,
     ALPHA_POSITIVE,
-    Condition("0 < σ' ≤ 1", lambda p: p.slope * (p.slope <= 1)),
+    Hypothesis("0 < σ' ≤ 1", lambda p: p.slope * (p.slope <= 1)),
 )
 
 LARGEST = 10**6
@@ -190,7 +182,7 @@ def growth_case(square: Fraction = Fraction(1, 2)) -> Case:
         x = p.dt * p.K
         return x**2 / 2 + x + 1, x * (p.K * square.numerator / square.denominator + 1) + 1
 
-    premises = (_STEP[0], Condition("K ≥ 2", lambda p: p.K - 2, strict=False))
+    premises = (_STEP[0], Hypothesis("K ≥ 2", lambda p: p.K - 2, strict=False))
     parameters = declared(*rationals("dt", above=0, below=1), *rationals("K", least=2))
     check = Inequality(balls, intervals, premises, parameters=parameters).check
     return Case("free", "1 + K dt + K²dt²/2 ≤ 1 + γ dt", ask, check)
@@ -217,7 +209,7 @@ def middle_case(square: Fraction = Fraction(1, 2)) -> Case:
         right = 1 + p.dt * K * (1 + K * p.dt * square.numerator / square.denominator)
         return _interval_largest(1 + p.dt * (1 + p.k * p.dt), 1 + p.dt * p.k), right
 
-    premises = (_STEP[0], Condition("|w| + α > 0", lambda p: p.k))
+    premises = (_STEP[0], Hypothesis("|w| + α > 0", lambda p: p.k))
     parameters = declared(*rationals("dt", above=0, below=1), *rationals("k", above=0))
     check = Inequality(balls, intervals, premises, parameters=parameters).check
     return Case("free", "max(…) ≤ 1 + K dt + K²dt²/2", ask, check)
@@ -243,8 +235,8 @@ def climb_case(power: int = 1) -> Case:
 
     premises = (
         *_STEP,
-        Condition("0 < σ' ≤ 1", lambda p: p.slope * (p.slope <= 1)),
-        Condition("v = ‖V‖_∞ > 0", lambda p: p.v),
+        Hypothesis("0 < σ' ≤ 1", lambda p: p.slope * (p.slope <= 1)),
+        Hypothesis("v = ‖V‖_∞ > 0", lambda p: p.v),
     )
     parameters = declared(*OF_STEP, *rationals("slope", above=0, most=1), *rationals("v", above=0))
     check = Inequality(balls, intervals, premises, parameters=parameters).check
@@ -258,8 +250,8 @@ _PARTIAL_BOX = (_UNIT, _UNIT, (0, None), (0, None), (0, None), _UNIT, (0, None),
 _PARTIAL_OVER = "0 ≤ σ̂, dt, σ', |s| ≤ 1, α, |y_{k−1}|, |z_k|, |y^{l−1}_k| ≥ 0, θ in {w, b, V, c}"
 _PARTIAL_PREMISES = (
     *_NEURON,
-    Condition("|s| < 1", lambda p: 1 - p.s * p.s),
-    Condition("sizes are not negative", lambda p: min(p.y, p.z, p.below), strict=False),
+    Hypothesis("|s| < 1", lambda p: 1 - p.s * p.s),
+    Hypothesis("sizes are not negative", lambda p: min(p.y, p.z, p.below), strict=False),
 )
 
 

@@ -22,11 +22,11 @@ from verification.certify import scalar_stack, scaling_limits
 from verification.certify.scalar_stack import FIELDS, ScalarStack
 from verification.certify.scaling_limits import NoLimitError, TwoSided
 from verification.certify.second import scalar_stack as scalar_stack_second
+from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure import scaling
 from verification.measure.scaling import HALF_A_POWER
 from verification.parameters import Constant, Declaration, Integer, Kind, Parameter, Rational, Rule, Values, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters
 
 Side: TypeAlias = Literal["at most", "at least"]
 
@@ -86,7 +86,7 @@ def _states(stack: ScalarStack, steps: int) -> scalar_stack.ScalarRun:
 
 
 def measured(stack: ScalarStack, steps: int, quantity: str) -> float:
-    """In floats. The states do not depend on k and are kept for the next question."""
+    """In floats. The states do not depend on k and are kept for the next case."""
     any_step = replace(stack, offset=1, ratio=Fraction(0))
     return float(quantity_of(replace(_states(any_step, steps), stack=stack), quantity))
 
@@ -234,11 +234,11 @@ def check_order(parameters: Parameters, *, quantity: str, power: int, side: Side
     return Check(
         opinions=opinions,
         premises=(
-            Hypothesis("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Hypothesis("α ≥ 0", str(stack.alpha), stack.alpha >= 0),
-            Hypothesis("k ≤ n/10", str(Fraction(steps, 10) - stack.step(steps)), 10 * stack.step(steps) <= steps)
+            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
+            Premise("α ≥ 0", str(stack.alpha), stack.alpha >= 0),
+            Premise("k ≤ n/10", str(Fraction(steps, 10) - stack.step(steps)), 10 * stack.step(steps) <= steps)
             if _is_long_term(quantity, refine)
-            else Hypothesis("1 ≤ k ≤ n", str(stack.step(steps)), 1 <= stack.step(steps) <= steps),
+            else Premise("1 ≤ k ≤ n", str(stack.step(steps)), 1 <= stack.step(steps) <= steps),
         ),
         limit=limit,
         words=f"{stack.describe()}, N = {counts[0]} and {counts[1]}: {opinions[0].text}, "

@@ -11,7 +11,9 @@ from typing import TypeAlias
 
 from odernn.published.complexity import EQUAL_SIZES, EqualSizes
 from odernn.published.networks import agrees
+from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.measure.graph_parameters import (
     BACKENDS,
     CONVENTIONS,
@@ -23,7 +25,6 @@ from verification.measure.graph_parameters import (
     replace_units,
 )
 from verification.parameters import Constant, Declaration, Parameter, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, number
 
 ROUGHLY = Fraction(1, 10)
 """What "roughly the same number" is taken to mean: apart by at most this part of the smaller one."""
@@ -88,9 +89,7 @@ def equal_case(sizes: EqualSizes, plain: str, skip: str, meaning: str) -> Case:
 
     def check(parameters: Parameters) -> Check:
         given = {name: number(parameters, name) for name in stated}
-        premise = Hypothesis(
-            f"sizes of Section 4.4, {sizes.task}", ", ".join(map(str, given.values())), given == stated
-        )
+        premise = Premise(f"sizes of Section 4.4, {sizes.task}", ", ".join(map(str, given.values())), given == stated)
         if not premise.holds:
             return Check((), (premise,))
         one, other = (
@@ -133,7 +132,7 @@ def printed_count_case(domain: str, network: CountedNetwork, printed: str) -> Ca
 
     def check(parameters: Parameters) -> Check:
         given = {name: number(parameters, name) for name in stated}
-        premise = Hypothesis("n, d, n_out as printed", ", ".join(map(str, given.values())), given == stated)
+        premise = Premise("n, d, n_out as printed", ", ".join(map(str, given.values())), given == stated)
         if not premise.holds:
             return Check((), (premise,))
         asked = network._replace(n=int(given["n"]), d=int(given["d"]), outputs=int(given["n_out"]))
@@ -182,7 +181,7 @@ def quarter_case(stanh: Stanh, lstm: CountedNetwork, domain: str, printed: int =
 
     def check(parameters: Parameters) -> Check:
         given = {name: number(parameters, name) for name in stated}
-        premise = Hypothesis("the sizes of this row", ", ".join(map(str, given.values())), given == stated)
+        premise = Premise("the sizes of this row", ", ".join(map(str, given.values())), given == stated)
         if not premise.holds:
             return Check((), (premise,))
         ours, theirs = (int(value) for value in given.values())

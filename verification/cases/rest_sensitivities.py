@@ -13,18 +13,19 @@ import flint
 from flint import arb
 
 from odernn.bounds.numbers import BALLS
-from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, Inequality
 from verification.cases.nominate import first_violation
 from verification.certify import linear_flow
 from verification.certify.positivity import is_nonnegative
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Check, Hypothesis, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import numbers, rational, rationals
 from verification.measure.polynomials import variables
 from verification.parameters import Constant, Listed, Parameter, Rational, Rule, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Parameters, numbers, rational, rationals
 
-ALPHA_NOT_NEGATIVE = Condition("α ≥ 0", lambda p: p.alpha, strict=False)
-LATER = Condition("t > 0", lambda p: p.t)
+ALPHA_NOT_NEGATIVE = Hypothesis("α ≥ 0", lambda p: p.alpha, strict=False)
+LATER = Hypothesis("t > 0", lambda p: p.t)
 MOST, LATEST = 10**4, 100
 """α and |w|, and times and pre-activations, of a check."""
 SMALL = Fraction(1, 1000)
@@ -42,9 +43,7 @@ def worded(inequality: Inequality, words: Callable[[Parameters], str]) -> Callab
         checked = inequality.decide(parameters)
         premises = checked.premises
         if inequality.limit is not None:
-            premises += (
-                Hypothesis("an argument carries it to the limit", checked.limit or "none", bool(checked.limit)),
-            )
+            premises += (Premise("an argument carries it to the limit", checked.limit or "none", bool(checked.limit)),)
         shown = f"{words(parameters)}; {checked.opinions[0].text}"
         return replace(checked, premises=premises, words=shown, log_measured=None, log_claimed=None)
 
@@ -121,7 +120,7 @@ def floor_case(factor: Fraction = Fraction(1)) -> Case:
         Parameter("t", Rational(above=0, most=LATEST)),
         Parameter("a", Rational(least=0, most=LATEST)),
     )
-    premises = (ALPHA_NOT_NEGATIVE, LATER, Condition("a ≥ 0", lambda p: p.a, strict=False))
+    premises = (ALPHA_NOT_NEGATIVE, LATER, Hypothesis("a ≥ 0", lambda p: p.a, strict=False))
     inequality = Inequality(balls, intervals, premises, parameters=parameters)
 
     def words(p: Parameters) -> str:
@@ -192,11 +191,11 @@ def saturation_case(most: int | None = None, times: int = 1) -> Case:
     premises = [
         ALPHA_NOT_NEGATIVE,
         LATER,
-        Condition("floor > 0", lambda p: p.floor),
-        Condition("u ≥ 0 bounds the input", lambda p: p.u, strict=False),
+        Hypothesis("floor > 0", lambda p: p.floor),
+        Hypothesis("u ≥ 0 bounds the input", lambda p: p.u, strict=False),
     ]
     if most is not None:
-        premises.append(Condition(f"|b| ≤ {most}", lambda p: most - abs(p.b), strict=False))
+        premises.append(Hypothesis(f"|b| ≤ {most}", lambda p: most - abs(p.b), strict=False))
     floor = FLOOR if most is None else times * _floor_at(most)
     reach = 10**4 if most is None else most
     parameters = declared(
@@ -288,9 +287,9 @@ def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -
 
     premises = (
         ALPHA_POSITIVE,
-        Condition("α + w > 0", lambda p: p.alpha + p.w),
-        Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
-        Condition(f"slopes ≥ {least}", lambda p: min(p.slopes) - least, strict=False),
+        Hypothesis("α + w > 0", lambda p: p.alpha + p.w),
+        Hypothesis("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
+        Hypothesis(f"slopes ≥ {least}", lambda p: min(p.slopes) - least, strict=False),
     )
     slopes = Rational(least=least, most=1) if least > 0 else Rational(above=0, most=1)
     inequality = Inequality(

@@ -13,15 +13,15 @@ import flint
 
 from verification.cases.chain_ends import sam_output_case, sam_partial_case
 from verification.cases.chain_gradients import at_rest, finite, hyperbolic
-from verification.cases.inequality import Condition
 from verification.cases.network_gradient import gradient_parameters
 from verification.cases.nominate import first_violation
 from verification.cases.one_step_norms import exponential_case, partial_case
+from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
+from verification.exact_text import rational, rationals
 from verification.measure.gradient_forms import GradientForm
 from verification.measure.published_forms import SAM_32, SAM_42
 from verification.parameters import Declaration
-from verification.question import Attempt, Case, Parameters, rational, rationals
 
 
 def of_top(*, whole: Literal["no", "too"]) -> Declaration:
@@ -29,7 +29,7 @@ def of_top(*, whole: Literal["no", "too"]) -> Declaration:
     return gradient_parameters("b", whole=whole, layer=lambda L: range(L, L + 1))
 
 
-IS_TOP = Condition("l = L", lambda p: Fraction(p.layer == len(p.w)))
+IS_TOP = Hypothesis("l = L", lambda p: Fraction(p.layer == len(p.w)))
 
 
 # --- θ of the top layer, in sam: proved
@@ -77,7 +77,7 @@ def _proof(form: GradientForm, budget: Budget, seed: int) -> str:
     )
 
 
-def top_layer_case(form: GradientForm, domain: str, extra: tuple[Condition, ...] = ()) -> Case:
+def top_layer_case(form: GradientForm, domain: str, extra: tuple[Hypothesis, ...] = ()) -> Case:
     """θ of layer L moves neuron i alone: an ascent over all that is free (θ = w, b), and the proof.
 
     The sum over k ≤ n has n ≤ N terms, and the mean over n is at most the largest. "one" is for T ≤ 1 only, where F and

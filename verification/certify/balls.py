@@ -151,7 +151,7 @@ def decide(
 
 def _decide_at(claim: Claim, part: Part, instance: Instance, layer: int, step: int, steps: int, bits: int) -> Outcome:
     where = {"layer": layer, "step": step, "steps": steps}
-    y, z = trajectory(instance, layer=layer, step=step, exact_step=claim.system.exact_step)
+    y, z = trajectory(instance, layer=layer, step=step, exact_step=claim.bound.system.exact_step)
     return outcome_of(claim, part, instance, y if part.quantity == "position" else z, bits=bits, **where)
 
 
@@ -176,7 +176,7 @@ def outcome_of(
 
 def _premises(claim: Claim, settings: list[Setting]) -> tuple[tuple[str, float, bool], ...]:
     """Every premise with its smallest margin over the layers' settings, and whether it is proved in all of them."""
-    by_layer = [admissible(claim, setting, BALLS) for setting in settings]
+    by_layer = [admissible(claim.bound, setting) for setting in settings]
     return tuple(
         (
             over_layers[0][0].text,

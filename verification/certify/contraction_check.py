@@ -11,7 +11,7 @@ from dataclasses import asdict
 from verification.certify import typed_step_exact as first
 from verification.certify.second import typed_step as second
 from verification.certify.typed_step import ContractionReading, parsed
-from verification.question import Check, Hypothesis, Opinion, Parameters
+from verification.claim import Check, Opinion, Parameters, Premise
 
 
 def check(parameters: Parameters, reading: ContractionReading) -> Check:
@@ -20,7 +20,7 @@ def check(parameters: Parameters, reading: ContractionReading) -> Check:
     ones, others = first.facts(step, reading), second.facts(parameters, **asdict(reading))
     growth = first.growth(step, reading)
     premises = tuple(
-        Hypothesis(text, one.margin, one.holds and held)
+        Premise(text, one.margin, one.holds and held)
         for text, one, (held, _) in zip(_premises(reading), ones, others, strict=True)
     )
     return Check(

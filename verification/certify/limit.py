@@ -71,13 +71,13 @@ def check(claim: Claim, part: Part, data: LimitData) -> LimitOutcome:
     Only for UnICORNN's own system and α > 0: thm-S-limit speaks of nothing else.
     """
     failed = LimitOutcome(False, data, 0.0, 0.0, "")
-    if claim.system is not UNICORNN or data.alpha <= 0:
+    if claim.bound.system is not UNICORNN or data.alpha <= 0:
         return replace(failed, because="thm-S-limit speaks of UnICORNN with α > 0 only")
     if data.layer > 1 and not _drive_is_constant(data, part.quantity):
         return replace(failed, because=f"layer {data.layer} is driven by its bias, but √α T' exceeds one half-wave")
     with flint.ctx.workprec(BITS):
         setting = _setting(data)
-        if not all(premise.holds(premise.margin(setting, BALLS)) for premise in claim.premises):
+        if not all(each.holds(each.margin(setting)) for each in claim.bound.hypotheses):
             return replace(failed, because="a premise is not proved on 0 < dt ≤ dt₀", may_improve=True)
         measured = _lower_bound(data, part.quantity)
         try:
@@ -140,7 +140,7 @@ def _second_confirms(claim: Claim, part: Part, data: LimitData) -> bool:
             time=time,
             horizon=time,
         )
-        if not all(proved for *_, proved in second.premises_at([setting], claim.second_premises)):
+        if not all(proved for *_, proved in second.premises_at([setting], claim.bound.second_hypotheses)):
             return False
         return bool(measured > 0 and iv.log(measured).a > part.second_bound(setting, iv).b)
 

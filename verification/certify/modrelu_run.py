@@ -1,6 +1,6 @@
 """scoRNN over the rationals: W = C(A) D exactly, states through modReLU, gradients of a loss by backpropagation.
 
-Parameters are text (``verification.question``):
+Parameters are text (``verification.claim``):
 
     A       a_12 a_13 .. a_23 ..: the strict upper triangle, row by row       D   the n signs
     b, h    biases and h_0, n numbers each                                    v   ∂/∂h_t of one term of the loss
@@ -19,9 +19,10 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
+from verification.claim import Parameters
+from verification.exact_text import numbers
 from verification.measure import exact_cayley
 from verification.measure.exact_cayley import identity
-from verification.question import Parameters, numbers
 
 
 @dataclass(frozen=True)

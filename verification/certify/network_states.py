@@ -33,8 +33,8 @@ def decide(
     A run that ``max_bits`` do not enclose is "undecided". Raises ValueError unless 1 ≤ step ≤ steps, or for another
     system; StepBeyondInputsError if the instance has fewer inputs.
     """
-    if claim.system is not UNICORNN:
-        raise ValueError(f'The network certificate is about "{UNICORNN.name}", not about "{claim.system.name}".')
+    if claim.bound.system is not UNICORNN:
+        raise ValueError(f'The network certificate is about "{UNICORNN.name}", not about "{claim.bound.system.name}".')
     if not 1 <= step <= steps:
         raise ValueError(f"Step {step} is not one of the claim's steps 1 to {steps}.")
     if step > instance.steps:

@@ -19,7 +19,7 @@ from typing import Any
 import flint
 from flint import fmpq, fmpq_mat, fmpq_poly
 
-from verification.question import Decided
+from verification.claim import Decided
 
 MOST_BITS = 4096
 

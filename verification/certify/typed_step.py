@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from verification.question import Parameters, number, numbers, rational, rationals
+from verification.claim import Parameters
+from verification.exact_text import number, numbers, rational, rationals
 
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
 Tensor: TypeAlias = Literal["transposed", "printed", "any"]

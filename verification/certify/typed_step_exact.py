@@ -1,4 +1,4 @@
-"""The questions of ``typed_step`` by python-flint: M of ``odernn``, its inertia from its characteristic polynomial, the
+"""What ``typed_step`` is asked, by python-flint: M of ``odernn``, its inertia from its characteristic polynomial, the
 step from the stage values Y_i.
 """
 

@@ -9,8 +9,7 @@ from odernn.published.sources import PAPERS, Source
 from verification.claim import Claim
 from verification.commands.options import Action, ClaimsOption, FormatOption
 from verification.commands.terminal import DONE, out
-from verification.question import Question
-from verification.registry import Registered, RegisteredQuestion, Registry
+from verification.registry import Registered, Registry
 from verification.report.formats import renderer
 from verification.report.table import Column, Table
 
@@ -18,7 +17,7 @@ COLUMNS = (
     Column("claim"),
     Column("source", width=24),
     Column("bounds", width=12),
-    Column("premises", width=26),
+    Column("hypotheses", width=26),
     Column("kind"),
     Column("dominated by"),
     Column("statement", width=60),
@@ -26,39 +25,30 @@ COLUMNS = (
 
 
 def command(claims_dirs: ClaimsOption = None, format: FormatOption = "text") -> Action:
-    """List the claims: statement, premises, source."""
+    """List the claims: statement, hypotheses, source."""
     return Action(lambda: run(claims_dirs=tuple(claims_dirs or ()), format=format))
 
 
 def run(*, claims_dirs: tuple[Path, ...], format: str) -> int:
     render = renderer(format)
-    registry = Registry(claims_dirs)
-    bounds, questions = list(registry), list(registry.questions())
+    # bounds on states first, as in every table
+    entries = sorted(Registry(claims_dirs), key=lambda entry: entry.claim.state_bound is None)
     out(
         render(
             Table(
-                title=f"{len(bounds) + len(questions)} claims",
+                title=f"{len(entries)} claims",
                 columns=COLUMNS,
-                rows=(
-                    *(_row(entry.claim) for entry in bounds),
-                    *(_question_row(entry.question) for entry in questions),
-                ),
+                rows=tuple(_row(entry.claim) for entry in entries),
                 caption=(
                     "published, asymptotic: tried at the printed values and in the limit dt → 0; library: a theorem of "
                     "this library, with a proof, tried all the same.",
-                    *_papers(
-                        [*(entry.claim.source for entry in bounds), *(entry.question.source for entry in questions)]
-                    ),
+                    *_papers([entry.claim.source for entry in entries]),
                 ),
-                records=(*map(_record, bounds), *map(_question_record, questions)),
+                records=tuple(map(_record, entries)),
             )
         )
     )
     return DONE
-
-
-def _kind(claim: Claim) -> str:
-    return f"{claim.origin}, asymptotic" if claim.asymptotic else claim.origin
 
 
 def _papers(sources: list[Source]) -> list[str]:
@@ -68,61 +58,36 @@ def _papers(sources: list[Source]) -> list[str]:
 
 
 def _row(claim: Claim) -> tuple[str, ...]:
-    return (
-        claim.id,
-        str(claim.source),
-        ", ".join(part.symbol for part in claim.parts),
-        "; ".join(premise.text for premise in claim.premises) or "none",
-        _kind(claim),
-        claim.dominated_by or "–",
-        claim.statement,
-    )
-
-
-def _question_row(question: Question) -> tuple[str, ...]:
-    quantities = dict.fromkeys(case.quantity for case in question.cases)
-    return (
-        question.id,
-        str(question.source),
-        ", ".join(quantities),
-        "in the statement",
-        f"{question.origin}, {question.semantics}",
-        question.dominated_by or "–",
-        question.statement,
-    )
-
-
-def _question_record(registered: RegisteredQuestion) -> dict[str, object]:
-    question = registered.question
-    return {
-        "claim": question.id,
-        "slug": question.slug,
-        "source": str(question.source),
-        "statement": question.statement,
-        "semantics": question.semantics,
-        "cases": [f"{case.domain} | {case.quantity}" for case in question.cases],
-        "origin": question.origin,
-        "dominated_by": question.dominated_by,
-        "version": question.version,
-        "file": registered.path.name,
-        "sha256": hashlib.sha256(registered.path.read_bytes()).hexdigest(),
-    }
+    bound, kind = claim.state_bound, f"{claim.origin}, {claim.semantics}"
+    quantities, hypotheses = dict.fromkeys(case.quantity for case in claim.cases), "in the statement"
+    if bound is not None:
+        quantities = dict.fromkeys((*(part.symbol for part in bound.parts), *quantities))
+        hypotheses = "; ".join(each.text for each in bound.hypotheses) or "none"
+        kind = f"{claim.origin}, asymptotic" if bound.asymptotic else claim.origin
+    named = (claim.dominated_by or "–", claim.statement)
+    return (claim.id, str(claim.source), ", ".join(quantities), hypotheses, kind, *named)
 
 
 def _record(registered: Registered) -> dict[str, object]:
     claim = registered.claim
-    return {
+    record: dict[str, object] = {
         "claim": claim.id,
         "slug": claim.slug,
         "source": str(claim.source),
         "statement": claim.statement,
-        "parts": [f"{part.quantity}/{part.norm}" for part in claim.parts],
-        "premises": [premise.text for premise in claim.premises],
-        "asymptotic": claim.asymptotic,
+        "semantics": claim.semantics,
+        "cases": [f"{case.domain} | {case.quantity}" for case in claim.cases],
         "origin": claim.origin,
-        "system": claim.system.name,
         "dominated_by": claim.dominated_by,
         "version": claim.version,
         "file": registered.path.name,
         "sha256": hashlib.sha256(registered.path.read_bytes()).hexdigest(),
     }
+    if claim.state_bound is not None:
+        record |= {
+            "parts": [f"{part.quantity}/{part.norm}" for part in claim.bound.parts],
+            "hypotheses": [each.text for each in claim.bound.hypotheses],
+            "asymptotic": claim.bound.asymptotic,
+            "system": claim.bound.system.name,
+        }
+    return record

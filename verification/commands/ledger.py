@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from verification.claim import Claim
 from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, StoreOption
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, note, out
@@ -29,15 +30,12 @@ def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...]) 
 
 
 def _statements(registry: Registry) -> dict[str, ledger.LedgerEntry]:
-    bounds = [entry.claim for entry in registry]
-    questions = [entry.question for entry in registry.questions()]
-    statements = [
-        ledger.LedgerEntry(
-            claim.id, str(claim.source), claim.statement, f"{claim.origin} bound on states", claim.dominated_by
-        )
-        for claim in bounds
-    ]
-    for entry in questions:
-        kind = f"{entry.origin}, {entry.semantics}"
-        statements.append(ledger.LedgerEntry(entry.id, str(entry.source), entry.statement, kind, entry.dominated_by))
-    return {statement.id: statement for statement in statements}
+    claims = sorted((entry.claim for entry in registry), key=lambda claim: claim.state_bound is None)
+    return {
+        claim.id: ledger.LedgerEntry(claim.id, str(claim.source), claim.statement, _kind(claim), claim.dominated_by)
+        for claim in claims
+    }
+
+
+def _kind(claim: Claim) -> str:
+    return f"{claim.origin}, {claim.semantics}" if claim.state_bound is None else f"{claim.origin} bound on states"

@@ -60,7 +60,7 @@ def show(path: Path) -> int:
     if not isinstance(evidence, Counterexample):
         lines = _described(evidence)
     else:
-        lines = [f"counterexample  {evidence.question}: {evidence.quantity}, {evidence.domain}"]
+        lines = [f"counterexample  {evidence.claim}: {evidence.quantity}, {evidence.domain}"]
         lines += [f"{name:<15} {value}" for name, value in evidence.parameters.items()]
     out("\n".join(map(harmless, lines)) + "\n")
     return DONE
@@ -101,7 +101,7 @@ def _statement(witness: Evidence) -> str:
     from verification.counterexample import Counterexample
 
     if isinstance(witness, Counterexample):
-        return harmless(f"{witness.question} is violated: {witness.quantity}, {witness.domain}")
+        return harmless(f"{witness.claim} is violated: {witness.quantity}, {witness.domain}")
     reading = f", reading {harmless(witness.reading)}" if witness.reading else ""
     claim, quantity = harmless(witness.claim), harmless(f"{witness.quantity} ({witness.norm} norm)")
     return f"{claim} is violated by the {quantity} of layer {witness.layer} at n = {witness.step}{reading}"

@@ -16,9 +16,9 @@ from fractions import Fraction
 
 from flint import fmpq, fmpq_mat
 
-from verification.claim import ClaimError
+from verification.claim import ClaimError, Parameters
+from verification.exact_text import numbers
 from verification.measure.exact_cayley import cayley, identity
-from verification.question import Parameters, numbers
 
 LARGEST = 6
 """Rows of a typed matrix: determinants by the second back-end are sums over permutations, for every signature."""

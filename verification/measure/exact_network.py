@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeAlias
 
 from flint import Ordering, arb, ctx, fmpq, fmpq_mpoly_ctx
 
-from verification.claim import ClaimError
+from verification.claim import ClaimError, Parameters
+from verification.exact_text import number, numbers
 from verification.measure.ring_matrices import Matrix, entries, minus, product, symplectic_unit, transpose
 from verification.parameters import Constant, Declaration, Integer, Listed, Parameter, Rational, Rows, Rule, declared
-from verification.question import Parameters, number, numbers
 
 Indices: TypeAlias = Literal["icml", "sam"]
 State: TypeAlias = list[tuple[list[Any], list[Any]]]

@@ -21,7 +21,7 @@ import flint
 from flint import acb, arb
 
 from odernn.cells.odernn import Coefficient, Gate, MatrixTableau, Stage
-from verification.question import Decided
+from verification.claim import Decided
 
 BITS = 192
 ONE = 3

@@ -21,7 +21,8 @@ from typing import Any, TypeAlias
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from verification.question import Parameters, number, numbers
+from verification.claim import Parameters
+from verification.exact_text import number, numbers
 
 Data: TypeAlias = Mapping[str, Any]
 """eta, half of it is not needed; weight (rows), first and second (biases), x and y (the two blocks of the state)."""

@@ -73,7 +73,7 @@ def _record(the_plan: Plan, share: Share | None) -> dict[str, Any]:
 
 
 def _judged_by(share: Share, here: set[str], the_plan: Plan, store: Store) -> list[Job]:
-    """The questions of a share, and its judgements that need nothing which the store lacks."""
+    """The cases of a share, and its judgements that need nothing which the store lacks."""
     judges = share.of([job for job in the_plan.judging if job.kind == "judge"])
     ready = {job.key for job in judges if store.has(job.needs) == set(job.needs)}
     return [job for job in the_plan.judging if job.key in here or job.key in ready]

@@ -16,7 +16,7 @@ class Settings:
 
     ``device`` is where states are searched and measured ("cpu", "cuda", "cuda:1"): roundings differ, so results made
     elsewhere than on the CPU have keys of their own, the same for every card. Seeds and drawn numbers do not depend on
-    it. Questions and certificates run on the CPU.
+    it. Cases and certificates run on the CPU.
     """
 
     budget: str = "smoke"

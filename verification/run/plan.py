@@ -1,7 +1,7 @@
 """A plan: the jobs of the chosen claims, with their keys; nothing is run.
 
-A job is planned once, whoever needs it, and only where somebody asks: a claim searches the points that its premises
-admit, with its own system.
+A job is planned once, whoever needs it, and only where somebody asks: a bound on states searches the points that its
+hypotheses admit, with its own system.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from verification.cases.controls import CONTROL_POINTS, deep_control_point
 from verification.cases.state_bound.ratios import is_admissible
-from verification.claim import Claim
+from verification.claim import Case, Claim
 from verification.domains import (
     BUDGETS,
     FREE,
@@ -26,8 +26,7 @@ from verification.domains import (
     printed_point,
     printed_rows,
 )
-from verification.question import Case
-from verification.registry import Registered, RegisteredQuestion, Registry
+from verification.registry import Registered, Registry
 from verification.run.job import Job, Settings
 from verification.run.keys import Keys
 from verification.system import UNICORNN
@@ -48,28 +47,24 @@ class Plan:
 
     @property
     def independent(self) -> tuple[Job, ...]:
-        """The jobs that need no other: measuring, and questions."""
-        return (*self.measuring, *(job for job in self.judging if job.kind == "question"))
+        """The jobs that need no other: measuring, and cases with checks of their own."""
+        return (*self.measuring, *(job for job in self.judging if job.kind == "case"))
 
 
 def plan(settings: Settings, registry: Registry) -> Plan:
     """All jobs of the settings. Claims keep the registry's order unless named; the table's order follows it."""
-    chosen, questions = _chosen(settings, registry)
-    planner = _Planner(settings, registry)
-    judging = [job for registered in chosen for job in planner.judgements(registered)]
-    judging += [planner.question(registered, case) for registered in questions for case in registered.question.cases]
+    planner, chosen = _Planner(settings, registry), _chosen(settings, registry)
+    bounds = [registered for registered in chosen if registered.claim.state_bound is not None]
+    judging = [job for registered in bounds for job in planner.judgements(registered)]
+    judging += [planner.case(registered, case) for registered in chosen for case in registered.claim.cases]
     return Plan(settings, tuple(planner.measuring.values()), tuple(judging))
 
 
-def _chosen(settings: Settings, registry: Registry) -> tuple[list[Registered], list[RegisteredQuestion]]:
-    """The claims and the questions that the settings name, each once; all of them if they name none."""
+def _chosen(settings: Settings, registry: Registry) -> list[Registered]:
+    """The claims that the settings name, each once; all of them if they name none."""
     if not settings.claims:
-        return list(registry), list(registry.questions())
-    entries = {id(entry): entry for entry in map(registry.find, settings.claims)}.values()
-    return (
-        [entry for entry in entries if isinstance(entry, Registered)],
-        [entry for entry in entries if isinstance(entry, RegisteredQuestion)],
-    )
+        return list(registry)
+    return list({id(entry): entry for entry in map(registry.get, settings.claims)}.values())
 
 
 class _Planner:
@@ -93,7 +88,7 @@ class _Planner:
             needs: dict[str, list[str | None]] = {"search": searches, "control": []}
             if any(searches):
                 needs["control"] += self._controls(registered, layer)
-                if row is not None and claim.system is UNICORNN:
+                if row is not None and claim.bound.system is UNICORNN:
                     needs |= {"data": [self._measured(row, "data")], "range": [self._measured(row, "range")]}
             spec = {
                 "kind": "judge",
@@ -107,12 +102,12 @@ class _Planner:
             flat = tuple(key for keys in needs.values() for key in keys if key is not None)
             yield self.keys.job(spec, registered.path, flat)
 
-    def question(self, registered: RegisteredQuestion, case: Case) -> Job:
-        """The job of one case of a question."""
+    def case(self, registered: Registered, case: Case) -> Job:
+        """The job of one case with a check of its own."""
         spec = {
-            "kind": "question",
-            "claim": registered.question.id,
-            "version": registered.question.version,
+            "kind": "case",
+            "claim": registered.claim.id,
+            "version": registered.claim.version,
             "domain": case.domain,
             "quantity": case.quantity,
             **self.base,
@@ -131,7 +126,7 @@ class _Planner:
 
     def _needed(self, registered: Registered, spec: dict[str, Any]) -> str:
         """The key of a job that runs the claim's system; a system of its own brings the file that it stands in."""
-        system = registered.claim.system
+        system = registered.claim.bound.system
         spec = {"system": system.name, **spec, **self.base, **self.place}
         if system is UNICORNN:
             return self._kept(self.keys.job(spec))

@@ -18,10 +18,10 @@ from odernn.cells.unicornn import UnICORNN
 from odernn.published.networks import ROWS, PublishedRow
 from verification import witness
 from verification.certify.second import intervals as second
-from verification.claim import Claim, Part
+from verification.claim import Check, Claim, Parameters, Part, Place
 from verification.counterexample import LONGEST_TEXT, Counterexample, to_json
+from verification.exact_text import rational, rationals
 from verification.instance import Group, Inputs, Instance, Layer
-from verification.question import Check, Parameters, Place, rational, rationals
 from verification.trained.row import Certified
 from verification.witness import MAX_NETWORK_WORK, MAX_WORK, Witness, network_work, work
 from verification.witness_text import MAX_BYTES
@@ -69,7 +69,7 @@ def of_state(
     if reason := cannot(network):
         return Certified(False, reason)
     instance = instance_of(network, inputs, layer).truncated(step)
-    row = row_of(network, steps) if claim.asymptotic else None
+    row = row_of(network, steps) if claim.bound.asymptotic else None
     if row is not None:  # these weights at the printed decimals, which floats only come near to
         layers = tuple(replace(one_layer, dt=dt) for one_layer, dt in zip(instance.layers, row.dt, strict=False))
         instance = replace(instance, alpha=row.alpha, layers=layers)
@@ -84,7 +84,7 @@ def of_state(
         return Certified(False, "the second back-end does not confirm the violation, premises included")
     because = f"certified at {outcome.bits} bits by two back-ends"
     reading = ""
-    if claim.asymptotic:
+    if claim.bound.asymptotic:
         if row is None:
             return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
         reading, because = "printed", f"{because}; the statement read at its printed hyperparameters"
@@ -133,7 +133,7 @@ def of_gradient(
     """Does |dE/dθ|, E = (1/N) Σ ½|y^L_n|², exceed the bound of ``check`` for that entry of ``theta`` of the layer?
 
     ``layer`` counts from 1, ``entry`` from 0: a neuron, and for V also the neuron or channel below. inputs (time,
-    input). ``witness_of``: the question, and its place with this check, that a witness is against.
+    input). ``witness_of``: the claim, and its place with this check, that a witness is against.
     """
     if reason := cannot(network):
         return Certified(False, reason)
@@ -169,8 +169,8 @@ def of_gradient(
     because = f"certified by two back-ends: {checked.words}"
     if witness_of is None:
         return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
-    question, place = witness_of
-    text = to_json(Counterexample(question, place.domain, place.quantity, parameters))
+    claim, place = witness_of
+    text = to_json(Counterexample(claim, place.domain, place.quantity, parameters))
     if max(map(len, parameters.values())) > LONGEST_TEXT or len(text) > MAX_BYTES:
         return Certified(True, f"{because}; the network is too large for a witness file")
     return Certified(True, because, text)

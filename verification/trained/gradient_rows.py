@@ -19,13 +19,12 @@ from torch import Tensor
 from odernn.bounds.network import NetworkBounds
 from odernn.bounds.numbers import BALLS
 from odernn.cells.unicornn import UnICORNN
-from verification.cases.inequality import Condition
 from verification.cases.network_gradient import ANY_NETWORK, NetworkGradient, quantity_of
+from verification.claim import Claim, Hypothesis, Place, Premise
 from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, GradientForm
-from verification.question import Place, Question
 from verification.registry import Registry
 from verification.trained import certificates
-from verification.trained.row import HERE, BoundComparison, Certified, PremiseMargin, Row, judged, uncertified
+from verification.trained.row import HERE, BoundComparison, Certified, Row, judged, uncertified
 from verification.trained.runs import LossGradients, Sample, log_size
 
 PUBLISHED: Mapping[str, GradientForm] = {
@@ -45,10 +44,10 @@ def published_rows(
     """One row a statement and layer: its largest |dE/dθ| over w, b, c, V and Λ against the right side, the same for
     all of them.
     """
-    questions = [registry.get_question(name).question for name in PUBLISHED]
+    claims = [registry.get(name).claim for name in PUBLISHED]
     return [
-        _published_row(network, gradients, sample, question, layer, log_largest)
-        for question in questions
+        _published_row(network, gradients, sample, claim, layer, log_largest)
+        for claim in claims
         for layer in range(1, network.num_layers + 1)
     ]
 
@@ -57,22 +56,22 @@ def _published_row(
     network: UnICORNN,
     gradients: Mapping[str, float],
     sample: Sample,
-    question: Question,
+    claim: Claim,
     layer: int,
     log_largest: float,
 ) -> Row:
-    form, source = PUBLISHED[question.id], str(question.source)
+    form, source = PUBLISHED[claim.id], str(claim.source)
     own = {key.rpartition(".")[2]: value for key, value in gradients.items() if key.startswith(f"layers.{layer - 1}.")}
     theta = max(own, key=lambda key: (math.isnan(own[key]), own[key]))
     premises = _premises(network, form, sample.steps)
-    reading = HERE if question.is_asymptotic else ""
-    row = Row("bound", layer, "abs(dE/dθ)", question.id, source, "published", premises=premises, reading=reading)
+    reading = HERE if claim.is_asymptotic else ""
+    row = Row("bound", layer, "abs(dE/dθ)", claim.id, source, "published", premises=premises, reading=reading)
 
     def ask() -> BoundComparison:
         return BoundComparison(
             log_bounds=_log_right(network, form, sample.steps, layer),
             log_measured=log_size(own[theta]),
-            certify=lambda _: _certified(network, sample, question, theta, layer),
+            certify=lambda _: _certified(network, sample, claim, theta, layer),
             place=lambda _: f"θ = {theta}",
             log_largest=log_largest,
             data=f"on {sample.count} sequences, ȳ = 0",
@@ -81,17 +80,17 @@ def _published_row(
     return judged(row, ask)
 
 
-def _premises(network: UnICORNN, form: GradientForm, steps: int) -> tuple[PremiseMargin, ...]:
+def _premises(network: UnICORNN, form: GradientForm, steps: int) -> tuple[Premise, ...]:
     """As exact as the certificates have them: N dt may exceed 1 by less than a float shows."""
     dt, alpha = Fraction(float(network.dt.max())), float(network.alpha.min())
     spread = max(float(values.max() - values.min()) for values in (network.dt, network.alpha))
     edges = sum(layer.Lambda is not None for layer in network.layers)
     horizon = steps * dt
     return (
-        PremiseMargin("α > 0", alpha, alpha > 0),
-        PremiseMargin("dt < 1", float(1 - dt), dt < 1),
-        PremiseMargin("one dt, one α, no Λ", None, spread == 0 and edges == 0),
-        *([PremiseMargin("T = N dt ≤ 1", float(1 - horizon), horizon <= 1)] if form.growth == "one" else []),
+        Premise("α > 0", alpha, alpha > 0),
+        Premise("dt < 1", float(1 - dt), dt < 1),
+        Premise("one dt, one α, no Λ", None, spread == 0 and edges == 0),
+        *([Premise("T = N dt ≤ 1", float(1 - horizon), horizon <= 1)] if form.growth == "one" else []),
     )
 
 
@@ -115,17 +114,17 @@ def _log_right(network: UnICORNN, form: GradientForm, steps: int, layer: int) ->
         return float(form.ball(at).log().mid())
 
 
-def _conditions(form: GradientForm) -> tuple[Condition, ...]:
+def _conditions(form: GradientForm) -> tuple[Hypothesis, ...]:
     shared = (
-        Condition("α > 0", lambda p: p.alpha),
-        Condition("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
+        Hypothesis("α > 0", lambda p: p.alpha),
+        Hypothesis("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
     )
     if form.growth != "one":
         return shared
-    return (*shared, Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False))
+    return (*shared, Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False))
 
 
-def _certified(network: UnICORNN, sample: Sample, question: Question, theta: str, layer: int) -> Certified:
+def _certified(network: UnICORNN, sample: Sample, claim: Claim, theta: str, layer: int) -> Certified:
     """The entry of the sequence in which it is largest, decided by both back-ends."""
     if theta not in ("w", "b", "c", "V"):
         return Certified(False, f"no certificate covers θ = {theta}")
@@ -136,9 +135,9 @@ def _certified(network: UnICORNN, sample: Sample, question: Question, theta: str
         size = float(gradient.abs().flatten()[place])
         if size > worst[0]:
             worst = size, index, tuple(int(i) for i in torch.unravel_index(torch.tensor(place), gradient.shape))
-    form = PUBLISHED[question.id]
+    form = PUBLISHED[claim.id]
     bound = NetworkGradient(theta, form.ball, form.interval, _conditions(form)).check
-    at = _place(question, theta)
+    at = _place(claim, theta)
     return certificates.of_gradient(
         network,
         sample.inputs[:, worst[1]],
@@ -146,13 +145,13 @@ def _certified(network: UnICORNN, sample: Sample, question: Question, theta: str
         at.check if at else bound,
         layer=layer,
         entry=worst[2],
-        witness_of=(question.id, at) if at else None,
+        witness_of=(claim.id, at) if at else None,
     )
 
 
-def _place(question: Question, theta: str) -> Place | None:
+def _place(claim: Claim, theta: str) -> Place | None:
     """Where a witness against the statement would be checked; icml's asks for a limit, which no network is."""
-    for place in question.places:
+    for place in claim.places:
         if (place.domain, place.quantity) == (ANY_NETWORK, quantity_of(theta)):
             return place
     return None

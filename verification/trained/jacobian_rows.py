@@ -17,10 +17,11 @@ from torch import Tensor
 
 from odernn.bounds import forms, jacobian
 from odernn.cells.unicornn import UnICORNN
+from verification.claim import Premise
 from verification.measure.gradient import Trajectory, log_norms_of_products
 from verification.measure.trained_network import effective_steps
 from verification.registry import Registry
-from verification.trained.row import HERE, BoundComparison, PremiseMargin, Row, judged, uncertified
+from verification.trained.row import HERE, BoundComparison, Row, judged, uncertified
 from verification.trained.runs import Sample
 
 NOT_DECIDED = "no certificate here decides products of Jacobians along a run"
@@ -55,10 +56,10 @@ def rows(network: UnICORNN, run: Trajectory, sample: Sample, registry: Registry,
         steps = _log_maximum_norm(_blocks(kappa, h)).amax(dim=(1, 2)).numpy()
         products = log_norms_of_products(kappa, h, _maximum_norm).amax(dim=(1, 2)).numpy()
         for published in PUBLISHED:
-            question = registry.get_question(published.statement).question
+            claim = registry.get(published.statement).claim
             logs = steps if published.of_one_step else products
-            row = _published_row(network, published, layer, logs, str(question.source), sample, log_largest)
-            of_layers.append(replace(row, reading=HERE if question.is_asymptotic else ""))
+            row = _published_row(network, published, layer, logs, str(claim.source), sample, log_largest)
+            of_layers.append(replace(row, reading=HERE if claim.is_asymptotic else ""))
         of_layers.append(_rate_row(network, layer, kappa, h, sample))
     return of_layers
 
@@ -68,7 +69,7 @@ def _published_row(
 ) -> Row:
     dt, alpha = float(network.dt[layer - 1]), float(network.alpha[layer - 1])
     K = max(2.0, float(network.layers[layer - 1].w.detach().double().abs().max()) + alpha)
-    premises = (PremiseMargin("α > 0", alpha, alpha > 0), PremiseMargin("dt < 1", 1 - dt, dt < 1))
+    premises = (Premise("α > 0", alpha, alpha > 0), Premise("dt < 1", 1 - dt, dt < 1))
 
     def ask() -> BoundComparison:
         n = np.arange(1.0, sample.steps + 1)

@@ -23,18 +23,10 @@ from odernn.cells.exprnn import ExpRNN
 from odernn.cells.recurrent import RecurrentNetwork
 from odernn.cells.scornn import ScoRNN
 from odernn.cells.urnn import URNN
+from verification.claim import Premise
 from verification.measure.trained_network import Orthogonality, orthogonality
 from verification.report.numbers import size
-from verification.trained.row import (
-    FAILS,
-    HOLDS,
-    BoundComparison,
-    PremiseMargin,
-    Row,
-    in_direction,
-    judged,
-    uncertified,
-)
+from verification.trained.row import FAILS, HOLDS, BoundComparison, Row, in_direction, judged, uncertified
 from verification.trained.runs import Sample
 
 CELLS = (ScoRNN, ExpRNN, URNN)
@@ -82,7 +74,7 @@ def _matrix_rows(layer: int, found: Orthogonality) -> list[Row]:
         return BoundComparison(bound, math.log(condition), uncertified(NO_REPLAY), log_largest=math.inf, data=data)
 
     rows.append(judged(Row("bound", layer, name, "thm-O-float (a)", IN_FLOATS), of_residual))
-    premises = (PremiseMargin("A is not 0", entry, entry > 0), PremiseMargin("n ≥ 2", found.size - 1, found.size > 1))
+    premises = (Premise("A is not 0", entry, entry > 0), Premise("n ≥ 2", found.size - 1, found.size > 1))
     rows.append(judged(Row("bound", layer, "κ(I + A)", "thm-SC-norm", SCALED, premises=premises), of_norm))
     return rows + _law_rows(layer, found, condition, entry)
 

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from verification import verdict
+from verification.claim import Premise
 from verification.report.numbers import minus
 from verification.verdict import Findings, Sides
 
@@ -28,17 +29,10 @@ HOLDS, FAILS = "holds", "fails"
 HERE = "at the dt of the network"
 
 
-@dataclass(frozen=True)
-class PremiseMargin:
-    """A hypothesis at these weights and by how much it holds; margin is None for one that has no measure."""
-
-    text: str
-    margin: float | None
-    holds: bool
-
-    def __str__(self) -> str:
-        by = "" if self.margin is None else f" by {minus(f'{abs(self.margin):.3g}')}"
-        return f"{self.text} {'holds' if self.holds else 'FAILS'}{by}"
+def said(premise: Premise) -> str:
+    """The premise in words: "α > 0 FAILS by 0.5", "one dt, one α, no Λ holds"."""
+    by = "" if premise.margin is None else f" by {minus(f'{abs(float(premise.margin)):.3g}')}"
+    return f"{premise.text} {'holds' if premise.holds else 'FAILS'}{by}"
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ class Row:
     statement: str = ""
     source: str = ""
     origin: str = "library"
-    premises: tuple[PremiseMargin, ...] = ()
+    premises: tuple[Premise, ...] = ()
     log_bound: float | None = None
     log_measured: float | None = None
     value: float | None = None
@@ -132,7 +126,7 @@ def judged(row: Row, ask: Callable[[], BoundComparison]) -> Row:
     no number.
     """
     if failing := [premise for premise in row.premises if not premise.holds]:
-        return _settled(row, Findings(inapplicable="; ".join(f"premise {failed}" for failed in failing)))
+        return _settled(row, Findings(inapplicable="; ".join(f"premise {said(premise)}" for premise in failing)))
     comparison = ask()
     measured, bounds = (np.atleast_1d(np.asarray(x, float)) for x in (comparison.log_measured, comparison.log_bounds))
     bounds = np.broadcast_to(bounds, measured.shape)

@@ -18,13 +18,13 @@ from odernn.bounds import sharp
 from odernn.bounds.network import NetworkBounds
 from odernn.bounds.numbers import BALLS, FLOATS
 from odernn.cells.unicornn import UnICORNN
-from verification.claim import Claim, Part, Setting, admissible
+from verification.claim import Claim, Part, Premise, Setting, admissible
 from verification.measure.hidden_state import envelope
 from verification.measure.trained_network import effective_steps
 from verification.registry import Registry
 from verification.system import UNICORNN
 from verification.trained import certificates
-from verification.trained.row import HERE, BoundComparison, Certified, PremiseMargin, Row, judged, uncertified
+from verification.trained.row import HERE, BoundComparison, Certified, Row, judged, uncertified
 from verification.trained.runs import Sample
 
 ROOM = 1e-3
@@ -43,12 +43,12 @@ def rows(
 ) -> list[Row]:
     """A row for every part of every claim on states, of every layer."""
     of_claims = []
-    for registered in registry:
+    for registered in registry.state_bounds():
         claim = registered.claim
-        if claim.system is not UNICORNN:
+        if claim.bound.system is not UNICORNN:
             continue
         for layer in range(1, network.num_layers + 1):
-            of_claims += [_row(network, states, sample, claim, part, layer, log_largest) for part in claim.parts]
+            of_claims += [_row(network, states, sample, claim, part, layer, log_largest) for part in claim.bound.parts]
     return of_claims
 
 
@@ -88,7 +88,7 @@ def _row(
         str(claim.source),
         claim.origin,
         premises=_premises(claim, [setting(number) for number in range(1, layer + 1)]),
-        reading=HERE if claim.asymptotic else "",
+        reading=HERE if claim.bound.asymptotic else "",
     )
     values = states[layer - 1][("position", "momentum").index(part.quantity)]
 
@@ -125,14 +125,14 @@ def _row(
     return judged(row, ask)
 
 
-def _premises(claim: Claim, settings: Sequence[Setting]) -> tuple[PremiseMargin, ...]:
+def _premises(claim: Claim, settings: Sequence[Setting]) -> tuple[Premise, ...]:
     """Each premise once, with its smallest margin over the layers up to the row's: those below feed it."""
     smallest: dict[str, tuple[float, bool]] = {}
     for setting in settings:
-        for premise, margin, holds in admissible(claim, setting, FLOATS):
+        for premise, margin, holds in admissible(claim.bound, setting):
             here = float(np.min(margin)), holds
             smallest[premise.text] = min(smallest.get(premise.text, here), here)
-    return tuple(PremiseMargin(text, margin, holds) for text, (margin, holds) in smallest.items())
+    return tuple(Premise(text, margin, holds) for text, (margin, holds) in smallest.items())
 
 
 def _sizes(values: Tensor, norm: str) -> Tensor:
@@ -155,7 +155,7 @@ def _proof(network: UnICORNN, claim: Claim, part: Part, layer: int, steps: int) 
         factor = BALLS.exact(network.hidden_size).log() / 2 if part.norm == "euclidean" else BALLS.exact(0)
         for n in range(1, steps + 1):
             setting = _setting(network, layer, steps, BALLS, n, None)
-            if not all(holds for *_, holds in admissible(claim, setting, BALLS)):
+            if not all(holds for *_, holds in admissible(claim.bound, setting)):
                 return ""
             try:
                 bound = part.bound(setting, BALLS)

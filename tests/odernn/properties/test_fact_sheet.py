@@ -180,7 +180,7 @@ def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPa
     """Suzuki and Umeno's order 8 takes a good part of a second, its consistency nothing."""
     asked = []
 
-    def noted(question: fact_sheet.Question) -> fact_sheet.Question:
+    def noted(question: fact_sheet.Claim) -> fact_sheet.Claim:
         def ask(method: Any) -> Certificate:
             asked.append(question.property)
             return question.ask(method)

@@ -12,6 +12,7 @@ import torch
 
 from odernn.bounds import sharp
 from tests.tiers import spread
+from tests.verification.state_claims import with_bound
 from verification.adversary import AMPLITUDE, Found, beam, chain, effective_steps, pontryagin, structured
 from verification.certify import balls
 from verification.domains import BUDGETS, SearchPoint
@@ -112,10 +113,10 @@ def test_a_planted_explicit_euler_is_found_to_exceed_thm_s_and_the_balls_certify
         n = int(np.argmax(values / exact)) + 1
         assert values[n - 1] > 2 * exact[n - 1]
         assert found.instance.system == "explicit-euler"
-        part = next(part for part in claim.parts if part.quantity == found.quantity)
+        part = next(part for part in claim.bound.parts if part.quantity == found.quantity)
         where_asked = {"layer": 1, "step": n, "steps": where.steps}
         assert balls.decide(claim, part, found.instance, **where_asked).is_refutation
-        right = dataclasses.replace(claim, system=UNICORNN)
+        right = with_bound(claim, system=UNICORNN)
         assert balls.decide(right, part, found.instance, **where_asked).status == "holds"
 
 

@@ -31,11 +31,11 @@ from verification.cases import controls
 from verification.cases.controls import CONTROL_POINTS
 from verification.cases.shares import shares
 from verification.certify import balls
+from verification.claim import Attempt, Case, Claim
 from verification.claims.unicornn import jacobian_bounds, vanishing
 from verification.domains import BUDGETS, SearchPoint, point_to_plain
 from verification.measure.gradient import log_norms_of_products
 from verification.parameters import RefusedError
-from verification.question import Attempt, Case, Question
 from verification.run import jobs
 from verification.run.job import Job, Settings
 from verification.system import UNICORNN
@@ -100,7 +100,7 @@ def test_the_optimum_of_a_deeper_layer_is_reached_by_an_input_of_the_first_one(l
     where = {"layer": layer, "step": 16, "steps": 16}
     for factor, said in ((1 - Fraction(1, 10**12), "violates"), (controls.SOUNDNESS, "holds")):
         claim = controls.control_claim(UNICORNN, factor, "control")
-        part = next(part for part in claim.parts if part.quantity == quantity)
+        part = next(part for part in claim.bound.parts if part.quantity == quantity)
         assert balls.decide(claim, part, instance, **where).status == said
     with pytest.raises(ValueError, match="would need s"):
         controls.through_layers(signs, layer, alpha=1.0, step_size=h / 20)
@@ -565,11 +565,11 @@ def test_words_drive_products_of_jacobians_further_than_constants_do() -> None:
 # --- contributions that decay for −α < w < 0
 
 
-CASE = vanishing.QUESTIONS[0].cases[1]
+CASE = vanishing.CLAIMS[0].cases[1]
 
 
 def test_contributions_decay_though_no_single_factor_contracts() -> None:
-    found = answer(vanishing.QUESTIONS[0], CASE, SMOKE, 0)
+    found = answer(vanishing.CLAIMS[0], CASE, SMOKE, 0)
     assert found.verdict == verdict.REFUTED and found.control is not None and found.control > 0.9
     p = json.loads(found.witness)["parameters"]
     assert -Fraction(p["alpha"]) < Fraction(p["w"]) < 0
@@ -579,7 +579,7 @@ def test_contributions_decay_though_no_single_factor_contracts() -> None:
 @pytest.mark.slow
 def test_the_decay_once_more_by_autograd() -> None:
     """Contributions of all steps in float64: over whole periods they fall by λ², to a tenth, until rounding shows."""
-    p = json.loads(answer(vanishing.QUESTIONS[0], CASE, SMOKE, 0).witness)["parameters"]
+    p = json.loads(answer(vanishing.CLAIMS[0], CASE, SMOKE, 0).witness)["parameters"]
     word, tail = ([float(Fraction(x)) for x in p[name].split()] for name in ("word", "tail"))
     alpha, w, h, kick = (float(Fraction(p[name])) for name in ("alpha", "w", "dt", "kick"))
     h, periods = h / 2, 8
@@ -619,7 +619,7 @@ def test_another_word_a_worse_tail_and_steps_that_are_no_whole_periods_leave_a_d
         CASE.check({**p, "dt": "1"})
 
 
-@pytest.mark.parametrize("case", vanishing.QUESTIONS[0].cases, ids=["constant", "resonant"])
+@pytest.mark.parametrize("case", vanishing.CLAIMS[0].cases, ids=["constant", "resonant"])
 def test_a_horizon_without_room_for_the_tail_and_two_periods_leaves_a_doubt(case: Case) -> None:
     """The statement is about k ≪ n: neither of the two k may lie in the tail, nor may the tail fill the horizon."""
     assert case.check is not None
@@ -654,7 +654,7 @@ def test_a_word_is_made_rational_and_keeps_its_eigenvalue(alpha: int, w: Fractio
 # --- a weak search decides nothing
 
 
-def growth_question(low: float, factor: float) -> tuple[Question, Case]:
+def growth_question(low: float, factor: float) -> tuple[Claim, Case]:
     """ "A row of B(κ) products grows at most by factor × 2 asinh(h√W/2) a step", asked of the evolution alone."""
 
     def ask(_: object, seed: int) -> Attempt:
@@ -666,7 +666,7 @@ def growth_question(low: float, factor: float) -> tuple[Question, Case]:
         return Attempt("evolution", count, rate, factor * known, control=share)
 
     case = Case("made", "rate", ask, is_search=True)
-    return Question("made", Source("library", "test"), "made", "real", (case,)), case
+    return Claim("made", Source("library", "test"), "made", "real", (case,)), case
 
 
 def test_a_crippled_evolution_leaves_a_true_statement_inconclusive(monkeypatch) -> None:
@@ -682,5 +682,5 @@ def test_a_crippled_evolution_leaves_a_true_statement_inconclusive(monkeypatch) 
 def test_without_switching_slopes_and_long_words_the_decay_is_not_found_and_nothing_is_said(monkeypatch) -> None:
     monkeypatch.setattr(evolution, "SLOPES", (1.0,))
     cripple_words(monkeypatch)
-    found = answer(vanishing.QUESTIONS[0], CASE, SMOKE, 0)
+    found = answer(vanishing.CLAIMS[0], CASE, SMOKE, 0)
     assert found.verdict == verdict.INCONCLUSIVE and "control-failed" in found.because

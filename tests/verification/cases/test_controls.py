@@ -51,7 +51,7 @@ def cases(count: int) -> list[tuple[Fraction, Fraction, Fraction, int, str]]:
 def statuses(factor: Fraction, alpha: Fraction, dt: Fraction, c: Fraction, n: int, quantity: str) -> tuple[str, str]:
     """What the two back-ends say about "measured ≤ factor × optimum" at the optimal run."""
     claim = controls.control_claim(UNICORNN, factor, "control")
-    part = next(part for part in claim.parts if part.quantity == quantity)
+    part = next(part for part in claim.bound.parts if part.quantity == quantity)
     instance = bang_bang(alpha, dt, c, n, quantity)
     where = {"layer": 1, "step": n, "steps": n}
     first = balls.decide(claim, part, instance, **where)
@@ -113,5 +113,5 @@ def test_another_system_gets_its_own_optimum():
 
 def test_the_control_claim_speaks_of_its_system_and_of_both_quantities():
     claim = controls.control_claim(UNICORNN, controls.POWER, "power")
-    assert [part.quantity for part in claim.parts] == list(QUANTITIES)
-    assert claim.system is UNICORNN and not claim.premises and "9/10" in claim.statement
+    assert [part.quantity for part in claim.bound.parts] == list(QUANTITIES)
+    assert claim.bound.system is UNICORNN and not claim.bound.hypotheses and "9/10" in claim.statement

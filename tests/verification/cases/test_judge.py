@@ -17,11 +17,12 @@ import torch
 from odernn.bounds import icml, sharp
 from odernn.published.sources import Source
 from tests.tiers import only
+from tests.verification.state_claims import with_bound
 from verification import verdict, witness
 from verification.adversary import chain
 from verification.cases.state_bound.judge import judge
 from verification.cases.state_bound.ratios import Evidence, Trial, reading_of
-from verification.claim import Claim, Part, Premise
+from verification.claim import Claim, Hypothesis, Part, StateBound
 from verification.domains import FREE, SearchPoint
 from verification.measure.hidden_state import envelope, run_instance
 from verification.registry import Registry
@@ -58,10 +59,11 @@ def claim_with(
     second: Callable[..., Any],
     *,
     asymptotic: bool = False,
-    premises: tuple[Premise, ...] = (),
+    hypotheses: tuple[Hypothesis, ...] = (),
 ) -> Claim:
     part = Part("position", "max", bound, second)
-    return Claim("made", Source("made", "-"), "made", (part,), premises=premises, asymptotic=asymptotic)
+    bound = StateBound((part,), hypotheses, asymptotic)
+    return Claim("made", Source("made", "-"), "made", "real", state_bound=bound)
 
 
 def constant(value: str, **options: Any) -> Claim:
@@ -157,15 +159,15 @@ def test_spoilt_sample_does_not_hide_a_violation_elsewhere(coarse: SearchPoint) 
 @pytest.mark.parametrize("other", [lambda s, iv: iv.log(iv.mpf(10**6)), lambda s, iv: iv.log(3 + iv.mpf(2) ** -100)])
 def test_two_typings_of_a_bound_that_differ_are_an_error(coarse: SearchPoint, other: Any) -> None:
     claim = constant("3")
-    part = replace(claim.parts[0], second_bound=other)
-    (found,) = judge(replace(claim, parts=(part,)), evidence(coarse))
+    part = replace(claim.bound.parts[0], second_bound=other)
+    (found,) = judge(with_bound(claim, parts=(part,)), evidence(coarse))
     assert found.verdict == verdict.ERROR and "the two typings of the bound on max abs(yₙ) differ at" in found.because
 
 
 def test_two_typings_of_a_premise_that_differ_are_an_error(coarse: SearchPoint) -> None:
-    premise = Premise("dt < 1", lambda s, numbers: 1 - s.dt, second_margin=lambda s, iv: 1 - s.dt**2)
-    (found,) = judge(constant("3", premises=(premise,)), evidence(coarse))
-    assert found.verdict == verdict.ERROR and 'typings of the premise "dt < 1" differ at' in found.because
+    premise = Hypothesis("dt < 1", lambda s: 1 - s.dt, second_margin=lambda s: 1 - s.dt**2)
+    (found,) = judge(constant("3", hypotheses=(premise,)), evidence(coarse))
+    assert found.verdict == verdict.ERROR and 'typings of the hypothesis "dt < 1" differ at' in found.because
 
 
 def test_a_second_back_end_that_decides_otherwise_leaves_a_suspicion(
@@ -182,31 +184,29 @@ def test_a_second_back_end_that_decides_otherwise_leaves_a_suspicion(
 
 def test_premise_that_fails_at_every_point_leaves_nothing_to_judge(coarse: SearchPoint) -> None:
     """On a printed row the claim does not apply; in the free domain nobody has shown that no instance exists."""
-    premise = Premise("α > 1", lambda s, numbers: s.alpha - 1)
-    (free,) = judge(constant("3", premises=(premise,)), evidence(coarse))
+    premise = Hypothesis("α > 1", lambda s: s.alpha - 1)
+    (free,) = judge(constant("3", hypotheses=(premise,)), evidence(coarse))
     assert free.verdict == verdict.INCONCLUSIVE and "α > 1 fails" in free.because
     printed = replace(coarse, domain="printed made")
-    (row,) = judge(constant("3", premises=(premise,)), evidence(printed))
+    (row,) = judge(constant("3", hypotheses=(premise,)), evidence(printed))
     assert row.verdict == verdict.INAPPLICABLE and "α > 1 fails" in row.because
 
 
 def test_premise_that_the_balls_cannot_prove_refutes_nothing(coarse: SearchPoint) -> None:
-    """0 ≥ 0 holds in floats; as e^dt e^−dt − 1 ≥ 0 no ball proves it, so the violation stays a suspicion."""
-    premise = Premise(
-        "0 ≥ 0", lambda s, numbers: numbers.exp(s.dt) * numbers.exp(-s.dt) - 1 + 0 * s.alpha, strict=False
-    )
-    (found,) = judge(constant("3", premises=(premise,)), evidence(coarse))
+    """0 ≥ 0 holds in floats; as dt/dt − 1 ≥ 0 no ball proves it, so the violation stays a suspicion."""
+    premise = Hypothesis("0 ≥ 0", lambda s: s.dt / s.dt - 1, strict=False)
+    (found,) = judge(constant("3", hypotheses=(premise,)), evidence(coarse))
     assert found.verdict == verdict.SUSPECT and "premise 0 ≥ 0 is not proved" in found.because
-    above = constant("100000", premises=(premise,))
+    above = constant("100000", hypotheses=(premise,))
     (row,) = judge(above, evidence(replace(coarse, domain="printed made")))
     assert row.verdict == verdict.NOT_REFUTED  # not "proved"
 
 
 def test_premises_are_asked_of_the_layers_below(coarse: SearchPoint) -> None:
     two = replace(coarse, dt=(Fraction(9, 10), Fraction(1, 10)))
-    premise = Premise("dt < 1/2", lambda s, numbers: 1 - 2 * s.dt)
+    premise = Hypothesis("dt < 1/2", lambda s: 1 - 2 * s.dt)
     second_layer = Evidence(FREE, 2, (two,), (replace(resonant(coarse), point=two),), controls=(PASSED,))
-    (found,) = judge(constant("3", premises=(premise,)), second_layer)
+    (found,) = judge(constant("3", hypotheses=(premise,)), second_layer)
     assert found.verdict == verdict.INCONCLUSIVE and "dt < 1/2 fails" in found.because
 
 
@@ -214,7 +214,7 @@ def test_norm_of_equal_neurons_grows_with_the_root_of_their_number(coarse: Searc
     four = replace(coarse, hidden_size=4)
     trial = replace(resonant(coarse), point=four)
     claim = constant("1000")
-    euclidean = replace(claim, parts=(replace(claim.parts[0], norm="euclidean"),))
+    euclidean = with_bound(claim, parts=(replace(claim.bound.parts[0], norm="euclidean"),))
     (wide,) = judge(euclidean, evidence(four, trials=(trial,)))
     (narrow,) = judge(claim, evidence(four, trials=(trial,)))
     assert wide.log_worst == pytest.approx(narrow.log_worst + math.log(2), abs=1e-12)
@@ -257,7 +257,7 @@ def test_proof_of_a_euclidean_norm_counts_the_neurons(coarse: SearchPoint) -> No
     printed = replace(coarse, domain="printed made", hidden_size=16)
     invariant = sharp.log_invariant_bound(alpha=0.25, step_size=0.1, step=coarse.steps, quantity="position")
     claim = constant(str(math.ceil(2 * math.exp(invariant))))
-    euclidean = replace(claim, parts=(replace(claim.parts[0], norm="euclidean"),))
+    euclidean = with_bound(claim, parts=(replace(claim.bound.parts[0], norm="euclidean"),))
     trial = replace(resonant(coarse, factor=1e-3), point=printed)
     (largest,) = judge(claim, evidence(printed, trials=(trial,)))
     (norm,) = judge(euclidean, evidence(printed, trials=(trial,)))
@@ -284,9 +284,9 @@ def asymptotic_icml() -> Claim:
         lambda s, numbers: icml.log_position(alpha=s.alpha, time=s.time, numbers=numbers),
         lambda s, iv: iv.log(2 / s.alpha * (1 + 2 * (1 + 2 * s.alpha) * s.time)) / 2,
         asymptotic=True,
-        premises=(
-            Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
-            Premise("α ≤ 1/2", lambda s, numbers: 1 - 2 * s.alpha, False, lambda s, iv: 1 - 2 * s.alpha),
+        hypotheses=(
+            Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),
+            Hypothesis("α ≤ 1/2", lambda s: 1 - 2 * s.alpha, False, lambda s: 1 - 2 * s.alpha),
         ),
     )
 
@@ -306,8 +306,8 @@ def test_one_small_step_alone_says_nothing_about_the_limit(coarse: SearchPoint) 
 
 
 def test_ladder_whose_finest_rung_is_not_admissible_says_nothing_about_the_limit(coarse: SearchPoint) -> None:
-    premise = Premise("dt > 1/30", lambda s, numbers: 30 * s.dt - 1)
-    claim = replace(asymptotic_icml(), premises=(*asymptotic_icml().premises, premise))
+    premise = Hypothesis("dt > 1/30", lambda s: 30 * s.dt - 1)
+    claim = with_bound(asymptotic_icml(), hypotheses=(*asymptotic_icml().bound.hypotheses, premise))
     ladder = (coarse, free_point("1/20"), free_point("1/40"))
     (found,) = judge(claim, evidence(*ladder))
     assert found.verdict == verdict.INCONCLUSIVE and found.slack is None
@@ -361,14 +361,14 @@ def test_no_passing_verdict_stands_beside_a_negative_slack(
 def test_reading_follows_domain_and_hypothesis_only() -> None:
     claim = asymptotic_icml()
     assert [reading_of(claim, domain) for domain in (FREE, "printed RR")] == ["limit", "printed"]
-    assert reading_of(replace(claim, asymptotic=False), FREE) == ""
+    assert reading_of(with_bound(claim, asymptotic=False), FREE) == ""
 
 
 def test_judgement_does_not_depend_on_the_claims_name(coarse: SearchPoint) -> None:
     registry = Registry()
-    ids = [registered.claim.id for registered in registry]
+    ids = [registered.claim.id for registered in registry.state_bounds()]
     shuffled = dict(zip(ids, reversed(ids), strict=True))
-    for registered in registry:
+    for registered in registry.state_bounds():
         claim = registered.claim
         renamed = replace(claim, id=shuffled[claim.id])
         found = judge(claim, evidence(coarse))

@@ -73,7 +73,7 @@ def test_a_region_without_volume_leaves_a_true_bound(drawn: Evidence) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_planted_bound_is_typed_twice(seed: int) -> None:
     claim = narrow_falsehood(drawn_region(random.Random(seed), 0.2))
-    assert contradiction(claim, claim.parts[0], Evidence(FREE, 1, (), ())) == ""
+    assert contradiction(claim, claim.bound.parts[0], Evidence(FREE, 1, (), ())) == ""
 
 
 @pytest.mark.parametrize("volume", [0.02, 0.2])

@@ -10,7 +10,7 @@ import pytest
 from mpmath import mp, mpf
 
 from odernn.published.sources import Source
-from verification.claim import Claim, Part
+from verification.claim import Claim, Part, StateBound
 from verification.instance import Group, Inputs, Instance, Layer
 
 HIDDEN_SIZE = 6
@@ -77,16 +77,15 @@ def _point_trajectory(instance: Instance) -> PointState:
 
 
 def _claim(
-    bound: Callable, second_bound: Callable, *, quantity: str = "position", norm: str = "max", premises=(), **options
+    bound: Callable, second_bound: Callable, *, quantity: str = "position", norm: str = "max", hypotheses=(), **options
 ) -> Claim:
     """A made-up statement with one part."""
     return Claim(
         id="made-up",
         source=Source("none", "made up"),
         statement="made up",
-        premises=premises,
-        parts=(Part(quantity, norm, bound, second_bound),),
-        **options,
+        semantics="real",
+        state_bound=StateBound(parts=(Part(quantity, norm, bound, second_bound),), hypotheses=hypotheses, **options),
     )
 
 

@@ -12,9 +12,10 @@ import torch
 from mpmath import mp, mpf
 
 from odernn.cells.unicornn import UnICORNN
+from tests.verification.state_claims import with_bound
 from verification.certify import balls
 from verification.certify.second import intervals as second
-from verification.claim import Premise
+from verification.claim import Hypothesis
 from verification.instance import Group, Inputs, Instance, Layer, to_plain
 from verification.system import UNICORNN
 
@@ -110,13 +111,13 @@ def test_a_bound_a_trillionth_below_the_value_is_violated_and_one_above_holds_in
     for factor, status in ((1 - Fraction(1, 10**12), "violates"), (1 + Fraction(1, 10**12), "holds")):
         claim = constant_claim(value * factor, quantity=quantity, norm=norm)
         where = {"layer": layers, "step": instance.steps, "steps": instance.steps}
-        outcome = balls.decide(claim, claim.parts[0], instance, **where)
+        outcome = balls.decide(claim, claim.bound.parts[0], instance, **where)
         assert outcome.status == status and outcome.bits <= 256
         assert outcome.is_refutation is (status == "violates")
         if status == "violates":
             assert outcome.is_tight and outcome.measured[0] > outcome.bound[1]
         other = second.decide(
-            to_plain(instance), quantity=quantity, norm=norm, bound=claim.parts[0].second_bound, **where
+            to_plain(instance), quantity=quantity, norm=norm, bound=claim.bound.parts[0].second_bound, **where
         )
         assert other["status"] == status
         assert other["measured"] == pytest.approx(outcome.measured, abs=1e-13)
@@ -130,7 +131,7 @@ def test_precision_grows_until_a_slack_below_the_first_precision_is_decided(meas
     for digits in (12, 45):
         for sign, status in ((-1, "violates"), (1, "holds")):
             claim = constant_claim(value * (1 + sign * Fraction(1, 10**digits)))
-            outcome = balls.decide(claim, claim.parts[0], instance, layer=1, step=5, steps=5)
+            outcome = balls.decide(claim, claim.bound.parts[0], instance, layer=1, step=5, steps=5)
             assert outcome.status == status
             bits.append(outcome.bits)
     assert bits[:2] == [balls.FIRST_BITS] * 2 and min(bits[2:]) > balls.FIRST_BITS
@@ -140,7 +141,7 @@ def test_at_the_first_precision_alone_a_tiny_slack_stays_undecided(measured_valu
     instance = one_neuron(steps=5, w="1")
     claim = constant_claim(measured_value(instance, 1, "position", "max") * (1 - Fraction(1, 10**45)))
     where = {"layer": 1, "step": 5, "steps": 5}
-    outcome = balls.decide(claim, claim.parts[0], instance, max_bits=balls.FIRST_BITS, **where)
+    outcome = balls.decide(claim, claim.bound.parts[0], instance, max_bits=balls.FIRST_BITS, **where)
     assert outcome.status == "undecided" and not outcome.is_refutation
 
 
@@ -152,11 +153,16 @@ def test_equality_is_never_a_violation(made_up_claim):
     )
     instance = one_neuron(x="1/2", w="3")
     where = {"layer": 1, "step": 1, "steps": 1}
-    outcome = balls.decide(claim, claim.parts[0], instance, max_bits=1024, **where)
+    outcome = balls.decide(claim, claim.bound.parts[0], instance, max_bits=1024, **where)
     assert outcome.status in ("undecided", "holds") and outcome.bits == 1024
     for bits in (64, 256, 1024):
         other = second.decide(
-            to_plain(instance), quantity="position", norm="max", bound=claim.parts[0].second_bound, bits=bits, **where
+            to_plain(instance),
+            quantity="position",
+            norm="max",
+            bound=claim.bound.parts[0].second_bound,
+            bits=bits,
+            **where,
         )
         assert other["status"] != "violates"
 
@@ -165,29 +171,29 @@ def test_a_false_premise_is_no_refutation(constant_claim):
     instance = one_neuron(x="4", steps=6, dt="9/10")
     where = {"layer": 1, "step": 6, "steps": 6}
     small = Fraction(1, 10**6)
-    true = (Premise("dt < 1", lambda s, numbers: 1 - s.dt), Premise("α ≥ 1", lambda s, numbers: s.alpha - 1, False))
-    false = (*true, Premise("dt < 1/2", lambda s, numbers: 1 - 2 * s.dt))
+    true = (Hypothesis("dt < 1", lambda s: 1 - s.dt), Hypothesis("α ≥ 1", lambda s: s.alpha - 1, False))
+    false = (*true, Hypothesis("dt < 1/2", lambda s: 1 - 2 * s.dt))
     # a margin of exactly 0 fails a strict premise, and a transcendental 0 is never proved
-    edge = (Premise("dt < 9/10", lambda s, numbers: numbers.exact(Fraction(9, 10)) - s.dt),)
-    unproved = (Premise("0 ≥ 0", lambda s, numbers: numbers.exp(s.dt) * numbers.exp(-s.dt) - 1, False),)
+    edge = (Hypothesis("dt < 9/10", lambda s: 9 - 10 * s.dt),)
+    unproved = (Hypothesis("0 ≥ 0", lambda s: s.dt / s.dt - 1, False),)
     for premises, refuted in ((true, True), (false, False), (edge, False), (unproved, False)):
-        claim = constant_claim(small, premises=premises)
-        outcome = balls.decide(claim, claim.parts[0], instance, **where)
+        claim = constant_claim(small, hypotheses=premises)
+        outcome = balls.decide(claim, claim.bound.parts[0], instance, **where)
         assert outcome.status == "violates" and outcome.is_refutation is refuted
         assert [text for text, *_ in outcome.premises] == [p.text for p in premises]
 
 
 def test_a_state_that_is_exactly_zero_is_below_every_bound(constant_claim):
     claim = constant_claim(Fraction(1, 10**300))
-    outcome = balls.decide(claim, claim.parts[0], one_neuron(x="0", steps=9), layer=1, step=9, steps=9)
+    outcome = balls.decide(claim, claim.bound.parts[0], one_neuron(x="0", steps=9), layer=1, step=9, steps=9)
     assert outcome.status == "holds" and not outcome.is_refutation
 
 
 def test_a_bound_that_is_no_number_is_undecided_even_for_a_zero_state(made_up_claim):
     claim = made_up_claim(lambda s, numbers: numbers.log(numbers.exact(-1)), None)
     where = {"layer": 1, "step": 2, "steps": 2, "max_bits": 256}
-    assert balls.decide(claim, claim.parts[0], one_neuron(x="1", steps=2), **where).status == "undecided"
-    assert balls.decide(claim, claim.parts[0], one_neuron(x="0", steps=2), **where).status == "undecided"
+    assert balls.decide(claim, claim.bound.parts[0], one_neuron(x="1", steps=2), **where).status == "undecided"
+    assert balls.decide(claim, claim.bound.parts[0], one_neuron(x="0", steps=2), **where).status == "undecided"
 
 
 def test_a_ball_around_zero_may_still_be_proved_small_but_never_large(made_up_claim):
@@ -197,21 +203,21 @@ def test_a_ball_around_zero_may_still_be_proved_small_but_never_large(made_up_cl
     instance = Instance(Fraction(0), (layer,), inputs)
     for value, expected in ((Fraction(1, 10**9), "holds"), (Fraction(1, 10**9999), "undecided")):
         claim = made_up_claim(lambda s, n, value=value: n.log(n.exact(value)), None, quantity="momentum")
-        outcome = balls.decide(claim, claim.parts[0], instance, layer=1, step=2, steps=2, max_bits=512)
+        outcome = balls.decide(claim, claim.bound.parts[0], instance, layer=1, step=2, steps=2, max_bits=512)
         assert outcome.status == expected and not outcome.is_refutation
 
 
 def test_the_step_asked_for_lies_within_the_inputs(constant_claim):
     claim = constant_claim(Fraction(1))
     with pytest.raises(balls.StepBeyondInputsError, match="Step 4 lies beyond the 3 inputs"):
-        balls.decide(claim, claim.parts[0], one_neuron(steps=3), layer=1, step=4, steps=9)
+        balls.decide(claim, claim.bound.parts[0], one_neuron(steps=3), layer=1, step=4, steps=9)
 
 
 def test_the_bound_is_asked_at_the_nominal_horizon_and_the_top_layers_step(made_up_claim, random_instance):
     instance = random_instance(5, layers=2)
     seen = []
     claim = made_up_claim(lambda s, numbers: seen.append(s) or numbers.exact(0), None)
-    balls.decide(claim, claim.parts[0], instance, layer=2, step=3, steps=11)
+    balls.decide(claim, claim.bound.parts[0], instance, layer=2, step=3, steps=11)
     setting, dt = seen[0], instance.layers[1].dt
     assert (setting.step, setting.steps, setting.hidden_size) == (3, 11, 6)
     assert len(setting.step_sizes) == len(instance.layers[1].groups)
@@ -225,12 +231,12 @@ def test_a_wrong_recurrence_is_noticed_by_the_other_back_end(measured_value, con
 
     instance = one_neuron(x="2", steps=8, w="1")
     claim = constant_claim(measured_value(instance, 1, "position", "max") * Fraction(999, 1000))
-    part, where = claim.parts[0], {"layer": 1, "step": 8, "steps": 8}
+    part, where = claim.bound.parts[0], {"layer": 1, "step": 8, "steps": 8}
     asked = {"quantity": "position", "norm": "max", "bound": part.second_bound, **where}
     assert balls.decide(claim, part, instance, **where).status == "violates"
     assert second.decide(to_plain(instance), **asked)["status"] == "violates"
     assert second.decide(to_plain(instance), step_function=drifts_first, **asked)["status"] == "holds"
-    wrong = dataclasses.replace(claim, system=dataclasses.replace(UNICORNN, exact_step=drifts_first))
+    wrong = with_bound(claim, system=dataclasses.replace(UNICORNN, exact_step=drifts_first))
     assert balls.decide(wrong, part, instance, **where).status == "holds"
 
 
@@ -242,9 +248,9 @@ def test_a_wrong_second_bound_is_noticed(measured_value, made_up_claim):
         lambda s, iv: iv.log(2 * iv.mpf(value.numerator) / iv.mpf(value.denominator)),  # 2 too many
     )
     where = {"layer": 1, "step": 8, "steps": 8}
-    assert balls.decide(claim, claim.parts[0], instance, **where).status == "violates"
+    assert balls.decide(claim, claim.bound.parts[0], instance, **where).status == "violates"
     other = second.decide(
-        to_plain(instance), quantity="position", norm="max", bound=claim.parts[0].second_bound, **where
+        to_plain(instance), quantity="position", norm="max", bound=claim.bound.parts[0].second_bound, **where
     )
     assert other["status"] == "holds"
 
@@ -253,11 +259,13 @@ def test_premises_are_asked_of_every_layer_below_the_measured_one(constant_claim
     """dt = 5 in layer 1 breaks "dt < 1" for the network, although layer 2 has dt = 1/10."""
     wide = one_neuron(x="4", steps=3, dt="5").layers[0]
     fine = one_neuron(x="4", steps=3, dt="1/10").layers[0]
-    premises = (Premise("dt < 1", lambda s, numbers: 1 - s.dt),)
-    claim = constant_claim(Fraction(1, 10**9), premises=premises)
+    premises = (Hypothesis("dt < 1", lambda s: 1 - s.dt),)
+    claim = constant_claim(Fraction(1, 10**9), hypotheses=premises)
     inputs = Inputs(1, ((3, (Fraction(4),)),))
     for layers, refuted in (((fine, fine), True), ((wide, fine), False)):
-        outcome = balls.decide(claim, claim.parts[0], Instance(Fraction(1), layers, inputs), layer=2, step=3, steps=3)
+        outcome = balls.decide(
+            claim, claim.bound.parts[0], Instance(Fraction(1), layers, inputs), layer=2, step=3, steps=3
+        )
         assert outcome.status == "violates" and outcome.is_refutation is refuted
 
 
@@ -265,10 +273,10 @@ def test_a_step_beyond_the_statements_horizon_is_refused(constant_claim):
     """With N = 1, T = dt: the bound of a longer run would be read at the wrong horizon."""
     claim = constant_claim(Fraction(1, 10**9))
     with pytest.raises(ValueError, match="Step 3 is not one of the claim's steps 1 to 1"):
-        balls.decide(claim, claim.parts[0], one_neuron(x="4", steps=3), layer=1, step=3, steps=1)
+        balls.decide(claim, claim.bound.parts[0], one_neuron(x="4", steps=3), layer=1, step=3, steps=1)
 
 
 def test_a_bound_that_left_the_ball_arithmetic_is_refused(made_up_claim):
     claim = made_up_claim(lambda s, numbers: float(s.alpha.mid()), None)
     with pytest.raises(TypeError, match="returned a float, not a ball"):
-        balls.decide(claim, claim.parts[0], one_neuron(x="4", steps=3), layer=1, step=3, steps=3)
+        balls.decide(claim, claim.bound.parts[0], one_neuron(x="4", steps=3), layer=1, step=3, steps=3)

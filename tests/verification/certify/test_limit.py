@@ -13,17 +13,18 @@ from mpmath import mp, mpf
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS
+from tests.verification.state_claims import with_bound
 from verification.certify import balls, limit
 from verification.certify.limit import LimitData
 from verification.certify.second import intervals as second
-from verification.claim import Premise
+from verification.claim import Hypothesis
 from verification.instance import Group, Inputs, Instance, Layer, to_plain
 from verification.registry import Registry
 from verification.system import UNICORNN
 
 ICML = Registry().get("icml-C.1").claim
 SAM = Registry().get("sam-D.1-a").claim
-PARTS = {part.quantity: part for part in ICML.parts}
+PARTS = {part.quantity: part for part in ICML.bound.parts}
 CERTIFIED = [
     ("1/4", "40", 1, "position"),
     ("1/4", "40", 1, "momentum"),
@@ -137,8 +138,8 @@ def test_a_true_statement_gets_no_certificate(where, made_up_claim):
     claims = true_claims(made_up_claim)
     assert len(claims) == 4
     for claim in claims:
-        assert not limit.certify(claim, claim.parts[0], data(*where)).holds
-    for part in SAM.parts:
+        assert not limit.certify(claim, claim.bound.parts[0], data(*where)).holds
+    for part in SAM.bound.parts:
         assert not limit.certify(SAM, part, data(*where)).holds
 
 
@@ -151,7 +152,7 @@ def test_a_statement_a_thousandth_below_the_limit_gets_one(quantity, made_up_cla
         lambda s, iv: iv.log(iv.mpf("3.996")),
         quantity=quantity,
     )
-    assert limit.certify(claim, claim.parts[0], data("1", horizon)).holds
+    assert limit.certify(claim, claim.bound.parts[0], data("1", horizon)).holds
 
 
 def test_a_bound_that_counts_steps_has_no_limit_argument(made_up_claim):
@@ -159,25 +160,25 @@ def test_a_bound_that_counts_steps_has_no_limit_argument(made_up_claim):
         claim = made_up_claim(
             lambda s, numbers, ask=ask: numbers.log(numbers.exact(1) + 0 * ask(s)), lambda s, iv: iv.mpf(0)
         )
-        outcome = limit.check(claim, claim.parts[0], data("1/4", "40", dt="1/100"))
+        outcome = limit.check(claim, claim.bound.parts[0], data("1/4", "40", dt="1/100"))
         assert not outcome.holds and "no limit argument" in outcome.because
 
 
 @pytest.mark.parametrize("alpha", ["0", "-1"])
 def test_the_theorem_asks_for_positive_alpha(alpha: str):
-    outcome = limit.certify(ICML, ICML.parts[0], data(alpha, "40"))
+    outcome = limit.certify(ICML, ICML.bound.parts[0], data(alpha, "40"))
     assert not outcome.holds and "α > 0" in outcome.because
 
 
 def test_the_theorem_speaks_of_unicornn_only():
-    other = dataclasses.replace(ICML, system=dataclasses.replace(UNICORNN, name="explicit-euler"))
-    outcome = limit.certify(other, other.parts[0], data("1/4", "40"))
+    other = with_bound(ICML, system=dataclasses.replace(UNICORNN, name="explicit-euler"))
+    outcome = limit.certify(other, other.bound.parts[0], data("1/4", "40"))
     assert not outcome.holds and "UnICORNN" in outcome.because
 
 
 def test_a_replay_asks_for_the_system_too():
-    other = dataclasses.replace(ICML, system=dataclasses.replace(UNICORNN, name="explicit-euler"))
-    assert not limit.check(other, other.parts[0], data("1/4", "40", dt="1/100")).holds
+    other = with_bound(ICML, system=dataclasses.replace(UNICORNN, name="explicit-euler"))
+    assert not limit.check(other, other.bound.parts[0], data("1/4", "40", dt="1/100")).holds
 
 
 @pytest.mark.parametrize("quantity", ["position", "momentum"])
@@ -192,15 +193,15 @@ def test_a_deeper_layer_needs_a_drive_that_does_not_switch(quantity: str):
 
 
 def test_premises_are_proved_on_the_whole_interval_of_steps():
-    part = ICML.parts[0]
+    part = ICML.bound.parts[0]
     cases = [
-        (Premise("dt < 1", lambda s, numbers: 1 - s.dt, second_margin=lambda s, iv: 1 - s.dt), True),
-        (Premise("T ≥ 40", lambda s, numbers: s.horizon - 40, False, lambda s, iv: s.horizon - 40), True),
-        (Premise("dt > 1/1000", lambda s, numbers: s.dt - numbers.exact(Fraction(1, 1000))), False),
-        (Premise("α > 1", lambda s, numbers: s.alpha - 1), False),
+        (Hypothesis("dt < 1", lambda s: 1 - s.dt, second_margin=lambda s: 1 - s.dt), True),
+        (Hypothesis("T ≥ 40", lambda s: s.horizon - 40, False, lambda s: s.horizon - 40), True),
+        (Hypothesis("dt > 1/1000", lambda s: 1000 * s.dt - 1), False),
+        (Hypothesis("α > 1", lambda s: s.alpha - 1), False),
     ]
     for premise, expected in cases:
-        claim = dataclasses.replace(ICML, premises=(*ICML.premises, premise))
+        claim = with_bound(ICML, hypotheses=(*ICML.bound.hypotheses, premise))
         outcome = limit.check(claim, part, data("1/4", "40", dt="1/100"))
         assert outcome.holds is expected and ("premise" in outcome.because) is not expected
 

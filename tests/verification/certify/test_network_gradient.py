@@ -22,10 +22,10 @@ from verification.cases import network_gradient
 from verification.cases.network_gradient import NetworkGradient
 from verification.certify.second import intervals as second
 from verification.certify.second import network_gradient as network_gradient_second
+from verification.claim import Parameters
 from verification.cli import main
 from verification.counterexample import Counterexample
 from verification.parameters import RefusedError
-from verification.question import Parameters
 from verification.registry import Registry
 
 M, DEPTH, STEPS = 64, 3, 200
@@ -171,7 +171,7 @@ def test_each_number_moved_so_that_the_bound_is_no_longer_exceeded_is_refused(th
 @pytest.mark.parametrize("fault", ["balls", "floats"])
 def test_a_fault_in_one_of_the_two_back_ends_certifies_nothing(monkeypatch, fault: str) -> None:
     base = made(theta="b", m=4, depth=2, steps=10, large=1)
-    question = bounded("b", Fraction(in_torch(base, "b")) * (1 - Fraction(1, 10**6)))
+    claim = bounded("b", Fraction(in_torch(base, "b")) * (1 - Fraction(1, 10**6)))
     if fault == "balls":
         real = network_gradient.network.certify_gradients
 
@@ -191,7 +191,7 @@ def test_a_fault_in_one_of_the_two_back_ends_certifies_nothing(monkeypatch, faul
             return type(box)(box.middle / 2, box.radius)
 
         monkeypatch.setattr(network_gradient_second.FloatNetwork, "gradient_of", smaller_box)
-    assert sorted(each.violated for each in question.check(base).opinions) == [False, True]
+    assert sorted(each.violated for each in claim.check(base).opinions) == [False, True]
 
 
 def test_both_sides_read_the_norms_of_the_statement_alike() -> None:

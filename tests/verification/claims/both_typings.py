@@ -12,7 +12,7 @@ import flint
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import Inequality
 from verification.certify.second.intervals import iv, number
-from verification.question import Case
+from verification.claim import Case
 
 Point = dict[str, str]
 """Parameters by name, as witnesses have them: numbers with spaces between."""

@@ -348,16 +348,17 @@ def test_doctor_names_what_is_broken(capsys: pytest.CaptureFixture[str], monkeyp
 FALSE_CLAIM = '''
 """A false statement."""
 from odernn.tableaus.tableau import Source
-from verification.claim import Claim, Part, Premise
+from verification.claim import Claim, Hypothesis, Part, StateBound
 
 CLAIMS = (
     Claim(
         id="small.False",
         source=Source("nobody", "p. 1"),
         statement="|z_n| ≤ t_n / 2",
-        premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
-        parts=(
-            Part("momentum", "max", lambda s, numbers: numbers.log(s.time / 2), lambda s, iv: iv.log(s.time / 2)),
+        semantics="real",
+        state_bound=StateBound(
+            (Part("momentum", "max", lambda s, numbers: numbers.log(s.time / 2), lambda s, iv: iv.log(s.time / 2)),),
+            (Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),),
         ),
     ),
 )

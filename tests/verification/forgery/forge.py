@@ -28,10 +28,9 @@ from functools import cache
 from pathlib import Path
 from types import FrameType
 
-from verification.claim import ClaimError
+from verification.claim import Case, Claim, ClaimError, Place
 from verification.commands import expectations
 from verification.parameters import Guarded
-from verification.question import Case, Place, Question
 from verification.registry import Registry
 from verification.verdict import REFUTED, doubt_about
 
@@ -64,13 +63,13 @@ HOSTILE = (
 class Target:
     """A case that a check belongs to, and whether a violation of it is known."""
 
-    question: Question
+    claim: Claim
     case: Case | Place
     is_refuted: bool
 
     @property
     def name(self) -> str:
-        return f"{self.question.id} | {self.case.domain} | {self.case.quantity}"
+        return f"{self.claim.id} | {self.case.domain} | {self.case.quantity}"
 
 
 @dataclass
@@ -86,12 +85,12 @@ class Tally:
 def targets() -> Iterator[Target]:
     """Every case of every claim that has a check."""
     verdicts = expectations.read(PINS)
-    for registered in Registry().questions():
-        question = registered.question
-        for case in (*question.cases, *question.places):
+    for registered in Registry():
+        claim = registered.claim
+        for case in (*claim.cases, *claim.places):
             if case.check is not None:
-                cell = f"{question.id} | {case.domain} | {case.quantity}"
-                yield Target(question, case, isinstance(case, Place) or verdicts[cell] == REFUTED)
+                cell = f"{claim.id} | {case.domain} | {case.quantity}"
+                yield Target(claim, case, isinstance(case, Place) or verdicts[cell] == REFUTED)
 
 
 def mutated(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
@@ -276,7 +275,7 @@ def main() -> None:
         return
     tally = Tally()
     for name, target in _by_name().items():
-        if options.claim in target.question.id:
+        if options.claim in target.claim.id:
             attack(target, options.count, random.Random(f"{options.seed} {name}"), tally, MUTATIONS)
     print(dict(tally.kinds))
     for name, texts in tally.certified[:20]:

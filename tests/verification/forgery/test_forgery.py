@@ -9,10 +9,9 @@ import pytest
 
 from tests.tiers import slow
 from tests.verification.forgery.forge import Tally, Target, attack, mutated, targets
-from verification.claim import ClaimError
+from verification.claim import Case, Check, ClaimError, Opinion
 from verification.counterexample import Counterexample, check
 from verification.parameters import Parameter, Rational, declared
-from verification.question import Case, Check, Opinion
 from verification.registry import Registry
 
 FORGED = {
@@ -72,7 +71,7 @@ def planted(violated: bool) -> Target:
         return Check((Opinion("one", found, ""), Opinion("two", found, "")))
 
     guarded = declared(Parameter("x", Rational())).guards(hole)
-    return Target(known.question, Case("here", "x", lambda _, __: None, guarded), is_refuted=False)  # type: ignore[arg-type, return-value]
+    return Target(known.claim, Case("here", "x", lambda _, __: None, guarded), is_refuted=False)  # type: ignore[arg-type, return-value]
 
 
 def test_a_hole_is_found() -> None:

@@ -128,7 +128,7 @@ def test_a_closure_holds_the_closures_of_its_modules() -> None:
     files = closure("verification.answer").files
     modules = [path for path in files if path.suffix == ".py" and path.name != "__init__.py"]
     assert len(modules) > 8 and all(set(closure(name_of(path)).files) <= set(files) for path in modules)
-    assert path_of("verification.question") in files and path_of("verification.run.store") not in files
+    assert path_of("verification.claim") in files and path_of("verification.run.store") not in files
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ registry = Registry()
 before = set(sys.modules)  # planning alone; the claim's file and all that it brings come now
 jobs = plan(Settings(claims=(sys.argv[1],)), registry).judging[:int(sys.argv[2])]
 for job in jobs:
-    if job.kind == "question":
+    if job.kind == "case":
         kinds.perform(job, Settings())
     else:
         import verification.run.jobs.judge, verification.run.jobs.search, verification.run.jobs.control
@@ -189,7 +189,7 @@ def loaded_by(claim: str, cases: int) -> tuple[str, Path, set[Path]]:
 
 
 def kinds_of(kind: str) -> tuple[str, ...]:
-    return ("question",) if kind == "question" else ("judge", "search", "control")
+    return ("case",) if kind == "case" else ("judge", "search", "control")
 
 
 @pytest.mark.parametrize(

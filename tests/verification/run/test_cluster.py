@@ -325,7 +325,7 @@ import time
 from pathlib import Path
 
 from odernn.tableaus.tableau import Source
-from verification.claim import Claim, Part
+from verification.claim import Claim, Part, StateBound
 from verification.system import UNICORNN, System
 
 FOLDER = Path(__file__).parents[1]  # what lies beside the claims and is named here would be in their keys
@@ -349,7 +349,8 @@ def second(s, iv):
 
 SYSTEM = System("hanging", step, UNICORNN.exact_step, UNICORNN.second_step)
 PART = Part("position", "max", million, second)
-CLAIMS = (Claim("hanging", Source("planted", "nowhere"), "…", (PART,), system=SYSTEM),)
+BOUND = StateBound((PART,), system=SYSTEM)
+CLAIMS = (Claim("hanging", Source("planted", "nowhere"), "…", "real", state_bound=BOUND),)
 """
 
 

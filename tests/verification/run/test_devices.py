@@ -379,8 +379,8 @@ def test_keys_hold_the_device_where_results_do_and_seeds_never() -> None:
         assert one.seed == two.seed == three.seed
         assert one.key != two.key == three.key
         assert three.spec["device"] == "cuda:1"
-    questions = [[job.key for job in each.judging if job.kind == "question"] for each in (here, there)]
-    assert questions[0] == questions[1] != []  # they run on the CPU in either case
+    claims = [[job.key for job in each.judging if job.kind == "case"] for each in (here, there)]
+    assert claims[0] == claims[1] != []  # they run on the CPU in either case
     judged = [[job.key for job in each.judging if job.kind == "judge" and job.needs] for each in (here, there)]
     assert judged[0]  # what no premise admits needs no result of any device
     assert not {*judged[0]} & {*judged[1]}

@@ -43,7 +43,7 @@ NOT_IN_KEYS = (
 
 PLANTED = """
 from odernn.published.sources import Source
-from verification.claim import Claim, Part, Premise
+from verification.claim import Claim, Part, StateBound
 from verification.system import UNICORNN, System
 
 def bound(s, numbers):
@@ -55,8 +55,8 @@ def second(s, iv):
 SYSTEM = System("planted", UNICORNN.step, UNICORNN.exact_step, UNICORNN.second_step)
 PARTS = (Part("position", "max", bound, second),)
 CLAIMS = (
-    Claim("planted bound", Source("planted", "nowhere"), "…", PARTS),
-    Claim("planted system", Source("planted", "nowhere"), "…", PARTS, system=SYSTEM),
+    Claim("planted bound", Source("planted", "nowhere"), "…", "real", state_bound=StateBound(PARTS)),
+    Claim("planted system", Source("planted", "nowhere"), "…", "real", state_bound=StateBound(PARTS, system=SYSTEM)),
 )
 """
 
@@ -138,7 +138,7 @@ def test_an_edited_adversary_is_searched_again_and_what_rests_on_it_judged_again
 def test_an_edited_bound_is_judged_again_and_searches_nothing_again(edited: Any) -> None:
     """Trajectories do not depend on the bound that they are compared with."""
     again = {(spec["kind"], spec.get("claim")) for spec in changed(edited, BOUND)}
-    assert again == {("judge", "icml-C.1"), ("question", "icml-C.1-table6")}
+    assert again == {("judge", "icml-C.1"), ("case", "icml-C.1-table6")}
 
 
 def test_an_edited_certificate_changes_every_judgement_and_control_that_it_decides_and_no_search(edited: Any) -> None:
@@ -157,8 +157,8 @@ def test_an_edited_claim_file_changes_the_keys_of_its_judgements_and_no_other(ed
 def test_edited_rules_change_every_question_that_they_judge(edited: Any) -> None:
     """No claim imports its judge, and a verdict must not survive an edit of the rules."""
     again = changed(edited, RULES)
-    assert len(again) == sum(spec["kind"] == "question" for spec in specs(edited)) > 20
-    assert {spec["kind"] for spec in again} == {"question"}
+    assert len(again) == sum(spec["kind"] == "case" for spec in specs(edited)) > 20
+    assert {spec["kind"] for spec in again} == {"case"}
 
 
 @pytest.mark.parametrize("name", [HELPER, USERS])
@@ -230,7 +230,7 @@ def test_a_digest_holds_every_file_of_a_closure_and_reads_no_other() -> None:
     """Every closure there is, every file there is: one that is not read cannot change it."""
     found: set[Closure] = {keys.closure_of(kind) for kind in ("search", "control", "measure")}
     for claim in registry().ids():
-        found |= {keys.closure_of(kind, registry().path(claim)) for kind in ("judge", "question")}
+        found |= {keys.closure_of(kind, registry().path(claim)) for kind in ("judge", "case")}
     assert len(found) > 100
     for each in found:
         read: list[Path] = []
@@ -242,8 +242,8 @@ def test_a_digest_holds_every_file_of_a_closure_and_reads_no_other() -> None:
 def test_the_rules_and_the_claim_are_in_every_judgement() -> None:
     for claim in registry().ids():
         file = registry().path(claim)
-        for kind, rules in (("question", "verification.answer"), ("judge", "verification.cases.state_bound.judge")):
-            needed = {file, *map(path_of, (rules, "verification.verdict", "verification.question"))}
+        for kind, rules in (("case", "verification.answer"), ("judge", "verification.cases.state_bound.judge")):
+            needed = {file, *map(path_of, (rules, "verification.verdict", "verification.claim"))}
             assert needed <= set(keys.closure_of(kind, file).files)
 
 

@@ -19,7 +19,7 @@ HOSTILE = """
 import os, time
 from odernn.published.sources import Source
 from verification.parameters import Choice, Parameter, declared
-from verification.question import Attempt, Case, Check, Opinion, Question
+from verification.claim import Attempt, Case, Check, Opinion, Claim
 
 WORDS = ("hang", "grow", "die", "raise", "certify", "no")
 
@@ -40,7 +40,7 @@ def check(texts):
 
 declaration = declared(Parameter("how", Choice(WORDS)))
 CASE = Case("here", "this", lambda _, __: Attempt("", 1), declaration.guards(check))
-QUESTIONS = (Question("planted", Source("planted", "nowhere"), "a statement", "alg", (CASE,)),)
+CLAIMS = (Claim("planted", Source("planted", "nowhere"), "a statement", "alg", (CASE,)),)
 """
 
 

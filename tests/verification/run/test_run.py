@@ -121,7 +121,7 @@ import os
 from pathlib import Path
 
 from odernn.tableaus.tableau import Source
-from verification.claim import Claim, Part
+from verification.claim import Claim, Part, StateBound
 from verification.system import UNICORNN, System
 
 FAULTY = Path(__file__).parents[1] / "faulty"  # beside the claims it would be in their keys
@@ -151,9 +151,10 @@ def second(s, iv):
 
 SOURCE = Source("planted", "nowhere")
 SYSTEM = System("faulty", step, UNICORNN.exact_step, UNICORNN.second_step)
+PARTS, SOUND = (Part("position", "max", bound, second),), (Part("position", "max", million, second),)
 CLAIMS = (
-    Claim("faulty bound", SOURCE, "…", (Part("position", "max", bound, second),)),
-    Claim("faulty step", SOURCE, "…", (Part("position", "max", million, second),), system=SYSTEM),
+    Claim("faulty bound", SOURCE, "…", "real", state_bound=StateBound(PARTS)),
+    Claim("faulty step", SOURCE, "…", "real", state_bound=StateBound(SOUND, system=SYSTEM)),
 )
 """
 
@@ -235,8 +236,8 @@ def registry():
 
 @pytest.fixture(scope="module")
 def whole(registry):
-    """All bounds on hidden states; questions have jobs of their own, see test_questions.py."""
-    return plan(Settings(claims=tuple(registered.claim.id for registered in registry)), registry)
+    """All bounds on hidden states; claims have jobs of their own, see test_answer.py."""
+    return plan(Settings(claims=tuple(registered.claim.id for registered in registry.state_bounds())), registry)
 
 
 def test_one_search_for_every_point_and_layer_serves_all_claims(whole, registry):
@@ -252,7 +253,7 @@ def test_one_search_for_every_point_and_layer_serves_all_claims(whole, registry)
         "control": 2 + len({spec["layer"] for spec in searches} - {1}),
         "measure": 2 * len(printed_rows()),
     }
-    assert len(whole.judging) == len(registry) * (budget.free_layers + printed)
+    assert len(whole.judging) == len(list(registry.state_bounds())) * (budget.free_layers + printed)
     assert len(keys(whole)) == len(whole.measuring) + len(whole.judging)
 
 
@@ -263,7 +264,7 @@ def test_every_judge_job_needs_only_jobs_of_the_plan(whole):
 
 def test_one_claim_alone_has_those_searches_of_all_claims_that_its_premises_admit(whole, registry):
     searched = set()
-    for registered in registry:
+    for registered in registry.state_bounds():
         alone = plan(Settings(claims=(registered.claim.id,)), registry)
         mine = {job.key for job in alone.measuring}
         assert mine == {key for job in alone.judging for key in job.needs} <= {job.key for job in whole.measuring}
@@ -273,7 +274,7 @@ def test_one_claim_alone_has_those_searches_of_all_claims_that_its_premises_admi
 
 
 def test_the_order_of_claims_changes_only_the_order_of_jobs(whole, registry):
-    ids = [registered.claim.id for registered in registry]
+    ids = [registered.claim.id for registered in registry.state_bounds()]
     for order in (ids[::-1], ids[2:] + ids[:2], [*ids, *ids]):
         shuffled = plan(Settings(claims=tuple(order)), registry)
         assert keys(shuffled) == keys(whole)

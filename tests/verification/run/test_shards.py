@@ -104,7 +104,7 @@ def folder(tmp_path_factory):
 def test_merged_shards_finished_by_the_same_command_are_the_run_of_one_process(folder, capsys):
     one = rows(folder / "one")
     kinds = Counter(kind for kind, *_ in one.values())
-    assert set(kinds) == {"search", "measure", "control", "judge", "question"}
+    assert set(kinds) == {"search", "measure", "control", "judge", "case"}
     first, second = rows(folder / "all.1"), rows(folder / "all.2")
     assert len(first) > 5 < len(second) and not first.keys() & second.keys()
     independent = sum(number for kind, number in kinds.items() if kind != "judge")
@@ -208,7 +208,7 @@ def by_hand(tmp_path):
             kept = SETTINGS | settings | ({"shard": shard} if shard else {})
             store.begin_run(run, kept, KEYS)
             for key in keys:
-                kind = {"j": "judge", "q": "question"}.get(key, "search")
+                kind = {"j": "judge", "q": "case"}.get(key, "search")
                 value = (data or {}).get(key, DATA.get(key, {"found": key}))
                 store.put(key, kind=kind, spec={"kind": kind, "of": key}, data=value, arrays={}, wall_s=len(name))
         return path

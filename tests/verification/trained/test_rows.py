@@ -18,9 +18,10 @@ from odernn import UnICORNN
 from odernn.bounds.network import certify
 from tests.verification.trained.networks import sample, unicornn
 from verification import verdict, witness
+from verification.claim import Premise
 from verification.registry import Registry
 from verification.trained import certificates, gradient_rows, jacobian_rows, rebuilding_rows, runs, state_rows
-from verification.trained.row import BoundComparison, Certified, PremiseMargin, Row, judged, margin, uncertified
+from verification.trained.row import BoundComparison, Certified, Row, judged, margin, said, uncertified
 from verification.trained.runs import Sample
 
 FLOAT32 = 128 * math.log(2)
@@ -79,10 +80,10 @@ def test_a_violation_must_exceed_rounding_and_be_certified(excess: float, violat
 
 
 def test_outside_its_premises_a_bound_is_not_computed() -> None:
-    row = replace(BLANK, premises=(PremiseMargin("α > 0", -0.5, False), PremiseMargin("dt < 1", 0.25, True)))
+    row = replace(BLANK, premises=(Premise("α > 0", -0.5, False), Premise("dt < 1", 0.25, True)))
     found = judged(row, lambda: pytest.fail("its premise fails"))
     assert found.verdict == verdict.INAPPLICABLE and found.because == "premise α > 0 FAILS by 0.5"
-    assert str(row.premises[1]) == "dt < 1 holds by 0.25" and found.slack is None
+    assert said(row.premises[1]) == "dt < 1 holds by 0.25" and found.slack is None
 
 
 def test_margins_count_neurons() -> None:
@@ -199,16 +200,17 @@ def test_the_published_state_bound_is_refuted_where_it_is_false() -> None:
 FALSE_CLAIM = '''
 """A false statement."""
 from odernn.tableaus.tableau import Source
-from verification.claim import Claim, Part, Premise
+from verification.claim import Claim, Hypothesis, Part, StateBound
 
 CLAIMS = (
     Claim(
         id="my.False",
         source=Source("nobody", "p. 1"),
         statement="|z_n| ≤ t_n / 1000",
-        premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
-        parts=(
-            Part("momentum", "max", lambda s, n: n.log(s.time / 1000), lambda s, iv: iv.log(s.time / 1000)),
+        semantics="real",
+        state_bound=StateBound(
+            (Part("momentum", "max", lambda s, n: n.log(s.time / 1000), lambda s, iv: iv.log(s.time / 1000)),),
+            (Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),),
         ),
     ),
 )
@@ -225,7 +227,7 @@ def test_a_false_claim_is_refuted_by_the_trained_weights_and_replayed(tmp_path: 
     (tmp_path / "w.json").write_text(row.witness, encoding="utf-8")
     outcome = witness.check(witness.read(tmp_path / "w.json"), registry)
     assert outcome.certified, outcome.lines
-    for options, said in (
+    for options, words in (
         ({"residual_skip": 2, "num_layers": 3}, "residual edges"),
         ({"multiscale": False}, "without c"),
         ({"index": "sam"}, '"sam"'),
@@ -233,7 +235,7 @@ def test_a_false_claim_is_refuted_by_the_trained_weights_and_replayed(tmp_path: 
     ):
         layers = int(options.pop("num_layers", 2))  # type: ignore[call-overload]
         row = state_rows_of(unicornn(3, layers, **options), sample(), registry)["my.False", 2, "max abs(zₙ)"]
-        assert row.verdict == verdict.SUSPECT and "no certificate covers" in row.because and said in row.because
+        assert row.verdict == verdict.SUSPECT and "no certificate covers" in row.because and words in row.because
 
 
 def test_every_neuron_has_its_own_bound() -> None:

@@ -20,10 +20,10 @@ from torch import Tensor
 
 from odernn import UnICORNN
 from odernn.published.sources import Source
+from tests.verification.state_claims import with_bound
 from tests.verification.trained.networks import sample, unicornn
 from verification import verdict, witness
-from verification.claim import Claim, Part, Premise
-from verification.question import Check, Opinion
+from verification.claim import Check, Claim, Hypothesis, Opinion, Part, StateBound
 from verification.registry import Registry
 from verification.tasks.task import TaskSpec
 from verification.trained import certificates, gradient_rows, jacobian_rows, runs, state_rows
@@ -208,11 +208,12 @@ def constant(log_bound: float, norm: str) -> Claim:
     def log(setting: Any, numbers: Any) -> Any:
         return 0 * setting.time + log_bound
 
-    return Claim("my.Constant", Source("nobody", "p. 1"), "|y_n| ≤ C", (Part("position", norm, log, log),))
+    bound = StateBound((Part("position", norm, log, log),))
+    return Claim("my.Constant", Source("nobody", "p. 1"), "|y_n| ≤ C", "real", state_bound=bound)
 
 
 def proof(made: UnICORNN, claim: Claim) -> str:
-    return state_rows._proof(made, claim, claim.parts[0], 1, STEPS)
+    return state_rows._proof(made, claim, claim.bound.parts[0], 1, STEPS)
 
 
 @pytest.mark.parametrize("norm", ["max", "euclidean"])
@@ -231,8 +232,8 @@ def test_a_proof_covers_every_step_and_every_neuron(norm: str) -> None:
 def test_a_proof_has_every_premise() -> None:
     """n < N does not hold at n = N."""
     claim = constant(9.0, "max")
-    premise = Premise("n < N", lambda s, numbers: s.steps - s.step, second_margin=lambda s, iv: s.steps - s.step)
-    assert proof(network(), claim) and not proof(network(), replace(claim, premises=(premise,)))
+    premise = Hypothesis("n < N", lambda s: s.steps - s.step, second_margin=lambda s: s.steps - s.step)
+    assert proof(network(), claim) and not proof(network(), with_bound(claim, hypotheses=(premise,)))
 
 
 @pytest.mark.parametrize("silent", ["first", "second"])
@@ -241,7 +242,7 @@ def test_one_back_end_refutes_nothing(monkeypatch: pytest.MonkeyPatch, silent: s
     made, u, claim = network(), sample(STEPS).inputs[:, 0], constant(-20.0, "max")
 
     def certified() -> certificates.Certified:
-        return certificates.of_state(made, u, claim, claim.parts[0], layer=1, step=3, steps=STEPS)
+        return certificates.of_state(made, u, claim, claim.bound.parts[0], layer=1, step=3, steps=STEPS)
 
     assert certified().holds, certified().because
     if silent == "first":
@@ -258,9 +259,7 @@ def test_one_back_end_refutes_nothing(monkeypatch: pytest.MonkeyPatch, silent: s
 @pytest.mark.parametrize("silent", [0, 1])
 def test_one_back_end_refutes_no_gradient_bound(silent: int) -> None:
     made, u = network(), sample(STEPS).inputs[:, 0]
-    place = next(
-        each for each in claims().get_question("sam-D.2").question.places if each.quantity.endswith("b of any layer")
-    )
+    place = next(each for each in claims().get("sam-D.2").claim.places if each.quantity.endswith("b of any layer"))
 
     def check(parameters: Any) -> Check:
         words = [Opinion(name, index != silent, "seen") for index, name in enumerate(("balls", "floats"))]
@@ -284,7 +283,8 @@ def one_still_and_one_driven() -> tuple[UnICORNN, Sample]:
 
 def test_a_violation_is_certified_on_the_sequence_that_has_it() -> None:
     made, found = one_still_and_one_driven()
-    registry: Any = [SimpleNamespace(claim=constant(-20.0, "max"))]
+    planted = [SimpleNamespace(claim=constant(-20.0, "max"))]
+    registry: Any = SimpleNamespace(state_bounds=lambda: planted)
     rows = state_rows.rows(made, runs.states(made, found), found, registry, log_largest=FLOAT32)
     assert [row.verdict for row in rows] == [verdict.REFUTED] * LAYERS, rows
 

@@ -21,11 +21,10 @@ from odernn.published.sources import Source
 from tests.verification.trained.networks import UNICORNN, sample, saved, unicornn
 from verification import counterexample, verdict, witness
 from verification.cases.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
-from verification.claim import Claim, ClaimError, Part, Premise
+from verification.claim import Claim, ClaimError, Hypothesis, Part, Place, StateBound
 from verification.cli import main
 from verification.commands import checkpoint
 from verification.measure.gradient_forms import SAM_41
-from verification.question import Place, Question
 from verification.registry import Registry
 from verification.run.store import StoreError
 from verification.trained import certificates, gradient_rows, runs
@@ -83,8 +82,8 @@ def with_smaller_bound(theta: str) -> Registry:
     """A registry whose sam-D.2 is checked against 10⁻¹⁸ times its right side."""
     small = replace(SAM_41, factor=Fraction(1, 10**18))
     place = Place(ANY_NETWORK, quantity_of(theta), NetworkGradient(theta, small.ball, small.interval, ()).check)
-    question = replace(claims().get_question("sam-D.2").question, places=(place,))
-    return cast(Registry, SimpleNamespace(get_question=lambda name: SimpleNamespace(question=question)))
+    claim = replace(claims().get("sam-D.2").claim, places=(place,))
+    return cast(Registry, SimpleNamespace(get=lambda name: SimpleNamespace(claim=claim)))
 
 
 @pytest.mark.parametrize("theta", THETAS)
@@ -103,7 +102,7 @@ def test_a_witness_names_the_entry_that_was_measured(monkeypatch: pytest.MonkeyP
         assert kept.parameters["layer"] == str(row.layer) and kept.quantity == quantity_of(theta)
         certified, lines = counterexample.check(kept, registry)
         assert certified, lines
-        log_measured = registry.get_question("").question.places[0].check(kept.parameters).log_measured
+        log_measured = registry.get("").claim.places[0].check(kept.parameters).log_measured
         assert log_measured == pytest.approx(row.log_measured, abs=1e-9)
         with pytest.raises(ClaimError, match="has no case"):
             counterexample.check(replace(kept, quantity="|dE/dθ|"), registry)
@@ -124,16 +123,16 @@ def test_a_network_that_no_file_holds_is_refuted_without_one(monkeypatch: pytest
 def test_a_statement_about_dt_to_0_has_no_place_for_a_network() -> None:
     """One network refutes icml (12) at its dt, and is no witness against "dt ≪ 1"."""
     for name in gradient_rows.PUBLISHED:
-        places: tuple[Place, ...] = claims().get_question(name).question.places
+        places: tuple[Place, ...] = claims().get(name).claim.places
         assert len(places) == (len(THETAS) if name.startswith("sam") else 0)
         assert all(place.reading == "" for place in places)
 
 
 def test_places_are_distinct() -> None:
-    question: Question = claims().get_question("sam-D.2").question
+    claim: Claim = claims().get("sam-D.2").claim
     with pytest.raises(ClaimError, match="two cases are both"):
-        replace(question, places=(question.places[0], question.places[0]))
-    assert question.checked_at("free, L = 2", "|dE/dθ|, θ = b^1") is question.cases[1]
+        replace(claim, places=(claim.places[0], claim.places[0]))
+    assert claim.checked_at("free, L = 2", "|dE/dθ|, θ = b^1") is claim.cases[1]
 
 
 # --- states at the hyperparameters of the paper's table
@@ -142,9 +141,12 @@ SMALL = Claim(
     id="my.Asymptotic",
     source=Source("nobody", "p. 1"),
     statement="|y_n| ≤ t_n / 1000, dt ≪ 1",
-    parts=(Part("position", "max", lambda s, n: n.log(s.time / 1000), lambda s, iv: iv.log(s.time / 1000)),),
-    premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
-    asymptotic=True,
+    semantics="real",
+    state_bound=StateBound(
+        parts=(Part("position", "max", lambda s, n: n.log(s.time / 1000), lambda s, iv: iv.log(s.time / 1000)),),
+        hypotheses=(Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),),
+        asymptotic=True,
+    ),
 )
 
 
@@ -161,7 +163,7 @@ def test_a_witness_at_printed_hyperparameters_has_the_decimals(tmp_path: Path, r
     as_their_code = {"dt": float(torch.tensor(0.482)), "alpha": float(torch.tensor(12.53))} if rounded else {}
     network = of_the_row(**as_their_code)
     u = torch.ones(784, 1, dtype=torch.float64)
-    found = certificates.of_state(network, u, SMALL, SMALL.parts[0], layer=1, step=3, steps=784)
+    found = certificates.of_state(network, u, SMALL, SMALL.bound.parts[0], layer=1, step=3, steps=784)
     assert found.holds and "printed hyperparameters" in found.because, found.because
     (tmp_path / "w.json").write_text(found.witness, encoding="utf-8")
     kept = witness.read(tmp_path / "w.json")
@@ -174,7 +176,7 @@ def test_a_witness_at_printed_hyperparameters_has_the_decimals(tmp_path: Path, r
 @pytest.mark.parametrize("changed", [{"dt": 0.4820001}, {"alpha": 12.5}])
 def test_other_hyperparameters_are_no_row(changed: dict[str, float]) -> None:
     u = torch.ones(784, 1, dtype=torch.float64)
-    found = certificates.of_state(of_the_row(**changed), u, SMALL, SMALL.parts[0], layer=1, step=3, steps=784)
+    found = certificates.of_state(of_the_row(**changed), u, SMALL, SMALL.bound.parts[0], layer=1, step=3, steps=784)
     assert found.holds and found.witness == "" and certificates.READ_HERE in found.because
 
 

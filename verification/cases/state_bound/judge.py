@@ -37,7 +37,7 @@ from verification.verdict import LOG_10, LOG_FLOAT32_MAX, Findings, Judgement, S
 def judge(claim: Claim, evidence: Evidence) -> list[Judgement]:
     """One judgement a part of the claim. Never raises for what a claim's formula does: that becomes ``error``."""
     judgements = []
-    for part in claim.parts:
+    for part in claim.bound.parts:
         blank = blank_of(claim, part, evidence.domain, evidence.layer)
         try:
             if apart := typings.contradiction(claim, part, evidence):
@@ -61,7 +61,7 @@ def blank_of(claim: Claim, part: Part, domain: str, layer: int, because: str = "
         verdict=verdict.ERROR,
         because=because,
         origin=claim.origin,
-        system=claim.system.name,
+        system=claim.bound.system.name,
         dominated_by=claim.dominated_by,
     )
 

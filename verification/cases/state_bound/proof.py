@@ -28,7 +28,7 @@ def proof(claim: Claim, part: Part, evidence: Evidence) -> str:
     Uses the invariant form (α > 0) or the exact supremum (α = 0): both increase with h, so h = dt covers all σ̂(c) ≤ 1,
     provided that the bound does not depend on h: it is given none, and one that asks for it is not proved.
     """
-    is_tried = evidence.domain != FREE and claim.origin != "library" and claim.system is UNICORNN
+    is_tried = evidence.domain != FREE and claim.origin != "library" and claim.bound.system is UNICORNN
     if not is_tried or len(evidence.points) != 1:
         return ""
     point, layer = evidence.points[0], evidence.layer
@@ -46,7 +46,7 @@ def _by_intervals(claim: Claim, part: Part, point: SearchPoint, layer: int) -> b
         quantity=part.quantity,
         norm=part.norm,
         bound=part.second_bound,
-        premises=claim.second_premises,
+        premises=claim.bound.second_hypotheses,
     )
 
 
@@ -81,7 +81,7 @@ def _box_setting(point: SearchPoint, layer: int, n: int) -> Setting:
 
 
 def _premises_proved(claim: Claim, setting: Setting) -> bool:
-    return all(holds for *_, holds in admissible(claim, setting, BALLS))
+    return all(holds for *_, holds in admissible(claim.bound, setting))
 
 
 def _theorem(point: SearchPoint, dt: Any, n: int, quantity: str) -> Any:

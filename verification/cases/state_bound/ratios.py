@@ -75,7 +75,7 @@ class Ratio:
 
 def reading_of(claim: Claim, domain: str) -> str:
     """Asymptotic hypotheses are read at the published values on the paper's rows, and in the limit elsewhere."""
-    if not claim.asymptotic:
+    if not claim.bound.asymptotic:
         return ""
     return "limit" if domain == FREE else "printed"
 
@@ -100,7 +100,7 @@ def failing_premises(claim: Claim, point: SearchPoint, layer: int) -> list[str]:
     failing = [
         premise.text
         for number in range(1, layer + 1)
-        for premise, _, holds in admissible(claim, point_setting(point, number, step=point.steps), FLOATS)
+        for premise, _, holds in admissible(claim.bound, point_setting(point, number, step=point.steps))
         if not holds
     ]
     return list(dict.fromkeys(failing))

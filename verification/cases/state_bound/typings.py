@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,18 +30,23 @@ def contradiction(claim: Claim, part: Part, evidence: Evidence) -> str:
     rng = random.Random(f"{claim.id} {part.quantity} {part.norm} {evidence.domain} {evidence.layer}")
     with flint.ctx.workprec(BITS), iv.workprec(BITS):
         for where, first, again in _drawn(rng):
-            for premise in claim.premises:
-                if premise.second_margin and (apart := _apart(premise.margin, premise.second_margin, first, again)):
-                    return f'the two typings of the premise "{premise.text}" differ at {where}: {apart}'
-            is_admitted = all(holds for *_, holds in admissible(claim, first, BALLS))
-            if is_admitted and (apart := _apart(part.bound, part.second_bound, first, again)):
+            for premise in claim.bound.hypotheses:
+                margin, second_margin = premise.margin, premise.second_margin
+                if second_margin is not None and (
+                    apart := _apart(partial(margin, first), partial(second_margin, again))
+                ):
+                    return f'the two typings of the hypothesis "{premise.text}" differ at {where}: {apart}'
+            is_admitted = all(holds for *_, holds in admissible(claim.bound, first))
+            if is_admitted and (
+                apart := _apart(partial(part.bound, first, BALLS), partial(part.second_bound, again, iv))
+            ):
                 return f"the two typings of the bound on {part.symbol} differ at {where}: {apart}"
     return ""
 
 
-def _apart(one: Callable[[Any, Any], Any], other: Callable[[Any, Any], Any], first: Setting, again: Any) -> str:
+def _apart(one: Callable[[], Any], other: Callable[[], Any]) -> str:
     try:
-        ball, interval = flint.arb(one(first, BALLS)), iv.mpf(other(again, iv))
+        ball, interval = flint.arb(one()), iv.mpf(other())
     except (ArithmeticError, ValueError):  # no value there
         return ""
     return f"{float(ball.mid()):.10g} and {float(interval.mid):.10g}" if are_apart(ball, interval) else ""

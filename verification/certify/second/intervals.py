@@ -136,8 +136,8 @@ def unicornn_step(y: Any, z: Any, x: Any, w: Any, h: Any, alpha: Any, tanh: Call
     return y + momentum * h, momentum
 
 
-Premise: TypeAlias = tuple[str, Callable[[Any, Any], Any] | None, bool]
-"""(text, margin(setting, iv) or None if nobody typed it, strict): holds where margin > 0, or ≥ 0 if not strict."""
+Premise: TypeAlias = tuple[str, Callable[[Any], Any] | None, bool]
+"""(text, margin(setting) or None if nobody typed it, strict): holds where margin > 0, or ≥ 0 if not strict."""
 
 
 def decide(
@@ -202,7 +202,7 @@ def premises_at(settings: list[Any], premises: Sequence[Premise]) -> list[tuple[
         if margin is None:
             decided.append((text, None, False))
             continue
-        ends = [iv.mpf(margin(setting, iv)).a for setting in settings]
+        ends = [iv.mpf(margin(setting)).a for setting in settings]
         decided.append((text, min(float(end) for end in ends), all(bool(e > 0 if strict else e >= 0) for e in ends)))
     return decided
 

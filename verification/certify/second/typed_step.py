@@ -1,4 +1,4 @@
-"""The questions of ``typed_step`` typed once more with fractions alone: the parameters from their text, M entry by
+"""What ``typed_step`` is asked, typed once more with fractions alone: the parameters from their text, M entry by
 entry, semidefiniteness by principal minors, the step from the slopes k_i by elimination.
 """
 

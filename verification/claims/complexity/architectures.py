@@ -23,11 +23,11 @@ from verification.cases.graph_growth import LONGEST
 from verification.cases.graph_kinds import OneGraph
 from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
 from verification.certify.second.graph import Graph, parse
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure.described_graphs import DEEPEST_STACK, FIGURE_1A, LARGEST_SKIP, layered, nine, section_4_5
 from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.parameters import Choice, Constant, Parameter, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def value_case(domain: str, family: Sequence[Printed]) -> Case:
     def check(parameters: Parameters) -> Check:
         same = next((each for each in family if _graph(each.graph) == _graph(parameters["graph"])), None)
         named = same is not None and _is_same(same)
-        premise = Hypothesis(f"the graph is one of {domain}", same.name if same else "none", named)
+        premise = Premise(f"the graph is one of {domain}", same.name if same else "none", named)
         if same is None or not named:
             return Check((), (premise,))
         opinions = [
@@ -175,8 +175,8 @@ def path_case(domain: str, times: tuple[int, ...], printed: Mapping[int, int], *
         t = int(parameters["t"])
         text = parameters["graph"]
         premises = (
-            Hypothesis("the graph is the reconstruction of Figure 1(a)", "–", _graph(text) == _graph(FIGURE_1A)),
-            Hypothesis(f"t is one of {domain}", str(t), t in times),
+            Premise("the graph is the reconstruction of Figure 1(a)", "–", _graph(text) == _graph(FIGURE_1A)),
+            Premise(f"t is one of {domain}", str(t), t in times),
         )
         opinions = [
             Opinion(backend, values != dict(printed), f"D{star}_{t}(n) = {listed(values)}, printed {listed(printed)}")
@@ -212,7 +212,7 @@ def ratio_case(printed: Fraction) -> Case:
             Opinion(FIRST, any(set(LONGEST.growth(facts, t).classes) != {rate} for t in (0, 1)), "rates of D_t(n)"),
             Opinion(SECOND, any(set(LONGEST.growth_again(graph, t).classes) != {rate} for t in (0, 1)), "rates"),
         )
-        return Check(opinions, (Hypothesis("the graph is the reconstruction of Figure 1(a)", "–", same),))
+        return Check(opinions, (Premise("the graph is the reconstruction of Figure 1(a)", "–", same),))
 
     parameters = declared(Parameter("graph", OneGraph((FIGURE_1A,))), Parameter("rate", Constant(printed)))
     return Case("Figure 1(a), every t", "lim D_t(n)/n", ask, parameters.guards(check))
@@ -315,8 +315,8 @@ def _place(place: str) -> Source:
     return Source("complexity", place)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-3.1-stack",
         source=_place("Sec. 3.1"),
         statement='"simple RNNs and stacked RNNs share the same recurrent depth which is equal to 1"',
@@ -328,14 +328,14 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-3.4-D0",
         source=_place("Sec. 3.3"),
         statement='"Most commonly, d_f is the same as D*_t(0)"',
         semantics="comb",
         cases=(same_instant_case(),),
     ),
-    Question(
+    Claim(
         id="cplx-D3.3-skip",
         source=_place("Sec. 3.5"),
         statement='s = 1/j; "not all types of skip connections can increase the recurrent skip coefficient": that of '
@@ -343,7 +343,7 @@ QUESTIONS = (
         semantics="comb",
         cases=(value_case(f"h1 -> h2 over k steps, k ≤ {LARGEST_SKIP}", _skips(2, lambda _: Fraction(1))),),
     ),
-    Question(
+    Claim(
         id="cplx-4.2",
         source=_place("Sec. 4.2, Fig. 2"),
         statement="(d_r, d_f): sh (1, 2), st (1, 3), bu (1, 3), td (2, 3)",
@@ -358,7 +358,7 @@ QUESTIONS = (
             )
         ),
     ),
-    Question(
+    Claim(
         id="cplx-4.3",
         source=_place("Sec. 4.3, Fig. 2(b)"),
         statement="nine architectures with d_r = 1, 2, 3 and d_f = 2, 3, 4 exist with period 1 (reconstructed)",
@@ -369,7 +369,7 @@ QUESTIONS = (
             for r in (1, 2, 3)
         ),
     ),
-    Question(
+    Claim(
         id="cplx-4.4",
         source=_place("Sec. 4.4"),
         statement="adding connections from t to t + k to the shallow RNN raises s from 1 to k",
@@ -382,7 +382,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-4.5",
         source=_place("Sec. 4.5, Fig. 2(b) right"),
         statement="s of the architectures (1) 1, (2) 1, (3) k/2, (4) k, for every k ≥ 1",
@@ -395,7 +395,7 @@ QUESTIONS = (
             value_case(f"(4), 1 ≤ k ≤ {LARGEST_SKIP}", _skips(4, Fraction)),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-F1a-caption",
         source=_place("Fig. 1 caption"),
         statement="d_r = 3/2, d_f = 7/2, s = 2 in Figure 1(a) (reconstructed)",
@@ -404,7 +404,7 @@ QUESTIONS = (
             value_case("Figure 1(a)", [_one("figure 1(a)", FIGURE_1A, d_r=Fraction(3, 2), d_f=Fraction(7, 2), s=2)]),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-F1a-text",
         source=_place("Sec. 3.3"),
         statement='"in Figure 1(a), ... d_f = D*_t(0) = 3" (reconstructed, with the d_r, d_f and s of the caption)',
@@ -414,7 +414,7 @@ QUESTIONS = (
             value_case("Figure 1(a)", [_one("figure 1(a)", FIGURE_1A, d_f=3)]),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-F1a-D",
         source=_place("Sec. 3.1"),
         statement="in Figure 1(a) D_t(1) = 5, D_t(2) = 6, D_t(3) = 8, D_t(4) = 9; ratios tend to 3/2 (reconstructed: "
@@ -425,14 +425,14 @@ QUESTIONS = (
             ratio_case(Fraction(3, 2)),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-F1a-t",
         source=_place("Sec. 3.1"),
         statement="in Figure 1(a) D_t(1) = 5, D_t(2) = 6, D_t(3) = 8, D_t(4) = 9 for every t (reconstructed)",
         semantics="comb",
         cases=(path_case("Figure 1(a), t = 0, 1", (0, 1), {1: 5, 2: 6, 3: 8, 4: 9}),),
     ),
-    Question(
+    Claim(
         id="cplx-F1b",
         source=_place("Fig. 1(b)"),
         statement="examples with d_r = 2, d_r = 3/2, d_f = 5, s = 2, s = 3/2 exist (the figure is not available)",
@@ -448,7 +448,7 @@ QUESTIONS = (
             )
         ),
     ),
-    Question(
+    Claim(
         id="cplx-alg",
         source=_place('Secs 1, 3: "computability"'),
         statement="the measures are computable from G_c",

@@ -14,30 +14,21 @@ import networkx
 from odernn.architecture import catalogue
 from odernn.published.sources import Source
 from verification.cases.graph_kinds import Cover, NodeImages, TimeOf
-from verification.cases.graph_statements import (
-    CYCLE,
-    EVERY,
-    Domain,
-    GraphCondition,
-    GraphStatement,
-    Side,
-    box_case,
-    free_case,
-)
+from verification.cases.graph_statements import CYCLE, EVERY, Domain, GraphStatement, Side, box_case, free_case
 from verification.certify.second.graph import Graph, parse
+from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
 from verification.domains import Budget
 from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
 from verification.parameters import Parameter, declared
-from verification.question import Attempt, Case, Parameters, Question
 
 ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
 
 # --- Definition 2.1: labels, edges of the unfolding
 
-ODD = GraphCondition(
+ODD = Hypothesis(
     "m is odd, m ≥ 3",
-    lambda f, _: f.graph.period % 2 == 1 < f.graph.period,
-    lambda g, _: g.period > 1 and bool(g.period & 1),
+    lambda at: at.known.graph.period % 2 == 1 < at.known.graph.period,
+    second_margin=lambda at: at.known.period > 1 and bool(at.known.period & 1),
 )
 
 
@@ -53,7 +44,7 @@ def printed_labels(steps: int = 2) -> GraphStatement:
         missing = sum(time % steps != 0 for time in graph.times.values())
         return Side(missing, f"{missing} times are no multiple of {steps}")
 
-    return GraphStatement(first, second, conditions=(ODD,))
+    return GraphStatement(first, second, hypotheses=(ODD,))
 
 
 def pairs_apart(with_sigma: bool = True) -> GraphStatement:
@@ -86,8 +77,12 @@ def pairs_apart(with_sigma: bool = True) -> GraphStatement:
 WEIGHTED = Domain(
     "weighted graphs with (1), (2)",
     (
-        GraphCondition("(1) σ = time(v) − time(u) mod m", lambda f, _: f.has_residues, lambda g, _: g.has_residues),
-        GraphCondition(CYCLE.text, lambda f, _: f.has_cycle, CYCLE.second),
+        Hypothesis(
+            "(1) σ = time(v) − time(u) mod m",
+            lambda at: at.known.has_residues,
+            second_margin=lambda at: at.known.has_residues,
+        ),
+        Hypothesis(CYCLE.text, lambda at: at.known.has_cycle, second_margin=CYCLE.second_margin),
     ),
     load=raw_of,
 )
@@ -308,8 +303,8 @@ def traditional_case() -> Case:
     return Case("simple and stacked RNNs and LSTMs", "m", ask)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-D2.1a",
         source=Source("complexity", "Def. 2.1"),
         statement='time index "i in {0, 2, …, m − 1}"; E_c in V × V × Z with parallel edges; "E_un in V_un × V_un": '
@@ -321,7 +316,7 @@ QUESTIONS = (
             box_case(EVERY, "edges as pairs, parallel edges differ in σ", pairs_apart()),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-D2.1b",
         source=Source("complexity", "Def. 2.1, (3)"),
         statement='condition (3), "for any closed walk the sum of all σ is not zero", is decided on a finite graph: '
@@ -332,7 +327,7 @@ QUESTIONS = (
             box_case(WEIGHTED, "decision = enumeration", decided()),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-L2.1",
         source=Source("complexity", "Lemma 2.1"),
         statement="the unfolding of any RNN cyclic graph, (1)-(3), is a directed acyclic graph",
@@ -342,7 +337,7 @@ QUESTIONS = (
             box_case(EVERY, "cycles of the unfolding", acyclic()),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-2-corr",
         source=Source("complexity", "Sec. 2"),
         statement='"The two kinds of graph representations ... have a one-to-one correspondence"; "m is the smallest '
@@ -355,7 +350,7 @@ QUESTIONS = (
             box_case(EVERY, "G_un, its labels and m give G_c", folded()),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-2-cw",
         source=Source("complexity", "Sec. 2"),
         statement='"Most traditional RNNs have m = 1, while some special structures like hierarchical or clockwork RNN '

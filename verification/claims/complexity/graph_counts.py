@@ -17,11 +17,11 @@ from odernn.published.sources import Source
 from verification.cases.graph_kinds import OneGraph
 from verification.cases.parameter_counts import LSTM_PAIRS, MEANINGS, equal_case, printed_count_case
 from verification.certify.second.graph import parse
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure.graph_facts import facts_of
 from verification.measure.graph_parameters import CountedNetwork
 from verification.parameters import Parameter, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 
 def shape_case(name: str, d_r: int, d_f: int) -> Case:
@@ -48,7 +48,7 @@ def shape_case(name: str, d_r: int, d_f: int) -> Case:
         text = parameters["graph"]
         same = text == to_json(catalogue.get(name))
         opinions = tuple(Opinion(backend, values != stated, str(values)) for backend, values in both(text))
-        return Check(opinions, (Hypothesis(f"the graph is {name}", str(int(same)), same),), words=opinions[0].text)
+        return Check(opinions, (Premise(f"the graph is {name}", str(int(same)), same),), words=opinions[0].text)
 
     parameters = declared(Parameter("graph", OneGraph((to_json(catalogue.get(name)),))))
     return Case(name, "d_r, d_f", ask, parameters.guards(check))
@@ -67,8 +67,8 @@ def _tanh_pairs() -> Iterator[EqualSizes]:
             yield replace(each, unit="tanh")
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-4.4-par",
         source=_place("Sec. 4.4"),
         statement='"roughly the same number of parameters": 724 units with s = 1 against 512 with two hidden matrices, '
@@ -76,7 +76,7 @@ QUESTIONS = (
         semantics="comb",
         cases=tuple(equal_case(each, "tanh", "tanh", meaning) for each in _tanh_pairs() for meaning in MEANINGS),
     ),
-    Question(
+    Claim(
         id="cplx-4.4-lstm",
         source=_place("Sec. 4.4, App. B.2"),
         statement='"roughly the same number of parameters" for LSTMs: 128 units with s = 1 against 90, 90 against 64, '
@@ -89,7 +89,7 @@ QUESTIONS = (
             for meaning in MEANINGS
         ),
     ),
-    Question(
+    Claim(
         id="cplx-B.4-8K",
         source=_place("App. B.4"),
         statement="8K parameters, hidden size 90 (d_r = 1, d_f = 2)",

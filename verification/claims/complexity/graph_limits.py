@@ -26,9 +26,9 @@ from verification.cases.graph_growth import (
 from verification.cases.graph_kinds import CYCLE_NAMED, INFINITE, TOGETHER
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, stated, theorem
 from verification.certify.second.graph import Graph
+from verification.claim import Claim, Parameters
 from verification.measure.graph_facts import GraphFacts
 from verification.parameters import declared
-from verification.question import Parameters, Question
 
 
 def one_rate(sense: Sense) -> GraphStatement:
@@ -92,8 +92,8 @@ def covered_limit(sense: Sense, *, strict: bool) -> GraphStatement:
 LOOSE_FAILS = SketchBox(2, 2, -1, 3, 3)
 """It has the loops of 2 and 3: the smallest graph for which the loose reading of A.1.1 is false."""
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-T3.2",
         source=Source("complexity", "Thm 3.2 (1)"),
         statement='d_r = lim_n D_i(n)/n = max over directed cycles of l/σ_s "under a mild assumption": that of A.1.1 '
@@ -115,14 +115,14 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-A.1-i",
         source=Source("complexity", "Thm A.1 against Thm 3.2"),
         statement="limsup D_i(n)/n = max l/σ_s for every i, without the maximum over i of Thm A.1",
         semantics="comb",
         cases=stated(FORWARD, ("d_i = max l/Σσ for every i", one_rate(LONGEST))),
     ),
-    Question(
+    Claim(
         id="cplx-PA.1.1",
         source=Source("complexity", "Prop. A.1.1"),
         statement='if some cycle (1) attains the maximum of l/σ_s and (2) "the corresponding path in G_un visits nodes '
@@ -140,7 +140,7 @@ QUESTIONS = (
             *stated(FORWARD, ("lim D_i(n)/n = d_r, loose", covered_limit(LONGEST, strict=False))),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-T3.6/A.3",
         source=Source("complexity", "Thm 3.6 (2), A.3 text"),
         statement="j = min over directed cycles of l/σ_s = lim d_i(n)/n under mild assumptions: that of A.3.1 (a cycle "
@@ -162,7 +162,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-PA.3.1",
         source=Source("complexity", "Prop. A.3.1"),
         statement="if some cycle (1) attains the minimum of l/σ_s and (2) one lift of it to G_un meets every time, "
@@ -175,7 +175,7 @@ QUESTIONS = (
             "Limits",
         ),
     ),
-    Question(
+    Claim(
         id="cplx-T3.6-loose",
         source=Source("complexity", "Thm 3.6, Prop. A.3.1"),
         statement="Thm 3.6 under the loose reading: if the copies shifted by m of a cycle that attains the minimum of "

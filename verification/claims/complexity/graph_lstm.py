@@ -19,14 +19,14 @@ from odernn.architecture.network.parameters import edge_name
 from odernn.architecture.network.units import Carry, ForgetReads
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
-from verification.cases.inequality import Condition, Inequality
+from verification.cases.inequality import Inequality
 from verification.cases.parameter_counts import LSTM_PAIRS, ROUGHLY_THE_SAME, equal_case
 from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Claim, Hypothesis
 from verification.domains import Budget
 from verification.measure.polynomials import variables
 from verification.parameters import Constant, Listed, Parameter, Rational, declared
-from verification.question import Attempt, Case, Question
 
 # --- B.2: c_v = i z + Σ f_u c_u, h_v = o c_v
 
@@ -93,7 +93,7 @@ def contains_case(output: str, usual: str, extra: int = 0) -> Case:
 
     values = (Parameter(gate, VALUE) for gate in _GATES)
     parameters = declared(*values, Parameter("f_extra", Constant(extra)))
-    asked = Condition("the extra forget gates are 0", lambda p: -abs(p.f_extra - extra), strict=False)
+    asked = Hypothesis("the extra forget gates are 0", lambda p: -abs(p.f_extra - extra), strict=False)
     return Case(
         f"B.2 with {output}, usual LSTM with {usual}",
         "distance of h_v, exactly 0",
@@ -357,8 +357,8 @@ def _place(place: str) -> Source:
     return Source("complexity", place)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-B.2a",
         source=_place("App. B.2"),
         statement='"the Multidimensional LSTM includes the usual definition of LSTM as a special case, where the extra '
@@ -375,7 +375,7 @@ QUESTIONS = (
             *(torch_case(special) for special in SPECIAL),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-B.2b",
         source=_place("App. B.2, Sec. 4.4"),
         statement="f_u = σ(Σ_{u' ∈ In(v)} W_{f_u}(u') h_u): the sum is that over h_{u'}, or a matrix of its own for "

@@ -30,9 +30,9 @@ from verification.cases.graph_growth import (
 from verification.cases.graph_kinds import INFINITE, MOST_STEPS, TIME, TOGETHER
 from verification.cases.graph_statements import EVERY, FORWARD, OPEN, Comparison, GraphStatement, Side, stated, theorem
 from verification.certify.second.graph import Graph
+from verification.claim import Claim, Parameters
 from verification.measure.graph_facts import GraphFacts
 from verification.parameters import Integer, Parameter, Rule, declared
-from verification.question import Parameters, Question
 
 PLACE = declared(*INFINITE, rules=(TOGETHER,))
 
@@ -156,7 +156,7 @@ def finite_depth(most: Fraction | None = None) -> GraphStatement:
             return unbounded_again(graph, parameters, between=True)
         return side(_growth_between_again(graph), max(graph.rates), graph.excess)
 
-    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True, parameters=PLACE)
+    return GraphStatement(first, second, _between_places, hypotheses=(OPEN,), ends=True, parameters=PLACE)
 
 
 def _growth_between(facts: GraphFacts) -> Fraction | None:
@@ -182,7 +182,7 @@ def full_rate() -> GraphStatement:
     return GraphStatement(
         lambda facts, _: side(_growth_between(facts), facts.d_r),
         lambda graph, _: side(_growth_between_again(graph), max(graph.rates)),
-        conditions=(OPEN,),
+        hypotheses=(OPEN,),
         ends=True,
     )
 
@@ -214,7 +214,7 @@ def depth_by_paths(*, with_sigma: bool = True) -> GraphStatement:
             return unbounded_again(graph, parameters, between=True)
         return side(graph.excess, graph.depth if with_sigma else graph.longest_path)
 
-    return GraphStatement(first, second, _between_places, conditions=(OPEN,), ends=True, parameters=PLACE)
+    return GraphStatement(first, second, _between_places, hypotheses=(OPEN,), ends=True, parameters=PLACE)
 
 
 def _longest(lengths: tuple[int, ...]) -> Fraction | None:
@@ -249,8 +249,8 @@ def skip_as_rate() -> Comparison:
 
 _DEPTH = "sup D*_i(n) − n d_r = max l − d_r Σσ over paths"
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-3.1-mono",
         source=Source("complexity", "Sec. 3.1"),
         statement='"D_i(n) increases as n increases for all i"; D_i(n) approaches infinity; over the n for which it is '
@@ -269,7 +269,7 @@ QUESTIONS = (
             *stated(EVERY, ("D_i(n) < ∞", finite())),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-T3.2/A.1",
         source=Source("complexity", "Thm A.1 (3)"),
         statement="d_i = limsup D_i(n)/n (undefined values omitted) is m-periodic; d_r = max_i d_i = max over directed "
@@ -280,7 +280,7 @@ QUESTIONS = (
             *theorem("D_{i+m}(n) = D_i(n)", periodic(), periodic(1), "Recurrent depth", widely=False),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-T3.2-uni",
         source=Source("complexity", "Thms A.1-A.3"),
         statement='Thms A.1, A.2, A.3 as printed for "an RNN cyclic graph": Def. 2.1, no further hypothesis',
@@ -292,7 +292,7 @@ QUESTIONS = (
             (f"A.3: {LEAST_RATE}", extreme_rate(SHORTEST)),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-P3.3.1",
         source=Source("complexity", "Prop. 3.3.1, A.1.2"),
         statement="d_f = sup over i, n in Z of D*_i(n) − n d_r is finite for every RNN with a path from an input to an "
@@ -300,7 +300,7 @@ QUESTIONS = (
         semantics="comb",
         cases=theorem("sup D*_i(n) − n d_r < ∞", finite_depth(), finite_depth(Fraction(0)), "Feedforward depth"),
     ),
-    Question(
+    Claim(
         id="cplx-3.3-large-n",
         source=Source("complexity", "Sec. 3.3"),
         statement='"when n is large, d_r captures the nature of the bound (about n d_r)" for D*_i(n): limsup D*_i(n)/n '
@@ -308,14 +308,14 @@ QUESTIONS = (
         semantics="comb",
         cases=stated(FORWARD, ("limsup D*_i(n)/n = d_r", full_rate())),
     ),
-    Question(
+    Claim(
         id="cplx-T3.4/A.2",
         source=Source("complexity", "Thms 3.4, A.2"),
         statement="d_f = max over directed paths γ from an input to an output of l(γ) − σ_s(γ) d_r",
         semantics="comb",
         cases=theorem(_DEPTH, depth_by_paths(), depth_by_paths(with_sigma=False), "Feedforward depth"),
     ),
-    Question(
+    Claim(
         id="cplx-A.3-printed",
         source=Source("complexity", "Thm A.3, (4)"),
         statement='as printed: s = min_i s_i, s_i = liminf d_i(n)/n, where Def. 3.3 has s = 1/j; and "d_r = min over '

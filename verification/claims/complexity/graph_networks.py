@@ -33,10 +33,11 @@ from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.cases.related import OneOf
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import Graph, parse
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import numbers, rational
 from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.parameters import Integer, Listed, Parameter, Rational, Values, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rational
 
 # --- B.1: h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u)
 
@@ -173,7 +174,7 @@ def _two_networks(parameters: Parameters, data: Data) -> Check:
     read = {u for graph in graphs for u, v, _ in graph.edges if v not in graph.outputs}
     inside = all(node in graph.times and node not in graph.outputs for graph in graphs) and 0 <= time < len(x)
     premises = tuple(
-        Hypothesis(text, str(int(holds)), holds)
+        Premise(text, str(int(holds)), holds)
         for text, holds in (
             ("both graphs satisfy (1) to (3), with period 1", None not in facts and {g.period for g in graphs} == {1}),
             ("what the equation is printed in is the same in both", data(graphs[0]) == data(graphs[1])),
@@ -305,8 +306,8 @@ def _place(place: str) -> Source:
     return Source("complexity", place)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-B.1",
         source=_place("App. B.1"),
         statement="h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u) is well defined for multigraphs. Readings: In(v) a set of nodes "

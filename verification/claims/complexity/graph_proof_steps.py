@@ -12,9 +12,9 @@ from verification.cases.graph_growth import cycle_of
 from verification.cases.graph_kinds import CYCLE_NAMED, PATH_NAMED
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case
 from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
+from verification.claim import Claim, Parameters
 from verification.measure.graph_facts import GraphFacts
 from verification.parameters import declared
-from verification.question import Parameters, Question
 
 
 def _text(edges: tuple[Arc, ...]) -> str:
@@ -126,8 +126,8 @@ def within_epsilon() -> GraphStatement:
     return GraphStatement(first, second, places, parameters=declared(PATH_NAMED, CYCLE_NAMED))
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-A.1-pf",
         source=Source("complexity", "proof of Thm A.1"),
         statement='"D(γ₀) = t̄_end − t̄_0 + Σ σ(e_i)"; "|D(γ₀)| ≤ m + Γ max σ(e)", Γ at most the number of edges; "for '

@@ -21,15 +21,15 @@ from odernn.bounds.numbers import BALLS
 from odernn.published import complexity as printed
 from odernn.published.complexity import PrintedRow, half_a_digit
 from odernn.published.sources import Source
-from verification.cases.inequality import BITS, Condition, Inequality
+from verification.cases.inequality import BITS, Inequality
 from verification.cases.parameter_counts import quarter_case
 from verification.cases.related import OneOf
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import parse
+from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure.graph_parameters import LSTMS, STANH
 from verification.parameters import Constant, Parameter, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 FRACTIONS, DECIMALS = "fractions", "decimals"
 """The two back-ends of printed numbers: rationals, and the digits as they are."""
@@ -79,7 +79,7 @@ def columns_case(
                 Opinion(FRACTIONS, not relation.holds(*map(Fraction, numbers)), f"{shown}, not {relation.text}"),
                 Opinion(DECIMALS, not relation.again(*map(Decimal, numbers)), f"{shown}, not {relation.text}"),
             ),
-            premises=(Hypothesis(f"the numbers are printed in {row.table}, {row.name}", str(int(same)), same),),
+            premises=(Premise(f"the numbers are printed in {row.table}, {row.name}", str(int(same)), same),),
             words=f"{shown}, not {relation.text}",
         )
 
@@ -251,7 +251,7 @@ def baseline_case(row: PrintedRow, s: str, metric: Metric) -> Case:
     low = row.value(s) - half_a_digit(text)
     share = metric.recalled(T)
     point = {"T": str(T), "s": s, "printed": str(row.value(s)), "low": str(low), "share": str(share)}
-    asked = Condition(
+    asked = Hypothesis(
         f"T, s and the number as in {row.table}, low = printed − half a digit, share of recalled steps: {metric.text}",
         lambda p: Fraction(
             (p.T, p.s, p.printed, p.low, p.share) == (T, Fraction(s), row.value(s), low, metric.recalled(int(p.T)))
@@ -318,8 +318,8 @@ def _section_4_5() -> Iterator[Case]:
     yield gain_case(permuted, "stanh", "uRNN", "2.6")
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="cplx-4.2-tab",
         source=_place("Sec. 4.2, Table 1 left"),
         statement="td outperforms the others on every row: its bits per character are less than those of sh, st, bu",
@@ -329,7 +329,7 @@ QUESTIONS = (
             for row in printed.STRUCTURES
         ),
     ),
-    Question(
+    Claim(
         id="cplx-4.3-tab",
         source=_place("Sec. 4.3, Table 1 right"),
         statement="best at d_f = 3, d_r = 2; for d_r = 3 or d_f = 4 increasing the other depth only hurts: every "
@@ -354,7 +354,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="cplx-4.4-copy",
         source=_place("Sec. 4.4"),
         statement='copying memory, "average cross entropy of category predictions at each time step": T = 200: 0.2409 '
@@ -363,7 +363,7 @@ QUESTIONS = (
         semantics="reading",
         cases=tuple(_copying()),
     ),
-    Question(
+    Claim(
         id="cplx-4.5-tab",
         source=_place("Secs 4.4, 4.5, Table 2"),
         statement='"differences in s indeed cause big performance gaps"; "Given the same k, the model with a larger s '

@@ -17,7 +17,8 @@ from odernn.cells.odernn import realisations
 from odernn.published.sources import Source
 from odernn.tableaus import get
 from verification.cases.decision import at, decided
-from verification.question import Case, Decided, Parameters, Question, numbers
+from verification.claim import Case, Claim, Decided, Parameters
+from verification.exact_text import numbers
 
 Rows = list[list[Any]]
 
@@ -267,8 +268,8 @@ def clocks_case(quantity: str, what: str) -> Case:
     )
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="x-1",
         source=Source("odernn", "(9)–(10); scornn, Section 3.1"),
         statement="the Cayley transform is one step of an implicit Runge–Kutta method applied to y' = W y, and "
@@ -277,7 +278,7 @@ QUESTIONS = (
         dominated_by="thm-x",
         cases=(cayley_case("step"), cayley_case("norm"), scaled_case()),
     ),
-    Question(
+    Claim(
         id="x-2",
         source=Source("odernn", "Claim 4; complexity, Section 2"),
         statement="clockwork RNN: the period number of its graph, the number of clocks and the order of the recurrence "
@@ -289,7 +290,7 @@ QUESTIONS = (
             clocks_case("the order t of the recurrence is the period number", "order"),
         ),
     ),
-    Question(
+    Claim(
         id="thm-x",
         source=Source("library", "docs/derivations/cayley_midpoint.md"),
         statement="y₊ = y + η W (y + y₊)/2 with Wᵀ = −W is y₊ = C(−ηW/2) y, and ‖y₊‖ = ‖y‖",

@@ -18,6 +18,7 @@ from odernn.published.sources import Source
 from verification.cases.cayley_entries import angle_case, complex_signs_case
 from verification.cases.cayley_reach import descent_identity, free_signs_case, symbolic_determinant_kept
 from verification.cases.cayley_statements import listed
+from verification.claim import Attempt, Case, Claim
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
@@ -25,7 +26,6 @@ from verification.measure import exact_cayley as library
 from verification.measure import reflection_ranks as ranks
 from verification.measure.cayley_factors import cayley, two_cayley_factors
 from verification.measure.exact_cayley import diagonal, identity
-from verification.question import Attempt, Case, Question
 
 PAGE = "docs/derivations/scaled_cayley.md"
 DRAWS = {"smoke": 20, "standard": 100, "deep": 500}
@@ -253,8 +253,8 @@ def _descent() -> str:
     return listed(("−Re tr(G* B W) = −‖B‖_F²/2 for B = G W* − W G*, free complex entries, n ≤ 3", good))
 
 
-def _theorem(name: str, statement: str, cases: tuple[Case, ...], dominated_by: str = "") -> Question:
-    return Question(
+def _theorem(name: str, statement: str, cases: tuple[Case, ...], dominated_by: str = "") -> Claim:
+    return Claim(
         id=name,
         source=Source("library", f"{PAGE}, {name}"),
         statement=statement,
@@ -270,7 +270,7 @@ def _exchange() -> str:
     return listed((f"every S and every A with free entries, n ≤ {LARGEST}", good))
 
 
-QUESTIONS = (
+CLAIMS = (
     _theorem(
         "thm-SC-flip",
         "Z' = Z with the columns S negated, A = C(Z): det(I + Z')/det(I + Z) = det A_SS; if it is not 0, C(Z') is the "

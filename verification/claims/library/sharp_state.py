@@ -11,7 +11,7 @@ import numpy as np
 from odernn.bounds import sharp
 from odernn.bounds.numbers import Numbers
 from odernn.published.sources import Source
-from verification.claim import Claim, Part, Premise, Setting
+from verification.claim import Claim, Hypothesis, Part, Setting, StateBound
 
 
 def _supremum(quantity: str) -> Part:
@@ -69,25 +69,31 @@ CLAIMS = (
         source=Source("library", "docs/derivations/state_bounds.md, thm-S"),
         statement="|y_n| ≤ h² Σ_{j≤n} |U_{j-1}(1 − αh²/2)| and |z_n| ≤ h Σ_{j≤n} |U_{j-1} − U_{j-2}| for all n, l, "
         "all weights and inputs; α ≥ 0, zero initial state. Exact: the supremum in the first layer",
+        semantics="real",
+        state_bound=StateBound(
+            parts=(_supremum("position"), _supremum("momentum")),
+            hypotheses=(Hypothesis("α ≥ 0", lambda s: s.alpha, strict=False, second_margin=lambda s: s.alpha),),
+        ),
         origin="library",
-        premises=(Premise("α ≥ 0", lambda s, numbers: s.alpha, strict=False, second_margin=lambda s, iv: s.alpha),),
-        parts=(_supremum("position"), _supremum("momentum")),
     ),
     Claim(
         id="thm-S-Q",
         source=Source("library", "docs/derivations/state_bounds.md, thm-S (invariant form)"),
         statement="|y_n| ≤ n h/r_α and |z_n| ≤ n h/√(1 − αh²/4), r_α = √(α(1 − αh²/4)), for all n, l, all weights and "
         "inputs; 0 < αh² < 4, zero initial state",
-        origin="library",
-        premises=(
-            Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
-            Premise(
-                "α dt² < 4 (so αh² < 4)",
-                lambda s, numbers: 4 - s.alpha * s.dt * s.dt,
-                second_margin=lambda s, iv: 4 - s.dt**2 * s.alpha,
+        semantics="real",
+        state_bound=StateBound(
+            parts=(_invariant("position"), _invariant("momentum")),
+            hypotheses=(
+                Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),
+                Hypothesis(
+                    "α dt² < 4 (so αh² < 4)",
+                    lambda s: 4 - s.alpha * s.dt * s.dt,
+                    second_margin=lambda s: 4 - s.dt**2 * s.alpha,
+                ),
             ),
         ),
-        parts=(_invariant("position"), _invariant("momentum")),
+        origin="library",
         dominated_by="thm-S",
     ),
 )

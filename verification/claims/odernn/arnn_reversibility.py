@@ -22,7 +22,9 @@ from verification.cases.decision import at, decided, premise
 from verification.certify import float_replay, sturm
 from verification.certify.float_replay import FORMATS, rounded
 from verification.certify.second import arnn as arnn_again
+from verification.claim import Attempt, Case, Check, Claim, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers
 from verification.measure import reversals, scaling
 from verification.measure.reversals import ReversalSetting
 from verification.parameters import SKEW as SKEW_MATRIX
@@ -37,18 +39,6 @@ from verification.parameters import (
     Rational,
     Structure,
     declared,
-)
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Decided,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    number,
-    numbers,
 )
 
 SIZES = (1, 2)
@@ -139,7 +129,7 @@ class Reversal:
             words=f"{name}, " + ", ".join(f"{k} = {v}" for k, v in parameters.items()) + f": differs by {largest}",
         )
 
-    def _premises(self, parameters: Parameters) -> tuple[Hypothesis, ...]:
+    def _premises(self, parameters: Parameters) -> tuple[Premise, ...]:
         data = self.setting.typed(parameters, Fraction)
         W, size = data["weight"], len(data["weight"])
         pairs = [(i, j) for i in range(size) for j in range(size)]
@@ -240,7 +230,7 @@ def float_case(scheme: str, domain: str) -> Case:
                 Opinion("numpy", seen > 0, f"off by {float(seen):.3g}"),
             ),
             premises=(
-                Hypothesis("the state is one of float64", str(len(strangers)), not strangers),
+                Premise("the state is one of float64", str(len(strangers)), not strangers),
                 premise("stable regime: η max|λ| < 1", 1 - STEP),
             ),
             words=f"η = {STEP}, forth and back from {', '.join(str(float(x)) for x in state)}: "
@@ -402,8 +392,8 @@ def leapfrog_midpoint_case() -> Case:
     )
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-T3",
         source=Source("odernn", "Theorem 3, Definition 4 (30)"),
         statement="both 2-2-ARNN and 1-2-ARNN are reversible: ρ Φ = Φ⁻¹ ρ for a linear involution ρ",
@@ -411,14 +401,14 @@ QUESTIONS = (
         dominated_by="thm-rev",
         cases=REVERSALS,
     ),
-    Question(
+    Claim(
         id="ode-T3-fp",
         source=Source("odernn", "proof of Theorem 3"),
         statement="inside the stable regime the ARNNs are reversible, as they are computed in float64",
         semantics="float",
         cases=(float_case("symplectic_euler", EULER), float_case("leapfrog", LEAP)),
     ),
-    Question(
+    Claim(
         id="ode-T3-order",
         source=Source("odernn", "proof of Theorem 3"),
         statement="the 2-ARNN is the first order mid-point integration, the 1-ARNN symplectic Euler (of order 1)",
@@ -433,7 +423,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T3-mid",
         source=Source("odernn", "proof of Theorem 3"),
         statement='"mid-point" integration is reversible: R(z) R(−z) = 1, for the explicit and the implicit midpoint '
@@ -442,7 +432,7 @@ QUESTIONS = (
         dominated_by="thm-rev",
         cases=(midpoint_case("explicit midpoint"), midpoint_case("implicit midpoint"), leapfrog_midpoint_case()),
     ),
-    Question(
+    Claim(
         id="thm-rev",
         source=Source("library", "docs/derivations/arnn.md"),
         statement="symplectic Euler has an inverse for every η and is reversed by (p, q) → (q, p) if both halves have "

@@ -33,8 +33,9 @@ from verification.cases.decision import EXACT, at, decided, premise
 from verification.cases.related import short
 from verification.certify import power_bounded
 from verification.certify.second.intervals import iv
+from verification.claim import Case, Claim, Decided, Parameters, Premise
+from verification.exact_text import number, numbers, text_of
 from verification.parameters import Choice, Constant, Integer, Listed, Parameter, Rational, Rule, declared, rationals
-from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers, text_of
 
 # --- zero slopes: ReLU, no inputs
 
@@ -80,7 +81,7 @@ def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple
     least = min(min(map(min, word)) for word in chosen)
     sigma = "ReLU" if least == 0 else f"σ(x) = max(x, {least} x)"
 
-    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(parameters: Parameters) -> tuple[Premise, ...]:
         a, slopes = number(parameters, "a"), numbers(parameters, "slopes")
         return (
             premise(f"0 < η L_s max|λ| < {threshold}", min(a, threshold - a)),
@@ -344,8 +345,8 @@ def numbering_case(kind: str) -> Case:
 TWO, ONE = Fraction(2), Fraction(1)
 HALF = Fraction(1, 2)
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-T2",
         source=Source("odernn", "Theorem 2"),
         statement="a 1-2-ARNN with monotonic activation function and purely imaginary anti-Hermitian weight matrix is "
@@ -366,7 +367,7 @@ QUESTIONS = (
             relu_case(),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T2-input",
         source=Source("odernn", "Theorem 2"),
         statement="the same for a recurrent network, with inputs or biases that depend on time",
@@ -384,7 +385,7 @@ QUESTIONS = (
             drift_case(),
         ),
     ),
-    Question(
+    Claim(
         id="ode-4-chang",
         source=Source("odernn", "Conclusion"),
         statement="the AntisymmetricRNN of Chang et al. is a specific case of ARNN: an anti-Hermitian weight "
@@ -399,14 +400,14 @@ QUESTIONS = (
             damped_case(),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T2-proof",
         source=Source("odernn", "proof of Theorem 2"),
         statement='"This will be proven in Theorem 5"; numbers of definitions and theorems',
         semantics="reading",
         cases=(mentions_case(), numbering_case("definitions"), numbering_case("theorems")),
     ),
-    Question(
+    Claim(
         id="thm-ARNN",
         source=Source("library", "docs/derivations/arnn.md"),
         statement="constant slopes in (0, L_s], a = η L_s max|λ|: powers of symplectic Euler are bounded if a < 2, of "

@@ -24,10 +24,10 @@ from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.energy_balance import Balance
 from verification.certify import contraction_check
 from verification.certify.typed_step import ContractionReading
-from verification.claim import ClaimError
+from verification.claim import Attempt, Case, Check, Claim, ClaimError, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.parameters import Choice, Constant, Integer, Parameter, Rational, Rule, declared, rationals
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 # --- the constructions of Claims 1-4: M_ii = −B_iᵀ G B_i where A_ii = 0
 
@@ -105,9 +105,9 @@ def condition_case(name: str, condition: str) -> Case:
                 Opinion("fractions", second, f"B_{i} has the blocks {[str(x) for x in again]}"),
             ),
             premises=(
-                Hypothesis("the gate z lies in (0, 1)", str(min(z, 1 - z)), 0 < z < 1),
-                Hypothesis("the stage is one of the construction", str(i), i in tableau.stages),
-                Hypothesis("both have the same B_i e", shown, [x for x in column if x] == again[:1]),
+                Premise("the gate z lies in (0, 1)", str(min(z, 1 - z)), 0 < z < 1),
+                Premise("the stage is one of the construction", str(i), i in tableau.stages),
+                Premise("both have the same B_i e", shown, [x for x in column if x] == again[:1]),
             ),
             words=f"{name}, stage {i}, e = e_{component}: {shown}; {words}",
         )
@@ -244,7 +244,7 @@ def chain_case(form: str, depth: int) -> Case:
         diagonal = [2 * w * Fraction(x) - w * w for w, x in zip(b_, given["a"].split()[:: S + 1], strict=True)]
         return Check(
             opinions=(
-                Opinion("flint", not tensor.holds, tensor.margin),
+                Opinion("flint", not tensor.holds, str(tensor.margin)),
                 Opinion("fractions", min(diagonal) < 0, f"diagonal of M: {[str(x) for x in diagonal]}"),
             ),
             words=f"{form} form, N = {depth}, any α, β and data: diagonal of M = ({', '.join(map(str, diagonal))})",
@@ -275,7 +275,7 @@ def residual_case() -> Case:
                 Opinion("fractions", sum(a * a for a in after) > sum(a * a for a in z), f"{z} to {after}"),
                 Opinion("flint", bool(largest > 1), f"largest singular value 1 + |r| = {largest}"),
             ),
-            premises=(Hypothesis("β ≠ 0 and the data are not 0", str(r), r != 0),),
+            premises=(Premise("β ≠ 0 and the data are not 0", str(r), r != 0),),
             words=f"α = 1, β = {beta}, x_l = x_(l−1) = {x}, σ = id: ‖W‖ = {largest}",
         )
 
@@ -306,8 +306,8 @@ def bounded_case() -> Case:
     return Case("α_i = β_i = 1/2, |x_l| ≤ 1", "every layer is non-expansive", ask)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-eq5",
         source=Source("odernn", "Def. 1 (5)"),
         statement="M_ij = B_i A_ij + B_j A_ji − B_i B_j, transposes lost, governs the stability: "
@@ -324,7 +324,7 @@ QUESTIONS = (
         ),
         dominated_by="thm-E",
     ),
-    Question(
+    Claim(
         id="thm-E",
         source=Source("odernn", "(5), with transposes and G"),
         statement="‖Δy₊‖_G² = ‖Δy‖_G² + 2η Σ w_iᵀ G B_i g_i − η² Σ g_iᵀ M_ij g_j, every symmetric G",
@@ -335,7 +335,7 @@ QUESTIONS = (
         ),
         origin="library",
     ),
-    Question(
+    Claim(
         id="thm-1-expl",
         source=Source("odernn", "Thm 1, explicit methods"),
         statement="A_ii = 0 implies M_ii = −B_iᵀ G B_i, so that M ≥ 0 iff every B_i = 0",
@@ -343,7 +343,7 @@ QUESTIONS = (
         cases=tuple(explicit_case(size) for size in (1, 2, 3)),
         origin="library",
     ),
-    Question(
+    Claim(
         id="ode-T1-expl",
         source=Source("odernn", "Sec. 3"),
         statement="a simple ODERNN represents the dynamics of an LSTM while providing specific stability guarantees "
@@ -355,7 +355,7 @@ QUESTIONS = (
         ),
         dominated_by="thm-1-expl",
     ),
-    Question(
+    Claim(
         id="ode-Q3",
         source=Source("odernn", "Sec. 3.2"),
         statement='"the general QUNN stability can be ensured by choosing parameters in (32) and (35) according to the '

@@ -28,9 +28,10 @@ from verification.cases.gated_cells import (
     relayed_case,
 )
 from verification.certify.second.intervals import iv
+from verification.claim import Case, Claim, Decided, Parameters
+from verification.exact_text import number, numbers
 from verification.measure import cell_formulas as formulas
 from verification.measure import tableau_algebra as algebra
-from verification.question import Case, Decided, Parameters, Question, number, numbers
 
 FORMS: tuple[realisations.Form, ...] = ("gated", "constant")
 
@@ -284,8 +285,8 @@ def square_case() -> Case:
     )
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-C1",
         source=Source("odernn", "Claim 1"),
         statement="for any LSTM with L hidden layers there is an ODERNN with the same input-output relation (proof: an "
@@ -301,7 +302,7 @@ QUESTIONS = (
             poles_case(),
         ),
     ),
-    Question(
+    Claim(
         id="ode-C1-lab",
         source=Source("odernn", "Claims 1 and 2 with their proofs"),
         statement='the claims print "2-?-ODERNN", the proofs "L-2-ODERNN": the same labels in the same order',
@@ -312,7 +313,7 @@ QUESTIONS = (
             labels_case("t-n, n-t", "t of claim and proof", lambda _: 2, lambda _: 2),
         ),
     ),
-    Question(
+    Claim(
         id="ode-C2",
         source=Source("odernn", "Claim 2"),
         statement="for any GRU with L hidden layers there is an ODERNN (proof: an L-2-ODERNN) that realises the "
@@ -326,7 +327,7 @@ QUESTIONS = (
             poles_case("GRU"),
         ),
     ),
-    Question(
+    Claim(
         id="ode-C3",
         source=Source("odernn", "Claim 3"),
         statement="any URNN is realised by an ODERNN with coefficients of the type of the identity",
@@ -334,7 +335,7 @@ QUESTIONS = (
         dominated_by="thm-cells",
         cases=(unitary_case(),),
     ),
-    Question(
+    Claim(
         id="ode-C4",
         source=Source("odernn", "Claim 4"),
         statement="an ODERNN with labels given by the number of clocks realises the clockwork RNN",
@@ -342,7 +343,7 @@ QUESTIONS = (
         dominated_by="thm-cells",
         cases=(clockwork_case(), clocks_case("n"), clocks_case("t"), autonomous_case()),
     ),
-    Question(
+    Claim(
         id="ode-C*",
         source=Source("odernn", "Section 2.2 with Definition 1"),
         statement="scope of the family: which maps are n-t-ODERNNs if coefficients depend on time, memory and state",
@@ -350,7 +351,7 @@ QUESTIONS = (
         dominated_by="thm-cells",
         cases=(every_map_case(), square_case()),
     ),
-    Question(
+    Claim(
         id="thm-cells",
         source=Source("library", "docs/derivations/cell_realisations.md"),
         statement="(n, t) of one layer: LSTM (2, 2) gated and (4, 2) constant, GRU (2, 1) and (4, 1), URNN (1, 1), "

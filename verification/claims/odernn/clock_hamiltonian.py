@@ -19,10 +19,11 @@ from odernn.published.sources import Source
 from verification.cases.decision import Places, decided, listed, premise
 from verification.certify.clock import BITS, spectrum
 from verification.certify.second import clock as again
+from verification.claim import Case, Claim, Decided, Parameters, Premise
 from verification.domains import BUDGETS, Budget
+from verification.exact_text import number, numbers
 from verification.measure.clock_hamiltonian import FULL_ADDER, HALF_ADDER, NOT, Circuit, gap, hamiltonian, kernel, terms
 from verification.parameters import Declaration, Integer, Parameter, declared
-from verification.question import Case, Decided, Hypothesis, Parameters, Question, number, numbers
 
 CIRCUITS = {circuit.name: circuit for circuit in (NOT, HALF_ADDER, FULL_ADDER)}
 BOX = "all inputs of the circuits not (T = 1, n = 1), half adder (T = 2, n = 3), full adder (T = 5, n = 4)"
@@ -279,7 +280,7 @@ def hop_case(
 ) -> Case:
     domain = {0: "(38) alone", 1: "(38) plus (39)", -1: "(38) minus (39)"}[sign]
 
-    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(parameters: Parameters) -> tuple[Premise, ...]:
         return (premise("T ≥ 1", number(parameters, "T") - 1, strict=False),)
 
     return decided(
@@ -325,8 +326,8 @@ def _imaginary(A: fmpz_mat, _: int) -> Decided:
     return Decided(True, f"an eigenvalue {off[0].real.str(6, radius=False)}")
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-T5",
         source=Source("odernn", "Theorem 5, (40)"),
         statement="any Boolean function from the uniform family maps to a unique fixed point with polynomially many "
@@ -368,7 +369,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T5-terms",
         source=Source("odernn", "end of Appendix A"),
         statement="the number of terms of the Hamiltonian equals the number of time steps",
@@ -393,7 +394,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T5-fix",
         source=Source("odernn", "Theorem 5"),
         statement="a unique fixed point of an ODE evolution: of i ψ' = H ψ, or of ψ' = −H ψ",
@@ -425,7 +426,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T5-herm",
         source=Source("odernn", "Appendix A, (38), (39)"),
         statement="the overall unitary takes the form (38); adding the inverse process (39), whose eigenvalues are "
@@ -441,7 +442,7 @@ QUESTIONS = (
             hop_case("purely imaginary eigenvalues", -1, _imaginary, again.is_imaginary, "imaginary"),
         ),
     ),
-    Question(
+    Claim(
         id="thm-clock",
         source=Source("library", "docs/derivations/clock_hamiltonian.md"),
         statement="H ≥ 0, its kernel is spanned by Σ U_l…U_1|x⟩⊗|l⟩, its smallest nonzero eigenvalue is "

@@ -29,9 +29,10 @@ from verification.cases.typed_steps import FALLING_FIELDS, FREE, LARGEST, step_o
 from verification.certify import contraction_check
 from verification.certify.second.intervals import iv
 from verification.certify.typed_step import ContractionReading
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import numbers, rationals
 from verification.parameters import ANY, SKEW, Listed, Matrix, Parameter, Rational, Structure, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 BITS = 192
 ORDINARY = ContractionReading()
@@ -212,7 +213,7 @@ def sign_case(activation: Activation, kind: Fields, sign: int) -> Case:
         rows = [K[k * D : (k + 1) * D] for k in range(D)]
         skew = all(rows[i][j] == -rows[j][i] for i in range(D) for j in range(D))
         unit = all(rows[i][j] == (i == j) for i in range(D) for j in range(D))
-        premises = {"antisymmetric K": Hypothesis("K = −Kᵀ", str(rows), skew), "σ alone": Hypothesis("K = I", "", unit)}
+        premises = {"antisymmetric K": Premise("K = −Kᵀ", str(rows), skew), "σ alone": Premise("K = I", "", unit)}
         first, second = _product(activation, rows, u, v), _product_again(activation, rows, u, v)
         shown = first.str(8, radius=False) if activation == "tanh" else str(first)
         words = f"{activation}, K = ({parameters['K']}), u = ({parameters['u']}), v = ({parameters['v']})"
@@ -323,15 +324,15 @@ def gradient_field_case(size: int = 3, sign: int = -1) -> Case:
 
 _P = ((1, 0), (0, 4))
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-T1-scalar",
         source=Source("odernn", "Thm 1"),
         statement="if M ≥ 0 and every b_i ≥ 0 the ODERNN is BN-stable; scalar coefficients, (u−v)·(f_i(u)−f_i(v)) ≤ 0",
         semantics="real",
         cases=(stable_methods_case(), *(worst_case(method) for method in (*STABLE, "radau iia 3"))),
     ),
-    Question(
+    Claim(
         id="thm-1*",
         source=Source("odernn", "Thm 1, corrected"),
         statement="G > 0, M ≥ 0 with transposes and G, each stage G-monotone with weight B_i, coefficients constant or "
@@ -355,7 +356,7 @@ QUESTIONS = (
         ),
         origin="library",
     ),
-    Question(
+    Claim(
         id="ode-T1-relu",
         source=Source("odernn", "proof of Thm 1"),
         statement='the monotonicity that Theorem 1 requires "is naturally satisfied by the rectified linear function '

@@ -16,7 +16,9 @@ from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.identity import PolynomialIdentity
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers, rationals
 from verification.measure.polynomial_steps import companion, explicit_step, step_degree
 from verification.parameters import (
     STRICTLY_LOWER,
@@ -28,18 +30,6 @@ from verification.parameters import (
     Rational,
     Rule,
     declared,
-)
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    number,
-    numbers,
-    rationals,
 )
 
 LARGEST_STAGES = {"smoke": 3, "standard": 3, "deep": 4}
@@ -240,10 +230,10 @@ def _degree_check(parameters: Parameters, claimed: Degree, *, chained: bool, is_
     rows, b, f = _table(parameters)
     n, q = len(b), max((k for k, x in enumerate(f) if x), default=0)
     first, second, expected = _degree(parameters), _degree_again(parameters), claimed(n, q)
-    premises = [Hypothesis("explicit", str(n), all(not x for i, row in enumerate(rows) for x in row[i:]))]
+    premises = [Premise("explicit", str(n), all(not x for i, row in enumerate(rows) for x in row[i:]))]
     if chained:
         linked = all(rows[i + 1][i] for i in range(n - 1)) and bool(b[-1])
-        premises.append(Hypothesis("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", str(linked), linked))
+        premises.append(Premise("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", str(linked), linked))
     return Check(
         opinions=(
             Opinion("flint", first > expected if is_most else first != expected, f"degree {first}"),
@@ -412,7 +402,7 @@ def converse_case(powers: Sequence[int] = (1, 2, 3)) -> Case:
                 Opinion("flint", first[0][0] == first[1][0] and first[0][1] != first[1][1], f"(x', x'') = {first}"),
                 Opinion("fractions", second[0][0] == second[1][0] and second[0][1] != second[1][1], f"{second}"),
             ),
-            premises=(Hypothesis("k ≥ 1", str(k), k >= 1),),
+            premises=(Premise("k ≥ 1", str(k), k >= 1),),
             words=f"x' = y^{k}, y' = 1: at x = 0 and y = {y[0]}, {y[1]} the values of x and x' are the same, and x'' "
             f"is {first[0][1]} and {first[1][1]}",
         )
@@ -421,8 +411,8 @@ def converse_case(powers: Sequence[int] = (1, 2, 3)) -> Case:
     return Case("t = 2 coupled variables", "x'' = F(x, x') for the first variable", ask, parameters.guards(check))
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-D1-n",
         source=Source("odernn", "Def. 1"),
         statement='an n-stage Runge–Kutta step represents an ODE "with n-th order temporal non-linearity": the degree '
@@ -436,7 +426,7 @@ QUESTIONS = (
         ),
         dominated_by="thm-deg",
     ),
-    Question(
+    Claim(
         id="ode-D1-t",
         source=Source("odernn", "Sec. 2.1"),
         statement="a t-th order ODE (or recurrence) maps to a first-order one of t-fold length; t is the number of "
@@ -444,7 +434,7 @@ QUESTIONS = (
         semantics="alg",
         cases=(companion_case(), derivative_case(2), derivative_case(3, 5), converse_case()),
     ),
-    Question(
+    Claim(
         id="thm-deg",
         source=Source("odernn", "Def. 1, corrected"),
         statement="one explicit step whose longest chain of stages is n has the degree qⁿ on generic fields of degree "

@@ -35,10 +35,11 @@ from verification.cases.typed_steps import (
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
 from verification.certify.typed_step import ContractionReading, Matrix, MatrixTable, parsed, written
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, rationals
 from verification.parameters import Constant, Declaration, Listed, Parameter, Rational, declared
 from verification.parameters import rationals as rational_parameters
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rationals
 
 SIZES = {"smoke": 4, "standard": 8, "deep": 16}
 SCALAR = tuple(Balance(1, stages, "scalar", printed=True) for stages in (1, 2, 3))
@@ -269,8 +270,8 @@ def single_case(shift: int = 2) -> Case:
                 Opinion("fractions", (ends[0] - ends[1]) ** 2 > (starts[0] - starts[1]) ** 2, f"y: {starts} to {ends}"),
             ),
             premises=(
-                Hypothesis("y f(y) = −(y (y − c))² ≤ 0 for all y", str(square), square.degree() < 0),
-                Hypothesis("the stage equation has one solution", f"discriminant {discriminant}", discriminant < 0),
+                Premise("y f(y) = −(y (y − c))² ≤ 0 for all y", str(square), square.degree() < 0),
+                Premise("the stage equation has one solution", f"discriminant {discriminant}", discriminant < 0),
             ),
             words=f"f(y) = −y (y − {c})², implicit midpoint, η = 1, stages {first} and {second}: the distance grows "
             f"from {abs(before)} to {abs(after)}",
@@ -311,9 +312,9 @@ def gated_case(gate: str = "relu(y)") -> Case:
                 Opinion("fractions", other > (u - v) ** 2, f"Δy² from {(u - v) ** 2} to {other}"),
             ),
             premises=(
-                Hypothesis("B ≥ 0 at both states", f"{[str(b) for b, _ in weights]}", all(b >= 0 for b, _ in weights)),
-                Hypothesis("M = 0 at both states", f"{[str(m) for _, m in weights]}", all(m == 0 for _, m in weights)),
-                Hypothesis("f(y) = 1 − s y is monotone: s ≥ 0", str(s), s >= 0),
+                Premise("B ≥ 0 at both states", f"{[str(b) for b, _ in weights]}", all(b >= 0 for b, _ in weights)),
+                Premise("M = 0 at both states", f"{[str(m) for _, m in weights]}", all(m == 0 for _, m in weights)),
+                Premise("f(y) = 1 − s y is monotone: s ≥ 0", str(s), s >= 0),
             ),
             words=f"b = {g} {gate}, A = b/2, f(y) = 1 − {s} y, η = 1: the states {u} and {v} move from {abs(u - v)} to "
             f"{gap} apart",
@@ -330,7 +331,7 @@ def _gated_again(relu: Fraction | None, g: Fraction, s: Fraction, y: Fraction) -
     return (y * (2 - s * b) + 2 * b) / (2 + s * b)
 
 
-# --- the questions
+# --- the claims
 
 ORDINARY, EVERY = ContractionReading(), ContractionReading(norm="every")
 ONE, TWO = (1, 1), (2, 2)
@@ -339,8 +340,8 @@ _SOURCE = Source("odernn", "Thm 1")
 _STATEMENT = "if M ≥ 0 and every B_i ≥ 0 the ODERNN is BN-stable"
 NO_TRANSPOSES = ContractionReading(tensor="printed", norm="every")
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-T1",
         source=_SOURCE,
         statement=f"{_STATEMENT}; coefficients A_ij, B_i in R^(D×D), (u−v)ᵀ(f_i(u)−f_i(v)) ≤ 0; M with transposes, or "
@@ -364,7 +365,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T1-1st",
         source=_SOURCE,
         statement=f"{_STATEMENT}; one stage, matrix coefficients, (u−v)ᵀ(f(u)−f(v)) ≤ 0",
@@ -386,7 +387,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T1-sign",
         source=Source("odernn", "Def. 2, Thm 1"),
         statement=f"{_STATEMENT}; with the printed sign: (u−v)ᵀ(f_i(u)−f_i(v)) ≥ 0",
@@ -402,7 +403,7 @@ QUESTIONS = (
             for method in ("implicit midpoint", "radau iia 2", "lobatto iiic 2")
         ),
     ),
-    Question(
+    Claim(
         id="ode-T1-diff",
         source=Source("odernn", "Def. 2, Thm 1"),
         statement=f"{_STATEMENT}; scalar coefficients, y·f_i(y) ≤ 0 in place of the differences; for pairs of "
@@ -419,7 +420,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T1-dyn",
         source=Source("odernn", "Claim 1, Sec. 2.3, Thm 1"),
         statement=f'{_STATEMENT}; coefficients that "can depend on time" and on memory, conditions I and II at every '
@@ -437,7 +438,7 @@ QUESTIONS = (
             gated_case(),
         ),
     ),
-    Question(
+    Claim(
         id="ode-T1-nec",
         source=_SOURCE,
         statement="the conclusion of Theorem 1 for scalar methods with b_i ≥ 0 without condition I, and whether "

@@ -13,9 +13,10 @@ from flint import fmpq, fmpq_mat
 
 from odernn.published.sources import Source
 from verification.cases.identity import PolynomialIdentity
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.parameters import Parameter, Rational, Rule, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 # --- (1): z₊ = z − η Kᵀ y, y₊ = y + η K z₊ linearised, slopes 1; a = η σ(K)
 
@@ -49,8 +50,8 @@ def verlet_case(domain: str, limit: Fraction | None, values: Sequence[tuple[str,
                 Opinion("fractions", grows, f"|u_41| = {float(abs(rows[41])):.6g}, R^n = u_n R − u_(n−1) I"),
             ),
             premises=(
-                Hypothesis("η > 0", str(eta), eta > 0),
-                *(() if limit is None else (Hypothesis(f"η|K| ≤ {limit}", str(K * eta), abs(K * eta) <= limit),)),
+                Premise("η > 0", str(eta), eta > 0),
+                *(() if limit is None else (Premise(f"η|K| ≤ {limit}", str(K * eta), abs(K * eta) <= limit),)),
             ),
             words=f"K = {K}, η = {eta}: the linearised step has the trace {trace} and determinant 1, its powers grow",
         )
@@ -100,8 +101,8 @@ def invariant_case(cross: int = -1) -> Case:
 
 PAIRS = tuple((K, eta) for eta in ("1", "1/10", "1/100") for K in ("1", "2", "5/2", "-3", "30", "300"))
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-eq1",
         source=Source("odernn", "Sec. 2 (1)"),
         statement="z₊ = z − η σ(Kᵀ y + b), y₊ = y + η σ(K z₊ + b') is \"stable regardless of the form of weight "

@@ -19,10 +19,11 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 from odernn.published.sources import Source
 from verification.cases.decision import at, decided, premise
 from verification.certify.second.intervals import iv
+from verification.claim import Case, Claim, Decided, Parameters, Premise
+from verification.exact_text import number
 from verification.measure import qunn_clock as clock
 from verification.measure.linear_attention import linear_outputs
 from verification.measure.qunn_clock import Depth, depth_of_output
-from verification.question import Case, Decided, Hypothesis, Parameters, Question, number
 
 BITS = 192
 
@@ -347,7 +348,7 @@ def reach_case(domain: str, gap: int) -> Case:
 def memory_case(other: str) -> Case:
     """Two inputs that differ at time 0 only. A QUNN forgets it at the end of the block; the other cell does not."""
 
-    def premises(parameters: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(parameters: Parameters) -> tuple[Premise, ...]:
         T, l = number(parameters, "T"), number(parameters, "l")
         return (
             premise("T ≥ 2", T - 2, strict=False),
@@ -422,8 +423,8 @@ def _cell_again(name: str, inputs: list[Any]) -> Any:
 
 
 WIDE, FIXED = "an LSTM with one unit a step, h = T", "an LSTM of fixed width"
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="ode-D5q",
         source=Source("odernn", "second Definition 5, (32)–(36)"),
         statement="QUNN (reconstructed): layers of products of consecutive inputs of a block on a clock; for linear σ "
@@ -432,7 +433,7 @@ QUESTIONS = (
         dominated_by="thm-QUNN",
         cases=(closed_form_case(), blocks_case()),
     ),
-    Question(
+    Claim(
         id="ode-Q1",
         source=Source("odernn", "Abstract, Section 3.2"),
         statement="the number of training parameters is linear in the temporal correlation length and independent of "
@@ -440,7 +441,7 @@ QUESTIONS = (
         semantics="comb",
         cases=(count_case(),),
     ),
-    Question(
+    Claim(
         id="ode-Q2",
         source=Source("odernn", "Sections 3.2 and 4"),
         statement="QUNN provides a quadratic reduction in the number of training parameters as a function of temporal "
@@ -453,7 +454,7 @@ QUESTIONS = (
             degree_case(WIDE, "the ratio grows like T²", "T", 2, ratio=True),
         ),
     ),
-    Question(
+    Claim(
         id="ode-Q4",
         source=Source("odernn", "Section 3.2"),
         statement="a QUNN with N hidden layers corresponds to an N-N-ODERNN; longer range of memory scale than both "
@@ -468,7 +469,7 @@ QUESTIONS = (
             memory_case("URNN"),
         ),
     ),
-    Question(
+    Claim(
         id="thm-QUNN",
         source=Source("library", "docs/derivations/qunn.md"),
         statement="σ linear: o_l = Σ_i w_i ⟨x_{l−i}, x_l⟩ x_{l−i+1}, w_i = β_i Π_{j≠i} α_j; σ(0) = 0: two states of "

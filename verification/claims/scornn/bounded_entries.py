@@ -25,12 +25,13 @@ from verification.cases.scornn_parameters import (
 )
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, identity
 from verification.parameters import Integer, Matrix, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 BITS = 128
 LARGEST = 5
@@ -159,13 +160,13 @@ def attribution_case(real: bool = False) -> Case:
         concluded = S is not None and all(row[i] == again.ZERO for i, row in enumerate(S)) and max(again.sizes(S)) <= 1
         return concluded and any(y for _, y in D), f"concluded: {concluded}, D = diag of {D}"
 
-    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(p: Parameters) -> tuple[Premise, ...]:
         sizes = [x * x + y * y for x, y in zip(numbers(p, "D_re"), numbers(p, "D_im"), strict=True)]
         unit = all(size == 1 for size in sizes)
         allowed = not real or all(y == 0 for y in numbers(p, "D_im"))
         return (
             *unitary_premise("W", real=True)(p),
-            Hypothesis("D is diagonal and unitary" + ", and real" * real, str(int(unit)), unit and allowed),
+            Premise("D is diagonal and unitary" + ", and real" * real, str(int(unit)), unit and allowed),
         )
 
     statement = Statement(
@@ -347,7 +348,7 @@ def descent_case(bound: int, learning_rate: Fraction = Fraction(1, 4), towards: 
         sign = "+" if towards == -1 else "−"
         return Check(
             opinions=(Opinion("balls", first, f"a = {shown}"), Opinion("mpmath", other, text)),
-            premises=(Hypothesis("learning rate > 0", str(rate), rate > 0),),
+            premises=(Premise("learning rate > 0", str(rate), rate > 0),),
             words=f"n = 2, D = I, L = ½‖W {sign} I‖²: from a = {start} at learning rate {rate}, a = {shown} "
             f"after {steps} steps; while |a| ≤ M a step adds at least 8·rate·|a₀|/(1 + M²)², so every M is passed",
         )
@@ -377,8 +378,8 @@ def _descent_again(p: Parameters, bound: int, towards: int) -> tuple[bool, str]:
         return bool(abs(a).a > bound), f"a = {float(a.mid):.8g}"
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-3.1d",
         source=Source("scornn", "Sec. 3.1"),
         statement='orthogonal matrices with eigenvalues near −1 "can require large entries of A": with D = I, max '
@@ -387,7 +388,7 @@ QUESTIONS = (
         dominated_by="thm-SC-norm",
         cases=(near_case(), angle_case()),
     ),
-    Question(
+    Claim(
         id="sco-T3.1",
         source=Source("scornn", "Thm 3.1"),
         statement="every orthogonal W equals (I + A)⁻¹(I − A) D with A real skew-symmetric, |a_ij| ≤ 1, D diagonal "
@@ -396,7 +397,7 @@ QUESTIONS = (
         dominated_by="thm-SC-exist",
         cases=(real_case(), search_case(), algorithm_case()),
     ),
-    Question(
+    Claim(
         id="sco-T3.1-attr",
         source=Source("scornn", "Sec. 3.1"),
         statement='Theorem 3.1 is attributed to "results from Kahan (2006)": its theorem (W unitary, D diagonal '
@@ -406,7 +407,7 @@ QUESTIONS = (
         semantics="reading",
         cases=(attribution_case(),),
     ),
-    Question(
+    Claim(
         id="sco-3.1-cplx",
         source=Source("scornn", "Sec. 1"),
         statement='"the method and all related theory remain valid for unitary and skew-Hermitian matrices in the '
@@ -415,7 +416,7 @@ QUESTIONS = (
         dominated_by="thm-SC-comp",
         cases=(complex_signs_case(), unitary_diagonal_case(), complex_bijection_case(), complex_gradient_case()),
     ),
-    Question(
+    Claim(
         id="sco-3.1-bdd",
         source=Source("scornn", "Sec. 3.1"),
         statement='the scaled transform "ensures that the skew-symmetric matrix A that generates the orthogonal matrix '

@@ -21,9 +21,10 @@ from odernn.bounds import orthogonal
 from odernn.published.sources import Source
 from verification.cases.scornn_parameters import FormatNumber
 from verification.certify.float_replay import FORMATS
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import numbers, rationals
 from verification.parameters import SIGN, Count, Declaration, Listed, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 if TYPE_CHECKING:
     from verification.measure.orthogonality_drift import Drift
@@ -193,8 +194,8 @@ def _computed_check(parameters: Parameters, name: str, limit: Callable[[int], Fr
             Opinion("replay and fractions", again > bound, f"max |ŴᵀŴ − I| = {float(again / u):.5g} u"),
         ),
         premises=(
-            Hypothesis(f"entries of A are numbers of {name}", "0", exact.is_of_format(free, name)),
-            Hypothesis("D = diag(±1)", parameters["D"], all(sign in (1, -1) for sign in signs)),
+            Premise(f"entries of A are numbers of {name}", "0", exact.is_of_format(free, name)),
+            Premise("D = diag(±1)", parameters["D"], all(sign in (1, -1) for sign in signs)),
         ),
         words=f"{name}, A = [{parameters['A']}] (row by row above the diagonal), D = [{parameters['D']}]: the computed "
         f"W has max |WᵀW − I| = {float(first):.4g} = {float(first / u):.4g} u",
@@ -406,8 +407,8 @@ _ORDER = f"max |WᵀW − I| ≤ {LARGE_ORDER} n u"
 _CAYLEY = "scaled Cayley"
 POWERS = (0, 4, 8, 12, 16)
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-5.5.1",
         source=Source("scornn", "Sec. 5.5.1, Fig. 4"),
         statement='multiplicative updates lose unitarity over many steps; "the orthogonality recurrent weight matrix '
@@ -431,7 +432,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="sco-5.5.1-A",
         source=Source("scornn", "Secs. 3.2, 5.5.1"),
         statement='the Cayley form "ensures the computed recurrent weight matrix in floating point arithmetic is '
@@ -447,7 +448,7 @@ QUESTIONS = (
             *(bounded_case(name) for name in NAMES),
         ),
     ),
-    Question(
+    Claim(
         id="thm-O-float",
         source=Source("library", "docs/derivations/orthogonality_in_floats.md"),
         statement="score = ‖ŴᵀŴ − I‖_F ≤ 2r + r² with the residual r of the computed Ŵ; matrices made anew from free "

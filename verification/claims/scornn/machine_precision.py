@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from odernn.published.sources import Source
 from verification.certify.float_replay import FORMATS
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.parameters import Integer, Parameter, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 NAMES = ("float32", "float64")
 EXPONENT = declared(Parameter("k", Integer(1, 128)))
@@ -89,19 +89,19 @@ def device_case(name: str) -> Case:
     return Case(f"{name}, measured", "eps on a GPU > eps on a CPU", ask, EXPONENT.guards(check))
 
 
-def _measured_there(parameters: Parameters, name: str) -> Hypothesis:
+def _measured_there(parameters: Parameters, name: str) -> Premise:
     """What the format says of eps says nothing of a device: it has to be there, and to be asked."""
     from verification.measure.machine_precision import device_available, measured_epsilon
 
     text = f"a CUDA device measures eps = 2^-{parameters['k']}"
     if not device_available():
-        return Hypothesis(text, "no CUDA device here", False)
+        return Premise(text, "no CUDA device here", False)
     there = Fraction(measured_epsilon(name, "cuda"))
-    return Hypothesis(text, str(there), there == Fraction(1, 2 ** int(parameters["k"])))
+    return Premise(text, str(there), there == Fraction(1, 2 ** int(parameters["k"])))
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-5.5.1-gpu",
         source=Source("scornn", "Sec. 5.5.1"),
         statement='GPUs "have a much lower machine precision than a standard computer processing unit (CPU)"; asked of '

@@ -10,11 +10,12 @@ from flint import arb, fmpq, fmpq_mpoly_ctx
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
-from verification.cases.inequality import Condition, Inequality, Piece, attempt
+from verification.cases.inequality import Inequality, Piece, attempt
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.parameters import Parameter, Rational, declared, rationals
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 
 def _exact(value: Fraction) -> fmpq:
@@ -41,7 +42,7 @@ def non_expansive_case(factor: Fraction = Fraction(1)) -> Case:
             iv.mpf([max((abs(p.z) + p.b).a, 0), max((abs(p.z) + p.b).b, 0)]),
             factor.numerator * abs(p.z) / factor.denominator,
         ),
-        premises=(Condition("b ≤ 0", lambda p: -p.b, strict=False),),
+        hypotheses=(Hypothesis("b ≤ 0", lambda p: -p.b, strict=False),),
         parameters=declared(Parameter("z", Rational()), Parameter("b", Rational(most=0))),
     )
     return Case("b ≤ 0", "continuous at z = 0: |modReLU(z; b)| ≤ |z|", ask, inequality.check)
@@ -86,8 +87,8 @@ def _jump_check(parameters: Parameters, both_sides: bool) -> Check:
     return Check(
         opinions=(first, second),
         premises=(
-            Hypothesis("b > 0, which training may reach", str(b), b > 0),
-            Hypothesis("an interval beside 0", str(reach), reach > 0),
+            Premise("b > 0, which training may reach", str(b), b > 0),
+            Premise("an interval beside 0", str(reach), reach > 0),
         ),
         words=f"b = {b}: modReLU(z; b) > b/2 for every 0 < z ≤ {reach}, and {beside}",
     )
@@ -120,8 +121,8 @@ def printed_formula_case() -> Case:
     return Case("any b", "(z/|z|) ReLU(|z| + b) has a value at z = 0", ask, parameters.guards(check))
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-4.1a",
         source=Source("scornn", "Sec. 4.1"),
         statement="modReLU(z) = (z/|z|) ReLU(|z| + b), in the real case sign(z) ReLU(|z| + b), b trained: defined and "

@@ -22,10 +22,11 @@ from verification.cases.scornn_parameters import Steps, order, signs
 from verification.certify import modrelu_run
 from verification.certify.modrelu_run import ModReLURun
 from verification.certify.second import modrelu_run as modrelu_run_second
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import rationals
 from verification.measure.cayley_exact import is_orthogonal
 from verification.parameters import Declaration, Listed, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, rationals
 
 # --- gradients through modReLU
 
@@ -238,8 +239,8 @@ def gradient_case(
                 Opinion("fractions", not statement.holds_again(parameters), f"not {statement.claimed}, forwards"),
             ),
             premises=(
-                Hypothesis(f"{biases.text}, exactly", parameters["b"], admits),
-                Hypothesis("W = C(A) D is orthogonal, D = ±1", "0", _is_scaled_cayley(run, parameters)),
+                Premise(f"{biases.text}, exactly", parameters["b"], admits),
+                Premise("W = C(A) D is orthogonal, D = ±1", "0", _is_scaled_cayley(run, parameters)),
             ),
             words=f"W = C(A) D with A = [{parameters['A']}], D = [{parameters['D']}], b = [{parameters['b']}], h_0 = "
             f"[{parameters['h']}]: {statement.found(run, parameters)}" + (f"; {why}" if why else ""),
@@ -357,7 +358,7 @@ def singular_value_case(quantity: str, lost: int = 1) -> Case:
                 Opinion("flint", violated(run), f"silent units {run.silent}"),
                 Opinion("fractions", violated_again(parameters), "by elimination"),
             ),
-            premises=(Hypothesis("W = C(A) D is orthogonal, D = ±1", "0", _is_scaled_cayley(run, parameters)),),
+            premises=(Premise("W = C(A) D is orthogonal, D = ±1", "0", _is_scaled_cayley(run, parameters)),),
             words=f"A = [{parameters['A']}], b = [{parameters['b']}]: silent units {run.silent}",
         )
 
@@ -380,8 +381,8 @@ def _rank(rows: list[list[Fraction]]) -> int:
 
 _STAYS = "once 0, a product of Jacobians stays 0 at every later T"
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-4.1b",
         source=Source("scornn", "Sec. 4.1"),
         statement='modReLU "does not have vanishing gradient issues": ‖∂h_T/∂h_0‖ does not vanish as T grows',
@@ -393,7 +394,7 @@ QUESTIONS = (
             gradient_case(AT_ZERO, NONZERO, why=_STAYS),
         ),
     ),
-    Question(
+    Claim(
         id="sco-5.5.2",
         source=Source("scornn", "Secs. 3.2, 5.5.2"),
         statement='scoRNN "maintains stable hidden state gradients in the sense that the gradient norm does not change '
@@ -408,7 +409,7 @@ QUESTIONS = (
             gradient_case(ACTIVE, EVERY, why="with A = 0, D = I, b = 0 and z ≠ 0, ∂L/∂h_t = (T − t + 1) v for every T"),
         ),
     ),
-    Question(
+    Claim(
         id="sco-5.5.2-exp",
         source=Source("scornn", "Sec. 5.5.2, Fig. 5 left"),
         statement='at the beginning of training the gradients "decay by less than an order of magnitude" over T = 500 '
@@ -416,7 +417,7 @@ QUESTIONS = (
         semantics="float",
         cases=(initial_case("small"), initial_case("glorot")),
     ),
-    Question(
+    Claim(
         id="thm-H-grad",
         source=Source("library", "docs/derivations/modrelu_gradients.md"),
         statement="J = ∂h_T/∂h_t = Π D_k W: all singular values in [0, 1], at least n − Σ r_k of them 1",

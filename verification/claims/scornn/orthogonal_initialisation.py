@@ -19,7 +19,9 @@ from odernn.published.networks import PublishedNetwork, networks
 from odernn.published.sources import Source
 from verification.cases.scornn_parameters import signs
 from verification.certify.block_spectra import as_poly, block_again, block_identity, computed_block, cosine, fraction
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers
 from verification.measure.orthogonal_initialisation import (
     Blocks,
     SpectralLaw,
@@ -28,7 +30,6 @@ from verification.measure.orthogonal_initialisation import (
     spectral_law,
 )
 from verification.parameters import Constant, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 HALVES = (Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(1, 4))
 """s = tan(t/2) of angles in (0, π/2); cos t = 3/5, 4/5, 5/13, 15/17."""
@@ -96,7 +97,7 @@ def _trace_check(parameters: Parameters, claimed: Callable[[Fraction], Fraction]
             Opinion("flint", trace != fmpq(wanted.numerator, wanted.denominator), f"trace {trace}"),
             Opinion("fractions", again != wanted, f"trace {again}"),
         ),
-        premises=(Hypothesis("0 ≤ s ≤ 1, t in [0, π/2]", str(s), 0 <= s <= 1),),
+        premises=(Premise("0 ≤ s ≤ 1, t in [0, π/2]", str(s), 0 <= s <= 1),),
         words=f"s = {s}, cos t = {cosine(s)}: the trace of the block is {trace}, the sum of the eigenvalues claimed "
         f"{wanted}",
     )
@@ -135,8 +136,8 @@ def blocks_case(power: int = 2) -> Case:
                 Opinion("fractions", again != wanted, f"{[str(c) for c in again]} of 1, x, x²"),
             ),
             premises=(
-                Hypothesis("0 ≤ s ≤ 1, t in [0, π/2]", str(s), 0 <= s <= 1),
-                Hypothesis("two signs", parameters["D"], set(D) <= {1, -1}),
+                Premise("0 ≤ s ≤ 1, t in [0, π/2]", str(s), 0 <= s <= 1),
+                Premise("two signs", parameters["D"], set(D) <= {1, -1}),
             ),
             words=f"s = {s}, D = diag({D[0]}, {D[1]}): {first}, not x² − ({D[0]} + {D[1]}) x cos t + {D[0] * D[1]}",
         )
@@ -266,7 +267,7 @@ def random_case(n: int) -> Case:
                 Opinion("shares of blocks", not law.is_uniform, _text(law)),
                 Opinion("flint, all placements", atom > 0, f"{len(chosen)} placements: {atom} at 1"),
             ),
-            premises=(Hypothesis("n even", str(n), n % 2 == 0),),
+            premises=(Premise("n even", str(n), n % 2 == 0),),
             words=f"n = {n}, ρ = {n // 2} at random: {law.at_one} of the eigenvalues are 1 and "
             f"{law.at_minus_one} are −1, and for every even n n/(4(n − 1)) > 1/4 of them; Kolmogorov distance "
             f"{law.distance}",
@@ -321,8 +322,8 @@ def drawn_case(groups: int, widened: float = 1.0) -> Case:
 
 _ODD = signs_last(425, 0)
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-4.2a",
         source=Source("scornn", "Sec. 4.2"),
         statement="with t_j ~ U[0, π/2], s_j = √((1 − cos t_j)/(1 + cos t_j)), C(A) has eigenvalues ±e^{it_j}, "
@@ -337,7 +338,7 @@ QUESTIONS = (
             drawn_case(1),
         ),
     ),
-    Question(
+    Claim(
         id="sco-4.2c",
         source=Source("scornn", "Sec. 5.1"),
         statement='ρ = n/2 "gives an initial W with eigenvalues distributed uniformly on the unit circle": the law of '
@@ -350,7 +351,7 @@ QUESTIONS = (
             drawn_case(2),
         ),
     ),
-    Question(
+    Claim(
         id="thm-init",
         source=Source("library", "docs/derivations/orthogonal_initialisation.md"),
         statement="C(A) D has e^{±it} for each block without −1, −e^{±it} for each with two, 1 and −1 for each with "

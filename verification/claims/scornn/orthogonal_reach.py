@@ -11,10 +11,10 @@ from flint import fmpq_mat
 from odernn.published.sources import Source
 from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
 from verification.cases.cayley_statements import listed
+from verification.claim import Attempt, Case, Claim
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import reflections
-from verification.question import Attempt, Case, Question
 
 REFLECTED = 5
 """Sizes n up to here are decided with free entries."""
@@ -62,8 +62,8 @@ def rotation_case(n: int) -> Case:
     return Case(f"EURNN, L = n = {n}", "rank of the differential against n²", ask)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-3.1-cap",
         source=Source("scornn", "Secs 3.1, 3.2, 6"),
         statement='scoRNN "can reach any orthogonal matrix including those with −1 eigenvalues" "with an appropriate '
@@ -77,7 +77,7 @@ QUESTIONS = (
             fixed_signs_case("D fixed, ρ = n/2, the same determinant", (-1, 0, 0, 1), (1, -1)),
         ),
     ),
-    Question(
+    Claim(
         id="sco-3.2-reach",
         source=Source("scornn", "Sec. 3.2"),
         statement='"scoRNN, full-capacity uRNN, EURNN, and oRNN models all have the theoretical capacity to optimize '

@@ -24,13 +24,14 @@ from verification.cases.cayley_reach import (
 from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
 from verification.cases.scornn_parameters import order, orthogonal, square_like, unitary
 from verification.certify.second import cayley as again
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import skew_updates
 from verification.measure.exact_cayley import cayley, identity
 from verification.parameters import SKEW, Integer, Listed, Parameter, Rational, Square, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 # --- 2.2: norms
 
@@ -209,9 +210,9 @@ def descent_case(sign: int = 1) -> Case:
         slope = -sum(row[i][0] for i, row in enumerate(product))
         return slope >= 0, f"dL/dλ = {slope}"
 
-    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(p: Parameters) -> tuple[Premise, ...]:
         size = sum(again.sizes(_direction(p, Fraction(1))))
-        return (*unitary_premise("W")(p), Hypothesis("B ≠ 0: W is not stationary", str(size), size > 0))
+        return (*unitary_premise("W")(p), Premise("B ≠ 0: W is not stationary", str(size), size > 0))
 
     statement = Statement(
         "dL/dλ at λ = 0 against 0",
@@ -330,15 +331,15 @@ def float_skew_case(name: str, dtype: str = "float32", sign: int = -1) -> Case:
     return Case(f"{name}, {dtype}", "A + Aᵀ after updates", ask, parameters.guards(check))
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-2.2a",
         source=Source("scornn", "Sec. 2.2"),
         statement="orthogonal and unitary W satisfy ‖Wx‖₂ = ‖x‖₂ for all x",
         semantics="alg",
         cases=(norm_case(False), norm_case(True)),
     ),
-    Question(
+    Claim(
         id="sco-2.2c",
         source=Source("scornn", "Sec. 2.2"),
         statement='the full-capacity multiplicative update "is able to reach all unitary matrices of order n": by '
@@ -347,7 +348,7 @@ QUESTIONS = (
         dominated_by="thm-U2",
         cases=(reach_case(), real_reach_case(1), real_reach_case(2), same_determinant_case()),
     ),
-    Question(
+    Claim(
         id="sco-eq1",
         source=Source("scornn", "Sec. 2.2 (1)"),
         statement="W_{k+1} = (I + λ/2 B)⁻¹(I − λ/2 B) W_k, B = G W* − W G*, G = ∂L/∂W, stays unitary and moves in a "
@@ -356,7 +357,7 @@ QUESTIONS = (
         dominated_by="thm-U2",
         cases=(unitary_step_case(), descent_case()),
     ),
-    Question(
+    Claim(
         id="sco-3.2b",
         source=Source("scornn", "Sec. 3.2"),
         statement='skew-symmetry of ∂L/∂A "ensures that A^{(k+1)} will be skew-symmetric and, in turn, W^{(k+1)} will '

@@ -24,10 +24,11 @@ from verification.certify.block_spectra import (
     computed_block,
     distinct_halves,
 )
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import numbers, rationals
 from verification.measure.orthogonal_initialisation import Blocks
 from verification.parameters import Listed, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, numbers, rationals
 
 Signs = Sequence[int]
 KEPT_OR_TURNED = ((1, 1), (-1, -1))
@@ -102,8 +103,8 @@ def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box:
                 Opinion("fractions", not is_reflected_again(halves, D), shown),
             ),
             premises=(
-                Hypothesis("t_j in (0, π/2), one for each block", rationals(halves[:3]), _admissible(halves, D)),
-                Hypothesis("D is one of the row", str(D.count(-1)), D in [list(row) for row in rows]),
+                Premise("t_j in (0, π/2), one for each block", rationals(halves[:3]), _admissible(halves, D)),
+                Premise("D is one of the row", str(D.count(-1)), D in [list(row) for row in rows]),
             ),
             words=f"n = {len(D)}, ρ = {D.count(-1)}: {shown} for every t_j, neither e^{{±it_j}} nor reflections of "
             f"them",
@@ -192,9 +193,7 @@ def left_half_case(sizes: Sequence[int] = (1, 2, 3, 4, 5, 6, 7), off: int = 0) -
                 Opinion("flint", enclosed != claimed, f"{enclosed} enclosed roots on the left"),
                 Opinion("fractions", counted != claimed, f"{counted} by signs of coefficients"),
             ),
-            premises=(
-                Hypothesis("t_j in (0, π/2), one for each block", rationals(halves[:3]), _admissible(halves, D)),
-            ),
+            premises=(Premise("t_j in (0, π/2), one for each block", rationals(halves[:3]), _admissible(halves, D)),),
             words=f"D = [{parameters['D']}]: {counted} eigenvalues with a negative real part, not {claimed}",
         )
 
@@ -202,8 +201,8 @@ def left_half_case(sizes: Sequence[int] = (1, 2, 3, 4, 5, 6, 7), off: int = 0) -
     return Case("any D, t_j < π/2", "eigenvalues with a negative real part: ρ", ask, parameters.guards(check))
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-4.2b",
         source=Source("scornn", "Sec. 4.2"),
         statement='"Multiplication by the scaling matrix D will reflect ρ of these eigenvalues across the imaginary '

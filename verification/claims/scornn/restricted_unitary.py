@@ -13,22 +13,12 @@ from flint import fmpq
 
 from odernn.published.sources import Source
 from verification.certify.second import cayley as again
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers, rationals
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import reflection_ranks as ranks
 from verification.parameters import Integer, Listed, Parameter, Rational, declared
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    number,
-    numbers,
-    rationals,
-)
 
 
 def count_case(parameters_per_row: int = 7) -> Case:
@@ -50,7 +40,7 @@ def count_case(parameters_per_row: int = 7) -> Case:
         text = f"n = {n}: {parameters_per_row * n} parameters, {n * n} dimensions"
         return Check(
             opinions=(Opinion("fractions", enough, text), Opinion("flint", bool(second), text)),
-            premises=(Hypothesis("n > 7", str(n - 7), n > 7),),
+            premises=(Premise("n > 7", str(n - 7), n > 7),),
             words=text,
         )
 
@@ -104,7 +94,7 @@ def rank_case(n: int, redundant: int = ranks.REDUNDANT, sign: int = -1) -> Case:
                     "fractions", ranks.turn_commutes_at(a, b, sign) and most < size, f"{text}; the turn, at a and b"
                 ),
             ),
-            premises=(Hypothesis("a and b are not parallel", str(int(apart)), apart),),
+            premises=(Premise("a and b are not parallel", str(int(apart)), apart),),
             words=f"n = {n}: W stays the same along lengths and phases of v₁ and v₂ (4), phases moved between D₁, D₂, "
             f"D₃ (2), and turning the two reflections together (1), so the rank is at most {most} < {size}",
         )
@@ -117,8 +107,8 @@ def _row(n: int, k: int) -> str:
     return " ".join(str((j + 1) ** k % 7 + k) for j in range(n))
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-2.2b",
         source=Source("scornn", "Sec. 2.2"),
         statement='the restricted-capacity uRNN "has only 7n parameters, which is insufficient to represent all '

@@ -17,12 +17,13 @@ from verification.cases.cayley_statements import Found, Statement, listed, unita
 from verification.cases.scornn_parameters import ORTHOGONAL, WITHOUT_MINUS_ONE, order, signs, square_like
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, diagonal, identity
 from verification.parameters import SKEW, Constant, Integer, Parameter, Rule, Square, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 BITS = 192
 PFAFFIANS = 6
@@ -40,10 +41,10 @@ def _skew_points(seed: int, most: int = LARGEST) -> Iterator[Parameters]:
     return ({"A": exact.text(exact.rational_skew(n, rng))} for n in range(1, most + 1) for _ in range(3))
 
 
-def _skew_premise(p: Parameters) -> tuple[Hypothesis, ...]:
+def _skew_premise(p: Parameters) -> tuple[Premise, ...]:
     A = exact.typed(p, "A")
     good = A.transpose() == -A
-    return (Hypothesis("A is skew-symmetric", str(int(good)), good),)
+    return (Premise("A is skew-symmetric", str(int(good)), good),)
 
 
 def forward_case(sign: int = 1) -> Case:
@@ -116,12 +117,12 @@ def backward_case(without: bool = True) -> Case:
         good = A is not None and again.is_skew(A) and again.cayley(A) == W
         return not good, "det(I + W) = 0" if A is None else f"C(W) is {'' if good else 'not '}skew"
 
-    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(p: Parameters) -> tuple[Premise, ...]:
         W, again_W = exact.typed(p), again.read(p, "W")
         regular = (identity(W.nrows()) + W).det() != 0 and again.cayley(again_W) is not None
         return (
             *unitary_premise("W", real=True)(p),
-            *([Hypothesis("W has no eigenvalue −1", str(int(regular)), regular)] if without else []),
+            *([Premise("W has no eigenvalue −1", str(int(regular)), regular)] if without else []),
         )
 
     structure = WITHOUT_MINUS_ONE if without else ORTHOGONAL
@@ -161,9 +162,9 @@ def closed_case(unchanged: str = "sum") -> Case:
         skew = again.is_skew(new)
         return not skew, "skew" if skew else "not skew"
 
-    def premises(p: Parameters) -> tuple[Hypothesis, ...]:
+    def premises(p: Parameters) -> tuple[Premise, ...]:
         good = all(M.transpose() == -M for M in (exact.typed(p, "A"), exact.typed(p, "B")))
-        return (Hypothesis("A and B are skew-symmetric", str(int(good)), good),)
+        return (Premise("A and B are skew-symmetric", str(int(good)), good),)
 
     statement = Statement(
         f"the {unchanged} of A and B",
@@ -395,7 +396,7 @@ def band_count_case(offset: int = 1) -> Case:
         )
         return Check(
             opinions=opinions,
-            premises=(Hypothesis("1 ≤ ℓ ≤ n − 1", str(min(l, n - l)), 1 <= l < n),),
+            premises=(Premise("1 ≤ ℓ ≤ n − 1", str(min(l, n - l)), 1 <= l < n),),
             words=f"n = {n}, ℓ = {l}: {both[0]} entries, formula {Fraction(closed(n, l), 2)}",
         )
 
@@ -435,8 +436,8 @@ def _bandwidth(A: fmpq_mat) -> int:
     return max((j - i for i in range(n) for j in range(i + 1, n) if A[i, j] != 0), default=0)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-3.1a",
         source=Source("scornn", "Sec. 3.1"),
         statement="W = (I + A)⁻¹(I − A), A = (I + W)⁻¹(I − W) is a bijection between skew-symmetric matrices and "
@@ -444,7 +445,7 @@ QUESTIONS = (
         semantics="alg",
         cases=(forward_case(), backward_case(), closed_case()),
     ),
-    Question(
+    Claim(
         id="sco-3.1c",
         source=Source("scornn", "Sec. 3.1"),
         statement="W = [[−a, −√(1−a²)], [√(1−a²), −a]], a = 0.99999, has eigenvalues about −0.99999 ± 0.00447i and "
@@ -456,7 +457,7 @@ QUESTIONS = (
             printed_case("a_12 of A = C(W)", PRINTED["entry"], 3),
         ),
     ),
-    Question(
+    Claim(
         id="sco-T3.2",
         source=Source("scornn", "Thm 3.2, (2)"),
         statement="∂L/∂A = Vᵀ − V, V = (I + A)⁻ᵀ (∂L/∂W)(D + Wᵀ), for differentiable L and skew A: as the derivative "
@@ -465,7 +466,7 @@ QUESTIONS = (
         dominated_by="thm-SC-grad",
         cases=(gradient_case("free"), gradient_case("matrix")),
     ),
-    Question(
+    Claim(
         id="sco-3.3-band",
         source=Source("scornn", "Sec. 3.3"),
         statement="restricting A to bandwidth ℓ reduces the number of trainable parameters, to ℓ(2n − ℓ − 1)/2, and "

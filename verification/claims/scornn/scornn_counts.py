@@ -12,10 +12,11 @@ from flint import fmpq, fmpq_poly
 from odernn.published import scornn as printed
 from odernn.published.scornn import PrintedModel
 from odernn.published.sources import Source
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.measure import parameter_counts as counts
 from verification.parameters import Constant, Integer, Parameter, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 Counter = Callable[[str, int, int, int, Iterable[str]], int]
 
@@ -182,7 +183,7 @@ def cost_case(below: Fraction = Fraction(1), above: Fraction = Fraction(4, 3)) -
                 Opinion("counted", not holds(Fraction(multiplications(n)), n), text(n)),
                 Opinion("flint", not holds(Fraction(int(value.p), int(value.q)), n), f"(4n³ − n)/3 = {value}"),
             ),
-            premises=(Hypothesis("n ≥ 1", str(n), n >= 1),),
+            premises=(Premise("n ≥ 1", str(n), n >= 1),),
             words=f"n = {n}: {text(n)}",
         )
 
@@ -257,7 +258,7 @@ def memory_case(with_signs: bool) -> Case:
                 Opinion("tensors", more(n) != claimed, f"{more(n)} numbers more"),
                 Opinion("formula", again != claimed, f"{again} numbers more"),
             ),
-            premises=(Hypothesis("n ≥ 1", str(n), n >= 1),),
+            premises=(Premise("n ≥ 1", str(n), n >= 1),),
             words=f"n = {n}: {more(n)} numbers more than an RNN, n(n−1)/2 = {claimed}; the n signs of D have to be "
             "kept, too, if only as bits",
         )
@@ -271,8 +272,8 @@ _COUNTED = (*printed.MNIST, *printed.TIMIT, *printed.SYNTHETIC)
 _SIMPLE = tuple(row for row in printed.MINUTES if row.model == "RNN")
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-T1T2",
         source=Source("scornn", "Tables 1, 2; Secs. 5.1, 5.2"),
         statement="the printed numbers of parameters of scoRNN, LSTM, restricted and full uRNN agree with the "
@@ -280,14 +281,14 @@ QUESTIONS = (
         semantics="comb",
         cases=(*map(count_case, _COUNTED), as_defined_case(_COUNTED)),
     ),
-    Question(
+    Claim(
         id="sco-T3tab",
         source=Source("scornn", "Table 3"),
         statement="RNN: n = 116 has 16k parameters, n = 360 has 137k, n = 512 has 270k",
         semantics="comb",
         cases=tuple(map(count_case, _SIMPLE)),
     ),
-    Question(
+    Claim(
         id="sco-5.5.3",
         source=Source("scornn", "Sec. 5.5.3"),
         statement="W is formed once an iteration at O(n³), comparable to O(B T n²) when B T is comparable to n; "

@@ -16,9 +16,9 @@ from odernn.published import scornn as printed
 from odernn.published.scornn import PrintedModel, row
 from odernn.published.sources import Source
 from verification.cases.scornn_parameters import Repeated
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.parameters import Integer, Parameter, declared
-from verification.question import Attempt, Case, Check, Opinion, Parameters, Question
 
 SIMILAR = "0.005"
 """What "similar", "comparable" accuracy is taken to mean: no more than half a percentage point apart."""
@@ -200,8 +200,8 @@ def _timit_cases() -> Iterator[Case]:
         yield pairs_case("scoRNN, more units", column, larger, SMALLER, "a larger n has a smaller error")
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-T3time",
         source=Source("scornn", "Sec. 5.5.3, Table 3"),
         statement='minutes per epoch: at 16k parameters scoRNN is "approximately 1.5 times faster" than the '
@@ -211,7 +211,7 @@ QUESTIONS = (
         semantics="reading",
         cases=tuple(_time_cases()),
     ),
-    Question(
+    Claim(
         id="sco-5.3-tab",
         source=Source("scornn", "Sec. 5.3, Table 1, abstract"),
         statement="scoRNN n = 512 has the highest accuracy on permuted MNIST, and outperforms the uRNNs but not the "
@@ -222,7 +222,7 @@ QUESTIONS = (
         semantics="reading",
         cases=tuple(_mnist_cases()),
     ),
-    Question(
+    Claim(
         id="sco-5.4-tab",
         source=Source("scornn", "Sec. 5.4, Table 2"),
         statement="scoRNN has a smaller mean squared error than the LSTM and both uRNNs with as many parameters, on "

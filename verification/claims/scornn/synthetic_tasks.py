@@ -14,10 +14,11 @@ from flint import arb, fmpq, fmpq_poly
 from odernn.published.sources import Source
 from verification.cases.scornn_parameters import ADD_TO_ONE
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.measure import baselines
 from verification.parameters import Constant, Integer, Listed, Matrix, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 BITS = 192
 
@@ -121,7 +122,7 @@ def memoryless_case(factor: Fraction = Fraction(1)) -> Case:
         return Check(
             opinions=(first, Opinion("mpmath", bool(gap.b < 0), f"eight times the difference: {gap.mid}")),
             premises=(
-                Hypothesis("probabilities of eight letters", str(sum(q)), len(q) == 8 and sum(q) == 1 and min(q) > 0),
+                Premise("probabilities of eight letters", str(sum(q)), len(q) == 8 and sum(q) == 1 and min(q) > 0),
             ),
             words=f"q = {parameters['q']}: {first.text}",
         )
@@ -279,7 +280,7 @@ def entries_case(base: int, T: int = 200) -> Case:
                 Opinion("sets", k not in allowed(), f"{len(allowed())} of {T} entries may be marked"),
                 Opinion("inequalities", not inside, f"k = {k} is in neither [1, {T}/2) nor [{T}/2, {T})"),
             ),
-            premises=(Hypothesis("an index of the sequence", str(k), base <= k < base + T),),
+            premises=(Premise("an index of the sequence", str(k), base <= k < base + T),),
             words=f"T = {T}, indices from {base}: entry {k} is never marked",
         )
 
@@ -337,15 +338,15 @@ def distinct_case(largest: int = 400) -> Case:
     return Case(f"T = 3 to {largest}", "two different entries are marked", ask)
 
 
-# --- the questions
+# --- the claims
 
 
 def _place(place: str) -> Source:
     return Source("scornn", place)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sco-5.1a",
         source=_place("Sec. 5.1"),
         statement="zeros and then ten symbols uniform over eight letters have the expected cross entropy 10 log 8/(T "
@@ -354,7 +355,7 @@ QUESTIONS = (
         dominated_by="thm-base",
         cases=(copying_case(1000), copying_case(2000)),
     ),
-    Question(
+    Claim(
         id="sco-5.1b",
         source=Source("scornn", "Sec. 5.1; complexity Sec. 4.1"),
         statement='sequences of T + 20 entries, the first ten from 1 to 8, "a 9 placed ten timesteps from the end": '
@@ -366,7 +367,7 @@ QUESTIONS = (
             marker_case("ten steps after the 9", (AFTER, LAST_ELEVEN)),
         ),
     ),
-    Question(
+    Claim(
         id="sco-5.2a",
         source=_place("Sec. 5.2"),
         statement='predicting 1 has expected mean squared error "approximately 0.167"',
@@ -374,7 +375,7 @@ QUESTIONS = (
         dominated_by="thm-base",
         cases=(adding_case(), drawn_case()),
     ),
-    Question(
+    Claim(
         id="sco-5.2b",
         source=_place("Sec. 5.2"),
         statement="the markers are uniform in [1, T/2) and [T/2, T): two different entries; every entry may be "
@@ -382,7 +383,7 @@ QUESTIONS = (
         semantics="reading",
         cases=(distinct_case(), entries_case(1), entries_case(0), base_case()),
     ),
-    Question(
+    Claim(
         id="thm-base",
         source=Source("library", "docs/derivations/baselines.md"),
         statement="without memory the least cross entropy of copying is 10 log 8/(T + 20), the least squared error of "

@@ -15,8 +15,8 @@ from typing import Any
 from odernn.published.sources import Source
 from verification.cases.identity import PathIdentity
 from verification.certify.second import exact_network as again
+from verification.claim import Claim
 from verification.measure.exact_network import Layered, Shape
-from verification.question import Question
 
 # The loss is any E = Σ_n Et_n(y_n): only the numbers Et_n'(y_n) enter. They are taken from level 0 of the run, free
 # symbols in the proof; in a typed network that is the loss Σ u_n y_n.
@@ -326,8 +326,8 @@ STEP_SIZES = PathIdentity(
 SHORT = tuple(Shape(1, 1, N) for N in range(1, 6))
 LONGER = (Shape(1, 1, 8), Shape(1, 1, 16))
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-B-recursion",
         source=Source("sam", "(19)-(21); icml S(3)-S(5)"),
         statement="δ^z_k = δ^z_{k−1} + δ^y_{k−1} dt σ̂, δ^y_k = δ^y_{k−1} − δ^z_k dt σ̂ [σ'(w y_{N−k} + x_{N−k+1}) w "
@@ -341,7 +341,7 @@ QUESTIONS = (
             ADJOINTS.sampled("N ≤ 16", "δ^y", LONGER),
         ),
     ),
-    Question(
+    Claim(
         id="both-B-verification",
         source=Source("sam", "App. B, displayed chain; icml App. B"),
         statement="[rec] the recursion verified line by line: dE/dw = Σ_n Et'(y_n) dy_n/dw = Σ_n (dE/dz_n) ∂z_n/∂w; "

@@ -26,22 +26,11 @@ from verification.cases.related import Small
 from verification.certify import divergence
 from verification.certify.divergence import Divergence, Loop, Stack
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers, rational, rationals
 from verification.measure import lyapunov
 from verification.parameters import Constant, Declaration, Listed, Parameter, Rational, declared
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    number,
-    numbers,
-    rational,
-    rationals,
-)
 
 EPS = Fraction(1, 10**20)
 LEAST_FACTOR = math.log(1e6)
@@ -62,18 +51,18 @@ class Region:
 
     where: chaos.StackRange
 
-    def premises(self, stack: Stack) -> tuple[Hypothesis, ...]:
+    def premises(self, stack: Stack) -> tuple[Premise, ...]:
         """What the statement asks of weights, step and input, at the candidate."""
         low, high = (Fraction(end) for end in self.where.w)
         found = [
-            Hypothesis("0 < h < 1 (h = dt σ̂(c) for some 0 < dt < 1)", _least(stack.h, 0, 1), _inside(stack.h, 0, 1)),
-            Hypothesis("α ≥ 0", str(stack.alpha), stack.alpha >= 0),
-            Hypothesis(f"L = {self.where.layers}", str(len(stack.w)), len(stack.w) == self.where.layers),
+            Premise("0 < h < 1 (h = dt σ̂(c) for some 0 < dt < 1)", _least(stack.h, 0, 1), _inside(stack.h, 0, 1)),
+            Premise("α ≥ 0", str(stack.alpha), stack.alpha >= 0),
+            Premise(f"L = {self.where.layers}", str(len(stack.w)), len(stack.w) == self.where.layers),
         ]
         if low == 0:
-            found.append(Hypothesis("0 < w < 1", _least(stack.w, low, high), _inside(stack.w, low, high)))
+            found.append(Premise("0 < w < 1", _least(stack.w, low, high), _inside(stack.w, low, high)))
         if self.where.is_constant:
-            found.append(Hypothesis("constant input", str(stack.input[0]), len(stack.input) == 1))
+            found.append(Premise("constant input", str(stack.input[0]), len(stack.input) == 1))
         return tuple(found)
 
 
@@ -241,7 +230,7 @@ def _saddle_check(region: Region) -> Callable[[Parameters], Check]:
     def check(parameters: Parameters) -> Check:
         stack, eps, steps = _read(parameters)
         alpha, w, h = stack.alpha, stack.w[-1], stack.h[-1]
-        resting = Hypothesis(
+        resting = Premise(
             "zero input and bias: the orbit is 0 for all n", "0", not any((*stack.input, *stack.b)) and steps > 0
         )
         trace = 2 - h * h * (alpha + w)
@@ -330,8 +319,8 @@ def _prescribed_check(parameters: Parameters) -> Check:
         opinions=opinions,
         premises=(
             *UNIT.premises(stack),
-            Hypothesis("|s_n| < 1: the input x_n = artanh(s_n) − w y_{n−1} exists", _least(loop.s, -1, 1), bounded),
-            Hypothesis("from 0, with |y| and |z| bounded for all n", f"{float(first.radius):.4g}", first.closes),
+            Premise("|s_n| < 1: the input x_n = artanh(s_n) − w y_{n−1} exists", _least(loop.s, -1, 1), bounded),
+            Premise("from 0, with |y| and |z| bounded for all n", f"{float(first.radius):.4g}", first.closes),
         ),
         words=f"α = {loop.alpha}, w = {loop.w}, h = {loop.h}: an input under which the orbit returns to 0 every "
         f"{len(loop.s)} steps, with signs of Thue and Morse bounded by {_above(float(first.radius))} and aperiodic, "
@@ -381,7 +370,7 @@ def _lorenz(forcing: float, chaotic: bool) -> Callable[[Budget, int], Attempt]:
     return ask
 
 
-# --- the questions
+# --- the claims
 
 
 def _one(domain: str, region: Region) -> Case:
@@ -416,8 +405,8 @@ _PRESCRIBED = Case(
 _APPENDIX = Source("icml", "App. D")
 _NOT_CHAOTIC = "does not exhibit chaotic behavior with respect to changes in the input"
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="icml-D-nochaos",
         source=_APPENDIX,
         statement=f"the UnICORNN architecture {_NOT_CHAOTIC}",
@@ -428,7 +417,7 @@ QUESTIONS = (
             _PRESCRIBED,
         ),
     ),
-    Question(
+    Claim(
         id="icml-D-nochaos-L2",
         source=_APPENDIX,
         statement=f"UnICORNN with L = 2 and constant input {_NOT_CHAOTIC}",
@@ -439,14 +428,14 @@ QUESTIONS = (
             _one("two layers, constant input, 0 < w < 1", TWO_CONSTANT_UNIT),
         ),
     ),
-    Question(
+    Claim(
         id="icml-D-nochaos-wpos",
         source=_APPENDIX,
         statement=f"one layer of UnICORNN with w in (0, 1), the range of the initialisation, {_NOT_CHAOTIC}",
         semantics="real",
         cases=(_PRESCRIBED, _one("one neuron, 0 < w < 1, periodic input", UNIT)),
     ),
-    Question(
+    Claim(
         id="icml-D-bydesign",
         source=_APPENDIX,
         statement="UnICORNN is not chaotic by design: for any weights and inputs",
@@ -457,7 +446,7 @@ QUESTIONS = (
             _PRESCRIBED,
         ),
     ),
-    Question(
+    Claim(
         id="icml-D-lorenz96",
         source=Source("icml", "S(81)"),
         statement="Lorenz 96 with five variables is not chaotic for F = 0.9 and highly chaotic for F = 8",

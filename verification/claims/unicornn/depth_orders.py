@@ -16,9 +16,10 @@ import mpmath
 from odernn.published.sources import Source
 from verification.cases.order import Symbol, both_sides, order_case
 from verification.certify.scalar_stack import ScalarStack
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.parameters import Constant, Integer, Parameter, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 PAIRS = ((4, 2), (5, 3), (7, 2), (7, 3))
 LONG, SHORT = "T = 1, k = 1 + n/16", "T = 1, k = 2"
@@ -131,7 +132,7 @@ def _large_skips_check(parameters: Parameters) -> Check:
     forever = _counter_by_counting(L, S) == 0 and S >= L
     return Check(
         opinions=tuple(opinions),
-        premises=(Hypothesis("2 ≤ S", str(S - 2), S >= 2), Hypothesis("2 ≤ L", str(L - 2), L >= 2)),
+        premises=(Premise("2 ≤ S", str(S - 2), S >= 2), Premise("2 ≤ L", str(L - 2), L >= 2)),
         limit="for this S and every larger one no multiple of S is below L: ν = 0, both sides L − 1" if forever else "",
         words=f"L = {L}, S = {S}: {opinions[0].text}",
     )
@@ -161,7 +162,7 @@ def _some_skip_check(parameters: Parameters) -> Check:
             Opinion(name, all(count(L, S) * (1 - S) + L - 1 >= L - 1 for S in range(2, L + 1)), f"every S ≤ {L}")
             for name, count in counts
         ),
-        premises=(Hypothesis("2 ≤ L", str(L - 2), L >= 2),),
+        premises=(Premise("2 ≤ L", str(L - 2), L >= 2),),
         words=f"L = {L}: ν = 0 for every S ≥ 2 (no multiple of S is below L), so both sides are {L - 1}",
     )
 
@@ -171,8 +172,8 @@ def _residual_power(skip_pair: tuple[int, int]) -> int:
     return 2 * min(printed_hops(*skip_pair), skip_pair[0] - 1)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-D.4/C.4",
         source=Source("sam", "(89), (90)"),
         statement="L = 3, long-term dependencies: ∂E_k/∂w = "
@@ -184,7 +185,7 @@ QUESTIONS = (
             order_case(fixed(3), "remainder, L = 3", 6, "at most", domain="n = 32, k = 2", **REMAINDER, fixed_n=32),
         ),
     ),
-    Question(
+    Claim(
         id="both-D.4-order",
         source=Source("sam", "after (89)"),
         statement="L = 3: ∂E_k/∂w ~ O(dt⁵)",
@@ -194,7 +195,7 @@ QUESTIONS = (
             *both_sides(fixed(3), "contribution", 5, domain=SHORT, **CONTRIBUTION),
         ),
     ),
-    Question(
+    Claim(
         id="both-(101)/(74)",
         source=Source("sam", "(101)"),
         statement="∂E_k^{(n,L)}/∂w^1 ~ O(dt^{2L−1}) with weights O(1)",
@@ -206,7 +207,7 @@ QUESTIONS = (
             for case in both_sides(stack, "contribution", 2 * L - 1, domain=f"L = {L}, {domain}", **CONTRIBUTION)
         ),
     ),
-    Question(
+    Claim(
         id="both-106/79",
         source=Source("sam", "(106)"),
         statement="residual: dX^L_n/dX^1_n = O(dt^{2(ν+L−νS−1)}) + O(dt^{2(L−1)}), ν = [L/S], less 1 if S divides L",
@@ -224,7 +225,7 @@ QUESTIONS = (
             for block, symbol in (("y by y", "|∂y^L_n/∂y^1_n|"), ("norm", "‖dX^L_n/dX^1_n‖"))
         ),
     ),
-    Question(
+    Claim(
         id="both-(107)/(80)",
         source=Source("sam", "(107)"),
         statement="residual: ∂E_k^{(n,L)}/∂w^1 ~ O(dt^{2ν+2L−2νS−1}), ν = [L/S], less 1 if S divides L",
@@ -242,14 +243,14 @@ QUESTIONS = (
             )
         ),
     ),
-    Question(
+    Claim(
         id="both-D.5-example",
         source=Source("sam", "D.5"),
         statement="L = 7, S = 3: ν = 2 and (107) gives dt⁵, against dt¹³ without skips",
         semantics="comb",
         cases=(Case("L = 7, S = 3", "ν and the powers", _example, PRINTED_EXAMPLE.guards(_example_check)),),
     ),
-    Question(
+    Claim(
         id="both-D.5-Slarge",
         source=Source("sam", "D.5"),
         statement="by choosing S ≥ 2 large enough, ν + L − νS − 1 < L − 1",

@@ -16,11 +16,12 @@ from odernn.exact.linear_algebra import diagonalise
 from odernn.published.sources import Source
 from verification.cases import energy_step
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, rational
 from verification.measure.energy_growth import GROWTH, growth_sum, growth_sum_again
 from verification.measure.polynomials import coefficient
 from verification.parameters import declared, rationals
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
 
 BITS = 192
 
@@ -173,8 +174,8 @@ def _growth_check(parameters: Parameters, coefficients: Mapping[int, int]) -> Ch
     return Check(
         opinions=(first, second),
         premises=(
-            Hypothesis("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Hypothesis("α > 0", str(alpha), alpha > 0),
+            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
+            Premise("α > 0", str(alpha), alpha > 0),
         ),
         words=f"dt = {dt}, α = {alpha}: log G exceeds ᾱ dt",
         log_measured=float(left),
@@ -209,8 +210,8 @@ def step_case(
     return energy_step.case("free", (growth, growth), constant, balls, intervals)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sam-D.1-elem",
         source=Source("sam", "(34)-(38)"),
         statement="b(a−b) = a²/2 − b²/2 − (a−b)²/2, a(a−b) = a²/2 − b²/2 + (a−b)²/2; (a+b+c)² ≤ 4a² + 4b² + 2c²; "

@@ -12,22 +12,11 @@ from odernn.published.sources import Source
 from verification.cases.related import Related
 from verification.certify import float_replay
 from verification.certify.float_replay import FORMATS
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers, rational, rationals
 from verification.measure import float_steps
 from verification.parameters import Constant, Declaration, Kind, Listed, Parameter, Rational, declared
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    number,
-    numbers,
-    rational,
-    rationals,
-)
 
 NEURON = {"w": 0.5, "h": 0.125, "alpha": 1.0}
 """Numbers of every format."""
@@ -134,13 +123,13 @@ def _pairs(states: object) -> str:
     return " and ".join(f"({float(y)!r}, {float(z)!r})" for y, z in states)  # type: ignore[attr-defined]
 
 
-def _premises(parameters: Parameters, name: str, values: list[Fraction]) -> tuple[Hypothesis, ...]:
+def _premises(parameters: Parameters, name: str, values: list[Fraction]) -> tuple[Premise, ...]:
     w, h, alpha = (number(parameters, each) for each in ("w", "h", "alpha"))
     strangers = [value for value in (w, h, alpha, *values) if float_replay.rounded(value, FORMATS[name]) != value]
     return (
-        Hypothesis(f"weights, input and states are numbers of {name}", str(len(strangers)), not strangers),
-        Hypothesis("0 < h < 1 (h = dt σ̂(c) for some 0 < dt < 1)", str(min(h, 1 - h)), 0 < h < 1),
-        Hypothesis("α ≥ 0", str(alpha), alpha >= 0),
+        Premise(f"weights, input and states are numbers of {name}", str(len(strangers)), not strangers),
+        Premise("0 < h < 1 (h = dt σ̂(c) for some 0 < dt < 1)", str(min(h, 1 - h)), 0 < h < 1),
+        Premise("α ≥ 0", str(alpha), alpha >= 0),
     )
 
 
@@ -194,8 +183,8 @@ def _rebuilt_check(name: str) -> Callable[[Parameters], Check]:
     return check
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-2.2-invertible-float",
         source=Source("icml", "Discussion"),
         statement="invertibility is guaranteed by the Hamiltonian structure of the discrete dynamics, for the computed "

@@ -22,7 +22,7 @@ from verification.cases import gradient_decay
 from verification.cases.chain_gradients import PREMISES, at_rest, finite, hyperbolic, uniform
 from verification.cases.gradient_decay import decay_case
 from verification.cases.gradient_growth import growth_case
-from verification.cases.inequality import Condition, Inequality
+from verification.cases.inequality import Inequality
 from verification.cases.network_gradient import (
     ANY_NETWORK,
     MOST_LAYERS,
@@ -35,13 +35,13 @@ from verification.cases.nominate import first_violation, joined
 from verification.cases.top_layer_gradients import top_layer_case, top_summand_case
 from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second.neuron_chain import Adjoints
+from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Parameters, Place, Premise
 from verification.domains import Budget, printed_name
 from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_13, SAM_41, SAM_69, GradientForm
 from verification.measure.polynomials import coefficient
 from verification.parameters import Constant, Declaration, Kind, Listed, Parameter, Rational, Rule, Values, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Parameters, Place, Question
 
-T_IS_ONE = Condition("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
+T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 
 
 # --- violations at fixed dt
@@ -76,7 +76,7 @@ def menu_case(
     theta: str,
     points: Callable[[], Iterable[Parameters]],
     parameters: Declaration,
-    extra: tuple[Condition, ...] = (),
+    extra: tuple[Hypothesis, ...] = (),
 ) -> Case:
     """The first network of a list that violates at its dt."""
     inequality = finite(form, theta, extra, parameters)
@@ -139,7 +139,7 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
         layer=lambda L: FIRST if theta == "V" else range(L, L + 1),
         fixed={"alpha": Constant(row.alpha), "dt": Constant(row.dt[-1]), "N": Constant(row.steps)},
     )
-    inequality = finite(form, theta, (Condition("α, dt, N, L of the row", premise),), parameters)
+    inequality = finite(form, theta, (Hypothesis("α, dt, N, L of the row", premise),), parameters)
 
     def ask(_: Budget, __: int) -> Attempt:
         if not row.alpha > 0:
@@ -154,7 +154,7 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
 # --- whole networks, which come from a checkpoint
 
 
-def network_places(form: GradientForm, *extra: Condition) -> tuple[Place, ...]:
+def network_places(form: GradientForm, *extra: Hypothesis) -> tuple[Place, ...]:
     """Any network: |dE/dθ| for an entry of w, b, c or V of any layer. Of a statement that is not about dt → 0."""
     return tuple(
         Place(
@@ -208,7 +208,7 @@ def unbounded_case(kind: str) -> Case:
     inequality = Inequality(
         lambda p: sides(NeuronChain(p), p),
         lambda p: sides(Adjoints(p), p),
-        (*PREMISES, Condition("C > 0", lambda p: p.C)),
+        (*PREMISES, Hypothesis("C > 0", lambda p: p.C)),
         lists=LISTS,
     )
 
@@ -243,7 +243,7 @@ def unbounded_case(kind: str) -> Case:
     def check(parameters: Parameters) -> Check:
         found = inequality.check(parameters)
         text = for_every()
-        known = Hypothesis("the same holds for every C", text, bool(text))
+        known = Premise("the same holds for every C", text, bool(text))
         return replace(found, premises=(*found.premises, known), words=f"{found.words}; {text}")
 
     domain = "L = 2, w^1 free" if kind == "w^l" else "L = 1, u free"
@@ -253,8 +253,8 @@ def unbounded_case(kind: str) -> Case:
 _SUM = "E = (1/N) Σ_n |y^L_n − ȳ_n|²/2, V̄ = Π max{1, ‖V^q‖_∞}, Ȳ = max‖ȳ_n‖_∞"
 _RULE = "K = max(2, ‖w^L‖_∞ + α), γ = K + K²/2, β = max{1 + 2α, 4α²}"
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-69/42",
         source=Source("sam", "(69); icml S(42)"),
         statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ dt^{L−l+1} e^{w̄^L T} V̄ (Ȳ + F) Δ (sam), dt^{L−l+1}(1 + 2γT) V̄ (Ȳ + F) Δ "
@@ -267,7 +267,7 @@ QUESTIONS = (
             limit_case("icml S(42), l < L", ICML_42, "b2", _two_layers),
         ),
     ),
-    Question(
+    Claim(
         id="both-3.x-input",
         source=Source("sam", "Prop. 3.2, D.2; icml Prop. 3.1, C.2"),
         statement='the bounds hold "with respect to any parameter θ in Θ", in particular θ = V^1_{ij}, for inputs '
@@ -281,7 +281,7 @@ QUESTIONS = (
             *(row_case(row, ICML_MAIN, "V") for row in ROWS),
         ),
     ),
-    Question(
+    Claim(
         id="icml-3.1",
         source=Source("icml", "Prop. 3.1, (12)"),
         statement=f"|dE/dθ| ≤ ((1−dt^L)/(1−dt)) T (1 + 2γT) V̄ (Ȳ + F) Δ, F = √((2/α)(1+2βT)), Δ = 2 + √(2(1+2βT)) + "
@@ -292,7 +292,7 @@ QUESTIONS = (
             *(row_case(row, ICML_MAIN, "b") for row in ROWS),
         ),
     ),
-    Question(
+    Claim(
         id="icml-C.2",
         source=Source("icml", "Prop. C.2, S(14), S(15)"),
         statement="|dE/dθ| ≤ ((1−dt^L)/(1−dt)) T (1 + 2γT) V̄ (Ȳ + F) Δ with Δ = 2 + √(1+2βT) + (2+α)F, "
@@ -303,7 +303,7 @@ QUESTIONS = (
             *(row_case(row, ICML_14, "b") for row in ROWS),
         ),
     ),
-    Question(
+    Claim(
         id="sam-3.2",
         source=Source("sam", "Prop. 3.2, (13), (14)"),
         statement="|dE/dθ| ≤ ((1−dt^L)/(1−dt)) e^{w̄^L} V̄ (Ȳ + F) Δ, F = √((2m/α)(1+2αdt³)) e^ᾱ, Δ = 2 + √(2m(1+2αdt³)) "
@@ -316,7 +316,7 @@ QUESTIONS = (
         ),
         places=network_places(SAM_13, T_IS_ONE),
     ),
-    Question(
+    Claim(
         id="sam-D.2",
         source=Source("sam", "Prop. D.2, (41), (42)"),
         statement="|dE/dθ| ≤ ((1−dt^L)/(1−dt)) T e^{w̄^L T} V̄ (Ȳ + F) Δ, F = √((2mT/α)(1+2αdt³)e^{ᾱT}), Δ = 2 + "
@@ -328,7 +328,7 @@ QUESTIONS = (
         ),
         places=network_places(SAM_41),
     ),
-    Question(
+    Claim(
         id="sam-3.2-uniform",
         source=Source("sam", "Sec. 3"),
         statement="as long as the weights w^L, V^q are bounded, there is a uniform bound on the hidden state gradients "
@@ -336,7 +336,7 @@ QUESTIONS = (
         semantics="real",
         cases=(unbounded_case("w^l"), unbounded_case("u")),
     ),
-    Question(
+    Claim(
         id="both-5-no-assumptions",
         source=Source("sam", "Discussion"),
         statement="the Hamiltonian structure mitigates the exploding and vanishing gradient problem without any "

@@ -19,12 +19,13 @@ from odernn.published.sources import Source
 from verification.cases.identity import PolynomialIdentity, describe
 from verification.certify.second import exact_network as again
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
 from verification.parameters import Rational, declared, rationals
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number
 
 # --- (4): H = α/2 |y|² + 1/2 |z|² + Σ (1/w_i) log cosh(w_i y_i + (V u)_i + b_i)
 
@@ -63,7 +64,7 @@ def hamiltonian_case(sign: int = 1, power: int = -1) -> Case:
                 Opinion("balls", not first.contains(0), f"∂H/∂y − (tanh A + α y) = {first.str(12)}"),
                 Opinion("mpmath", again.excludes_zero(second), f"difference {mpmath.nstr(second.mid, 12)}"),
             ),
-            premises=(Hypothesis("w ≠ 0", str(abs(w)), w != 0), Hypothesis("α ≥ 0", str(alpha), alpha >= 0)),
+            premises=(Premise("w ≠ 0", str(abs(w)), w != 0), Premise("α ≥ 0", str(alpha), alpha >= 0)),
             words=f"w = {w}, y = {y}, V u + b = {x}, α = {alpha}: ∂H/∂y is not tanh A + α y",
         )
 
@@ -184,7 +185,7 @@ def fixed_point_case(*, asymptotic: bool, damping: int = 0) -> Case:
                 Opinion("exact", first, f"V = {kappa} y² + z², V' = {-2 * damping} z²"),
                 Opinion("mpmath", second, f"eigenvalues {trace}/2 ± √({mpmath.nstr(radicand.mid, 6)}), simple"),
             ),
-            premises=(Hypothesis("α ≥ 0", str(alpha), alpha >= 0),),
+            premises=(Premise("α ≥ 0", str(alpha), alpha >= 0),),
             words=f"α = {alpha}, w = {w}, u = 0, b = 0, θ = w: y = 0, C = 0, and (8) is y_θ'' = −{kappa} y_θ; "
             f"(0, 0) is {kind}: V = {kappa} y_θ² + z_θ² {'is constant' if damping == 0 else 'decreases'}",
         )
@@ -255,8 +256,8 @@ def frequency_case(w: Fraction, claimed_power: Fraction = Fraction(1)) -> Case:
                 Opinion("mpmath", again.excludes_zero(again_ - said), f"frequency {mpmath.nstr(again_.mid, 8)}"),
             ),
             premises=(
-                Hypothesis("α > 0", str(alpha), alpha > 0),
-                Hypothesis("α + w > 0", str(alpha + w), alpha + w > 0),
+                Premise("α > 0", str(alpha), alpha > 0),
+                Premise("α + w > 0", str(alpha + w), alpha + w > 0),
             ),
             words=f"α = {alpha}, w = {w}: y'' = −{alpha + w} y has the angular frequency "
             f"{measured.str(6, radius=False)}, not {claimed.str(6, radius=False)}",
@@ -302,7 +303,7 @@ def damping_case(*, discrete: bool, damping: int = 0) -> Case:
                 Opinion("exact", first, f"{size}, trace {trace}"),
                 Opinion("mpmath", second, f"trace {mpmath.nstr(tr_.mid, 8)}, determinant {mpmath.nstr(det_.mid, 8)}"),
             ),
-            premises=(Hypothesis("α > 0", str(alpha), alpha > 0), Hypothesis("0 < h < 1", str(h), 0 < h < 1)),
+            premises=(Premise("α > 0", str(alpha), alpha > 0), Premise("0 < h < 1", str(h), 0 < h < 1)),
             words=f"α = {alpha}" + (f", h = {h}" if discrete else "") + f", w = 0, no input: {size}; oscillations keep "
             "their amplitude",
         )
@@ -345,9 +346,9 @@ def _energy_check(parameters: Parameters) -> Check:
             Opinion("mpmath", *again.run(dict(parameters), False, change_again)),
         ),
         premises=(
-            *(Hypothesis(text, str(margin), holds) for text, margin, holds in net.premises(parameters)),
-            Hypothesis("w ≠ 0", str(abs(w)), w != 0),
-            Hypothesis("constant input", "equal" if same else "not equal", same),
+            *(Premise(text, str(margin), holds) for text, margin, holds in net.premises(parameters)),
+            Premise("w ≠ 0", str(abs(w)), w != 0),
+            Premise("constant input", "equal" if same else "not equal", same),
         ),
         words=f"{describe(parameters)}: H changes by {change.str(6, radius=False)} in {network.steps} step(s)",
     )
@@ -371,8 +372,8 @@ def _interval(value: Fraction) -> Any:
     return iv.mpf(value.numerator) / value.denominator
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-4-hamiltonian",
         source=Source("sam", "(2)-(4)"),
         statement="(2) is Hamiltonian: y' = ∂H/∂z, z' = −∂H/∂y, H = α/2 |y|² + 1/2 |z|² + Σ_i (1/w_i) log cosh(w_i y_i "
@@ -380,7 +381,7 @@ QUESTIONS = (
         semantics="alg",
         cases=(hamiltonian_case(),),
     ),
-    Question(
+    Claim(
         id="both-9-gradHamiltonian",
         source=Source("sam", "(8), (9)"),
         statement="the sensitivity system (8) is Hamiltonian, H = α/2 |y_θ|² + 1/2 |z_θ|² + 1/2 Σ σ'(A_i) w_i (y_θ)_i² "
@@ -388,35 +389,35 @@ QUESTIONS = (
         semantics="alg",
         cases=(SENSITIVITIES.case("m = 2", "(8) against (9)"),),
     ),
-    Question(
+    Claim(
         id="both-liouville-a",
         source=Source("sam", "Section 3"),
         statement="by Liouville's theorem the system (8) cannot have any asymptotically stable fixed points",
         semantics="real",
         cases=(fixed_point_case(asymptotic=True),),
     ),
-    Question(
+    Claim(
         id="both-liouville-b",
         source=Source("sam", "Section 3"),
         statement="this implies that {0, 0} cannot be a stable fixed point for the hidden state gradients (y_θ, z_θ)",
         semantics="real",
         cases=(fixed_point_case(asymptotic=False),),
     ),
-    Question(
+    Claim(
         id="both-2.1-frequency",
         source=Source("sam", "Section 2.1"),
         statement="each oscillator's dynamics is determined by the frequency α",
         semantics="real",
         cases=(frequency_case(Fraction(0)), frequency_case(Fraction(1))),
     ),
-    Question(
+    Claim(
         id="icml-4-damping",
         source=Source("icml", "Section 4"),
         statement="α is the damping parameter: free oscillations lose amplitude if α > 0",
         semantics="real",
         cases=(damping_case(discrete=False), damping_case(discrete=True)),
     ),
-    Question(
+    Claim(
         id="both-2.2-exactH",
         source=Source("sam", "Section 2.2"),
         statement="RNNs based on symplectic integrators enforce exact conservation of the Hamiltonian in time",

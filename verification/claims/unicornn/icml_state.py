@@ -5,7 +5,7 @@ from typing import Any
 
 from odernn.bounds import icml
 from odernn.published.sources import Source
-from verification.claim import Claim, Part, Premise
+from verification.claim import Claim, Hypothesis, Part, StateBound
 
 
 def _second_growth(s: Any, iv: Any) -> Any:
@@ -21,21 +21,24 @@ CLAIMS = (
         source=Source("icml", "S(7)"),
         statement="max_i |y_n^{l,i}| ≤ √((2/α)(1 + 2βt_n)) and max_i |z_n^{l,i}| ≤ √(2(1 + 2βt_n)) for all n, l; "
         "β = max{1 + 2α, 4α²}; α > 0, zero initial state, dt ≪ 1 sufficiently small",
-        premises=(Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),),
-        asymptotic=True,
-        parts=(
-            Part(
-                quantity="position",
-                norm="max",
-                bound=lambda s, numbers: icml.log_position(alpha=s.alpha, time=s.time, numbers=numbers),
-                second_bound=lambda s, iv: iv.log(2 / s.alpha * _second_growth(s, iv)) / 2,
+        semantics="real",
+        state_bound=StateBound(
+            parts=(
+                Part(
+                    quantity="position",
+                    norm="max",
+                    bound=lambda s, numbers: icml.log_position(alpha=s.alpha, time=s.time, numbers=numbers),
+                    second_bound=lambda s, iv: iv.log(2 / s.alpha * _second_growth(s, iv)) / 2,
+                ),
+                Part(
+                    quantity="momentum",
+                    norm="max",
+                    bound=lambda s, numbers: icml.log_momentum(alpha=s.alpha, time=s.time, numbers=numbers),
+                    second_bound=lambda s, iv: iv.log(2 * _second_growth(s, iv)) / 2,
+                ),
             ),
-            Part(
-                quantity="momentum",
-                norm="max",
-                bound=lambda s, numbers: icml.log_momentum(alpha=s.alpha, time=s.time, numbers=numbers),
-                second_bound=lambda s, iv: iv.log(2 * _second_growth(s, iv)) / 2,
-            ),
+            hypotheses=(Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),),
+            asymptotic=True,
         ),
         dominated_by="thm-S",
     ),

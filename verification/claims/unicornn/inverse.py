@@ -11,9 +11,9 @@ from typing import Any
 from odernn.published.sources import Source
 from verification.cases.identity import PathIdentity, StateIdentity
 from verification.certify.second import exact_network as again
+from verification.claim import Claim
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Shape, State, Weights
-from verification.question import Question
 
 ONE, TWO, THREE = (tuple(Shape(L, m, 1) for m in (1, 2)) for L in (1, 2, 3))
 LARGER = (Shape(2, 4, 1), Shape(4, 2, 1), Shape(6, 3, 1))
@@ -72,8 +72,8 @@ PRINTED = (
     "y_{n−1} = y_n − dt σ̂(c) z_n, z_{n−1} = z_n + dt σ̂(c) [σ(w y_{n−1} + V y^{l−1}_n + b) + α y_{n−1}]  (7)  inverts"
 )
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="icml-7-inverse",
         source=Source("icml", "(6), (7)"),
         statement=f"{PRINTED} icml (6), whose input is V y^{{l−1}}_n",
@@ -83,7 +83,7 @@ QUESTIONS = (
             ICML.sampled("L ≤ 6", "(7) after (6)", LARGER),
         ),
     ),
-    Question(
+    Claim(
         id="sam-7-inverse",
         source=Source("sam", "(6), (7), (31)"),
         statement=f"{PRINTED} sam (6) = (31), whose input is V y^{{l−1}}_{{n−1}}, y⁰_n = u_n",
@@ -94,7 +94,7 @@ QUESTIONS = (
             SAM_CONSTANT.case("L = 2, constant input", "(7) after (31)", TWO),
         ),
     ),
-    Question(
+    Claim(
         id="both-symplectic-Llayer",
         source=Source("sam", "Section 2.3, for the L-layer network (6)"),
         statement="our proposed RNN is a symplectic Euler discretization for a Hamiltonian system; hence it is "

@@ -23,14 +23,16 @@ import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases.inequality import BITS, STEP_BELOW_ONE, Condition, Inequality
+from verification.cases.inequality import BITS, STEP_BELOW_ONE, Inequality
 from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
 from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
+from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget, printed_name
+from verification.exact_text import numbers, rational, rationals
 from verification.measure import exact_network
 from verification.measure.exact_network import HeldInput, Shape
 from verification.measure.polynomials import coefficient
@@ -47,29 +49,17 @@ from verification.parameters import (
     Values,
     declared,
 )
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    numbers,
-    rational,
-    rationals,
-)
 
 MOST_STEPS = 4000
 CHAIN_PREMISES = (
     STEP_BELOW_ONE,
-    Condition("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
-    Condition("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
+    Hypothesis("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
+    Hypothesis("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
 )
 _PREMISES = (
     *CHAIN_PREMISES,
-    Condition("α ≥ 0", lambda p: p.alpha, strict=False),
-    Condition("1 ≤ k < n, whole", lambda p: Fraction(p.k.denominator == 1 and 1 <= p.k < p.N)),
+    Hypothesis("α ≥ 0", lambda p: p.alpha, strict=False),
+    Hypothesis("1 ≤ k < n, whole", lambda p: Fraction(p.k.denominator == 1 and 1 <= p.k < p.N)),
 )
 
 
@@ -231,9 +221,9 @@ def _same_layer(norms: JacobianForm) -> Inequality:
         return second.iv.exp(growth_exponent_in_intervals(-(p.w[-1] + p.alpha), p.dt / 2, tau)), norms.interval(p)
 
     conditions = (
-        Condition("w < −α", lambda p: -p.alpha - p.w[-1]),
-        Condition("l = L", lambda p: Fraction(p.layer == len(p.w))),
-        Condition("at rest: u = b = 0", lambda p: Fraction(not any(p.u) and not any(p.b))),
+        Hypothesis("w < −α", lambda p: -p.alpha - p.w[-1]),
+        Hypothesis("l = L", lambda p: Fraction(p.layer == len(p.w))),
+        Hypothesis("at rest: u = b = 0", lambda p: Fraction(not any(p.u) and not any(p.b))),
     )
     return Inequality(balls, intervals, conditions, lists=LISTS)
 
@@ -249,9 +239,9 @@ def _one_layer_up(norms: JacobianForm) -> Inequality:
         return (int(p.texts["N"]) - int(p.texts["k"])) * p.dt * abs(p.V[1]) / 2, norms.interval(p)
 
     conditions = (
-        Condition("L = 2, l = 1", lambda p: Fraction(len(p.w) == 2 and p.layer == 1)),
-        Condition("w = −α, so that κ = 0", lambda p: Fraction(all(w == -p.alpha for w in p.w))),
-        Condition("at rest: u = b = 0", lambda p: Fraction(not any(p.u) and not any(p.b))),
+        Hypothesis("L = 2, l = 1", lambda p: Fraction(len(p.w) == 2 and p.layer == 1)),
+        Hypothesis("w = −α, so that κ = 0", lambda p: Fraction(all(w == -p.alpha for w in p.w))),
+        Hypothesis("at rest: u = b = 0", lambda p: Fraction(not any(p.u) and not any(p.b))),
     )
     return Inequality(balls, intervals, conditions, lists=LISTS)
 
@@ -330,7 +320,7 @@ def row_case(row: PublishedRow, norms: JacobianForm) -> Case:
         found = finite(norms).check(parameters)
         N, dt, alpha = (numbers(parameters, name)[0] for name in ("N", "dt", "alpha"))
         same = dt == row.dt[-1] and alpha == row.alpha
-        mine = Hypothesis("n ≤ N, dt and α of the row", str(row.steps - N), row.steps >= N and same)
+        mine = Premise("n ≤ N, dt and α of the row", str(row.steps - N), row.steps >= N and same)
         return Check(found.opinions, (*found.premises, mine), "", found.words, found.log_measured, found.log_claimed)
 
     fixed: dict[str, Kind] = {"alpha": Constant(row.alpha), "dt": Constant(row.dt[-1])}
@@ -436,7 +426,7 @@ def three_norms_check(parameters: Parameters, factor: Fraction = Fraction(1)) ->
     m, N = parameters["neurons"], len(numbers(parameters, "u")) // int(parameters["neurons"]) - 1
     return Check(
         opinions=(first, other),
-        premises=tuple(Hypothesis(name, str(margin), ok) for name, margin, ok in exact_network.premises(parameters)),
+        premises=tuple(Premise(name, str(margin), ok) for name, margin, ok in exact_network.premises(parameters)),
         words=f"L = 2, m = {m}, α = {parameters['alpha']}, w = {_plain(parameters['w'])}, dt = {parameters['dt']}, "
         f"n = {N}, k = {parameters['k']}, θ = b^1 of neuron 1: the sum over the {m} outputs is {text}",
         log_measured=logs[0] if None not in logs else None,
@@ -470,8 +460,8 @@ def lower_layer_case(factor: Fraction = Fraction(1)) -> Case:
 
 _FIRST, _LAST = "‖dX^L_n/dX^l_k‖_∞, with (n−k)dt", "‖dX^L_n/dX^l_k‖_∞, with V̄ and t_n"
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sam-54",
         source=Source("sam", "(54)"),
         statement="‖dX^L_n/dX^l_k‖_∞ ≤ dt^{L−l} Π_{q>l}‖V^q‖_∞ e^{(n−k)w̄^L dt} ≤ V̄ dt^{L−l} e^{w̄^L T}, "
@@ -485,7 +475,7 @@ QUESTIONS = (
             free_case("l < L, w^l free", _LAST, JacobianForm("exponential", is_last=True)),
         ),
     ),
-    Question(
+    Claim(
         id="icml-(27)",
         source=Source("icml", "S(27)"),
         statement='‖dX^L_n/dX^l_k‖_∞ ≤ dt^{L−l} Π_{q>l}‖V^q‖_∞ (1 + 2γ(n−k)dt) "as dt ≪ 1" ≤ V̄ dt^{L−l} (1 + 2γt_n), '
@@ -499,7 +489,7 @@ QUESTIONS = (
             *(row_case(row, JacobianForm("linear")) for row in ROWS),
         ),
     ),
-    Question(
+    Claim(
         id="both-68",
         source=Source("sam", "(68); icml S(41)"),
         statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ ‖dE_n/dX^L_n‖_∞ ‖dX^L_n/dX^l_k‖_∞ ‖∂⁺X^l_k/∂θ‖_∞, the maximum norm for the "

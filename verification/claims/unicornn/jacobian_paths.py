@@ -27,10 +27,10 @@ from verification.cases.path_products import (
     SUM_OVER_PATHS,
 )
 from verification.certify.second import exact_network as again
+from verification.claim import Claim
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Layered, Shape
 from verification.measure.ring_matrices import Matrix
-from verification.question import Question
 
 ONE_LAYER = (*(Shape(1, 1, N) for N in range(1, 5)), Shape(1, 2, 2))
 SHORT = (*(Shape(L, 1, N) for L in (1, 2, 3) for N in (1, 2, 3)), Shape(2, 2, 2))
@@ -103,8 +103,8 @@ STACKS = (Shape(4, 1, 1, 2), Shape(5, 1, 1, 3))
 
 _REST = (Shape(2, 1, 1), Shape(2, 2, 1), Shape(3, 1, 1), Shape(3, 2, 1))
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-(44)/(17)",
         source=Source("sam", "(44); icml S(17)"),
         statement="dE_n/dθ = Σ_{l=1..L} Σ_{k=1..n} (dE_n/dX^L_n)(dX^L_n/dX^l_k)(∂⁺X^l_k/∂θ), total derivative in the "
@@ -115,7 +115,7 @@ QUESTIONS = (
             for indices in ("icml", "sam")
         ),
     ),
-    Question(
+    Claim(
         id="both-46",
         source=Source("sam", "(46); icml S(19)"),
         statement="dX^L_n/dX^l_k = ∏_{j=k+1..n} dX^L_j/dX^L_{j−1} ∏_{q=l+1..L} dX^q_k/dX^{q−1}_k, 1 ≤ l ≤ L",
@@ -129,7 +129,7 @@ QUESTIONS = (
             EARLY_SAM_EXACT.case("L = 2", "(46), sam indices, exact blocks", TWO_LAYERS),
         ),
     ),
-    Question(
+    Claim(
         id="both-92",
         source=Source("sam", "(92); icml S(65)"),
         statement="L = 3: dX³_n/dX¹_k = (dX³_n/dX²_n)(dX²_n/dX¹_n) ∏_{j=k+1..n} dX¹_j/dX¹_{j−1}",
@@ -139,7 +139,7 @@ QUESTIONS = (
             LATE_SAM.case("L = 3", "(92), sam indices, blocks (49), (50)", THREE_LAYERS),
         ),
     ),
-    Question(
+    Claim(
         id="both-46-vs-92",
         source=Source("sam", "(46), (92); icml S(19), S(65)"),
         statement="the product rule (46) with l = 1, L = 3 yields (92): ∏_j dX³_j/dX³_{j−1} (dX³_k/dX²_k)(dX²_k/dX¹_k) "
@@ -150,7 +150,7 @@ QUESTIONS = (
             EARLY_LATE_SAM.case("L = 3", "right sides, sam indices", THREE_LAYERS),
         ),
     ),
-    Question(
+    Claim(
         id="both-48-50",
         source=Source("sam", "(47)-(50); icml S(20)-S(23)"),
         statement="icml indices: dX^L_j/dX^L_{j−1} = blockdiag B, B = [[1 − h²κ, h], [−hκ, 1]], κ = α + w σ'(A_{j−1}); "
@@ -158,7 +158,7 @@ QUESTIONS = (
         semantics="alg",
         cases=(OWN.case("L ≤ 3, m ≤ 2", "B", _REST), CLIMB.case("L ≤ 3, m ≤ 2", "D, E", _REST)),
     ),
-    Question(
+    Claim(
         id="sam-49-50-indices",
         source=Source("sam", "(49), (50), (59), (63)"),
         statement="under sam (31) dX^q_k/dX^{q−1}_k has the blocks D = −dt² σ̂² σ'(A_{k−1}) V, E = −dt σ̂ σ'(A_{k−1}) V "
@@ -171,7 +171,7 @@ QUESTIONS = (
             gradient_by_V("sam"),
         ),
     ),
-    Question(
+    Claim(
         id="both-96-99",
         source=Source("sam", "(93)-(99); icml S(66)-S(72)"),
         statement="dX^q_n/dX^{q−1}_n = dt² G^{q,n} + dt H^{q,n}; H³H² = 0, G³H² = 0; Ḡ = G³G² and H̄ = H³G² vanish "
@@ -179,7 +179,7 @@ QUESTIONS = (
         semantics="alg",
         cases=(THREE_AT_ONCE.case("L = 3, m ≤ 3", "dX³_n/dX¹_n", (Shape(3, 1, 1), Shape(3, 2, 1), Shape(3, 3, 1))),),
     ),
-    Question(
+    Claim(
         id="both-104",
         source=Source("sam", "(104), (105); icml S(77), S(78)"),
         statement="residual form x^l_n = Λ^l y^{l−S−1}_n + V^l y^{l−1}_n: dX^L_n/dX¹_n = ∏_{s=1..ν} "

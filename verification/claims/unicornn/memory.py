@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from odernn.published.sources import Source
 from verification.cases.related import Small
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure.memory import Algorithm, TrainingSizes, Use, interleaved, layer_parallel, stored, use
 from verification.parameters import Parameter, Rule, Values, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 CONSTANT = 8
 """What O(·) is taken to mean: y, z, p, q of every layer, and as much again for the target and temporaries."""
@@ -88,7 +88,7 @@ def _check(algorithm: Algorithm, order: Callable[[TrainingSizes], int], formula:
                 Opinion("counter", found.counted > allowed, f"{found.counted:,} live floats, {limit}"),
                 Opinion("tracemalloc", found.traced > allowed, f"{found.traced:,.0f} floats allocated, {limit}"),
             ),
-            premises=(Hypothesis("N, L, m, b, d ≥ 1", str(min(sizes.steps, sizes.layers)), True),),
+            premises=(Premise("N, L, m, b, d ≥ 1", str(min(sizes.steps, sizes.layers)), True),),
             words=f"{_shown(sizes)}: {found.counted:,} floats are live at once, {found.counted / order(sizes):.1f} "
             f"times {formula} = {order(sizes):,}; V y^(l−1)_n of a layer for all n alone is N b m = "
             f"{sizes.steps * sizes.batch * sizes.hidden:,}, which no constant times {formula} exceeds for all m and N",
@@ -110,8 +110,8 @@ def _case(domain: str, algorithm: Algorithm, order: Callable[[TrainingSizes], in
 
 _INVERSE = "N b d + L b m"
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-2.3-memory",
         source=Source("icml", "Sec. 2.3"),
         statement="with the inverse, the storage for one gradient, weights not counted, is O(N b d + L b m), against "
@@ -122,7 +122,7 @@ QUESTIONS = (
             _case("stored states", stored, _with_steps, "N b d + L b m N"),
         ),
     ),
-    Question(
+    Claim(
         id="both-2.3-mem-vs-fast",
         source=Source("icml", "Sec. 2.3, Sec. 4, App. B"),
         statement="the implementation that computes V^l y^(l−1)_n in parallel over time needs O(N b d + L b m), too",

@@ -18,7 +18,7 @@ from typing import Any
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
-from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, Inequality
 from verification.cases.ode_sensitivities import SensitivityBound, sensitivity_case
 from verification.cases.ode_states import (
     ENERGY,
@@ -35,9 +35,10 @@ from verification.cases.ode_states import (
 )
 from verification.certify import linear_flow
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
 from verification.domains import Budget
+from verification.exact_text import rational
 from verification.parameters import declared, rationals
-from verification.question import Attempt, Case, Parameters, Question, rational
 
 # --- |C(t)|² ≤ C̄
 
@@ -61,8 +62,8 @@ def forcing_case(least: Fraction = Fraction(1), factor: Fraction = Fraction(1)) 
 
     premises = (
         ALPHA_POSITIVE,
-        Condition("0 < t ≤ 1", lambda p: p.t * (p.t <= 1)),
-        Condition("|u|² < c", lambda p: p.c - p.u**2),
+        Hypothesis("0 < t ≤ 1", lambda p: p.t * (p.t <= 1)),
+        Hypothesis("|u|² < c", lambda p: p.c - p.u**2),
     )
     parameters = declared(
         *rationals("alpha", above=0, most=LARGEST),
@@ -109,22 +110,22 @@ _SENSITIVITY_STATEMENT = (
     "w̄ = max{‖w‖_∞²/α, 2}; t in [0, 1], α > 0, |C(t)|² ≤ C̄"
 )
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="sam-C.1-a",
         source=Source("sam", "(23)"),
         statement="α > 0: |y(t)|² ≤ m e/α, |z(t)|² ≤ m e for t in (0, 1]; y(0) = z(0) = 0",
         semantics="real",
         cases=(state_case("t ≤ 1", POSITION, E, horizon=1), state_case("t ≤ 1", MOMENTUM, E, horizon=1)),
     ),
-    Question(
+    Claim(
         id="sam-C.1-a-proof",
         source=Source("sam", "App. C.1, proof"),
         statement="α|y(t)|² + |z(t)|² ≤ m t e^t; α > 0, y(0) = z(0) = 0, t in (0, 1]",
         semantics="real",
         cases=(state_case("t ≤ 1", ENERGY, T_EXP_T, horizon=1),),
     ),
-    Question(
+    Claim(
         id="sam-C.1-b",
         source=Source("sam", "(24)"),
         statement='α = 0: |y(t)|² ≤ m e², |z(t)|² ≤ m e² "for all t in (0, T]"; the statement opens with t in [0, 1], '
@@ -137,7 +138,7 @@ QUESTIONS = (
             state_case("t ≤ T, every T", UNDAMPED_MOMENTUM, E_SQUARED, horizon=None, undamped=True),
         ),
     ),
-    Question(
+    Claim(
         id="sam-27",
         source=Source("sam", "(27)"),
         statement='|C(t)|² ≤ C̄ for t in [0, 1], and C̄ "only depends on the dimension m and on the constant c that '
@@ -146,7 +147,7 @@ QUESTIONS = (
         cases=(forcing_case(),),
     ),
     *(
-        Question(
+        Claim(
             id=name,
             source=Source("sam", where),
             statement=_SENSITIVITY_STATEMENT,
@@ -155,7 +156,7 @@ QUESTIONS = (
         )
         for name, where in (("sam-3.1", "(10)"), ("sam-C.2", "(28)"))
     ),
-    Question(
+    Claim(
         id="sam-C.2-alpha0",
         source=Source("sam", "(29)"),
         statement="α = 0: max(|y_θ|², |z_θ|²) ≤ (|y_θ(0)|² + |z_θ(0)|²)e^{w̄} + C̄e^{w̄}, w̄ = max{1 + ‖w‖_∞², 3}; "

@@ -20,7 +20,9 @@ from verification.cases.inequality import ALPHA_POSITIVE, BITS, SIGMA_INSIDE, ST
 from verification.cases.related import Small
 from verification.certify import suprema
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget, printed_name
+from verification.exact_text import number, rational
 from verification.measure.published_forms import (
     ICML_12,
     ICML_S15,
@@ -35,7 +37,6 @@ from verification.measure.published_forms import (
     with_ones,
 )
 from verification.parameters import Constant, Declaration, Integer, Kind, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, rational
 
 Form: TypeAlias = Root | Delta
 
@@ -215,7 +216,7 @@ def hypothesis_case(row: PublishedRow) -> Case:
                 Opinion("exact", alpha <= 0 or dt >= 1, f"α = {alpha}, dt = {dt}"),
                 Opinion("mpmath", bool(a.b <= 0 or h.a >= 1), f"α in [{a.a}, {a.b}], dt in [{h.a}, {h.b}]"),
             ),
-            premises=(Hypothesis("α and dt are a row of Table 6", str(int(printed)), printed),),
+            premises=(Premise("α and dt are a row of Table 6", str(int(printed)), printed),),
             words=f"α = {alpha}, dt = {dt}: the hypotheses α > 0, dt < 1 do not hold",
         )
 
@@ -291,8 +292,8 @@ def float_case(row: PublishedRow, largest: int = LARGEST_FLOAT32) -> Case:
     return Case(printed_name(row), "(41) in float32", ask, reading="printed")
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="icml-C.1-table6",
         source=Source("icml", "S(7) at Table 6"),
         statement="max_i |y_n| ≤ √((2/α)(1 + 2βt_n)), max_i |z_n| ≤ √(2(1 + 2βt_n)) for all n ≤ N at the printed "
@@ -300,7 +301,7 @@ QUESTIONS = (
         semantics="real",
         cases=tuple(square_root_case(row, quantity) for row in ROWS for quantity in ("position", "momentum")),
     ),
-    Question(
+    Claim(
         id="both-F-Delta",
         source=Source("sam", "(14), (42), (66), (67); icml (12), S(15), S(39)"),
         statement="the printed variants of F and Δ are the same, and are what (32) and S(7) give: F = bound on |y|, "
@@ -320,14 +321,14 @@ QUESTIONS = (
             sufficient_case(ICML_S15, ICML_S39, "Δ of S(15) ≥ 2 + Z + (2+α)Y by S(7)"),
         ),
     ),
-    Question(
+    Claim(
         id="both-2-T1",
         source=Source("sam", "Sec. 2, (1), (5); icml the same; Table 6"),
         statement="the time variable t of the model runs over [0, 1]: T = N dt ≤ 1, 0 < dt < 1",
         semantics="reading",
         cases=_of_rows(horizon_case),
     ),
-    Question(
+    Claim(
         id="both-alpha0",
         source=Source("sam", "Prop. 3.2, icml Prop. 3.1, Table 6"),
         statement="the gradient propositions apply to the networks of the experiments: α > 0 and dt < 1 at the rows of "
@@ -335,7 +336,7 @@ QUESTIONS = (
         semantics="reading",
         cases=_of_rows(hypothesis_case),
     ),
-    Question(
+    Claim(
         id="sam-E-computable",
         source=Source("sam", "App. E, (41)"),
         statement='"the upper bound (41) can be explicitly computed and it is finite, even after training has '

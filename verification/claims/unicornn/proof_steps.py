@@ -17,24 +17,17 @@ from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
 from verification.cases import energy_step
 from verification.cases.chain_ends import input_case, limit_case, sam_output_case, sam_partial_case
-from verification.cases.inequality import (
-    ALPHA_POSITIVE,
-    STEP_BELOW_ONE,
-    Condition,
-    Inequality,
-    Piece,
-    attempt,
-    whole_number,
-)
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Inequality, Piece, attempt, whole_number
 from verification.certify import suprema
 from verification.certify.positivity import Side
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
 from verification.domains import Budget, printed_name
+from verification.exact_text import rational
 from verification.measure.energy_growth import added
 from verification.measure.polynomials import coefficient, variables
 from verification.measure.published_forms import ICML_S7, ICML_S39, SAM_66
 from verification.parameters import Constant, Integer, Parameter, declared, rationals
-from verification.question import Attempt, Case, Parameters, Question, rational
 
 # --- H_n ≤ (1 + β dt) H_{n−1} + 2dt(1 + 2α dt³), H = α y² + z²   (icml S(10)); with G for 1 + β dt: sam (38)
 
@@ -91,8 +84,8 @@ def _power_intervals(p: Any) -> tuple[Any, Any]:
 
 _POWER_PREMISES = (
     ALPHA_POSITIVE,
-    Condition("n = N ≥ 1, a whole number", whole_number),
-    Condition("0 < dt = T/N < 1", lambda p: min(p.T, 1 - p.T / p.N)),
+    Hypothesis("n = N ≥ 1, a whole number", whole_number),
+    Hypothesis("0 < dt = T/N < 1", lambda p: min(p.T, 1 - p.T / p.N)),
 )
 
 
@@ -135,9 +128,9 @@ def power_case(longest: Fraction | None = None) -> Case:
             control=float(np.exp(np.max(np.where(allowed, left - x, -np.inf)))),  # sup (1 + x/N)^N e^{−x} = 1
         )
 
-    premises: tuple[Condition, ...] = _POWER_PREMISES
+    premises: tuple[Hypothesis, ...] = _POWER_PREMISES
     if longest is not None:
-        restricted = Condition(
+        restricted = Hypothesis(
             f"βT ≤ {longest}", lambda p: longest - max(1 + 2 * p.alpha, 4 * p.alpha**2) * p.T, strict=False
         )
         premises = (*premises, restricted)
@@ -222,15 +215,15 @@ def _printed(quantity: str, because: str) -> tuple[Case, ...]:
     return tuple(_row_case(row, quantity, because) for row in ROWS)
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="icml-C.1-H",
         source=Source("icml", "S(10)"),
         statement="H_n ≤ (1 + β dt)H_{n−1} + 2dt(1 + 2α dt³), H_n = αy_n² + z_n², β = max{1 + 2α, 4α²}; dt < 1",
         semantics="real",
         cases=(energy_case(),),
     ),
-    Question(
+    Claim(
         id="icml-C.1-step",
         source=Source("icml", "S(11)"),
         statement='(1 + β dt)^n ≤ 1 + 2β n dt "as dt ≪ 1"; in S(11) ((1+β dt)^n/(β dt))(2dt + 4α dt⁴) ≤ '
@@ -238,7 +231,7 @@ QUESTIONS = (
         semantics="real",
         cases=(power_case(), rest_case(), *(_power_row(row) for row in ROWS)),
     ),
-    Question(
+    Claim(
         id="both-66/39",
         source=Source("sam", "(66); icml S(39)"),
         statement="‖∂X^l_k/∂θ‖_∞ ≤ dt Δ; (66): Δ = 2 + √(2mT(1+2α dt³))e^{ᾱT} + (2+α)√(2mT/α)(1+2α dt³)e^{ᾱT}; "
@@ -252,7 +245,7 @@ QUESTIONS = (
             *_printed("S(39): ‖∂X_k/∂θ‖_∞, θ not V^1", "and (65)"),
         ),
     ),
-    Question(
+    Claim(
         id="both-67/40",
         source=Source("sam", "(67); icml S(40)"),
         statement="‖dE_n/dX^L_n‖_∞ ≤ Ȳ + F, the maximum norm; (67): F = √(2mT/α)(1+2α dt³)e^{ᾱT}; "

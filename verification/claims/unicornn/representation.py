@@ -21,9 +21,9 @@ from verification.certify import scalar_stack
 from verification.certify.scalar_stack import ScalarStack
 from verification.certify.second import scalar_stack as scalar_stack_second
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.parameters import Integer, Rational
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question
 
 T1 = ScalarStack(horizon=Fraction(1), offset=1, ratio=Fraction(1, 16))
 T4 = replace(T1, horizon=Fraction(4), target=Fraction(4))
@@ -135,9 +135,9 @@ def _k_dependence_check(parameters: Parameters) -> Check:
     return Check(
         opinions=(first, other),
         premises=(
-            Hypothesis("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Hypothesis("α > 0", str(stack.alpha), stack.alpha > 0),
-            Hypothesis("k ≤ n/10", str(Fraction(steps, 10) - late), 10 * late <= steps),
+            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
+            Premise("α > 0", str(stack.alpha), stack.alpha > 0),
+            Premise("k ≤ n/10", str(Fraction(steps, 10) - late), 10 * late <= steps),
         ),
         limit=limit,
         words=f"{stack.describe()}, n = {steps}: the factor is {first.text} at k = 2 and k = {late}: opposite signs",
@@ -186,8 +186,8 @@ CONTRIBUTION = Symbol(symbol="|∂E_k/∂w|")
 LONG = "T = {T}, k = 1 + n/16"
 SHORT = "T = {T}, k = 2"
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-72",
         source=Source("sam", "(72)"),
         statement="β = O(γ) means C γ ≤ β ≤ C′ γ with C, C′ > 0 for scalars, ‖M‖ ≤ C′ γ for matrices; the scalar "
@@ -203,7 +203,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="both-77",
         source=Source("sam", "(77)-(79)"),
         statement="dX_j/dX_{j−1} = I + dt C_j + O(dt²), C_j = [[0, σ̂], [−σ̂(w σ′(A_{j−1}) + α), 0]] for each neuron",
@@ -215,7 +215,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="both-80",
         source=Source("sam", "(80)-(82)"),
         statement="dX_n/dX_k = I + dt C + O(dt²), C = [[0, (n−k)σ̂], [−(n−k)ασ̂ − σ̂ w Σ σ′(A_{j−1}), 0]]",
@@ -235,7 +235,7 @@ QUESTIONS = (
             order_case(T1_FIRST, "(80)", 2, "at most", domain="T = 1, k = 1", **PRODUCT),
         ),
     ),
-    Question(
+    Claim(
         id="both-84",
         source=Source("sam", "(84)-(86)"),
         statement="for k ≪ n, t_n fixed dX_n/dX_k = C + O(dt), C = [[1, t_n σ̂], [−t_n ασ̂ − σ̂ w dt Σ σ′(A_{j−1}), 1]]",
@@ -245,7 +245,7 @@ QUESTIONS = (
             order_case(T4_FIRST, "(84)", 1, "at most", domain="T = 4, k = 1", **PRODUCT),
         ),
     ),
-    Question(
+    Claim(
         id="both-3.3/3.2-repr",
         source=Source("sam", "(16), (73)"),
         statement="∂E_k^{(n,1)}/∂w = −dt σ̂² t_n σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) + O(dt²) for 1 ≤ k ≪ n",
@@ -257,14 +257,14 @@ QUESTIONS = (
             *both_sides(T4_FIXED, "remainder, L = 1", 2, domain=SHORT.format(T=4), **REMAINDER),
         ),
     ),
-    Question(
+    Claim(
         id="both-3.3-fixed-n",
         source=Source("sam", "(16), (73)"),
         statement="∂E_k^{(n,1)}/∂w = −dt σ̂² t_n σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) + O(dt²) at fixed n and k, dt → 0",
         semantics="slope",
         cases=both_sides(T1_FIXED, "remainder, L = 1", 2, domain="n = 32, k = 2", fixed_n=32, **REMAINDER),
     ),
-    Question(
+    Claim(
         id="both-3.3-Odt",
         source=Source("sam", "after (16)"),
         statement="with all weights O(1) the leading-order term of ∂E_k^{(n,1)}/∂w is O(dt)",
@@ -274,7 +274,7 @@ QUESTIONS = (
             *both_sides(T1_FIXED, "contribution", 1, domain=SHORT.format(T=1), **CONTRIBUTION),
         ),
     ),
-    Question(
+    Claim(
         id="both-3.3-nok",
         source=Source("sam", "after (16)"),
         statement="there is no k-dependence of ∂E_k^{(n,1)}/∂w but through σ′(A_{k−1}) y_{k−1}, 1 ≤ k ≪ n",

@@ -5,7 +5,7 @@ from typing import Any
 
 from odernn.bounds import sam
 from odernn.published.sources import Source
-from verification.claim import Claim, Part, Premise
+from verification.claim import Claim, Hypothesis, Part, StateBound
 
 
 def _second_energy(s: Any, iv: Any) -> Any:
@@ -21,26 +21,29 @@ CLAIMS = (
         source=Source("sam", "(32)"),
         statement="‖y_n^l‖² ≤ (2mT/α)(1 + 2α dt³)e^{ᾱT} and ‖z_n^l‖² ≤ 2mT(1 + 2α dt³)e^{ᾱT} for all n ≤ N, l; "
         "ᾱ = 96^{1/4} max{1, √α}; dt < 1, α > 0, zero initial state, T = N dt",
-        premises=(
-            Premise("α > 0", lambda s, numbers: s.alpha, second_margin=lambda s, iv: s.alpha),
-            Premise("dt < 1", lambda s, numbers: 1 - s.dt, second_margin=lambda s, iv: -(s.dt - 1)),
-        ),
-        parts=(
-            Part(
-                quantity="position",
-                norm="euclidean",
-                bound=lambda s, numbers: sam.log_position(
-                    alpha=s.alpha, dt=s.dt, horizon=s.horizon, hidden_size=s.hidden_size, numbers=numbers
+        semantics="real",
+        state_bound=StateBound(
+            parts=(
+                Part(
+                    quantity="position",
+                    norm="euclidean",
+                    bound=lambda s, numbers: sam.log_position(
+                        alpha=s.alpha, dt=s.dt, horizon=s.horizon, hidden_size=s.hidden_size, numbers=numbers
+                    ),
+                    second_bound=lambda s, iv: (_second_energy(s, iv) - iv.log(s.alpha)) / 2,
                 ),
-                second_bound=lambda s, iv: (_second_energy(s, iv) - iv.log(s.alpha)) / 2,
+                Part(
+                    quantity="momentum",
+                    norm="euclidean",
+                    bound=lambda s, numbers: sam.log_momentum(
+                        alpha=s.alpha, dt=s.dt, horizon=s.horizon, hidden_size=s.hidden_size, numbers=numbers
+                    ),
+                    second_bound=lambda s, iv: _second_energy(s, iv) / 2,
+                ),
             ),
-            Part(
-                quantity="momentum",
-                norm="euclidean",
-                bound=lambda s, numbers: sam.log_momentum(
-                    alpha=s.alpha, dt=s.dt, horizon=s.horizon, hidden_size=s.hidden_size, numbers=numbers
-                ),
-                second_bound=lambda s, iv: _second_energy(s, iv) / 2,
+            hypotheses=(
+                Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha),
+                Hypothesis("dt < 1", lambda s: 1 - s.dt, second_margin=lambda s: -(s.dt - 1)),
             ),
         ),
         dominated_by="thm-S",
@@ -49,23 +52,26 @@ CLAIMS = (
         id="sam-D.1-b",
         source=Source("sam", "(33)"),
         statement="α = 0: ‖y_n^l‖² ≤ 2mT e^{2T} for all n ≤ N, l; dt < 1/2, zero initial state, T = N dt",
-        premises=(
-            Premise(
-                "α = 0",
-                lambda s, numbers: -numbers.absolute(s.alpha),
-                strict=False,
-                second_margin=lambda s, iv: -abs(s.alpha),
-            ),
-            Premise("dt < 1/2", lambda s, numbers: 1 - 2 * s.dt, second_margin=lambda s, iv: 1 - (s.dt + s.dt)),
-        ),
-        parts=(
-            Part(
-                quantity="position",
-                norm="euclidean",
-                bound=lambda s, numbers: sam.log_position_undamped(
-                    horizon=s.horizon, hidden_size=s.hidden_size, numbers=numbers
+        semantics="real",
+        state_bound=StateBound(
+            parts=(
+                Part(
+                    quantity="position",
+                    norm="euclidean",
+                    bound=lambda s, numbers: sam.log_position_undamped(
+                        horizon=s.horizon, hidden_size=s.hidden_size, numbers=numbers
+                    ),
+                    second_bound=lambda s, iv: iv.log(2 * s.hidden_size * s.horizon * iv.exp(2 * s.horizon)) / 2,
                 ),
-                second_bound=lambda s, iv: iv.log(2 * s.hidden_size * s.horizon * iv.exp(2 * s.horizon)) / 2,
+            ),
+            hypotheses=(
+                Hypothesis(
+                    "α = 0",
+                    lambda s: -abs(s.alpha),
+                    strict=False,
+                    second_margin=lambda s: -abs(s.alpha),
+                ),
+                Hypothesis("dt < 1/2", lambda s: 1 - 2 * s.dt, second_margin=lambda s: 1 - (s.dt + s.dt)),
             ),
         ),
         dominated_by="thm-S",

@@ -29,7 +29,7 @@ from flint import arb
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
 from verification.cases.identity import PolynomialIdentity
-from verification.cases.inequality import ALPHA_POSITIVE, Condition, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, Inequality
 from verification.cases.nominate import first_violation
 from verification.cases.rest_sensitivities import (
     ALPHA_NOT_NEGATIVE,
@@ -45,9 +45,10 @@ from verification.cases.rest_sensitivities import (
 )
 from verification.certify import linear_flow
 from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
 from verification.domains import Budget
+from verification.exact_text import number, numbers, rational, rationals
 from verification.parameters import Listed, Parameter, Rational, Rule, Values, declared
-from verification.question import Attempt, Case, Parameters, Question, number, numbers, rational, rationals
 
 Theta: TypeAlias = Literal["w", "V", "b"]
 
@@ -116,9 +117,9 @@ def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> C
 
     premises = (
         ALPHA_POSITIVE,
-        Condition("κ > 0", lambda p: min(p.alpha + p.w * s for s in p.slopes)),
-        Condition("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
-        Condition(
+        Hypothesis("κ > 0", lambda p: min(p.alpha + p.w * s for s in p.slopes)),
+        Hypothesis("slopes in (0, 1]", lambda p: Fraction(1 if all(0 < s <= 1 for s in p.slopes) else -1)),
+        Hypothesis(
             "the neuron is off resonance, det(I − M) ≠ 0: its states are bounded",
             lambda p: off_resonance(p.alpha, [p.alpha + p.w * s for s in p.slopes]),
         ),
@@ -228,8 +229,8 @@ def norm_case(damping: int = 0) -> Case:
     return Case("θ changed at time s only, all ways", "‖Φ(t, s)‖₂ ≥ 1", ask, worded(inequality, words))
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-3-novanish-ODE",
         source=Source("sam", "Sec. 3; icml Sec. 3"),
         statement='"We have established that the hidden state gradients for the underlying continuous ODE (2) do not '

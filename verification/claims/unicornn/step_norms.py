@@ -18,10 +18,10 @@ from verification.cases.one_step_norms import (
     shifted_case,
     taylor_case,
 )
-from verification.question import Question
+from verification.claim import Claim
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="icml-(25)",
         source=Source("icml", "S(25)"),
         statement="‖dX^L_j/dX^L_{j−1}‖_∞ ≤ 1 + K dt + K²dt²/2 ≤ 1 + γ dt, K = max(2, ‖w^L‖_∞ + α), "
@@ -29,7 +29,7 @@ QUESTIONS = (
         semantics="real",
         cases=(taylor_case(norm="‖dX_j/dX_{j−1}‖_∞"), growth_case()),
     ),
-    Question(
+    Claim(
         id="both-51-53",
         source=Source("sam", "(51)-(53); icml S(24), S(26)"),
         statement="‖B‖_∞ ≤ max(1 + dt + (|w|+α)dt², 1 + (|w|+α)dt) ≤ 1 + K dt + K²dt²/2, K = max(2, |w|+α); "
@@ -38,7 +38,7 @@ QUESTIONS = (
         semantics="real",
         cases=(first_case(), middle_case(), exponential_case(), climb_case()),
     ),
-    Question(
+    Claim(
         id="both-63-65",
         source=Source("sam", "(63)-(65); icml S(36)-S(38)"),
         statement="|∂z_k/∂θ| ≤ dt(1 + α|y_{k−1}| + max(|y_{k−1}|, |y^{l−1}_k|, 1)) (63); "

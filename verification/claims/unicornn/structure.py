@@ -18,12 +18,13 @@ from odernn.published.sources import Source
 from verification.cases.identity import PathIdentity, PolynomialIdentity
 from verification.certify.second import exact_network as again
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.exact_text import number, numbers
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Layered, Shape
 from verification.parameters import Listed, Matrix, Parameter, Rational, declared
-from verification.question import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Question, number, numbers
 
 ONE_LAYER = (Shape(1, 1, 1), Shape(1, 2, 1), Shape(1, 3, 1))
 UP_TO_THREE = tuple(Shape(L, m, 1) for L in (1, 2, 3) for m in (1, 2))
@@ -188,8 +189,8 @@ def only_if_uncoupled(wanted: str) -> Case:
                 Opinion("sympy", coupled and second, f"{wanted} for every σ: {'yes' if second else 'not shown'}"),
             ),
             premises=(
-                Hypothesis("0 < h_i = dt σ̂(c_i) < 1", str(min(*h, *(1 - x for x in h))), all(0 < x < 1 for x in h)),
-                Hypothesis("multi-scale: h_1 ≠ h_2", str(abs(h[0] - h[1])), h[0] != h[1]),
+                Premise("0 < h_i = dt σ̂(c_i) < 1", str(min(*h, *(1 - x for x in h))), all(0 < x < 1 for x in h)),
+                Premise("multi-scale: h_1 ≠ h_2", str(abs(h[0] - h[1])), h[0] != h[1]),
             ),
             words=f"W = [{W[0]} {W[1]}; {W[2]} {W[3]}], h = ({h[0]}, {h[1]}), α = {alpha}: the neurons are coupled, "
             f"their time steps differ, and the step is {wanted}",
@@ -263,22 +264,22 @@ def _coupled_sympy(parameters: Parameters, wanted: str) -> bool:
 
 _HALF = Fraction(1, 2)
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-2-sigmoid",
         source=Source("sam", "Section 2, after (6)"),
         statement="σ̂(u) = 0.5 + 0.5 tanh(u/2) ensures that the time step dt is multiplied by a value between 0 and 1",
         semantics="real",
         cases=(between_zero_and_one(_HALF, _HALF),),
     ),
-    Question(
+    Claim(
         id="icml-effective-dt-def",
         source=Source("icml", "Section 4, Figure 5"),
         statement="the effective time step of neuron i is dt σ̂(c_i) ≤ dt; a neuron is (2) with its own time scale",
         semantics="real",
         cases=(between_zero_and_one(_HALF, _HALF), OWN_STEP.case("all numbers", "one step")),
     ),
-    Question(
+    Claim(
         id="both-2-noninteraction",
         source=Source("sam", "Section 2"),
         statement="there is no interaction between the neurons in the hidden layer of (5): dX_j/dX_{j−1} is block "
@@ -286,7 +287,7 @@ QUESTIONS = (
         semantics="alg",
         cases=(UNCOUPLED.case("2 ≤ m ≤ 3", "dX_j/dX_{j−1}", ONE_LAYER[1:]),),
     ),
-    Question(
+    Claim(
         id="both-2-onlypossible",
         source=Source("sam", "Section 2"),
         statement="including this multi-scale time stepping is only possible, as each neuron (within the same hidden "
@@ -294,7 +295,7 @@ QUESTIONS = (
         semantics="alg",
         cases=tuple(only_if_uncoupled(wanted) for wanted in PROPERTIES),
     ),
-    Question(
+    Claim(
         id="both-sympl-1layer",
         source=Source("sam", "Sections 2 and 3, (5)"),
         statement="symplectic Euler (5) is structure preserving, BᵀJB = J, and the phase-space volume of (5) is "
@@ -302,7 +303,7 @@ QUESTIONS = (
         semantics="alg",
         cases=(SYMPLECTIC.case("m ≤ 3", "BᵀJB", ONE_LAYER), VOLUME.case("m ≤ 3", "det B", ONE_LAYER)),
     ),
-    Question(
+    Claim(
         id="both-volume-Llayer",
         source=Source("sam", "Discussion"),
         statement="given the Hamiltonian structure of our continuous and discrete dynamical system, … volume "

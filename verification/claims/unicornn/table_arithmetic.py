@@ -23,21 +23,10 @@ from odernn.published.networks import ROWS, PublishedNetwork, PublishedRow, agre
 from odernn.published.sources import Source
 from verification.cases.related import OneOf
 from verification.certify.second.intervals import iv
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget, printed_name
+from verification.exact_text import number, numbers, rational, rationals
 from verification.parameters import Constant, Declaration, Parameter, declared
-from verification.question import (
-    Attempt,
-    Case,
-    Check,
-    Hypothesis,
-    Opinion,
-    Parameters,
-    Question,
-    number,
-    numbers,
-    rational,
-    rationals,
-)
 
 # --- parameter counts
 
@@ -148,7 +137,7 @@ def _counted_check(size: Size) -> Callable[[Parameters], Check]:
         low, high = (end(by_formula(size.cell, m, d, L, outputs).values()) for end in (min, max))
         return Check(
             opinions=tuple(opinions),
-            premises=(Hypothesis("m, d, L, n_out as in the table", f"{m}, {d}, {L}, {outputs}", same),),
+            premises=(Premise("m, d, L, n_out as in the table", f"{m}, {d}, {L}, {outputs}", same),),
             words=f"{size.cell}, m = {m}, d = {d}, L = {L}, n_out = {outputs}: {low:,} to {high:,} parameters under "
             f"the {len(by_formula(size.cell, m, d, L, outputs))} conventions, printed {size.printed}",
         )
@@ -203,7 +192,7 @@ def _hyperparameters_check(printed: PublishedRow) -> Callable[[Parameters], Chec
                 Opinion("fractions", exact > 2, f"{exact} numbers"),
                 Opinion("flint", pairwise > 2, f"{pairwise} numbers, compared pairwise"),
             ),
-            premises=(Hypothesis("dt of every layer and α as in Table 6", "0", same),),
+            premises=(Premise("dt of every layer and α as in Table 6", "0", same),),
             words=f"{printed.name}: Table 6 gives dt = {_decimals(dt)} and "
             f"α = {float(alpha):g}, {exact} numbers for one memory unit, learning rate, sizes and dropout not counted",
         )
@@ -253,7 +242,7 @@ def _equality_check(
                 Opinion("fractions", exact != printed, f"{exact} against {printed}"),
                 Opinion("mpmath", 0 not in difference, f"difference {difference}"),
             ),
-            premises=(Hypothesis("the numbers of the text", ", ".join(map(str, values)), same),),
+            premises=(Premise("the numbers of the text", ", ".join(map(str, values)), same),),
             words=f"{text} = {exact}, printed {printed}",
         )
 
@@ -312,7 +301,7 @@ def _of_rows_check(
                 Opinion("fractions", found > most, f"{found} against {most}"),
                 Opinion("mpmath", bool(gap.a > 0), f"difference {gap}"),
             ),
-            premises=(Hypothesis("L and N of a row of Table 6", f"{L}, {N}", printed),),
+            premises=(Premise("L and N of a row of Table 6", f"{L}, {N}", printed),),
             words=f"L = {L}, N = {N}: {found} > {most}",
         )
 
@@ -357,7 +346,7 @@ def _slope_check(parameters: Parameters) -> Check:
             Opinion("fractions", found != Fraction(6, 65), f"{found} against 6/65"),
             Opinion("mpmath", 0 not in gap, f"difference {gap}"),
         ),
-        premises=(Hypothesis("a = 8", str(a), a == 8),),
+        premises=(Premise("a = 8", str(a), a == 8),),
         words=f"a = {a}: {found} against 6/65",
     )
 
@@ -385,7 +374,7 @@ def _drawn(budget: Budget, seed: int) -> Attempt:
     )
 
 
-# --- the questions
+# --- the claims
 
 
 def _unicornn_cases() -> Iterator[Case]:
@@ -405,22 +394,22 @@ _LENGTH: Parameters = {"frequency": "125", "minutes": "8", "printed": "4000"}
 _PADDED: Parameters = {"rows": "32", "noise": "968", "printed": "1000"}
 _SHARE: Parameters = {"share": "3/10", "training": "25000", "printed": "7500"}
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-param-counts",
         source=Source("icml", "Tables 1, 2, 3, 5, 7"),
         statement="UnICORNN has 35k, 135k, 47k, 1.5k, 30k and 9k parameters in the rows of the tables",
         semantics="comb",
         cases=tuple(_unicornn_cases()),
     ),
-    Question(
+    Claim(
         id="both-baseline-counts",
         source=Source("icml", "Tables 1, 2, 3, 5"),
         statement="coRNN has 134k, 46k, 2.4k and 46k parameters, LSTM 270k (m = 256, d = 1) and 64k (m = 128, d = 96)",
         semantics="comb",
         cases=tuple(_baseline_cases()),
     ),
-    Question(
+    Claim(
         id="both-2-hyperparams",
         source=Source("icml", "Sec. 2, Table 6"),
         statement="a memory unit of L layers with a total of only 2 hyperparameters",
@@ -432,7 +421,7 @@ QUESTIONS = (
             for r in ROWS
         ),
     ),
-    Question(
+    Claim(
         id="both-4-health",
         source=Source("icml", "Sec. 4"),
         statement="signals sampled with a frequency of 125 Hz for 8 minutes each; the resulting sequences have a "
@@ -444,7 +433,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="both-4-small",
         source=Source("icml", "Sec. 4, 2.3"),
         statement="32 + 968 = 1000; 30% of 25k are 7.5k; L ≪ N",
@@ -460,7 +449,7 @@ QUESTIONS = (
             ),
         ),
     ),
-    Question(
+    Claim(
         id="both-A-init",
         source=Source("icml", "App. A"),
         statement="Kaiming uniform initialisation with a = 8 gives |V_ij| ≤ √(6/(65 fan_in))",
@@ -470,7 +459,7 @@ QUESTIONS = (
             Case("fan_in of Table 6", "largest |V_ij| over the bound", _drawn),
         ),
     ),
-    Question(
+    Claim(
         id="both-C.4-L3max",
         source=Source("icml", "C.4, App. E"),
         statement="L = 3 is the largest number of layers used with fully connected stacked layers",

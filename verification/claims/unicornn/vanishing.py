@@ -11,8 +11,8 @@ from flint import fmpq_mpoly_ctx
 from odernn.published.sources import Source
 from verification.cases.gradient_decay import ALPHA, DT, W, decay_case, resonant_decay_case
 from verification.cases.gradient_growth import bound_growth_case, fixed_horizon, growth_case
+from verification.claim import Attempt, Case, Claim
 from verification.domains import Budget
-from verification.question import Attempt, Case, Question
 
 # --- the norm of the product does not
 
@@ -52,8 +52,8 @@ def _norms(budget: Budget, seed: int) -> Attempt:
     )
 
 
-QUESTIONS = (
-    Question(
+CLAIMS = (
+    Claim(
         id="both-novanish",
         source=Source("sam", "Sec. 3, D.3, D.4"),
         statement="for k ≪ n |∂E_k^{(n,L)}/∂θ| does not tend to 0 exponentially fast: the vanishing gradient problem, "
@@ -64,14 +64,14 @@ QUESTIONS = (
             resonant_decay_case(ALPHA, DT, domain="dt fixed, n → ∞, −α < w < 0"),
         ),
     ),
-    Question(
+    Claim(
         id="both-novanish-norm",
         source=Source("sam", "Sec. 3"),
         statement="the product Φ(n,k) of Jacobians of the hidden state does not tend to 0 in norm",
         semantics="real",
         cases=(Case("all weights, inputs, α, h", "‖Φ(n,k)‖ ≥ 1", _norms),),
     ),
-    Question(
+    Claim(
         id="both-exploding-mitigated",
         source=Source("sam", "Sec. 3"),
         statement="the exploding gradient problem is mitigated: with fixed weights no gradient grows exponentially",
@@ -81,7 +81,7 @@ QUESTIONS = (
             Case("T = 2 fixed, dt → 0", "|dE/db|", fixed_horizon),
         ),
     ),
-    Question(
+    Claim(
         id="icml-3.1-T3",
         source=Source("icml", "Sec. 3"),
         statement="the bound (12) grows at most as (N dt)³; there is no exponential growth of the gradient with "

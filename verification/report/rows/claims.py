@@ -47,7 +47,7 @@ def key_of(judgement: Judgement) -> Key:
 
 
 def _cell_of(judgement: Judgement) -> tuple[str, str, int]:
-    """What one row is about: the parts of a claim on a layer, or one case of a question."""
+    """What one row is about: the parts of a bound on a layer, or one case."""
     place = judgement.domain if judgement.layer else f"{judgement.domain} | {judgement.quantity}"
     return judgement.claim, place, judgement.layer
 
@@ -122,7 +122,7 @@ def collapsed(parts: Sequence[Judgement]) -> Judgement:
 
 
 def is_question(judgement: Judgement) -> bool:
-    """Whether it answers a question, which is about no layer, and not a bound on the states of one."""
+    """Whether it is about one case, which has no layer, and not about the states of one."""
     return judgement.layer == 0
 
 
@@ -312,7 +312,7 @@ def witness_names(judgements: Sequence[Judgement]) -> dict[Key, str]:
 
 
 def verdicts(judgements: Sequence[Judgement]) -> dict[str, str]:
-    """{"<claim> | <domain> | layer <k> | <quantity>": verdict}, what ``--expect`` pins; questions have no layer."""
+    """{"<claim> | <domain> | layer <k> | <quantity>": verdict}, what ``--expect`` pins; cases have no layer."""
     by_cell = {}
     for judgement, label in zip(judgements, _labels(judgements), strict=True):
         layer = f"layer {judgement.layer} | " if judgement.layer else ""

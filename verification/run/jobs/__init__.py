@@ -2,7 +2,7 @@
 
 Three kinds are searched and measured first: ``measure`` (a row's own network on real and on worst in-range input),
 ``search`` (the adversaries at one point and layer) and ``control``. ``judge`` turns their results into judgements;
-``question`` asks a case of its own. A key holds the closure of its kind's module, so none imports another's.
+``case`` asks one that has a check of its own. A key holds the closure of its kind's module, so none imports another's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from verification.run.store import Results
 
 
-KINDS = ("measure", "search", "control", "judge", "question")
+KINDS = ("measure", "search", "control", "judge", "case")
 
 
 def perform(job: Job, settings: Settings, results: Path | Results | None = None) -> Result:

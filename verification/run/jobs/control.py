@@ -72,7 +72,7 @@ def _report(
 
 
 def _is_refuted(claim: Claim, quantity: str, instance: Instance, *, layer: int, step: int, steps: int) -> bool:
-    part = next(part for part in claim.parts if part.quantity == quantity)
+    part = next(part for part in claim.bound.parts if part.quantity == quantity)
     first = first_opinion(claim, part, instance, layer=layer, step=step, steps=steps)
     if first.status != "violates":
         return False

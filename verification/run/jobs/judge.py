@@ -46,7 +46,7 @@ def perform(job: Job, settings: Settings, results: Results | None) -> Result:
 def errors(job: Job, settings: Settings, because: str) -> Result:
     """What a job leaves that could not judge: one cell a part of its claim, with the verdict ``error``."""
     claim = registry_of(settings.claims_dirs).get(job.spec["claim"]).claim
-    cells = [blank_of(claim, part, job.spec["domain"], job.spec["layer"], because) for part in claim.parts]
+    cells = [blank_of(claim, part, job.spec["domain"], job.spec["layer"], because) for part in claim.bound.parts]
     return Result([cell.to_plain() for cell in cells])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from verification.certify.second.state_box import is_below
 
-POSITIVE = ("α > 0", lambda s, iv: s.alpha, True)
+POSITIVE = ("α > 0", lambda s: s.alpha, True)
 
 
 def theorem(alpha: float, h: float, n: int, quantity: str) -> float:
@@ -47,10 +47,10 @@ def test_every_premise_is_asked_of_every_layer_and_must_be_typed() -> None:
     assert asked(wide, premises=[POSITIVE])
     assert not asked(wide, alpha="0", premises=[POSITIVE])
     assert not asked(wide, premises=[("α > 0", None, True)])
-    small = ("dt < 1/2", lambda s, iv: 1 - 2 * s.dt, True)
+    small = ("dt < 1/2", lambda s: 1 - 2 * s.dt, True)
     assert asked(wide, dts=("1/4", "1/10"), premises=[small])
     assert not asked(wide, dts=("9/10", "1/10"), premises=[small])
-    late = ("n < N", lambda s, iv: s.steps - s.step, True)  # fails at the last step
+    late = ("n < N", lambda s: s.steps - s.step, True)  # fails at the last step
     assert not asked(wide, premises=[late])
 
 

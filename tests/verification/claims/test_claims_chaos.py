@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.tiers import spread
-from tests.verification.claims.question_rows import doubt_of
+from tests.verification.claims.claim_rows import doubt_of
 from verification.adversary import chaos as adversary
 from verification.answer import answer
 from verification.certify import divergence
@@ -26,8 +26,8 @@ EPS = Q(1, 10**20)
 SADDLES = [((2, -7, 0.05), 2.2349049935), ((4, -12, 0.2), 2.7920110829), ((0, -1, 0.0343), 0.9999509861)]
 
 
-def question(name: str):  # type: ignore[no-untyped-def]
-    return next(each for each in chaos.QUESTIONS if each.id == name)
+def claim(name: str):  # type: ignore[no-untyped-def]
+    return next(each for each in chaos.CLAIMS if each.id == name)
 
 
 def one(alpha: str, w: str, h: str, *inputs: str) -> Stack:
@@ -107,7 +107,7 @@ def parameters(stack: Stack, steps: int) -> dict[str, str]:
 
 
 def test_a_chaotic_neuron_counts_and_a_calm_one_does_not() -> None:
-    case = question("icml-D-nochaos").case("one neuron, periodic input", "λ_N and separation, N steps")
+    case = claim("icml-D-nochaos").case("one neuron, periodic input", "λ_N and separation, N steps")
     assert not doubt_of(case, parameters(CHAOTIC, 600))
     assert doubt_of(case, parameters(CALM, 600))
 
@@ -123,12 +123,12 @@ def test_growth_like_a_power_does_not_count() -> None:
     "change", [{"h": "3/2"}, {"alpha": "-1"}, {"w": "-176/25 1", "h": "1/2 1/2", "V": "1 1", "b": "0 0"}]
 )
 def test_a_premise_that_fails_is_seen(change: dict[str, str]) -> None:
-    case = question("icml-D-nochaos").case("one neuron, periodic input", "λ_N and separation, N steps")
+    case = claim("icml-D-nochaos").case("one neuron, periodic input", "λ_N and separation, N steps")
     assert doubt_of(case, {**parameters(CHAOTIC, 100), **change})
 
 
 def test_a_negative_weight_is_no_candidate_against_weights_between_0_and_1() -> None:
-    case = question("icml-D-nochaos-wpos").case("one neuron, 0 < w < 1, periodic input", "λ_N and separation, N steps")
+    case = claim("icml-D-nochaos-wpos").case("one neuron, 0 < w < 1, periodic input", "λ_N and separation, N steps")
     assert '"w"' in doubt_of(case, parameters(CHAOTIC, 600))
 
 
@@ -166,7 +166,7 @@ def test_a_loop_separates_alike_in_both_back_ends(loop: Loop) -> None:
 
 
 def test_a_loop_that_does_not_close_or_grow_does_not_count(loop: Loop) -> None:
-    case = question("icml-D-nochaos-wpos").cases[0]
+    case = claim("icml-D-nochaos-wpos").cases[0]
     text = {
         "alpha": "1/10",
         "w": "9/10",
@@ -187,7 +187,7 @@ def test_the_controls_are_reached() -> None:
 
 ANSWERS = [
     (each, case)
-    for each in chaos.QUESTIONS
+    for each in chaos.CLAIMS
     for case in each.cases
     if "0 < w < 1" not in case.domain or "prescribed" in case.domain
 ]
@@ -203,12 +203,12 @@ def test_every_case_is_answered(asked, case) -> None:  # type: ignore[no-untyped
 
 
 def test_how_many_cases_there_are() -> None:
-    assert (len(chaos.QUESTIONS), len(ANSWERS)) == (5, 11)
+    assert (len(chaos.CLAIMS), len(ANSWERS)) == (5, 11)
 
 
 def test_a_chaotic_system_said_to_be_calm_does_not_pass() -> None:
     """The planted falsehood: Lorenz 96 with F = 8 is not chaotic, and with F = 1/2, where x = F attracts, is."""
-    case = question("icml-D-lorenz96").cases[0]
+    case = claim("icml-D-lorenz96").cases[0]
     for forcing, chaotic in ((8.0, False), (0.5, True)):
         wrong = dataclasses.replace(case, ask=chaos._lorenz(forcing, chaotic))
-        assert answer(question("icml-D-lorenz96"), wrong, SMOKE, seed=0).verdict == "suspect"
+        assert answer(claim("icml-D-lorenz96"), wrong, SMOKE, seed=0).verdict == "suspect"

@@ -1,4 +1,4 @@
-"""Questions about tables, counts and tasks of the scoRNN paper: verdicts, counts against modules, changed numbers."""
+"""Claims about tables, counts and tasks of the scoRNN paper: verdicts, counts against modules, changed numbers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from odernn.cells.scornn import ScoRNN
 from odernn.orthogonal.restricted_unitary import parameter_count
 from odernn.published import scornn as printed
 from odernn.published.scornn import PrintedModel, row
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
+from verification.claim import Case
 from verification.claims.scornn import scornn_counts as counted
 from verification.claims.scornn import scornn_tables as tables
 from verification.claims.scornn import synthetic_tasks as tasks
 from verification.measure import parameter_counts as counts
 from verification.parameters import RefusedError
-from verification.question import Case
 from verification.tasks import adding, copying_memory
 
-QUESTIONS = {each.id: each for each in (*counted.QUESTIONS, *tables.QUESTIONS, *tasks.QUESTIONS)}
+CLAIMS = {each.id: each for each in (*counted.CLAIMS, *tables.CLAIMS, *tasks.CLAIMS)}
 EXPECTED = {
     "sco-T1T2": ["proved"] * 30 + ["refuted"],
     "sco-T3tab": ["refuted", "refuted", "proved"],
@@ -42,8 +42,8 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_case_is_answered(name: str) -> None:
-    assert rows.verdicts_of(QUESTIONS[name]) == EXPECTED[name]
-    assert set(EXPECTED) == set(QUESTIONS)
+    assert rows.verdicts_of(CLAIMS[name]) == EXPECTED[name]
+    assert set(EXPECTED) == set(CLAIMS)
 
 
 @pytest.mark.parametrize("family", (counted, tables, tasks))
@@ -124,7 +124,7 @@ def test_another_number_or_another_model_turns_the_verdict(found: PrintedModel, 
 
 
 def test_a_count_of_other_sizes_is_turned_away() -> None:
-    case = QUESTIONS["sco-T3tab"].cases[0]
+    case = CLAIMS["sco-T3tab"].cases[0]
     assert not rows.doubt_of(case, {"n": "116", "m": "1", "p": "10"})
     assert case.check is not None
     with pytest.raises(RefusedError, match='"n" is "115": it is 116'):
@@ -203,7 +203,7 @@ def test_similar_is_half_a_point() -> None:
 
 
 def test_numbers_that_are_not_printed_are_turned_away() -> None:
-    case = next(each for each in QUESTIONS["sco-5.3-tab"].cases if each.domain == "no more parameters")
+    case = next(each for each in CLAIMS["sco-5.3-tab"].cases if each.domain == "no more parameters")
     point = {"pair": "1", "numbers": "0.973 0.976"}
     assert not rows.doubt_of(case, point)
     assert case.check is not None
@@ -243,7 +243,7 @@ def test_the_tasks_of_this_library_have_the_layout_that_is_decided() -> None:
 
 @pytest.mark.parametrize("q", ["1/2 1/2", " ".join(["1/9"] * 8), " ".join(["1/6"] * 6 + ["1/2", "-1/2"])])
 def test_what_is_no_distribution_of_eight_letters_is_refused(q: str) -> None:
-    case = QUESTIONS["thm-base"].cases[0]
+    case = CLAIMS["thm-base"].cases[0]
     assert case.check is not None
     case.check({"q": " ".join(["1/8"] * 8)})
     with pytest.raises(RefusedError, match='"q"'):

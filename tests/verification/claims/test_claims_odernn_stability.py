@@ -17,7 +17,7 @@ from odernn import tableaus
 from odernn.properties.algebraic_stability import algebraic_stability, burrage_butcher
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification import counterexample
 from verification.adversary import monotone_fields
 from verification.adversary.monotone_fields import BlockStep, rational_member, worst
@@ -28,17 +28,17 @@ from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
 from verification.certify.second import typed_step as typed_step_second
 from verification.certify.typed_step import ContractionReading, MatrixTable, parsed, written
+from verification.claim import Claim
 from verification.claims.odernn import burrage_butcher as tensors
 from verification.claims.odernn import odernn_contraction as contraction
 from verification.claims.odernn import odernn_stability as stability
 from verification.domains import BUDGETS
 from verification.parameters import RefusedError
-from verification.question import Question
 from verification.registry import Registry
 from verification.verdict import doubt_about
 
 FAMILIES = (stability, contraction, tensors)
-QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}
+CLAIMS = {claim.id: claim for family in FAMILIES for claim in family.CLAIMS}
 SMOKE = BUDGETS["smoke"]
 REFUTED, PROVED, NOT_REFUTED = "refuted", "proved", "not-refuted"
 
@@ -93,11 +93,11 @@ EXPECTED = {
 }
 """Verdict by quantity, or by "domain | quantity" where the quantity alone does not tell."""
 
-CASES = [(q.id, c.domain, c.quantity) for q in QUESTIONS.values() for c in q.cases]
+CASES = [(q.id, c.domain, c.quantity) for q in CLAIMS.values() for c in q.cases]
 
 
 def judged(case):
-    judgement = answer(Question("planted", Source("odernn", "p"), "planted", "real", (case,)), case, SMOKE, 3)
+    judgement = answer(Claim("planted", Source("odernn", "p"), "planted", "real", (case,)), case, SMOKE, 3)
     assert judgement.verdict != "error", judgement.because
     return judgement
 
@@ -105,16 +105,16 @@ def judged(case):
 @pytest.fixture(scope="module")
 def judgements():
     return {
-        (name, case.domain, case.quantity): answer(question, case, SMOKE, 1)
-        for name, question in QUESTIONS.items()
-        for case in question.cases
+        (name, case.domain, case.quantity): answer(claim, case, SMOKE, 1)
+        for name, claim in CLAIMS.items()
+        for case in claim.cases
     }
 
 
 def test_every_question_is_registered_and_pinned():
-    ids = {each.question.id for each in Registry().questions()}
-    assert set(QUESTIONS) <= ids and set(EXPECTED) == set(QUESTIONS)
-    assert len(QUESTIONS) == 14 and len(CASES) == 86
+    ids = {each.claim.id for each in Registry()}
+    assert set(CLAIMS) <= ids and set(EXPECTED) == set(CLAIMS)
+    assert len(CLAIMS) == 14 and len(CASES) == 86
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
@@ -139,11 +139,11 @@ def test_a_family_names_no_verdict(family):
     rows.assert_names_no_verdict(family)
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", CLAIMS)
 def test_names_do_not_matter(judgements, name):
-    question = QUESTIONS[name]
-    other = replace(question, id=next(each for each in QUESTIONS if each != name))
-    for case in question.cases:
+    claim = CLAIMS[name]
+    other = replace(claim, id=next(each for each in CLAIMS if each != name))
+    for case in claim.cases:
         mine, theirs = judgements[name, case.domain, case.quantity], answer(other, case, SMOKE, 1)
         assert (mine.verdict, mine.because) == (theirs.verdict, theirs.because)
 
@@ -331,8 +331,8 @@ FORGED = {
 
 @pytest.mark.parametrize("name", FORGED)
 def test_what_a_case_is_not_about_is_refused(name):
-    question, domain, parameters, named = FORGED[name]
-    cases = [case for case in QUESTIONS[question].cases if case.domain == domain]
+    claim, domain, parameters, named = FORGED[name]
+    cases = [case for case in CLAIMS[claim].cases if case.domain == domain]
     assert cases
     for case in cases:
         with pytest.raises(RefusedError, match=named):
@@ -349,7 +349,7 @@ def test_what_a_case_is_not_about_is_refused(name):
 )
 def test_fields_of_the_class_obey_every_premise_of_the_library_theorem(domain, N):
     """And contract. Of the third, P N_1 = −I and P N_2 = −3 (1 −1; −1 1)."""
-    (case,) = (case for case in QUESTIONS["thm-1*"].cases if case.domain == domain)
+    (case,) = (case for case in CLAIMS["thm-1*"].cases if case.domain == domain)
     check = case.check({"D": "2", "S": "2", "eta": "3", "N": N})
     assert all(premise.holds for premise in check.premises), check.premises
     assert not any(opinion.violated for opinion in check.opinions)
@@ -373,7 +373,7 @@ def test_a_method_with_irrational_numbers_cannot_be_typed_in(name):
     ],
 )
 def test_no_refutation_without_its_hypotheses(change, premise):
-    case = QUESTIONS["ode-T1"].case("S = 1", "‖Δy₊‖₂ ≤ ‖Δy‖₂")
+    case = CLAIMS["ode-T1"].case("S = 1", "‖Δy₊‖₂ ≤ ‖Δy‖₂")
     good = {"D": "2", "S": "1", "eta": "1", "A": "1/2 0 0 1", "B": "1 0 0 2", "N": "0 1 -1 0"}
     assert not rows.doubt_of(case, good)
     check = case.check({**good, **change})
@@ -382,7 +382,7 @@ def test_no_refutation_without_its_hypotheses(change, premise):
 
 
 def test_stages_of_one_abscissa_must_share_their_field():
-    case = QUESTIONS["ode-T1-nec"].case("rk4", "|Δy₊| ≤ |Δy|")
+    case = CLAIMS["ode-T1-nec"].case("rk4", "|Δy₊| ≤ |Δy|")
     (good,) = case.ask(SMOKE, 0).candidates
     assert not rows.doubt_of(case, good)
     fields = good["N"].split()

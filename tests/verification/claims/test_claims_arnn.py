@@ -12,7 +12,7 @@ from flint import fmpq
 
 from odernn import ARNN12, ARNN22
 from odernn.bounds.arnn import resonant_word, step_matrix
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification.cases import arnn_modes, frozen_slopes
 from verification.certify import float_replay
 from verification.certify.second import arnn as arnn_again
@@ -60,14 +60,14 @@ def test_every_row_is_expected():
     rows.assert_every_row_is_expected(FAMILIES, EXPECTED)
 
 
-@pytest.mark.parametrize(("question", "case"), ROWS, ids=map(rows.name_of, ROWS))
-def test_verdict(question, case):
-    rows.assert_verdict(question, case, EXPECTED)
+@pytest.mark.parametrize(("claim", "case"), ROWS, ids=map(rows.name_of, ROWS))
+def test_verdict(claim, case):
+    rows.assert_verdict(claim, case, EXPECTED)
 
 
 def test_names_do_not_matter():
-    for question, case in ROWS[::5]:
-        rows.assert_names_do_not_matter(question, case, "ode-T3" if question.id != "ode-T3" else "ode-T2")
+    for claim, case in ROWS[::5]:
+        rows.assert_names_do_not_matter(claim, case, "ode-T3" if claim.id != "ode-T3" else "ode-T2")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

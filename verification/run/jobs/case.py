@@ -1,4 +1,4 @@
-"""The judgement of one case of a question, which brings checks of its own."""
+"""The judgement of one case that has a check of its own."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 from verification.answer import answer, blank_of
+from verification.claim import Case, Claim
 from verification.domains import BUDGETS
-from verification.question import Case, Question
 from verification.registry import registry_of
 from verification.run.job import Job, Result, Settings
 
 
 def perform(job: Job, settings: Settings, _: Any = None) -> Result:
     """Ask, check what was found, judge."""
-    question, case = _asked(job, settings)
-    return Result([answer(question, case, BUDGETS[job.spec["budget"]], job.seed).to_plain()])
+    claim, case = _asked(job, settings)
+    return Result([answer(claim, case, BUDGETS[job.spec["budget"]], job.seed).to_plain()])
 
 
 def errors(job: Job, settings: Settings, because: str) -> Result:
@@ -23,6 +23,6 @@ def errors(job: Job, settings: Settings, because: str) -> Result:
     return Result([replace(blank_of(*_asked(job, settings)), because=because).to_plain()])
 
 
-def _asked(job: Job, settings: Settings) -> tuple[Question, Case]:
-    question = registry_of(settings.claims_dirs).get_question(job.spec["claim"]).question
-    return question, question.case(job.spec["domain"], job.spec["quantity"])
+def _asked(job: Job, settings: Settings) -> tuple[Claim, Case]:
+    claim = registry_of(settings.claims_dirs).get(job.spec["claim"]).claim
+    return claim, claim.case(job.spec["domain"], job.spec["quantity"])

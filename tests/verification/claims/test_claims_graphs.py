@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.verification.claims.question_rows import doubt_of
+from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
 from verification.adversary import graphs
 from verification.adversary.graphs import SketchBox
@@ -19,6 +19,7 @@ from verification.cases import graph_statements
 from verification.cases.graph_growth import LONGEST, SHORTEST, extreme_rate
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case
 from verification.certify.second import graph as graph_second
+from verification.claim import Case, Claim, Parameters
 from verification.claims.complexity import (
     architectures,
     graph_conditions,
@@ -29,12 +30,11 @@ from verification.claims.complexity import (
 from verification.commands import witness
 from verification.domains import BUDGETS
 from verification.measure import described_graphs, graph_facts
-from verification.question import Case, Parameters, Question
 
 SMOKE = BUDGETS["smoke"]
 FILES = (architectures, graph_conditions, graph_limits, graph_measures, graph_proof_steps)
-QUESTIONS: dict[str, Question] = {each.id: each for file in FILES for each in file.QUESTIONS}
-CASES = [(name, number) for name, each in QUESTIONS.items() for number in range(len(each.cases))]
+CLAIMS: dict[str, Claim] = {each.id: each for file in FILES for each in file.CLAIMS}
+CASES = [(name, number) for name, each in CLAIMS.items() for number in range(len(each.cases))]
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 def judged(case: Case, name: str = "cplx-T3.2") -> str:
-    """The verdict on a case, as if it were one of the question's."""
-    question = dataclasses.replace(QUESTIONS[name], cases=(case,))
-    return answer(question, case, SMOKE, seed=1).verdict
+    """The verdict on a case, as if it were one of the claim's."""
+    claim = dataclasses.replace(CLAIMS[name], cases=(case,))
+    return answer(claim, case, SMOKE, seed=1).verdict
 
 
 def case_of(name: str, quantity: str, domain: str) -> Case:
-    return next(c for c in QUESTIONS[name].cases if c.quantity == quantity and c.domain.startswith(domain))
+    return next(c for c in CLAIMS[name].cases if c.quantity == quantity and c.domain.startswith(domain))
 
 
 # What is found.
@@ -87,8 +87,8 @@ SLOW = SEARCHED | {("cplx-P3.3.1", 1), ("cplx-T3.4/A.2", 1), ("cplx-T3.2-uni", 1
 def test_every_case_is_answered(name: str, number: int) -> None:
     key = (name, number)
     expected = verdict.REFUTED if key in REFUTED else verdict.NOT_REFUTED if key in SEARCHED else verdict.PROVED
-    case = QUESTIONS[name].cases[number]
-    found = answer(QUESTIONS[name], case, SMOKE, seed=1)
+    case = CLAIMS[name].cases[number]
+    found = answer(CLAIMS[name], case, SMOKE, seed=1)
     assert found.verdict == expected, found.because
     if expected == verdict.REFUTED:
         parameters = json.loads(found.witness)["parameters"]
@@ -105,7 +105,7 @@ PARTS = (
 
 def test_all_statements_of_the_parts_on_graphs_are_there() -> None:
     assert len(CASES) == 95
-    assert set(QUESTIONS) == {f"cplx-{name}" for line in PARTS for name in line.split()}
+    assert set(CLAIMS) == {f"cplx-{name}" for line in PARTS for name in line.split()}
 
 
 # Witnesses.
@@ -164,7 +164,7 @@ def test_the_command_verifies_a_witness(tmp_path: Path, capsys: pytest.CaptureFi
 def test_witnesses_are_as_small_as_they_go() -> None:
     """Dropping anything from the witness, or a smaller |σ|, makes the statement hold there or the graph none."""
     case = case_of("cplx-T3.2", "without A.1.1: the limit exists for every i", FORWARD.name)
-    found = answer(QUESTIONS["cplx-T3.2"], case, SMOKE, seed=1)
+    found = answer(CLAIMS["cplx-T3.2"], case, SMOKE, seed=1)
     graph = graph_second.parse(json.loads(found.witness)["parameters"]["graph"])
     assert (graph.size, len(graph.edges)) == (2, 2) and sorted(graph.sums) == [2, 3]
 
@@ -196,7 +196,7 @@ def test_a_planted_falsehood_is_refuted_on_the_domain_and_in_the_box(name: str, 
 
 def test_the_loose_reading_is_refuted_in_the_box_in_which_the_strict_one_is_proved() -> None:
     """Else the box would not tell them apart, and its proof say nothing of the hypothesis."""
-    strict = next(c for c in QUESTIONS["cplx-PA.1.1"].cases if c.domain.startswith(f"{FORWARD.name}, at most"))
+    strict = next(c for c in CLAIMS["cplx-PA.1.1"].cases if c.domain.startswith(f"{FORWARD.name}, at most"))
     loose = box_case(
         FORWARD, strict.quantity, graph_limits.covered_limit(LONGEST, strict=False), SketchBox(2, 2, -1, 3, 3)
     )
@@ -252,13 +252,13 @@ LIMITS = case_of("cplx-PA.1.1", "lim D_i(n)/n = d_r, strict", f"{FORWARD.name}, 
 def test_the_smallest_ratio_taken_for_the_largest_is_an_error(planted: pytest.MonkeyPatch) -> None:
     planted.setattr(graph_facts, "recurrent_depth", graph_facts.smallest_rate)
     assert judged(THEOREMS["d_r"]) == verdict.ERROR
-    assert judged(QUESTIONS["cplx-4.2"].cases[3]) == verdict.ERROR
+    assert judged(CLAIMS["cplx-4.2"].cases[3]) == verdict.ERROR
 
 
 def test_the_largest_ratio_taken_for_the_smallest_is_an_error(planted: pytest.MonkeyPatch) -> None:
     planted.setattr(graph_facts, "smallest_rate", graph_facts.recurrent_depth)
     assert judged(THEOREMS["j"]) == verdict.ERROR
-    assert judged(QUESTIONS["cplx-4.4"].cases[1]) == verdict.ERROR
+    assert judged(CLAIMS["cplx-4.4"].cases[1]) == verdict.ERROR
 
 
 def test_a_feedforward_depth_that_forgets_an_edge_is_an_error(planted: pytest.MonkeyPatch) -> None:
@@ -298,7 +298,7 @@ def test_cycles_missed_by_the_second_back_end_are_an_error(planted: pytest.Monke
 def test_another_graph_in_the_catalogue_is_an_error(planted: pytest.MonkeyPatch) -> None:
     other = architectures.catalogue.get("bu")
     planted.setattr(architectures.catalogue, "get", lambda _: other)
-    assert judged(QUESTIONS["cplx-4.2"].cases[3]) == verdict.ERROR
+    assert judged(CLAIMS["cplx-4.2"].cases[3]) == verdict.ERROR
 
 
 def test_one_back_end_alone_refutes_nothing() -> None:
@@ -329,7 +329,7 @@ def test_a_climb_that_does_not_climb_fails_the_control(monkeypatch: pytest.Monke
     monkeypatch.setattr(graphs, "changed", lambda sketch, *_: sketch)
     monkeypatch.setattr(graphs, "at_random", lambda *_, **__: graphs.Sketch(1, (0,), ((0, 0, 1),)))
     found = answer(
-        QUESTIONS["cplx-T3.2"],
+        CLAIMS["cplx-T3.2"],
         free_case(FORWARD, "a truth", extreme_rate(LONGEST), planted=extreme_rate(LONGEST, SHORTEST)),
         SMOKE,
         seed=1,

@@ -14,11 +14,12 @@ import torch
 
 from odernn.architecture import GraphRNN, get, hidden_size_for, parameter_count
 from odernn.published.complexity import EQUAL_SIZES
-from tests.verification.claims.question_rows import doubt_of
+from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
 from verification.answer import answer
 from verification.cases import parameter_counts
 from verification.cases.parameter_counts import MEANINGS
+from verification.claim import Case, Claim, Parameters
 from verification.claims.complexity import graph_counts, graph_lstm, graph_networks
 from verification.claims.complexity.graph_lstm import EVERY, OWN, PRINTED, Index, Special
 from verification.commands import witness
@@ -26,20 +27,19 @@ from verification.domains import BUDGETS
 from verification.measure import graph_parameters
 from verification.measure.graph_parameters import READINGS, CountedNetwork, by_formula, by_tensors
 from verification.parameters import Guarded
-from verification.question import Case, Parameters, Question
 
 SMOKE = BUDGETS["smoke"]
-QUESTIONS: dict[str, Question] = {
-    each.id: each for file in (graph_counts, graph_lstm, graph_networks) for each in file.QUESTIONS
+CLAIMS: dict[str, Claim] = {
+    each.id: each for file in (graph_counts, graph_lstm, graph_networks) for each in file.CLAIMS
 }
-CASES = [(name, number) for name, each in QUESTIONS.items() for number in range(len(each.cases))]
+CASES = [(name, number) for name, each in CLAIMS.items() for number in range(len(each.cases))]
 WHOLE, ONE_UNIT = MEANINGS
 ALL = "hidden matrices, input, biases, read-out"
 
 
 def judged(case: Case, name: str = "cplx-B.1") -> str:
-    """The verdict on a case, as if it were one of the question's."""
-    return answer(dataclasses.replace(QUESTIONS[name], cases=(case,)), case, SMOKE, seed=1).verdict
+    """The verdict on a case, as if it were one of the claim's."""
+    return answer(dataclasses.replace(CLAIMS[name], cases=(case,)), case, SMOKE, seed=1).verdict
 
 
 # What is found.
@@ -59,8 +59,8 @@ LARGEST_SEED = 16**15 - 1
 def test_every_case_is_answered(name: str, number: int) -> None:
     key = (name, number)
     expected = verdict.REFUTED if key in REFUTED else verdict.NOT_REFUTED if key in RUNS else verdict.PROVED
-    case = QUESTIONS[name].cases[number]
-    found = answer(QUESTIONS[name], case, SMOKE, seed=1)
+    case = CLAIMS[name].cases[number]
+    found = answer(CLAIMS[name], case, SMOKE, seed=1)
     assert found.verdict == expected, found.because
     if expected == verdict.REFUTED:
         parameters = json.loads(found.witness)["parameters"]
@@ -68,14 +68,14 @@ def test_every_case_is_answered(name: str, number: int) -> None:
 
 
 def test_all_statements_on_networks_are_there() -> None:
-    assert set(QUESTIONS) == {f"cplx-{name}" for name in ("4.4-par", "4.4-lstm", "B.4-8K", "B.1", "B.2a", "B.2b")}
+    assert set(CLAIMS) == {f"cplx-{name}" for name in ("4.4-par", "4.4-lstm", "B.4-8K", "B.1", "B.2a", "B.2b")}
     assert len(CASES) == 6 + 8 + 2 + 3 + 13 + 9
     assert {*REFUTED, *RUNS} <= set(CASES)
 
 
 @pytest.mark.parametrize(("name", "number"), sorted(RUNS))
 def test_the_same_seed_gives_the_same_answer(name: str, number: int) -> None:
-    case = QUESTIONS[name].cases[number]
+    case = CLAIMS[name].cases[number]
     state = torch.random.get_rng_state()
     first = case.ask(SMOKE, LARGEST_SEED)
     torch.rand(3)
@@ -156,8 +156,8 @@ def test_one_unit_is_narrower_than_a_tenth() -> None:
 def test_a_wrong_closed_form_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = dataclasses.replace(READINGS["tanh"], hidden=lambda K: K + 1)
     monkeypatch.setattr(graph_parameters, "READINGS", {**READINGS, "tanh": wrong})
-    assert judged(QUESTIONS["cplx-4.4-par"].cases[0]) == verdict.ERROR
-    assert judged(QUESTIONS["cplx-B.4-8K"].cases[0]) == verdict.ERROR
+    assert judged(CLAIMS["cplx-4.4-par"].cases[0]) == verdict.ERROR
+    assert judged(CLAIMS["cplx-B.4-8K"].cases[0]) == verdict.ERROR
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def two_networks() -> Parameters:
 
 
 def test_two_networks_typed_by_hand_are_certified() -> None:
-    case = QUESTIONS["cplx-B.1"].cases[0]
+    case = CLAIMS["cplx-B.1"].cases[0]
     assert not doubt_of(case, two_networks())
 
 
@@ -208,7 +208,7 @@ def test_two_networks_typed_by_hand_are_certified() -> None:
     ],
 )
 def test_two_networks_that_show_nothing_are_turned_away(change: Parameters, doubt: str) -> None:
-    case = QUESTIONS["cplx-B.1"].cases[0]
+    case = CLAIMS["cplx-B.1"].cases[0]
     assert doubt in doubt_of(case, {**two_networks(), **change})
 
 
@@ -234,7 +234,7 @@ def test_an_extra_gate_that_is_one_is_no_usual_lstm() -> None:
 
 
 def test_a_witness_with_another_extra_gate_is_turned_away() -> None:
-    case = QUESTIONS["cplx-B.2a"].cases[0]
+    case = CLAIMS["cplx-B.2a"].cases[0]
     point = {"z": "1", "i": "0", "o": "0", "f": "0", "c": "0", "c_extra": "1", "f_extra": "0"}
     assert not doubt_of(case, point)
     assert 'Parameter "f_extra" is "1/2": it is 0 in this case' in doubt_of(case, {**point, "f_extra": "1/2"})
@@ -278,7 +278,7 @@ def test_both_typings_of_a_reading_are_the_same() -> None:
 
 
 def test_the_command_verifies_a_witness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    case = QUESTIONS["cplx-B.1"].cases[0]
+    case = CLAIMS["cplx-B.1"].cases[0]
     plain = {
         "format": "odernn-counterexample",
         "version": 1,
@@ -299,14 +299,14 @@ def test_the_command_verifies_a_witness(tmp_path: Path, capsys: pytest.CaptureFi
 GENERIC: list[tuple[Case, Parameters]] = [
     *(
         (case, {"z": "3/5", "i": "-1/3", "o": "2/7", "f": "5/4", "c": "-7/5", "c_extra": "1/9", "f_extra": "1/8"})
-        for case in (QUESTIONS["cplx-B.2a"].cases[0], graph_lstm.contains_case("h = o tanh(c)", "h = o c"))
+        for case in (CLAIMS["cplx-B.2a"].cases[0], graph_lstm.contains_case("h = o tanh(c)", "h = o c"))
     ),
-    (QUESTIONS["cplx-B.2a"].cases[3], {"b": "-7/3", "c_extra": "-5/6"}),
-    (QUESTIONS["cplx-B.2a"].cases[5], {"W_x": "3/5", "W_h": "-1/3", "h": "2/7", "x": "5/4", "x_2": "-7/5"}),
-    (QUESTIONS["cplx-B.2b"].cases[0], {"W": "3/5 -1/3 2", "h": "2/7 5/4 -7/5"}),
+    (CLAIMS["cplx-B.2a"].cases[3], {"b": "-7/3", "c_extra": "-5/6"}),
+    (CLAIMS["cplx-B.2a"].cases[5], {"W_x": "3/5", "W_h": "-1/3", "h": "2/7", "x": "5/4", "x_2": "-7/5"}),
+    (CLAIMS["cplx-B.2b"].cases[0], {"W": "3/5 -1/3 2", "h": "2/7 5/4 -7/5"}),
     (graph_lstm.same_gate_case(OWN, EVERY), {"W": "3/5 -1/3", "h": "2/7 5/4"}),
-    (QUESTIONS["cplx-B.2b"].cases[2], {"W": "3/5", "h(t-1)": "2/7", "h(t-2)": "-5/4"}),
-    (QUESTIONS["cplx-B.1"].cases[0], {**two_networks(), "W(in)": "-3/5", "W(h1)": "5/4", "x": "2/7 -1 1/3"}),
+    (CLAIMS["cplx-B.2b"].cases[2], {"W": "3/5", "h(t-1)": "2/7", "h(t-2)": "-5/4"}),
+    (CLAIMS["cplx-B.1"].cases[0], {**two_networks(), "W(in)": "-3/5", "W(h1)": "5/4", "x": "2/7 -1 1/3"}),
 ]
 
 
@@ -324,7 +324,7 @@ def test_both_back_ends_find_the_same_number(case: Case, point: Parameters) -> N
 @pytest.mark.parametrize(
     ("case", "point"),
     [
-        (QUESTIONS["cplx-4.4-lstm"].cases[2], {"units": "128", "skip units": "90", "d": "2", "n_out": "1"}),
+        (CLAIMS["cplx-4.4-lstm"].cases[2], {"units": "128", "skip units": "90", "d": "2", "n_out": "1"}),
         (
             parameter_counts.printed_count_case("sh", CountedNetwork("tanh", 1, 90, 1, 10), "7k"),
             {"n": "90", "d": "1", "n_out": "10"},

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from odernn.published.sources import Source
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification import counterexample
 from verification.answer import answer
+from verification.claim import Claim
 from verification.claims.odernn import odernn_order as orders
 from verification.claims.odernn import odernn_verlet as verlet
 from verification.domains import BUDGETS
-from verification.question import Question
 from verification.registry import Registry
 
 FAMILIES = (orders, verlet)
-QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}
+CLAIMS = {claim.id: claim for family in FAMILIES for claim in family.CLAIMS}
 SMOKE = BUDGETS["smoke"]
 REFUTED, PROVED, NOT_REFUTED = "refuted", "proved", "not-refuted"
 
@@ -48,27 +48,27 @@ EXPECTED = {
         "η σ_max(K) < 2, slopes 1 | powers of the linearised step": PROVED,
     },
 }
-CASES = [(q.id, c.domain, c.quantity) for q in QUESTIONS.values() for c in q.cases]
+CASES = [(q.id, c.domain, c.quantity) for q in CLAIMS.values() for c in q.cases]
 
 
 def judged(case, budget=SMOKE):
-    judgement = answer(Question("planted", Source("odernn", "p"), "planted", "alg", (case,)), case, budget, 3)
+    judgement = answer(Claim("planted", Source("odernn", "p"), "planted", "alg", (case,)), case, budget, 3)
     assert judgement.verdict != "error", judgement.because
     return judgement
 
 
 def test_every_question_is_registered_and_pinned():
-    ids = {each.question.id for each in Registry().questions()}
-    assert set(QUESTIONS) <= ids and set(EXPECTED) == set(QUESTIONS) and len(CASES) == 15
+    ids = {each.claim.id for each in Registry()}
+    assert set(CLAIMS) <= ids and set(EXPECTED) == set(CLAIMS) and len(CASES) == 15
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
 def test_verdict(name, domain, quantity):
-    question = QUESTIONS[name]
-    case = question.case(domain, quantity)
-    judgement = answer(question, case, SMOKE, 1)
+    claim = CLAIMS[name]
+    case = claim.case(domain, quantity)
+    judgement = answer(claim, case, SMOKE, 1)
     assert judgement.verdict == rows.pinned(EXPECTED[name], domain, quantity), judgement.because
-    other = answer(replace(question, id="another"), case, SMOKE, 1)
+    other = answer(replace(claim, id="another"), case, SMOKE, 1)
     assert (other.verdict, other.because) == (judgement.verdict, judgement.because)
     if judgement.verdict == REFUTED:
         holds, lines = counterexample.check(counterexample.from_json(judgement.witness), Registry())
@@ -114,12 +114,12 @@ def test_a_true_sibling_is_not_refuted(name):
 
 
 def test_doubt_remains_off_the_hypotheses():
-    case = QUESTIONS["ode-D1-n"].case("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", "degree n")
+    case = CLAIMS["ode-D1-n"].case("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", "degree n")
     good = {"a": "0 0 1 0", "b": "0 1", "f": "0 0 1"}
     assert not rows.doubt_of(case, good)
     assert "≠ 0" in rows.doubt_of(case, {**good, "a": "0 0 0 0"})
     assert "≠ 0" in rows.doubt_of(case, {**good, "b": "1 0"})
-    case = QUESTIONS["ode-eq1"].case("η σ_max(K) ≤ 2", "powers of the linearised step")
+    case = CLAIMS["ode-eq1"].case("η σ_max(K) ≤ 2", "powers of the linearised step")
     assert not rows.doubt_of(case, {"K": "2", "eta": "1"})
     assert "≤ 2" in rows.doubt_of(case, {"K": "5/2", "eta": "1"})
     assert "does not certify" in rows.doubt_of(case, {"K": "199/100", "eta": "1"})

@@ -1,4 +1,4 @@
-"""Questions about the spectrum at initialisation: verdicts, exact polynomials twice, false variants that must turn."""
+"""Claims about the spectrum at initialisation: verdicts, exact polynomials twice, false variants that must turn."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from odernn.published.networks import networks
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification.certify import block_spectra
+from verification.claim import Case
 from verification.claims.scornn import orthogonal_initialisation as start
 from verification.claims.scornn import reflected_spectrum as reflected
 from verification.measure.orthogonal_initialisation import Blocks, spectral_law
 from verification.parameters import RefusedError
-from verification.question import Case
 
-QUESTIONS = {each.id: each for each in (*start.QUESTIONS, *reflected.QUESTIONS)}
+CLAIMS = {each.id: each for each in (*start.CLAIMS, *reflected.CLAIMS)}
 ODD = {"MNIST-170", "psMNIST-170", "MNIST-512", "copying", "adding-200", "adding-400", "adding-750"}
 """The printed networks with an even n and an odd ρ."""
 EXPECTED = {
@@ -36,8 +36,8 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_case_is_answered(name: str) -> None:
-    assert rows.verdicts_of(QUESTIONS[name]) == EXPECTED[name]
-    assert set(EXPECTED) == set(QUESTIONS)
+    assert rows.verdicts_of(CLAIMS[name]) == EXPECTED[name]
+    assert set(EXPECTED) == set(CLAIMS)
 
 
 @pytest.mark.parametrize("family", (start, reflected))
@@ -155,7 +155,7 @@ def test_a_wider_arc_is_told_from_the_drawn_one(groups: int) -> None:
 
 
 def test_a_block_that_is_kept_does_not_count() -> None:
-    case = QUESTIONS["sco-4.2b"].cases[1]
+    case = CLAIMS["sco-4.2b"].cases[1]
     assert not rows.doubt_of(case, {"D": "1 -1", "s": "1/2"})
     assert rows.doubt_of(case, {"D": "1 1", "s": "1/2"})
 
@@ -163,11 +163,11 @@ def test_a_block_that_is_kept_does_not_count() -> None:
 @pytest.mark.parametrize("change", [{"s": "2"}, {"D": "1 2"}, {"s": "1/2 1/3"}])
 def test_a_witness_that_does_not_fit_is_refused(change: dict[str, str]) -> None:
     """An angle beyond π/2, an entry that is no sign, an angle too many."""
-    assert_refused(QUESTIONS["sco-4.2b"].cases[1], {"D": "1 -1", "s": "1/2"}, change)
+    assert_refused(CLAIMS["sco-4.2b"].cases[1], {"D": "1 -1", "s": "1/2"}, change)
 
 
 def test_a_mixed_block_is_no_witness_against_a_printed_row() -> None:
-    case = next(each for each in QUESTIONS["sco-4.2b"].cases if each.domain == "printed psMNIST-360")
+    case = next(each for each in CLAIMS["sco-4.2b"].cases if each.domain == "printed psMNIST-360")
     assert case.check is not None
     with pytest.raises(RefusedError, match="one of the 1 rows of signs"):
         case.check({"D": "1 -1", "s": "1/2"})

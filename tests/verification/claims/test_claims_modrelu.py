@@ -1,4 +1,4 @@
-"""Questions about modReLU and gradients: verdicts, witnesses worked by hand, false variants that must turn."""
+"""Claims about modReLU and gradients: verdicts, witnesses worked by hand, false variants that must turn."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import torch
 
 from odernn.cells.scornn import ScoRNN
 from odernn.orthogonal.cayley import modrelu
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification.certify import modrelu_run
 from verification.certify.second import modrelu_run as modrelu_run_second
+from verification.claim import Case
 from verification.claims.scornn import modrelu as definition
 from verification.claims.scornn import modrelu_gradients as gradients
 from verification.measure import hidden_gradients
 from verification.parameters import RefusedError
-from verification.question import Case
 
-QUESTIONS = {each.id: each for each in (*definition.QUESTIONS, *gradients.QUESTIONS)}
+CLAIMS = {each.id: each for each in (*definition.CLAIMS, *gradients.CLAIMS)}
 EXPECTED = {
     "sco-4.1a": ["proved", "refuted", "refuted", "refuted"],
     "sco-4.1b": ["refuted", "proved", "refuted"],
@@ -42,8 +42,8 @@ def verdict_of(case: Case) -> str:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_case_is_answered(name: str) -> None:
-    assert rows.verdicts_of(QUESTIONS[name]) == EXPECTED[name]
-    assert set(EXPECTED) == set(QUESTIONS)
+    assert rows.verdicts_of(CLAIMS[name]) == EXPECTED[name]
+    assert set(EXPECTED) == set(CLAIMS)
 
 
 # modReLU itself.
@@ -56,7 +56,7 @@ def test_half_of_the_lipschitz_constant_is_refuted() -> None:
 
 @pytest.mark.parametrize("b", ["0", "-1"])
 def test_there_is_no_jump_for_a_bias_that_is_not_positive(b: str) -> None:
-    for case in QUESTIONS["sco-4.1a"].cases[1:3]:
+    for case in CLAIMS["sco-4.1a"].cases[1:3]:
         assert case.check is not None
         with pytest.raises(RefusedError, match='"b"'):
             case.check({"b": b, "reach": "1/1000"})
@@ -147,7 +147,7 @@ def test_a_proof_is_not_used_against_an_exception() -> None:
     "change", [{"b": "1 -1"}, {"b": "0 0"}, {"D": "1 2"}, {"A": "0 0"}, {"drive": "0 0 0"}, {"drive": "0 " * 49 + "0"}]
 )
 def test_a_witness_outside_the_premises_is_refused(change: dict[str, str]) -> None:
-    case = QUESTIONS["sco-4.1b"].cases[0]
+    case = CLAIMS["sco-4.1b"].cases[0]
     assert case.check is not None
     assert not rows.doubt_of(case, SILENCED)
     with pytest.raises(RefusedError, match=f'"{next(iter(change))}"'):
@@ -155,14 +155,14 @@ def test_a_witness_outside_the_premises_is_refused(change: dict[str, str]) -> No
 
 
 def test_a_witness_without_violation_does_not_count() -> None:
-    assert rows.doubt_of(QUESTIONS["sco-4.1b"].cases[0], {**SILENCED, "h": "3 3"})
+    assert rows.doubt_of(CLAIMS["sco-4.1b"].cases[0], {**SILENCED, "h": "3 3"})
 
 
 def test_a_pre_activation_of_zero_is_no_premise_of_a_silent_network() -> None:
-    case = QUESTIONS["sco-4.1b"].cases[2]
+    case = CLAIMS["sco-4.1b"].cases[2]
     point = {"A": "0", "D": "1 1", "b": "1 1", "h": "0 0", "drive": "0 0 0 0", "v": "1 1"}
     assert not rows.doubt_of(case, point)
-    assert "premise" in rows.doubt_of(QUESTIONS["sco-4.1b"].cases[1], point)
+    assert "premise" in rows.doubt_of(CLAIMS["sco-4.1b"].cases[1], point)
 
 
 def test_no_lost_direction_is_refuted_and_twice_as_many_are_not() -> None:

@@ -1,4 +1,4 @@
-"""What the tests of questions share: judgements at the budget "smoke", witnesses, and what no claim file may do."""
+"""What the tests of claims share: judgements at the budget "smoke", witnesses, and what no claim file may do."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from odernn.published.sources import Source
 from verification.answer import answer
+from verification.claim import Case, Check, Claim, Parameters
 from verification.domains import BUDGETS
 from verification.parameters import Guarded, RefusedError
-from verification.question import Case, Check, Parameters, Question
 from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
@@ -20,28 +20,28 @@ FORBIDDEN = ("refuted", "vacuous", "inconclusive", "suspect", "inapplicable", '"
 
 
 def rows_of(families):
-    """(question, case) of all of them."""
-    return [(question, case) for family in families for question in family.QUESTIONS for case in question.cases]
+    """(claim, case) of all of them."""
+    return [(claim, case) for family in families for claim in family.CLAIMS for case in claim.cases]
 
 
 def name_of(row):
-    question, case = row
-    return f"{question.id}-{case.domain}-{case.quantity}"
+    claim, case = row
+    return f"{claim.id}-{case.domain}-{case.quantity}"
 
 
-def judged(question, case):
-    return answer(question, case, SMOKE, 1)
+def judged(claim, case):
+    return answer(claim, case, SMOKE, 1)
 
 
 def verdict_of(case):
-    """Of a case that belongs to no question of the ledger: a planted one."""
-    question = Question("planted", Source("library", "a test"), "planted", "real", (case,))
-    return judged(question, case)
+    """Of a case that belongs to no claim of the ledger: a planted one."""
+    claim = Claim("planted", Source("library", "a test"), "planted", "real", (case,))
+    return judged(claim, case)
 
 
-def witness_of(question, domain, quantity):
+def witness_of(claim, domain, quantity):
     """The parameters that refute that case."""
-    return json.loads(judged(question, question.case(domain, quantity)).witness)["parameters"]
+    return json.loads(judged(claim, claim.case(domain, quantity)).witness)["parameters"]
 
 
 def pinned(expected, domain, quantity):
@@ -64,11 +64,11 @@ def doubt_of(case: Case, parameters: Parameters) -> str:
         return str(refused)
 
 
-def verdicts_of(question):
+def verdicts_of(claim):
     """Of all its cases, in their order; every witness is checked once more from its text."""
     found = []
-    for case in question.cases:
-        judgement = judged(question, case)
+    for case in claim.cases:
+        judgement = judged(claim, case)
         found.append(judgement.verdict)
         if judgement.verdict == REFUTED:
             assert doubt_of(case, json.loads(judgement.witness)["parameters"]) == ""
@@ -76,15 +76,15 @@ def verdicts_of(question):
 
 
 def assert_every_row_is_expected(families, expected):
-    """``expected``: the verdicts of every question, in the order of its cases."""
-    rows = {question.id: len(question.cases) for family in families for question in family.QUESTIONS}
+    """``expected``: the verdicts of every claim, in the order of its cases."""
+    rows = {claim.id: len(claim.cases) for family in families for claim in family.CLAIMS}
     assert rows == {name: len(verdicts) for name, verdicts in expected.items()}
 
 
-def assert_verdict(question, case, expected):
+def assert_verdict(claim, case, expected):
     """And that all its candidates certify where it is refuted."""
-    judgement = judged(question, case)
-    assert judgement.verdict == expected[question.id][question.cases.index(case)], judgement.because
+    judgement = judged(claim, case)
+    assert judgement.verdict == expected[claim.id][claim.cases.index(case)], judgement.because
     if judgement.verdict == REFUTED:
         assert_every_candidate_certifies(case)
 
@@ -99,17 +99,17 @@ def assert_every_candidate_certifies(case):
         assert check.words
 
 
-def assert_names_do_not_matter(question, case, other):
-    mine, theirs = judged(question, case), judged(replace(question, id=other), case)
+def assert_names_do_not_matter(claim, case, other):
+    mine, theirs = judged(claim, case), judged(replace(claim, id=other), case)
     assert (mine.verdict, mine.because) == (theirs.verdict, theirs.because)
 
 
 def assert_no_name_of_a_family_matters(family, names):
-    """Each question answers the same under the id of another one."""
-    for question in family.QUESTIONS:
-        other = names[names.index(question.id) - 7]
-        for case in question.cases:
-            assert_names_do_not_matter(question, case, other)
+    """Each claim answers the same under the id of another one."""
+    for claim in family.CLAIMS:
+        other = names[names.index(claim.id) - 7]
+        for case in claim.cases:
+            assert_names_do_not_matter(claim, case, other)
 
 
 def assert_names_no_verdict(family):

@@ -1,4 +1,4 @@
-"""Questions about orthogonality in floats: verdicts, exact defects against decimals, false variants that must turn."""
+"""Claims about orthogonality in floats: verdicts, exact defects against decimals, false variants that must turn."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import torch
 from odernn.orthogonal.cayley import scaled_cayley, skew
 from odernn.orthogonal.unitary import unitarity_score
 from tests.tiers import only
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification.certify import orthogonality_defect as exact
+from verification.claim import Case
 from verification.claims.scornn import cayley_rounding as rounding
 from verification.claims.scornn import machine_precision as precision
 from verification.measure import machine_precision, orthogonality_drift
 from verification.measure.computed_cayley import DTYPES, computed
 from verification.measure.orthogonality_drift import Drift
 from verification.parameters import RefusedError
-from verification.question import Case
 
-QUESTIONS = {each.id: each for each in (*rounding.QUESTIONS, *precision.QUESTIONS)}
+CLAIMS = {each.id: each for each in (*rounding.CLAIMS, *precision.CLAIMS)}
 ON_A_GPU = "inapplicable"
 EXPECTED = {
     "sco-5.5.1": ["not-refuted"] * 8 + ["refuted"] * 2,
@@ -45,8 +45,8 @@ def _no_device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("_no_device")
 @pytest.mark.parametrize("name", only(EXPECTED, *(name for name in EXPECTED if name != "sco-5.5.1")))
 def test_every_case_is_answered(name: str) -> None:
-    assert rows.verdicts_of(QUESTIONS[name]) == EXPECTED[name]
-    assert set(EXPECTED) == set(QUESTIONS)
+    assert rows.verdicts_of(CLAIMS[name]) == EXPECTED[name]
+    assert set(EXPECTED) == set(CLAIMS)
 
 
 @pytest.mark.parametrize("family", (rounding,))
@@ -145,14 +145,14 @@ LOST = {"A": "-1441792 -2293760 2162688", "D": "1 1 1"}
 
 @pytest.mark.parametrize("A", ["0 0 0", "1/2 1/4 1/8"])
 def test_a_witness_without_violation_does_not_count(A: str) -> None:
-    case = QUESTIONS["sco-5.5.1-A"].cases[0]
+    case = CLAIMS["sco-5.5.1-A"].cases[0]
     assert not rows.doubt_of(case, LOST)
     assert rows.doubt_of(case, {**LOST, "A": A})
 
 
 @pytest.mark.parametrize("change", [{"A": "1/3 1/3 1/3"}, {"D": "1 1 2"}, {"A": "1 1"}, {"A": f"1 1 {2**40}"}])
 def test_what_is_no_matrix_of_floats_is_refused(change: dict[str, str]) -> None:
-    case = QUESTIONS["sco-5.5.1-A"].cases[0]
+    case = CLAIMS["sco-5.5.1-A"].cases[0]
     assert case.check is not None
     with pytest.raises(RefusedError, match=f'"{next(iter(change))}"'):
         case.check({**LOST, **change})
@@ -227,7 +227,7 @@ def test_measured_epsilon_is_that_of_the_format(name: str) -> None:
 
 @pytest.mark.parametrize("k", ["22", "24", "52"])
 def test_another_epsilon_is_not_that_of_float32(k: str) -> None:
-    case = QUESTIONS["sco-5.5.1-gpu"].cases[1]
+    case = CLAIMS["sco-5.5.1-gpu"].cases[1]
     assert not rows.doubt_of(case, {"k": "23"})
     assert rows.doubt_of(case, {"k": k})
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.verification.claims.question_rows import doubt_of
+from tests.verification.claims.claim_rows import doubt_of
 from verification.answer import answer
 from verification.claims.unicornn import memory as memory_claims
 from verification.claims.unicornn import table_arithmetic as tables
@@ -18,7 +18,7 @@ from verification.measure.memory import ALGORITHMS, Meter, TrainingSizes
 from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
-QUESTIONS = {each.id: each for each in (*memory_claims.QUESTIONS, *tables.QUESTIONS)}
+CLAIMS = {each.id: each for each in (*memory_claims.CLAIMS, *tables.CLAIMS)}
 
 # N, L, m, b, d, and what is live at once, added up by hand (target and three temporaries: 4 b m in all)
 HAND = [
@@ -81,19 +81,19 @@ def test_the_interleaved_count_is_linear_as_printed() -> None:
 
 
 def test_a_memory_witness_that_is_too_small_does_not_count() -> None:
-    case = QUESTIONS["both-2.3-mem-vs-fast"].cases[0]
+    case = CLAIMS["both-2.3-mem-vs-fast"].cases[0]
     large = {"N": "160", "L": "3", "m": "48", "b": "2", "d": "1"}
     assert not doubt_of(case, large)
     assert doubt_of(case, {**large, "d": "96"})
-    other = QUESTIONS["both-2.3-memory"].cases[0]
+    other = CLAIMS["both-2.3-memory"].cases[0]
     assert doubt_about(other.check(large), other)
 
 
 def test_storing_said_to_be_as_cheap_as_the_inverse_is_seen() -> None:
     """The planted falsehood: the stored states against N b d + L b m."""
     case = memory_claims._case("stored states", memory.stored, memory_claims._linear, "N b d + L b m")
-    question = dataclasses.replace(QUESTIONS["both-2.3-memory"], cases=(case,))
-    assert answer(question, case, SMOKE, 0).verdict == "refuted"
+    claim = dataclasses.replace(CLAIMS["both-2.3-memory"], cases=(case,))
+    assert answer(claim, case, SMOKE, 0).verdict == "refuted"
 
 
 # --- tables
@@ -146,26 +146,26 @@ def test_counts_read_as_printed() -> None:
     ],
 )
 def test_every_case_is_answered(name: str, domain: str, verdict: str) -> None:
-    case = next(case for case in QUESTIONS[name].cases if case.domain == domain)
-    judgement = answer(QUESTIONS[name], case, SMOKE, seed=0)
+    case = next(case for case in CLAIMS[name].cases if case.domain == domain)
+    judgement = answer(CLAIMS[name], case, SMOKE, seed=0)
     assert judgement.verdict == verdict, judgement.because
 
 
 def test_no_case_is_left_out_of_the_list_above() -> None:
-    assert sum(len(each.cases) for each in QUESTIONS.values()) == 29
+    assert sum(len(each.cases) for each in CLAIMS.values()) == 29
 
 
 def test_other_sizes_than_the_tables_do_not_count_against_it() -> None:
-    case = QUESTIONS["both-baseline-counts"].case("lstm nCIFAR", "parameters, printed 64k")
+    case = CLAIMS["both-baseline-counts"].case("lstm nCIFAR", "parameters, printed 64k")
     printed = {"m": "128", "d": "96", "L": "1", "n_out": "10"}
     assert not doubt_of(case, printed)
     assert 'Parameter "m" is "300": it is 128 in this case' in doubt_of(case, {**printed, "m": "300"})
 
 
 def test_other_numbers_than_the_texts_do_not_count_against_it() -> None:
-    case = QUESTIONS["both-4-health"].cases[0]
+    case = CLAIMS["both-4-health"].cases[0]
     assert doubt_of(case, {"frequency": "126", "minutes": "8", "printed": "4000"})
-    case = QUESTIONS["both-2-hyperparams"].cases[0]
+    case = CLAIMS["both-2-hyperparams"].cases[0]
     assert doubt_of(case, {"dt": "1/10 1/5 1/2", "alpha": "13"})
 
 
@@ -173,6 +173,6 @@ def test_a_count_misprinted_is_seen() -> None:
     """The planted falsehood: 36k for psMNIST-128."""
     size = dataclasses.replace(tables._size(tables.ROWS[1]), printed="36k")
     case = dataclasses.replace(
-        QUESTIONS["both-param-counts"].cases[1], ask=tables._counted(size), check=tables._counted_check(size)
+        CLAIMS["both-param-counts"].cases[1], ask=tables._counted(size), check=tables._counted_check(size)
     )
-    assert answer(QUESTIONS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"
+    assert answer(CLAIMS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"

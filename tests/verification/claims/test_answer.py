@@ -1,4 +1,4 @@
-"""Questions are answered by rules that know no id: planted ones come out as what they are, are kept and replayed."""
+"""Claims are answered by rules that know no id: planted ones come out as what they are, are kept and replayed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from odernn.published.sources import Source
 from verification import counterexample, verdict
 from verification.answer import answer
 from verification.cases.decision import at, decided
-from verification.cases.inequality import Condition, Inequality
+from verification.cases.inequality import Inequality
 from verification.certify.second.intervals import iv
-from verification.claim import ClaimError
+from verification.claim import Attempt, Case, Check, Claim, ClaimError, Decided, Hypothesis, Opinion, Premise
 from verification.cli import main
 from verification.domains import BUDGETS
+from verification.exact_text import number
 from verification.parameters import declared, rationals
-from verification.question import Attempt, Case, Check, Decided, Hypothesis, Opinion, Question, number
 from verification.registry import Registry
 from verification.report.rows import claims as rows
 from verification.run.job import Settings
@@ -28,7 +28,7 @@ from verification.verdict import Judgement
 
 SMOKE = BUDGETS["smoke"]
 BOTH = (Opinion("balls", True, "2 > 1"), Opinion("mpmath", True, "2 > 1"))
-HOLDS = (Hypothesis("x > 0", "1", True),)
+HOLDS = (Premise("x > 0", "1", True),)
 
 
 def attempt(**changes) -> Attempt:
@@ -42,7 +42,7 @@ def judged(tried: Attempt | Exception, check: Check | None = None, **case) -> Ju
         return tried
 
     one = Case("free", "x", ask, None if check is None else lambda parameters: check, **case)
-    return answer(Question("planted", Source("me", "here"), "x ≤ 1", "real", (one,)), one, SMOKE, 0)
+    return answer(Claim("planted", Source("me", "here"), "x ≤ 1", "real", (one,)), one, SMOKE, 0)
 
 
 CANDIDATE = attempt(candidates=({"x": "2"},))
@@ -66,7 +66,7 @@ CANDIDATE = attempt(candidates=({"x": "2"},))
         (CANDIDATE, Check(BOTH[:1], HOLDS), {}, verdict.SUSPECT),
         (CANDIDATE, Check((BOTH[0], BOTH[0]), HOLDS), {}, verdict.SUSPECT),
         (CANDIDATE, Check((BOTH[0], Opinion("mpmath", False, "?")), HOLDS), {}, verdict.SUSPECT),
-        (CANDIDATE, Check(BOTH, (Hypothesis("x > 0", "0", False),)), {}, verdict.SUSPECT),
+        (CANDIDATE, Check(BOTH, (Premise("x > 0", "0", False),)), {}, verdict.SUSPECT),
         (CANDIDATE, Check(BOTH, HOLDS), {"reading": "limit"}, verdict.SUSPECT),
         (CANDIDATE, Check(BOTH, HOLDS, limit="thm-R"), {"reading": "limit"}, verdict.REFUTED),
         (CANDIDATE, Check(BOTH, HOLDS), {"reading": "printed"}, verdict.REFUTED),
@@ -88,7 +88,7 @@ def test_a_candidate_that_certifies_is_found_behind_one_that_does_not():
 
     tried = attempt(candidates=({"x": "1/2"}, {"x": "3/2"}))
     case = Case("free", "x", lambda *_: tried, check)
-    found = answer(Question("planted", Source("me", ""), "x ≤ 1", "real", (case,)), case, SMOKE, 0)
+    found = answer(Claim("planted", Source("me", ""), "x ≤ 1", "real", (case,)), case, SMOKE, 0)
     assert found.verdict == verdict.REFUTED and json.loads(found.witness)["parameters"] == {"x": "3/2"}
 
 
@@ -98,7 +98,7 @@ def of_x(right, typed_again, premises=()):
         lambda p: (p.x, right(p.x)), lambda p: (p.x, typed_again(p.x)), premises, parameters=declared(*rationals("x"))
     )
     case = Case("free", "x", lambda budget, seed: Attempt("tried", 10), inequality.check)
-    return answer(Question("planted", Source("me", "here"), "x ≤ x + 1", "real", (case,)), case, SMOKE, 0)
+    return answer(Claim("planted", Source("me", "here"), "x ≤ x + 1", "real", (case,)), case, SMOKE, 0)
 
 
 def test_typings_that_differ_are_an_error_though_nothing_was_nominated():
@@ -106,7 +106,7 @@ def test_typings_that_differ_are_an_error_though_nothing_was_nominated():
     wrong = of_x(lambda x: x + 1, lambda x: 1 + x + iv.mpf(2) ** -200)
     assert wrong.verdict == verdict.ERROR and "contradict each other at x = " in wrong.because
     assert "the right side is" in wrong.because
-    outside = Condition("x > 10^9", lambda p: p.x - 10**9)  # nobody speaks about these x
+    outside = Hypothesis("x > 10^9", lambda p: p.x - 10**9)  # nobody speaks about these x
     assert of_x(lambda x: x + 1, lambda x: 2 + x, (outside,)).verdict == verdict.NOT_REFUTED
 
 
@@ -127,11 +127,11 @@ def test_a_comparison_that_is_not_a_number_is_refused():
 def test_two_cases_of_one_place_and_a_question_without_cases_are_refused():
     case = Case("free", "x", lambda *_: attempt())
     with pytest.raises(ClaimError, match="two cases are both"):
-        Question("planted", Source("me", ""), "", "real", (case, case))
+        Claim("planted", Source("me", ""), "", "real", (case, case))
     with pytest.raises(ClaimError, match="no cases"):
-        Question("planted", Source("me", ""), "", "real", ())
+        Claim("planted", Source("me", ""), "", "real", ())
     with pytest.raises(ClaimError, match="semantics is"):
-        Question("planted", Source("me", ""), "", "guess", (case,))
+        Claim("planted", Source("me", ""), "", "guess", (case,))
 
 
 # --- the registry, the run and the witness
@@ -140,7 +140,8 @@ def test_two_cases_of_one_place_and_a_question_without_cases_are_refused():
 PLANTED = """
 from odernn.tableaus.tableau import Source
 from verification.parameters import declared, rationals
-from verification.question import Attempt, Case, Check, Opinion, Question, number
+from verification.claim import Attempt, Case, Check, Opinion, Claim
+from verification.exact_text import number
 
 
 def ask(budget, seed):
@@ -153,7 +154,7 @@ def check(parameters):
 
 
 CASE = Case("all x", "x²", ask, declared(*rationals("x")).guards(check))
-QUESTIONS = (Question("planted.square", Source("me", "Lemma 1"), "x² ≤ 2 for all x", "alg", (CASE,)),)
+CLAIMS = (Claim("planted.square", Source("me", "Lemma 1"), "x² ≤ 2 for all x", "alg", (CASE,)),)
 """
 
 
@@ -209,15 +210,13 @@ def test_a_file_that_is_no_counterexample_is_refused(change, message):
 
 def test_every_case_is_a_job_with_a_key_of_its_own():
     registry = Registry()
-    questions = list(registry.questions())
-    whole = plan(Settings(claims=tuple(each.question.id for each in questions)), registry)
-    assert not whole.measuring and questions
+    claims = [entry for entry in registry if entry.claim.state_bound is None]
+    whole = plan(Settings(claims=tuple(each.claim.id for each in claims)), registry)
+    assert not whole.measuring and claims
     assert (
-        len({job.key for job in whole.judging})
-        == len(whole.judging)
-        == sum(len(each.question.cases) for each in questions)
+        len({job.key for job in whole.judging}) == len(whole.judging) == sum(len(each.claim.cases) for each in claims)
     )
-    other = plan(Settings(seed=1, claims=tuple(each.question.id for each in questions)), registry)
+    other = plan(Settings(seed=1, claims=tuple(each.claim.id for each in claims)), registry)
     assert not {job.key for job in whole.judging} & {job.key for job in other.judging}
     everything = plan(Settings(), registry)
     assert {job.key for job in whole.judging} <= {job.key for job in everything.judging}
@@ -245,6 +244,6 @@ def test_rows_of_questions_show_their_own_words():
 def test_witnesses_whose_names_differ_in_signs_only_have_files_of_their_own():
     check = Check(BOTH, HOLDS)
     tried = [Case("free", quantity, lambda *_: CANDIDATE, lambda _: check) for quantity in ("≤ C dt", "≥ c dt")]
-    question = Question("planted", Source("me", ""), "both", "slope", tuple(tried))
-    names = rows.witness_names([answer(question, case, SMOKE, 0) for case in tried])
+    claim = Claim("planted", Source("me", ""), "both", "slope", tuple(tried))
+    names = rows.witness_names([answer(claim, case, SMOKE, 0) for case in tried])
     assert sorted(names.values()) == ["planted-free-c-dt-2.json", "planted-free-c-dt.json"]

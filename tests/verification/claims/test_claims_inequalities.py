@@ -27,16 +27,16 @@ from verification.certify import linear_flow
 from verification.certify.positivity import is_nonnegative
 from verification.certify.second import intervals as second
 from verification.certify.second.intervals import iv
+from verification.claim import Case, Claim
 from verification.claims.unicornn import ode_bounds, printed_forms, proof_steps, step_norms
 from verification.domains import BUDGETS
 from verification.measure import ode, published_forms
 from verification.measure.polynomials import variables
 from verification.measure.published_forms import Delta, Root
-from verification.question import Case, Question
 from verification.verdict import doubt_about
 
 MODULES = (step_norms, proof_steps, ode_bounds, printed_forms)
-QUESTIONS = {question.id: question for module in MODULES for question in module.QUESTIONS}
+CLAIMS = {claim.id: claim for module in MODULES for claim in module.CLAIMS}
 SMOKE = BUDGETS["smoke"]
 IDS = (
     "icml-C.1-H",
@@ -62,8 +62,8 @@ IDS = (
 
 
 def judged(case: Case) -> verdict.Judgement:
-    question = Question("made", QUESTIONS["sam-27"].source, "made", "real", (case,))
-    return answer(question, case, SMOKE, 0)
+    claim = Claim("made", CLAIMS["sam-27"].source, "made", "real", (case,))
+    return answer(claim, case, SMOKE, 0)
 
 
 def witness_of(found: verdict.Judgement) -> dict[str, str]:
@@ -72,16 +72,16 @@ def witness_of(found: verdict.Judgement) -> dict[str, str]:
 
 
 def test_all_nineteen_statements_are_on_trial() -> None:
-    assert sorted(QUESTIONS) == sorted(IDS)
+    assert sorted(CLAIMS) == sorted(IDS)
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_each_family_is_decided_under_smoke(name: str) -> None:
-    question = QUESTIONS[name]
-    found = [answer(question, case, SMOKE, 0) for case in question.cases]
+    claim = CLAIMS[name]
+    found = [answer(claim, case, SMOKE, 0) for case in claim.cases]
     decided = {verdict.PROVED, verdict.REFUTED, verdict.VACUOUS, verdict.INAPPLICABLE}
     assert {each.verdict for each in found} <= decided, [each.because for each in found]
-    for case, each in zip(question.cases, found, strict=True):
+    for case, each in zip(claim.cases, found, strict=True):
         if each.verdict == verdict.REFUTED:
             assert case.check is not None
             check = case.check(witness_of(each))
@@ -105,7 +105,7 @@ def test_witness_against_the_growth_step_in_plain_floats_at_its_step_and_at_fine
 
 @pytest.mark.parametrize(("index", "component"), [(2, 0), (3, 1)])
 def test_witness_against_the_undamped_bound_for_every_horizon_by_dop853(index: int, component: int) -> None:
-    found = judged(QUESTIONS["sam-C.1-b"].cases[index])
+    found = judged(CLAIMS["sam-C.1-b"].cases[index])
     assert found.verdict == verdict.REFUTED
     p = {name: float(Q(value)) for name, value in witness_of(found).items()}
     run = solve_ivp(lambda t, x: [x[1], -np.tanh(p["b"])], (0, p["t"]), [0, 0], method="DOP853", rtol=1e-12, atol=1e-12)
@@ -129,7 +129,7 @@ def simulate(alpha: float, dt: float, sigma: float, drive: np.ndarray) -> tuple[
 def test_limit_witnesses_by_running_the_recurrence_with_the_square_wave(
     name: str, is_partial: bool, refine: int
 ) -> None:
-    case = next(c for c in QUESTIONS[name].cases if c.reading == "limit" and "V^1" not in c.domain)
+    case = next(c for c in CLAIMS[name].cases if c.reading == "limit" and "V^1" not in c.domain)
     p = {k: float(Q(v)) for k, v in witness_of(judged(case)).items()}
     sigma = 1 / (1 + math.exp(-p["c"]))
     dt = p["dt"] / refine
@@ -148,7 +148,7 @@ def test_limit_witnesses_by_running_the_recurrence_with_the_square_wave(
 
 @pytest.mark.parametrize("index", [1, 3])
 def test_input_witnesses_by_a_difference_quotient_in_the_input_weight(index: int) -> None:
-    found = judged(QUESTIONS["both-66/39"].cases[index])
+    found = judged(CLAIMS["both-66/39"].cases[index])
     p = {k: float(Q(v)) for k, v in witness_of(found).items()}
     eps = 1e-9
     _, z = simulate(p["alpha"], p["dt"], p["sigma"], np.array([eps * p["u"]]))
@@ -444,7 +444,7 @@ GENERIC = (
 
 def inequalities() -> list[Inequality]:
     """Of every case of these files, and of the mutants, whose factors are not 1."""
-    cases = [case for question in QUESTIONS.values() for case in question.cases]
+    cases = [case for claim in CLAIMS.values() for case in claim.cases]
     cases += [make() for make in MUTANTS.values()]
     return [inequality for inequality in map(inequality_of, cases) if inequality is not None]
 

@@ -11,23 +11,23 @@ import pytest
 from odernn.architecture import get, measures_of
 from odernn.published import complexity as printed
 from odernn.published.complexity import PrintedRow, half_a_digit, row
-from tests.verification.claims.question_rows import doubt_of
+from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
 from verification.answer import answer
 from verification.cases.parameter_counts import quarter_case
+from verification.claim import Case, Claim
 from verification.claims.complexity import graph_tables as tables
 from verification.domains import BUDGETS
 from verification.measure.graph_parameters import LSTMS, STANH
-from verification.question import Case, Question
 
 SMOKE = BUDGETS["smoke"]
-QUESTIONS: dict[str, Question] = {each.id: each for each in tables.QUESTIONS}
-CASES = [(name, number) for name, each in QUESTIONS.items() for number in range(len(each.cases))]
+CLAIMS: dict[str, Claim] = {each.id: each for each in tables.CLAIMS}
+CASES = [(name, number) for name, each in CLAIMS.items() for number in range(len(each.cases))]
 
 
 def judged(case: Case, name: str = "cplx-4.5-tab") -> str:
-    """The verdict on a case, as if it were one of the question's."""
-    return answer(dataclasses.replace(QUESTIONS[name], cases=(case,)), case, SMOKE, seed=1).verdict
+    """The verdict on a case, as if it were one of the claim's."""
+    return answer(dataclasses.replace(CLAIMS[name], cases=(case,)), case, SMOKE, seed=1).verdict
 
 
 def changed(found: PrintedRow, **numbers: str) -> PrintedRow:
@@ -88,8 +88,8 @@ REFUTED = {
 
 @pytest.mark.parametrize(("name", "number"), CASES)
 def test_every_case_is_answered(name: str, number: int) -> None:
-    case = QUESTIONS[name].cases[number]
-    found = answer(QUESTIONS[name], case, SMOKE, seed=1)
+    case = CLAIMS[name].cases[number]
+    found = answer(CLAIMS[name], case, SMOKE, seed=1)
     assert found.verdict == (verdict.REFUTED if (name, number) in REFUTED else verdict.PROVED), found.because
     if found.verdict == verdict.REFUTED:
         parameters = json.loads(found.witness)["parameters"]
@@ -97,7 +97,7 @@ def test_every_case_is_answered(name: str, number: int) -> None:
 
 
 def test_all_statements_on_tables_are_there() -> None:
-    assert {name: len(each.cases) for name, each in QUESTIONS.items()} == {
+    assert {name: len(each.cases) for name, each in CLAIMS.items()} == {
         "cplx-4.2-tab": 5,
         "cplx-4.3-tab": 5,
         "cplx-4.4-copy": 18,
@@ -155,7 +155,7 @@ def test_the_baseline_and_what_rounding_leaves_open(text: str, expected: str) ->
 
 @pytest.mark.parametrize("change", [{"T": "300"}, {"low": "1/2"}, {"share": "1/4"}, {"printed": "1/2"}, {"s": "30"}])
 def test_a_cross_entropy_that_is_not_printed_is_turned_away(change: dict[str, str]) -> None:
-    case = QUESTIONS["cplx-4.4-copy"].cases[6]
+    case = CLAIMS["cplx-4.4-copy"].cases[6]
     point = {"T": "200", "s": "40", "printed": "39/400", "low": "1949/20000", "share": "1/22"}
     assert not doubt_of(case, point)
     ((name, value),) = change.items()
@@ -164,7 +164,7 @@ def test_a_cross_entropy_that_is_not_printed_is_turned_away(change: dict[str, st
 
 @pytest.mark.parametrize("change", [{"numbers": "1.86 1.85"}, {"columns": '["(2,1)", "(3,3)"]'}])
 def test_numbers_that_are_not_printed_are_turned_away(change: dict[str, str]) -> None:
-    case = QUESTIONS["cplx-4.3-tab"].cases[1]
+    case = CLAIMS["cplx-4.3-tab"].cases[1]
     point = {"columns": '["(2,3)", "(3,3)"]', "numbers": "1.86 1.86"}
     assert not doubt_of(case, point)
     ((name, value),) = change.items()

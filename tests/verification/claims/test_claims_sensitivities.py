@@ -19,7 +19,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from tests.verification.claims.both_typings import inequality_of
 from verification import verdict
 from verification.answer import answer
@@ -27,24 +27,24 @@ from verification.cases import energy_step, rest_sensitivities
 from verification.cases.identity import PathIdentity
 from verification.certify import linear_flow
 from verification.certify.second import exact_network as again
+from verification.claim import Case, Check, Claim, Parameters
 from verification.claims.unicornn import backpropagation, elementary, sensitivities
 from verification.domains import BUDGETS
 from verification.measure import energy_growth
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Layered, Shape
-from verification.question import Case, Check, Parameters, Question
 from verification.verdict import doubt_about
 
 SMOKE = BUDGETS["smoke"]
 MODULES = (elementary, backpropagation, sensitivities)
-QUESTIONS: dict[str, Question] = {question.id: question for module in MODULES for question in module.QUESTIONS}
+CLAIMS: dict[str, Claim] = {claim.id: claim for module in MODULES for claim in module.CLAIMS}
 IDS = ("sam-D.1-elem", "both-B-verification", "both-3-novanish-ODE")
-CASES = [(name, case) for name in IDS for case in QUESTIONS[name].cases]
+CASES = [(name, case) for name in IDS for case in CLAIMS[name].cases]
 
 
 def judged(case: Case) -> verdict.Judgement:
-    question = Question("made", QUESTIONS["sam-D.1-elem"].source, "made", "real", (case,))
-    found = answer(question, case, SMOKE, 0)
+    claim = Claim("made", CLAIMS["sam-D.1-elem"].source, "made", "real", (case,))
+    found = answer(claim, case, SMOKE, 0)
     assert found.verdict != verdict.ERROR, found.because
     return found
 
@@ -59,7 +59,7 @@ def floats(parameters: dict[str, str], name: str) -> list[float]:
 
 
 def novanish(domain: str, quantity: str) -> Case:
-    return QUESTIONS["both-3-novanish-ODE"].case(domain, quantity)
+    return CLAIMS["both-3-novanish-ODE"].case(domain, quantity)
 
 
 EXPECTED = {
@@ -73,12 +73,12 @@ EXPECTED = {
 
 
 def test_what_comes_out_for_the_gradients_of_the_ode() -> None:
-    question = QUESTIONS["both-3-novanish-ODE"]
-    found = {(case.domain, case.quantity): answer(question, case, SMOKE, 0) for case in question.cases}
+    claim = CLAIMS["both-3-novanish-ODE"]
+    found = {(case.domain, case.quantity): answer(claim, case, SMOKE, 0) for case in claim.cases}
     assert {place: each.verdict for place, each in found.items()} == EXPECTED
     for place, each in found.items():
         if each.verdict == verdict.REFUTED:
-            case = question.case(*place)
+            case = claim.case(*place)
             assert case.check is not None
             check = case.check(witness_of(each))
             assert not doubt_about(check, case)
@@ -87,7 +87,7 @@ def test_what_comes_out_for_the_gradients_of_the_ode() -> None:
 
 
 def test_what_comes_out_for_the_elementary_inequalities() -> None:
-    found = {case.quantity: judged(case).verdict for case in QUESTIONS["sam-D.1-elem"].cases}
+    found = {case.quantity: judged(case).verdict for case in CLAIMS["sam-D.1-elem"].cases}
     assert found == {
         "a(a−b), b(a−b)": verdict.PROVED,
         "(a+b+c)²": verdict.PROVED,
@@ -98,8 +98,8 @@ def test_what_comes_out_for_the_elementary_inequalities() -> None:
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=lambda x: x if isinstance(x, str) else f"{x.domain} {x.quantity}")
 def test_each_case_is_decided_the_same_whatever_it_is_called(name: str, case: Case) -> None:
-    found = answer(QUESTIONS[name], case, SMOKE, 0)
-    other = answer(replace(QUESTIONS[name], id="another"), case, SMOKE, 0)
+    found = answer(CLAIMS[name], case, SMOKE, 0)
+    other = answer(replace(CLAIMS[name], id="another"), case, SMOKE, 0)
     assert (found.verdict, found.because) == (other.verdict, other.because)
 
 
@@ -146,8 +146,8 @@ def test_at_rest_the_gradient_is_0_for_ever_which_no_case_counts() -> None:
     """b = u = 0: the degenerate reading that the statement names."""
     for source in (lambda t, y: y, lambda t, y: 0.0):
         assert largest(run(1.0, -2.0, lambda t, y: -2 * y, source, [20.0])[0]) == 0.0
-    question = QUESTIONS["both-3-novanish-ODE"]
-    assert "at rest" in question.statement and not any("≢" in case.quantity for case in question.cases)
+    claim = CLAIMS["both-3-novanish-ODE"]
+    assert "at rest" in claim.statement and not any("≢" in case.quantity for case in claim.cases)
 
 
 def test_the_gradient_is_below_the_certified_size_for_every_theta_and_falls_with_the_bias() -> None:

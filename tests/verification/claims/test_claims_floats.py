@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from tests.verification.claims.question_rows import doubt_of
+from tests.verification.claims.claim_rows import doubt_of
 from verification.answer import answer
 from verification.certify import float_replay
 from verification.certify.float_replay import FORMATS, RoundingError, rounded
-from verification.claims.unicornn.float_inverse import QUESTIONS
+from verification.claims.unicornn.float_inverse import CLAIMS
 from verification.domains import BUDGETS
 from verification.measure import float_steps
 from verification.verdict import doubt_about
 
-QUESTION = QUESTIONS[0]
+QUESTION = CLAIMS[0]
 SMOKE = BUDGETS["smoke"]
 IMAGES, REBUILT = "injectivity of one step", "|reconstructed − true|"
 COLLISION = {"w": "1/2", "h": "1/8", "alpha": "1", "x": "1/4", "y": "1/4 1/4", "z": "1/64 1025/65536"}

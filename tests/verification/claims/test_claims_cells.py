@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from odernn.cells.odernn import Coefficient, realisations
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification.cases import gated_cells
 from verification.certify import clock as certificates
 from verification.certify.second import clock as clock_again
@@ -51,14 +51,14 @@ def test_every_row_is_expected():
     rows.assert_every_row_is_expected(FAMILIES, EXPECTED)
 
 
-@pytest.mark.parametrize(("question", "case"), ROWS, ids=map(rows.name_of, ROWS))
-def test_verdict(question, case):
-    rows.assert_verdict(question, case, EXPECTED)
+@pytest.mark.parametrize(("claim", "case"), ROWS, ids=map(rows.name_of, ROWS))
+def test_verdict(claim, case):
+    rows.assert_verdict(claim, case, EXPECTED)
 
 
 def test_names_do_not_matter():
-    for question, case in ROWS[::7]:
-        rows.assert_names_do_not_matter(question, case, "x-1" if question.id != "x-1" else "x-2")
+    for claim, case in ROWS[::7]:
+        rows.assert_names_do_not_matter(claim, case, "x-1" if claim.id != "x-1" else "x-2")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

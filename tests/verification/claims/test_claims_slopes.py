@@ -1,4 +1,4 @@
-"""Questions about powers of dt, vanishing and growth: a true exponent survives, a wrong one is found, rules decide."""
+"""Claims about powers of dt, vanishing and growth: a true exponent survives, a wrong one is found, rules decide."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from odernn.published.sources import Source
-from tests.verification.claims.question_rows import doubt_of
+from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
 from verification.answer import answer
 from verification.cases import gradient_decay, gradient_growth
@@ -24,10 +24,10 @@ from verification.certify import scaling_limits
 from verification.certify.scalar_stack import ScalarStack
 from verification.certify.scaling_limits import NoLimitError
 from verification.certify.second.intervals import iv
+from verification.claim import Case, Claim
 from verification.claims.unicornn import depth_orders, representation, vanishing
 from verification.domains import BUDGETS
 from verification.parameters import Guarded, RefusedError
-from verification.question import Case, Question
 from verification.registry import Registry
 from verification.verdict import Judgement, doubt_about
 
@@ -37,16 +37,14 @@ NAMES = {"domain": "d", "symbol": "q"}
 
 
 def judged(case: Case) -> Judgement:
-    question = Question("planted", Source("sam", "nowhere"), "planted", "slope", (case,))
-    return answer(question, case, SMOKE, 0)
+    claim = Claim("planted", Source("sam", "nowhere"), "planted", "slope", (case,))
+    return answer(claim, case, SMOKE, 0)
 
 
 @pytest.fixture(scope="module")
 def table() -> dict[str, list[Judgement]]:
     return {
-        question.id: [answer(question, case, SMOKE, 0) for case in question.cases]
-        for file in FILES
-        for question in file.QUESTIONS
+        claim.id: [answer(claim, case, SMOKE, 0) for case in claim.cases] for file in FILES for claim in file.CLAIMS
     }
 
 
@@ -78,7 +76,7 @@ def test_the_table(table):
 
 
 def test_every_question_is_registered():
-    ids = {each.question.id for each in Registry().questions()}
+    ids = {each.claim.id for each in Registry()}
     assert set(EXPECTED) <= ids
 
 
@@ -226,7 +224,7 @@ def test_no_estimate_is_given_where_a_hypothesis_fails(stack):
 
 def test_the_first_order_form_is_read_from_the_polynomials(monkeypatch):
     assert all(representation.first_order_form(factors) for factors in range(1, 9))
-    case = representation.QUESTIONS[1].cases[0]
+    case = representation.CLAIMS[1].cases[0]
     assert judged(case).verdict == verdict.PROVED
     monkeypatch.setattr(representation, "first_order_form", lambda factors: "")
     assert judged(case).verdict == verdict.NOT_REFUTED
@@ -252,7 +250,7 @@ def test_the_tail_is_tuned_exactly():
 
 def test_a_badly_tuned_tail_is_no_limit():
     """One input changed by 1e-9: the contribution is still small at these two k, but it will grow again."""
-    case = vanishing.QUESTIONS[0].cases[0]
+    case = vanishing.CLAIMS[0].cases[0]
     parameters = dict(case.ask(SMOKE, 0).candidates[0])
     assert not doubt_of(case, parameters)
     first, rest = parameters["tail"].split(" ", 1)
@@ -299,7 +297,7 @@ def test_the_bias_gradient_is_that_of_autograd():
 def test_a_product_that_contracts_volume_would_not_be_proved(monkeypatch):
     assert vanishing.determinant_is_one()
     monkeypatch.setattr(vanishing, "determinant_is_one", lambda: "")
-    case = vanishing.QUESTIONS[1].cases[0]
+    case = vanishing.CLAIMS[1].cases[0]
     assert judged(case).verdict == verdict.NOT_REFUTED
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification.answer import answer
 from verification.cases import layer_blocks, path_products
 from verification.cases.identity import PathIdentity, PolynomialIdentity, StateIdentity
@@ -23,7 +23,7 @@ from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
 
 FAMILIES = (structure, inverse, hamiltonian, backpropagation, jacobian_paths)
-QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}
+CLAIMS = {claim.id: claim for family in FAMILIES for claim in family.CLAIMS}
 SMOKE = BUDGETS["smoke"]
 REFUTED, PROVED, NOT_REFUTED = "refuted", "proved", "not-refuted"
 
@@ -102,25 +102,25 @@ EXPECTED = {
 }
 """Verdict by quantity, or by "domain | quantity" where the quantity alone does not tell."""
 
-CASES = [(q.id, c.domain, c.quantity) for q in QUESTIONS.values() for c in q.cases]
+CASES = [(q.id, c.domain, c.quantity) for q in CLAIMS.values() for c in q.cases]
 
 
 def test_every_pin_has_its_case():
-    assert set(EXPECTED) == set(QUESTIONS) and len(QUESTIONS) == 26
+    assert set(EXPECTED) == set(CLAIMS) and len(CLAIMS) == 26
     assert sum(map(len, EXPECTED.values())) == len(CASES) == 66
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
 def test_verdict(name, domain, quantity):
-    question = QUESTIONS[name]
-    judgement = answer(question, question.case(domain, quantity), SMOKE, 1)
+    claim = CLAIMS[name]
+    judgement = answer(claim, claim.case(domain, quantity), SMOKE, 1)
     assert judgement.verdict == rows.pinned(EXPECTED[name], domain, quantity), judgement.because
     assert judgement.because
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
 def test_names_do_not_matter(family):
-    rows.assert_no_name_of_a_family_matters(family, list(QUESTIONS))
+    rows.assert_no_name_of_a_family_matters(family, list(CLAIMS))
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
@@ -297,7 +297,7 @@ NETWORK_GAPS = [
 
 
 def witness_of(name, domain, quantity):
-    return rows.witness_of(QUESTIONS[name], domain, quantity)
+    return rows.witness_of(CLAIMS[name], domain, quantity)
 
 
 @pytest.mark.parametrize(
@@ -685,7 +685,7 @@ def test_a_true_sibling_is_not_refuted(name):
 
 def test_doubt_remains_off_the_hypotheses():
     """dt = 1, a start other than 0, w = 0 in H, equal time steps, uncoupled neurons: no refutation."""
-    case = QUESTIONS["both-46"].case("L = 2", "(46), icml indices")
+    case = CLAIMS["both-46"].case("L = 2", "(46), icml indices")
     good = witness_of("both-46", "L = 2", "(46), icml indices")
     assert not rows.doubt_of(case, good)
     assert rows.doubt_of(case, {**good, "dt": "1"})
@@ -693,16 +693,16 @@ def test_doubt_remains_off_the_hypotheses():
     assert rows.doubt_of(case, {**good, "y0": "0 1"})
     assert rows.doubt_of(case, {**good, "V": "0 0"})  # uncoupled layers: both sides vanish
     with pytest.raises(ClaimError, match='"layers" is "2"'):
-        QUESTIONS["both-46"].case("L = 1, n − k ≤ 3", "(46)").check(good)
-    case = QUESTIONS["sam-7-inverse"].case("L = 2, constant input", "(7) after (31)")
+        CLAIMS["both-46"].case("L = 1, n − k ≤ 3", "(46)").check(good)
+    case = CLAIMS["sam-7-inverse"].case("L = 2, constant input", "(7) after (31)")
     good = witness_of("sam-7-inverse", "L = 2, constant input", "(7) after (31)")
     assert not rows.doubt_of(case, good)
     assert "the input does not change" in rows.doubt_of(case, {**good, "u": "0 1"})
-    case = QUESTIONS["both-2.2-exactH"].case("constant input", "H along (5)")
+    case = CLAIMS["both-2.2-exactH"].case("constant input", "H along (5)")
     good = witness_of("both-2.2-exactH", "constant input", "H along (5)")
     assert not rows.doubt_of(case, good)
     assert "the input does not change" in rows.doubt_of(case, {**good, "u": "0 1"})
-    case = QUESTIONS["both-2-onlypossible"].case("m = 2, full W", "symplectic")
+    case = CLAIMS["both-2-onlypossible"].case("m = 2, full W", "symplectic")
     good = witness_of("both-2-onlypossible", "m = 2, full W", "symplectic")
     assert not rows.doubt_of(case, good)
     for change in ({"h": "1/4 1/4"}, {"W": "1 0 0 1"}, {"W": "0 1 1 0"}):

@@ -17,7 +17,7 @@ import torch
 from odernn.published.networks import ROWS
 from tests.tiers import spread
 from tests.verification.claims.both_typings import balls_at, both_sides, inequality_of, intervals_at
-from tests.verification.claims.question_rows import doubt_of
+from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
 from verification.adversary import gradient_ascent as ascent
 from verification.answer import answer
@@ -27,15 +27,15 @@ from verification.cases.network_gradient import gradient_parameters
 from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second.intervals import iv
 from verification.certify.second.neuron_chain import Adjoints
+from verification.claim import Case, Claim
 from verification.claims.unicornn import gradient_bounds, jacobian_bounds
 from verification.claims.unicornn.jacobian_bounds import JacobianForm
 from verification.domains import BUDGETS
 from verification.measure.gradient_forms import SAM_41, SAM_69, GradientForm
 from verification.parameters import Guarded
-from verification.question import Case, Question
 from verification.verdict import doubt_about
 
-QUESTIONS = {each.id: each for module in (jacobian_bounds, gradient_bounds) for each in module.QUESTIONS}
+CLAIMS = {each.id: each for module in (jacobian_bounds, gradient_bounds) for each in module.CLAIMS}
 IDS = (
     "sam-54",
     "icml-(27)",
@@ -50,21 +50,21 @@ IDS = (
     "both-5-no-assumptions",
 )
 SMOKE = BUDGETS["smoke"]
-CASES = [(name, case) for name in IDS for case in QUESTIONS[name].cases]
+CASES = [(name, case) for name in IDS for case in CLAIMS[name].cases]
 
 
 @cache
 def judged_case(name: str, domain: str, quantity: str) -> verdict.Judgement:
-    question = QUESTIONS[name]
-    return answer(question, question.case(domain, quantity), SMOKE, 0)
+    claim = CLAIMS[name]
+    return answer(claim, claim.case(domain, quantity), SMOKE, 0)
 
 
 def judged(case: Case) -> verdict.Judgement:
-    return answer(Question("made", QUESTIONS["sam-54"].source, "made", "real", (case,)), case, SMOKE, 0)
+    return answer(Claim("made", CLAIMS["sam-54"].source, "made", "real", (case,)), case, SMOKE, 0)
 
 
 def test_the_eleven_statements_are_on_trial() -> None:
-    assert sorted(QUESTIONS) == sorted(IDS)
+    assert sorted(CLAIMS) == sorted(IDS)
     assert len(CASES) == 58
 
 
@@ -164,7 +164,7 @@ def test_autograd_finds_the_measured_side_of_every_refuted_gradient_bound() -> N
 def test_autograd_finds_the_measured_side_of_every_refuted_jacobian_bound() -> None:
     count = 0
     for name in ("sam-54", "icml-(27)"):
-        for case in QUESTIONS[name].cases:
+        for case in CLAIMS[name].cases:
             found = judged_case(name, case.domain, case.quantity)
             if found.verdict != verdict.REFUTED or int(json.loads(found.witness)["parameters"]["N"]) > 100:
                 continue
@@ -211,7 +211,7 @@ def test_the_lower_bounds_hold_at_finer_and_finer_steps() -> None:
 
 def test_three_norms_by_hand() -> None:
     """κ = 0: with j = n − k, dy² = −h²Σ(…) of y¹ moved by (h, 1)·kick; two equal outputs double the sum."""
-    case = QUESTIONS["both-68"].case("l < L", "|∂E_{k,l}/∂θ|")
+    case = CLAIMS["both-68"].case("l < L", "|∂E_{k,l}/∂θ|")
     p = json.loads(judged_case("both-68", case.domain, case.quantity).witness)["parameters"]
     h, steps, m = Q(9, 20), 12, int(p["neurons"])
 
@@ -293,7 +293,7 @@ def test_a_linear_growth_that_is_replaced_by_an_exponential_has_no_limit_violati
 
 @pytest.mark.parametrize("change", [{"dt": "2"}, {"dt": "1/1000"}, {"w": "-1/2"}, {"b": "1"}, {"V": "1"}])
 def test_a_premise_that_fails_leaves_a_doubt(change: dict[str, str]) -> None:
-    case = QUESTIONS["icml-3.1"].case("L = 1", "|dE/dθ|")
+    case = CLAIMS["icml-3.1"].case("L = 1", "|dE/dθ|")
     p = json.loads(judged_case("icml-3.1", case.domain, case.quantity).witness)["parameters"]
     assert doubt_of(case, {**p, **change})
 

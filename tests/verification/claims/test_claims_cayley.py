@@ -17,13 +17,14 @@ from flint import arb, fmpq, fmpz_mat
 
 from odernn.orthogonal.restricted_unitary import restricted_unitary
 from tests.tiers import spread
-from tests.verification.claims import question_rows as rows
+from tests.verification.claims import claim_rows as rows
 from verification.adversary import orthogonal_matrices
 from verification.answer import answer
 from verification.cases.cayley_entries import angle_case, complex_signs_case
 from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
 from verification.cases.cayley_statements import Statement
 from verification.certify.second import cayley as again
+from verification.claim import Case
 from verification.claims.library import scaled_cayley_theorems
 from verification.claims.scornn import bounded_entries, orthogonal_reach, orthogonal_updates, scaled_cayley
 from verification.claims.scornn import restricted_unitary as restricted
@@ -33,7 +34,6 @@ from verification.measure import cayley_symbols as symbolic
 from verification.measure import reflection_ranks as ranks
 from verification.measure import reflections, sign_matrices, skew_updates
 from verification.parameters import RefusedError
-from verification.question import Case
 
 FAMILIES = (
     bounded_entries,
@@ -43,7 +43,7 @@ FAMILIES = (
     scaled_cayley,
     scaled_cayley_theorems,
 )
-QUESTIONS = {question.id: question for family in FAMILIES for question in family.QUESTIONS}
+CLAIMS = {claim.id: claim for family in FAMILIES for claim in family.CLAIMS}
 SMOKE = BUDGETS["smoke"]
 REFUTED, PROVED, NOT_REFUTED = "refuted", "proved", "not-refuted"
 
@@ -132,7 +132,7 @@ EXPECTED = {
 }
 """Verdict by domain, or by quantity where several cases share a domain."""
 
-CASES = [(q.id, c.domain, c.quantity) for q in QUESTIONS.values() for c in q.cases]
+CASES = [(q.id, c.domain, c.quantity) for q in CLAIMS.values() for c in q.cases]
 
 
 def verdict_of(case: Case) -> str:
@@ -140,18 +140,18 @@ def verdict_of(case: Case) -> str:
 
 
 def witness_of(name: str, domain: str, quantity: str) -> dict[str, str]:
-    return dict(rows.witness_of(QUESTIONS[name], domain, quantity))
+    return dict(rows.witness_of(CLAIMS[name], domain, quantity))
 
 
 def test_every_pin_has_its_case():
-    assert set(EXPECTED) == set(QUESTIONS) and len(QUESTIONS) == 23
+    assert set(EXPECTED) == set(CLAIMS) and len(CLAIMS) == 23
     assert len(CASES) == 82
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), spread(CASES, 36))
 def test_verdict(name, domain, quantity):
-    question = QUESTIONS[name]
-    judgement = answer(question, question.case(domain, quantity), SMOKE, 1)
+    claim = CLAIMS[name]
+    judgement = answer(claim, claim.case(domain, quantity), SMOKE, 1)
     table = EXPECTED[name]
     assert judgement.verdict == table.get(domain, table.get(quantity)), judgement.because
     assert judgement.because
@@ -159,7 +159,7 @@ def test_verdict(name, domain, quantity):
 
 @pytest.mark.parametrize("family", spread(FAMILIES, 1), ids=lambda f: f.__name__.rpartition(".")[2])
 def test_names_do_not_matter(family):
-    rows.assert_no_name_of_a_family_matters(family, list(QUESTIONS))
+    rows.assert_no_name_of_a_family_matters(family, list(CLAIMS))
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
@@ -339,7 +339,7 @@ def test_two_back_ends_agree_on_random_matrices():
 STATEMENTS = {
     f"{name}, {case.domain}, {case.quantity}": case.ask.__self__
     for name, case in [
-        *((question.id, case) for question in QUESTIONS.values() for case in question.cases),
+        *((claim.id, case) for claim in CLAIMS.values() for case in claim.cases),
         *FALSEHOODS.items(),
         *TRUTHS.items(),
     ]
@@ -382,8 +382,8 @@ def test_back_ends_that_disagree_leave_doubt(monkeypatch, backend):
     blind = {again: ("sizes", lambda A: [Fraction(0)]), exact: ("moduli_squared", lambda A, is_complex: [fmpq(0)])}
     monkeypatch.setattr(backend, *blind[backend])
     for name, domain in (("sco-3.1-cplx", "unitary W, n ≤ 4"), ("sco-3.1-bdd", "D fixed, n = 2")):
-        (case,) = (each for each in QUESTIONS[name].cases if each.domain == domain)
-        assert answer(QUESTIONS[name], case, SMOKE, 1).verdict == ("suspect" if backend is again else NOT_REFUTED)
+        (case,) = (each for each in CLAIMS[name].cases if each.domain == domain)
+        assert answer(CLAIMS[name], case, SMOKE, 1).verdict == ("suspect" if backend is again else NOT_REFUTED)
 
 
 # --- sign matrices and reflections
@@ -465,23 +465,23 @@ def test_torch_and_the_formulas_make_the_same_updates(name, sign):
 
 
 def test_doubt_remains_off_the_hypotheses():
-    case = QUESTIONS["sco-3.1-cplx"].case("unitary W, n ≤ 4", "least max |a_jk| over D in {±1}ⁿ")
+    case = CLAIMS["sco-3.1-cplx"].case("unitary W, n ≤ 4", "least max |a_jk| over D in {±1}ⁿ")
     good = {"W_re": "0 -1 0 0", "W_im": "0 0 -1 0"}
     assert not rows.doubt_of(case, good)
     refused(case, {**good, "W_re": "0 -2 0 0"}, '"W_im".*not unitary')
     assert rows.doubt_of(case, {"W_re": "1 0 0 1", "W_im": "0 0 0 0"})
-    case = QUESTIONS["sco-T3.1-attr"].cases[0]
+    case = CLAIMS["sco-T3.1-attr"].cases[0]
     good = {"W": "0 -1 1 0", "D_re": "3/5 3/5", "D_im": "4/5 -4/5"}
     assert not rows.doubt_of(case, good)
     refused(case, {**good, "D_re": "1 1"}, '"D_im".*of modulus 1')
     assert rows.doubt_of(case, {**good, "D_im": "4/5 4/5"})  # the diagonal of S is not 0
-    refused(QUESTIONS["sco-T3.1"].cases[0], {"W": " ".join(["0"] * 49)}, "1 to 5 rows")
-    refused(QUESTIONS["sco-T3.1"].cases[0], {"W": "1 0 0"}, "it has 3 entries")
-    refused(QUESTIONS["sco-3.1-bdd"].cases[2], {"a": "1/2", "rate": "1/4", "steps": "1000000"}, "whole number from")
-    refused(QUESTIONS["sco-3.2b"].cases[1], {"n": "1000", "updates": "5", "seed": "1"}, "whole number from")
+    refused(CLAIMS["sco-T3.1"].cases[0], {"W": " ".join(["0"] * 49)}, "1 to 5 rows")
+    refused(CLAIMS["sco-T3.1"].cases[0], {"W": "1 0 0"}, "it has 3 entries")
+    refused(CLAIMS["sco-3.1-bdd"].cases[2], {"a": "1/2", "rate": "1/4", "steps": "1000000"}, "whole number from")
+    refused(CLAIMS["sco-3.2b"].cases[1], {"n": "1000", "updates": "5", "seed": "1"}, "whole number from")
     short = {"a_re": "1 2", "a_im": "0 0", "b_re": "1 3", "b_im": "0 0"}
-    refused(QUESTIONS["sco-2.2b"].case("n = 6", "largest rank of the differential against n²"), short, "2 entries")
-    case = QUESTIONS["sco-2.2b"].case("n = 7", "largest rank of the differential against n²")
+    refused(CLAIMS["sco-2.2b"].case("n = 6", "largest rank of the differential against n²"), short, "2 entries")
+    case = CLAIMS["sco-2.2b"].case("n = 7", "largest rank of the differential against n²")
     row = " ".join(map(str, range(1, 8)))
     zeros = " ".join("0" for _ in range(7))
     assert "parallel" in rows.doubt_of(case, {"a_re": row, "a_im": zeros, "b_re": row, "b_im": zeros})
@@ -489,7 +489,7 @@ def test_doubt_remains_off_the_hypotheses():
     assert rows.doubt_of(case, {"W0": "1 0 0 1", "W1": "0 -1 1 0"})
     refused(case, {"W0": "1 0 0 1", "W1": "2 0 0 -1"}, '"W1".*orthogonal')
     refused(case, {"W0": "0 1 1 0", "W1": "1 0 0 1"}, '"W0".*1 0 0 1 in this case')
-    case = QUESTIONS["sco-3.1-cap"].cases[1]
+    case = CLAIMS["sco-3.1-cap"].cases[1]
     refused(case, {"W": "-1 0 0 1", "D": "1 2"}, '"D" is "1 2": it is 1 1')
     refused(case, {"W": "-1 0 0 -1", "D": "1 1"}, "det W = -1")
 
@@ -513,4 +513,4 @@ FORGED = {
 @pytest.mark.parametrize("name", FORGED)
 def test_what_once_certified_against_a_true_statement_is_refused(name: str) -> None:
     claim, domain, parameters, reason = FORGED[name]
-    refused(next(case for case in QUESTIONS[claim].cases if case.domain == domain), parameters, reason)
+    refused(next(case for case in CLAIMS[claim].cases if case.domain == domain), parameters, reason)

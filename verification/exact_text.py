@@ -1,0 +1,47 @@
+"""Exact parameters as text: "3/4", "-2", a list "1 -1/2 3", or a matrix row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from verification.claim import ClaimError, Parameters
+
+
+def rational(value: Fraction | int | float) -> str:
+    """An exact number as text; a float stands for the exact double it is."""
+    return str(Fraction(value))
+
+
+def rationals(values: list[Fraction] | tuple[Fraction, ...]) -> str:
+    """Several exact numbers as text."""
+    return " ".join(map(rational, values))
+
+
+def number(parameters: Parameters, name: str) -> Fraction:
+    """One exact number by name. Raises ClaimError if it is missing or is no number."""
+    values = numbers(parameters, name)
+    if len(values) != 1:
+        raise ClaimError(f'Parameter "{name}" is "{parameters[name]}", but it is one number.')
+    return values[0]
+
+
+def numbers(parameters: Parameters, name: str) -> list[Fraction]:
+    """A list of exact numbers by name. Raises ClaimError if it is missing or holds something else."""
+    if name not in parameters:
+        raise ClaimError(f'Parameter "{name}" is missing. There are: {", ".join(parameters) or "none"}.')
+    try:
+        return [Fraction(word) for word in parameters[name].split()]
+    except (ValueError, ZeroDivisionError):
+        raise ClaimError(f'Parameter "{name}" is "{parameters[name]}", but it holds exact numbers.') from None
+
+
+def matrix_of(numbers: Sequence[Fraction], columns: int) -> list[list[Fraction]]:
+    """Numbers row by row as a matrix."""
+    return [list(numbers[start : start + columns]) for start in range(0, len(numbers), columns)]
+
+
+def text_of(matrix: Iterable[Iterable[Any]]) -> str:
+    """A matrix row by row as the text of a parameter."""
+    return " ".join(str(entry) for row in matrix for entry in row)
