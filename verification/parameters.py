@@ -163,7 +163,8 @@ class Integer:
     def draw(self, rng: random.Random, values: Values) -> int:
         most = self.limit(values)
         near = min(most, self.least + rng.choice((0, 1, 2, 3, 5, 10)))
-        return rng.choice((near, near, near, most, rng.randint(self.least, most)))
+        between = self.least + int((most - self.least + 1) ** rng.random()) - 1  # of any order of magnitude
+        return rng.choice((near, near, near, near, near, near, between, between, between, most))
 
 
 @dataclass(frozen=True)

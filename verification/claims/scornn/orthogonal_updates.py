@@ -22,6 +22,7 @@ from verification.cases.cayley_reach import (
     unitaries,
 )
 from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.related import Small
 from verification.cases.scornn_parameters import order, orthogonal, square_like, unitary
 from verification.certify.second import cayley as again
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
@@ -326,7 +327,7 @@ def float_skew_case(name: str, dtype: str = "float32", sign: int = -1) -> Case:
 
     limits = {"n": max(SIZES), "updates": UPDATES["deep"]}
     parameters = declared(
-        *(Parameter(name, Integer(1, most)) for name, most in limits.items()), Parameter("seed", Integer(0, 2**31))
+        *(Parameter(name, Small(1, most)) for name, most in limits.items()), Parameter("seed", Integer(0, 2**31))
     )
     return Case(f"{name}, {dtype}", "A + Aᵀ after updates", ask, parameters.guards(check))
 
