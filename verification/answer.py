@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from verification import verdict
-from verification.claim import Attempt, Case, Check, Claim
+from verification.claim import Attempt, Case, Check, Claim, Parameters
 from verification.counterexample import Counterexample, to_json
 from verification.domains import Budget, is_printed
+from verification.kinds import Constant
 from verification.parameters import Guarded
 from verification.verdict import (
     LEAST_CONTROL,
@@ -22,34 +23,56 @@ from verification.verdict import (
 )
 
 MOST_CANDIDATES = 5
-COMPARISONS = {"smoke": 1, "standard": 1, "deep": 5}
-"""At how many drawn parameters the two back-ends of a case are compared."""
+DRAWN = {"smoke": 1, "standard": 8, "deep": 50}
+DRAWN_IF_COSTLY = {"smoke": 1, "standard": 1, "deep": 5}
+"""At how many places, drawn from the declaration of a case by seed, both back-ends are heard beside what it asks."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A drawn place, and what both back-ends say there."""
+
+    parameters: Parameters
+    check: Check
+
+    @property
+    def obeys(self) -> bool:
+        """Whether every premise holds there, and no back-end finds a violation."""
+        check = self.check
+        return all(premise.holds for premise in check.premises) and not any(each.violated for each in check.opinions)
 
 
 def answer(claim: Claim, case: Case, budget: Budget, seed: int) -> Judgement:
     """The judgement of one case. Never raises for what the claim's own code does: that becomes ``error``."""
     blank = blank_of(claim, case)
     try:
-        _compare(case, budget, seed)
+        heard = _heard(case, budget, seed)
         attempt = case.ask(budget, seed)
-        return _judged(claim, case, attempt, _described(blank, attempt))
+        return _judged(claim, case, attempt, heard, _described(blank, attempt))
     except Exception as error:  # the claim's own code may do anything; the ledger says so and goes on
         return replace(blank, because=f"{type(error).__name__}: {error}")
 
 
-def _compare(case: Case, budget: Budget, seed: int) -> None:
-    """The two back-ends at drawn parameters. ArithmeticError if they say what cannot both be true: one of them is
-    wrong, and nothing that they prove is worth anything.
+def _heard(case: Case, budget: Budget, seed: int) -> list[Heard]:
+    """Both back-ends at drawn places. ArithmeticError if they say what cannot both be true: one of them is wrong, and
+    nothing that they prove is worth anything.
     """
     if not isinstance(case.check, Guarded):
-        return
+        return []
     rng = random.Random(f"{seed} {case.domain} {case.quantity}")
-    for _ in range(COMPARISONS[budget.name]):
-        drawn = case.check.declaration.draw(rng)
+    declaration = case.check.declaration
+    places = (DRAWN_IF_COSTLY if declaration.is_costly else DRAWN)[budget.name]
+    if all(isinstance(parameter.kind, Constant) for parameter in declaration.parameters):
+        places = 1
+    heard = []
+    for _ in range(places):
+        drawn = declaration.draw(rng)
         check = case.check(drawn)
         if check.apart and all(premise.holds for premise in check.premises):
             where = ", ".join(f"{name} = {text}" for name, text in drawn.items())
             raise ArithmeticError(f"the back-ends contradict each other at {where}: {check.apart}")
+        heard.append(Heard(drawn, check))
+    return heard
 
 
 def blank_of(claim: Claim, case: Case) -> Judgement:
@@ -86,7 +109,8 @@ def _described(blank: Judgement, attempt: Attempt) -> Judgement:
     )
 
 
-def _judged(claim: Claim, case: Case, attempt: Attempt, filled: Judgement) -> Judgement:
+def _judged(claim: Claim, case: Case, attempt: Attempt, heard: list[Heard], filled: Judgement) -> Judgement:
+    """What was nominated is checked first, then what was drawn: a violation there refutes, whatever was proved."""
     doubts = []
     for parameters in () if attempt.inapplicable else attempt.candidates[:MOST_CANDIDATES]:
         if case.check is None:
@@ -94,14 +118,31 @@ def _judged(claim: Claim, case: Case, attempt: Attempt, filled: Judgement) -> Ju
         check = case.check(parameters)
         doubt = doubt_about(check, case)
         if not doubt:
-            witness = Counterexample(claim.id, case.domain, case.quantity, dict(parameters))
-            because = "; ".join(filter(None, [check.words, check.limit])) or "certified by two back-ends"
-            return _settled(_certified(filled, check, to_json(witness)), Findings(certified=because))
+            return _refuted(claim, case, Heard(parameters, check), filled)
         doubts.append(doubt)
-    return _settled(filled, _findings(case, attempt, next(iter(doubts), "")))
+    for each in () if attempt.inapplicable else heard:
+        if not doubt_about(each.check, case):
+            return _refuted(claim, case, each, filled)
+    return _settled(filled, _findings(case, attempt, heard, next(iter(doubts), "")))
 
 
-def _findings(case: Case, attempt: Attempt, doubt: str) -> Findings:
+def _refuted(claim: Claim, case: Case, found: Heard, filled: Judgement) -> Judgement:
+    witness = Counterexample(claim.id, case.domain, case.quantity, dict(found.parameters))
+    because = "; ".join(filter(None, [found.check.words, found.check.limit])) or "certified by two back-ends"
+    return _settled(_certified(filled, found.check, to_json(witness)), Findings(certified=because))
+
+
+def _proof(attempt: Attempt, heard: list[Heard]) -> str:
+    """The proof, and who confirms it: both back-ends at the drawn places that satisfy every premise, or nobody."""
+    if not attempt.proof:
+        return ""
+    agreed = sum(each.obeys for each in heard)
+    if not heard:
+        return f"{attempt.proof} (no check of its own: by one back-end)"
+    return f"{attempt.proof} (and at {agreed} drawn place{'s' * (agreed != 1)}, by both back-ends)"
+
+
+def _findings(case: Case, attempt: Attempt, heard: list[Heard], doubt: str) -> Findings:
     sides: tuple[Sides, ...] = ()
     if attempt.log_measured is not None and attempt.log_claimed is not None:
         sides = (Sides(attempt.log_measured, attempt.log_claimed),)
@@ -116,7 +157,7 @@ def _findings(case: Case, attempt: Attempt, doubt: str) -> Findings:
         log_largest=LOG_FLOAT32_MAX if is_printed(case.domain) else None,
         dtype="float32",
         vacuous=attempt.vacuous,
-        proof=attempt.proof,
+        proof=_proof(attempt, heard),
         untried="" if attempt.evaluations else "nothing was tried",
         power=power,
         tried=attempt.tried,

@@ -36,6 +36,7 @@ TRIAL = (
         "certify.second",
         "domains",
         "instance",
+        "kinds",
         "tasks",
         "report.table",
         "witness_text",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from verification.claim import ClaimError
-from verification.parameters import (
+from verification.kinds import (
     MOST_DIGITS,
     MOST_NUMBERS,
     SIGN,
@@ -18,19 +18,14 @@ from verification.parameters import (
     SYMMETRIC,
     Choice,
     Constant,
-    Declaration,
     Integer,
     Kind,
     Listed,
     Matrix,
-    Parameter,
     Rational,
-    RefusedError,
-    Rule,
     Square,
-    declared,
-    rationals,
 )
+from verification.parameters import Declaration, Parameter, RefusedError, Rule, declared, rationals
 
 KINDS: dict[str, Kind] = {
     "any number": Rational(),

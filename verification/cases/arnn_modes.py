@@ -17,19 +17,8 @@ from verification.certify import power_bounded, sturm
 from verification.claim import Case, Decided, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
-from verification.parameters import (
-    SKEW,
-    SYMMETRIC,
-    Constant,
-    Declaration,
-    Listed,
-    Matrix,
-    Parameter,
-    Rational,
-    Rule,
-    declared,
-    rationals,
-)
+from verification.kinds import SKEW, SYMMETRIC, Constant, Listed, Matrix, Rational
+from verification.parameters import Declaration, Parameter, Rule, declared, rationals
 
 NAMES: dict[Scheme, str] = {
     "symplectic_euler": "symplectic Euler",

@@ -18,10 +18,11 @@ from verification.certify.second import intervals as intervals
 from verification.claim import Case, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers
+from verification.kinds import SKEW, Rational, Square
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import sign_matrices
-from verification.parameters import SKEW, Parameter, Rational, Square, declared
+from verification.parameters import Parameter, declared
 
 BITS = 128
 LARGEST = 4

@@ -17,10 +17,11 @@ from verification.certify.second import cayley as again
 from verification.claim import Attempt, Case, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers
+from verification.kinds import Constant, Matrix
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, diagonal, identity
-from verification.parameters import Constant, Matrix, Parameter, declared
+from verification.parameters import Parameter, declared
 
 DRAWS = {"smoke": 12, "standard": 60, "deep": 300}
 LARGEST = 4

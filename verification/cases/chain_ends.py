@@ -25,10 +25,11 @@ from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
 from verification.exact_text import rational
+from verification.kinds import Integer, Rational
 from verification.measure import ode
 from verification.measure.energy_growth import GROWTH, added, growth_sum
 from verification.measure.published_forms import SAM_32, SAM_42, SAM_66, SAM_67, Delta, Root, with_ones
-from verification.parameters import Integer, Parameter, Rational, Rule, declared, rationals
+from verification.parameters import Parameter, Rule, declared, rationals
 
 
 def _sam_states() -> tuple[str, int]:

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from verification.cases.related import OneOf
 from verification.claim import Attempt, Case, Check, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
-from verification.parameters import Declaration, Parameter, Values, declared
+from verification.kinds import Values
+from verification.parameters import Declaration, Parameter, declared
 
 EXACT, AGAIN = "flint", "fractions"
 ENCLOSING = {"balls", "mpmath"}

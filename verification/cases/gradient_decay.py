@@ -21,18 +21,8 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rationals
-from verification.parameters import (
-    Constant,
-    Declaration,
-    Integer,
-    Kind,
-    Listed,
-    Parameter,
-    Rational,
-    Rule,
-    Values,
-    declared,
-)
+from verification.kinds import Constant, Integer, Kind, Listed, Rational, Values
+from verification.parameters import Declaration, Parameter, Rule, declared
 
 ALPHA, W, DT = Fraction(4), Fraction(-9), Fraction(1, 5)
 """h = 1/10, κ₋ = −5: λ + 1/λ = 2.05, λ = 4/5."""

@@ -19,8 +19,9 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
+from verification.kinds import Constant, Integer, Rational
 from verification.measure import scaling
-from verification.parameters import Constant, Integer, Parameter, Rational, Rule, declared
+from verification.parameters import Parameter, Rule, declared
 
 # --- the gradient grows
 

@@ -20,7 +20,8 @@ from odernn.architecture.graph import GraphError
 from verification.adversary import graphs
 from verification.adversary.graphs import SketchBox
 from verification.certify.second.graph import Arc, Graph, TooLargeError, is_cycle, joined, parse
-from verification.parameters import Integer, NotOfThisKindError, Parameter, Rule, Values
+from verification.kinds import Integer, NotOfThisKindError, Values
+from verification.parameters import Parameter, Rule
 
 MOST_LETTERS = 2**14
 MOST_CYCLES = 2_000

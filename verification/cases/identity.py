@@ -21,9 +21,10 @@ from verification.certify.second import exact_network as again
 from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
+from verification.kinds import Kind, Rational
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Indices, Layered, Shape, State, Weights
-from verification.parameters import Declaration, Kind, Parameter, Rational, declared
+from verification.parameters import Declaration, Parameter, declared
 
 RANDOM = {"smoke": 20, "standard": 200, "deep": 1000}
 

@@ -33,18 +33,8 @@ from verification.certify.second import network_gradient as network_gradient_sec
 from verification.certify.second.network import NotEnclosedError
 from verification.claim import Check, Hypothesis, Opinion, Parameters
 from verification.exact_text import number, numbers
-from verification.parameters import (
-    Declaration,
-    Guarded,
-    Kind,
-    Listed,
-    Parameter,
-    Rational,
-    Rows,
-    Rule,
-    Values,
-    declared,
-)
+from verification.kinds import Kind, Listed, Rational, Rows, Values
+from verification.parameters import Declaration, Guarded, Parameter, Rule, declared
 
 MOST_LAYERS = 8
 """Of a chain."""

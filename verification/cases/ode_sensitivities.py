@@ -17,9 +17,10 @@ from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
 from verification.exact_text import rational, rationals
+from verification.kinds import Constant, Listed, Rational
 from verification.measure import ode
 from verification.measure.polynomials import coefficient, variables
-from verification.parameters import Constant, Listed, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 from verification.parameters import rationals as all_rational
 
 

@@ -18,9 +18,10 @@ from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
 from verification.exact_text import rational
+from verification.kinds import Constant, Rational
 from verification.measure import ode
 from verification.measure.polynomials import coefficient
-from verification.parameters import Constant, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 
 PIECES = 4096
 FAR = 64

@@ -24,9 +24,10 @@ from verification.certify.scaling_limits import NoLimitError, TwoSided
 from verification.certify.second import scalar_stack as scalar_stack_second
 from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.kinds import Constant, Integer, Kind, Rational, Values
 from verification.measure import scaling
 from verification.measure.scaling import HALF_A_POWER
-from verification.parameters import Constant, Declaration, Integer, Kind, Parameter, Rational, Rule, Values, declared
+from verification.parameters import Declaration, Parameter, Rule, declared
 
 Side: TypeAlias = Literal["at most", "at least"]
 

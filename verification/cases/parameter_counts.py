@@ -14,6 +14,7 @@ from odernn.published.networks import agrees
 from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
+from verification.kinds import Constant
 from verification.measure.graph_parameters import (
     BACKENDS,
     CONVENTIONS,
@@ -24,7 +25,7 @@ from verification.measure.graph_parameters import (
     agreed_counts,
     replace_units,
 )
-from verification.parameters import Constant, Declaration, Parameter, declared
+from verification.parameters import Declaration, Parameter, declared
 
 ROUGHLY = Fraction(1, 10)
 """What "roughly the same number" is taken to mean: apart by at most this part of the smaller one."""

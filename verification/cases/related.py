@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from verification.parameters import Integer, Kind, NotOfThisKindError, Rule, Values
+from verification.kinds import Integer, Kind, NotOfThisKindError, Values
+from verification.parameters import Rule
 
 
 class Small(Integer):

@@ -21,8 +21,9 @@ from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Check, Hypothesis, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers, rational, rationals
+from verification.kinds import Constant, Listed, Rational
 from verification.measure.polynomials import variables
-from verification.parameters import Constant, Listed, Parameter, Rational, Rule, declared
+from verification.parameters import Parameter, Rule, declared
 
 ALPHA_NOT_NEGATIVE = Hypothesis("α ≥ 0", lambda p: p.alpha, strict=False)
 LATER = Hypothesis("t > 0", lambda p: p.t)

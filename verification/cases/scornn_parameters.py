@@ -16,21 +16,21 @@ from typing import Any, TypeAlias
 from flint import fmpq_mat
 
 from verification.certify.float_replay import FORMATS, rounded
-from verification.measure import cayley_exact as exact
-from verification.measure.exact_cayley import cayley, identity
-from verification.parameters import (
+from verification.kinds import (
     SIGN,
     Count,
     Kind,
     Listed,
     Matrix,
     NotOfThisKindError,
-    Parameter,
     Rational,
     Square,
     Structure,
     Values,
 )
+from verification.measure import cayley_exact as exact
+from verification.measure.exact_cayley import cayley, identity
+from verification.parameters import Parameter
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 

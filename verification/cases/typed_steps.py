@@ -16,20 +16,8 @@ from typing import Any
 from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.related import Related, short
 from verification.certify.typed_step import ContractionReading
-from verification.parameters import (
-    SYMMETRIC,
-    Constant,
-    Declaration,
-    Integer,
-    Kind,
-    Matrix,
-    Parameter,
-    Rational,
-    Rows,
-    Rule,
-    Values,
-    declared,
-)
+from verification.kinds import SYMMETRIC, Constant, Integer, Kind, Matrix, Rational, Rows, Values
+from verification.parameters import Declaration, Parameter, Rule, declared
 
 LARGEST = 8
 """Rows of M, D·S: the second back-end goes through all principal minors."""

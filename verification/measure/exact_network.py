@@ -21,8 +21,9 @@ from flint import Ordering, arb, ctx, fmpq, fmpq_mpoly_ctx
 
 from verification.claim import ClaimError, Parameters
 from verification.exact_text import number, numbers
+from verification.kinds import Constant, Integer, Listed, Rational, Rows
 from verification.measure.ring_matrices import Matrix, entries, minus, product, symplectic_unit, transpose
-from verification.parameters import Constant, Declaration, Integer, Listed, Parameter, Rational, Rows, Rule, declared
+from verification.parameters import Declaration, Parameter, Rule, declared
 
 Indices: TypeAlias = Literal["icml", "sam"]
 State: TypeAlias = list[tuple[list[Any], list[Any]]]

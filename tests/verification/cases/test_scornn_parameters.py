@@ -9,7 +9,8 @@ import pytest
 
 from verification.cases import scornn_parameters as kinds
 from verification.cases.scornn_parameters import ADD_TO_ONE, WITHOUT_MINUS_ONE, Repeated, Steps
-from verification.parameters import Integer, Matrix, Parameter, Rational, RefusedError, Square, declared
+from verification.kinds import Integer, Matrix, Rational, Square
+from verification.parameters import Parameter, RefusedError, declared
 
 DECLARED = {
     "orthogonal": declared(kinds.orthogonal("W", 4)),

@@ -110,6 +110,41 @@ def test_typings_that_differ_are_an_error_though_nothing_was_nominated():
     assert of_x(lambda x: x + 1, lambda x: 2 + x, (outside,)).verdict == verdict.NOT_REFUTED
 
 
+def heard(least: str, proof: str = "", budget: str = "standard", **declaration) -> Judgement:
+    """x ≤ 1 for x ≥ ``least`` up to 2, where nothing is nominated and something may be proved."""
+
+    def check(parameters):
+        violated = number(parameters, "x") > 1
+        return Check(tuple(Opinion(name, violated, "") for name in ("balls", "mpmath")), words="x > 1")
+
+    guarded = declared(*rationals("x", least=Fraction(least), most=2), **declaration).guards(check)
+    case = Case("free", "x", lambda budget, seed: Attempt("tried", 10, proof=proof), guarded)
+    return answer(Claim("planted", Source("me", "here"), "x ≤ 1", "real", (case,)), case, BUDGETS[budget], 0)
+
+
+def test_a_drawn_place_refutes_what_was_not_nominated_and_even_what_was_proved():
+    for proof in ("", "for all x"):
+        found = heard("3/2", proof)
+        assert found.verdict == verdict.REFUTED and found.because == "x > 1"
+        assert Fraction(json.loads(found.witness)["parameters"]["x"]) >= Fraction(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "agreed"),
+    [({"budget": "smoke"}, "1 drawn place,"), ({}, "8 drawn places,"), ({"is_costly": True}, "1 drawn place,")],
+)
+def test_a_proof_says_at_how_many_drawn_places_both_back_ends_agree(options, agreed):
+    def holds(parameters):
+        return Check(tuple(Opinion(name, False, "") for name in ("balls", "mpmath")))
+
+    budget = BUDGETS[options.pop("budget", "standard")]
+    case = Case("free", "x", lambda *_: attempt(proof="for all x"), declared(*rationals("x"), **options).guards(holds))
+    found = answer(Claim("planted", Source("me", "here"), "x ≤ 1", "real", (case,)), case, budget, 0)
+    assert found.verdict == verdict.PROVED and found.because == f"for all x (and at {agreed} by both back-ends)"
+    alone = judged(attempt(proof="for all x"))
+    assert alone.verdict == verdict.PROVED and alone.because.endswith("by one back-end)")
+
+
 def test_a_back_end_that_decides_otherwise_refutes_nothing():
     yes, no = (lambda p, is_one=is_one: Decided(is_one, "1") for is_one in (True, False))
     for names, is_apart in ((("flint", "fractions"), True), (("balls", "mpmath"), False)):

@@ -11,7 +11,8 @@ from tests.tiers import slow
 from tests.verification.forgery.forge import Tally, Target, attack, mutated, targets
 from verification.claim import Case, Check, ClaimError, Opinion
 from verification.counterexample import Counterexample, check
-from verification.parameters import Parameter, Rational, declared
+from verification.kinds import Rational
+from verification.parameters import Parameter, declared
 from verification.registry import Registry
 
 FORGED = {

@@ -18,7 +18,8 @@ from verification.witness_text import MAX_BYTES, WitnessError
 HOSTILE = """
 import os, time
 from odernn.published.sources import Source
-from verification.parameters import Choice, Parameter, declared
+from verification.kinds import Choice
+from verification.parameters import Parameter, declared
 from verification.claim import Attempt, Case, Check, Opinion, Claim
 
 WORDS = ("hang", "grow", "die", "raise", "certify", "no")

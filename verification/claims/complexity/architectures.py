@@ -25,9 +25,10 @@ from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb
 from verification.certify.second.graph import Graph, parse
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.kinds import Choice, Constant
 from verification.measure.described_graphs import DEEPEST_STACK, FIGURE_1A, LARGEST_SKIP, layered, nine, section_4_5
 from verification.measure.graph_facts import GraphFacts, facts_of
-from verification.parameters import Choice, Constant, Parameter, declared
+from verification.parameters import Parameter, declared
 
 
 @dataclass(frozen=True)

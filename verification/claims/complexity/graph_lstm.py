@@ -25,8 +25,9 @@ from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Claim, Hypothesis
 from verification.domains import Budget
+from verification.kinds import Constant, Listed, Rational
 from verification.measure.polynomials import variables
-from verification.parameters import Constant, Listed, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 
 # --- B.2: c_v = i z + Σ f_u c_u, h_v = o c_v
 

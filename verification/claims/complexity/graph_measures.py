@@ -31,8 +31,9 @@ from verification.cases.graph_kinds import INFINITE, MOST_STEPS, TIME, TOGETHER
 from verification.cases.graph_statements import EVERY, FORWARD, OPEN, Comparison, GraphStatement, Side, stated, theorem
 from verification.certify.second.graph import Graph
 from verification.claim import Claim, Parameters
+from verification.kinds import Integer
 from verification.measure.graph_facts import GraphFacts
-from verification.parameters import Integer, Parameter, Rule, declared
+from verification.parameters import Parameter, Rule, declared
 
 PLACE = declared(*INFINITE, rules=(TOGETHER,))
 

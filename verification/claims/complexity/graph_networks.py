@@ -36,8 +36,9 @@ from verification.certify.second.graph import Graph, parse
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers, rational
+from verification.kinds import Integer, Listed, Rational, Values
 from verification.measure.graph_facts import GraphFacts, facts_of
-from verification.parameters import Integer, Listed, Parameter, Rational, Values, declared
+from verification.parameters import Parameter, declared
 
 # --- B.1: h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u)
 

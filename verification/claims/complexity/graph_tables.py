@@ -28,8 +28,9 @@ from verification.certify.second import intervals as second
 from verification.certify.second.graph import parse
 from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.kinds import Constant
 from verification.measure.graph_parameters import LSTMS, STANH
-from verification.parameters import Constant, Parameter, declared
+from verification.parameters import Parameter, declared
 
 FRACTIONS, DECIMALS = "fractions", "decimals"
 """The two back-ends of printed numbers: rationals, and the digits as they are."""

@@ -25,21 +25,12 @@ from verification.certify.second import arnn as arnn_again
 from verification.claim import Attempt, Case, Check, Claim, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
+from verification.kinds import SKEW as SKEW_MATRIX
+from verification.kinds import SYMMETRIC as SYMMETRIC_MATRIX
+from verification.kinds import Constant, Count, Listed, Matrix, Rational, Structure
 from verification.measure import reversals, scaling
 from verification.measure.reversals import ReversalSetting
-from verification.parameters import SKEW as SKEW_MATRIX
-from verification.parameters import SYMMETRIC as SYMMETRIC_MATRIX
-from verification.parameters import (
-    Constant,
-    Count,
-    Declaration,
-    Listed,
-    Matrix,
-    Parameter,
-    Rational,
-    Structure,
-    declared,
-)
+from verification.parameters import Declaration, Parameter, declared
 
 SIZES = (1, 2)
 TYPED: dict[str, Count] = {"symplectic_euler": 1, "leapfrog": 2, "implicit_midpoint": (1, 8)}

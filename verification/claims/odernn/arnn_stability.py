@@ -35,7 +35,8 @@ from verification.certify import power_bounded
 from verification.certify.second.intervals import iv
 from verification.claim import Case, Claim, Decided, Parameters, Premise
 from verification.exact_text import number, numbers, text_of
-from verification.parameters import Choice, Constant, Integer, Listed, Parameter, Rational, Rule, declared, rationals
+from verification.kinds import Choice, Constant, Integer, Listed, Rational
+from verification.parameters import Parameter, Rule, declared, rationals
 
 # --- zero slopes: ReLU, no inputs
 

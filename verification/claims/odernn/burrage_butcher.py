@@ -27,7 +27,8 @@ from verification.certify.typed_step import ContractionReading
 from verification.claim import Attempt, Case, Check, Claim, ClaimError, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
-from verification.parameters import Choice, Constant, Integer, Parameter, Rational, Rule, declared, rationals
+from verification.kinds import Choice, Constant, Integer, Rational
+from verification.parameters import Parameter, Rule, declared, rationals
 
 # --- the constructions of Claims 1-4: M_ii = −B_iᵀ G B_i where A_ii = 0
 

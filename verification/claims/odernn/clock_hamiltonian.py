@@ -22,8 +22,9 @@ from verification.certify.second import clock as again
 from verification.claim import Case, Claim, Decided, Parameters, Premise
 from verification.domains import BUDGETS, Budget
 from verification.exact_text import number, numbers
+from verification.kinds import Integer
 from verification.measure.clock_hamiltonian import FULL_ADDER, HALF_ADDER, NOT, Circuit, gap, hamiltonian, kernel, terms
-from verification.parameters import Declaration, Integer, Parameter, declared
+from verification.parameters import Declaration, Parameter, declared
 
 CIRCUITS = {circuit.name: circuit for circuit in (NOT, HALF_ADDER, FULL_ADDER)}
 BOX = "all inputs of the circuits not (T = 1, n = 1), half adder (T = 2, n = 3), full adder (T = 5, n = 4)"

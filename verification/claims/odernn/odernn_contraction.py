@@ -32,7 +32,8 @@ from verification.certify.typed_step import ContractionReading
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
-from verification.parameters import ANY, SKEW, Listed, Matrix, Parameter, Rational, Structure, declared
+from verification.kinds import ANY, SKEW, Listed, Matrix, Rational, Structure
+from verification.parameters import Parameter, declared
 
 BITS = 192
 ORDINARY = ContractionReading()

@@ -19,18 +19,9 @@ from verification.cases.identity import PolynomialIdentity
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rationals
+from verification.kinds import STRICTLY_LOWER, Integer, Listed, Matrix, Rational
 from verification.measure.polynomial_steps import companion, explicit_step, step_degree
-from verification.parameters import (
-    STRICTLY_LOWER,
-    Declaration,
-    Integer,
-    Listed,
-    Matrix,
-    Parameter,
-    Rational,
-    Rule,
-    declared,
-)
+from verification.parameters import Declaration, Parameter, Rule, declared
 
 LARGEST_STAGES = {"smoke": 3, "standard": 3, "deep": 4}
 DEGREES = (2, 3)

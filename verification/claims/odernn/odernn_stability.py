@@ -38,7 +38,8 @@ from verification.certify.typed_step import ContractionReading, Matrix, MatrixTa
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, rationals
-from verification.parameters import Constant, Declaration, Listed, Parameter, Rational, declared
+from verification.kinds import Constant, Listed, Rational
+from verification.parameters import Declaration, Parameter, declared
 from verification.parameters import rationals as rational_parameters
 
 SIZES = {"smoke": 4, "standard": 8, "deep": 16}

@@ -16,7 +16,8 @@ from verification.cases.identity import PolynomialIdentity
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
-from verification.parameters import Parameter, Rational, Rule, declared
+from verification.kinds import Rational
+from verification.parameters import Parameter, Rule, declared
 
 # --- (1): z₊ = z − η Kᵀ y, y₊ = y + η K z₊ linearised, slopes 1; a = η σ(K)
 

@@ -28,10 +28,11 @@ from verification.certify.second import intervals as intervals
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
+from verification.kinds import Integer, Matrix, Rational
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, identity
-from verification.parameters import Integer, Matrix, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 
 BITS = 128
 LARGEST = 5

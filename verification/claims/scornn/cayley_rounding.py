@@ -24,7 +24,8 @@ from verification.certify.float_replay import FORMATS
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
-from verification.parameters import SIGN, Count, Declaration, Listed, Parameter, Rational, declared
+from verification.kinds import SIGN, Count, Listed, Rational
+from verification.parameters import Declaration, Parameter, declared
 
 if TYPE_CHECKING:
     from verification.measure.orthogonality_drift import Drift

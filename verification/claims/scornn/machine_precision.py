@@ -11,7 +11,8 @@ from odernn.published.sources import Source
 from verification.certify.float_replay import FORMATS
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
-from verification.parameters import Integer, Parameter, declared
+from verification.kinds import Integer
+from verification.parameters import Parameter, declared
 
 NAMES = ("float32", "float64")
 EXPONENT = declared(Parameter("k", Integer(1, 128)))

@@ -15,7 +15,8 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
-from verification.parameters import Parameter, Rational, declared, rationals
+from verification.kinds import Rational
+from verification.parameters import Parameter, declared, rationals
 
 
 def _exact(value: Fraction) -> fmpq:

@@ -25,8 +25,9 @@ from verification.certify.second import modrelu_run as modrelu_run_second
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import rationals
+from verification.kinds import Listed, Rational
 from verification.measure.cayley_exact import is_orthogonal
-from verification.parameters import Declaration, Listed, Parameter, Rational, declared
+from verification.parameters import Declaration, Parameter, declared
 
 # --- gradients through modReLU
 

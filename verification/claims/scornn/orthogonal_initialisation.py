@@ -22,6 +22,7 @@ from verification.certify.block_spectra import as_poly, block_again, block_ident
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
+from verification.kinds import Constant, Rational
 from verification.measure.orthogonal_initialisation import (
     Blocks,
     SpectralLaw,
@@ -29,7 +30,7 @@ from verification.measure.orthogonal_initialisation import (
     log_failure_probability,
     spectral_law,
 )
-from verification.parameters import Constant, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 
 HALVES = (Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(1, 4))
 """s = tan(t/2) of angles in (0, π/2); cos t = 3/5, 4/5, 5/13, 15/17."""

@@ -28,11 +28,12 @@ from verification.certify.second import cayley as again
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
+from verification.kinds import SKEW, Integer, Listed, Rational, Square
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import skew_updates
 from verification.measure.exact_cayley import cayley, identity
-from verification.parameters import SKEW, Integer, Listed, Parameter, Rational, Square, declared
+from verification.parameters import Parameter, declared
 
 # --- 2.2: norms
 

@@ -27,8 +27,9 @@ from verification.certify.block_spectra import (
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
+from verification.kinds import Listed, Rational
 from verification.measure.orthogonal_initialisation import Blocks
-from verification.parameters import Listed, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 
 Signs = Sequence[int]
 KEPT_OR_TURNED = ((1, 1), (-1, -1))

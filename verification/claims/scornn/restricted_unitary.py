@@ -16,9 +16,10 @@ from verification.certify.second import cayley as again
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rationals
+from verification.kinds import Integer, Listed, Rational
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import reflection_ranks as ranks
-from verification.parameters import Integer, Listed, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 
 
 def count_case(parameters_per_row: int = 7) -> Case:

@@ -20,10 +20,11 @@ from verification.certify.second import intervals as intervals
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
+from verification.kinds import SKEW, Constant, Integer, Square
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, diagonal, identity
-from verification.parameters import SKEW, Constant, Integer, Parameter, Rule, Square, declared
+from verification.parameters import Parameter, Rule, declared
 
 BITS = 192
 PFAFFIANS = 6

@@ -15,8 +15,9 @@ from odernn.published.sources import Source
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
+from verification.kinds import Constant, Integer
 from verification.measure import parameter_counts as counts
-from verification.parameters import Constant, Integer, Parameter, declared
+from verification.parameters import Parameter, declared
 
 Counter = Callable[[str, int, int, int, Iterable[str]], int]
 

@@ -18,7 +18,8 @@ from odernn.published.sources import Source
 from verification.cases.scornn_parameters import Repeated
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
-from verification.parameters import Integer, Parameter, declared
+from verification.kinds import Integer
+from verification.parameters import Parameter, declared
 
 SIMILAR = "0.005"
 """What "similar", "comparable" accuracy is taken to mean: no more than half a percentage point apart."""

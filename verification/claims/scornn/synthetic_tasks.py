@@ -17,8 +17,9 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
+from verification.kinds import Constant, Integer, Listed, Matrix, Rational
 from verification.measure import baselines
-from verification.parameters import Constant, Integer, Listed, Matrix, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 
 BITS = 192
 

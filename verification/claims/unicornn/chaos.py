@@ -29,8 +29,9 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rational, rationals
+from verification.kinds import Constant, Listed, Rational
 from verification.measure import lyapunov
-from verification.parameters import Constant, Declaration, Listed, Parameter, Rational, declared
+from verification.parameters import Declaration, Parameter, declared
 
 EPS = Fraction(1, 10**20)
 LEAST_FACTOR = math.log(1e6)

@@ -19,7 +19,8 @@ from verification.certify.scalar_stack import ScalarStack
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
-from verification.parameters import Constant, Integer, Parameter, declared
+from verification.kinds import Constant, Integer
+from verification.parameters import Parameter, declared
 
 PAIRS = ((4, 2), (5, 3), (7, 2), (7, 3))
 LONG, SHORT = "T = 1, k = 1 + n/16", "T = 1, k = 2"

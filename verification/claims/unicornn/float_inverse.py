@@ -15,8 +15,9 @@ from verification.certify.float_replay import FORMATS
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rational, rationals
+from verification.kinds import Constant, Kind, Listed, Rational
 from verification.measure import float_steps
-from verification.parameters import Constant, Declaration, Kind, Listed, Parameter, Rational, declared
+from verification.parameters import Declaration, Parameter, declared
 
 NEURON = {"w": 0.5, "h": 0.125, "alpha": 1.0}
 """Numbers of every format."""

@@ -37,9 +37,10 @@ from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Parameters, Place, Premise
 from verification.domains import Budget, printed_name
+from verification.kinds import Constant, Kind, Listed, Rational, Values
 from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_13, SAM_41, SAM_69, GradientForm
 from verification.measure.polynomials import coefficient
-from verification.parameters import Constant, Declaration, Kind, Listed, Parameter, Rational, Rule, Values, declared
+from verification.parameters import Declaration, Parameter, Rule, declared
 
 T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 

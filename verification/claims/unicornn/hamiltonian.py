@@ -22,10 +22,11 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
+from verification.kinds import Rational
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
-from verification.parameters import Rational, declared, rationals
+from verification.parameters import declared, rationals
 
 # --- (4): H = α/2 |y|² + 1/2 |z|² + Σ (1/w_i) log cosh(w_i y_i + (V u)_i + b_i)
 

@@ -33,22 +33,11 @@ from verification.certify.second.neuron_chain import Adjoints
 from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget, printed_name
 from verification.exact_text import numbers, rational, rationals
+from verification.kinds import Constant, Integer, Kind, Listed, Rational, Rows, Values
 from verification.measure import exact_network
 from verification.measure.exact_network import HeldInput, Shape
 from verification.measure.polynomials import coefficient
-from verification.parameters import (
-    Constant,
-    Declaration,
-    Integer,
-    Kind,
-    Listed,
-    Parameter,
-    Rational,
-    Rows,
-    Rule,
-    Values,
-    declared,
-)
+from verification.parameters import Declaration, Parameter, Rule, declared
 
 MOST_STEPS = 4000
 CHAIN_PREMISES = (

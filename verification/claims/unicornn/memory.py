@@ -11,8 +11,9 @@ from odernn.published.sources import Source
 from verification.cases.related import Small
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
+from verification.kinds import Values
 from verification.measure.memory import Algorithm, TrainingSizes, Use, interleaved, layer_parallel, stored, use
-from verification.parameters import Parameter, Rule, Values, declared
+from verification.parameters import Parameter, Rule, declared
 
 CONSTANT = 8
 """What O(·) is taken to mean: y, z, p, q of every layer, and as much again for the target and temporaries."""

@@ -23,6 +23,7 @@ from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget, printed_name
 from verification.exact_text import number, rational
+from verification.kinds import Constant, Integer, Kind, Rational
 from verification.measure.published_forms import (
     ICML_12,
     ICML_S15,
@@ -36,7 +37,7 @@ from verification.measure.published_forms import (
     Root,
     with_ones,
 )
-from verification.parameters import Constant, Declaration, Integer, Kind, Parameter, Rational, declared
+from verification.parameters import Declaration, Parameter, declared
 
 Form: TypeAlias = Root | Delta
 

@@ -24,10 +24,11 @@ from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
 from verification.domains import Budget, printed_name
 from verification.exact_text import rational
+from verification.kinds import Constant, Integer
 from verification.measure.energy_growth import added
 from verification.measure.polynomials import coefficient, variables
 from verification.measure.published_forms import ICML_S7, ICML_S39, SAM_66
-from verification.parameters import Constant, Integer, Parameter, declared, rationals
+from verification.parameters import Parameter, declared, rationals
 
 # --- H_n ≤ (1 + β dt) H_{n−1} + 2dt(1 + 2α dt³), H = α y² + z²   (icml S(10)); with G for 1 + β dt: sam (38)
 

@@ -23,7 +23,7 @@ from verification.certify.second import scalar_stack as scalar_stack_second
 from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
-from verification.parameters import Integer, Rational
+from verification.kinds import Integer, Rational
 
 T1 = ScalarStack(horizon=Fraction(1), offset=1, ratio=Fraction(1, 16))
 T4 = replace(T1, horizon=Fraction(4), target=Fraction(4))

@@ -48,7 +48,8 @@ from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rational, rationals
-from verification.parameters import Listed, Parameter, Rational, Rule, Values, declared
+from verification.kinds import Listed, Rational, Values
+from verification.parameters import Parameter, Rule, declared
 
 Theta: TypeAlias = Literal["w", "V", "b"]
 

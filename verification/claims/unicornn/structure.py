@@ -21,10 +21,11 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
+from verification.kinds import Listed, Matrix, Rational
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Layered, Shape
-from verification.parameters import Listed, Matrix, Parameter, Rational, declared
+from verification.parameters import Parameter, declared
 
 ONE_LAYER = (Shape(1, 1, 1), Shape(1, 2, 1), Shape(1, 3, 1))
 UP_TO_THREE = tuple(Shape(L, m, 1) for L in (1, 2, 3) for m in (1, 2))

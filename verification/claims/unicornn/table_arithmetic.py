@@ -26,7 +26,8 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget, printed_name
 from verification.exact_text import number, numbers, rational, rationals
-from verification.parameters import Constant, Declaration, Parameter, declared
+from verification.kinds import Constant
+from verification.parameters import Declaration, Parameter, declared
 
 # --- parameter counts
 
