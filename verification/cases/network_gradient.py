@@ -153,6 +153,7 @@ def gradient_parameters(
                 lambda v: work(v) <= MAX_WORK,
             ),
         ),
+        is_costly="N" in known,
     )
 
 

@@ -283,7 +283,7 @@ def _states(
 def uniform_lower_bound(
     *, alpha: str, horizon: str, dt: str, c: str, amplitude: str, quantity: str, bits: int = 256
 ) -> tuple[float, Any]:
-    """thm-S-limit typed again: (lower end as a float, lower end) of |y_N| or |z_N|, for every step T/N ≤ dt."""
+    """thm-S-limit typed again: a lower bound on |y_N| or |z_N| for every step T/N ≤ dt, as (its lower end, enclosure)."""
     with iv.workprec(bits):
         a, T, s, A = number(alpha), number(horizon), logistic(number(c)), number(amplitude)
         h0 = s * number(dt)
@@ -299,4 +299,4 @@ def uniform_lower_bound(
             half_turns -= 1
         area = 2 * half_turns + 1 - iv.cos(start - half_turns * iv.pi) - (0 if quantity == "position" else 1)
         value = tanh(A) * (area - error) / rho / (a if quantity == "position" else frequency)
-        return float(value.a), value.a
+        return float(value.a), value

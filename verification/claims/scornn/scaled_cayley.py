@@ -85,7 +85,7 @@ def forward_case(sign: int = 1) -> Case:
         _skew_premise,
         "A",
         "A",
-        parameters=declared(Parameter("A", Square(PFAFFIANS, structure=SKEW))),
+        parameters=declared(Parameter("A", Square(PFAFFIANS, structure=SKEW)), is_costly=True),
     )
     return statement.case(f"skew A, n ≤ {PFAFFIANS}", "C(A) orthogonal without −1, C(C(A)) = A")
 

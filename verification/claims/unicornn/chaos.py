@@ -116,6 +116,7 @@ def _stacks(region: Region, *, at_rest: bool = False) -> Declaration:
         Parameter("input", Listed(value, inputs)),
         Parameter("eps", Rational(above=0, most=1)),
         Parameter("steps", Small(LEAST_STEPS, MOST_STEPS)),
+        is_costly=True,
     )
 
 
