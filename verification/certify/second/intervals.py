@@ -283,7 +283,7 @@ def _states(
 def uniform_lower_bound(
     *, alpha: str, horizon: str, dt: str, c: str, amplitude: str, quantity: str, bits: int = 256
 ) -> tuple[float, Any]:
-    """thm-S-limit typed again: a lower bound on |y_N| or |z_N| for every step T/N ≤ dt, as (its lower end, enclosure)."""
+    """thm-S-limit typed again: a lower bound on |y_N| or |z_N| for every T/N ≤ dt, as (its lower end, enclosure)."""
     with iv.workprec(bits):
         a, T, s, A = number(alpha), number(horizon), logistic(number(c)), number(amplitude)
         h0 = s * number(dt)
