@@ -28,7 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -67,8 +67,13 @@ MEASURES = (
 )
 """And those that are a measured quantity, its closed form or the polynomial of a proof."""
 PATTERN = FORMULAS + MEASURES
+CHECKS = r"^(check|decide|holds|admits|_?premises?\w*|doubt\w*|read|impose|meets_\w+|attains_\w+|is_\w+|_holds\w*)$"
+"""What stands between a witness and "certified": checks, premises, what reads a parameter."""
 CONVERTERS = ("_ball", "_interval")
 """Functions with such a name that only convert one number."""
+
+DRAWS = ("draw", "_drawn")
+"""What an attack draws: any other distribution would do."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class Group:
     name: str
     files: tuple[str, ...]
     tests: tuple[str, ...]
+    only: str = ""  # a pattern of functions; "": all of a file, but in claims and cases those of PATTERN
 
 
 def _bounds(names: str, tests: str) -> Group:
@@ -95,6 +101,10 @@ def _claims(name: str, files: str, tests: str) -> Group:
     paths = [path for each in files.split() for path in _named(folder, each)]
     found = tuple(f"tests/{each if '/' in each else f'verification/claims/{each}'}.py" for each in tests.split())
     return Group(name, tuple(path.relative_to(trials.ROOT).as_posix() for path in paths), found)
+
+
+def _checks(name: str, files: str, tests: str) -> Group:
+    return replace(_claims(name, files, tests), only=CHECKS)
 
 
 GROUPS = (
@@ -170,6 +180,49 @@ GROUPS = (
         "test_claims_cayley_rounding test_claims_modrelu test_claims_cayley mutation/test_orthogonality_sides",
     ),
     _claims("tasks", "synthetic_tasks scornn_counts", "test_claims_scornn_tables"),
+    Group(
+        "readers",
+        tuple(f"verification/{name}.py" for name in ("kinds", "parameters")),
+        ("tests/verification/test_parameters.py", "tests/mutation/test_readers.py"),
+    ),
+    Group(
+        "rules",
+        tuple(f"verification/{name}.py" for name in ("verdict", "answer", "certify/enclosures")),
+        (
+            "tests/verification/test_verdict.py",
+            "tests/verification/claims/test_answer.py",
+            "tests/mutation/test_readers.py",
+        ),
+    ),
+    Group(
+        "witnesses",
+        tuple(f"verification/{name}.py" for name in ("counterexample", "witness_text", "instance")),
+        tuple(f"tests/verification/{name}.py" for name in ("test_witness", "test_instance", "claims/test_answer")),
+    ),
+    _checks(
+        "checks of floats and orders",
+        "order gradient_decay gradient_growth representation elementary",
+        "test_claims_slopes",
+    ),
+    _checks(
+        "checks of identities", "identity layer_blocks structure hamiltonian energy_balance", "test_claims_structure"
+    ),
+    _checks(
+        "checks of modes", "decision arnn_modes frozen_slopes arnn_reversibility arnn_stability", "test_claims_arnn"
+    ),
+    _checks(
+        "checks of stability", "odernn_stability odernn_contraction burrage_butcher", "test_claims_odernn_stability"
+    ),
+    _checks(
+        "checks of Cayley",
+        "related cayley_statements cayley_entries cayley_reach scornn_parameters scaled_cayley bounded_entries "
+        "orthogonal_updates",
+        "test_claims_cayley",
+    ),
+    _checks("checks of graphs", "graph_statements graph_kinds graph_growth graph_conditions", "test_claims_graphs"),
+    _checks("checks of counts", "parameter_counts table_arithmetic", "test_claims_counts"),
+    _checks("checks of gradients", "network_gradient gradient_bounds jacobian_bounds", "test_claims_gradients"),
+    _checks("checks of inequalities", "inequality one_step_norms chain_ends ode_states", "test_claims_inequalities"),
     _claims("graphs", "graph_lstm graph_tables", "test_claims_networks test_claims_tables mutation/test_graph_sides"),
 )
 
@@ -188,8 +241,9 @@ def mutants_of(group: Group, pattern: str = "") -> list[Mutant]:
     return [
         mutant
         for file, text in texts.items()
-        for mutant in operators.mutants(text, file, only=PATTERN if _states_more(file) else None)
-        if not _states_more(file) or mutant.function not in CONVERTERS
+        for mutant in operators.mutants(text, file, only=group.only or (PATTERN if _states_more(file) else None))
+        if (group.only or not _states_more(file) or mutant.function not in CONVERTERS)
+        and not mutant.function.endswith(DRAWS)
     ]
 
 

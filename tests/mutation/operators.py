@@ -384,7 +384,9 @@ def _search(node: ast.AST, path: Path) -> Iterator[tuple[Path, ast.AST]]:
 
 
 def formula_lambdas(tree: ast.Module) -> Iterator[tuple[str, Path, ast.Lambda]]:
-    """Lambdas that are sides of an ``Inequality`` or a ``bound``/``second_bound`` of a ``Part``."""
+    """Lambdas that are sides of an ``Inequality``, a ``bound``/``second_bound`` of a ``Part`` or a margin of a
+    ``Hypothesis``.
+    """
     for path, node in _search(tree, ()):
         if not isinstance(node, ast.Call):
             continue
@@ -392,9 +394,11 @@ def formula_lambdas(tree: ast.Module) -> Iterator[tuple[str, Path, ast.Lambda]]:
             for i, each in enumerate(node.args[:2]):
                 if isinstance(each, ast.Lambda):
                     yield f"{_owner(tree, path)}.<{('balls', 'intervals')[i]}>", (*path, ("args", i)), each
+        if _name(node.func) == "Hypothesis" and len(node.args) > 1 and isinstance(node.args[1], ast.Lambda):
+            yield f"{_owner(tree, path)}.<margin>", (*path, ("args", 1)), node.args[1]
         for i, keyword in enumerate(node.keywords):
             is_side = keyword.arg in ("balls", "intervals") and _name(node.func) == "Inequality"
-            is_side = is_side or keyword.arg in ("bound", "second_bound")
+            is_side = is_side or keyword.arg in ("bound", "second_bound", "margin", "second_margin")
             if is_side and isinstance(keyword.value, ast.Lambda):
                 where = (*path, ("keywords", i), ("value", None))
                 yield f"{_owner(tree, path)}.<{keyword.arg}>", where, keyword.value
