@@ -344,7 +344,8 @@ class Rows:
 
     def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
         """A few rows, as a rule."""
-        counts, width = self.counts(values), _count(self.width, values)[1]
+        width = _count(self.width, values)[1]
+        counts = [count for count in self.counts(values) if count * width <= self.most]
         rows = counts[min(rng.choice((0, 0, 1, 2)), len(counts) - 1)]
         return tuple(tuple(self.of.draw(rng, values) for _ in range(width)) for _ in range(rows))
 

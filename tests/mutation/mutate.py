@@ -183,7 +183,7 @@ GROUPS = (
     Group(
         "readers",
         tuple(f"verification/{name}.py" for name in ("kinds", "parameters")),
-        ("tests/verification/test_parameters.py", "tests/mutation/test_readers.py"),
+        ("tests/verification/test_parameters.py",),
     ),
     Group(
         "rules",
@@ -191,7 +191,6 @@ GROUPS = (
         (
             "tests/verification/test_verdict.py",
             "tests/verification/claims/test_answer.py",
-            "tests/mutation/test_readers.py",
         ),
     ),
     Group(

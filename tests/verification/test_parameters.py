@@ -23,6 +23,7 @@ from verification.kinds import (
     Listed,
     Matrix,
     Rational,
+    Rows,
     Square,
 )
 from verification.parameters import Declaration, Parameter, RefusedError, Rule, declared, rationals
@@ -142,6 +143,51 @@ def test_sizes_follow_from_what_was_read_before() -> None:
             declaration.read(good | changed)
     rng = random.Random(3)
     assert {len(declaration.draw(rng)["D"].split()) for _ in range(50)} == {1, 2, 3, 4}
+
+
+def test_a_list_says_how_long_it_may_be_and_how_long_it_is() -> None:
+    for count, wanted in ((2, "3 entries instead of 2"), ((1, 2), "3 entries instead of 1 to 2")):
+        with pytest.raises(RefusedError, match=rf"it has {wanted}\)"):
+            declared(Parameter("x", Listed(Rational(), count))).read({"x": "1 2 3"})
+
+
+def test_a_matrix_has_all_its_entries_and_no_more() -> None:
+    declaration = declared(Parameter("x", Matrix(2, 3)))
+    assert declaration.read({"x": "1 2 3 4 5 6"})["x"] == ((1, 2, 3), (4, 5, 6))
+    for text in ("1 2", "1 2 3", "1 2 3 4 5", "1 2 3 4 5 6 7"):
+        with pytest.raises(RefusedError, match="instead of 6"):
+            declaration.read({"x": text})
+
+
+def test_rows_are_of_one_width_and_as_many_as_one_of_the_counts() -> None:
+    """One row for all steps, or one a step."""
+    declaration = declared(
+        Parameter("N", Integer(1, 9)), Parameter("u", Rows(Rational(), 2, lambda read: (1, read["N"]), most=8))
+    )
+    for text, rows in (("1 2", ((1, 2),)), ("1 2 3 4 5 6", ((1, 2), (3, 4), (5, 6)))):
+        assert declaration.read({"N": "3", "u": text})["u"] == rows
+        assert declaration.canonical({"N": "3", "u": text})["u"] == text
+    for N, text in (("3", "1"), ("3", "1 2 3"), ("3", "1 2 3 4"), ("3", "1 2 3 4 5 6 7"), ("5", " ".join("12345" * 2))):
+        with pytest.raises(RefusedError, match="are not so many rows of 2 as there may be"):
+            declaration.read({"N": N, "u": text})
+    column = declared(Parameter("u", Rows(Rational(), 1, lambda _: (3,))))
+    assert column.read({"u": "1 2 3"})["u"] == ((1,), (2,), (3,))
+    rng = random.Random(5)
+    lengths = {len(declaration.draw(rng)["u"].split(" ")) for _ in range(200)}
+    assert lengths == {2, 4, 6, 8}
+
+
+def test_numbers_have_as_many_digits_as_is_said_and_matrices_as_many_entries() -> None:
+    """A float64 has denominators of 2^1074, and a matrix of 64 × 64 is the largest of a case."""
+    assert MOST_DIGITS == 1_400 and MOST_NUMBERS == 64 * 64
+    assert declared(*rationals("x")).read({"x": "9" * 1400})["x"] == 10**1400 - 1
+    many = declared(Parameter("x", Listed(Rational(), (1, 10**9))))
+    assert len(many.read({"x": " ".join(["1"] * 4096)})["x"]) == 4096
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    with pytest.raises(RefusedError, match=r'is "x{60}… \(61 letters\)"'):
+        declared(Parameter("word", Choice(("w",)))).read({"word": "x" * 61})
 
 
 def test_rules_are_about_several_parameters() -> None:
