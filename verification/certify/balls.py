@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import flint
 
 from odernn.bounds.numbers import BALLS
-from verification.claim import Claim, Part, Setting, admissible
+from verification.claim import Claim, Hypothesis, Part, Setting
 from verification.instance import Instance
 
 FIRST_BITS = 128
@@ -161,7 +162,7 @@ def outcome_of(
     """The comparison and the premises for a state of ``layer`` at ``step``, one ball a group, at the precision in
     force, which is ``bits``. TypeError if the bound is no ball.
     """
-    premises = _premises(claim, [setting_of(instance, layer=l, step=step, steps=steps) for l in range(1, layer + 1)])
+    premises = _premises(claim, instance, layer, step, steps)
     log_bound = part.bound(setting_of(instance, layer=layer, step=step, steps=steps), BALLS)
     if not isinstance(log_bound, flint.arb):
         kind = type(log_bound).__name__
@@ -174,17 +175,29 @@ def outcome_of(
     return Outcome(status, log_measured, (lower_end(log_bound), upper_end(log_bound)), bits, premises)
 
 
-def _premises(claim: Claim, settings: list[Setting]) -> tuple[tuple[str, float, bool], ...]:
-    """Every premise with its smallest margin over the layers' settings, and whether it is proved in all of them."""
-    by_layer = [admissible(claim.bound, setting) for setting in settings]
-    return tuple(
-        (
-            over_layers[0][0].text,
-            min(lower_end(margin) for _, margin, _ in over_layers),
-            all(holds for *_, holds in over_layers),
-        )
-        for over_layers in zip(*by_layer, strict=True)
-    )
+def _premises(
+    claim: Claim, instance: Instance, layer: int, step: int, steps: int
+) -> tuple[tuple[str, float, bool], ...]:
+    """Every premise with its smallest margin over the layers up to ``layer``, and whether it is proved in all."""
+    premises = []
+    for hypothesis in claim.bound.hypotheses:
+        margins = [_margin(hypothesis, instance, number, step, steps) for number in range(1, layer + 1)]
+        ends = [lower_end(BALLS.exact(each) if isinstance(each, Fraction) else each) for each in margins]
+        premises.append((hypothesis.text, min(ends), all(map(hypothesis.holds, margins))))
+    return tuple(premises)
+
+
+def _margin(hypothesis: Hypothesis, instance: Instance, layer: int, step: int, steps: int) -> Any:
+    """In fractions, where the margin can be asked there, so that dt = 1/10 holds at dt = 1/10; else in balls."""
+    alpha, dt = instance.alpha, instance.layers[layer - 1].dt
+    try:
+        exact = Setting(alpha, dt, step, steps, instance.hidden_size, None, step * dt, steps * dt)
+        margin = hypothesis.margin(exact)
+    except (TypeError, AttributeError):
+        margin = None
+    if isinstance(margin, int | Fraction):
+        return Fraction(margin)
+    return hypothesis.margin(setting_of(instance, layer=layer, step=step, steps=steps))
 
 
 def _compare(measured: Any, log_bound: Any) -> tuple[str, tuple[float, float]]:

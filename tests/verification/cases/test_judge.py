@@ -22,6 +22,8 @@ from verification import verdict, witness
 from verification.adversary import chain
 from verification.cases.state_bound.judge import judge
 from verification.cases.state_bound.ratios import Evidence, Trial, reading_of
+from verification.certify import balls
+from verification.certify.second import intervals as second
 from verification.claim import Claim, Hypothesis, Part, StateBound
 from verification.domains import FREE, SearchPoint
 from verification.measure.hidden_state import envelope, run_instance
@@ -200,6 +202,25 @@ def test_premise_that_the_balls_cannot_prove_refutes_nothing(coarse: SearchPoint
     above = constant("100000", hypotheses=(premise,))
     (row,) = judge(above, evidence(replace(coarse, domain="printed made")))
     assert row.verdict == verdict.NOT_REFUTED  # not "proved"
+
+
+def test_an_equality_is_decided_on_exact_numbers(coarse: SearchPoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """dt = 1/10 is no binary number: no ball around it proves the equality, the fraction does."""
+    tenth = Hypothesis("dt = 1/10", lambda s: -abs(10 * s.dt - 1), False, lambda s: -abs(s.dt * 10 - 1))
+    other = Hypothesis("dt = 1/9", lambda s: -abs(9 * s.dt - 1), False, lambda s: -abs(s.dt * 9 - 1))
+    (found,) = judge(constant("3", hypotheses=(tenth,)), evidence(coarse))
+    assert found.verdict == verdict.REFUTED and witness.from_json(found.witness).instance.layers[0].dt == coarse.dt[0]
+    (elsewhere,) = judge(constant("3", hypotheses=(other,)), evidence(coarse))
+    assert elsewhere.verdict == verdict.INCONCLUSIVE and "dt = 1/9 fails" in elsewhere.because
+
+    def in_balls(hypothesis: Hypothesis, instance: Any, layer: int, step: int, steps: int) -> Any:
+        return hypothesis.margin(balls.setting_of(instance, layer=layer, step=step, steps=steps))
+
+    for module, name, without in ((balls, "_margin", in_balls), (second, "_exact", lambda *_: None)):
+        with monkeypatch.context() as patch:  # without the fractions neither back-end proves it
+            patch.setattr(module, name, without)
+            (doubted,) = judge(constant("3", hypotheses=(tenth,)), evidence(coarse))
+            assert doubted.verdict == verdict.SUSPECT, doubted.because
 
 
 def test_premises_are_asked_of_the_layers_below(coarse: SearchPoint) -> None:

@@ -202,9 +202,18 @@ def premises_at(settings: list[Any], premises: Sequence[Premise]) -> list[tuple[
         if margin is None:
             decided.append((text, None, False))
             continue
-        ends = [iv.mpf(margin(setting)).a for setting in settings]
+        ends = [_lower_end(margin, setting) for setting in settings]
         decided.append((text, min(float(end) for end in ends), all(bool(e > 0 if strict else e >= 0) for e in ends)))
     return decided
+
+
+def _lower_end(margin: Callable[[Any], Any], setting: Any) -> Any:
+    """Of a margin: in fractions, where it can be asked there, so that an equality can hold; else of its interval."""
+    try:
+        exact = margin(setting.exact)
+    except (TypeError, AttributeError):
+        exact = None
+    return number(str(exact)).a if isinstance(exact, int | Fraction) else iv.mpf(margin(setting)).a
 
 
 def setting_of(plain: dict[str, Any], *, layer: int, step: int, steps: int) -> Any:
@@ -227,6 +236,15 @@ def setting_of(plain: dict[str, Any], *, layer: int, step: int, steps: int) -> A
         time=dt * step,
         horizon=dt * steps,
         multiplicities=multiplicities,
+        exact=_exact(plain["alpha"], entry["dt"], step, steps, sum(multiplicities)),
+    )
+
+
+def _exact(alpha: str, dt: str, step: int, steps: int, hidden_size: int) -> Any:
+    """The numbers of a setting that are rational, as fractions."""
+    h = fraction(dt)
+    return SimpleNamespace(
+        alpha=fraction(alpha), dt=h, step=step, steps=steps, hidden_size=hidden_size, time=h * step, horizon=h * steps
     )
 
 
