@@ -195,8 +195,8 @@ def test_premise_that_fails_at_every_point_leaves_nothing_to_judge(coarse: Searc
 
 
 def test_premise_that_the_balls_cannot_prove_refutes_nothing(coarse: SearchPoint) -> None:
-    """0 ≥ 0 holds in floats; as dt/dt − 1 ≥ 0 no ball proves it, so the violation stays a suspicion."""
-    premise = Hypothesis("0 ≥ 0", lambda s: s.dt / s.dt - 1, strict=False)
+    """0 ≥ 0 holds in floats; as (√dt)² − dt ≥ 0 no ball proves it, so the violation stays a suspicion."""
+    premise = Hypothesis("0 ≥ 0", lambda s: (s.dt**0.5) ** 2 - s.dt, strict=False)
     (found,) = judge(constant("3", hypotheses=(premise,)), evidence(coarse))
     assert found.verdict == verdict.SUSPECT and "premise 0 ≥ 0 is not proved" in found.because
     above = constant("100000", hypotheses=(premise,))

@@ -175,7 +175,7 @@ def test_a_false_premise_is_no_refutation(constant_claim):
     false = (*true, Hypothesis("dt < 1/2", lambda s: 1 - 2 * s.dt))
     # a margin of exactly 0 fails a strict premise, and a transcendental 0 is never proved
     edge = (Hypothesis("dt < 9/10", lambda s: 9 - 10 * s.dt),)
-    unproved = (Hypothesis("0 ≥ 0", lambda s: s.dt / s.dt - 1, False),)
+    unproved = (Hypothesis("0 ≥ 0", lambda s: (s.dt**0.5) ** 2 - s.dt, False),)
     for premises, refuted in ((true, True), (false, False), (edge, False), (unproved, False)):
         claim = constant_claim(small, hypotheses=premises)
         outcome = balls.decide(claim, claim.bound.parts[0], instance, **where)
