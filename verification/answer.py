@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from typing import Any
 
 from verification import verdict
 from verification.claim import Attempt, Case, Check, Claim, Parameters
@@ -94,14 +95,9 @@ def blank_of(claim: Claim, case: Case) -> Judgement:
 
 
 def _described(blank: Judgement, attempt: Attempt) -> Judgement:
-    slack = None
-    if attempt.log_measured is not None and attempt.log_claimed is not None:
-        slack = (attempt.log_claimed - attempt.log_measured) / LOG_10
     return replace(
         blank,
-        log_bound=attempt.log_claimed,
-        log_worst=attempt.log_measured,
-        slack=slack,
+        **_sizes(attempt.log_measured, attempt.log_claimed),
         evaluations=attempt.evaluations,
         control=attempt.control,
         found=attempt.found,
@@ -173,5 +169,10 @@ def _certified(filled: Judgement, check: Check, witness: str) -> Judgement:
     """With the numbers of the violation, where it has sizes."""
     if check.log_measured is None or check.log_claimed is None:
         return replace(filled, witness=witness)
-    slack = (check.log_claimed - check.log_measured) / LOG_10
-    return replace(filled, witness=witness, log_bound=check.log_claimed, log_worst=check.log_measured, slack=slack)
+    return replace(filled, witness=witness, **_sizes(check.log_measured, check.log_claimed))
+
+
+def _sizes(log_measured: float | None, log_claimed: float | None) -> dict[str, Any]:
+    """Both sides of a judgement, and how many decades lie between them."""
+    slack = None if log_measured is None or log_claimed is None else (log_claimed - log_measured) / LOG_10
+    return {"log_bound": log_claimed, "log_worst": log_measured, "slack": slack}

@@ -373,14 +373,13 @@ def check(witness: Witness, registry: Registry) -> Replay:
     """
     try:
         claim = registry.get(witness.claim).claim
+        system = claim.bound.system.name
     except ClaimError as error:
         raise WitnessError(str(error)) from None
     if claim.id != witness.claim:
         raise WitnessError(f'claim is "{witness.claim}"; write the id "{claim.id}".')
-    if witness.instance.system != claim.bound.system.name:
-        raise WitnessError(
-            f'the instance runs "{witness.instance.system}", the claim is about "{claim.bound.system.name}".'
-        )
+    if witness.instance.system != system:
+        raise WitnessError(f'the instance runs "{witness.instance.system}", the claim is about "{system}".')
     part = part_of(claim, witness.quantity, witness.norm)
     _refuse_endless(witness, claim)
     try:

@@ -188,9 +188,9 @@ GROUPS = (
     Group(
         "rules",
         tuple(f"verification/{name}.py" for name in ("verdict", "answer", "certify/enclosures")),
-        (
-            "tests/verification/test_verdict.py",
-            "tests/verification/claims/test_answer.py",
+        tuple(
+            f"tests/verification/{name}.py"
+            for name in ("test_verdict", "claims/test_answer", "certify/test_enclosures")
         ),
     ),
     Group(

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from odernn.published.complexity import EQUAL_SIZES, EqualSizes
 from odernn.published.networks import agrees
-from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Constant
@@ -90,9 +90,6 @@ def equal_case(sizes: EqualSizes, plain: str, skip: str, meaning: str) -> Case:
 
     def check(parameters: Parameters) -> Check:
         given = {name: number(parameters, name) for name in stated}
-        premise = Premise(f"sizes of Section 4.4, {sizes.task}", ", ".join(map(str, given.values())), given == stated)
-        if not premise.holds:
-            return Check((), (premise,))
         one, other = (
             network._replace(n=int(given[name]), d=int(given["d"]), outputs=int(given["n_out"]))
             for network, name in zip(networks, ("units", "skip units"), strict=True)
@@ -103,7 +100,6 @@ def equal_case(sizes: EqualSizes, plain: str, skip: str, meaning: str) -> Case:
         )
         return Check(
             opinions=opinions,
-            premises=(premise,),
             words=f"{given['units']} units against {given['skip units']}, {READINGS[skip].text}: {opinions[0].text}",
         )
 
@@ -133,9 +129,6 @@ def printed_count_case(domain: str, network: CountedNetwork, printed: str) -> Ca
 
     def check(parameters: Parameters) -> Check:
         given = {name: number(parameters, name) for name in stated}
-        premise = Premise("n, d, n_out as printed", ", ".join(map(str, given.values())), given == stated)
-        if not premise.holds:
-            return Check((), (premise,))
         asked = network._replace(n=int(given["n"]), d=int(given["d"]), outputs=int(given["n_out"]))
         opinions = tuple(
             Opinion(backend, not agreeing(count, asked), ", ".join(f"{value:,}" for value in count(asked).values()))
@@ -143,7 +136,6 @@ def printed_count_case(domain: str, network: CountedNetwork, printed: str) -> Ca
         )
         return Check(
             opinions=opinions,
-            premises=(premise,),
             words=f"{domain}: {opinions[0].text} parameters, printed {printed}",
         )
 
@@ -182,9 +174,6 @@ def quarter_case(stanh: Stanh, lstm: CountedNetwork, domain: str, printed: int =
 
     def check(parameters: Parameters) -> Check:
         given = {name: number(parameters, name) for name in stated}
-        premise = Premise("the sizes of this row", ", ".join(map(str, given.values())), given == stated)
-        if not premise.holds:
-            return Check((), (premise,))
         ours, theirs = (int(value) for value in given.values())
         ratios = [
             (backend, shares(count, replace_units(stanh.network, ours), replace_units(lstm, theirs)))
@@ -192,7 +181,6 @@ def quarter_case(stanh: Stanh, lstm: CountedNetwork, domain: str, printed: int =
         ]
         return Check(
             opinions=tuple(Opinion(backend, not good(values), shown(values)) for backend, values in ratios),
-            premises=(premise,),
             words=f"tanh RNN of {ours} units with skips over {stanh.k} steps: {shown(ratios[0][1])} of the parameters "
             f"of an {domain}, printed {printed} %",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +20,8 @@ from verification.claim import Attempt, Case, Check, Claim, ClaimError, Decided,
 from verification.cli import main
 from verification.domains import BUDGETS
 from verification.exact_text import number
-from verification.parameters import declared, rationals
+from verification.kinds import Constant
+from verification.parameters import Parameter, declared, rationals
 from verification.registry import Registry
 from verification.report.rows import claims as rows
 from verification.run.job import Settings
@@ -145,6 +147,37 @@ def test_a_proof_says_at_how_many_drawn_places_both_back_ends_agree(options, agr
     assert alone.verdict == verdict.PROVED and alone.because.endswith("by one back-end)")
 
 
+def test_what_is_constant_is_heard_once():
+    def check(parameters):
+        return Check(tuple(Opinion(name, False, "") for name in ("balls", "mpmath")))
+
+    guarded = declared(Parameter("x", Constant(Fraction(1, 3)))).guards(check)
+    case = Case("free", "x", lambda *_: attempt(proof="for all x"), guarded)
+    found = answer(Claim("planted", Source("me", "here"), "x ≤ 1", "real", (case,)), case, BUDGETS["standard"], 0)
+    assert "(and at 1 drawn place," in found.because
+
+
+def test_slack_is_in_decades_of_what_was_tried_or_of_the_witness():
+    hundred, ten = math.log(100), math.log(10)
+    tried = judged(attempt(log_measured=ten, log_claimed=hundred + ten))
+    assert (tried.log_worst, tried.log_bound, tried.slack) == (ten, hundred + ten, pytest.approx(2))
+    assert judged(attempt(log_measured=ten)).slack is None
+    found = judged(CANDIDATE, Check(BOTH, log_measured=hundred + ten, log_claimed=ten))
+    assert (found.log_worst, found.log_bound, found.slack) == (hundred + ten, ten, pytest.approx(-2))
+
+
+def test_the_first_five_candidates_are_checked():
+    def check(parameters):
+        violated = number(parameters, "x") > 1
+        return Check(tuple(Opinion(name, violated, "") for name in ("balls", "mpmath")))
+
+    for place, expected in ((4, verdict.REFUTED), (5, verdict.SUSPECT)):
+        tried = attempt(candidates=tuple({"x": "2" if k == place else "0"} for k in range(7)))
+        case = Case("free", "x", lambda *_, tried=tried: tried, check)
+        claim = Claim("planted", Source("me", ""), "x ≤ 1", "real", (case,))
+        assert answer(claim, case, SMOKE, 0).verdict == expected
+
+
 def test_a_back_end_that_decides_otherwise_refutes_nothing():
     yes, no = (lambda p, is_one=is_one: Decided(is_one, "1") for is_one in (True, False))
     for names, is_apart in ((("flint", "fractions"), True), (("balls", "mpmath"), False)):
@@ -174,7 +207,8 @@ def test_two_cases_of_one_place_and_a_question_without_cases_are_refused():
 
 PLANTED = """
 from odernn.tableaus.tableau import Source
-from verification.parameters import declared, rationals
+from verification.kinds import Constant
+from verification.parameters import Parameter, declared, rationals
 from verification.claim import Attempt, Case, Check, Opinion, Claim
 from verification.exact_text import number
 

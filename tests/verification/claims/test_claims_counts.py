@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -176,3 +177,47 @@ def test_a_count_misprinted_is_seen() -> None:
         CLAIMS["both-param-counts"].cases[1], ask=tables._counted(size), check=tables._counted_check(size)
     )
     assert answer(CLAIMS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"
+
+
+# --- the checks of printed numbers: both back-ends see a number that is wrong, and none that is right
+
+
+def opinions(case, **parameters: str) -> list[bool]:
+    return [each.violated for each in case.check(parameters).opinions]
+
+
+@pytest.mark.parametrize(("printed", "wrong"), [("10/3", False), ("10/3 + 10^-12", True), ("3", True), ("0", True)])
+def test_a_printed_product_is_decided_by_both(printed: str, wrong: bool) -> None:
+    value = Fraction(10, 3) + Fraction(1, 10**12) if "+" in printed else Fraction(printed)
+    stated = {"share": "2/3", "whole": "5", "printed": str(value)}
+    case = tables._equality_case("made", "2/3 · 5", ("share", "whole"), lambda v: v[0] * v[1], stated)
+    assert opinions(case, **stated) == [wrong, wrong]
+    assert verdict_of(case) == ("refuted" if wrong else "proved")
+
+
+@pytest.mark.parametrize(("most", "wrong"), [("1/300", True), ("1/250", False), ("3/784", False), ("3/785", True)])
+def test_a_ratio_of_every_row_is_decided_by_both(most: str, wrong: bool) -> None:
+    """3 layers and 784 steps."""
+    check = tables._of_rows_check(lambda L, N: L / N, Fraction(most))
+    found = check({"L": "3", "N": "784"})
+    assert [each.violated for each in found.opinions] == [wrong, wrong]
+
+
+@pytest.mark.parametrize(
+    ("dt", "numbers"), [("1/10", 2), ("1/10 1/10", 2), ("1/10 1/20", 3), ("1/10 1/20 1/10", 3), ("1/10 1/20 1/5", 4)]
+)
+def test_numbers_of_a_row_are_counted_by_both(dt: str, numbers: int) -> None:
+    check = tables._hyperparameters_check(tables.ROWS[0])({"dt": dt, "alpha": "1"})
+    assert [each.text.split(" ")[0] for each in check.opinions] == [str(numbers)] * 2
+    assert [each.violated for each in check.opinions] == [numbers > 2] * 2
+
+
+def test_the_gain_is_decided_by_both() -> None:
+    """2 · 3/(1 + a²) = 6/65 at a = ±8 only."""
+    for a, wrong in (("8", False), ("-8", False), ("7", True), ("8 + 10^-12", True)):
+        value = 8 + Fraction(1, 10**12) if "+" in a else Fraction(a)
+        assert [each.violated for each in tables._slope_check({"a": str(value)}).opinions] == [wrong, wrong]
+
+
+def verdict_of(case) -> str:
+    return answer(dataclasses.replace(CLAIMS["both-4-small"], cases=(case,)), case, SMOKE, 0).verdict
