@@ -33,7 +33,7 @@ def test_what_touches_is_not_apart_and_what_is_a_last_place_off_is(centre: Fract
         for outside in (centre + TINY, centre - 1 - TINY):
             assert are_apart(ball(outside), one)
         assert not are_apart(flint.arb(0, 2) + ball(centre), one)
-    assert not are_apart(ball(centre + TINY), one)
+    assert are_apart(ball(centre + TINY), one) is (centre == 0)  # not to 53 bits
 
 
 def test_what_is_not_finite_is_apart_from_nothing() -> None:

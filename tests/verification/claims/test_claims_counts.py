@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -177,6 +178,15 @@ def test_a_count_misprinted_is_seen() -> None:
         CLAIMS["both-param-counts"].cases[1], ask=tables._counted(size), check=tables._counted_check(size)
     )
     assert answer(CLAIMS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_constant_of_an_order_holds_at_small_sizes_too(place: int) -> None:
+    """At N = L = 1 and large m ten arrays of b m floats are live at once: eight is no constant of O(·)."""
+    case = CLAIMS["both-2.3-memory"].cases[place]
+    for N, L, m, b, d in itertools.product((1, 2), (1, 2), (1, 5, 64), (1, 3), (1, 2)):
+        check = case.check({"N": str(N), "L": str(L), "m": str(m), "b": str(b), "d": str(d)})
+        assert not check.opinions[0].violated, check.words
 
 
 # --- the checks of printed numbers: both back-ends see a number that is wrong, and none that is right

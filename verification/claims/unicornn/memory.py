@@ -9,14 +9,15 @@ from collections.abc import Callable
 
 from odernn.published.sources import Source
 from verification.cases.related import Small
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.kinds import Values
 from verification.measure.memory import Algorithm, TrainingSizes, Use, interleaved, layer_parallel, stored, use
 from verification.parameters import Parameter, Rule, declared
 
-CONSTANT = 8
-"""What O(·) is taken to mean: y, z, p, q of every layer, and as much again for the target and temporaries."""
+CONSTANT = 10
+"""What O(·) is taken to mean: y, z, p, q of every layer, as much again for the target and temporaries, and y, z of every
+stored step."""
 LARGEST = 2**23
 
 GRIDS: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -89,7 +90,6 @@ def _check(algorithm: Algorithm, order: Callable[[TrainingSizes], int], formula:
                 Opinion("counter", found.counted > allowed, f"{found.counted:,} live floats, {limit}"),
                 Opinion("tracemalloc", found.traced > allowed, f"{found.traced:,.0f} floats allocated, {limit}"),
             ),
-            premises=(Premise("N, L, m, b, d ≥ 1", str(min(sizes.steps, sizes.layers)), True),),
             words=f"{_shown(sizes)}: {found.counted:,} floats are live at once, {found.counted / order(sizes):.1f} "
             f"times {formula} = {order(sizes):,}; V y^(l−1)_n of a layer for all n alone is N b m = "
             f"{sizes.steps * sizes.batch * sizes.hidden:,}, which no constant times {formula} exceeds for all m and N",
