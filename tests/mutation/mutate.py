@@ -218,9 +218,17 @@ GROUPS = (
         "orthogonal_updates",
         "test_claims_cayley",
     ),
-    _checks("checks of graphs", "graph_statements graph_kinds graph_growth graph_conditions", "test_claims_graphs"),
+    _checks(
+        "checks of graphs",
+        "graph_statements graph_kinds graph_growth graph_conditions",
+        "test_claims_graphs mutation/test_margins",
+    ),
     _checks("checks of counts", "parameter_counts table_arithmetic", "test_claims_counts"),
-    _checks("checks of gradients", "network_gradient gradient_bounds jacobian_bounds", "test_claims_gradients"),
+    _checks(
+        "checks of gradients",
+        "network_gradient gradient_bounds jacobian_bounds",
+        "test_claims_gradients mutation/test_margins",
+    ),
     _checks("checks of inequalities", "inequality one_step_norms chain_ends ode_states", "test_claims_inequalities"),
     _claims("graphs", "graph_lstm graph_tables", "test_claims_networks test_claims_tables mutation/test_graph_sides"),
 )

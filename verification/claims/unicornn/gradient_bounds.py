@@ -130,9 +130,6 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
             found = at_rest(row.alpha, row.dt[-1], row.steps, w, layer=row.num_layers)
             yield {**found, "V": " ".join(["0"] * row.num_layers)}
 
-    def premise(p: Any) -> Fraction:
-        return Fraction((p.alpha, p.dt, p.N, len(p.w)) == (row.alpha, row.dt[-1], row.steps, row.num_layers))
-
     parameters = gradient_parameters(
         theta,
         whole="no",  # of the row's size they would be more work than a check takes on
@@ -140,7 +137,7 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
         layer=lambda L: FIRST if theta == "V" else range(L, L + 1),
         fixed={"alpha": Constant(row.alpha), "dt": Constant(row.dt[-1]), "N": Constant(row.steps)},
     )
-    inequality = finite(form, theta, (Hypothesis("α, dt, N, L of the row", premise),), parameters)
+    inequality = finite(form, theta, (), parameters)
 
     def ask(_: Budget, __: int) -> Attempt:
         if not row.alpha > 0:

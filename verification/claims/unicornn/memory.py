@@ -16,8 +16,8 @@ from verification.measure.memory import Algorithm, TrainingSizes, Use, interleav
 from verification.parameters import Parameter, Rule, declared
 
 CONSTANT = 10
-"""What O(·) is taken to mean: y, z, p, q of every layer, as much again for the target and temporaries, and y, z of every
-stored step."""
+"""What O(·) is taken to mean: y, z, p, q of every layer, as much again for the target and temporaries, and y, z of
+every stored step."""
 LARGEST = 2**23
 
 GRIDS: dict[str, tuple[tuple[int, ...], ...]] = {
