@@ -107,7 +107,7 @@ EULER = System(
 @pytest.mark.parametrize("search", SEARCHES, ids=NAMES)
 def test_a_planted_explicit_euler_is_found_to_exceed_thm_s_and_the_balls_certify_it(search):
     where = point("10", "1/10", 100, layers=1)
-    claim = dataclasses.replace(Registry().get("thm-S").claim, system=EULER)
+    claim = with_bound(Registry().get("thm-S").claim, system=EULER)
     for found in search(EULER, where, 1, BUDGET):
         values, exact = trajectory(EULER, found, 1), suprema(where, 1, found.quantity)
         n = int(np.argmax(values / exact)) + 1
