@@ -229,7 +229,11 @@ GROUPS = (
         "network_gradient gradient_bounds jacobian_bounds",
         "test_claims_gradients mutation/test_margins",
     ),
-    _checks("checks of inequalities", "inequality one_step_norms chain_ends ode_states", "test_claims_inequalities"),
+    _checks(
+        "checks of inequalities",
+        "inequality one_step_norms chain_ends ode_states",
+        "test_claims_inequalities mutation/test_margins",
+    ),
     _claims("graphs", "graph_lstm graph_tables", "test_claims_networks test_claims_tables mutation/test_graph_sides"),
 )
 

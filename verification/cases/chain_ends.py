@@ -153,9 +153,7 @@ def _input_ask(delta: Delta) -> Callable[[Budget, int], Attempt]:
 _INPUT_PREMISES = (
     ALPHA_POSITIVE,
     STEP_BELOW_ONE,
-    Hypothesis(
-        "T = N dt, N a whole number", lambda p: Fraction(1 if (p.T / p.dt).denominator == 1 and p.T > 0 else -1)
-    ),
+    Hypothesis("T = N dt, N a whole number", lambda p: p.T * ((p.T / p.dt).denominator == 1)),
     SIGMA_INSIDE,
 )
 
