@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verification.parameters import Guarded
 from verification.verdict import doubt_about
 from verification.witness_text import WitnessError, parsed
 
@@ -97,8 +98,10 @@ def check(witness: Counterexample, registry: Registry) -> tuple[bool, list[str]]
     case = claim.checked_at(witness.domain, witness.quantity)
     if case.check is None:
         raise WitnessError(f'"{claim.id}" cannot be checked in the case {case.domain}, {case.quantity}')
+    assert isinstance(case.check, Guarded)  # the registry loads no other
     checked = case.check(witness.parameters)
-    lines = [
+    lines = [f"given    {line}" for line in case.check.declaration.described(witness.parameters)]
+    lines += [
         f"premise  {premise.text}: margin {premise.margin}, {'holds' if premise.holds else 'NOT proved'}"
         for premise in checked.premises
     ]

@@ -130,6 +130,16 @@ class Declaration:
         """The same parameters in one spelling, every one of them named."""
         return self.texts(self.read(texts))
 
+    def described(self, texts: Mapping[str, str]) -> list[str]:
+        """Each parameter with its value and what it is: what a reader must know of the domain."""
+        values = self.read(texts)
+        named = [
+            (parameter, parameter.kind.write(values[parameter.name]))
+            for parameter in self.parameters
+            if parameter.name in values
+        ]
+        return [f"{parameter.name} = {_shown(text)}: {parameter.kind}" for parameter, text in named]
+
     def draw(self, rng: random.Random) -> dict[str, str]:
         """The text of some parameters of the case."""
         for _ in range(64):

@@ -16,7 +16,7 @@ from verification.cases.related import short
 from verification.certify import power_bounded, sturm
 from verification.claim import Case, Decided, Parameters, Premise
 from verification.domains import Budget
-from verification.exact_text import number, numbers
+from verification.exact_text import number
 from verification.kinds import SKEW, SYMMETRIC, Constant, Listed, Matrix, Rational
 from verification.parameters import Declaration, Parameter, Rule, declared, rationals
 
@@ -77,13 +77,6 @@ def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fracti
     def matrix(parameters: Parameters) -> list[list[Fraction]]:
         return [list(map(Fraction, row)) for row in step_matrix(scheme, number(parameters, "a"))]
 
-    def premises(parameters: Parameters) -> tuple[Premise, ...]:
-        a = number(parameters, "a")
-        return (
-            premise("η L_s max|λ| > 0", a),
-            premise(f"η L_s max|λ| {'≤' if closed else '<'} {most}", most - a, strict=not closed),
-        )
-
     inside = Rational(above=0, most=most) if closed else Rational(above=0, below=most)
     return decided(
         NAMES[scheme],
@@ -95,7 +88,6 @@ def mode_case(scheme: Scheme, quantity: str, values: Sequence[str], most: Fracti
         box=f"modes with a = η L_s |λ| in {', '.join(values)}",
         claimed="bounded powers",
         parameters=declared(Parameter("a", inside), rules=(short(MOST_LETTERS, "a"),)),
-        premises=premises,
         is_box=False,
     )
 
@@ -128,7 +120,6 @@ def every_step_case(scheme: Scheme) -> Case:
         is_box=False,
         claimed="bounded powers",
         parameters=declared(*rationals("a", above=0)),
-        premises=lambda p: (premise("η L_s max|λ| > 0", number(p, "a")),),
     )
 
 
@@ -147,12 +138,7 @@ def networks_case(scheme: Scheme) -> Case:
         level = Fraction(THRESHOLDS[scheme]) ** 2
         form = frozen.threshold_form(scheme, parameters, level)
         pivot = min(diagonalise(tuple(tuple(fmpq(*x.as_integer_ratio()) for x in row) for row in form)).pivots)
-        slopes = numbers(parameters, "slopes")
-        return (
-            premise(f"smallest pivot of {level} I − η² WᵀW", pivot),
-            premise("slopes in (0, 1]", min(slopes), strict=True),
-            premise("slopes ≤ 1", 1 - max(slopes), strict=False),
-        )
+        return (premise(f"smallest pivot of {level} I − η² WᵀW", pivot),)
 
     return decided(
         NAMES[scheme],

@@ -11,11 +11,11 @@ import flint
 import numpy as np
 from flint import arb, fmpq, fmpz_mat
 
-from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.cayley_statements import Found, Statement, listed
 from verification.cases.scornn_parameters import unitary
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
-from verification.claim import Case, Parameters, Premise
+from verification.claim import Case, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers
 from verification.kinds import SKEW, Rational, Square
@@ -58,7 +58,6 @@ def complex_signs_case(bound_squared: Fraction = Fraction(1)) -> Case:
         points,
         first,
         second,
-        unitary_premise("W"),
         "at most",
         str(bound_squared),
         parameters=declared(*unitary("W", LARGEST)),
@@ -125,18 +124,12 @@ def angle_case(most: int = 6, factor: Fraction = Fraction(1)) -> Case:
             limit = cotangent * intervals.number(str(max(abs(x) for row in A for x in row) / factor))
             return bool(intervals.number(str(square)).a > (limit * limit).b), f"‖A‖₂² ≥ {float(square):.9g}"
 
-    def premises(p: Parameters) -> tuple[Premise, ...]:
-        A = exact.typed(p, "A")
-        good = A.transpose() == -A and again.is_skew(again.read(p, "A"))
-        return (Premise("A is skew-symmetric", str(int(good)), good),)
-
     statement = Statement(
         "max |a_ij| against tan(φ/2) tan(π/(2n))",
         decide,
         points,
         first,
         second,
-        premises,
         parameters=declared(
             Parameter("A", Square(most, least=2, of=Rational(least=-LARGEST_ENTRY, most=LARGEST_ENTRY), structure=SKEW))
         ),

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 from flint import fmpq, fmpq_mat
 
-from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.cayley_statements import Found, Statement, listed
 from verification.cases.scornn_parameters import ORTHOGONAL, orthogonal, orthogonal_of, unitary
 from verification.certify.second import cayley as again
-from verification.claim import Attempt, Case, Parameters, Premise
+from verification.claim import Attempt, Case, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers
 from verification.kinds import Constant, Matrix
@@ -103,7 +103,6 @@ def reach_case(factors: int = 2) -> Case:
         points,
         first,
         second,
-        unitary_premise("Q"),
         f"{factors} steps",
         "some number of steps",
         parameters=declared(*unitary("Q", LARGEST), Parameter("steps", Constant(factors))),
@@ -164,7 +163,6 @@ def real_reach_case(n: int = 2) -> Case:
         points,
         first,
         second,
-        unitary_premise("W0", "W1", real=True),
         claimed="reached",
         parameters=declared(
             Parameter("W0", Constant(exact.text(identity(n)))),
@@ -247,10 +245,6 @@ def fixed_signs_case(domain: str, W: tuple[int, ...], signs: tuple[int, ...]) ->
             f"det(I + W D) = {determinant[0]}, but det(I + C(A)) = 2^n/det(I + A) for every A",
         )
 
-    def premises(p: Parameters) -> tuple[Premise, ...]:
-        good = all(d in (1, -1) for d in numbers(p, "D"))
-        return (*unitary_premise("W", real=True)(p), Premise("D is a diagonal of ±1", str(int(good)), good))
-
     n = len(signs)
     structure = orthogonal_of(int(exact.square(W).det().p))
     statement = Statement(
@@ -259,7 +253,6 @@ def fixed_signs_case(domain: str, W: tuple[int, ...], signs: tuple[int, ...]) ->
         lambda _, __: points,
         first,
         second,
-        premises,
         claimed="reached",
         parameters=declared(Parameter("D", Constant(diagonal_of_D)), Parameter("W", Matrix(n, n, structure=structure))),
     )
@@ -307,7 +300,6 @@ def free_signs_case(mean: int = 1) -> Case:
         points,
         first,
         second,
-        unitary_premise("W", real=True),
         "reached",
         "reached",
         parameters=declared(orthogonal("W", LARGEST + 1)),

@@ -12,31 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from verification.certify.second import cayley as again
 from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
-from verification.measure import cayley_exact as exact
 from verification.parameters import Declaration
 
 Found: TypeAlias = tuple[bool, str]
 """Whether the statement is certainly broken at a point, and both sides as text."""
 Premises: TypeAlias = Callable[[Parameters], tuple[Premise, ...]]
-
-
-def unitary_premise(*names: str, real: bool = False) -> Premises:
-    """Matrices of these names are unitary (real: orthogonal), by both back-ends."""
-
-    def premises(parameters: Parameters) -> tuple[Premise, ...]:
-        hypotheses = []
-        for name in names:
-            first = exact.typed(parameters, name) if name in parameters else exact.typed_complex(parameters, name)
-            holds = exact.is_orthogonal(first) and again.is_unitary(again.read(parameters, name))
-            is_real = name in parameters
-            words = "orthogonal" if is_real else "unitary"
-            hypotheses.append(Premise(f"{name} is {words}, exactly", str(int(holds)), holds and (is_real or not real)))
-        return tuple(hypotheses)
-
-    return premises
 
 
 def no_premise(_: Parameters) -> tuple[Premise, ...]:
@@ -49,7 +31,8 @@ class Statement:
     decide  what was decided in symbols, and over what; "" if the statement is not true, or not decided
     points  exact parameters, the plainest first
     first, second   whether it is broken at a point: in FLINT, in plain fractions
-    parameters      what a point is made of
+    parameters      what a point is made of: orthogonal, unitary and skew matrices by their kinds
+    premises        what else the statement asks
     """
 
     words: str
@@ -57,10 +40,10 @@ class Statement:
     points: Callable[[Budget, int], Iterable[Parameters]]
     first: Callable[[Parameters], Found]
     second: Callable[[Parameters], Found]
-    premises: Premises = no_premise
     found: str = ""
     claimed: str = ""
     parameters: Declaration = field(kw_only=True)
+    premises: Premises = field(default=no_premise, kw_only=True)
 
     def case(self, domain: str, quantity: str) -> Case:
         return Case(domain, quantity, self.ask, self.parameters.guards(self.check))

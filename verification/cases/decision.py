@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from verification.cases.related import OneOf
-from verification.claim import Attempt, Case, Check, Decided, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, ClaimError, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.kinds import Values
 from verification.parameters import Declaration, Parameter, declared
@@ -90,11 +90,16 @@ def decided(
     of the two may find nothing where the statement fails, such as powers that grow too slowly. ``parameters`` declares
     what a place is made of; those of ``at`` are one of its places, if nothing is said.
 
-    Raises ArithmeticError while asking if the two computations contradict each other at a place.
+    Raises ArithmeticError while asking if the two computations contradict each other at a place, RefusedError if a
+    place is outside the declaration.
     """
+    declaration = _of_fixed(places) if parameters is None else parameters
 
     def ask(budget: Budget, seed: int) -> Attempt:
-        tried = [place for place in places(budget, seed) if all(hypothesis.holds for hypothesis in premises(place))]
+        named = list(places(budget, seed))
+        for place in named:
+            declaration.read(place)  # a case asks nothing that it would refuse
+        tried = [place for place in named if all(hypothesis.holds for hypothesis in premises(place))]
         failed: list[tuple[Parameters, str]] = []
         last = ""
         for place in tried:
@@ -125,9 +130,13 @@ def decided(
             apart=f"{names[0]} finds {one.text}, {names[1]} finds {other.text}" if differ else "",
         )
 
-    if parameters is None and isinstance(places, FixedPlaces):
-        parameters = listed(tuple(places.places[0]), lambda: places.places)
-    return Case(domain, quantity, ask, check if parameters is None else parameters.guards(check))
+    return Case(domain, quantity, ask, declaration.guards(check))
+
+
+def _of_fixed(places: Places) -> Declaration:
+    if not isinstance(places, FixedPlaces):
+        raise ClaimError("Places that depend on the budget or the seed need a declaration of their parameters.")
+    return listed(tuple(places.places[0]), lambda: places.places)
 
 
 def _shown(place: Parameters) -> str:

@@ -269,9 +269,6 @@ def decay_check(parameters: Parameters) -> Check:
     return Check(
         opinions=(opinion, other),
         premises=(
-            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Premise("α > 0, so that y_{k−1} is bounded", str(alpha), alpha > 0 and alpha * h * h < 4),
-            Premise("slopes in (0, 1]", str(min(slopes)), all(0 < s <= 1 for s in slopes)),
             Premise("early k ≪ n", str(Fraction(steps, 10) - early), 10 * early <= steps),
             Premise("whole periods between the kick and the tail", str(steps - len(slopes)), whole and apart > 0),
             Premise("two periods or more", str(first_free - 1), first_free - 1 >= 2 * len(word)),

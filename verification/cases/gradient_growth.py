@@ -16,7 +16,7 @@ from odernn.bounds.numbers import BALLS
 from verification.cases.gradient_decay import contracting_eigenvalue
 from verification.cases.inequality import BITS
 from verification.certify.second.intervals import iv
-from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Constant, Integer, Rational
@@ -95,10 +95,6 @@ def growth_check(parameters: Parameters, power: int) -> Check:
         )
     return Check(
         opinions=(first, other),
-        premises=(
-            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Premise("α > 0", str(alpha), alpha > 0),
-        ),
         limit=limit,
         words=f"α = {alpha}, w = {w}, dt = {dt}, zero input, ȳ = 1, N = {steps} and {2 * steps}: {first.text}",
     )

@@ -18,9 +18,9 @@ import mpmath
 from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx
 
 from verification.certify.second import exact_network as again
-from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Opinion, Parameters
 from verification.domains import Budget
-from verification.exact_text import number, numbers
+from verification.exact_text import number
 from verification.kinds import Kind, Rational
 from verification.measure import exact_network as net
 from verification.measure.exact_network import Indices, Layered, Shape, State, Weights
@@ -99,7 +99,6 @@ class PathIdentity:
         other = again.run(dict(parameters), self.indices == "sam", self.retyped)
         return Check(
             opinions=(Opinion("balls", differs, text), Opinion("mpmath", *other)),
-            premises=_premises(parameters),
             words=f"{self.words}: not equal at {describe(parameters)}; {text}",
         )
 
@@ -191,12 +190,8 @@ class StateIdentity:
         with net.at_precision():
             differs, text = self._differs(parameters)
         other = again.run(dict(parameters), self.indices == "sam", self.retyped)
-        premises = _premises(parameters)
-        if self.constant_input:
-            premises += (_constant_input(parameters),)
         return Check(
             opinions=(Opinion("balls", differs, text), Opinion("mpmath", *other)),
-            premises=premises,
             words=f"{self.words}: not equal at {describe(parameters)}; {text}",
         )
 
@@ -206,13 +201,12 @@ class StateIdentity:
 
 @dataclass(frozen=True)
 class PolynomialIdentity:
-    """Every entry of residual(numbers by name) is 0, for all real values of the names that obey the premises."""
+    """Every entry of residual(numbers by name) is 0, for all real values of the names, each of its kind."""
 
     names: tuple[str, ...]
     residual: Callable[[Mapping[str, Any]], list[Any]]
     retyped: Callable[[Mapping[str, Any]], list[Any]]
     words: str
-    premises: Callable[[Mapping[str, Fraction]], list[tuple[str, Fraction, bool]]] = lambda values: []
     kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def case(self, domain: str, quantity: str) -> Case:
@@ -245,7 +239,6 @@ class PolynomialIdentity:
                 Opinion("exact", differs, text),
                 Opinion("mpmath", again.excludes_zero(second), f"largest residual {mpmath.nstr(second.mid, 12)}"),
             ),
-            premises=tuple(Premise(text, str(margin), holds) for text, margin, holds in self.premises(values)),
             words=f"{self.words}: not equal at " + ", ".join(f"{k} = {v}" for k, v in values.items()) + f"; {text}",
         )
 
@@ -279,14 +272,3 @@ def _largest(values: Iterable[Any]) -> tuple[bool, str]:
     largest = max(range(len(balls)), key=lambda j: float(abs(balls[j]).lower()))
     shown = certain[largest]
     return True, f"largest difference {shown.str(12, radius=False) if isinstance(shown, flint.arb) else shown}"
-
-
-def _constant_input(parameters: Parameters) -> Premise:
-    m = int(number(parameters, "neurons"))
-    u = numbers(parameters, "u")
-    change = max(abs(later - now) for now, later in zip(u, u[m:], strict=False))
-    return Premise("constant input", str(-change), change == 0)
-
-
-def _premises(parameters: Parameters) -> tuple[Premise, ...]:
-    return tuple(Premise(text, str(margin), holds) for text, margin, holds in net.premises(parameters))

@@ -2,7 +2,8 @@
 
 One neuron a layer, layer q fed by the position of layer q − 1 (definitions 1.2, index convention icml), h the effective
 step. ``in_balls`` is Arb arithmetic, ``in_intervals`` mpmath's intervals: they share the data and the answer's type
-only. Both raise the precision until the separation is known to be at least half its upper end, or give up.
+only. Both raise the precision until the separation is known to be at least half its upper end, or to be no more than
+``eps`` (orbits that do not part are never told apart by more digits), or give up.
 
 A loop is an orbit chosen first: s_n = tanh(A_{n−1}) is prescribed, rational, so that the orbit is rational and the
 input x_n = artanh(s_n) − w y_{n−1} follows. With the signs of all s_n reversed the orbit is mirrored and every Jacobian
@@ -49,6 +50,7 @@ class Divergence:
     separation   lower end of log(distance of the two top states after N steps in the maximum norm / eps)
     half, full   upper end of log‖Φ(N/2, 0)‖ and lower end of log‖Φ(N, 0)‖, Φ of the top layer, spectral norm
     radius       upper end of the largest |y|, |z| of both orbits, all layers and steps
+    is_together  the distance is certainly at most eps
     """
 
     separation: float
@@ -56,11 +58,17 @@ class Divergence:
     full: float
     radius: float
     bits: int
+    is_together: bool = False
 
     @property
     def is_certain(self) -> bool:
         """Every number is finite: the enclosures stayed tight."""
         return all(map(math.isfinite, (self.separation, self.half, self.full, self.radius)))
+
+    @property
+    def is_settled(self) -> bool:
+        """More precision changes no answer."""
+        return self.is_certain or self.is_together
 
 
 LOST = Divergence(-math.inf, math.inf, -math.inf, math.inf, MAX_BITS)
@@ -80,7 +88,7 @@ def in_balls(stack: Stack, eps: Fraction, steps: int) -> Divergence:
     while bits <= MAX_BITS:
         with flint.ctx.workprec(bits):
             divergence = _balls(stack, eps, steps, bits)
-        if divergence.is_certain:
+        if divergence.is_settled:
             return divergence
         bits *= 2
     return LOST
@@ -116,7 +124,8 @@ def _balls(stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence:
     gaps = [abs(a - b) for a, b in zip(orbits[0][-1], orbits[1][-1], strict=True)]
     gap = max(gaps, key=lambda size: float(size.mid()))
     entry = max((abs(x) for row in product for x in row), key=lambda x: float(x.mid().log()))
-    return Divergence(_down((gap / _ball(eps)).log()), half, _down(entry.log()), radius, bits)
+    together = all(size <= _ball(eps) for size in gaps)
+    return Divergence(_down((gap / _ball(eps)).log()), half, _down(entry.log()), radius, bits, together)
 
 
 def _down(value: Any) -> float:
@@ -141,7 +150,7 @@ def in_intervals(stack: Stack, eps: Fraction, steps: int) -> Divergence:
     while bits <= MAX_BITS:
         with iv.workprec(bits):
             divergence = _intervals(stack, eps, steps, bits)
-        if divergence.is_certain:
+        if divergence.is_settled:
             return divergence
         bits *= 2
     return LOST
@@ -184,7 +193,8 @@ def _intervals(stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence
     entries = [abs(size) for size in (*first, *second)]
     separation = max(_log_below(size / tiny) for size in apart)
     full = max(_log_below(size) for size in entries)
-    return Divergence(separation, half, full, _outward(iv.mpf(largest), +1), bits)
+    together = all(size.b <= tiny.a for size in apart)
+    return Divergence(separation, half, full, _outward(iv.mpf(largest), +1), bits, together)
 
 
 def _sheared(column: tuple[Any, Any], kick: Any, h: Any) -> tuple[Any, Any]:

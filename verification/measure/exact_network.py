@@ -494,19 +494,6 @@ def menu(shape: Shape) -> list[dict[str, str]]:
     return [small_network(shape, **change) for change in changes]
 
 
-def premises(parameters: Parameters) -> list[tuple[str, Fraction, bool]]:
-    """The hypotheses of the model: (text, margin, holds). They are rational, hence decided exactly."""
-    dt, alpha = number(parameters, "dt"), number(parameters, "alpha")
-    start = [abs(v) for name in ("y0", "z0") if name in parameters for v in numbers(parameters, name)]
-    hypotheses = [
-        ("0 < dt < 1", min(dt, 1 - dt), 0 < dt < 1),
-        ("α ≥ 0", alpha, alpha >= 0),
-        ("zero initial state", -max(start, default=Fraction(0)), not any(start)),
-    ]
-    skip = number(parameters, "skip")
-    return [*hypotheses, ("S ≥ 2", skip - 2, skip >= 2)] if skip else hypotheses
-
-
 def at_precision(bits: int = BITS) -> Any:
     """A context in which balls carry ``bits`` bits."""
     return ctx.workprec(bits)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -208,8 +209,11 @@ def _merge(known: dict[str, object], new: dict[str, object]) -> dict[str, object
     return merged | {name: max(known[name], new[name]) for name in ("slowest", "most MB")}  # type: ignore[type-var]
 
 
-def go_on(path: Path, seconds: float, jobs: int, rounds: int) -> None:
-    """Further rounds until ``seconds`` are over or every case has ``rounds``; the record is kept after each minute."""
+def go_on(path: Path, seconds: float, jobs: int, rounds: int, most: float = math.inf) -> None:
+    """Further rounds until ``seconds`` are over or every case has ``rounds``; the record is kept after each minute.
+
+    A case whose rounds take more than ``most`` seconds each has no more than one.
+    """
     record = json.loads(path.read_text()) if path.exists() else {}
     record = {name: record.get(name, {}) for name in _by_name()}
     deadline, kept = time.monotonic() + seconds, time.monotonic()
@@ -218,7 +222,8 @@ def go_on(path: Path, seconds: float, jobs: int, rounds: int) -> None:
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
         while True:
             while len(running) < jobs and time.monotonic() < deadline:
-                name = min(asked, key=lambda each: (asked[each], record[each].get("seconds", 0.0)))
+                cheap = [each for each in asked if not asked[each] or _seconds(record[each]) <= most]
+                name = min(cheap, key=lambda each: (asked[each], _seconds(record[each])))
                 if asked[name] >= rounds:
                     break
                 running[pool.submit(_round, name, asked[name])] = name
@@ -232,6 +237,11 @@ def go_on(path: Path, seconds: float, jobs: int, rounds: int) -> None:
                 _keep(path, record)
                 kept = time.monotonic()
     _keep(path, record)
+
+
+def _seconds(known: dict[str, object]) -> float:
+    """Of a round of a case; 0 if there was none."""
+    return float(known["seconds"]) / int(known["rounds"]) if known else 0.0  # type: ignore[arg-type,call-overload]
 
 
 def _keep(path: Path, record: dict[str, dict[str, object]]) -> None:
@@ -267,10 +277,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=20, help="rounds of ten draws that every case shall have")
+    parser.add_argument("--most", type=float, default=math.inf, help="a second round only of cases that take no more s")
     parser.add_argument("--record", type=Path, default=RECORD)
     options = parser.parse_args()
     if not options.count:
-        go_on(options.record, options.seconds, options.jobs, options.rounds)
+        go_on(options.record, options.seconds, options.jobs, options.rounds, options.most)
         print(summary(json.loads(options.record.read_text())))
         return
     tally = Tally()

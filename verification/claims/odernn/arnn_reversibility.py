@@ -121,18 +121,10 @@ class Reversal:
         )
 
     def _premises(self, parameters: Parameters) -> tuple[Premise, ...]:
-        data = self.setting.typed(parameters, Fraction)
-        W, size = data["weight"], len(data["weight"])
-        pairs = [(i, j) for i in range(size) for j in range(size)]
-        sign = 1 if self.setting.weight == "symmetric" else -1
-        form = -sum((abs(W[i][j] - sign * W[j][i]) for i, j in pairs), Fraction(0))
-        found = [premise("η > 0", data["eta"]), premise(f"Wᵀ = {'' if sign == 1 else '−'}W", form, strict=False)]
-        if self.setting.tied:
-            apart = sum((abs(x - y) for x, y in zip(data["first"], data["second"], strict=True)), Fraction(0))
-            found.append(premise("both halves have the same bias", -apart, strict=False))
-        if self.setting.odd:
-            found.append(premise("no bias", -sum(map(abs, (*data["first"], *data["second"]))), strict=False))
-        return tuple(found)
+        first, second = numbers(parameters, "first"), numbers(parameters, "second")
+        tied = [Premise("both halves have the same bias", "–", first == second)] if self.setting.tied else []
+        odd = [Premise("no bias", "–", not any((*first, *second)))] if self.setting.odd else []
+        return (*tied, *odd)
 
 
 def _text(values: list[Fraction]) -> str:

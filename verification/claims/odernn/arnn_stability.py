@@ -33,7 +33,7 @@ from verification.cases.decision import EXACT, at, decided, premise
 from verification.cases.related import short
 from verification.certify import power_bounded
 from verification.certify.second.intervals import iv
-from verification.claim import Case, Claim, Decided, Parameters, Premise
+from verification.claim import Case, Claim, Decided, Parameters
 from verification.exact_text import number, numbers, text_of
 from verification.kinds import Choice, Constant, Integer, Listed, Rational
 from verification.parameters import Parameter, Rule, declared, rationals
@@ -62,7 +62,6 @@ def relu_case() -> Case:
         is_box=False,
         claimed="bounded states",
         parameters=declared(Parameter("a", Rational(above=0, below=2)), *rationals("q", "p")),
-        premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "a"), 2 - number(p, "a"))),),
     )
 
 
@@ -81,13 +80,6 @@ def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple
     places = [{"a": a, "slopes": text_of(word)} for a, word in zip(values, chosen, strict=True)]
     least = min(min(map(min, word)) for word in chosen)
     sigma = "ReLU" if least == 0 else f"σ(x) = max(x, {least} x)"
-
-    def premises(parameters: Parameters) -> tuple[Premise, ...]:
-        a, slopes = number(parameters, "a"), numbers(parameters, "slopes")
-        return (
-            premise(f"0 < η L_s max|λ| < {threshold}", min(a, threshold - a)),
-            premise(f"slopes of {sigma}", 0 if set(slopes) <= {Fraction(least), Fraction(1)} else -1, strict=False),
-        )
 
     return decided(
         f"{NAMES[scheme]}, {sigma}, biases that depend on time",
@@ -110,7 +102,6 @@ def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple
                 ),
             ),
         ),
-        premises=premises,
         names=(EXACT, "two runs in fractions"),
     )
 
@@ -190,7 +181,6 @@ def drift_case() -> Case:
         parameters=declared(
             Parameter("eta", Rational(above=0, below=2)), Parameter("b", Rational(least=-99, most=99, nonzero=True))
         ),
-        premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "eta"), 2 - number(p, "eta"))),),
         names=("balls", "mpmath"),
     )
 
@@ -216,7 +206,6 @@ def anti_hermitian_case(gamma: str) -> Case:
         box="all real W of size n ≤ 4, entries as symbols",
         claimed="anti-Hermitian",
         parameters=declared(Parameter("n", Integer(1, 8)), Parameter("gamma", Constant(Fraction(gamma)))),
-        premises=lambda p: (premise("γ ≥ 0", number(p, "gamma"), strict=False),),
     )
 
 
@@ -272,11 +261,7 @@ def damped_step_case() -> Case:
             Parameter("lambda", Rational()),
             rules=(short(MOST_LETTERS, "eta", "lambda"),),
         ),
-        premises=lambda p: (
-            premise("η > 0", number(p, "eta")),
-            premise("η |λ| < 2", 2 - number(p, "eta") * abs(number(p, "lambda"))),
-            premise("γ > 0", number(p, "gamma")),
-        ),
+        premises=lambda p: (premise("η |λ| < 2", 2 - number(p, "eta") * abs(number(p, "lambda"))),),
     )
 
 

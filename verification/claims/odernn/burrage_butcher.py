@@ -105,11 +105,7 @@ def condition_case(name: str, condition: str) -> Case:
                 Opinion("tableau", bool(first), f"{shown}, A_{i}{i} {'= 0' if explicit else '≠ 0'}"),
                 Opinion("fractions", second, f"B_{i} has the blocks {[str(x) for x in again]}"),
             ),
-            premises=(
-                Premise("the gate z lies in (0, 1)", str(min(z, 1 - z)), 0 < z < 1),
-                Premise("the stage is one of the construction", str(i), i in tableau.stages),
-                Premise("both have the same B_i e", shown, [x for x in column if x] == again[:1]),
-            ),
+            premises=(Premise("both have the same B_i e", shown, [x for x in column if x] == again[:1]),),
             words=f"{name}, stage {i}, e = e_{component}: {shown}; {words}",
         )
 
@@ -276,7 +272,6 @@ def residual_case() -> Case:
                 Opinion("fractions", sum(a * a for a in after) > sum(a * a for a in z), f"{z} to {after}"),
                 Opinion("flint", bool(largest > 1), f"largest singular value 1 + |r| = {largest}"),
             ),
-            premises=(Premise("β ≠ 0 and the data are not 0", str(r), r != 0),),
             words=f"α = 1, β = {beta}, x_l = x_(l−1) = {x}, σ = id: ‖W‖ = {largest}",
         )
 

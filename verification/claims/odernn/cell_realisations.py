@@ -18,7 +18,7 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.cells.odernn import MatrixTableau, realisations
 from odernn.published.sources import Source
-from verification.cases.decision import at, decided, premise
+from verification.cases.decision import at, decided
 from verification.cases.gated_cells import (
     BITS,
     bounded_slopes_case,
@@ -281,7 +281,6 @@ def square_case() -> Case:
         is_box=False,
         claimed="every map",
         names=("polynomials", "fractions"),
-        premises=lambda p: (premise("y ≥ 0", number(p, "y"), strict=False),),
     )
 
 

@@ -16,10 +16,10 @@ from flint import fmpz_mat, fmpz_poly
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
-from verification.cases.decision import Places, decided, listed, premise
+from verification.cases.decision import Places, decided, listed
 from verification.certify.clock import BITS, spectrum
 from verification.certify.second import clock as again
-from verification.claim import Case, Claim, Decided, Parameters, Premise
+from verification.claim import Case, Claim, Decided, Parameters
 from verification.domains import BUDGETS, Budget
 from verification.exact_text import number, numbers
 from verification.kinds import Integer
@@ -281,9 +281,6 @@ def hop_case(
 ) -> Case:
     domain = {0: "(38) alone", 1: "(38) plus (39)", -1: "(38) minus (39)"}[sign]
 
-    def premises(parameters: Parameters) -> tuple[Premise, ...]:
-        return (premise("T ≥ 1", number(parameters, "T") - 1, strict=False),)
-
     return decided(
         domain,
         quantity,
@@ -293,7 +290,6 @@ def hop_case(
         box=f"all circuits with T ≤ {LONGEST} gates: ΣU_l…U_1 ⊗ |l⟩⟨l| turns the gates into identities",
         claimed=claimed,
         parameters=declared(Parameter("T", Integer(1, LONGEST))),
-        premises=premises,
         names=("flint", "integers"),
     )
 

@@ -29,7 +29,7 @@ from verification.cases.typed_steps import FALLING_FIELDS, FREE, LARGEST, step_o
 from verification.certify import contraction_check
 from verification.certify.second.intervals import iv
 from verification.certify.typed_step import ContractionReading
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
 from verification.kinds import ANY, SKEW, Listed, Matrix, Rational, Structure
@@ -212,9 +212,6 @@ def sign_case(activation: Activation, kind: Fields, sign: int) -> Case:
         K, u, v = (numbers(parameters, name) for name in ("K", "u", "v"))
         D = len(u)
         rows = [K[k * D : (k + 1) * D] for k in range(D)]
-        skew = all(rows[i][j] == -rows[j][i] for i in range(D) for j in range(D))
-        unit = all(rows[i][j] == (i == j) for i in range(D) for j in range(D))
-        premises = {"antisymmetric K": Premise("K = −Kᵀ", str(rows), skew), "σ alone": Premise("K = I", "", unit)}
         first, second = _product(activation, rows, u, v), _product_again(activation, rows, u, v)
         shown = first.str(8, radius=False) if activation == "tanh" else str(first)
         words = f"{activation}, K = ({parameters['K']}), u = ({parameters['u']}), v = ({parameters['v']})"
@@ -223,7 +220,6 @@ def sign_case(activation: Activation, kind: Fields, sign: int) -> Case:
                 Opinion("flint", bool(sign * first < 0), f"(u−v)ᵀ(f(u)−f(v)) = {first}"),
                 Opinion("fractions" if activation == "relu" else "mpmath", bool((sign * second) < 0), f"{second}"),
             ),
-            premises=(premises[kind],) if kind in premises else (),
             words=f"{words}: (u−v)ᵀ(f(u)−f(v)) = {shown}, {'≥' if sign > 0 else '≤'} 0 was to hold",
         )
 

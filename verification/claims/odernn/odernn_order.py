@@ -15,8 +15,9 @@ from odernn import tableaus
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
+from verification.cases.decision import premise
 from verification.cases.identity import PolynomialIdentity
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rationals
 from verification.kinds import STRICTLY_LOWER, Integer, Listed, Matrix, Rational
@@ -221,10 +222,8 @@ def _degree_check(parameters: Parameters, claimed: Degree, *, chained: bool, is_
     rows, b, f = _table(parameters)
     n, q = len(b), max((k for k, x in enumerate(f) if x), default=0)
     first, second, expected = _degree(parameters), _degree_again(parameters), claimed(n, q)
-    premises = [Premise("explicit", str(n), all(not x for i, row in enumerate(rows) for x in row[i:]))]
-    if chained:
-        linked = all(rows[i + 1][i] for i in range(n - 1)) and bool(b[-1])
-        premises.append(Premise("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", str(linked), linked))
+    links = [*(rows[i + 1][i] for i in range(n - 1)), b[-1]]
+    premises = [premise("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", min(map(abs, links)))] if chained else []
     return Check(
         opinions=(
             Opinion("flint", first > expected if is_most else first != expected, f"degree {first}"),
@@ -393,7 +392,6 @@ def converse_case(powers: Sequence[int] = (1, 2, 3)) -> Case:
                 Opinion("flint", first[0][0] == first[1][0] and first[0][1] != first[1][1], f"(x', x'') = {first}"),
                 Opinion("fractions", second[0][0] == second[1][0] and second[0][1] != second[1][1], f"{second}"),
             ),
-            premises=(Premise("k ≥ 1", str(k), k >= 1),),
             words=f"x' = y^{k}, y' = 1: at x = 0 and y = {y[0]}, {y[1]} the values of x and x' are the same, and x'' "
             f"is {first[0][1]} and {first[1][1]}",
         )

@@ -315,7 +315,6 @@ def gated_case(gate: str = "relu(y)") -> Case:
             premises=(
                 Premise("B ≥ 0 at both states", f"{[str(b) for b, _ in weights]}", all(b >= 0 for b, _ in weights)),
                 Premise("M = 0 at both states", f"{[str(m) for _, m in weights]}", all(m == 0 for _, m in weights)),
-                Premise("f(y) = 1 − s y is monotone: s ≥ 0", str(s), s >= 0),
             ),
             words=f"b = {g} {gate}, A = b/2, f(y) = 1 − {s} y, η = 1: the states {u} and {v} move from {abs(u - v)} to "
             f"{gap} apart",

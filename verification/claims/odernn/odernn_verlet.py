@@ -12,8 +12,9 @@ from typing import Any
 from flint import fmpq, fmpq_mat
 
 from odernn.published.sources import Source
+from verification.cases.decision import premise
 from verification.cases.identity import PolynomialIdentity
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Rational
@@ -50,10 +51,7 @@ def verlet_case(domain: str, limit: Fraction | None, values: Sequence[tuple[str,
                 Opinion("flint", bool(abs(trace) > 2 or double), f"R = {R.tolist()}, det 1, trace {trace}"),
                 Opinion("fractions", grows, f"|u_41| = {float(abs(rows[41])):.6g}, R^n = u_n R − u_(n−1) I"),
             ),
-            premises=(
-                Premise("η > 0", str(eta), eta > 0),
-                *(() if limit is None else (Premise(f"η|K| ≤ {limit}", str(K * eta), abs(K * eta) <= limit),)),
-            ),
+            premises=() if limit is None else (premise(f"η|K| ≤ {limit}", limit - abs(K * eta), strict=False),),
             words=f"K = {K}, η = {eta}: the linearised step has the trace {trace} and determinant 1, its powers grow",
         )
 

@@ -17,9 +17,9 @@ import mpmath
 from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.published.sources import Source
-from verification.cases.decision import at, decided, premise
+from verification.cases.decision import at, decided
 from verification.certify.second.intervals import iv
-from verification.claim import Case, Claim, Decided, Parameters, Premise
+from verification.claim import Case, Claim, Decided, Parameters
 from verification.exact_text import number
 from verification.measure import qunn_clock as clock
 from verification.measure.linear_attention import linear_outputs
@@ -236,10 +236,6 @@ def degree_case(domain: str, quantity: str, width: str, claimed: int, *, ratio: 
         box="T as a symbol",
         claimed=f"T^{claimed}",
         names=("polynomials", "differences"),
-        premises=lambda p: (
-            premise("h ≥ 1", number(p, "h") - 1, strict=False),
-            premise("d ≥ 1", number(p, "d") - 1, strict=False),
-        ),
     )
 
 
@@ -348,13 +344,6 @@ def reach_case(domain: str, gap: int) -> Case:
 def memory_case(other: str) -> Case:
     """Two inputs that differ at time 0 only. A QUNN forgets it at the end of the block; the other cell does not."""
 
-    def premises(parameters: Parameters) -> tuple[Premise, ...]:
-        T, l = number(parameters, "T"), number(parameters, "l")
-        return (
-            premise("T ≥ 2", T - 2, strict=False),
-            premise("l ≥ 2, a place beyond the first block", l - T, strict=False),
-        )
-
     def runs(parameters: Parameters) -> tuple[int, int, list[list[list[Fraction]]]]:
         T, l = int(number(parameters, "T")), int(number(parameters, "l"))
         values = [Fraction(word) for word in parameters["first"].split()]
@@ -390,7 +379,6 @@ def memory_case(other: str) -> Case:
         box="d = 1, all weights 1",
         is_box=False,
         claimed="at least as long",
-        premises=premises,
         names=("balls", "mpmath"),
     )
 

@@ -21,7 +21,7 @@ from odernn.bounds import orthogonal
 from odernn.published.sources import Source
 from verification.cases.scornn_parameters import FormatNumber
 from verification.certify.float_replay import FORMATS
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
 from verification.kinds import SIGN, Count, Listed, Rational
@@ -193,10 +193,6 @@ def _computed_check(parameters: Parameters, name: str, limit: Callable[[int], Fr
         opinions=(
             Opinion("LAPACK and flint", first > bound, f"max |ŴᵀŴ − I| = {float(first / u):.5g} u"),
             Opinion("replay and fractions", again > bound, f"max |ŴᵀŴ − I| = {float(again / u):.5g} u"),
-        ),
-        premises=(
-            Premise(f"entries of A are numbers of {name}", "0", exact.is_of_format(free, name)),
-            Premise("D = diag(±1)", parameters["D"], all(sign in (1, -1) for sign in signs)),
         ),
         words=f"{name}, A = [{parameters['A']}] (row by row above the diagonal), D = [{parameters['D']}]: the computed "
         f"W has max |WᵀW − I| = {float(first):.4g} = {float(first / u):.4g} u",

@@ -12,7 +12,7 @@ from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
 from verification.cases.inequality import Inequality, Piece, attempt
 from verification.certify.second.intervals import iv
-from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Rational
@@ -87,10 +87,6 @@ def _jump_check(parameters: Parameters, both_sides: bool) -> Check:
     beside = "below −b/2 on the left" if both_sides else "0 at 0"
     return Check(
         opinions=(first, second),
-        premises=(
-            Premise("b > 0, which training may reach", str(b), b > 0),
-            Premise("an interval beside 0", str(reach), reach > 0),
-        ),
         words=f"b = {b}: modReLU(z; b) > b/2 for every 0 < z ≤ {reach}, and {beside}",
     )
 

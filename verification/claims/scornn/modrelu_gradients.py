@@ -239,19 +239,12 @@ def gradient_case(
                 Opinion("flint", not statement.holds(run, parameters), statement.found(run, parameters)),
                 Opinion("fractions", not statement.holds_again(parameters), f"not {statement.claimed}, forwards"),
             ),
-            premises=(
-                Premise(f"{biases.text}, exactly", parameters["b"], admits),
-                Premise("W = C(A) D is orthogonal, D = ±1", "0", _is_scaled_cayley(run, parameters)),
-            ),
+            premises=(Premise(f"{biases.text}, exactly", parameters["b"], admits),),
             words=f"W = C(A) D with A = [{parameters['A']}], D = [{parameters['D']}], b = [{parameters['b']}], h_0 = "
             f"[{parameters['h']}]: {statement.found(run, parameters)}" + (f"; {why}" if why else ""),
         )
 
     return Case(biases.text, statement.claimed, ask, network_parameters(biases).guards(check))
-
-
-def _is_scaled_cayley(run: ModReLURun, parameters: Parameters) -> bool:
-    return is_orthogonal(run.W) and set(parameters["D"].split()) <= {"1", "-1"}
 
 
 def _shortened(
@@ -359,7 +352,6 @@ def singular_value_case(quantity: str, lost: int = 1) -> Case:
                 Opinion("flint", violated(run), f"silent units {run.silent}"),
                 Opinion("fractions", violated_again(parameters), "by elimination"),
             ),
-            premises=(Premise("W = C(A) D is orthogonal, D = ±1", "0", _is_scaled_cayley(run, parameters)),),
             words=f"A = [{parameters['A']}], b = [{parameters['b']}]: silent units {run.silent}",
         )
 

@@ -19,7 +19,7 @@ from odernn.published.networks import PublishedNetwork, networks
 from odernn.published.sources import Source
 from verification.cases.scornn_parameters import signs
 from verification.certify.block_spectra import as_poly, block_again, block_identity, computed_block, cosine, fraction
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers
 from verification.kinds import Constant, Rational
@@ -98,7 +98,6 @@ def _trace_check(parameters: Parameters, claimed: Callable[[Fraction], Fraction]
             Opinion("flint", trace != fmpq(wanted.numerator, wanted.denominator), f"trace {trace}"),
             Opinion("fractions", again != wanted, f"trace {again}"),
         ),
-        premises=(Premise("0 ≤ s ≤ 1, t in [0, π/2]", str(s), 0 <= s <= 1),),
         words=f"s = {s}, cos t = {cosine(s)}: the trace of the block is {trace}, the sum of the eigenvalues claimed "
         f"{wanted}",
     )
@@ -135,10 +134,6 @@ def blocks_case(power: int = 2) -> Case:
             opinions=(
                 Opinion("flint", first != as_poly(wanted), f"{first}"),
                 Opinion("fractions", again != wanted, f"{[str(c) for c in again]} of 1, x, x²"),
-            ),
-            premises=(
-                Premise("0 ≤ s ≤ 1, t in [0, π/2]", str(s), 0 <= s <= 1),
-                Premise("two signs", parameters["D"], set(D) <= {1, -1}),
             ),
             words=f"s = {s}, D = diag({D[0]}, {D[1]}): {first}, not x² − ({D[0]} + {D[1]}) x cos t + {D[0] * D[1]}",
         )
@@ -268,7 +263,6 @@ def random_case(n: int) -> Case:
                 Opinion("shares of blocks", not law.is_uniform, _text(law)),
                 Opinion("flint, all placements", atom > 0, f"{len(chosen)} placements: {atom} at 1"),
             ),
-            premises=(Premise("n even", str(n), n % 2 == 0),),
             words=f"n = {n}, ρ = {n // 2} at random: {law.at_one} of the eigenvalues are 1 and "
             f"{law.at_minus_one} are −1, and for every even n n/(4(n − 1)) > 1/4 of them; Kolmogorov distance "
             f"{law.distance}",

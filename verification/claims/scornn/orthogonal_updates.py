@@ -21,7 +21,7 @@ from verification.cases.cayley_reach import (
     same_determinant_case,
     unitaries,
 )
-from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.cayley_statements import Found, Statement, listed
 from verification.cases.related import Small
 from verification.cases.scornn_parameters import order, orthogonal, square_like, unitary
 from verification.certify.second import cayley as again
@@ -79,7 +79,6 @@ def norm_case(is_complex: bool, power: int = 2) -> Case:
         points,
         first,
         second,
-        unitary_premise("W"),
         "equal",
         "equal",
         parameters=declared(*matrix, *(Parameter(x, entries) for x in (("x_re", "x_im") if is_complex else ("x",)))),
@@ -146,7 +145,6 @@ def unitary_step_case(sign: int = 1) -> Case:
         points,
         first,
         second,
-        unitary_premise("W"),
         "0",
         "0",
         parameters=STEP,
@@ -214,7 +212,7 @@ def descent_case(sign: int = 1) -> Case:
 
     def premises(p: Parameters) -> tuple[Premise, ...]:
         size = sum(again.sizes(_direction(p, Fraction(1))))
-        return (*unitary_premise("W")(p), Premise("B ≠ 0: W is not stationary", str(size), size > 0))
+        return (Premise("B ≠ 0: W is not stationary", str(size), size > 0),)
 
     statement = Statement(
         "dL/dλ at λ = 0 against 0",
@@ -222,9 +220,9 @@ def descent_case(sign: int = 1) -> Case:
         points,
         first,
         second,
-        premises,
         "−‖B‖²/2",
         "negative",
+        premises=premises,
         parameters=STEP,
     )
     return statement.case("unitary and orthogonal W, every G with B ≠ 0, n ≤ 3", "dL/dλ at λ = 0")

@@ -24,7 +24,7 @@ from verification.certify.block_spectra import (
     computed_block,
     distinct_halves,
 )
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
 from verification.kinds import Listed, Rational
@@ -103,10 +103,6 @@ def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box:
                 Opinion("flint", not is_reflected(halves, D), shown),
                 Opinion("fractions", not is_reflected_again(halves, D), shown),
             ),
-            premises=(
-                Premise("t_j in (0, π/2), one for each block", rationals(halves[:3]), _admissible(halves, D)),
-                Premise("D is one of the row", str(D.count(-1)), D in [list(row) for row in rows]),
-            ),
             words=f"n = {len(D)}, ρ = {D.count(-1)}: {shown} for every t_j, neither e^{{±it_j}} nor reflections of "
             f"them",
         )
@@ -117,10 +113,6 @@ def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box:
 
 HALVES = Parameter("s", Listed(Rational(above=0, below=1), lambda v: len(v["D"]) // 2))
 """tan(t/2) of an angle in (0, π/2) for each block of two."""
-
-
-def _admissible(halves: Sequence[Fraction], D: Signs) -> bool:
-    return len(halves) == len(D) // 2 and all(0 < s < 1 for s in halves) and set(D) <= {1, -1}
 
 
 def aligned(n: int) -> list[list[int]]:
@@ -194,7 +186,6 @@ def left_half_case(sizes: Sequence[int] = (1, 2, 3, 4, 5, 6, 7), off: int = 0) -
                 Opinion("flint", enclosed != claimed, f"{enclosed} enclosed roots on the left"),
                 Opinion("fractions", counted != claimed, f"{counted} by signs of coefficients"),
             ),
-            premises=(Premise("t_j in (0, π/2), one for each block", rationals(halves[:3]), _admissible(halves, D)),),
             words=f"D = [{parameters['D']}]: {counted} eigenvalues with a negative real part, not {claimed}",
         )
 

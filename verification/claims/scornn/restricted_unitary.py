@@ -41,7 +41,6 @@ def count_case(parameters_per_row: int = 7) -> Case:
         text = f"n = {n}: {parameters_per_row * n} parameters, {n * n} dimensions"
         return Check(
             opinions=(Opinion("fractions", enough, text), Opinion("flint", bool(second), text)),
-            premises=(Premise("n > 7", str(n - 7), n > 7),),
             words=text,
         )
 

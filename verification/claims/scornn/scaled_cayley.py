@@ -13,11 +13,11 @@ import flint
 from flint import arb, fmpq, fmpq_mat
 
 from odernn.published.sources import Source
-from verification.cases.cayley_statements import Found, Statement, listed, unitary_premise
+from verification.cases.cayley_statements import Found, Statement, listed
 from verification.cases.scornn_parameters import ORTHOGONAL, WITHOUT_MINUS_ONE, order, signs, square_like
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers
 from verification.kinds import SKEW, Constant, Integer, Square
@@ -40,12 +40,6 @@ LARGEST = 5
 def _skew_points(seed: int, most: int = LARGEST) -> Iterator[Parameters]:
     rng = random.Random(seed)
     return ({"A": exact.text(exact.rational_skew(n, rng))} for n in range(1, most + 1) for _ in range(3))
-
-
-def _skew_premise(p: Parameters) -> tuple[Premise, ...]:
-    A = exact.typed(p, "A")
-    good = A.transpose() == -A
-    return (Premise("A is skew-symmetric", str(int(good)), good),)
 
 
 def forward_case(sign: int = 1) -> Case:
@@ -82,7 +76,6 @@ def forward_case(sign: int = 1) -> Case:
         lambda _, seed: _skew_points(seed),
         first,
         second,
-        _skew_premise,
         "A",
         "A",
         parameters=declared(Parameter("A", Square(PFAFFIANS, structure=SKEW)), is_costly=True),
@@ -118,14 +111,6 @@ def backward_case(without: bool = True) -> Case:
         good = A is not None and again.is_skew(A) and again.cayley(A) == W
         return not good, "det(I + W) = 0" if A is None else f"C(W) is {'' if good else 'not '}skew"
 
-    def premises(p: Parameters) -> tuple[Premise, ...]:
-        W, again_W = exact.typed(p), again.read(p, "W")
-        regular = (identity(W.nrows()) + W).det() != 0 and again.cayley(again_W) is not None
-        return (
-            *unitary_premise("W", real=True)(p),
-            *([Premise("W has no eigenvalue −1", str(int(regular)), regular)] if without else []),
-        )
-
     structure = WITHOUT_MINUS_ONE if without else ORTHOGONAL
     statement = Statement(
         "W, C(W)",
@@ -133,7 +118,6 @@ def backward_case(without: bool = True) -> Case:
         points,
         first,
         second,
-        premises,
         "skew",
         "skew",
         parameters=declared(Parameter("W", Square(LARGEST, structure=structure))),
@@ -163,17 +147,12 @@ def closed_case(unchanged: str = "sum") -> Case:
         skew = again.is_skew(new)
         return not skew, "skew" if skew else "not skew"
 
-    def premises(p: Parameters) -> tuple[Premise, ...]:
-        good = all(M.transpose() == -M for M in (exact.typed(p, "A"), exact.typed(p, "B")))
-        return (Premise("A and B are skew-symmetric", str(int(good)), good),)
-
     statement = Statement(
         f"the {unchanged} of A and B",
         decide,
         points,
         first,
         second,
-        premises,
         "skew",
         "skew",
         parameters=declared(
@@ -321,7 +300,6 @@ def gradient_case(reading: str, factor: Fraction = Fraction(1), sign_of_D: int =
         points,
         first,
         second,
-        _skew_premise,
         "equal",
         "equal",
         parameters=declared(
@@ -397,7 +375,6 @@ def band_count_case(offset: int = 1) -> Case:
         )
         return Check(
             opinions=opinions,
-            premises=(Premise("1 ≤ ℓ ≤ n − 1", str(min(l, n - l)), 1 <= l < n),),
             words=f"n = {n}, ℓ = {l}: {both[0]} entries, formula {Fraction(closed(n, l), 2)}",
         )
 

@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_poly
 from odernn.published import scornn as printed
 from odernn.published.scornn import PrintedModel
 from odernn.published.sources import Source
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Constant, Integer
@@ -184,7 +184,6 @@ def cost_case(below: Fraction = Fraction(1), above: Fraction = Fraction(4, 3)) -
                 Opinion("counted", not holds(Fraction(multiplications(n)), n), text(n)),
                 Opinion("flint", not holds(Fraction(int(value.p), int(value.q)), n), f"(4n³ − n)/3 = {value}"),
             ),
-            premises=(Premise("n ≥ 1", str(n), n >= 1),),
             words=f"n = {n}: {text(n)}",
         )
 
@@ -259,7 +258,6 @@ def memory_case(with_signs: bool) -> Case:
                 Opinion("tensors", more(n) != claimed, f"{more(n)} numbers more"),
                 Opinion("formula", again != claimed, f"{again} numbers more"),
             ),
-            premises=(Premise("n ≥ 1", str(n), n >= 1),),
             words=f"n = {n}: {more(n)} numbers more than an RNN, n(n−1)/2 = {claimed}; the n signs of D have to be "
             "kept, too, if only as bits",
         )

@@ -14,7 +14,7 @@ from flint import arb, fmpq, fmpq_poly
 from odernn.published.sources import Source
 from verification.cases.scornn_parameters import ADD_TO_ONE
 from verification.certify.second.intervals import iv
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Constant, Integer, Listed, Matrix, Rational
@@ -122,9 +122,6 @@ def memoryless_case(factor: Fraction = Fraction(1)) -> Case:
         gap = -iv.log(product) - iv.log(iv.mpf(8)) * 8 * factor.numerator / factor.denominator
         return Check(
             opinions=(first, Opinion("mpmath", bool(gap.b < 0), f"eight times the difference: {gap.mid}")),
-            premises=(
-                Premise("probabilities of eight letters", str(sum(q)), len(q) == 8 and sum(q) == 1 and min(q) > 0),
-            ),
             words=f"q = {parameters['q']}: {first.text}",
         )
 
@@ -281,7 +278,6 @@ def entries_case(base: int, T: int = 200) -> Case:
                 Opinion("sets", k not in allowed(), f"{len(allowed())} of {T} entries may be marked"),
                 Opinion("inequalities", not inside, f"k = {k} is in neither [1, {T}/2) nor [{T}/2, {T})"),
             ),
-            premises=(Premise("an index of the sequence", str(k), base <= k < base + T),),
             words=f"T = {T}, indices from {base}: entry {k} is never marked",
         )
 

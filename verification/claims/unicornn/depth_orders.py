@@ -16,7 +16,7 @@ import mpmath
 from odernn.published.sources import Source
 from verification.cases.order import Symbol, both_sides, order_case
 from verification.certify.scalar_stack import ScalarStack
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Constant, Integer
@@ -133,7 +133,6 @@ def _large_skips_check(parameters: Parameters) -> Check:
     forever = _counter_by_counting(L, S) == 0 and S >= L
     return Check(
         opinions=tuple(opinions),
-        premises=(Premise("2 ≤ S", str(S - 2), S >= 2), Premise("2 ≤ L", str(L - 2), L >= 2)),
         limit="for this S and every larger one no multiple of S is below L: ν = 0, both sides L − 1" if forever else "",
         words=f"L = {L}, S = {S}: {opinions[0].text}",
     )
@@ -163,7 +162,6 @@ def _some_skip_check(parameters: Parameters) -> Check:
             Opinion(name, all(count(L, S) * (1 - S) + L - 1 >= L - 1 for S in range(2, L + 1)), f"every S ≤ {L}")
             for name, count in counts
         ),
-        premises=(Premise("2 ≤ L", str(L - 2), L >= 2),),
         words=f"L = {L}: ν = 0 for every S ≥ 2 (no multiple of S is below L), so both sides are {L - 1}",
     )
 

@@ -16,7 +16,7 @@ from odernn.exact.linear_algebra import diagonalise
 from odernn.published.sources import Source
 from verification.cases import energy_step
 from verification.certify.second.intervals import iv
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, rational
 from verification.measure.energy_growth import GROWTH, growth_sum, growth_sum_again
@@ -173,10 +173,6 @@ def _growth_check(parameters: Parameters, coefficients: Mapping[int, int]) -> Ch
         second = Opinion("mpmath", bool(gap.a > 0), f"log G − ᾱ dt = {mpmath.nstr(gap.mid, 12)}")
     return Check(
         opinions=(first, second),
-        premises=(
-            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Premise("α > 0", str(alpha), alpha > 0),
-        ),
         words=f"dt = {dt}, α = {alpha}: log G exceeds ᾱ dt",
         log_measured=float(left),
         log_claimed=float(right),

@@ -12,7 +12,7 @@ from odernn.published.sources import Source
 from verification.cases.related import Related
 from verification.certify import float_replay
 from verification.certify.float_replay import FORMATS
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rational, rationals
 from verification.kinds import Constant, Kind, Listed, Rational
@@ -75,7 +75,6 @@ def _images_check(name: str) -> Callable[[Parameters], Check]:
                 Opinion("replay", differ and exact[0] == exact[-1], f"images {_pairs(exact)}, tanh rounded correctly"),
                 Opinion(library, differ and computed[0] == computed[-1], f"images {_pairs(computed)} in {name}"),
             ),
-            premises=_premises(parameters, name, [x, *y, *z]),
             words=f"in {name}, w = {parameters['w']}, h = {parameters['h']}, α = {parameters['alpha']}, x = {x}: the "
             f"states (y, z) = {_pairs(states)} have the same image {_pairs(computed[:1])}",
         )
@@ -124,16 +123,6 @@ def _pairs(states: object) -> str:
     return " and ".join(f"({float(y)!r}, {float(z)!r})" for y, z in states)  # type: ignore[attr-defined]
 
 
-def _premises(parameters: Parameters, name: str, values: list[Fraction]) -> tuple[Premise, ...]:
-    w, h, alpha = (number(parameters, each) for each in ("w", "h", "alpha"))
-    strangers = [value for value in (w, h, alpha, *values) if float_replay.rounded(value, FORMATS[name]) != value]
-    return (
-        Premise(f"weights, input and states are numbers of {name}", str(len(strangers)), not strangers),
-        Premise("0 < h < 1 (h = dt σ̂(c) for some 0 < dt < 1)", str(min(h, 1 - h)), 0 < h < 1),
-        Premise("α ≥ 0", str(alpha), alpha >= 0),
-    )
-
-
 def _rebuilt(name: str) -> Callable[[Budget, int], Attempt]:
     """Inputs uniform in [−1, 1], multiples of 1/64 (in every format); the fewest steps after which 0 is missed."""
 
@@ -176,7 +165,6 @@ def _rebuilt_check(name: str) -> Callable[[Parameters], Check]:
                 Opinion("replay", exact > 0, f"|reconstructed − true| = {float(exact):.6g}, tanh rounded correctly"),
                 Opinion(float_steps.LIBRARY[name], computed > 0, f"|reconstructed − true| = {computed:.6g} in {name}"),
             ),
-            premises=_premises(parameters, name, inputs),
             words=f"in {name}, from (0, 0) through N = {len(inputs)} inputs and back by the inverse formulas: the "
             f"initial state is missed by {computed:.3g}",
         )

@@ -30,7 +30,7 @@ from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
-from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters
 from verification.domains import Budget, printed_name
 from verification.exact_text import numbers, rational, rationals
 from verification.kinds import Constant, Integer, Kind, Listed, Rational, Rows, Values
@@ -305,17 +305,11 @@ def row_case(row: PublishedRow, norms: JacobianForm) -> Case:
         tried = f"top layer at rest, w = −α − 1 to −α − 64, n < {row.steps}"
         return first_violation((finite(norms),), points(), tried)
 
-    def check(parameters: Parameters) -> Check:
-        found = finite(norms).check(parameters)
-        N, dt, alpha = (numbers(parameters, name)[0] for name in ("N", "dt", "alpha"))
-        same = dt == row.dt[-1] and alpha == row.alpha
-        mine = Premise("n ≤ N, dt and α of the row", str(row.steps - N), row.steps >= N and same)
-        return Check(found.opinions, (*found.premises, mine), "", found.words, found.log_measured, found.log_claimed)
-
     fixed: dict[str, Kind] = {"alpha": Constant(row.alpha), "dt": Constant(row.dt[-1])}
     fixed["N"] = Integer(2, min(row.steps, MOST_STEPS))
     parameters = jacobian_parameters("l = L", range(1, row.num_layers + 1), fixed)
-    return Case(printed_name(row), "‖dX^L_n/dX^L_k‖_∞", ask, parameters.guards(check), reading="printed")
+    check = parameters.guards(finite(norms).check)
+    return Case(printed_name(row), "‖dX^L_n/dX^L_k‖_∞", ask, check, reading="printed")
 
 
 # --- sam (68), icml S(41)
@@ -415,7 +409,6 @@ def three_norms_check(parameters: Parameters, factor: Fraction = Fraction(1)) ->
     m, N = parameters["neurons"], len(numbers(parameters, "u")) // int(parameters["neurons"]) - 1
     return Check(
         opinions=(first, other),
-        premises=tuple(Premise(name, str(margin), ok) for name, margin, ok in exact_network.premises(parameters)),
         words=f"L = 2, m = {m}, α = {parameters['alpha']}, w = {_plain(parameters['w'])}, dt = {parameters['dt']}, "
         f"n = {N}, k = {parameters['k']}, θ = b^1 of neuron 1: the sum over the {m} outputs is {text}",
         log_measured=logs[0] if None not in logs else None,

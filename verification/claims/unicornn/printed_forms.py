@@ -20,7 +20,7 @@ from verification.cases.inequality import ALPHA_POSITIVE, BITS, SIGMA_INSIDE, ST
 from verification.cases.related import Small
 from verification.certify import suprema
 from verification.certify.second import intervals as second
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget, printed_name
 from verification.exact_text import number, rational
 from verification.kinds import Constant, Integer, Kind, Rational
@@ -211,13 +211,11 @@ def hypothesis_case(row: PublishedRow) -> Case:
     def check(parameters: Parameters) -> Check:
         alpha, dt = number(parameters, "alpha"), number(parameters, "dt")
         a, h = (second.number(parameters[name]) for name in ("alpha", "dt"))
-        printed = any(alpha == row.alpha and dt in row.dt for row in ROWS)
         return Check(
             opinions=(
                 Opinion("exact", alpha <= 0 or dt >= 1, f"α = {alpha}, dt = {dt}"),
                 Opinion("mpmath", bool(a.b <= 0 or h.a >= 1), f"α in [{a.a}, {a.b}], dt in [{h.a}, {h.b}]"),
             ),
-            premises=(Premise("α and dt are a row of Table 6", str(int(printed)), printed),),
             words=f"α = {alpha}, dt = {dt}: the hypotheses α > 0, dt < 1 do not hold",
         )
 

@@ -136,7 +136,6 @@ def _k_dependence_check(parameters: Parameters) -> Check:
         opinions=(first, other),
         premises=(
             Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Premise("α > 0", str(stack.alpha), stack.alpha > 0),
             Premise("k ≤ n/10", str(Fraction(steps, 10) - late), 10 * late <= steps),
         ),
         limit=limit,

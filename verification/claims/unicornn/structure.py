@@ -189,10 +189,7 @@ def only_if_uncoupled(wanted: str) -> Case:
                 Opinion("polynomials", first, f"{wanted} for every σ: {'yes' if first else 'not shown'}"),
                 Opinion("sympy", coupled and second, f"{wanted} for every σ: {'yes' if second else 'not shown'}"),
             ),
-            premises=(
-                Premise("0 < h_i = dt σ̂(c_i) < 1", str(min(*h, *(1 - x for x in h))), all(0 < x < 1 for x in h)),
-                Premise("multi-scale: h_1 ≠ h_2", str(abs(h[0] - h[1])), h[0] != h[1]),
-            ),
+            premises=(Premise("multi-scale: h_1 ≠ h_2", str(abs(h[0] - h[1])), h[0] != h[1]),),
             words=f"W = [{W[0]} {W[1]}; {W[2]} {W[3]}], h = ({h[0]}, {h[1]}), α = {alpha}: the neurons are coupled, "
             f"their time steps differ, and the step is {wanted}",
         )

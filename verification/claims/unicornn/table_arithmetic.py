@@ -23,7 +23,7 @@ from odernn.published.networks import ROWS, PublishedNetwork, PublishedRow, agre
 from odernn.published.sources import Source
 from verification.cases.related import OneOf
 from verification.certify.second.intervals import iv
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget, printed_name
 from verification.exact_text import number, numbers, rational, rationals
 from verification.kinds import Constant
@@ -134,11 +134,9 @@ def _counted_check(size: Size) -> Callable[[Parameters], Check]:
             counts = counter(size.cell, m, d, L, outputs)
             text = "; ".join(f"{name}: {count:,}" for name, count in counts.items())
             opinions.append(Opinion(backend, not agreeing(counts, size.printed), text))
-        same = (m, d, L, outputs) == (size.m, size.d, size.L, size.outputs)
         low, high = (end(by_formula(size.cell, m, d, L, outputs).values()) for end in (min, max))
         return Check(
             opinions=tuple(opinions),
-            premises=(Premise("m, d, L, n_out as in the table", f"{m}, {d}, {L}, {outputs}", same),),
             words=f"{size.cell}, m = {m}, d = {d}, L = {L}, n_out = {outputs}: {low:,} to {high:,} parameters under "
             f"the {len(by_formula(size.cell, m, d, L, outputs))} conventions, printed {size.printed}",
         )
