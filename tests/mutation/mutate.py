@@ -216,7 +216,7 @@ GROUPS = (
         "checks of Cayley",
         "related cayley_statements cayley_entries cayley_reach scornn_parameters scaled_cayley bounded_entries "
         "orthogonal_updates",
-        "test_claims_cayley",
+        "test_claims_cayley verification/cases/test_scornn_parameters verification/cases/test_related",
     ),
     _checks(
         "checks of graphs",

@@ -149,6 +149,8 @@ def _has_number_factor(node: ast.AST) -> bool:
 
 def _replacements(node: ast.AST, place: _Place) -> Iterator[tuple[str, ast.AST]]:
     """(operator, what stands in its place) for one node."""
+    if _is_text(node):
+        return
     match node:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
             if not (is_zero(left) or is_zero(right) or _is_text(left) or _is_list(left) or _is_list(right)):
@@ -227,6 +229,15 @@ def _added(node: ast.AugAssign) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _is_text(node: ast.AST) -> bool:
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mult(), right=right):
+            return _is_text(left) or _is_text(right)
+        case ast.IfExp(body=body):
+            return _is_text(body)
+        case ast.Call(func=ast.Attribute(attr="join", value=value)):
+            return _is_text(value)
+        case ast.Call(func=ast.Name(id="listed")):  # the facts of a proof
+            return True
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 

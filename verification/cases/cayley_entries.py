@@ -11,7 +11,7 @@ import flint
 import numpy as np
 from flint import arb, fmpq, fmpz_mat
 
-from verification.cases.cayley_statements import Found, Statement, listed
+from verification.cases.cayley_statements import Found, Statement, listed, up_to
 from verification.cases.scornn_parameters import unitary
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
@@ -67,17 +67,15 @@ def complex_signs_case(bound_squared: Fraction = Fraction(1)) -> Case:
 
 def complex_signs_decided() -> str:
     """|a_jk| ≤ √2 at the D with the largest |det(I + W D)|."""
-    sizes = range(1, LARGEST + 1)
     alpha, beta, x, y = symbolic.symbols("alpha", "beta", "x", "y")
     # det [[iα, x + iy], [−x + iy, iβ]] = −αβ + x² + y²
     real = -alpha * beta - (-x * x - y * y)
     return listed(
-        (f"Σ over D of det(I + W D) = 2ⁿ for free entries of W, n ≤ {LARGEST}", all(map(symbolic.average_is, sizes))),
+        (f"Σ over D of det(I + W D) = 2ⁿ for free entries of W, n ≤ {LARGEST}", up_to(LARGEST, symbolic.average_is)),
         (
-            "negating the columns in S multiplies it by det(A_SS), so at the largest modulus |α| ≤ 1 "
-            "for a diagonal entry "
-            "iα and ||a_jk|² − αβ| ≤ 1: |a_jk|² ≤ 2",
-            all(map(symbolic.exchange, sizes)) and real - (x * x + y * y - alpha * beta) == 0,
+            f"negating the columns in S multiplies it by det(A_SS), n ≤ {LARGEST}, so at the largest modulus |α| ≤ 1 "
+            "for a diagonal entry iα and ||a_jk|² − αβ| ≤ 1: |a_jk|² ≤ 2",
+            up_to(LARGEST, symbolic.exchange) and real - (x * x + y * y - alpha * beta) == 0,
         ),
     )
 
@@ -86,14 +84,13 @@ def angle_case(most: int = 6, factor: Fraction = Fraction(1)) -> Case:
     """max |a_ij| ≥ factor tan(φ/2) tan(π/(2n)) for the largest eigen-angle φ of C(A); tan(φ/2) = ‖A‖₂."""
 
     def decide() -> str:
-        sizes = range(2, most + 1)
-        count = sum(sign_matrices.polynomials(n)[0] for n in sizes)
+        count = sum(sign_matrices.polynomials(n)[0] for n in range(2, most + 1))
         return listed(
             (
                 f"‖A‖₂ = tan(φ/2), and ‖A‖₂ ≤ cot(π/(2n)) max |a_ij|: convex in A, so the largest is at one of {count} "
                 f"sign matrices, n ≤ {most}, up to equal norms; each characteristic polynomial has its roots below "
                 "cot(π/(2n)) or is that of sign(j − i), ((x + 1)ⁿ + (x − 1)ⁿ)/2",
-                factor <= 1 and all(map(sign_matrices.largest_is_cotangent, sizes)),
+                factor <= 1 and up_to(most, sign_matrices.largest_is_cotangent, least=2),
             ),
         )
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import fmpq, fmpq_mat
 
-from verification.cases.cayley_statements import Found, Statement, listed
+from verification.cases.cayley_statements import Found, Statement, listed, up_to
 from verification.cases.scornn_parameters import ORTHOGONAL, orthogonal, orthogonal_of, unitary
 from verification.certify.second import cayley as again
 from verification.claim import Attempt, Case, Parameters
@@ -55,9 +55,9 @@ def reach_case(factors: int = 2) -> Case:
             (
                 f"det(I + ωQ) has degree ≤ n in ω and is 1 at ω = 0 (free Q, n ≤ {LARGEST}), so it is not 0 at one of "
                 "n + 1 phases, each of which is C(itI)",
-                factors == 2 and all(map(phase_polynomial, range(1, LARGEST + 1))),
+                factors == 2 and up_to(LARGEST, phase_polynomial),
             ),
-            ("every skew-Hermitian B is G W* − W G* for G = BW/2", all(map(every_direction, (1, 2, 3)))),
+            ("every skew-Hermitian B is G W* − W G* for G = BW/2, n ≤ 3", up_to(3, every_direction)),
         )
 
     def points(budget: Budget, seed: int) -> Iterator[Parameters]:
@@ -263,11 +263,10 @@ def free_signs_case(mean: int = 1) -> Case:
     """Every orthogonal W is C(A) D for some D."""
 
     def decide() -> str:
-        sizes = range(1, LARGEST + 2)
         return listed(
             (
                 f"Σ over D of det(I + W D) = 2ⁿ for free entries of W, n ≤ {LARGEST + 1}, so some det(I + W D) ≥ 1",
-                all(symbolic.average_is(n, mean) for n in sizes),
+                up_to(LARGEST + 1, lambda n: symbolic.average_is(n, mean)),
             ),
             (
                 "Z* = Z⁻¹ with det(I + Z) ≠ 0: A = C(Z) is skew and C(A) = Z",

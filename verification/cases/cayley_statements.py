@@ -70,6 +70,11 @@ class Statement:
         )
 
 
+def up_to(most: int, fact: Callable[[int], bool], *, least: int = 1) -> bool:
+    """Whether the fact was decided for every size from ``least`` to ``most``."""
+    return all(fact(n) for n in range(least, most + 1))
+
+
 def listed(*facts: tuple[str, bool]) -> str:
     """The texts of facts that were decided, joined; "" if one of them does not hold."""
     return "; ".join(text for text, _ in facts) if all(holds for _, holds in facts) else ""

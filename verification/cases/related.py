@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from verification.kinds import Integer, Kind, NotOfThisKindError, Values
+from verification.certify.float_replay import FORMATS, rounded
+from verification.kinds import Integer, Kind, NotOfThisKindError, Rational, Values
 from verification.parameters import Rule
 
 
@@ -41,6 +42,30 @@ class Related:
 
     def draw(self, rng: random.Random, values: Values) -> Any:
         return self.impose(self.kind.draw(rng, values), values)
+
+
+@dataclass(frozen=True)
+class FormatNumber:
+    """A number of a format of floats, of modulus at most 2^``power``."""
+
+    name: str
+    power: int
+
+    def __str__(self) -> str:
+        return f"a number of {self.name} of modulus at most 2^{self.power}"
+
+    def read(self, text: str, values: Values) -> Fraction:
+        value = Rational(least=-(2**self.power), most=2**self.power).read(text, values)
+        if rounded(value, FORMATS[self.name]) != value:
+            raise NotOfThisKindError("")
+        return value
+
+    def write(self, value: Fraction) -> str:
+        return str(value)
+
+    def draw(self, rng: random.Random, values: Values) -> Fraction:
+        size = Rational().draw(rng, values) * 2 ** rng.choice((0, 0, self.power))
+        return rounded(min(max(size, Fraction(-(2**self.power))), Fraction(2**self.power)), FORMATS[self.name])
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from verification.cases import scornn_parameters as kinds
+from verification.cases.related import FormatNumber
 from verification.cases.scornn_parameters import ADD_TO_ONE, WITHOUT_MINUS_ONE, Repeated, Steps
 from verification.kinds import Integer, Matrix, Rational, Square
 from verification.parameters import Parameter, RefusedError, declared
@@ -20,7 +21,7 @@ DECLARED = {
     "phases": declared(*kinds.phases("D", lambda _: 2)),
     "a distribution": declared(Parameter("q", Matrix(1, 3, Rational(above=0, below=1), ADD_TO_ONE))),
     "steps": declared(Parameter("D", kinds.signs((1, 3))), Parameter("u", Steps("D", 2, Rational()))),
-    "floats": declared(Parameter("x", kinds.FormatNumber("float32", 8))),
+    "floats": declared(Parameter("x", FormatNumber("float32", 8))),
     "rows": declared(Parameter("D", kinds.row_of_signs([(1, 1), (1, -1)]))),
     "printed": declared(Parameter("row", Integer(1, 2)), Parameter("x", Repeated("row", ("0.5 1", "0.7 2")))),
 }

@@ -13,7 +13,7 @@ from flint import fmpq
 from odernn import ARNN12, ARNN22
 from odernn.bounds.arnn import resonant_word, step_matrix
 from tests.verification.claims import claim_rows as rows
-from verification.cases import arnn_modes, frozen_slopes
+from verification.cases import arnn_modes, decision, frozen_slopes
 from verification.certify import float_replay
 from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
@@ -332,3 +332,42 @@ def test_only_the_rule_of_the_middle_is_its_own_reverse(monkeypatch, theta, verd
     assert rows.verdict_of(case).verdict == (PROVED if verdict == PROVED else rows.SUSPECT)
     monkeypatch.setattr(arnn_again, "_missed_midpoint", lambda *given: right_again(*given, theta=share))
     assert rows.verdict_of(case).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("scheme", "kept", "lost"),
+    [
+        ("symplectic_euler", "1/4 5/16", "-2199023255551/17592186044416 -70368744177655/281474976710656"),
+        (
+            "leapfrog",
+            "1/4 5/16 -7/16 0",
+            "-70368744177655/281474976710656 -8796093022205/35184372088832 "
+            "-351843720888241/1125899906842624 17/281474976710656",
+        ),
+    ],
+)
+def test_a_float_state_is_returned_or_one_unit_off(scheme, kept, lost):
+    check = arnn_reversibility.float_case(scheme, "planted").check
+    assert [opinion.text.split(",")[0] for opinion in check({"state": kept}).opinions] == ["off by 0"] * 2
+    for opinion in check({"state": lost}).opinions:
+        assert opinion.violated
+        assert f"off by {2.0**-55:.3g}" in opinion.text
+
+
+def test_a_state_that_is_no_float_is_refused():
+    check = arnn_reversibility.float_case("symplectic_euler", "planted").check
+    with pytest.raises(RefusedError, match='"state"'):
+        check({"state": "1/3 0"})
+
+
+@pytest.mark.parametrize(("eta", "holds"), [("99/100", True), ("1", False), ("14/10", False)])
+def test_the_largest_mode_of_a_network_is_below_the_threshold(eta, holds):
+    """W = diag(1, 2) and a threshold of 2: η max|λ| < 2 for η < 1, whatever the smaller mode does."""
+    check = arnn_modes.networks_case("symplectic_euler").check
+    (premise,) = check({"slopes": "1 1 1 1", "weight": "1 0 0 2", "eta": eta}).premises
+    assert premise.holds == holds
+
+
+def test_a_margin_of_zero_satisfies_what_is_not_strict():
+    assert decision.premise("x ≥ 0", 0, strict=False).holds
+    assert not decision.premise("x > 0", 0).holds

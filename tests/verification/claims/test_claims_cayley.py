@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import itertools
 import random
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,9 +21,10 @@ from tests.tiers import spread
 from tests.verification.claims import claim_rows as rows
 from verification.adversary import orthogonal_matrices
 from verification.answer import answer
+from verification.cases import cayley_entries, cayley_reach
 from verification.cases.cayley_entries import angle_case, complex_signs_case
 from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
-from verification.cases.cayley_statements import Statement
+from verification.cases.cayley_statements import Statement, up_to
 from verification.certify.second import cayley as again
 from verification.claim import Case
 from verification.claims.library import scaled_cayley_theorems
@@ -514,3 +516,59 @@ FORGED = {
 def test_what_once_certified_against_a_true_statement_is_refused(name: str) -> None:
     claim, domain, parameters, reason = FORGED[name]
     refused(next(case for case in CLAIMS[claim].cases if case.domain == domain), parameters, reason)
+
+
+# --- both back-ends against floats
+
+
+@pytest.mark.parametrize("towards", [-1, 1])
+@pytest.mark.parametrize("start", ["1/2", "-1/2"])
+def test_descent_is_that_of_the_loss(towards, start):
+    """a ← a − rate · dL/da with the slope of ½‖W − towards·I‖² by a difference quotient, W the Cayley transform."""
+
+    def loss(a):
+        A = np.array([[0, a], [-a, 0]])
+        W = np.linalg.solve(np.eye(2) + A, np.eye(2) - A)
+        return 0.5 * ((W - towards * np.eye(2)) ** 2).sum()
+
+    a, rate = float(Fraction(start)), 1 / 3
+    for _ in range(5):
+        a -= rate * (loss(a + 1e-6) - loss(a - 1e-6)) / 2e-6
+    checked = bounded_entries.descent_case(1, towards=towards).check({"a": start, "rate": "1/3", "steps": "5"})
+    for opinion in checked.opinions:
+        assert float(opinion.text.removeprefix("a = ")) == pytest.approx(a, abs=1e-7)
+        assert opinion.violated == (abs(a) > 1)
+    assert f"L = ½‖W {'+' if towards == -1 else '−'} I‖²" in checked.words
+
+
+def test_the_printed_digits_of_the_example_are_off_by_what_floats_say():
+    a = float(scaled_cayley.PRINTED["a"])
+    case = scaled_cayley.printed_case("a_12 of A = C(W)", "447.2", 4)
+    second = case.check({"a": scaled_cayley.PRINTED["a"], "printed": "447.2"}).opinions[1]
+    assert float(second.text.removeprefix("differs by ")) == pytest.approx(
+        abs(((1 + a) / (1 - a)) ** 0.5 - 447.2), rel=1e-5
+    )
+    assert second.violated
+
+
+def test_a_proof_says_up_to_which_size_it_was_decided(monkeypatch):
+    """Every "n ≤ …" of a text is the last size that was gone through."""
+    sizes = []
+    for module in (cayley_entries, cayley_reach, scaled_cayley, bounded_entries, orthogonal_updates):
+        monkeypatch.setattr(module, "up_to", lambda most, fact, least=1: sizes.append(most) or True)
+    statements = [getattr(case.ask, "__self__", None) for _, case in rows.rows_of(FAMILIES)]
+    told = 0
+    for statement in (each for each in statements if isinstance(each, Statement)):
+        sizes.clear()
+        text = statement.decide()
+        assert sorted(map(int, re.findall(r"n ≤ ([0-9]+)", text))) == sorted(sizes) or not text, text
+        told += len(sizes)
+    assert told > 10
+
+
+def test_a_fact_is_decided_for_every_size():
+    asked = []
+    assert up_to(4, lambda n: asked.append(n) or True)
+    assert up_to(3, lambda n: asked.append(n) or True, least=2)
+    assert asked == [1, 2, 3, 4, 2, 3]
+    assert not up_to(2, lambda n: n < 2)

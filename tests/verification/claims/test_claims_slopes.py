@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -276,6 +277,26 @@ def test_the_printed_bound_grows_like_the_cube_and_no_slower():
     assert judged(gradient_growth.bound_growth_case(3)).verdict == verdict.NOT_REFUTED
     assert judged(gradient_growth.bound_growth_case(4)).verdict == verdict.NOT_REFUTED
     assert judged(gradient_growth.bound_growth_case(2)).verdict == verdict.REFUTED
+
+
+@pytest.mark.parametrize(("alpha", "K", "T"), [(2, 3, 1), (Fraction(1, 100), 5, 7), (1, 3, 2**20)])
+def test_both_typings_multiply_the_printed_bound_by_the_same_factor(alpha, K, T):
+    """(12) of icml once more, in floats, with V̄ = Ȳ = 1; and no power of 2 below the factor is enough."""
+
+    def printed(t: float) -> float:
+        square = 2 * (1 + 2 * max(1 + 2 * alpha, 4 * alpha**2) * t)
+        F = math.sqrt(square / alpha)
+        return t * (1 + 2 * (K + K**2 / 2) * t) * (1 + F) * (2 + math.sqrt(square) + (2 + alpha) * F)
+
+    factor = printed(2 * T) / printed(T)
+    parameters = {"alpha": str(alpha), "K": str(K), "horizon": str(T)}
+    for power in (1, 2, 3):
+        checked = gradient_growth.bound_growth_case(power).check(parameters)
+        assert [opinion.violated for opinion in checked.opinions] == [factor > 2**power] * 2
+        assert bool(checked.limit) == (power < 3)
+    for opinion in checked.opinions:
+        shown = float(re.findall(r"[0-9]+[.][0-9]+", opinion.text)[-1 if opinion.backend == "mpmath" else 0])
+        assert shown == pytest.approx(factor, rel=1e-6)
 
 
 def test_the_bias_gradient_is_that_of_autograd():

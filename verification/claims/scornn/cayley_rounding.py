@@ -19,7 +19,7 @@ from flint import arb
 from odernn.bounds import cayley_rounding as bounds
 from odernn.bounds import orthogonal
 from odernn.published.sources import Source
-from verification.cases.scornn_parameters import FormatNumber
+from verification.cases.related import FormatNumber
 from verification.certify.float_replay import FORMATS
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget

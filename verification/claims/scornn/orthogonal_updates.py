@@ -21,7 +21,7 @@ from verification.cases.cayley_reach import (
     same_determinant_case,
     unitaries,
 )
-from verification.cases.cayley_statements import Found, Statement, listed
+from verification.cases.cayley_statements import Found, Statement, listed, up_to
 from verification.cases.related import Small
 from verification.cases.scornn_parameters import order, orthogonal, square_like, unitary
 from verification.certify.second import cayley as again
@@ -42,7 +42,7 @@ def norm_case(is_complex: bool, power: int = 2) -> Case:
     """‖Wx‖₂^power = ‖x‖₂²; the published statement has power = 2."""
 
     def decide() -> str:
-        good = power == 2 and all(_norm_identity(n, is_complex) for n in range(1, LARGEST + 1))
+        good = power == 2 and up_to(LARGEST, lambda n: _norm_identity(n, is_complex))
         return listed((f"‖Wx‖² − ‖x‖² = x*(W*W − I)x as polynomials in all entries, n ≤ {LARGEST}", good))
 
     def points(budget: Budget, seed: int) -> Iterator[Parameters]:
@@ -188,7 +188,7 @@ def descent_case(sign: int = 1) -> Case:
             ("C(sx) = 1 − 2sx + O(s²), so dW/dλ = −B W at λ = 0", first_order()),
             (
                 "−Re tr(G* B W) = −‖B‖_F²/2 for B = X − X*, X = G W* with free complex entries, n ≤ 3",
-                sign == 1 and all(map(descent_identity, (1, 2, 3))),
+                sign == 1 and up_to(3, descent_identity),
             ),
         )
 
@@ -245,7 +245,7 @@ def skew_step_case(sign: int = -1) -> Case:
         return listed(
             (
                 f"A − λ(Vᵀ − V) is skew as polynomials in A, V and λ, n ≤ {LARGEST}",
-                all(_stays_skew(n, sign) for n in range(1, LARGEST + 1)),
+                up_to(LARGEST, lambda n: _stays_skew(n, sign)),
             ),
             ("A* = −A: C(A)* = C(A)⁻¹ as functions of A, all n", symbolic.image_is_unitary()),
             ("(I + A)*(I + A) = I + A*A ≥ I, so I + A is regular", no_eigenvalue_minus_one()),

@@ -13,7 +13,7 @@ import flint
 from flint import arb, fmpq, fmpq_mat
 
 from odernn.published.sources import Source
-from verification.cases.cayley_statements import Found, Statement, listed
+from verification.cases.cayley_statements import Found, Statement, listed, up_to
 from verification.cases.scornn_parameters import ORTHOGONAL, WITHOUT_MINUS_ONE, order, signs, square_like
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
@@ -49,7 +49,7 @@ def forward_case(sign: int = 1) -> Case:
         return listed(
             (
                 f"det(I + A) = 1 + Σ Pf(A_SS)² ≥ 1 for free entries, n ≤ {PFAFFIANS}",
-                all(map(symbolic.squares_of_pfaffians, range(1, PFAFFIANS + 1))),
+                up_to(PFAFFIANS, symbolic.squares_of_pfaffians),
             ),
             (
                 "C(A)* = C(A)⁻¹, I + C(A) = 2(I + A)⁻¹, C(C(A)) = A, as functions of A with A* = −A, all n",
@@ -129,7 +129,9 @@ def closed_case(unchanged: str = "sum") -> Case:
     """Sums of skew matrices are skew; ``unchanged`` = "product" asks it of products."""
 
     def decide() -> str:
-        return listed((f"(A + B)ᵀ = −(A + B) for free entries, n ≤ {FREE}", unchanged == "sum" and _sums_are_skew()))
+        return listed(
+            (f"(A + B)ᵀ = −(A + B) for free entries, n ≤ {FREE}", unchanged == "sum" and up_to(FREE, _sum_is_skew))
+        )
 
     def points(_: Budget, seed: int) -> Iterator[Parameters]:
         rng = random.Random(seed)
@@ -162,15 +164,12 @@ def closed_case(unchanged: str = "sum") -> Case:
     return statement.case(f"skew A and B, n ≤ {FREE}", f"skew-symmetry of the {unchanged}")
 
 
-def _sums_are_skew() -> bool:
-    for n in range(1, FREE + 1):
-        names = [f"b{i}_{j}" for i, j in itertools.combinations(range(n), 2)]
-        A, _, more = symbolic.skew(n, names)
-        B = dict(zip(itertools.combinations(range(n), 2), more, strict=True))
-        total = {(i, j): A[i][j] + (B[i, j] if i < j else -B[j, i]) for i in range(n) for j in range(n) if i != j}
-        if any(total[i, j] + total[j, i] != 0 for i, j in total):
-            return False
-    return True
+def _sum_is_skew(n: int) -> bool:
+    names = [f"b{i}_{j}" for i, j in itertools.combinations(range(n), 2)]
+    A, _, more = symbolic.skew(n, names)
+    B = dict(zip(itertools.combinations(range(n), 2), more, strict=True))
+    total = {(i, j): A[i][j] + (B[i, j] if i < j else -B[j, i]) for i in range(n) for j in range(n) if i != j}
+    return all(total[i, j] + total[j, i] == 0 for i, j in total)
 
 
 # --- 3.1: the printed example
@@ -255,10 +254,8 @@ def gradient_case(reading: str, factor: Fraction = Fraction(1), sign_of_D: int =
 
     def decide() -> str:
         share = fmpq(*factor.as_integer_ratio()) / fmpq(*weight.as_integer_ratio())
-        good = all(
-            symbolic.gradient_holds(n, signs, share, sign_of_D)
-            for n in range(1, most + 1)
-            for signs in exact.signatures(n)
+        good = up_to(
+            most, lambda n: all(symbolic.gradient_holds(n, signs, share, sign_of_D) for signs in exact.signatures(n))
         )
         return listed((f"for L = W_kl, all k, l and D, as rational functions of the entries of A, n ≤ {most}", good))
 

@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from odernn.published.sources import Source
-from verification.cases.related import Related
+from verification.cases.related import FormatNumber
 from verification.certify import float_replay
 from verification.certify.float_replay import FORMATS
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rational, rationals
-from verification.kinds import Constant, Kind, Listed, Rational
+from verification.kinds import Constant, Listed
 from verification.measure import float_steps
 from verification.parameters import Declaration, Parameter, declared
 
@@ -82,25 +82,18 @@ def _images_check(name: str) -> Callable[[Parameters], Check]:
     return check
 
 
-def _numbers_of(name: str) -> Kind:
-    """Numbers of the format, of a size at which nothing overflows."""
-    return Related(
-        Rational(least=-1024, most=1024),
-        f"it is a number of {name}",
-        lambda value, _: float_replay.rounded(value, FORMATS[name]),
-    )
-
-
+LARGEST_POWER = 10
+"""Numbers of a modulus up to 2 to this power: nothing overflows."""
 _NEURON = tuple(Parameter(key, Constant(Fraction(value))) for key, value in NEURON.items())
 
 
 def _two_states(name: str) -> Declaration:
-    value = _numbers_of(name)
+    value = FormatNumber(name, LARGEST_POWER)
     return declared(*_NEURON, Parameter("x", value), *(Parameter(key, Listed(value, 2)) for key in "yz"))
 
 
 def _inputs(name: str) -> Declaration:
-    return declared(*_NEURON, Parameter("x", Listed(_numbers_of(name), (1, 1000))))
+    return declared(*_NEURON, Parameter("x", Listed(FormatNumber(name, LARGEST_POWER), (1, 1000))))
 
 
 def _both(parameters: Parameters, name: str) -> tuple[float_replay.Neuron, float_steps.FloatNeuron]:
