@@ -19,7 +19,7 @@ LONGEST_FILES = (
     "verification/run/test_keys.py",
     "verification/commands/test_cli.py",
     "verification/training/test_training.py",
-    "verification/test_witness.py",
+    "verification/witness/test_witness.py",
     "verification/run/test_shards.py",
     "odernn/executions/test_nothing_substitutes.py",
     "odernn/cells/test_unicornn_stack.py",

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 import pytest
 
-from verification import witness
 from verification.registry import Registry
 from verification.run.execute import execute
 from verification.run.job import Settings
@@ -19,6 +18,8 @@ from verification.run.plan import Plan
 from verification.run.plan import plan as planned
 from verification.run.store import Store
 from verification.verdict import NOT_REFUTED, PROVED, REFUTED, VACUOUS, Judgement
+from verification.witness.check import check
+from verification.witness.file import from_json
 
 Judged: TypeAlias = Callable[[tuple[str, int]], list[Judgement]]
 PLANTED = Path(__file__).parent / "planted"
@@ -74,9 +75,9 @@ def test_planted_falsehood_is_refuted(
     (found,) = [j for j in judged(cell) if (j.claim, (j.domain, j.layer), j.quantity) == (claim, cell, quantity)]
     assert found.verdict == REFUTED, found.because
     assert found.slack is not None and found.slack < 0
-    check = witness.check(witness.from_json(found.witness), registry)
-    assert check.certified, check.lines
-    text = "\n".join(check.lines)
+    replayed = check(from_json(found.witness), registry)
+    assert replayed.certified, replayed.lines
+    text = "\n".join(replayed.lines)
     assert "balls    violates" in text and "mpmath   violates" in text
 
 
@@ -114,4 +115,4 @@ def test_witness_of_one_claim_does_not_refute_another(judged: Judged, registry: 
     found = next(j for j in judged(FAST) if j.claim == "planted wrong bound" and j.quantity == "position")
     text = found.witness.replace("planted wrong bound", "thm-S-Q")
     assert text != found.witness
-    assert not witness.check(witness.from_json(text), registry).certified
+    assert not check(from_json(text), registry).certified

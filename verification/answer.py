@@ -8,7 +8,6 @@ from typing import Any
 
 from verification import verdict
 from verification.claim import Attempt, Case, Check, Claim, Parameters
-from verification.counterexample import Counterexample, to_json
 from verification.domains import Budget, is_printed
 from verification.kinds import Constant
 from verification.parameters import Guarded
@@ -22,6 +21,7 @@ from verification.verdict import (
     decided,
     doubt_about,
 )
+from verification.witness.file import Witness, to_json
 
 MOST_CANDIDATES = 5
 DRAWN = {"smoke": 1, "standard": 8, "deep": 50}
@@ -123,7 +123,7 @@ def _judged(claim: Claim, case: Case, attempt: Attempt, heard: list[Heard], fill
 
 
 def _refuted(claim: Claim, case: Case, found: Heard, filled: Judgement) -> Judgement:
-    witness = Counterexample(claim.id, case.domain, case.quantity, dict(found.parameters))
+    witness = Witness(claim.id, case.domain, case.quantity, dict(found.parameters))
     because = "; ".join(filter(None, [found.check.words, found.check.limit])) or "certified by two back-ends"
     return _settled(_certified(filled, found.check, to_json(witness)), Findings(certified=because))
 

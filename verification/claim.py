@@ -28,6 +28,12 @@ from verification.system import UNICORNN, System
 
 QUANTITIES = ("position", "momentum")
 NORMS = ("max", "euclidean")
+SYMBOLS = {
+    ("position", "max"): "max abs(yₙ)",
+    ("momentum", "max"): "max abs(zₙ)",
+    ("position", "euclidean"): "‖yₙ‖₂",
+    ("momentum", "euclidean"): "‖zₙ‖₂",
+}
 
 Parameters: TypeAlias = Mapping[str, str]
 """Exact numbers as text, "3/4", "-2" or a list "1 -1/2 3", by name: what a reader types in to see the violation."""
@@ -223,8 +229,7 @@ class Part:
 
     @property
     def symbol(self) -> str:
-        letter = {"position": "yₙ", "momentum": "zₙ"}[self.quantity]
-        return f"max abs({letter})" if self.norm == "max" else f"‖{letter}‖₂"
+        return SYMBOLS[self.quantity, self.norm]
 
 
 @dataclass(frozen=True)

@@ -195,8 +195,14 @@ GROUPS = (
     ),
     Group(
         "witnesses",
-        tuple(f"verification/{name}.py" for name in ("counterexample", "witness_text", "instance")),
-        tuple(f"tests/verification/{name}.py" for name in ("test_witness", "test_instance", "claims/test_answer")),
+        (
+            *(f"verification/witness/{name}.py" for name in ("file", "text", "check", "state_run", "state_check")),
+            "verification/instance.py",
+        ),
+        tuple(
+            f"tests/verification/{name}.py"
+            for name in ("witness/test_witness", "witness/test_large_runs", "test_instance", "claims/test_answer")
+        ),
     ),
     _checks(
         "checks of floats and orders",

@@ -300,13 +300,9 @@ def test_both_opinions_on_the_square_of_a_sum_are_the_two_sides(
     assert exact.violated == again.violated == (left > right)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "dt", "holds"), [("1/9", "3/4", True), ("2/3", "1/2", True), ("5", "2/7", True), ("3/2", "5/4", False)]
-)
+@pytest.mark.parametrize(("alpha", "dt"), [("1/9", "3/4"), ("2/3", "1/2"), ("5", "2/7"), ("3/2", "5/4")])
 @pytest.mark.parametrize("fourth", [4, 900])
-def test_both_opinions_on_the_growth_are_its_logarithm_and_the_exponent(
-    alpha: str, dt: str, holds: bool, fourth: int
-) -> None:
+def test_both_opinions_on_the_growth_are_its_logarithm_and_the_exponent(alpha: str, dt: str, fourth: int) -> None:
     a, h = float(Q(alpha)), float(Q(dt))
     log_growth = math.log(1 + h + 2 * a * h**2 + fourth * a**2 * h**4)
     exponent = 96**0.25 * max(1.0, math.sqrt(a)) * h
@@ -317,8 +313,6 @@ def test_both_opinions_on_the_growth_are_its_logarithm_and_the_exponent(
     assert [check.log_measured, check.log_claimed] == pytest.approx([log_growth, exponent], rel=1e-13)
     assert numbers_of(again.text)[0] == pytest.approx(log_growth - exponent, rel=1e-10)  # its lower end
     assert first.violated == again.violated == (log_growth > exponent)
-    assert [each.holds for each in check.premises] == [holds, True]
-    assert float(Q(check.premises[0].margin)) == min(h, 1 - h)
 
 
 # --- what proofs and searches read: a proof of another polynomial would be none

@@ -39,14 +39,14 @@ TRIAL = (
         "kinds",
         "tasks",
         "report.table",
-        "witness_text",
     ),  # second imports nothing: test_second_back_end
     ("system", "report.formats"),
     ("claim",),
     ("exact_text", "parameters"),
     ("measure", "registry", "verdict"),
-    ("certify", "counterexample", "report.numbers"),  # what is proved, what is found, how a number is written
-    ("witness", "adversary", "answer"),
+    ("certify", "report.numbers"),  # what is proved, how a number is written
+    ("witness", "adversary"),
+    ("answer",),
     ("cases",),
     ("claims", "run"),
     ("training", "monitors"),

@@ -21,7 +21,7 @@ import flint
 import mpmath
 from flint import arb, fmpq, fmpq_mat
 
-from verification.certify.second.intervals import iv
+from verification.certify.second.intervals import iv, tanh
 
 FIRST_BITS = 1024
 MAX_BITS = 16384
@@ -145,7 +145,7 @@ def _up(value: Any) -> float:
 
 
 def in_intervals(stack: Stack, eps: Fraction, steps: int) -> Divergence:
-    """The same in mpmath's intervals; tanh from exp."""
+    """The same in mpmath's intervals."""
     bits = _first_bits(steps)
     while bits <= MAX_BITS:
         with iv.workprec(bits):
@@ -158,11 +158,6 @@ def in_intervals(stack: Stack, eps: Fraction, steps: int) -> Divergence:
 
 def _interval(value: Fraction) -> Any:
     return iv.mpf(value.numerator) / value.denominator
-
-
-def _tanh(x: Any) -> Any:
-    """1 − 2/(e^{2x} + 1): x occurs once, so the interval does not widen beyond rounding."""
-    return 1 - 2 / (iv.exp(2 * x) + 1)
 
 
 def _intervals(stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence:
@@ -178,7 +173,7 @@ def _intervals(stack: Stack, eps: Fraction, steps: int, bits: int) -> Divergence
     for n in range(steps):
         x, xx = drive[n % len(drive)], drive[n % len(drive)] + (tiny if n == 0 else 0)
         for q in depth:
-            s, ss = _tanh(w[q] * y[q] + V[q] * x + b[q]), _tanh(w[q] * yy[q] + V[q] * xx + b[q])
+            s, ss = tanh(w[q] * y[q] + V[q] * x + b[q]), tanh(w[q] * yy[q] + V[q] * xx + b[q])
             if q == depth[-1]:
                 kick = h[q] * (a + w[q] * (1 - s**2))
                 first, second = (_sheared(column, kick, h[q]) for column in (first, second))
@@ -317,8 +312,8 @@ def loop_in_intervals(loop: Loop, eps: Fraction, loops: int) -> float:
                 s = sign * _interval(value)
                 x = iv.log((1 + s) / (1 - s)) / 2 - w * one[0]
                 xx = x + (tiny if number == 0 == n else 0)
-                one = _stepped(a, h, _tanh(w * one[0] + x), one)
-                other = _stepped(a, h, _tanh(w * other[0] + xx), other)
+                one = _stepped(a, h, tanh(w * one[0] + x), one)
+                other = _stepped(a, h, tanh(w * other[0] + xx), other)
         return max(_log_below(abs(p - q) / tiny) for p, q in zip(one, other, strict=True))
 
 

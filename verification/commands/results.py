@@ -83,16 +83,12 @@ def write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
     refuting = [judgement for judgement in judgements if judgement.witness]
     if not refuting:
         return
-    from verification import counterexample, witness
+    from verification.witness.file import from_json, write
 
     names = rows.witness_names(judgements)
     try:
         for judgement in refuting:
-            path = folder / names[rows.key_of(judgement)]
-            if counterexample.is_counterexample(judgement.witness):
-                counterexample.write(judgement.witness, path)
-            else:
-                witness.write(witness.from_json(judgement.witness), path)
+            write(from_json(judgement.witness), folder / names[rows.key_of(judgement)])
     except OSError as error:
         raise UsageError(
             f'Witnesses folder "{folder}" cannot be written: {error.strerror or error}. Nothing is lost: choose '

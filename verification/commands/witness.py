@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from verification.instance import Layer
-    from verification.run.replay import Evidence
-    from verification.witness import Witness
+    from verification.witness.file import Witness
+    from verification.witness.state_run import StateRun
 
 MOST_GROUPS = 8
 MOST_DIGITS = 24
@@ -54,14 +54,12 @@ def _verify(
 
 
 def show(path: Path) -> int:
-    from verification.counterexample import Counterexample
-
-    evidence = _read(path)
-    if not isinstance(evidence, Counterexample):
-        lines = _described(evidence)
+    witness = _read(path)
+    lines = [f"witness    {witness.claim}: {witness.quantity}, {witness.domain}"]
+    if isinstance(witness.parameters, dict):
+        lines += [f"{name:<10} {value}" for name, value in witness.parameters.items()]
     else:
-        lines = [f"counterexample  {evidence.claim}: {evidence.quantity}, {evidence.domain}"]
-        lines += [f"{name:<15} {value}" for name, value in evidence.parameters.items()]
+        lines += _described(witness.parameters)
     out("\n".join(map(harmless, lines)) + "\n")
     return DONE
 
@@ -71,19 +69,19 @@ def verify(path: Path, *, claims_dirs: tuple[Path, ...], limit: float) -> int:
     from verification.registry import Registry
     from verification.run.replay import replay
 
-    evidence = _read(path)
+    witness = _read(path)
     Registry(claims_dirs)  # what is wrong with a folder is an error of its own
-    replayed = replay(evidence, claims_dirs, limit)
+    replayed = replay(witness, claims_dirs, limit)
     if replayed.refused:
         raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(replayed.refused)}')
     out("\n".join(map(harmless, replayed.lines)) + "\n")
     word = {True: "certified", False: "NOT certified", None: "UNDECIDED"}[replayed.certified]
-    out(f"{word}: {_statement(evidence)}\n")
+    out(f"{word}: {_statement(witness)}\n")
     return DONE if replayed.certified else NOT_CERTIFIED
 
 
-def _read(path: Path) -> Evidence:
-    from verification.run.replay import read
+def _read(path: Path) -> Witness:
+    from verification.witness.file import read
 
     try:
         return read(path)
@@ -97,31 +95,25 @@ def _read(path: Path) -> Evidence:
         raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(reason)}') from error
 
 
-def _statement(witness: Evidence) -> str:
-    from verification.counterexample import Counterexample
-
-    if isinstance(witness, Counterexample):
-        return harmless(f"{witness.claim} is violated: {witness.quantity}, {witness.domain}")
-    reading = f", reading {harmless(witness.reading)}" if witness.reading else ""
-    claim, quantity = harmless(witness.claim), harmless(f"{witness.quantity} ({witness.norm} norm)")
-    return f"{claim} is violated by the {quantity} of layer {witness.layer} at n = {witness.step}{reading}"
+def _statement(witness: Witness) -> str:
+    said = f"{witness.claim} is violated: {witness.quantity}"
+    if isinstance(run := witness.parameters, dict):
+        return harmless(f"{said}, {witness.domain}")
+    domain = {"free": "", "printed": ", at printed hyperparameters", "limit": ", and for every smaller dt"}
+    return harmless(f"{said} of layer {run.layer} at n = {run.step}{domain[witness.domain]}")
 
 
-def _described(witness: Witness) -> list[str]:
-    instance = witness.instance
+def _described(run: StateRun) -> list[str]:
+    instance = run.instance
     lines = [
-        f"witness    {witness.claim}: {witness.quantity}, {witness.norm} norm, layer {witness.layer}, "
-        f"n = {witness.step} of N = {witness.steps}",
-        f"recorded   measured ≥ {_recorded(witness.log_measured)}, bound ≤ {_recorded(witness.log_bound)}",
+        f"run        layer {run.layer}, n = {run.step} of N = {run.steps}",
+        f"recorded   measured ≥ {_recorded(run.log_measured)}, bound ≤ {_recorded(run.log_bound)}",
     ]
-    if witness.limit is not None:
-        limit = witness.limit
+    if (limit := run.limit) is not None:
         lines.append(
             f"limit      every dt ≤ {_number(limit.dt)}: α = {_number(limit.alpha)}, T = {_number(limit.horizon)}, "
             f"c = {_number(limit.c)}, amplitude {_number(limit.amplitude)}, layer {limit.layer}"
         )
-    elif witness.reading:
-        lines.append(f"reading    {witness.reading}")
     lines.append(
         f"network    {instance.system}, α = {_number(instance.alpha)}, {plural(len(instance.layers), 'layer')} of "
         f"{plural(instance.hidden_size, 'neuron')}, from the zero state"

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
-from verification import counterexample, witness
-from verification.counterexample import Counterexample
 from verification.registry import Registry
 from verification.run import engine
-from verification.witness import Witness
-from verification.witness_text import parsed, text_of
-
-Evidence: TypeAlias = Witness | Counterexample
+from verification.witness.check import check
+from verification.witness.file import Witness
 
 LIMIT_S = 300.0
 """The longest check of a witness that any budget writes takes a tenth of it."""
@@ -37,20 +32,12 @@ class Replayed:
     refused: str = ""
 
 
-def read(path: Path) -> Evidence:
-    """What the file says. OSError if it cannot be read, WitnessError if it is no witness of either format."""
-    plain = parsed(text_of(path))
-    if counterexample.says_counterexample(plain):
-        return counterexample.from_plain(plain)
-    return witness.from_plain_beside(plain, path)
-
-
-def replay(evidence: Evidence, claims_dirs: tuple[Path, ...] = (), limit_s: float = LIMIT_S) -> Replayed:
-    """The evidence checked again. ``limit_s`` = 0 sets no limits and uses this process.
+def replay(witness: Witness, claims_dirs: tuple[Path, ...] = (), limit_s: float = LIMIT_S) -> Replayed:
+    """The witness checked again. ``limit_s`` = 0 sets no limits and uses this process.
 
     Errors of a check say why nothing is certified; they do not come out.
     """
-    jobs = [("witness", (evidence, claims_dirs, MEMORY if limit_s else 0))]
+    jobs = [("witness", (witness, claims_dirs, MEMORY if limit_s else 0))]
     (finished,) = engine.run(_checked, jobs, workers=1 if limit_s else 0, timeout_s=limit_s or None)
     if finished.error:
         within = f"undecided within {limit_s:g} s and {MEMORY / 2**30:g} GiB: {finished.error}"
@@ -59,15 +46,12 @@ def replay(evidence: Evidence, claims_dirs: tuple[Path, ...] = (), limit_s: floa
     return replayed
 
 
-def _checked(evidence: Evidence, claims_dirs: tuple[Path, ...], memory: int) -> Replayed:
+def _checked(witness: Witness, claims_dirs: tuple[Path, ...], memory: int) -> Replayed:
     if memory:
         _hold_at_most(memory)
     registry = Registry(claims_dirs)
     try:
-        if isinstance(evidence, Counterexample):
-            certified, lines = counterexample.check(evidence, registry)
-            return Replayed(certified, tuple(lines))
-        outcome = witness.check(evidence, registry)
+        outcome = check(witness, registry)
         return Replayed(outcome.certified, outcome.lines)
     except MemoryError:
         raise

@@ -16,15 +16,22 @@ from torch import Tensor
 
 from odernn.cells.unicornn import UnICORNN
 from odernn.published.networks import ROWS, PublishedRow
-from verification import witness
 from verification.certify.second import intervals as second
 from verification.claim import Check, Claim, Parameters, Part, Place
-from verification.counterexample import LONGEST_TEXT, Counterexample, to_json
 from verification.exact_text import rational, rationals
 from verification.instance import Group, Inputs, Instance, Layer
 from verification.trained.row import Certified
-from verification.witness import MAX_NETWORK_WORK, MAX_WORK, Witness, network_work, work
-from verification.witness_text import MAX_BYTES
+from verification.witness.file import LONGEST_TEXT, Witness, to_json
+from verification.witness.state_check import (
+    MAX_NETWORK_WORK,
+    MAX_WORK,
+    first_opinion,
+    network_work,
+    second_opinion,
+    work,
+)
+from verification.witness.state_run import FREE, StateRun, record
+from verification.witness.text import MAX_BYTES
 
 READ_HERE = 'the statement asks for a "sufficiently small" dt and names none: read at the dt of this network'
 
@@ -76,11 +83,11 @@ def of_state(
     where = {"layer": layer, "step": step}
     if work(instance, **where) > MAX_WORK and network_work(instance, **where) > MAX_NETWORK_WORK:
         return Certified(False, f"{step} steps of {network.hidden_size} neurons are too many for the certificates")
-    outcome = witness.first_opinion(claim, part, instance, **where, steps=steps)
+    outcome = first_opinion(claim, part, instance, **where, steps=steps)
     if not outcome.is_refutation:
         unproved = [text for text, _, proved in outcome.premises if not proved]
         return Certified(False, f"premise {unproved[0]} is not proved" if unproved else f"the balls: {outcome.status}")
-    if not second.is_refutation(witness.second_opinion(claim, part, instance, **where, steps=steps)):
+    if not second.is_refutation(second_opinion(claim, part, instance, **where, steps=steps)):
         return Certified(False, "the second back-end does not confirm the violation, premises included")
     because = f"certified at {outcome.bits} bits by two back-ends"
     reading = ""
@@ -88,21 +95,8 @@ def of_state(
         if row is None:
             return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
         reading, because = "printed", f"{because}; the statement read at its printed hyperparameters"
-    text = witness.to_json(
-        Witness(
-            claim=claim.id,
-            quantity=part.quantity,
-            norm=part.norm,
-            layer=layer,
-            step=step,
-            steps=steps,
-            instance=instance,
-            log_measured=witness.record(outcome.measured[0]),
-            log_bound=witness.record(outcome.bound[1]),
-            reading=reading,
-        )
-    )
-    return Certified(True, because, text, reading)
+    run = StateRun(layer, step, steps, instance, record(outcome.measured[0]), record(outcome.bound[1]))
+    return Certified(True, because, to_json(Witness(claim.id, reading or FREE, part.symbol, run)), reading)
 
 
 def row_of(network: UnICORNN, steps: int) -> PublishedRow | None:
@@ -170,7 +164,7 @@ def of_gradient(
     if witness_of is None:
         return Certified(True, f"{because}; {READ_HERE}, and there is no witness file")
     claim, place = witness_of
-    text = to_json(Counterexample(claim, place.domain, place.quantity, parameters))
+    text = to_json(Witness(claim, place.domain, place.quantity, parameters))
     if max(map(len, parameters.values())) > LONGEST_TEXT or len(text) > MAX_BYTES:
         return Certified(True, f"{because}; the network is too large for a witness file")
     return Certified(True, because, text)

@@ -18,8 +18,9 @@ from odernn.bounds import icml, sharp
 from odernn.published.sources import Source
 from tests.tiers import only
 from tests.verification.state_claims import with_bound
-from verification import verdict, witness
+from verification import verdict
 from verification.adversary import chain
+from verification.cases.state_bound import refute
 from verification.cases.state_bound.judge import judge
 from verification.cases.state_bound.ratios import Evidence, Trial, reading_of
 from verification.certify import balls
@@ -29,6 +30,7 @@ from verification.domains import FREE, SearchPoint
 from verification.measure.hidden_state import envelope, run_instance
 from verification.registry import Registry
 from verification.system import UNICORNN
+from verification.witness.file import from_json
 
 PASSED = {"passed": True, "group": "made", "reports": [{"best": 0.99}]}
 FAILED = {
@@ -92,8 +94,8 @@ def test_certified_violation_is_refuted_and_its_witness_replays(coarse: SearchPo
     (found,) = judge(constant("3"), evidence(coarse))
     assert found.verdict == verdict.REFUTED
     assert found.slack is not None and found.slack < 0
-    again = witness.from_json(found.witness)
-    assert again.step == found.step and again.instance.steps == found.step
+    again = from_json(found.witness)
+    assert again.parameters.step == found.step and again.parameters.instance.steps == found.step
 
 
 def test_true_bound_is_not_refuted_and_says_what_was_tried(coarse: SearchPoint) -> None:
@@ -176,7 +178,7 @@ def test_a_second_back_end_that_decides_otherwise_leaves_a_suspicion(
     coarse: SearchPoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Typings that agree, and a run that does not."""
-    monkeypatch.setattr(witness, "second_opinion", lambda *_, **__: {"status": "undecided", "premises": []})
+    monkeypatch.setattr(refute, "second_opinion", lambda *_, **__: {"status": "undecided", "premises": []})
     (found,) = judge(constant("3"), evidence(coarse))
     assert found.verdict == verdict.SUSPECT and "second back-end" in found.because and not found.witness
     ladder = (coarse, free_point("1/20"), free_point("1/40"))
@@ -209,7 +211,8 @@ def test_an_equality_is_decided_on_exact_numbers(coarse: SearchPoint, monkeypatc
     tenth = Hypothesis("dt = 1/10", lambda s: -abs(10 * s.dt - 1), False, lambda s: -abs(s.dt * 10 - 1))
     other = Hypothesis("dt = 1/9", lambda s: -abs(9 * s.dt - 1), False, lambda s: -abs(s.dt * 9 - 1))
     (found,) = judge(constant("3", hypotheses=(tenth,)), evidence(coarse))
-    assert found.verdict == verdict.REFUTED and witness.from_json(found.witness).instance.layers[0].dt == coarse.dt[0]
+    assert found.verdict == verdict.REFUTED
+    assert from_json(found.witness).parameters.instance.layers[0].dt == coarse.dt[0]
     (elsewhere,) = judge(constant("3", hypotheses=(other,)), evidence(coarse))
     assert elsewhere.verdict == verdict.INCONCLUSIVE and "dt = 1/9 fails" in elsewhere.because
 
@@ -317,7 +320,7 @@ def test_asymptotic_claim_is_refuted_in_the_limit_by_theorem(coarse: SearchPoint
     (found,) = judge(asymptotic_icml(), evidence(*ladder))
     assert found.verdict == verdict.REFUTED and found.reading == "limit"
     assert "thm-S-limit" in found.because
-    assert witness.from_json(found.witness).limit is not None
+    assert from_json(found.witness).parameters.limit is not None
 
 
 def test_one_small_step_alone_says_nothing_about_the_limit(coarse: SearchPoint) -> None:

@@ -19,7 +19,7 @@ from verification.domains import BUDGETS, DRAWN, FREE, SearchPoint, drawn_points
 from verification.measure.hidden_state import envelope, run_instance
 from verification.system import UNICORNN
 from verification.verdict import NOT_REFUTED, REFUTED
-from verification.witness import from_json
+from verification.witness.file import from_json
 
 SMOKE = BUDGETS["smoke"]
 HOLES = {
@@ -59,7 +59,7 @@ def test_a_bound_that_is_false_in_a_region_is_refuted_at_a_drawn_point_of_it(
     assert judge(claim, ladders)[0].verdict == NOT_REFUTED
     (cell,) = judge(claim, drawn)
     assert cell.verdict == REFUTED
-    instance = from_json(cell.witness).instance
+    instance = from_json(cell.witness).parameters.instance
     layer, group = instance.layers[0], instance.layers[0].groups[0]
     h = float(layer.dt) / (1 + math.exp(-float(group.c)))
     assert HOLES[name].holds(float(instance.alpha), float(layer.dt), h, group.multiplicity)

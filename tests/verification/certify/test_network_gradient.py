@@ -17,16 +17,16 @@ import pytest
 import torch
 
 from odernn.cells.unicornn import UnICORNN
-from verification import counterexample
 from verification.cases import network_gradient
 from verification.cases.network_gradient import NetworkGradient
 from verification.certify.second import intervals as second
 from verification.certify.second import network_gradient as network_gradient_second
 from verification.claim import Parameters
 from verification.cli import main
-from verification.counterexample import Counterexample
 from verification.parameters import RefusedError
 from verification.registry import Registry
+from verification.witness.check import check
+from verification.witness.file import LONGEST_TEXT, Witness, from_json, to_json, write
 
 M, DEPTH, STEPS = 64, 3, 200
 PLACE = ("both-3.x-input", "sam (41)", "|dE/dV^1|")
@@ -111,7 +111,7 @@ def test_a_network_of_sixty_four_neurons_in_three_layers_violates_a_published_bo
     parameters, tmp_path, capsys
 ) -> None:
     path = tmp_path / "network.json"
-    counterexample.write(counterexample.to_json(Counterexample(*PLACE, parameters)), path)
+    write(Witness(*PLACE, parameters), path)
     assert main(["witness", "verify", str(path)]) == 0
     said = capsys.readouterr().out
     for line in ("balls    violates", "floats   violates", "premise  0 < dt < 1", "certified"):
@@ -121,7 +121,7 @@ def test_a_network_of_sixty_four_neurons_in_three_layers_violates_a_published_bo
 
 def certified(parameters: Parameters, registry: Registry) -> bool:
     try:
-        return counterexample.check(Counterexample(*PLACE, dict(parameters)), registry)[0]
+        return check(Witness(*PLACE, dict(parameters)), registry).certified
     except RefusedError as refused:
         assert "arameter" in str(refused)
         return False
@@ -232,6 +232,6 @@ def test_a_matrix_of_floats_fits_into_a_file() -> None:
     """64 × 64 float64 numbers of any size as fractions."""
     values = [Fraction(v) for v in np.random.default_rng(0).standard_normal(64 * 64).tolist()]
     text = words(values)
-    assert len(text) < counterexample.LONGEST_TEXT
-    file = counterexample.to_json(Counterexample(*PLACE, {"V1": text}))
-    assert counterexample.from_json(file).parameters["V1"] == text and json.loads(file)
+    assert len(text) < LONGEST_TEXT
+    file = to_json(Witness(*PLACE, {"V1": text}))
+    assert from_json(file).parameters["V1"] == text and json.loads(file)

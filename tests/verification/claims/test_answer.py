@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from odernn.published.sources import Source
-from verification import counterexample, verdict
+from verification import verdict
 from verification.answer import answer
 from verification.cases.decision import at, decided
 from verification.cases.inequality import Inequality
@@ -27,6 +27,8 @@ from verification.report.rows import claims as rows
 from verification.run.job import Settings
 from verification.run.plan import plan
 from verification.verdict import Judgement
+from verification.witness.file import LONGEST_NAME, LONGEST_TEXT, MOST_PARAMETERS, Witness, from_json, to_json
+from verification.witness.text import WitnessError
 
 SMOKE = BUDGETS["smoke"]
 BOTH = (Opinion("balls", True, "2 > 1"), Opinion("mpmath", True, "2 > 1"))
@@ -263,18 +265,36 @@ def test_a_question_in_a_users_folder_is_answered_kept_and_replayed(tmp_path: Pa
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "format and version"),
-        ({"parameters": {"x": 1}}, "parameters are not texts"),
-        ({"parameters": []}, "parameters are not texts"),
-        ({"claim": 1}, "not all short texts"),
-        ({"more": 1}, "other fields"),
+        ({"version": 3}, "this odernn reads 1 and 2"),
+        ({"version": True}, "this odernn reads 1 and 2"),
+        ({"format": "odernn-counterexample"}, "this odernn reads 1 and 2"),
+        ({"format": "odernn"}, "format is"),
+        ({"parameters": {"x": 1}}, "texts by name"),
+        ({"parameters": {"x": "1" * (LONGEST_TEXT + 1)}}, "texts by name"),
+        ({"parameters": {str(k): "1" for k in range(MOST_PARAMETERS + 1)}}, "at most 64"),
+        ({"parameters": []}, "expected an object"),
+        ({"parameters": {"instance": {}}}, "is read as free, printed, limit"),
+        ({"parameters": {"instance": {}}, "domain": "free"}, "field 'layer' is missing"),
+        ({"claim": 1}, "claim: expected"),
+        ({"claim": "a" * (LONGEST_NAME + 1)}, "claim: expected"),
+        ({"quantity": "\x1b[2J"}, "quantity: expected"),
+        ({"more": 1}, "unknown field"),
     ],
 )
-def test_a_file_that_is_no_counterexample_is_refused(change, message):
-    good = json.loads(counterexample.to_json(counterexample.Counterexample("q", "d", "x", {"x": "1"})))
-    with pytest.raises(counterexample.WitnessError, match=message):
-        counterexample.from_json(json.dumps(good | change))
-    assert counterexample.from_json(json.dumps(good)).parameters == {"x": "1"}
+def test_a_file_that_is_no_witness_is_refused(change, message):
+    good = json.loads(to_json(Witness("q", "d", "x", {"x": "1"})))
+    with pytest.raises(WitnessError, match=message):
+        from_json(json.dumps(good | change))
+    assert from_json(json.dumps(good)).parameters == {"x": "1"}
+
+
+def test_a_counterexample_of_version_1_is_read():
+    witness = Witness("q", "d", "x", {"x": "1"})
+    once = json.loads(to_json(witness)) | {"format": "odernn-counterexample", "version": 1}
+    assert from_json(json.dumps(once)) == witness
+    for change in ({"version": 2}, {"format": "odernn-witness"}, {"more": 1}):
+        with pytest.raises(WitnessError):
+            from_json(json.dumps(once | change))
 
 
 def test_every_case_is_a_job_with_a_key_of_its_own():

@@ -11,13 +11,14 @@ import pytest
 
 from odernn.published.sources import Source
 from tests.verification.claims import claim_rows as rows
-from verification import counterexample
 from verification.answer import answer
 from verification.claim import Claim
 from verification.claims.odernn import odernn_order as orders
 from verification.claims.odernn import odernn_verlet as verlet
 from verification.domains import BUDGETS
 from verification.registry import Registry
+from verification.witness.check import check
+from verification.witness.file import from_json
 
 FAMILIES = (orders, verlet)
 CLAIMS = {claim.id: claim for family in FAMILIES for claim in family.CLAIMS}
@@ -71,8 +72,8 @@ def test_verdict(name, domain, quantity):
     other = answer(replace(claim, id="another"), case, SMOKE, 1)
     assert (other.verdict, other.because) == (judgement.verdict, judgement.because)
     if judgement.verdict == REFUTED:
-        holds, lines = counterexample.check(counterexample.from_json(judgement.witness), Registry())
-        assert holds and sum("violates" in line for line in lines) == 2
+        replayed = check(from_json(judgement.witness), Registry())
+        assert replayed.certified and sum("violates" in line for line in replayed.lines) == 2
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])

@@ -18,7 +18,6 @@ from odernn.properties.algebraic_stability import algebraic_stability, burrage_b
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from tests.verification.claims import claim_rows as rows
-from verification import counterexample
 from verification.adversary import monotone_fields
 from verification.adversary.monotone_fields import BlockStep, rational_member, worst
 from verification.answer import answer
@@ -36,6 +35,8 @@ from verification.domains import BUDGETS
 from verification.parameters import RefusedError
 from verification.registry import Registry
 from verification.verdict import doubt_about
+from verification.witness.check import check
+from verification.witness.file import from_json
 
 FAMILIES = (stability, contraction, tensors)
 CLAIMS = {claim.id: claim for family in FAMILIES for claim in family.CLAIMS}
@@ -128,8 +129,8 @@ def test_every_refutation_is_checked_again_from_its_text(judgements):
     registry, checked = Registry(), 0
     for judgement in judgements.values():
         if judgement.verdict == REFUTED:
-            holds, lines = counterexample.check(counterexample.from_json(judgement.witness), registry)
-            assert holds and sum("violates" in line for line in lines) == 2, lines
+            replayed = check(from_json(judgement.witness), registry)
+            assert replayed.certified and sum("violates" in line for line in replayed.lines) == 2, replayed.lines
             checked += 1
     assert checked == sum(rows.pinned(EXPECTED[name], *place) == REFUTED for name, *place in CASES) == 49
 

@@ -92,13 +92,14 @@ def test_every_refutation_names_its_parameters_and_its_limit(table):
 
 def test_every_refutation_is_checked_again_from_its_text(table):
     """The witness alone, through the same entry as ``odernn witness verify``; and damaged ones are turned down."""
-    from verification import counterexample
+    from verification.witness.check import check
+    from verification.witness.file import from_json
 
     registry, checked = Registry(), 0
     for each in (judgement for found in table.values() for judgement in found if judgement.witness):
         if checked % 4 == 0 or "both-7" in each.claim:
-            holds, lines = counterexample.check(counterexample.from_json(each.witness), registry)
-            assert holds and sum("violates" in line for line in lines) == 2
+            replayed = check(from_json(each.witness), registry)
+            assert replayed.certified and sum("violates" in line for line in replayed.lines) == 2
         checked += 1
     assert checked == sum(each.get("refuted", 0) for each in EXPECTED.values())
 

@@ -10,10 +10,11 @@ import pytest
 from tests.tiers import slow
 from tests.verification.forgery.forge import Tally, Target, attack, mutated, targets
 from verification.claim import Case, Check, ClaimError, Opinion
-from verification.counterexample import Counterexample, check
 from verification.kinds import Rational
 from verification.parameters import Parameter, declared
 from verification.registry import Registry
+from verification.witness.check import check
+from verification.witness.file import Witness
 
 FORGED = {
     "an order that the file claims": ("thm-rev", "2-2-ARNN, leapfrog", "order 2", {"order": "3"}),
@@ -43,7 +44,7 @@ FORGED["a field without its degree"] = (
 def test_what_once_certified_is_refused(name: str) -> None:
     claim, domain, quantity, parameters = FORGED[name]
     with pytest.raises(ClaimError, match=r"[Pp]arameter"):
-        check(Counterexample(claim, domain, quantity, parameters), Registry())
+        check(Witness(claim, domain, quantity, parameters), Registry())
 
 
 KNOWN = list(targets())

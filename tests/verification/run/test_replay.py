@@ -11,9 +11,9 @@ import pytest
 from tests.tiers import slow
 from verification.cli import main
 from verification.commands.terminal import DONE, NOT_CERTIFIED
-from verification.counterexample import Counterexample
-from verification.run.replay import read, replay
-from verification.witness_text import MAX_BYTES, WitnessError
+from verification.run.replay import replay
+from verification.witness.file import Witness, read
+from verification.witness.text import MAX_BYTES, WitnessError
 
 HOSTILE = """
 import os, time
@@ -66,7 +66,7 @@ def claims(tmp_path: Path) -> Path:
 )
 def test_what_comes_of_a_check(claims: Path, how: str, certified: bool | None, word: str) -> None:
     limit = 3 if how == "hang" else 120
-    replayed = replay(Counterexample("planted", "here", "this", {"how": how}), (claims,), limit)
+    replayed = replay(Witness("planted", "here", "this", {"how": how}), (claims,), limit)
     assert replayed.certified is certified
     assert word in " ".join((*replayed.lines, replayed.refused))
 

@@ -17,12 +17,14 @@ import torch
 from odernn import UnICORNN
 from odernn.bounds.network import certify
 from tests.verification.trained.networks import sample, unicornn
-from verification import verdict, witness
+from verification import verdict
 from verification.claim import Premise
 from verification.registry import Registry
 from verification.trained import certificates, gradient_rows, jacobian_rows, rebuilding_rows, runs, state_rows
 from verification.trained.row import BoundComparison, Certified, Row, judged, margin, said, uncertified
 from verification.trained.runs import Sample
+from verification.witness.check import check
+from verification.witness.file import read
 
 FLOAT32 = 128 * math.log(2)
 BLANK = Row("bound", 1, "q", "a claim")
@@ -225,7 +227,7 @@ def test_a_false_claim_is_refuted_by_the_trained_weights_and_replayed(tmp_path: 
     first, largest = (int(each.rsplit("n = ")[1]) for each in (row.because, row.at))
     assert first < largest  # the first clear violation takes fewer steps
     (tmp_path / "w.json").write_text(row.witness, encoding="utf-8")
-    outcome = witness.check(witness.read(tmp_path / "w.json"), registry)
+    outcome = check(read(tmp_path / "w.json"), registry)
     assert outcome.certified, outcome.lines
     for options, words in (
         ({"residual_skip": 2, "num_layers": 3}, "residual edges"),

@@ -22,7 +22,7 @@ from odernn import UnICORNN
 from odernn.published.sources import Source
 from tests.verification.state_claims import with_bound
 from tests.verification.trained.networks import sample, unicornn
-from verification import verdict, witness
+from verification import verdict
 from verification.claim import Check, Claim, Hypothesis, Opinion, Part, StateBound
 from verification.registry import Registry
 from verification.tasks.task import TaskSpec
@@ -246,11 +246,11 @@ def test_one_back_end_refutes_nothing(monkeypatch: pytest.MonkeyPatch, silent: s
 
     assert certified().holds, certified().because
     if silent == "first":
-        real = witness.first_opinion
-        monkeypatch.setattr(witness, "first_opinion", lambda *a, **k: replace(real(*a, **k), status="undecided"))
+        real = certificates.first_opinion
+        monkeypatch.setattr(certificates, "first_opinion", lambda *a, **k: replace(real(*a, **k), status="undecided"))
     else:
-        again = witness.second_opinion
-        monkeypatch.setattr(witness, "second_opinion", lambda *a, **k: {**again(*a, **k), "status": "undecided"})
+        again = certificates.second_opinion
+        monkeypatch.setattr(certificates, "second_opinion", lambda *a, **k: {**again(*a, **k), "status": "undecided"})
     found = certified()
     assert not found.holds and found.witness == ""
     assert ("the second back-end does not confirm" in found.because) == (silent == "second")

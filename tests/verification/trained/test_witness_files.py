@@ -19,7 +19,7 @@ from odernn import UnICORNN
 from odernn.published.networks import ROWS
 from odernn.published.sources import Source
 from tests.verification.trained.networks import UNICORNN, sample, saved, unicornn
-from verification import counterexample, verdict, witness
+from verification import verdict
 from verification.cases.network_gradient import ANY_NETWORK, THETAS, NetworkGradient, quantity_of
 from verification.claim import Claim, ClaimError, Hypothesis, Part, Place, StateBound
 from verification.cli import main
@@ -28,6 +28,8 @@ from verification.measure.gradient_forms import SAM_41
 from verification.registry import Registry
 from verification.run.store import StoreError
 from verification.trained import certificates, gradient_rows, runs
+from verification.witness.check import check
+from verification.witness.file import from_json, read
 
 FLOAT32 = 128 * math.log(2)
 STEPS = 4
@@ -98,15 +100,15 @@ def test_a_witness_names_the_entry_that_was_measured(monkeypatch: pytest.MonkeyP
     rows = gradient_rows.published_rows(network, sizes, found, registry, log_largest=FLOAT32)
     assert [row.verdict for row in rows] == [verdict.REFUTED] * 2
     for row in rows:
-        kept = counterexample.from_json(row.witness)
+        kept = from_json(row.witness)
         assert kept.parameters["layer"] == str(row.layer) and kept.quantity == quantity_of(theta)
-        certified, lines = counterexample.check(kept, registry)
-        assert certified, lines
+        replayed = check(kept, registry)
+        assert replayed.certified, replayed.lines
         log_measured = registry.get("").claim.places[0].check(kept.parameters).log_measured
         assert log_measured == pytest.approx(row.log_measured, abs=1e-9)
         with pytest.raises(ClaimError, match="has no case"):
-            counterexample.check(replace(kept, quantity="|dE/dθ|"), registry)
-        assert not counterexample.check(kept, claims())[0]  # of the bound as it is printed
+            check(replace(kept, quantity="|dE/dθ|"), registry)
+        assert not check(kept, claims()).certified  # of the bound as it is printed
 
 
 def test_a_network_that_no_file_holds_is_refuted_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,10 +168,11 @@ def test_a_witness_at_printed_hyperparameters_has_the_decimals(tmp_path: Path, r
     found = certificates.of_state(network, u, SMALL, SMALL.bound.parts[0], layer=1, step=3, steps=784)
     assert found.holds and "printed hyperparameters" in found.because, found.because
     (tmp_path / "w.json").write_text(found.witness, encoding="utf-8")
-    kept = witness.read(tmp_path / "w.json")
-    assert (kept.instance.layers[0].dt, kept.instance.alpha) == (Fraction("0.482"), Fraction("12.53"))
+    kept = read(tmp_path / "w.json")
+    instance = kept.parameters.instance
+    assert (instance.layers[0].dt, instance.alpha) == (Fraction("0.482"), Fraction("12.53"))
     registry = cast(Registry, SimpleNamespace(get=lambda name: SimpleNamespace(claim=SMALL)))
-    outcome = witness.check(kept, registry)
+    outcome = check(kept, registry)
     assert outcome.certified and any("psMNIST-128" in line for line in outcome.lines), outcome.lines
 
 

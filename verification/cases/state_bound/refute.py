@@ -10,13 +10,15 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verification import witness
 from verification.adversary import AMPLITUDE
 from verification.cases.state_bound.ratios import Evidence, Ratio, finest_rungs, reading_of
 from verification.certify import balls, limit
 from verification.certify.second import intervals as second
 from verification.claim import Claim, Part
 from verification.verdict import NEAR
+from verification.witness.file import Witness, to_json
+from verification.witness.state_check import first_opinion, second_opinion
+from verification.witness.state_run import FREE, StateRun, record
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,10 @@ def _decided(claim: Claim, part: Part, evidence: Evidence, ratio: Ratio) -> tupl
     holds.
     """
     where = {"layer": evidence.layer, "step": ratio.step, "steps": ratio.trial.point.steps}
-    outcome = witness.first_opinion(claim, part, ratio.trial.instance, **where)
+    outcome = first_opinion(claim, part, ratio.trial.instance, **where)
     if not outcome.is_refutation:
         return outcome, False
-    return outcome, second.is_refutation(witness.second_opinion(claim, part, ratio.trial.instance, **where))
+    return outcome, second.is_refutation(second_opinion(claim, part, ratio.trial.instance, **where))
 
 
 def _objection(outcome: balls.Outcome) -> str:
@@ -116,18 +118,13 @@ def _objection(outcome: balls.Outcome) -> str:
 def _witness_text(
     claim: Claim, part: Part, evidence: Evidence, ratio: Ratio, outcome: balls.Outcome, data: limit.LimitData | None
 ) -> str:
-    return witness.to_json(
-        witness.Witness(
-            claim=claim.id,
-            quantity=part.quantity,
-            norm=part.norm,
-            layer=evidence.layer,
-            step=ratio.step,
-            steps=ratio.trial.point.steps,
-            instance=ratio.trial.instance.truncated(ratio.step),
-            log_measured=witness.record(outcome.measured[0]),
-            log_bound=witness.record(outcome.bound[1]),
-            reading=reading_of(claim, evidence.domain),
-            limit=data,
-        )
+    run = StateRun(
+        layer=evidence.layer,
+        step=ratio.step,
+        steps=ratio.trial.point.steps,
+        instance=ratio.trial.instance.truncated(ratio.step),
+        log_measured=record(outcome.measured[0]),
+        log_bound=record(outcome.bound[1]),
+        limit=data,
     )
+    return to_json(Witness(claim.id, reading_of(claim, evidence.domain) or FREE, part.symbol, run))

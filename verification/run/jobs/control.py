@@ -16,7 +16,7 @@ from verification.measure.hidden_state import run_instance
 from verification.registry import system_of
 from verification.run.job import Job, Result, Settings
 from verification.system import System
-from verification.witness import first_opinion, second_opinion
+from verification.witness.state_check import first_opinion, second_opinion
 
 SURPLUS = 1e-9
 """A share of the optimum above 1 + SURPLUS: the system's own arithmetics (``step``, ``exact_step``) contradict each

@@ -20,15 +20,21 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from tests.tiers import only, spread
-from tests.verification.state_claims import planted
-from verification import domains, witness, witness_text
+from tests.verification.state_claims import of_version_1, planted, state_witness
+from verification import domains
 from verification.adversary import chain
 from verification.certify import balls, limit
-from verification.claim import Hypothesis, Part
+from verification.claim import ClaimError, Hypothesis, Part
 from verification.domains import BUDGETS, SearchPoint
 from verification.instance import MAX_STEPS, Group, Inputs, Instance, Layer, to_plain
 from verification.registry import Registered, Registry
-from verification.witness import Replay, Witness, WitnessError, check, from_json, read, to_json, write
+from verification.witness import file as witness_files
+from verification.witness import state_check
+from verification.witness import text as witness_text
+from verification.witness.check import Replay, check
+from verification.witness.file import from_json, read, to_json, write
+from verification.witness.state_run import record
+from verification.witness.text import WitnessError
 
 """No file may take longer. The longest here takes 7 s on a slow core; without the limits on work, hours."""
 
@@ -38,24 +44,14 @@ def registry():
     return Registry()
 
 
-def certified_witness(claim, quantity, instance, *, reading="", data=None, steps=None, layer=1):
+def certified_witness(claim, quantity, instance, *, domain="free", data=None, steps=None, layer=1):
     """The witness that a judge writes for this instance, at its last step."""
     part = next(part for part in claim.bound.parts if part.quantity == quantity)
     steps = steps or instance.steps
     outcome = balls.decide(claim, part, instance, layer=layer, step=instance.steps, steps=steps)
-    return Witness(
-        claim=claim.id,
-        quantity=quantity,
-        norm=part.norm,
-        layer=layer,
-        step=instance.steps,
-        steps=steps,
-        instance=instance,
-        log_measured=witness.record(outcome.measured[0]),
-        log_bound=witness.record(outcome.bound[1]),
-        reading=reading,
-        limit=data,
-    )
+    recorded = record(outcome.measured[0]), record(outcome.bound[1])
+    where = layer, instance.steps, steps
+    return state_witness(claim.id, quantity, part.norm, *where, instance, *recorded, domain, data)
 
 
 def push(dt, wave=()):
@@ -80,7 +76,7 @@ def refutation(request, registry):
     dt = Fraction(1, 10)
     claim = registry.get("icml-C.1").claim
     wave = [-k / 7 for k in range(1, 21)]
-    return certified_witness(claim, request.param, push(dt, wave), reading="limit", data=limit_data(Fraction(1, 40)))
+    return certified_witness(claim, request.param, push(dt, wave), domain="limit", data=limit_data(Fraction(1, 40)))
 
 
 @pytest.fixture(scope="module")
@@ -123,19 +119,21 @@ def _mpf(text):
 def assert_true_violation(text):
     plain = json.loads(text)
     assert plain["claim"] == "icml-C.1"
-    arguments = plain["instance"], plain["quantity"], plain["step"]
+    run = plain["parameters"]
+    quantity = "position" if "yₙ" in plain["quantity"] else "momentum"
+    arguments = run["instance"], quantity, run["step"]
     measured, bound = log_of_the_state(*arguments), log_of_the_bound(*arguments)
     assert measured > bound
-    assert plain["log_measured"] == f"{float(measured):.9e}"
-    assert plain["log_bound"] == f"{float(bound):.9e}"
+    assert run["log_measured"] == f"{float(measured):.9e}"
+    assert run["log_bound"] == f"{float(bound):.9e}"
     # dt → 0: the largest |y|, |z| of y″ = −s − αy, |s| ≤ tanh A, at T' = σT is an integral of |sin| or |cos|
-    data = {name: _mpf(value) for name, value in plain["limit"].items() if name != "layer"}
-    assert data["alpha"] == _mpf(plain["instance"]["alpha"]) > 0
+    data = {name: _mpf(value) for name, value in run["limit"].items() if name != "layer"}
+    assert data["alpha"] == _mpf(run["instance"]["alpha"]) > 0
     frequency = mpmath.sqrt(data["alpha"])
     phase = frequency * data["horizon"] / (1 + mpmath.exp(-data["c"]))
     growth = 1 + 2 * max(1 + 2 * data["alpha"], 4 * data["alpha"] ** 2) * data["horizon"]
     saturation = mpmath.tanh(data["amplitude"])
-    if plain["quantity"] == "position":
+    if quantity == "position":
         assert saturation * _area_of_abs_sin(phase) / data["alpha"] > mpmath.sqrt(2 * growth / data["alpha"])
     else:
         assert saturation * _area_of_abs_cos(phase) / frequency > mpmath.sqrt(2 * growth)
@@ -151,10 +149,10 @@ def _area_of_abs_cos(phase):
 
 
 def verdict(text, registry):
-    """Whether the text certifies (and then it is a true violation); anything but a WitnessError escapes."""
+    """Whether the text certifies (and then it is a true violation); what is no sentence for the reader escapes."""
     try:
         found = check(from_json(text), registry)
-    except WitnessError as error:
+    except (ClaimError, WitnessError) as error:
         assert str(error)
         assert len(str(error)) < 500
         return False
@@ -188,9 +186,35 @@ def test_a_witness_is_read_as_it_was_written(refutation, text, tmp_path):
 
 def test_one_dt_alone_proves_nothing_about_the_limit(text, registry):
     plain = json.loads(text)
-    for changes in ({"limit": None}, {"reading": ""}, {"reading": "", "limit": None}, {"reading": "printed"}):
-        assert not verdict(json.dumps(plain | changes), registry), changes
-    assert not verdict(json.dumps(plain | {"reading": "printed", "limit": None}), registry)  # in no row of Table 6
+    for changes in ({"limit": None}, {"domain": "free"}, {"domain": "free", "limit": None}, {"domain": "printed"}):
+        assert not verdict(json.dumps(changed(plain, changes)), registry), changes
+    of_no_row = changed(plain, {"domain": "printed", "limit": None})
+    assert not verdict(json.dumps(of_no_row), registry)
+    assert "of no row of Table 6" in check(from_json(json.dumps(of_no_row)), registry).lines[-1]
+
+
+def changed(plain, changes):
+    """The plain data of a witness with some fields changed, its own or those of its run."""
+    of_run = {name: value for name, value in changes.items() if name in plain["parameters"]}
+    own = {name: value for name, value in changes.items() if name not in of_run}
+    return plain | {"parameters": plain["parameters"] | of_run} | own
+
+
+def test_a_witness_of_version_1_is_read(refutation, text, registry):
+    once = of_version_1(text)
+    assert from_json(once) == refutation
+    plain = json.loads(once)
+    for changes in ({"reading": ""}, {"reading": "printed"}, {"limit": None}, {"step": plain["step"] - 1}):
+        assert not check(from_json(json.dumps(plain | changes)), registry).certified
+    for changes in (
+        {"reading": "other"},
+        {"norm": "max norm"},
+        {"quantity": None},
+        {"domain": "limit"},
+        {"layer": "1"},
+    ):
+        with pytest.raises((ClaimError, WitnessError)):
+            check(from_json(json.dumps(plain | changes)), registry)
 
 
 def test_a_printed_witness_must_not_carry_a_limit(registry):
@@ -200,12 +224,12 @@ def test_a_printed_witness_must_not_carry_a_limit(registry):
     found = _registry_of(claim)
     point = domains.printed_point(row)
     instance = chain(point, 1, 0.0, torch.full((5,), -12.0, dtype=torch.float64), "unicornn")
-    good = certified_witness(claim, "position", instance, reading="printed", steps=row.steps)
+    good = certified_witness(claim, "position", instance, domain="printed", steps=row.steps)
     assert check(good, found).certified, check(good, found).lines
     plain = json.loads(to_json(good))
-    plain["limit"] = {"alpha": "1", "horizon": "1", "c": "1", "amplitude": "1", "dt": "1", "layer": 1}
+    plain["parameters"]["limit"] = {"alpha": "1", "horizon": "1", "c": "1", "amplitude": "1", "dt": "1", "layer": 1}
     assert not check(from_json(json.dumps(plain)), found).certified
-    plain["limit"], plain["steps"] = None, row.steps + 1
+    plain["parameters"] |= {"limit": None, "steps": row.steps + 1}
     assert not check(from_json(json.dumps(plain)), found).certified
 
 
@@ -244,7 +268,7 @@ def recorded_span(text):
 def test_one_changed_digit_certifies_a_true_violation_or_nothing(text, registry):
     positions = digit_positions(text)
     assert len(positions) >= 300
-    positions = positions[2 if '"momentum"' in text else 0 :: 4]  # every one of them, three times, with the slow tests
+    positions = positions[2 if "zₙ" in text else 0 :: 4]  # every one of them, three times, with the slow tests
     certified = [k for k in positions if verdict(with_digit(text, k, 1 + k % 9), registry)]
     assert not set(certified) & recorded_span(text)
     # digits below the tenth of the result: what they change is not recorded, and the violation stands
@@ -317,6 +341,10 @@ def test_a_file_cut_short_is_refused(refutation, text, tmp_path):
 @example(b"\xef\xbb\xbf{}")
 @example(b"null")
 @example(b'{"instance": {"inputs": {"runs": {"file": 3}}}}')
+@example(
+    b'{"format": "odernn-witness", "version": 2, "claim": "a", "domain": "free", "quantity": "a", "parameters": 3}'
+)
+@example(b'{"format": "odernn-witness", "version": 1}')
 @example(b'{"instance": [], "sha256": 1}')
 @example(b"\x80\x04\x95.")
 def test_any_bytes_at_all_are_refused(tmp_path_factory, content):
@@ -332,11 +360,11 @@ def test_any_bytes_at_all_are_refused(tmp_path_factory, content):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"comment": "x"}, "unknown field 'comment'"),
+        ({"comment": "x"}, 'unknown field "comment"'),
         ({"format": "other"}, "format is"),
-        ({"version": 2}, "version is 2, this odernn reads version 1. Update odernn"),
-        ({"version": True}, "expected int, found bool"),
-        ({"version": "1"}, "expected int, found str"),
+        ({"version": 3}, "version is 3, this odernn reads 1 and 2. Update odernn"),
+        ({"version": True}, "version is true"),
+        ({"version": "1"}, 'version is "1"'),
         ({"layer": 0}, "layer is 0"),
         ({"layer": 2}, "layer is 2, but the instance has 1 layers"),
         ({"step": 0}, "step is 0"),
@@ -347,10 +375,13 @@ def test_any_bytes_at_all_are_refused(tmp_path_factory, content):
         ({"step": 3.0}, "expected int, found float"),
         ({"log_measured": 4.5}, "expected str, found float"),
         ({"log_measured": "4" * 10**6}, "at most 100 printable"),
-        ({"claim": "c" * 10**6}, "at most 100 printable"),
+        ({"claim": "c" * 10**6}, "at most 1024 printable"),
         ({"claim": "icml-C.1\x1b[2J"}, "printable"),
         ({"claim": "\ud800"}, "printable"),
-        ({"reading": None}, "expected str, found NoneType"),
+        ({"domain": None}, "domain: expected"),
+        ({"domain": "all of them"}, "read as free, printed, limit"),
+        ({"quantity": ["max abs(yₙ)"]}, "quantity: expected"),
+        ({"parameters": []}, "parameters: expected an object"),
         ({"limit": []}, "limit: expected an object"),
         ({"limit": {}}, "field 'alpha' is missing"),
         ({"instance": None}, "expected dict, found NoneType"),
@@ -359,7 +390,7 @@ def test_any_bytes_at_all_are_refused(tmp_path_factory, content):
 )
 def test_what_is_no_witness_is_refused_on_one_line(text, changes, message):
     with pytest.raises(WitnessError, match=message) as raised:
-        from_json(json.dumps(json.loads(text) | changes))
+        from_json(json.dumps(changed(json.loads(text), changes)))
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 500
     assert str(raised.value).isprintable()
@@ -385,7 +416,7 @@ def test_what_is_no_witness_is_refused_on_one_line(text, changes, message):
 )
 def test_limit_data_out_of_range_are_refused(text, name, value):
     plain = json.loads(text)
-    plain["limit"][name] = value
+    plain["parameters"]["limit"][name] = value
     with pytest.raises(WitnessError, match="limit"):
         from_json(json.dumps(plain))
 
@@ -426,17 +457,18 @@ def test_another_claim_is_not_refuted_by_the_same_file(text, registry):
     assert "icml-C.1" in ids
     for claim in {*ids, "icml-c-1", "ICML C.1", "icml", ""} - {"icml-C.1"}:
         assert not verdict(text.replace('"icml-C.1"', json.dumps(claim)), registry)
-    with pytest.raises(WitnessError, match="Did you mean"):
+    with pytest.raises(ClaimError, match="Did you mean"):
         check(from_json(text.replace('"icml-C.1"', '"icml-C.11"')), registry)
 
 
 def test_another_system_quantity_or_norm_is_refused(refutation, text, registry):
     for old, new in (
         ('"unicornn"', '"other"'),
-        ('"max"', '"euclidean"'),
-        (f'"{refutation.quantity}"', '"energy"'),
+        (refutation.quantity, "‖yₙ‖₂"),
+        (refutation.quantity, "max abs(xₙ)"),
     ):
-        with pytest.raises(WitnessError):
+        assert old in text
+        with pytest.raises((ClaimError, WitnessError), match=r"has no bound on|is about"):
             check(from_json(text.replace(old, new, 1)), registry)
 
 
@@ -445,9 +477,9 @@ def test_another_system_quantity_or_norm_is_refused(refutation, text, registry):
 
 def test_a_billion_steps_in_the_header_allocate_nothing(text, registry):
     plain = json.loads(text)
-    plain["instance"]["inputs"]["steps"] = 10**9
-    plain["instance"]["inputs"]["runs"] = [[10**9, ["1"]]]
-    plain["step"] = plain["steps"] = 10**9
+    run = plain["parameters"]
+    run["instance"]["inputs"] |= {"steps": 10**9, "runs": [[10**9, ["1"]]]}
+    run["step"] = run["steps"] = 10**9
     hostile = json.dumps(plain)
     tracemalloc.start()
     try:
@@ -544,33 +576,27 @@ def test_numbers_without_measure_are_decided_or_refused(registry, claim, name):
 def _recorded(claim, instance, registry):
     """The check of the instance with whatever is found written into the file, as an attacker would."""
     part = claim.bound.parts[0]
-    bare = Witness(
-        claim.id,
-        part.quantity,
-        part.norm,
-        len(instance.layers),
-        instance.steps,
-        instance.steps,
-        instance,
-        "0",
-        "0",
-        "limit" if claim.bound.asymptotic else "",
-    )
+    where = len(instance.layers), instance.steps, instance.steps
+    domain = "limit" if claim.bound.asymptotic else "free"
+    recorded = "0", "0"
     for _ in range(2):
+        bare = state_witness(claim.id, part.quantity, part.norm, *where, instance, *recorded, domain)
         found = check(from_json(to_json(bare)), registry)
         recomputed = [re.search(r"recomputed ([^:]*):", line) for line in found.lines]
         values = [match[1] for match in recomputed if match]
         if len(values) != 2:
             return found
-        bare = Witness(**{**vars(bare), "log_measured": values[0], "log_bound": values[1]})
+        recorded = tuple(values)
     return found
 
 
 @pytest.mark.parametrize("name", TOO_LONG)
 def test_a_run_too_long_to_replay_is_refused(registry, name):
     instance = hostile(**TOO_LONG[name])
-    bare = Witness("thm-S", "position", "max", len(instance.layers), instance.steps, instance.steps, instance, "0", "0")
-    with pytest.raises(WitnessError, match=f"too many to replay; at most {witness.MAX_WORK}"):
+    bare = state_witness(
+        "thm-S", "position", "max", len(instance.layers), instance.steps, instance.steps, instance, "0", "0"
+    )
+    with pytest.raises(WitnessError, match=f"too many to replay; at most {state_check.MAX_WORK}"):
         check(from_json(to_json(bare)), registry)
 
 
@@ -578,7 +604,7 @@ def test_an_explosive_run_is_decided_by_the_second_back_end_too(registry):
     """|w y| reaches 10^180000 inside tanh, whose e^x is not to be formed."""
     claim = registry.get("icml-C.1").claim
     where = {"layer": 1, "step": 150, "steps": 300}
-    found = witness.second_opinion(claim, claim.bound.parts[0], hostile(dt=10**300, w=1), **where)
+    found = state_check.second_opinion(claim, claim.bound.parts[0], hostile(dt=10**300, w=1), **where)
     assert (
         found["status"]
         == balls.decide(claim, claim.bound.parts[0], hostile(dt=10**300, w=1), **where).status
@@ -591,10 +617,12 @@ def test_every_run_of_every_budget_is_short_enough_to_be_replayed():
     points += [domains.printed_point(row) for row in domains.printed_rows()]
     values = torch.zeros(1, dtype=torch.float64)
     longest = max(
-        witness.work(chain(point, point.num_layers, 0.0, values, "unicornn"), layer=point.num_layers, step=point.steps)
+        state_check.work(
+            chain(point, point.num_layers, 0.0, values, "unicornn"), layer=point.num_layers, step=point.steps
+        )
         for point in points
     )
-    assert longest == 448_000 < witness.MAX_WORK
+    assert longest == 448_000 < state_check.MAX_WORK
 
 
 def test_a_claim_whose_formula_raises_certifies_nothing(registry):
@@ -645,7 +673,7 @@ def test_one_back_end_alone_certifies_nothing(second, said):
 
 def test_time_that_runs_backwards_refutes_nothing():
     """No theorem says dt > 0 among its premises; t_n = n·dt < 0 would make a bound that grows with t_n a small one."""
-    bare = Witness("sam-D.1-a", "position", "euclidean", 1, 20, 20, hostile(dt=-2, steps=20), "0", "0")
+    bare = state_witness("sam-D.1-a", "position", "euclidean", 1, 20, 20, hostile(dt=-2, steps=20), "0", "0")
     with pytest.raises(WitnessError, match="expected a positive step"):
         from_json(to_json(bare))
 
@@ -667,7 +695,7 @@ def noise(steps=4000):
 def beside(tmp_path):
     """A witness in two files."""
     instance = noise()
-    original = Witness("thm-S", "position", "max", 1, 4000, 4000, instance, "0", "0")
+    original = state_witness("thm-S", "position", "max", 1, 4000, 4000, instance, "0", "0")
     write(original, tmp_path / "w.json")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["w.json", "w.safetensors"]
     return tmp_path / "w.json", original
@@ -676,7 +704,7 @@ def beside(tmp_path):
 def rewritten(path, reference=None, content=None):
     """Change the reference, or the tensors together with their checksum."""
     plain = json.loads(path.read_text())
-    runs = plain["instance"]["inputs"]["runs"]
+    runs = plain["parameters"]["instance"]["inputs"]["runs"]
     if content is not None:
         path.with_suffix(".safetensors").write_bytes(content)
         runs["sha256"] = hashlib.sha256(content).hexdigest()
@@ -693,10 +721,10 @@ def test_long_inputs_are_kept_beside_the_witness_and_put_back_exactly(beside):
 def test_inputs_that_no_float64_holds_stay_in_the_witness(tmp_path):
     values = tuple((1, (Fraction(k, 3) * 10**400,)) for k in range(1, 200))
     instance = Instance(Fraction(1), noise(1).layers, Inputs(1, values))
-    original = Witness("thm-S", "position", "max", 1, 199, 199, instance, "0", "0")
+    original = state_witness("thm-S", "position", "max", 1, 199, 199, instance, "0", "0")
     write(original, tmp_path / "w.json")
     assert [entry.name for entry in tmp_path.iterdir()] == ["w.json"]
-    assert (tmp_path / "w.json").stat().st_size > witness.INLINE_BYTES
+    assert (tmp_path / "w.json").stat().st_size > witness_files.INLINE_BYTES
     assert read(tmp_path / "w.json") == original
 
 
@@ -830,4 +858,4 @@ def _error_of(path):
 
 
 def test_the_instance_in_a_witness_is_the_plain_form_of_the_instance(refutation, text):
-    assert json.loads(text)["instance"] == to_plain(refutation.instance)
+    assert json.loads(text)["parameters"]["instance"] == to_plain(refutation.parameters.instance)

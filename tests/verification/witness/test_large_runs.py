@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 from odernn.published.sources import Source
-from tests.verification.state_claims import with_bound
-from verification import witness
+from tests.verification.state_claims import state_witness, with_bound
 from verification.cases.state_bound import refute
 from verification.cases.state_bound.ratios import Evidence, Ratio, Trial
 from verification.certify import balls, network_states
@@ -31,7 +30,11 @@ from verification.instance import Group, Inputs, Instance, Layer, to_plain
 from verification.measure.hidden_state import run_instance
 from verification.registry import Registered, Registry
 from verification.system import UNICORNN, System
-from verification.witness import Witness, check, from_json, to_json
+from verification.witness import state_check
+from verification.witness.check import Replay, check
+from verification.witness.file import Witness, from_json, to_json
+from verification.witness.state_run import record
+from verification.witness.text import WitnessError
 
 M, D, DEPTH, STEPS = 64, 3, 3, 200
 
@@ -93,16 +96,9 @@ def made(instance: Instance, quantity: str, norm: str, share: float = 1 - 1e-9) 
     """A bound at ``share`` of the state and the witness that it fails."""
     claim = bounded_by(Fraction(share * in_floats(instance, quantity, norm)), quantity, norm)
     where = {"layer": len(instance.layers), "step": instance.steps, "steps": instance.steps}
-    outcome = witness.first_opinion(claim, claim.bound.parts[0], instance, **where)
-    found = Witness(
-        claim.id,
-        quantity,
-        norm,
-        **where,
-        instance=instance,
-        log_measured=witness.record(outcome.measured[0]),
-        log_bound=witness.record(outcome.bound[1]),
-    )
+    outcome = state_check.first_opinion(claim, claim.bound.parts[0], instance, **where)
+    recorded = record(outcome.measured[0]), record(outcome.bound[1])
+    found = state_witness(claim.id, quantity, norm, *where.values(), instance, *recorded)
     return claim, found
 
 
@@ -113,7 +109,7 @@ def whole() -> tuple[Claim, Witness]:
 
 def test_a_witness_of_sixty_four_neurons_in_three_layers_certifies_by_both_back_ends(whole):
     claim, found = whole
-    assert witness.work(found.instance, layer=3, step=200) == 1_715_800 > witness.MAX_WORK
+    assert state_check.work(found.parameters.instance, layer=3, step=200) == 1_715_800 > state_check.MAX_WORK
     done = check(from_json(to_json(found)), registry_of(claim))
     assert done.certified, done.lines
     said = [line.split(":")[0].split(" at ")[0] for line in done.lines]
@@ -130,13 +126,18 @@ def test_a_witness_of_sixty_four_neurons_in_three_layers_certifies_by_both_back_
 def test_the_same_state_just_above_the_bound_is_refused(whole):
     claim, found = whole
     above = bounded_by(
-        Fraction((1 + 1e-9) * in_floats(found.instance, "position", "euclidean")), "position", "euclidean"
+        Fraction((1 + 1e-9) * in_floats(found.parameters.instance, "position", "euclidean")), "position", "euclidean"
     )
     done = check(found, registry_of(above))
     assert not done.certified and any(line.startswith("balls    holds") for line in done.lines)
     where = {"layer": 3, "step": 200, "steps": 200}
-    assert witness.second_opinion(above, above.bound.parts[0], found.instance, **where)["status"] == "holds"
-    assert witness.second_opinion(claim, claim.bound.parts[0], found.instance, **where)["status"] == "violates"
+    assert (
+        state_check.second_opinion(above, above.bound.parts[0], found.parameters.instance, **where)["status"] == "holds"
+    )
+    assert (
+        state_check.second_opinion(claim, claim.bound.parts[0], found.parameters.instance, **where)["status"]
+        == "violates"
+    )
 
 
 def nudged(text: str, by: Fraction) -> str:
@@ -167,14 +168,14 @@ def changes(last: int, by: Fraction) -> dict[str, Change]:
     return found
 
 
-def as_an_attacker_would(plain: dict[str, Any], registry: Registry) -> witness.Replay:
+def as_an_attacker_would(plain: dict[str, Any], registry: Registry) -> Replay:
     """The check of the file with whatever is found written into it."""
     for _ in range(2):
         done = check(from_json(json.dumps(plain)), registry)
         for line in done.lines:
             if "recomputed" in line:
                 name, value = line.split()[1], line.split("recomputed ")[1].split(":")[0]
-                plain[name] = value
+                plain["parameters"][name] = value
     return done
 
 
@@ -185,13 +186,13 @@ def test_each_field_changed_so_that_the_claim_no_longer_fails_is_refused(quantit
     """Of the two directions one lowers the state below the bound: refused. The other raises it: a true violation."""
     norm = "euclidean" if quantity == "position" else "max"
     claim, found = made(network(seed=3), quantity, norm)
-    assert witness.is_large(claim, found.instance, layer=3, step=200)
-    registry, bound = registry_of(claim), in_floats(found.instance, quantity, norm) * (1 - 1e-9)
+    assert state_check.is_large(claim, found.parameters.instance, layer=3, step=200)
+    registry, bound = registry_of(claim), in_floats(found.parameters.instance, quantity, norm) * (1 - 1e-9)
     refused = tried = 0
     for name, change in changes(3, by).items():
         plain = json.loads(to_json(found))
-        change(plain["instance"])
-        state = in_floats(from_json(json.dumps(plain)).instance, quantity, norm)
+        change(plain["parameters"]["instance"])
+        state = in_floats(from_json(json.dumps(plain)).parameters.instance, quantity, norm)
         if state == pytest.approx(bound, rel=1e-11):
             continue  # a neuron that the largest one does not feel
         done = as_an_attacker_would(plain, registry)
@@ -203,7 +204,8 @@ def test_each_field_changed_so_that_the_claim_no_longer_fails_is_refused(quantit
 def test_a_changed_record_is_named_and_refused(whole):
     claim, found = whole
     for name in ("log_measured", "log_bound"):
-        off = replace(found, **{name: witness.record(float(getattr(found, name)) * (1 + 1e-8))})
+        value = float(getattr(found.parameters, name)) * (1 + 1e-8)
+        off = replace(found, parameters=replace(found.parameters, **{name: record(value)}))
         done = check(off, registry_of(claim))
         assert not done.certified and any("the file was changed" in line for line in done.lines)
 
@@ -219,11 +221,11 @@ def test_the_route_is_that_of_small_witnesses_where_both_can_go():
         instance = replace(small, layers=layers)
         claim = bounded_by(Fraction(0.999 * in_floats(instance, quantity, norm)), quantity, norm)
         where = {"layer": 3, "step": 30, "steps": 30}
-        assert not witness.is_large(claim, instance, layer=3, step=30)
-        exact = witness.first_opinion(claim, claim.bound.parts[0], instance, **where)
+        assert not state_check.is_large(claim, instance, layer=3, step=30)
+        exact = state_check.first_opinion(claim, claim.bound.parts[0], instance, **where)
         large = network_states.decide(claim, claim.bound.parts[0], instance, **where)
         assert exact.is_refutation and large.is_refutation and large.is_tight
-        assert witness.record(exact.measured[0]) == witness.record(large.measured[0])
+        assert record(exact.measured[0]) == record(large.measured[0])
         assert exact.premises == large.premises
         asked = {"quantity": quantity, "norm": norm, "bound": claim.bound.parts[0].second_bound, **where}
         slow = second.decide(to_plain(instance), **asked, premises=claim.bound.second_hypotheses)
@@ -240,7 +242,7 @@ def test_the_judge_takes_the_same_route(whole):
         claim,
         claim.bound.parts[0],
         Evidence("free", 3, (point,), (), controls=()),
-        Ratio(Trial(point, "made", "position", found.instance, np.zeros(200), 1, True), 200, *[0.0] * 5),
+        Ratio(Trial(point, "made", "position", found.parameters.instance, np.zeros(200), 1, True), 200, *[0.0] * 5),
     )
     assert agreed and outcome.is_refutation
 
@@ -336,8 +338,8 @@ def test_a_large_run_of_another_system_keeps_the_old_limit():
     other = System("other", UNICORNN.step, UNICORNN.exact_step, UNICORNN.second_step)
     instance = replace(network(m=64, d=2, depth=2, steps=150), system="other")
     claim = with_bound(bounded_by(Fraction(1), "position", "max"), system=other)
-    bare = Witness("made", "position", "max", 2, 150, 150, instance, "0", "0")
-    with pytest.raises(witness.WitnessError, match="for a system of one's own"):
+    bare = state_witness("made", "position", "max", 2, 150, 150, instance, "0", "0")
+    with pytest.raises(WitnessError, match="for a system of one's own"):
         check(bare, registry_of(claim))
     with pytest.raises(ValueError, match='about "unicornn", not about "other"'):
         network_states.decide(claim, claim.bound.parts[0], instance, layer=2, step=150, steps=150)
@@ -363,6 +365,6 @@ def test_numbers_without_measure_are_decided_or_refused_on_the_large_route(name)
     )
     instance = replace(instance, layers=layers)
     claim = bounded_by(Fraction(1, 10**6), "position", "max", ())
-    bare = Witness("made", "position", "max", 2, 150, 150, instance, "0", "0")
+    bare = state_witness("made", "position", "max", 2, 150, 150, instance, "0", "0")
     done = check(bare, registry_of(claim))
     assert not done.certified

@@ -34,6 +34,14 @@ def content(path: Path) -> bytes:
     return held
 
 
+def replaced(path: Path, content: bytes) -> None:
+    """Write the file, its folder too, so that it is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_bytes(content)
+    temporary.replace(path)
+
+
 def text_of(path: Path) -> str:
     """The content as text. Raises as ``content``, and WitnessError for what is not UTF-8."""
     try:
