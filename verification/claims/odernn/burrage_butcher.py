@@ -242,13 +242,17 @@ def chain_case(form: str, depth: int) -> Case:
         return Check(
             opinions=(
                 Opinion("flint", not tensor.holds, str(tensor.margin)),
-                Opinion("fractions", min(diagonal) < 0, f"diagonal of M: {[str(x) for x in diagonal]}"),
+                Opinion("fractions", min(diagonal) < 0, f"diagonal of M: {', '.join(map(str, diagonal))}"),
             ),
             words=f"{form} form, N = {depth}, any α, β and data: diagonal of M = ({', '.join(map(str, diagonal))})",
         )
 
     chain = declared(*(Parameter(name, Constant(text)) for name, text in parameters.items()))
     return Case(f"{form} form, N = {depth}", "condition I: M ≥ 0", ask, chain.guards(check))
+
+
+def _pair(values: tuple[Fraction, Fraction]) -> str:
+    return f"({values[0]}, {values[1]})"
 
 
 def residual_case() -> Case:
@@ -269,7 +273,11 @@ def residual_case() -> Case:
         largest = 1 + abs(exact)  # the eigenvalues of [[1, r], [r, 1]] are 1 ± r
         return Check(
             opinions=(
-                Opinion("fractions", sum(a * a for a in after) > sum(a * a for a in z), f"{z} to {after}"),
+                Opinion(
+                    "fractions",
+                    sum(a * a for a in after) > sum(a * a for a in z),
+                    f"({z[0]}, {z[1]}) to ({after[0]}, {after[1]})",
+                ),
                 Opinion("flint", bool(largest > 1), f"largest singular value 1 + |r| = {largest}"),
             ),
             words=f"α = 1, β = {beta}, x_l = x_(l−1) = {x}, σ = id: ‖W‖ = {largest}",
