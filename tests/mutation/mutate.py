@@ -210,13 +210,17 @@ GROUPS = (
         "test_claims_slopes",
     ),
     _checks(
-        "checks of identities", "identity layer_blocks structure hamiltonian energy_balance", "test_claims_structure"
+        "checks of identities",
+        "identity layer_blocks structure hamiltonian energy_balance",
+        "test_claims_structure mutation/test_checks_in_floats",
     ),
     _checks(
         "checks of modes", "decision arnn_modes frozen_slopes arnn_reversibility arnn_stability", "test_claims_arnn"
     ),
     _checks(
-        "checks of stability", "odernn_stability odernn_contraction burrage_butcher", "test_claims_odernn_stability"
+        "checks of stability",
+        "odernn_stability odernn_contraction burrage_butcher",
+        "test_claims_odernn_stability mutation/test_checks_in_floats",
     ),
     _checks(
         "checks of Cayley",
