@@ -276,7 +276,7 @@ def residual_case() -> Case:
                 Opinion(
                     "fractions",
                     sum(a * a for a in after) > sum(a * a for a in z),
-                    f"({z[0]}, {z[1]}) to ({after[0]}, {after[1]})",
+                    f"{_pair(z)} to {_pair(after)}",
                 ),
                 Opinion("flint", bool(largest > 1), f"largest singular value 1 + |r| = {largest}"),
             ),
