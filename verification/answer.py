@@ -129,13 +129,14 @@ def _refuted(claim: Claim, case: Case, found: Heard, filled: Judgement) -> Judge
 
 
 def _proof(attempt: Attempt, heard: list[Heard]) -> str:
-    """The proof, and who confirms it: both back-ends at the drawn places that satisfy every premise, or nobody."""
+    """The proof, and who confirms it: both back-ends at the drawn places that satisfy every premise, a second
+    computation of the whole, or nobody.
+    """
     if not attempt.proof:
         return ""
     agreed = sum(each.obeys for each in heard)
-    if not heard:
-        return f"{attempt.proof} (no check of its own: by one back-end)"
-    return f"{attempt.proof} (and at {agreed} drawn place{'s' * (agreed != 1)}, by both back-ends)"
+    places = f"and at {agreed} drawn place{'s' * (agreed != 1)}, by both back-ends"
+    return f"{attempt.proof} ({places if heard else attempt.twice or 'decided once'})"
 
 
 def _findings(case: Case, attempt: Attempt, heard: list[Heard], doubt: str) -> Findings:

@@ -28,6 +28,8 @@ from verification.system import UNICORNN, System
 
 QUANTITIES = ("position", "momentum")
 NORMS = ("max", "euclidean")
+BOTH = "by both back-ends"
+"""Of a proof: two computations that share no code decided it."""
 SYMBOLS = {
     ("position", "max"): "max abs(yₙ)",
     ("momentum", "max"): "max abs(zₙ)",
@@ -92,6 +94,7 @@ class Attempt:
     found, claimed                the same as text, where they are not ("slope 1.00 ± 0.01", "slope 3")
     candidates    exact parameters of suspected violations, best first
     proof         how the statement was proved by machine over the domain, "" if it was not
+    twice         where there is no check: who decided the proof a second time, with other code; "" if nobody
     control       the smallest share of a known optimum that an adversary of this family reached on its sibling problem
     vacuous, inapplicable         why there is nothing to try, "" otherwise
     """
@@ -104,6 +107,7 @@ class Attempt:
     claimed: str = ""
     candidates: tuple[Parameters, ...] = ()
     proof: str = ""
+    twice: str = ""
     control: float | None = None
     vacuous: str = ""
     inapplicable: str = ""

@@ -64,6 +64,18 @@ def test_the_square_root_holds_at_a_row_down_to_the_least_factor(alpha: Q, dt: t
     )  # α dt² ≥ 4
 
 
+@pytest.mark.parametrize("steps", [1, 30])
+@pytest.mark.parametrize(("alpha", "dt"), [(Q(1, 4), (Q(1, 2), Q(3, 2))), (Q(3, 2), (Q(4, 3),)), (Q(3, 4), (Q(1, 5),))])
+def test_the_second_typing_has_the_same_least_factor(alpha: Q, dt: tuple[Q, ...], steps: int) -> None:
+    made = replace(row("psMNIST-128"), alpha=alpha, dt=dt, steps=steps, num_layers=len(dt))
+    least = least_factor(alpha, dt, steps)
+    assert suprema.square_root_rows_again(made, least * (1 + Q(1, 10**9)))
+    assert not suprema.square_root_rows_again(made, least * (1 - Q(1, 10**9)))
+    assert not suprema.square_root_rows_again(replace(made, alpha=Q(0)), least + 10**9)
+    beyond = replace(made, dt=(*dt, 3 / alpha), num_layers=len(dt) + 1)
+    assert not suprema.square_root_rows_again(beyond, least + 10**9)
+
+
 def test_the_largest_mean_of_a_sine_is_the_largest_on_a_grid() -> None:
     x = np.linspace(0.01, 30, 2_000_001)
     values = ode.sine_area(x) / x

@@ -44,3 +44,17 @@ def square_root_rows(row: PublishedRow, factor: Fraction = Fraction(2)) -> str:
         if any(n * n * dt * dt / rest > factor * (1 + 2 * beta * n * dt) for n in (1, row.steps)):
             return ""
     return f"n²dt²/(1 − α dt²/4) ≤ {factor}(1 + 2βt_n) at n = 1 and n = N, exactly; convex against linear (thm-S-Q)"
+
+
+def square_root_rows_again(row: PublishedRow, factor: Fraction = Fraction(2)) -> bool:
+    """The same without quotients, in intervals: 4n²dt² ≤ factor (1 + 2βn dt)(4 − α dt²), n = 1 and n = N."""
+    alpha, times = second.number(str(row.alpha)), second.number(str(factor))
+    for text in map(str, row.dt):
+        dt = second.number(text)
+        room = 4 - alpha * dt**2
+        for n in (1, row.steps):
+            slopes = (2 * alpha + 1) * n * dt * 2, (2 * alpha) ** 2 * n * dt * 2
+            gap = times * room * (1 + max(slopes, key=lambda slope: slope.a)) - (2 * n * dt) ** 2
+            if not (alpha.a > 0 and room.a > 0 and gap.a >= 0):
+                return False
+    return True

@@ -145,8 +145,9 @@ def test_a_proof_says_at_how_many_drawn_places_both_back_ends_agree(options, agr
     case = Case("free", "x", lambda *_: attempt(proof="for all x"), declared(*rationals("x"), **options).guards(holds))
     found = answer(Claim("planted", Source("me", "here"), "x ≤ 1", "real", (case,)), case, budget, 0)
     assert found.verdict == verdict.PROVED and found.because == f"for all x (and at {agreed} by both back-ends)"
-    alone = judged(attempt(proof="for all x"))
-    assert alone.verdict == verdict.PROVED and alone.because.endswith("by one back-end)")
+    for twice, said in (("", "decided once"), ("by hand", "by hand")):
+        alone = judged(attempt(proof="for all x", twice=twice))
+        assert (alone.verdict, alone.because) == (verdict.PROVED, f"for all x ({said})")
 
 
 def test_what_is_constant_is_heard_once():

@@ -23,7 +23,7 @@ from verification.cases.graph_growth import LONGEST
 from verification.cases.graph_kinds import OneGraph
 from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
 from verification.certify.second.graph import Graph, parse
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import BOTH, Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.kinds import Choice, Constant
 from verification.measure.described_graphs import DEEPEST_STACK, FIGURE_1A, LARGEST_SKIP, layered, nine, section_4_5
@@ -236,8 +236,9 @@ def existence_case(name: str, value: Fraction) -> Case:
                 text = graphs.text(graphs.minimised(sketch, lambda each: score(each) == 0))
                 first, second = _values(text, [name])
                 if first == second == {name: value}:
-                    proof = f"{text} has {name} = {value}, by both back-ends"
-                    return Attempt(proof, tried, found=f"{name} = {value}", claimed=f"{name} = {value}", proof=proof)
+                    said = f"{name} = {value}"
+                    proof = f"{text} has {said}"
+                    return Attempt(proof, tried, found=said, claimed=said, proof=proof, twice=BOTH)
         return Attempt(f"{tried:,} graphs, none with {name} = {value}", tried, claimed=f"{name} = {value}")
 
     return Case(f"a graph with {name} = {value}", name, ask, is_search=True)
@@ -263,13 +264,16 @@ def same_instant_case() -> Case:
             times = range(graph.period)
             first = [facts.paths(t, 0, between=True).get(0) for t in times]
             second = [graph.lengths(t, 0, between=True).get(0) for t in times]
-            if first != second:
-                raise ArithmeticError(f"{name}: D*_t(0) is {first} by {FIRST}, {second} by {SECOND}")
+            if (first, facts.d_f) != (second, graph.depth):
+                raise ArithmeticError(
+                    f"{name}: D*_t(0), d_f are {first}, {facts.d_f} by {FIRST}, {second}, {graph.depth} by {SECOND}"
+                )
             if any(length != facts.d_f for length in first):
                 others.append(f"{name}: d_f = {facts.d_f}, D*_t(0) = {', '.join(map(str, first))}")
         good = len(NAMED) - len(others)
         text = f"{good} of {len(NAMED)} named graphs; not {'; '.join(others)}" if others else f"all {good} named graphs"
-        return Attempt(text, len(NAMED), found=text, claimed="most", proof=text if 2 * good > len(NAMED) else "")
+        proof = text if 2 * good > len(NAMED) else ""
+        return Attempt(text, len(NAMED), found=text, claimed="most", proof=proof, twice=BOTH)
 
     return Case("the named architectures", "d_f = D*_t(0) for every t", ask)
 

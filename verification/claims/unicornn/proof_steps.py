@@ -21,7 +21,7 @@ from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Inequa
 from verification.certify import suprema
 from verification.certify.positivity import Side
 from verification.certify.second import intervals as second
-from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
+from verification.claim import BOTH, Attempt, Case, Claim, Hypothesis, Parameters
 from verification.domains import Budget, printed_name
 from verification.exact_text import rational
 from verification.kinds import Constant, Integer
@@ -207,7 +207,10 @@ def _row_case(row: PublishedRow, quantity: str, because: str) -> Case:
         if not row.alpha > 0:
             return Attempt("", 0, inapplicable=f"α = {row.alpha}, but the statement is about α > 0")
         proof = suprema.square_root_rows(row)
-        return Attempt(proof or "thm-S-Q does not give it", 2, proof=f"{proof}; {because}" if proof else "")
+        again = BOTH if suprema.square_root_rows_again(row) else ""
+        return Attempt(
+            proof or "thm-S-Q does not give it", 2, proof=f"{proof}; {because}" if proof else "", twice=again
+        )
 
     return Case(printed_name(row), quantity, ask, None, reading="printed")
 
