@@ -122,10 +122,10 @@ def _judged(claim: Claim, case: Case, attempt: Attempt, heard: list[Heard], fill
     return _settled(filled, _findings(case, attempt, heard, next(iter(doubts), "")))
 
 
-def _refuted(claim: Claim, case: Case, found: Heard, filled: Judgement) -> Judgement:
-    witness = Witness(claim.id, case.domain, case.quantity, dict(found.parameters))
-    because = "; ".join(filter(None, [found.check.words, found.check.limit])) or "certified by two back-ends"
-    return _settled(_certified(filled, found.check, to_json(witness)), Findings(certified=because))
+def _refuted(claim: Claim, case: Case, heard: Heard, filled: Judgement) -> Judgement:
+    witness = Witness(claim.id, case.domain, case.quantity, dict(heard.parameters))
+    because = "; ".join(filter(None, [heard.check.words, heard.check.limit])) or "certified by two back-ends"
+    return _settled(_certified(filled, heard.check, to_json(witness)), Findings(certified=because))
 
 
 def _proof(attempt: Attempt, heard: list[Heard]) -> str:

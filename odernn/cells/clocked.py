@@ -80,18 +80,18 @@ def checked_integer(name: str, value: Any) -> int:
     return value
 
 
-def checked_start(start: Any, found: Sequences) -> Time:
+def checked_start(start: Any, sequences: Sequences) -> Time:
     """An integer, or (batch, 1) integers on the device of the input."""
     if not isinstance(start, Tensor | Sequence) or isinstance(start, str | bytes):
         return checked_integer("start", start)
     try:
-        times = torch.as_tensor(start, device=found.u.device)
+        times = torch.as_tensor(start, device=sequences.u.device)
     except (TypeError, ValueError, RuntimeError):
         raise TypeError(f"start is {start!r}. Give an integer, or integers (batch,).") from None
     if times.is_floating_point() or times.is_complex() or times.dtype == torch.bool:
         raise TypeError(f"start has dtype {times.dtype}, but it is a time: give integers.")
-    batch = found.u.shape[1]
-    if not found.is_batched or tuple(times.shape) != (batch,):
-        wanted = f"or integers ({batch},), one a sample" if found.is_batched else "as the input is unbatched"
+    batch = sequences.u.shape[1]
+    if not sequences.is_batched or tuple(times.shape) != (batch,):
+        wanted = f"or integers ({batch},), one a sample" if sequences.is_batched else "as the input is unbatched"
         raise ValueError(f"start has shape {tuple(times.shape)}. Give an integer, {wanted}.")
     return times.long().unsqueeze(1)

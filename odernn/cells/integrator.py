@@ -298,7 +298,7 @@ class IntegratorRNN(RecurrentNetwork):
                 f"= {wanted} numbers."
             )
 
-    def row_before(self, found: Sequences, previous_input: Tensor | None) -> Tensor | None:
+    def row_before(self, sequences: Sequences, previous_input: Tensor | None) -> Tensor | None:
         """``previous_input`` after validation, as a batch."""
         if previous_input is None:
             return None
@@ -307,7 +307,7 @@ class IntegratorRNN(RecurrentNetwork):
                 f'previous_input is given, but inputs="{self.inputs}" never looks back at u_0. '
                 'Leave it out or use inputs="linear".'
             )
-        return found.row_before(previous_input, self.layers[0].V)
+        return sequences.row_before(previous_input, self.layers[0].V)
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

@@ -307,27 +307,27 @@ class RecurrentNetwork(ExactBuffers, ABC):
         )
 
     def run_layers(
-        self, found: Sequences, previous: Tensor | None = None, **more: Any
+        self, layout: Sequences, previous: Tensor | None = None, **more: Any
     ) -> tuple[Tensor, list[LayerRun]]:
         """The output (time, batch, features) of the last layer and the runs of all layers, in their own order.
 
         previous (batch, input) is the input before the first, zero if not given; ``more`` is what else the ``run`` of
         these layers takes.
         """
-        below, runs = found.u, []
-        previous = found.u.new_zeros(found.u.shape[1:]) if previous is None else previous
+        below, runs = layout.u, []
+        previous = layout.u.new_zeros(layout.u.shape[1:]) if previous is None else previous
         for number in range(self.num_layers):
             if number > 0:
                 below, previous = self.dropped(below, previous)
             outputs = []
             for direction in range(self.directions):
                 index = number * self.directions + direction
-                layer, seen = self.layers[index], found.reversed(below) if direction else below
-                state = tuple(block[index] for block in found.state)
+                layer, seen = self.layers[index], layout.reversed(below) if direction else below
+                state = tuple(block[index] for block in layout.state)
                 run = layer.run(seen, state, None if direction else previous, **more)
                 runs.append(run)
                 output = layer.output(run.rows)
-                outputs.append(found.reversed(output) if direction else output)
+                outputs.append(layout.reversed(output) if direction else output)
             below = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1)
             previous = self.layers[number * self.directions].output(runs[-self.directions].before)
         return below, runs
@@ -343,11 +343,11 @@ class RecurrentNetwork(ExactBuffers, ABC):
         first = nn.functional.dropout(previous, self.dropout) if self.dropout_mask == "step" else previous * mask
         return rows * mask, first
 
-    def final_state(self, found: Sequences, runs: Sequence[LayerRun]) -> Any:
+    def final_state(self, layout: Sequences, runs: Sequence[LayerRun]) -> Any:
         """The state after each sample's own last step, in the caller's layout."""
         blocks = zip(*(zip(run.rows, run.before, strict=True) for run in runs), strict=True)
-        ends = tuple(torch.stack([found.at_own_end(*pair) for pair in block]) for block in blocks)
-        final = found.final(ends)
+        ends = tuple(torch.stack([layout.at_own_end(*pair) for pair in block]) for block in blocks)
+        final = layout.final(ends)
         return final[0] if len(final) == 1 else final
 
     def extra_repr(self) -> str:

@@ -65,5 +65,5 @@ def _reflected(state: Sequence[Tensor]) -> State:
     return y, -z
 
 
-def _distance(found: Sequence[Tensor], wanted: Sequence[Tensor]) -> float:
-    return max(float((a - b).detach().abs().max()) for a, b in zip(found, wanted, strict=True))
+def _distance(tensors: Sequence[Tensor], wanted: Sequence[Tensor]) -> float:
+    return max(float((a - b).detach().abs().max()) for a, b in zip(tensors, wanted, strict=True))

@@ -115,11 +115,11 @@ def _climbed(
         moved = raw * np.exp(length * generator.standard_normal((POPULATION, S, 2, 1, 1)))
         scale = np.abs(raw).mean(axis=(3, 4), keepdims=True)
         moved = moved + length * scale * generator.standard_normal(raw.shape)
-        found = norms(step, _members(step, fields, moved, rate))
-        better = found > best
-        raw[better], best[better] = moved[better], found[better]
-    found = _members(step, fields, raw[best.argmax()][None], rate)[0]
-    return float(best.max()), found, POPULATION * (rounds + 1)
+        members = norms(step, _members(step, fields, moved, rate))
+        better = members > best
+        raw[better], best[better] = moved[better], members[better]
+    members = _members(step, fields, raw[best.argmax()][None], rate)[0]
+    return float(best.max()), members, POPULATION * (rounds + 1)
 
 
 def _members(step: BlockStep, fields: FieldClass, raw: Any, rate: float | None) -> Any:

@@ -218,8 +218,8 @@ class OneGraph:
         return "the graph of this case" if len(self.texts) == 1 else f"one of the {len(self.texts)} graphs of this case"
 
     def read(self, text: str, _: Values) -> str:
-        found = contents(_parsed(text))
-        same = next((known for known in self.texts if contents(parse(known)) == found), None)
+        read_contents = contents(_parsed(text))
+        same = next((known for known in self.texts if contents(parse(known)) == read_contents), None)
         if same is None:
             raise NotOfThisKindError("another graph")
         return same

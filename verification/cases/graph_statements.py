@@ -365,9 +365,9 @@ def checker(domain: Domain, statement: GraphStatement) -> Callable[[Parameters],
     return check
 
 
-def words(parameters: Parameters, found: str) -> str:
+def words(parameters: Parameters, shown: str) -> str:
     """The violation in a sentence: the graph as a reader types it in, and what is found there."""
-    return f"{parameters['graph']}: {found}"
+    return f"{parameters['graph']}: {shown}"
 
 
 def _yes(holds: bool) -> str:
@@ -387,10 +387,10 @@ class Comparison:
     def statement(self) -> GraphStatement:
         """As a statement without other parameters."""
 
-        def side(found: tuple[Fraction, Fraction] | None) -> Side | None:
-            if found is None:
+        def side(sides: tuple[Fraction, Fraction] | None) -> Side | None:
+            if sides is None:
                 return None
-            left, right = found
+            left, right = sides
             margin = abs(left - right) if self.sign == "=" else left - right
             return Side(margin, f"{self.left} = {left}, {self.right} = {right}")
 

@@ -153,11 +153,11 @@ def quarter_case(stanh: Stanh, lstm: CountedNetwork, domain: str, printed: int =
         ours, theirs = count(one), count(other)
         return {name: Fraction(100 * ours[name], theirs[name]) for name in CONVENTIONS}
 
-    def good(found: Mapping[str, Fraction]) -> list[str]:
-        return [name for name, share in found.items() if abs(share - printed) <= Fraction(1, 2)]
+    def good(values: Mapping[str, Fraction]) -> list[str]:
+        return [name for name, share in values.items() if abs(share - printed) <= Fraction(1, 2)]
 
-    def shown(found: Mapping[str, Fraction]) -> str:
-        return f"{float(min(found.values())):.1f} to {float(max(found.values())):.1f} %"
+    def shown(values: Mapping[str, Fraction]) -> str:
+        return f"{float(min(values.values())):.1f} to {float(max(values.values())):.1f} %"
 
     def ask(_: Budget, __: int) -> Attempt:
         percentages = shares(agreed_counts, stanh.network, lstm)

@@ -47,11 +47,11 @@ def shares(budget_name: str = "smoke", seed: int = 0, device: torch.device | Non
 def _of_states(budget_name: str, device: torch.device) -> Iterator[KnownShare]:
     """The linear problem w = 0 at the control points: sup |y_N| and sup |z_N| by running the system."""
 
-    def reached(point: SearchPoint, found: Found, layer: int = 1) -> float:
-        y, z, _ = run_instance(UNICORNN, found.instance, layer, device)
-        values = (y if found.quantity == "position" else z).abs().flatten()
+    def reached(point: SearchPoint, decided: Found, layer: int = 1) -> float:
+        y, z, _ = run_instance(UNICORNN, decided.instance, layer, device)
+        values = (y if decided.quantity == "position" else z).abs().flatten()
         step = int(values.argmax()) + 1
-        known = float_optimum(UNICORNN, point, effective_steps(point)[layer - 1], found.quantity, step)
+        known = float_optimum(UNICORNN, point, effective_steps(point)[layer - 1], decided.quantity, step)
         return float(values[step - 1]) / known
 
     def given(point: SearchPoint, quantity: str, values: torch.Tensor) -> Found:

@@ -82,14 +82,14 @@ def _modrelu(z: fmpq, b: fmpq) -> fmpq:
     return size if z > 0 else -size
 
 
-def squared_gradients(found: ModReLURun, v: list[Fraction], every: bool) -> list[fmpq]:
+def squared_gradients(modrelu: ModReLURun, v: list[Fraction], every: bool) -> list[fmpq]:
     """‖∂L/∂h_t‖² for t = 0..T: L = vᵀh_T, or with ``every`` Σ_{t ≥ 1} vᵀh_t.   backwards, g_{t−1} = Wᵀ D_t g_t (+ v)"""
-    n = found.W.nrows()
+    n = modrelu.W.nrows()
     g = term = [exact(value) for value in v]
     squares = [_square(g)]
-    for t in range(len(found.active), 0, -1):
-        passed = [d * entry for d, entry in zip(found.active[t - 1], g, strict=True)]
-        g = (found.W.transpose() * fmpq_mat(n, 1, passed)).entries()
+    for t in range(len(modrelu.active), 0, -1):
+        passed = [d * entry for d, entry in zip(modrelu.active[t - 1], g, strict=True)]
+        g = (modrelu.W.transpose() * fmpq_mat(n, 1, passed)).entries()
         if every and t > 1:
             g = [entry + more for entry, more in zip(g, term, strict=True)]
         squares.append(_square(g))

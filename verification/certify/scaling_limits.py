@@ -255,7 +255,7 @@ def _product(scale: Any, *factors: tuple[Any, Any]) -> tuple[Any, Any]:
     return low, high
 
 
-def _positive(found: TwoSided) -> TwoSided:
-    if not (bool(found.low > 0) and bool(found.high > found.low)):
+def _positive(estimate: TwoSided) -> TwoSided:
+    if not (bool(estimate.low > 0) and bool(estimate.high > estimate.low)):
         raise NoLimitError("the lower estimate is not positive")
-    return found
+    return estimate

@@ -135,11 +135,11 @@ def _writers(files: Files) -> dict[Path, Write]:
     return writers
 
 
-def _picture(graph: RNNGraph, found: measures.Measures) -> str:
+def _picture(graph: RNNGraph, measured: measures.Measures) -> str:
     from odernn.architecture import pictures
 
     try:
-        return pictures.svg(graph, measures=found)
+        return pictures.svg(graph, measures=measured)
     except pictures.PictureError as error:
         raise UsageError(f"--svg: {error}") from None
 

@@ -146,7 +146,7 @@ def _sequences(module: nn.Module, arguments: dict[str, Any]) -> Sequences:
 
 
 def _unrolled(
-    module: nn.Module, found: Sequences, arguments: dict[str, Any], call: Call
+    module: nn.Module, sequences: Sequences, arguments: dict[str, Any], call: Call
 ) -> tuple[Tensor, list[LayerTrace]]:
     previous: Tensor | None = None
     if isinstance(module, nn.RNNBase):
@@ -157,12 +157,12 @@ def _unrolled(
         start: Any = 0
         if isinstance(module, ClockedNetwork):
             given = arguments["start"]
-            start = module.start if given is None else checked_start(given, found)
+            start = module.start if given is None else checked_start(given, sequences)
         if isinstance(module, IntegratorRNN):
-            previous = module.row_before(found, arguments["previous_input"])
+            previous = module.row_before(sequences, arguments["previous_input"])
         layers = [unrolled.of_layer(layer, start) for layer in module.layers]
         directions, masks = module.directions, unrolled.masks_of(module)
-    traces, output = unrolled.trace(layers, directions, found, masks, previous, _cotangent(found, call))
+    traces, output = unrolled.trace(layers, directions, sequences, masks, previous, _cotangent(sequences, call))
     return output, traces
 
 
@@ -176,12 +176,12 @@ def _bound_arguments(module: nn.Module, call: Call) -> dict[str, Any]:
     return bound.arguments
 
 
-def _rows_and_blocks(found: Sequences, call: Call) -> tuple[Tensor | PackedSequence, int]:
+def _rows_and_blocks(sequences: Sequences, call: Call) -> tuple[Tensor | PackedSequence, int]:
     """The rows that it returned, and how many blocks of the last state with them: all, or none of a user's own module.
 
     Raises NotRepeatable for anything else.
     """
-    output, blocks = call.output, len(found.state)
+    output, blocks = call.output, len(sequences.state)
     if isinstance(output, (Tensor, PackedSequence)):
         return output, 0
     if not isinstance(output, tuple) or len(output) != 2 or len(tensors_of(output)) != 1 + blocks:
@@ -190,31 +190,31 @@ def _rows_and_blocks(found: Sequences, call: Call) -> tuple[Tensor | PackedSeque
     return rows, blocks
 
 
-def _cotangent(found: Sequences, call: Call) -> Cotangent | None:
+def _cotangent(sequences: Sequences, call: Call) -> Cotangent | None:
     """The gradients that arrived, in the layout and dtype of the recurrence; None if there were none."""
-    output, blocks = _rows_and_blocks(found, call)
+    output, blocks = _rows_and_blocks(sequences, call)
     if not call.has_gradients:
         return None
-    dtype = found.state[0].dtype  # under autocast the caller's may have fewer digits
+    dtype = sequences.state[0].dtype  # under autocast the caller's may have fewer digits
     gradients = [
         torch.zeros_like(tensor, dtype=dtype) if gradient is None else gradient.to(dtype)
         for tensor, gradient in zip(tensors_of(call.output), call.gradients, strict=True)
     ]
     if isinstance(output, PackedSequence):
-        rows, _ = pad_packed_sequence(output._replace(data=gradients[0]), total_length=len(found.u))
+        rows, _ = pad_packed_sequence(output._replace(data=gradients[0]), total_length=len(sequences.u))
     else:
-        rows = found.rows(gradients[0])
-    last = [block if found.is_batched else block.unsqueeze(1) for block in gradients[1:]]
+        rows = sequences.rows(gradients[0])
+    last = [block if sequences.is_batched else block.unsqueeze(1) for block in gradients[1:]]
     if not blocks:
-        last = [torch.zeros_like(block) for block in found.state]
+        last = [torch.zeros_like(block) for block in sequences.state]
     for index, is_counted in enumerate(call.through_output[1:]):
         if is_counted:  # y^L_N was taken out of the rows: what came to it went on to them
             last[index] = torch.cat([last[index][:-1], torch.zeros_like(last[index][-1:])])
-    return Cotangent(found.zero_after_end(rows), tuple(last))
+    return Cotangent(sequences.zero_after_end(rows), tuple(last))
 
 
-def _check_repeated(found: Sequences, output: Tensor, call: Call) -> None:
-    first, again = call.shown, shown_of(tensors_of(found.output(output))[0])
+def _check_repeated(sequences: Sequences, output: Tensor, call: Call) -> None:
+    first, again = call.shown, shown_of(tensors_of(sequences.output(output))[0])
     if first is None or first.shape != again.shape:
         shape = None if first is None else tuple(tensors_of(call.output)[0].shape)
         raise NotRepeatable(f"it returned rows of shape {shape}, not those of its last layer")

@@ -167,13 +167,13 @@ class BoundMonitor:
         self._warn(measurements)
         return measurements
 
-    def _write(self, step: int, found: list[Measurement]) -> None:
+    def _write(self, step: int, measurements: list[Measurement]) -> None:
         """To the store. One that cannot be opened is an error; one that fails later is said, and training goes on."""
         store = self._open()
         if store is None:
             return
         try:
-            store.put_measurements(self.run, step, [measured.row() for measured in found])
+            store.put_measurements(self.run, step, [measured.row() for measured in measurements])
         except StoreError as error:
             self._say(("store",), MonitorWarning(f"Step {step} is not recorded. {error}"))
 
@@ -190,8 +190,8 @@ class BoundMonitor:
             return []
         return self._measure(step, name, module, None, scale)
 
-    def _warn(self, found: list[Measurement]) -> None:
-        for measured in found:
+    def _warn(self, measurements: list[Measurement]) -> None:
+        for measured in measurements:
             if measured.quantity.startswith("non_finite"):
                 where = f"n = {measured.n}, sample {measured.sample}, neuron {measured.neuron}"
                 block = measured.quantity.removeprefix("non_finite_")

@@ -35,7 +35,7 @@ class OscillatorTrace:
 
 def trace(
     network: UnICORNN,
-    found: Sequences,
+    sequences: Sequences,
     before: Tensor,
     execution: str | None,
     cotangent: Cotangent | None,
@@ -47,29 +47,29 @@ def trace(
     keep  whether the traces have ∂E/∂X_n and E'_n, and not only norms
     """
     runner = executions.ready(network.execution if execution is None else execution)
-    u0, inside = before, found.inside(len(found.u))
-    levels = [network.seen(found.u, before)]
+    u0, inside = before, sequences.inside(len(sequences.u))
+    levels = [network.seen(sequences.u, before)]
     drives: list[Tensor] = []
     results: list[RecurrenceResult] = []
     masks: list[tuple[Tensor, Tensor] | None] = []
-    rows = found.u
+    rows = sequences.u
     for number in range(1, network.num_layers + 1):
         for direction in range(network.directions):
             index = len(results)
             x = network.drive(index, levels)
-            x = found.reversed(x) if direction else x
-            y0, z0 = (block[index] for block in found.state)
+            x = sequences.reversed(x) if direction else x
+            y0, z0 = (block[index] for block in sequences.state)
             drives.append(x)
             results.append(runner.forward(x, **network.coefficients(index), y0=y0, z0=z0))
-        rows = _level(network, found, [result.y for result in results[-network.directions :]])
+        rows = _level(network, sequences, [result.y for result in results[-network.directions :]])
         if number < network.num_layers:
-            start = found.state[0][len(results) - 1]
+            start = sequences.state[0][len(results) - 1]
             masks.append(masks_of(network)(rows, start))
             levels.append(_seen(network, rows, start, masks[-1]))
     swept = sweep_back(
-        network, found, drives, results, [None if mask is None else mask[0] for mask in masks], cotangent, keep
+        network, sequences, drives, results, [None if mask is None else mask[0] for mask in masks], cotangent, keep
     )
-    rebuilt = _rebuilt(network, *_of_some(found, u0, drives[: network.directions], results, masks), runner)
+    rebuilt = _rebuilt(network, *_of_some(sequences, u0, drives[: network.directions], results, masks), runner)
     traces = []
     for result, sweep, error in zip(results, swept, rebuilt, strict=True):
         blocks, before_first = {"y": result.y, "z": result.z}, {"y": result.y0, "z": result.z0}
@@ -85,12 +85,12 @@ def _seen(network: UnICORNN, rows: Tensor, start: Tensor, masks: tuple[Tensor, T
     return network.seen(rows, start)
 
 
-def _level(network: UnICORNN, found: Sequences, rows: list[Tensor]) -> Tensor:
-    return network.level(found, [found.zero_after_end(of_direction) for of_direction in rows])
+def _level(network: UnICORNN, sequences: Sequences, rows: list[Tensor]) -> Tensor:
+    return network.level(sequences, [sequences.zero_after_end(of_direction) for of_direction in rows])
 
 
 def _of_some(
-    found: Sequences,
+    sequences: Sequences,
     u0: Tensor,
     drives: list[Tensor],
     results: list[RecurrenceResult],
@@ -98,10 +98,10 @@ def _of_some(
 ) -> tuple[Sequences, Tensor, list[Tensor], list[RecurrenceResult], list[tuple[Tensor, Tensor] | None]]:
     """The same of the first REBUILT_SAMPLES samples."""
     some = slice(0, REBUILT_SAMPLES)
-    lengths = None if found.lengths is None else found.lengths[some]
-    state = tuple(block[:, some] for block in found.state)
+    lengths = None if sequences.lengths is None else sequences.lengths[some]
+    state = tuple(block[:, some] for block in sequences.state)
     return (
-        replace(found, u=found.u[:, some], state=state, lengths=lengths, packed=None),
+        replace(sequences, u=sequences.u[:, some], state=state, lengths=lengths, packed=None),
         u0[some],
         [x[:, some].contiguous() for x in drives],
         [
@@ -114,7 +114,7 @@ def _of_some(
 
 def _rebuilt(
     network: UnICORNN,
-    found: Sequences,
+    sequences: Sequences,
     u0: Tensor,
     drives: list[Tensor],
     results: list[RecurrenceResult],
@@ -126,19 +126,19 @@ def _rebuilt(
     Level by level from the input, as ``network.inverse`` does for both directions: the rows that are rebuilt are the
     drives of the next layer. The masks of this call's dropout are part of the map that is inverted.
     """
-    levels, errors = [network.seen(found.u, u0)], []
+    levels, errors = [network.seen(sequences.u, u0)], []
     for number in range(network.num_layers):
         rows = []
         for direction in range(network.directions):
             index = number * network.directions + direction
             x = network.drive(index, levels) if number else drives[index]
-            x = found.reversed(x) if direction and number else x
-            y, error = _one_layer_rebuilt(network, index, x, results[index], found, runner)
+            x = sequences.reversed(x) if direction and number else x
+            y, error = _one_layer_rebuilt(network, index, x, results[index], sequences, runner)
             errors.append(error)
             rows.append(y)
         if number + 1 < network.num_layers:
-            start = found.state[0][(number + 1) * network.directions - 1]
-            levels.append(_seen(network, _level(network, found, rows), start, masks[number]))
+            start = sequences.state[0][(number + 1) * network.directions - 1]
+            levels.append(_seen(network, _level(network, sequences, rows), start, masks[number]))
     return errors
 
 
@@ -147,16 +147,16 @@ def _one_layer_rebuilt(
     index: int,
     x: Tensor,
     result: RecurrenceResult,
-    found: Sequences,
+    sequences: Sequences,
     runner: executions.Execution,
 ) -> tuple[Tensor, float]:
     """Rows of ỹ, and the largest |ỹ_0 − y_0|, |z̃_0 − z_0|."""
     coefficients = network.coefficients(index)
-    if found.lengths is None:
+    if sequences.lengths is None:
         back = runner.inverse(x, **coefficients, y_last=result.y_last, z_last=result.z_last)
         return back.y, max(_largest_difference(back.y0, result.y0), _largest_difference(back.z0, result.z0))
-    y, z = found.at_own_end(result.y, result.y0), found.at_own_end(result.z, result.z0)
-    inside = found.inside(len(x))
+    y, z = sequences.at_own_end(result.y, result.y0), sequences.at_own_end(result.z, result.z0)
+    inside = sequences.inside(len(x))
     assert inside is not None
     rows: list[Tensor] = []
     for n in range(len(x) - 1, -1, -1):

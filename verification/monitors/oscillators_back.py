@@ -48,7 +48,7 @@ class Sweep:
 
 def sweep_back(
     network: UnICORNN,
-    found: Sequences,
+    sequences: Sequences,
     drives: list[Tensor],
     results: list[RecurrenceResult],
     masks: list[Tensor | None],
@@ -67,12 +67,14 @@ def sweep_back(
         if cotangent is not None:
             rows = gradients[number + 1]
             rows = torch.zeros_like(results[index].y) if rows is None else rows.chunk(network.directions, -1)[direction]
-            rows = found.reversed(rows) if direction else rows
-            source = _Source(rows, cotangent.last[0][index], cotangent.last[1][index], found)
-        sweep = _one_layer(network, index, drives[index], results[index], source, found.inside(len(found.u)), keep)
+            rows = sequences.reversed(rows) if direction else rows
+            source = _Source(rows, cotangent.last[0][index], cotangent.last[1][index], sequences)
+        sweep = _one_layer(
+            network, index, drives[index], results[index], source, sequences.inside(len(sequences.u)), keep
+        )
         swept.append(sweep)
         if sweep.grad_x is not None:
-            grad_x = found.reversed(sweep.grad_x) if direction else sweep.grad_x
+            grad_x = sequences.reversed(sweep.grad_x) if direction else sweep.grad_x
             sweep.grad_x = None
             _pass_down(network, index, grad_x, masks, gradients)
     return swept[::-1]
@@ -99,8 +101,8 @@ def _pass_down(
 class _Source:
     """E'_n of one layer: what comes to y_n from above, and to the state at each sample's own end."""
 
-    def __init__(self, rows: Tensor, last_y: Tensor, last_z: Tensor, found: Sequences) -> None:
-        self.rows, self.last, self.found = rows, (last_y, last_z), found
+    def __init__(self, rows: Tensor, last_y: Tensor, last_z: Tensor, sequences: Sequences) -> None:
+        self.rows, self.last, self.found = rows, (last_y, last_z), sequences
 
     def add_to(self, p: Tensor, r: Tensor, n: int) -> None:
         """p, r (batch, hidden) += E'_n."""

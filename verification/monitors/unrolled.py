@@ -194,18 +194,18 @@ def masks_of(network: RecurrentNetwork) -> Masks:
 def trace(
     layers: Sequence[Recurrence],
     directions: int,
-    found: Sequences,
+    sequences: Sequences,
     masks: Masks,
     previous: Tensor | None,
     cotangent: Cotangent | None,
 ) -> tuple[list[LayerTrace], Tensor]:
     """All layers in their order, and the output (time, batch, features) of the last one."""
-    below, inside = found.u, found.inside(len(found.u))
-    before = found.u.new_zeros(found.u.shape[1:]) if previous is None else previous
+    below, inside = sequences.u, sequences.inside(len(sequences.u))
+    before = sequences.u.new_zeros(sequences.u.shape[1:]) if previous is None else previous
     seen: list[tuple[Tensor, Tensor]] = []
     dropped: list[Tensor | None] = [None]
     rows: list[State] = []
-    starts = [tuple(block[index] for block in found.state) for index in range(len(layers))]
+    starts = [tuple(block[index] for block in sequences.state) for index in range(len(layers))]
     for first in range(0, len(layers), directions):
         if first:
             drawn = masks(below, before)
@@ -215,10 +215,10 @@ def trace(
         outputs = []
         for index in range(first, first + directions):
             is_reverse = index > first
-            inputs = found.reversed(below) if is_reverse else below
+            inputs = sequences.reversed(below) if is_reverse else below
             rows.append(layers[index].rows(inputs, starts[index], None if is_reverse else before))
             output = layers[index].output(rows[-1])
-            outputs.append(found.reversed(output) if is_reverse else output)
+            outputs.append(sequences.reversed(output) if is_reverse else output)
         seen.append((below, before))
         below = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1)
         before = layers[first].output(starts[first])
@@ -233,15 +233,15 @@ def trace(
                 last = tuple(block[index] for block in cotangent.last)
                 pulled = _pull_back(
                     layers[index],
-                    (found.reversed(inputs), None) if is_reverse else (inputs, row_before),
+                    (sequences.reversed(inputs), None) if is_reverse else (inputs, row_before),
                     rows[index],
                     starts[index],
-                    (found.reversed(part) if is_reverse else part, last),
-                    found,
+                    (sequences.reversed(part) if is_reverse else part, last),
+                    sequences,
                     wants_inputs=first > 0,
                 )
                 back[index] = pulled[:2]
-                inherited = inherited + (found.reversed(pulled[2]) if is_reverse else pulled[2])
+                inherited = inherited + (sequences.reversed(pulled[2]) if is_reverse else pulled[2])
             mask_below = dropped[first // directions]
             gradient = inherited if mask_below is None else inherited * mask_below
     return [
@@ -264,11 +264,11 @@ def _named(
     return LayerTrace(named(rows), named(start), inside, norms, together, costates, direct)
 
 
-def direct_part(rows: Tensor, last: Tensor, found: Sequences) -> Tensor:
+def direct_part(rows: Tensor, last: Tensor, sequences: Sequences) -> Tensor:
     """E'_n of one block: what comes from the rows, and at each sample's own end from its last state."""
-    if found.lengths is None:
+    if sequences.lengths is None:
         return torch.cat([rows[:-1], (rows[-1] + last).unsqueeze(0)]) if len(rows) else rows
-    at_end = torch.arange(1, len(rows) + 1, device=rows.device).unsqueeze(1) == found.lengths
+    at_end = torch.arange(1, len(rows) + 1, device=rows.device).unsqueeze(1) == sequences.lengths
     return torch.where(at_end.unsqueeze(2), rows + last, rows)
 
 
@@ -278,19 +278,19 @@ def _pull_back(
     rows: State,
     start: State,
     cotangent: tuple[Tensor, State],
-    found: Sequences,
+    sequences: Sequences,
     *,
     wants_inputs: bool,
 ) -> tuple[State, State, Tensor]:
     """∂E/∂X_n and E'_n for all n, and ∂E/∂ of the inputs, 0 if not wanted; in the layer's own direction of time."""
     gradient, last = cotangent
-    inside = found.inside(len(gradient))
+    inside = sequences.inside(len(gradient))
     with torch.enable_grad():
         below = inputs[0].detach().requires_grad_()
         drives = layer.drives(below, inputs[1])
         leaves = tuple(block.detach().requires_grad_() for block in rows)
         reads = torch.autograd.grad(layer.output(leaves), leaves, gradient, materialize_grads=True)
-    direct = tuple(direct_part(*pair, found) for pair in zip(reads, last, strict=True))
+    direct = tuple(direct_part(*pair, sequences) for pair in zip(reads, last, strict=True))
     costates = tuple(torch.empty_like(block) for block in rows)
     p = tuple(torch.zeros_like(block) for block in start)
     grad_drives: list[tuple[Tensor, ...]] = []

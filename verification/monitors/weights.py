@@ -46,29 +46,33 @@ def is_orthogonal(layer: object) -> bool:
     return isinstance(layer, (ExpRNNLayer, ScoRNNLayer, FullURNNLayer, RestrictedURNNLayer))
 
 
-def recurrent_matrix(place: MeasuredLayer, found: Orthogonality) -> Iterator[Measurement]:
+def recurrent_matrix(place: MeasuredLayer, orthogonality: Orthogonality) -> Iterator[Measurement]:
     """‖W*W − I‖_F against thm-O-float (a), κ₂(I + A) and max |a_ij| against thm-SC-norm; scaled Cayley only for both.
 
     The residual of thm-O-float (a) is that of this W, formed in float64: its error in the Frobenius norm, below
     8 n^{3/2} 2⁻⁵³ (1 + n max |a|), is added to it. The allowance of κ is as many roundings of itself.
     """
-    if found.residual is None or found.condition is None or found.largest_entry is None:
-        yield place.measured("orthogonality_error", found.error)
+    if orthogonality.residual is None or orthogonality.condition is None or orthogonality.largest_entry is None:
+        yield place.measured("orthogonality_error", orthogonality.error)
         return
-    roundings = found.size**1.5 * 2.0**-53
-    residual = found.residual + 8 * roundings * (1 + found.size * found.largest_entry)
+    roundings = orthogonality.size**1.5 * 2.0**-53
+    residual = orthogonality.residual + 8 * roundings * (1 + orthogonality.size * orthogonality.largest_entry)
     log_bound = float(cayley_rounding.log_score_from_residual(residual))
     yield place.measured(
         "orthogonality_error",
-        found.error,
+        orthogonality.error,
         bound="thm-O-float (a)",
         log_bound=log_bound,
-        holds=found.error <= math.exp(log_bound),
+        holds=orthogonality.error <= math.exp(log_bound),
     )
-    yield place.measured("largest_entry", found.largest_entry)
-    if found.size > 1 and found.largest_entry > 0:
-        log_bound = float(orthogonal.log_condition(size=found.size, log_entry=math.log(found.largest_entry)))
-        holds = math.log(found.condition) <= log_bound + 8 * roundings * found.condition
-        yield place.measured("condition", found.condition, bound="thm-SC-norm", log_bound=log_bound, holds=holds)
+    yield place.measured("largest_entry", orthogonality.largest_entry)
+    if orthogonality.size > 1 and orthogonality.largest_entry > 0:
+        log_bound = float(
+            orthogonal.log_condition(size=orthogonality.size, log_entry=math.log(orthogonality.largest_entry))
+        )
+        holds = math.log(orthogonality.condition) <= log_bound + 8 * roundings * orthogonality.condition
+        yield place.measured(
+            "condition", orthogonality.condition, bound="thm-SC-norm", log_bound=log_bound, holds=holds
+        )
     else:
-        yield place.measured("condition", found.condition)
+        yield place.measured("condition", orthogonality.condition)

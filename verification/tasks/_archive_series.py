@@ -134,18 +134,18 @@ def _case(path: Path, number: int, channels: list[str], label: str, classes: tup
 
 
 def _together(
-    path: Path, found: list[Case], classes: tuple[str, ...], *, expected: tuple[int | None, int | None]
+    path: Path, cases: list[Case], classes: tuple[str, ...], *, expected: tuple[int | None, int | None]
 ) -> Series:
-    if not found:
+    if not cases:
         raise DataError(f"{path}: holds no case after @data. {files.AGAIN}")
-    shapes = sorted({values.shape for values, _ in found})
+    shapes = sorted({values.shape for values, _ in cases})
     if len(shapes) > 1:
         raise DataError(f"{path}: cases of different shapes, {shapes[:3]}; all must be alike. {files.AGAIN}")
     for what, promised, is_there in zip(("steps", "channels"), expected, shapes[0], strict=True):
         if promised is not None and promised != is_there:
             raise DataError(f"{path}: promises {promised} {what}, but its cases have {is_there}. {files.AGAIN}")
-    labels = np.array([label for _, label in found], dtype=np.int64)
-    return Series(np.stack([values for values, _ in found]), labels, classes)
+    labels = np.array([label for _, label in cases], dtype=np.int64)
+    return Series(np.stack([values for values, _ in cases]), labels, classes)
 
 
 def _number(tags: dict[str, list[str]], tag: str) -> int | None:

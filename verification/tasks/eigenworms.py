@@ -167,8 +167,8 @@ def download(folder: str | Path) -> Path:
     target = archive.parent / SUBFOLDERS[0]
     names = [f"EigenWorms_{part}.ts" for part in ("TRAIN", "TEST")]
 
-    def published(found: Mapping[str, Path]) -> None:
-        first, second = (_archive_series.read(found[name]) for name in names)
+    def published(paths: Mapping[str, Path]) -> None:
+        first, second = (_archive_series.read(paths[name]) for name in names)
         check(first, second, PUBLISHED, str(archive))
 
     files.extract(archive, {name: target / name for name in names}, check=published)

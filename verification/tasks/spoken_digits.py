@@ -171,8 +171,8 @@ def download(folder: str | Path) -> Path:
     target = archive.parent / SUBFOLDERS[1]
     names = [f"{d}_{who}_{take}.wav" for d in range(10) for who in SPEAKERS for take in range(TAKES)]
 
-    def known(found: Mapping[str, Path]) -> None:
-        sums = digest([path for path in found.values() if int(path.stem.rpartition("_")[2]) < KNOWN_TAKES])
+    def known(paths: Mapping[str, Path]) -> None:
+        sums = digest([path for path in paths.values() if int(path.stem.rpartition("_")[2]) < KNOWN_TAKES])
         if sums != KNOWN_SHA256:
             raise DataError(
                 f"{archive}: takes 0 to {KNOWN_TAKES - 1} have SHA-256 {sums}, expected {KNOWN_SHA256}. {files.AGAIN}"

@@ -171,11 +171,11 @@ def theorem_rows(gradients: Mapping[str, float], bounds: NetworkBounds, sample: 
     return _theorem_rows(gradients, bounds, sample, shift=0.0, loss="")
 
 
-def loss_rows(found: LossGradients, bounds: NetworkBounds, sample: Sample) -> list[Row]:
+def loss_rows(loss: LossGradients, bounds: NetworkBounds, sample: Sample) -> list[Row]:
     """The same for the task's loss: its bound on |∂E_n/∂y^L_n| in place of Ŷ_L, that of ȳ = 0."""
-    if found.error == 0:
+    if loss.error == 0:
         return []
-    parameters, log_error = found.parameters, log_size(found.error)
+    parameters, log_error = loss.parameters, log_size(loss.error)
     if not math.isfinite(log_error):  # then there is no bound to speak of: every row says that the run is not finite
         parameters, log_error = dict.fromkeys(parameters, math.nan), 0.0
     shift = log_error - bounds.layers[-1].log_position + OUTWARD

@@ -205,11 +205,11 @@ def _compare(
             )
 
 
-def _is_held_by(found: torch.dtype, wanted: torch.dtype) -> bool:
+def _is_held_by(held: torch.dtype, wanted: torch.dtype) -> bool:
     """Whether a copy changes no number: the same, or narrower and of the same kind (real, complex, whole)."""
-    kinds = [(dtype.is_floating_point, dtype.is_complex) for dtype in (found, wanted)]
-    narrower = kinds[0] == kinds[1] and found.itemsize < wanted.itemsize and found.is_signed <= wanted.is_signed
-    return found == wanted or narrower
+    kinds = [(dtype.is_floating_point, dtype.is_complex) for dtype in (held, wanted)]
+    narrower = kinds[0] == kinds[1] and held.itemsize < wanted.itemsize and held.is_signed <= wanted.is_signed
+    return held == wanted or narrower
 
 
 def _differing_buffers(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> list[str]:

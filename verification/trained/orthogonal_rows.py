@@ -50,17 +50,17 @@ def rows(model: nn.Module, sample: Sample) -> list[Row]:
     return of_layers + gradient_rows(model, sample)
 
 
-def _matrix_rows(layer: int, found: Orthogonality) -> list[Row]:
+def _matrix_rows(layer: int, measured: Orthogonality) -> list[Row]:
     """One layer's W, as the layer uses it in its own dtype."""
-    log_error = math.log(found.error) if found.error > 0 else -math.inf
+    log_error = math.log(measured.error) if measured.error > 0 else -math.inf
     name = "‖W*W − I‖_F"
-    because = f"{found.error / found.eps:.3g} eps; √n = {math.sqrt(found.size):.3g}"
-    rows = [Row("measured", layer, name, "sco-5.5.1-A", SECTION, "published", value=found.error, because=because)]
-    if found.condition is None or found.residual is None or found.largest_entry is None:
+    because = f"{measured.error / measured.eps:.3g} eps; √n = {math.sqrt(measured.size):.3g}"
+    rows = [Row("measured", layer, name, "sco-5.5.1-A", SECTION, "published", value=measured.error, because=because)]
+    if measured.condition is None or measured.residual is None or measured.largest_entry is None:
         return rows
-    condition, entry, residual = found.condition, found.largest_entry, found.residual
+    condition, entry, residual = measured.condition, measured.largest_entry, measured.residual
     # The residual is formed in float64, to about n u ‖I + A‖ ‖W‖_F.
-    widened = residual + found.size * 2.0**-52 * condition * math.sqrt(found.size)
+    widened = residual + measured.size * 2.0**-52 * condition * math.sqrt(measured.size)
 
     def of_residual() -> BoundComparison:
         bound = float(cayley_rounding.log_score_from_residual(widened)) + OUTWARD
@@ -69,26 +69,28 @@ def _matrix_rows(layer: int, found: Orthogonality) -> list[Row]:
         )
 
     def of_norm() -> BoundComparison:
-        bound = float(orthogonal.log_condition(size=found.size, log_entry=math.log(entry))) + OUTWARD
+        bound = float(orthogonal.log_condition(size=measured.size, log_entry=math.log(entry))) + OUTWARD
         data = f"max|a| = {entry:.3g}"
         return BoundComparison(bound, math.log(condition), uncertified(NO_REPLAY), log_largest=math.inf, data=data)
 
     rows.append(judged(Row("bound", layer, name, "thm-O-float (a)", IN_FLOATS), of_residual))
-    premises = (Premise("A is not 0", entry, entry > 0), Premise("n ≥ 2", found.size - 1, found.size > 1))
+    premises = (Premise("A is not 0", entry, entry > 0), Premise("n ≥ 2", measured.size - 1, measured.size > 1))
     rows.append(judged(Row("bound", layer, "κ(I + A)", "thm-SC-norm", SCALED, premises=premises), of_norm))
-    return rows + _law_rows(layer, found, condition, entry)
+    return rows + _law_rows(layer, measured, condition, entry)
 
 
-def _law_rows(layer: int, found: Orthogonality, condition: float, entry: float) -> list[Row]:
+def _law_rows(layer: int, measured: Orthogonality, condition: float, entry: float) -> list[Row]:
     """The eps·κ law, where it can be trusted, and whether A is still the representation of Theorem 3.1."""
-    law = float(cayley_rounding.log_expected_score(found.size, eps=found.eps, condition=condition))
-    room = 1.0 - found.eps * condition
-    practice = f"practice, no theorem: below 5√n = {5 * math.sqrt(found.size):.3g}, an error of {size(law)}"
+    law = float(cayley_rounding.log_expected_score(measured.size, eps=measured.eps, condition=condition))
+    room = 1.0 - measured.eps * condition
+    practice = f"practice, no theorem: below 5√n = {5 * math.sqrt(measured.size):.3g}, an error of {size(law)}"
     digits = "W has digits" if room > 0 else "I + A is singular to the dtype"
     bounded = "as in the theorem" if entry <= 1 else "training has left |a| ≤ 1; orthogonal.resigning brings it back"
     ratio = "‖W*W − I‖_F / (eps κ(I + A))"
     return [
-        Row("measured", layer, ratio, "thm-O-float", "library: log_expected_score", value=found.law, because=practice),
+        Row(
+            "measured", layer, ratio, "thm-O-float", "library: log_expected_score", value=measured.law, because=practice
+        ),
         Row(
             "margin",
             layer,

@@ -74,25 +74,25 @@ def widened(model: TaskNetwork) -> TaskNetwork:
     return copy.deepcopy(model).double()
 
 
-def trajectory(model: UnICORNN, found: Sample) -> Trajectory:
+def trajectory(model: UnICORNN, batch: Sample) -> Trajectory:
     """All states and slopes of a network of one direction and the convention "icml"."""
     with torch.no_grad():
-        return gradient.run(gradient.weights_of(model), found.inputs)
+        return gradient.run(gradient.weights_of(model), batch.inputs)
 
 
-def states(model: UnICORNN, found: Sample) -> tuple[tuple[Tensor, Tensor], ...]:
+def states(model: UnICORNN, batch: Sample) -> tuple[tuple[Tensor, Tensor], ...]:
     """(y, z) of every layer, (time, K, hidden)."""
     with torch.no_grad():
-        return tuple((of_layer.y, of_layer.z) for of_layer in model.states(found.inputs, execution="torch"))
+        return tuple((of_layer.y, of_layer.z) for of_layer in model.states(batch.inputs, execution="torch"))
 
 
 # --- gradients, the largest over the sequences, each with a loss of its own
 
 
-def half_square_gradients(model: UnICORNN, found: Sample) -> dict[str, float]:
+def half_square_gradients(model: UnICORNN, batch: Sample) -> dict[str, float]:
     """max |dE/dθ| over the entries of each parameter: E = (1/N) Σ_n ½|y^L_n|², the papers' loss for the target 0."""
     largest: dict[str, float] = {}
-    for one in _each(found):
+    for one in _each(batch):
         rows = model(one.inputs, execution="torch")[0]
         loss = (rows**2).sum() / (2 * one.steps)
         _enlarge(largest, model, loss)
@@ -111,14 +111,14 @@ class LossGradients:
     error: float
 
 
-def loss_gradients(model: TaskNetwork, found: Sample) -> LossGradients:
+def loss_gradients(model: TaskNetwork, batch: Sample) -> LossGradients:
     """Each sequence's own loss; dropout is off."""
     largest: dict[str, float] = {}
-    error, terms = 0.0, 1 if found.spec.reads == "last" else found.steps
-    for one in _each(found):
+    error, terms = 0.0, 1 if batch.spec.reads == "last" else batch.steps
+    for one in _each(batch):
         rows = _rows(model.recurrent, one.inputs)
         rows.retain_grad()
-        read = rows[-1] if found.spec.reads == "last" else rows
+        read = rows[-1] if batch.spec.reads == "last" else rows
         outputs = model.readout(read.to(model.readout.weight.dtype))
         loss = network.loss_sum(outputs, one.targets, one.spec, one.real)
         _enlarge(largest, model.recurrent, loss, retained=rows)
@@ -134,8 +134,8 @@ def _rows(recurrent: nn.Module, inputs: Tensor) -> Tensor:
     return cast(Tensor, recurrent(inputs.to(kind))[0])
 
 
-def _each(found: Sample) -> Iterator[Sample]:
-    return (found.one(index) for index in range(found.count))
+def _each(batch: Sample) -> Iterator[Sample]:
+    return (batch.one(index) for index in range(batch.count))
 
 
 def _enlarge(largest: dict[str, float], module: nn.Module, loss: Tensor, retained: Tensor | None = None) -> None:
@@ -163,6 +163,6 @@ def log_size(size: float) -> float:
 
 
 @torch.no_grad()
-def largest_output(model: nn.Module, found: Sample) -> float:
+def largest_output(model: nn.Module, batch: Sample) -> float:
     """max |output of the last layer| over sequences, steps and units."""
-    return float(_rows(model, found.inputs).abs().max())
+    return float(_rows(model, batch.inputs).abs().max())

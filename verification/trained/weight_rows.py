@@ -59,11 +59,13 @@ def guarantee_rows(model: nn.Module) -> list[Row]:
     ]
 
 
-def _of_guarantees(layer: int, found: Guarantees) -> list[Row]:
+def _of_guarantees(layer: int, guarantees: Guarantees) -> list[Row]:
     """Contraction, invertibility, symplecticity, …: proved by the library, or not implied."""
     rows = []
     for name in ("contraction", "solvability", "energy", "symplecticity", "reversibility", "invertibility"):
-        rows.append(replace(_of_certificate(layer, name, found[name]), source="library: odernn.integrators.guarantees"))
+        rows.append(
+            replace(_of_certificate(layer, name, guarantees[name]), source="library: odernn.integrators.guarantees")
+        )
     return rows
 
 
@@ -90,17 +92,17 @@ def cell_rows(model: nn.Module) -> list[Row]:
     ]
 
 
-def _of_certificate(layer: int, quantity: str, found: Certificate) -> Row:
-    word = {True: HOLDS, False: FAILS, None: "not implied"}[found.holds]
-    value = None if found.margin is None else float(found.margin)
+def _of_certificate(layer: int, quantity: str, certificate: Certificate) -> Row:
+    word = {True: HOLDS, False: FAILS, None: "not implied"}[certificate.holds]
+    value = None if certificate.margin is None else float(certificate.margin)
     return Row(
         "margin",
         layer,
         quantity,
-        source="decided exactly" if found.exact else "decided",
+        source="decided exactly" if certificate.exact else "decided",
         value=value,
         verdict=word,
-        because=found.because,
+        because=certificate.because,
     )
 
 

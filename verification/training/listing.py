@@ -41,18 +41,18 @@ def markdown() -> str:
     return _tabulated(files(), FILE_HEADINGS, "github")
 
 
-def _cell(found: Configuration) -> str:
-    options = found.network.options
-    graph = str(options.get("graph", found.network.cell))
+def _cell(config: Configuration) -> str:
+    options = config.network.options
+    graph = str(options.get("graph", config.network.cell))
     return f"{graph}, lstm" if options.get("unit") == "multidimensional-lstm" else graph
 
 
-def _units(found: Configuration) -> str:
-    layers = found.network.num_layers
-    return f"{found.network.hidden_size} × {layers}" if layers > 1 else str(found.network.hidden_size)
+def _units(config: Configuration) -> str:
+    layers = config.network.num_layers
+    return f"{config.network.hidden_size} × {layers}" if layers > 1 else str(config.network.hidden_size)
 
 
-def _tabulated(found: list[tuple[str, ...]], headings: tuple[str, ...], style: str) -> str:
+def _tabulated(lines: list[tuple[str, ...]], headings: tuple[str, ...], style: str) -> str:
     from tabulate import tabulate
 
-    return str(tabulate(found, headers=headings, tablefmt=style, disable_numparse=True))
+    return str(tabulate(lines, headers=headings, tablefmt=style, disable_numparse=True))

@@ -219,16 +219,16 @@ class TrainingRun:
             )
         return checkpoint
 
-    def _continue(self, found: checkpoints.Checkpoint) -> None:
-        if "progress" not in found.facts:
+    def _continue(self, checkpoint: checkpoints.Checkpoint) -> None:
+        if "progress" not in checkpoint.facts:
             raise TrainingError(
                 f'Checkpoint "{self.folder / LATEST}" has weights only, as {BEST} has: nothing to continue from. '
                 "Put the right file back, or train into another folder."
             )
         try:
-            self.model.load_state_dict(found.part(MODEL))
-            checkpoints.restore_optimizer(self.optimizer, self.named, found.part(OPTIMIZER))
-            self.progress = RunProgress(**found.facts["progress"])
+            self.model.load_state_dict(checkpoint.part(MODEL))
+            checkpoints.restore_optimizer(self.optimizer, self.named, checkpoint.part(OPTIMIZER))
+            self.progress = RunProgress(**checkpoint.facts["progress"])
         except (RuntimeError, KeyError, TypeError) as error:
             raise TrainingError(
                 f'Checkpoint "{self.folder / LATEST}" does not fit its own configuration '

@@ -25,10 +25,12 @@ class ForwardPass:
     then one row for each of its own times. What would lie at start + N or later reads as zero.
     """
 
-    def __init__(self, network: GraphWeights, found: Sequences, past_h: Windows, past_c: Windows, start: int) -> None:
-        self.network, self.found = network, found
+    def __init__(
+        self, network: GraphWeights, sequences: Sequences, past_h: Windows, past_c: Windows, start: int
+    ) -> None:
+        self.network, self.found = network, sequences
         self.wiring, self.unit, self.period = network.wiring, network.unit, network.graph.period
-        self.steps, self.batch = found.u.shape[:2]
+        self.steps, self.batch = sequences.u.shape[:2]
         self.offsets = {node: (time - start) % self.period for node, time in network.graph.nodes.items()}
         self.counts = {node: len(range(offset, self.steps, self.period)) for node, offset in self.offsets.items()}
         self.past_h, self.past_c = past_h, past_c
@@ -36,7 +38,7 @@ class ForwardPass:
         self.c: dict[str, Tensor] = {}
         self.read_out: dict[str, Tensor] = {}
         # What lies beyond a sample's own end is never read, unless an edge looks ahead.
-        self.is_masked = found.lengths is not None and network.looks_ahead
+        self.is_masked = sequences.lengths is not None and network.looks_ahead
 
     def evaluate(self, component: Component) -> None:
         """The values of the nodes of a component, once those of all components before it are there."""

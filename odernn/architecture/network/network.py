@@ -161,7 +161,7 @@ class GraphRNN(GraphWeights):
         windows = run.final(values, past)
         return windows if run.found.is_batched else {node: rows.squeeze(1) for node, rows in windows.items()}
 
-    def _past(self, state: Any, found: Sequences) -> tuple[Windows, Windows]:
+    def _past(self, state: Any, layout: Sequences) -> tuple[Windows, Windows]:
         """The windows of all nodes, (window, batch, size), empty ones too."""
         given: tuple[Any, ...] = (None, None)
         if state is not None:
@@ -170,13 +170,13 @@ class GraphRNN(GraphWeights):
                 raise TypeError(f"state is a {type(state).__name__}, but it is the pair (h, c) that forward returns.")
         labels = ("h", "c") if self.unit.has_cells else ("state",)
         past = [
-            self._past_of(label, by_node, windows, found)
+            self._past_of(label, by_node, windows, layout)
             for label, by_node, windows in zip(labels, given, self._all_windows(), strict=False)
         ]
         return past[0], past[1] if self.unit.has_cells else {}
 
-    def _past_of(self, label: str, given: Any, windows: dict[str, int], found: Sequences) -> Windows:
-        batch = found.u.shape[1]
+    def _past_of(self, label: str, given: Any, windows: dict[str, int], layout: Sequences) -> Windows:
+        batch = layout.u.shape[1]
         needed = [node for node, window in windows.items() if window]
         if given is not None:
             if not isinstance(given, Mapping):
@@ -189,13 +189,13 @@ class GraphRNN(GraphWeights):
                 past[node] = self._like.new_zeros((window, batch, self.sizes[node]))
                 continue
             rows = given[node]
-            shape = self._shape(window, batch if found.is_batched else None, node)
+            shape = self._shape(window, batch if layout.is_batched else None, node)
             if not isinstance(rows, Tensor):
                 raise TypeError(f"{label} of {node} is a {type(rows).__name__}, but it is a tensor.")
             if tuple(rows.shape) != shape:
                 raise ValueError(f"{label} of {node} has shape {tuple(rows.shape)}, but the network needs {shape}.")
             arguments.check_alike(f"{label} of {node}", rows, self._like)
-            past[node] = rows if found.is_batched else rows.unsqueeze(1)
+            past[node] = rows if layout.is_batched else rows.unsqueeze(1)
         return past
 
     @classmethod

@@ -246,10 +246,10 @@ def _check(tableau: MatrixTableau) -> None:
         _check_coefficient(f"MatrixTableau: B_{i}", entry, i, tableau)
 
 
-def _check_coefficient(place: str, found: Coefficient, j: int, tableau: MatrixTableau) -> None:
+def _check_coefficient(place: str, table: Coefficient, j: int, tableau: MatrixTableau) -> None:
     d, D, stages = tableau.hidden_size, tableau.size, tableau.stages
-    p, gate = stages[j].size, found.gate
-    _check_shape(place, found.matrix, D, p, d, is_scalar_allowed=True)
+    p, gate = stages[j].size, table.gate
+    _check_shape(place, table.matrix, D, p, d, is_scalar_allowed=True)
     if gate is None:
         return
     if gate.constant is None and gate.y is None and not gate.stages:

@@ -87,12 +87,12 @@ def checked_scheme(scheme: Scheme, index: Index) -> Scheme:
     return scheme
 
 
-def checked_previous(previous_input: Tensor | None, found: Sequences, index: Index, like: Tensor) -> Tensor:
+def checked_previous(previous_input: Tensor | None, sequences: Sequences, index: Index, like: Tensor) -> Tensor:
     """u_0 as (batch, input), zero if it is not given; only "sam" has one."""
     if previous_input is None:
-        return found.u.new_zeros(found.u.shape[1:])
+        return sequences.u.new_zeros(sequences.u.shape[1:])
     if index == "icml":
         raise ValueError(
             'previous_input is given, but with index="icml" no layer sees u_0. Leave it out or use index="sam".'
         )
-    return found.row_before(previous_input, like)
+    return sequences.row_before(previous_input, like)

@@ -17,7 +17,7 @@ from odernn.executions.recurrence import RecurrenceResult
 @torch.no_grad()
 def gradients(
     model: OscillatorStack,
-    found: Sequences,
+    sequences: Sequences,
     levels: Sequence[Tensor],
     results: Sequence[RecurrenceResult],
     grad_output: Tensor,
@@ -44,9 +44,9 @@ def gradients(
         x = model.drive(index, levels)
         grad_y = grad_levels[number + 1].split(model.hidden_size, dim=-1)[direction]
         if direction:
-            x, grad_y = found.reversed(x), found.reversed(grad_y)
+            x, grad_y = sequences.reversed(x), sequences.reversed(grad_y)
         costates = torch_loop.backward(x, **coefficients, states=results[index], grad_y=grad_y)
-        grad_x = found.reversed(costates.x) if direction else costates.x
+        grad_x = sequences.reversed(costates.x) if direction else costates.x
         local = {"w": costates.w}
         if layer.c is not None:
             local["c"] = costates.step_size * coefficients["step_size"] * (1.0 - torch.sigmoid(layer.c))
@@ -63,7 +63,7 @@ def gradients(
     return {name: grads[name] for name, _ in model.named_parameters()}
 
 
-def rows_of(grad_output: Tensor | PackedSequence, found: Sequences, output: Tensor | PackedSequence) -> Tensor:
+def rows_of(grad_output: Tensor | PackedSequence, sequences: Sequences, output: Tensor | PackedSequence) -> Tensor:
     """``grad_output`` in the layout of the recurrence, zero beyond each sample's end, if it is shaped as ``output``."""
     if isinstance(grad_output, PackedSequence) != isinstance(output, PackedSequence):
         raise TypeError(
@@ -76,9 +76,9 @@ def rows_of(grad_output: Tensor | PackedSequence, found: Sequences, output: Tens
             f"grad_output has shape {shape} but the output has {_shape(output)}: give one derivative for each output."
         )
     if not isinstance(grad_output, PackedSequence):
-        return found.zero_after_end(found.rows(grad_output))
+        return sequences.zero_after_end(sequences.rows(grad_output))
     rows, lengths = pad_packed_sequence(grad_output)
-    if found.lengths is None or not torch.equal(lengths, found.lengths.cpu()):
+    if sequences.lengths is None or not torch.equal(lengths, sequences.lengths.cpu()):
         raise ValueError(
             f"grad_output has samples of lengths {lengths.tolist()}, not those of the output. "
             "Make it from the output: output._replace(data=...)."

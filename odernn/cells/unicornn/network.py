@@ -199,25 +199,25 @@ class UnICORNN(OscillatorStack):
             guarantees.append(guarantees_of(tableaus.SYMPLECTIC_EULER, field, coefficients["step_size"]))
         return tuple(guarantees)
 
-    def _before(self, found: Sequences, previous_input: Tensor | None) -> Tensor:
+    def _before(self, sequences: Sequences, previous_input: Tensor | None) -> Tensor:
         """u_0, (batch, input)."""
-        return checked_previous(previous_input, found, self.index, self.layers[0].w)
+        return checked_previous(previous_input, sequences, self.index, self.layers[0].w)
 
     def _outputs(
-        self, found: Sequences, before: Tensor, execution: str | None, backward: Backward
+        self, sequences: Sequences, before: Tensor, execution: str | None, backward: Backward
     ) -> tuple[Tensor, State]:
         """y^L_1 .. y^L_N, (time, batch, hidden · directions), and the states of all layers after each sample's end."""
         runner = executions.ready(self.execution if execution is None else execution)
-        levels = [self.seen(found.u, before)]
+        levels = [self.seen(sequences.u, before)]
         runs: list[RecurrenceOutputs] = []
         for number in range(1, self.num_layers + 1):
             runs += [
-                self._run_layer(runner, (number - 1) * self.directions + direction, levels, found, backward)
+                self._run_layer(runner, (number - 1) * self.directions + direction, levels, sequences, backward)
                 for direction in range(self.directions)
             ]
-            rows = self.level(found, [run.y for run in runs[-self.directions :]])
+            rows = self.level(sequences, [run.y for run in runs[-self.directions :]])
             if number < self.num_layers:
-                rows, before = self.dropped(rows, found.state[0][len(runs) - 1])
+                rows, before = self.dropped(rows, sequences.state[0][len(runs) - 1])
                 levels.append(self.seen(rows, before))
         return rows, (torch.stack([run.y_last for run in runs]), torch.stack([run.z_last for run in runs]))
 
@@ -226,48 +226,48 @@ class UnICORNN(OscillatorStack):
         runner: executions.Execution,
         index: int,
         levels: Sequence[Tensor],
-        found: Sequences,
+        sequences: Sequences,
         backward: Backward,
     ) -> RecurrenceOutputs:
         """``layers[index]`` on what is seen of the levels below, in its own direction of time."""
         layer, is_reverse = self.layers[index], index % self.directions == 1
-        y0, z0 = (block[index] for block in found.state)
+        y0, z0 = (block[index] for block in sequences.state)
         if layer.Lambda is None and not is_autocasting(layer.w):
             below = levels[self.sources(index // self.directions + 1)[0]]
             return runner.layer_outputs(
-                found.reversed(below) if is_reverse else below,
+                sequences.reversed(below) if is_reverse else below,
                 layer.V,
                 layer.b,
                 **self.coefficients(index),
                 y0=y0,
                 z0=z0,
-                lengths=found.lengths,
+                lengths=sequences.lengths,
                 backward=backward,
             )
         x = self.drive(index, levels)
         if is_reverse:
-            x = found.reversed(x)
-        return runner.outputs(x, **self.coefficients(index), y0=y0, z0=z0, lengths=found.lengths, backward=backward)
+            x = sequences.reversed(x)
+        return runner.outputs(x, **self.coefficients(index), y0=y0, z0=z0, lengths=sequences.lengths, backward=backward)
 
     def _results(
-        self, found: Sequences, before: Tensor, execution: str | None
+        self, sequences: Sequences, before: Tensor, execution: str | None
     ) -> tuple[list[Tensor], list[RecurrenceResult]]:
         """What the layers above see of the levels 0..L, (time, batch, features), and all states of all ``layers``.
 
         Layer after layer, without dropout: the drive for all times at once, then the recurrence.
         """
         runner = executions.ready(self.execution if execution is None else execution)
-        y0, z0 = found.state
-        levels = [self.seen(found.u, before)]
+        y0, z0 = sequences.state
+        levels = [self.seen(sequences.u, before)]
         results: list[RecurrenceResult] = []
         for _ in range(self.num_layers):
             for direction in range(self.directions):
                 index = len(results)
                 x = self.drive(index, levels)
                 if direction == 1:
-                    x = found.reversed(x)
+                    x = sequences.reversed(x)
                 results.append(runner.forward(x, **self.coefficients(index), y0=y0[index], z0=z0[index]))
-            rows = self.level(found, [result.y for result in results[-self.directions :]])
+            rows = self.level(sequences, [result.y for result in results[-self.directions :]])
             levels.append(self.seen(rows, results[-1].y0))
         return levels, results
 

@@ -101,9 +101,9 @@ class OscillatorStack(RecurrentNetwork):
         below, skip = self.sources(index // self.directions + 1)
         return self.layers[index].drive(levels[below], None if skip is None else levels[skip])
 
-    def level(self, found: Sequences, rows: Sequence[Tensor]) -> Tensor:
+    def level(self, sequences: Sequences, rows: Sequence[Tensor]) -> Tensor:
         """y^l_1 .. y^l_N, (time, batch, hidden · directions), from the rows of its directions."""
-        return rows[0] if len(rows) == 1 else torch.cat([rows[0], found.reversed(rows[1])], dim=-1)
+        return rows[0] if len(rows) == 1 else torch.cat([rows[0], sequences.reversed(rows[1])], dim=-1)
 
     def seen(self, rows: Tensor, before: Tensor) -> Tensor:
         """Rows n = 1..N of a level, or n = 0..N−1 in the "sam" convention; ``before`` is n = 0."""

@@ -112,12 +112,12 @@ class Costates:
         return derivative.to(self.y0.dtype).reshape(shape)
 
 
-def _warn_of(found: Array, tolerance: float) -> None:
-    pieces, again = int(found[:, 0].sum()), int(found[:, 1].sum())
+def _warn_of(states: Array, tolerance: float) -> None:
+    pieces, again = int(states[:, 0].sum()), int(states[:, 1].sum())
     if again:
         warnings.warn(
             f'backward="reversible": in {again} of {pieces} pieces of {CHECKPOINT} steps the rebuilt states were off '
-            f"by up to {found[:, 2].max():.1e} of themselves or of a gradient (tolerance {tolerance:.1e}); these were "
+            f"by up to {states[:, 2].max():.1e} of themselves or of a gradient (tolerance {tolerance:.1e}); these were "
             'computed again from their checkpoints. The gradient is right but took longer; backward="stored" does not '
             "rebuild.",
             ReconstructionWarning,

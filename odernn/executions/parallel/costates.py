@@ -99,16 +99,16 @@ def costates(kappa: Tensor, h: Tensor, sources: Tensor) -> Tensor:
     return costate_rows
 
 
-def _costate_residual(kappa: Tensor, h: Tensor, sources: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
+def _costate_residual(kappa: Tensor, h: Tensor, sources: Tensor, sought: Tensor) -> tuple[Tensor, Tensor]:
     """B(κ_n)ᵀ (λ_n + g_n) − λ_{n-1}, and in which columns it is below 12 log₂ 2T roundings.
 
     A state of the scan is the end of at most 2 log₂ 2T applications of three roundings each; a residual compares two.
     """
     whole = sources.clone()
-    whole[:-1] += found[1:]
+    whole[:-1] += sought[1:]
     momenta = whole[:, 1] + h * whole[:, 0]
     kicks = h * kappa * momenta
-    residual = torch.stack([whole[:, 0] - kicks, momenta], dim=1) - found
+    residual = torch.stack([whole[:, 0] - kicks, momenta], dim=1) - sought
     sizes = whole.abs().amax(0)
     admitted = torch.stack([sizes[0] + kicks.abs().amax(0), sizes[1] + h * sizes[0]])
     level = 12 * math.log2(2 * len(kappa)) * UNIT_ROUNDOFF[kappa.dtype] * admitted + torch.finfo(kappa.dtype).tiny

@@ -110,22 +110,22 @@ class Paths:
         return float((self.sums - true).abs().amax()) / max(steps, 1) if true.numel() else 0.0
 
 
-def distance(found: Sequence[Tensor], known: Sequence[Tensor]) -> float:
+def distance(tensors: Sequence[Tensor], known: Sequence[Tensor]) -> float:
     """The largest |found − known| of all layers; NaN if one is."""
-    if not found or found[0].numel() == 0:
+    if not tensors or tensors[0].numel() == 0:
         return 0.0
-    return float(torch.stack([(a - b).abs().amax() for a, b in zip(found, known, strict=True)]).amax())
+    return float(torch.stack([(a - b).abs().amax() for a, b in zip(tensors, known, strict=True)]).amax())
 
 
 def largest_share(
     shares: Sequence[GradientShare],
-    found: tuple[Sequence[Tensor], Sequence[Tensor]],
+    rebuilt: tuple[Sequence[Tensor], Sequence[Tensor]],
     known: tuple[Sequence[Tensor], ...],
 ) -> float:
     """The largest of all layers, from the states that were rebuilt and those that are known; NaN if one is."""
     if not shares or shares[0].weights.numel() == 0:
         return 0.0
-    errors = [[(a - b).abs() for a, b in zip(*pair, strict=True)] for pair in zip(found, known, strict=True)]
+    errors = [[(a - b).abs() for a, b in zip(*pair, strict=True)] for pair in zip(rebuilt, known, strict=True)]
     larger = [torch.maximum(*pair) for pair in zip(*errors, strict=True)]
     return float(torch.stack([share.of(error) for share, error in zip(shares, larger, strict=True)]).amax())
 
@@ -136,12 +136,12 @@ def over_neurons(g: Tensor) -> Tensor:
     return summed
 
 
-def complaint(found: Rebuilt, stop: int) -> str:
+def complaint(rebuilt: Rebuilt, stop: int) -> str:
     return (
-        f"The states at step {found.step}, rebuilt backwards from step {stop}, are off by {found.y:.1e} (y) and "
-        f"{found.z:.1e} (z), and gradients of products with them by up to {found.share:.1e} of their size; in between "
-        f"they went apart by {found.between:.1e} a step. Admitted is {found.tolerance:.1e}. The "
+        f"The states at step {rebuilt.step}, rebuilt backwards from step {stop}, are off by {rebuilt.y:.1e} (y) and "
+        f"{rebuilt.z:.1e} (z), and gradients of products with them by up to {rebuilt.share:.1e} of their size; in "
+        f"between they went apart by {rebuilt.between:.1e} a step. Admitted is {rebuilt.tolerance:.1e}. The "
         "gradient of these steps was computed again from "
-        f"step {found.step} and is right. To save that time choose "
+        f"step {rebuilt.step} and is right. To save that time choose "
         'backward="checkpointed", or keep more states: checkpoints=.'
     )

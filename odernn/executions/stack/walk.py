@@ -171,29 +171,29 @@ class StackWalk:
 
         return self._climb(chunk, states)
 
-    def _descend(self, chunk: Chunk, made: Pass | None, sums: Sums, grads: Cotangents) -> None:
+    def _descend(self, chunk: Chunk, last: Pass | None, sums: Sums, grads: Cotangents) -> None:
         """The costates taken back through the chunk; gradients are added to ``sums``.
 
         ``made`` is used up on the way; it is None if no sample is there, when only a readout has a say.
         """
-        if made is None:
+        if last is None:
             if grads.total is not None:
                 self._read_back(chunk, self._padded(chunk, None), sums, grads.total)
             return
         upstream: list[Tensor | None] = [None] * len(self.layers)  # by what is seen of the levels 0..L−1
-        grad_y = self._grad_rows(chunk, made.results[-1].y, sums, grads)
+        grad_y = self._grad_rows(chunk, last.results[-1].y, sums, grads)
         grad_before: Tensor | None = None
         watchers: list[Tensor | None] = [None] * len(self.layers)  # of levels 1..L, (time, samples, 1): Σ|g'| above
         if grads.total is not None:
             watchers[-1] = over_neurons(grad_y)
         for index in range(len(self.layers) - 1, -1, -1):
-            states = made.results.pop()
+            states = last.results.pop()
             if index + 1 < len(self.layers):
                 above = upstream.pop()
                 assert above is not None  # the next layer sees this one
                 grad_y, grad_before = self._seen_back(index + 1, above, chunk)
             back = self.plan.runner.backward(
-                made.drives.pop(),
+                last.drives.pop(),
                 **self.layers[index].coefficients,
                 states=states,
                 grad_y=grad_y,
@@ -202,7 +202,7 @@ class StackWalk:
             )
             p = back.y0 if grad_before is None else back.y0 + grad_before
             sums.p[index], sums.q[index] = chunk.whole(sums.p[index], p), chunk.whole(sums.q[index], back.z0)
-            self._add_weights(index, back.x, made.seen, sums.layers[index])
+            self._add_weights(index, back.x, last.seen, sums.layers[index])
             if sums.shares:
                 self._add_shares(index, back.x, states, watchers, chunk, sums.shares[index])
             if sums.paths is not None:

@@ -83,13 +83,13 @@ def value_case(domain: str, family: Sequence[Printed]) -> Case:
     names = tuple(family[0].values)
 
     def ask(_: Budget, __: int) -> Attempt:
-        wrong = [(each, found) for each in family if (found := _compared(each)) != dict(each.values)]
+        wrong = [(each, values) for each in family if (values := _compared(each)) != dict(each.values)]
         if wrong:
-            worst, found = wrong[0]
+            worst, values = wrong[0]
             return Attempt(
                 f"{len(family)} graphs",
                 len(family),
-                found=f"{_shown(found)} at {worst.name}",
+                found=f"{_shown(values)} at {worst.name}",
                 claimed=_shown(worst.values),
                 candidates=tuple({"graph": each.graph} for each, _ in wrong),
             )
@@ -146,20 +146,22 @@ def path_case(domain: str, times: tuple[int, ...], printed: Mapping[int, int], *
     def lengths(text: str, t: int) -> tuple[dict[int, int], dict[int, int]]:
         facts, graph = facts_of(text), parse(text)
         assert facts is not None
-        found = facts.paths(t, last, between=between), graph.lengths(t, last, between=between)
-        return tuple({n: each[n] for n in printed} for each in found)  # type: ignore[return-value]
+        by_both = facts.paths(t, last, between=between), graph.lengths(t, last, between=between)
+        return tuple({n: each[n] for n in printed} for each in by_both)  # type: ignore[return-value]
 
     def listed(values: Mapping[int, int]) -> str:
         return ", ".join(map(str, values.values()))
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = {}
+        lengths_at = {}
         for t in times:
-            found[t], again = lengths(FIGURE_1A, t)
-            if found[t] != again:
-                raise ArithmeticError(f"D{star}_{t}(n): {FIRST} finds {listed(found[t])}, {SECOND} {listed(again)}")
-        wrong = [t for t in times if found[t] != dict(printed)]
-        text = "; ".join(f"D{star}_{t}(n) = {listed(values)}" for t, values in found.items())
+            lengths_at[t], again = lengths(FIGURE_1A, t)
+            if lengths_at[t] != again:
+                raise ArithmeticError(
+                    f"D{star}_{t}(n): {FIRST} finds {listed(lengths_at[t])}, {SECOND} {listed(again)}"
+                )
+        wrong = [t for t in times if lengths_at[t] != dict(printed)]
+        text = "; ".join(f"D{star}_{t}(n) = {listed(values)}" for t, values in lengths_at.items())
         return Attempt(
             text,
             len(times),
@@ -221,8 +223,8 @@ def existence_case(name: str, value: Fraction) -> Case:
         facts = facts_of(graphs.text(sketch))
         if facts is None or not facts.is_unidirectional or not facts.is_open:
             return None
-        found = MEASURES[name][0](facts)
-        return None if found is None else -abs(found - value)
+        measured = MEASURES[name][0](facts)
+        return None if measured is None else -abs(measured - value)
 
     def ask(budget: Budget, seed: int) -> Attempt:
         tried = 0
@@ -293,10 +295,15 @@ def computed_case() -> Case:
             edges.add((f"v{u}", f"v{v}", chance.randint(0 if u < v else 1, 4)))
         nodes = {f"v{k}": 0 for k in range(count)}
         graph = RNNGraph("random", 1, nodes, tuple(sorted(edges)), ("v0",), (f"v{count - 1}",))  # type: ignore[arg-type]
-        found = [check(graph) for check in (recurrent_depth, smallest_rate, feedforward_depth)]
-        confirmed = all(each and each.witness.confirms(graph) for each in found)
-        text = f"d_r = {found[0].value}, j = {found[1].value}, d_f = {found[2].value} of {count:,} nodes and "
-        text += f"{len(edges):,} edges, each with a walk that has it and an integer potential that no walk beats"
+        certificates = [check(graph) for check in (recurrent_depth, smallest_rate, feedforward_depth)]
+        confirmed = all(each and each.witness.confirms(graph) for each in certificates)
+        values = (
+            f"{name} = {certificate.value}" for name, certificate in zip(("d_r", "j", "d_f"), certificates, strict=True)
+        )
+        text = (
+            f"{', '.join(values)} of {count:,} nodes and {len(edges):,} edges, each with a walk that has it and an "
+            "integer potential that no walk beats"
+        )
         return Attempt(
             text,
             3,

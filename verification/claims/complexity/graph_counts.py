@@ -39,10 +39,10 @@ def shape_case(name: str, d_r: int, d_f: int) -> Case:
     def ask(_: Budget, __: int) -> Attempt:
         text = to_json(catalogue.get(name))
         first, again = (values for _backend, values in both(text))
-        found = ", ".join(f"{measure} = {value}" for measure, value in first.items())
+        shown = ", ".join(f"{measure} = {value}" for measure, value in first.items())
         good = first == again == stated
-        proof = f"{found} of {name}, by the library and by enumeration" if good else ""
-        return Attempt(found, 2, found=found, proof=proof, candidates=() if good else ({"graph": text},))
+        proof = f"{shown} of {name}, by the library and by enumeration" if good else ""
+        return Attempt(shown, 2, found=shown, proof=proof, candidates=() if good else ({"graph": text},))
 
     def check(parameters: Parameters) -> Check:
         opinions = tuple(

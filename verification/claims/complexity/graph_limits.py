@@ -53,16 +53,16 @@ def covered_limit(sense: Sense, *, strict: bool) -> GraphStatement:
     def places(facts: GraphFacts) -> Iterator[Parameters]:
         infinite: Parameters = {}
         if sense is LONGEST and not facts.is_unidirectional:
-            found = facts.unbounded()
-            if found is None:
+            unbounded = facts.unbounded()
+            if unbounded is None:
                 return
-            infinite = {"i": str(found[0]), "n": str(found[1])}
+            infinite = {"i": str(unbounded[0]), "n": str(unbounded[1])}
         for cycle in cycles(facts):
             yield {**cycle, **infinite}
 
-    def side(found: list[Rates]) -> Side:
-        worst = max(found, key=lambda rates: len(set(rates.classes) - {rates.extreme}))
-        gaps = [abs(rate - rates.extreme) for rates in found for rate in rates.classes]
+    def side(rates_by_time: list[Rates]) -> Side:
+        worst = max(rates_by_time, key=lambda rates: len(set(rates.classes) - {rates.extreme}))
+        gaps = [abs(rate - rates.extreme) for rates in rates_by_time for rate in rates.classes]
         text = f"{sense.symbol}_{worst.start}(n)/n → {worst}, {sense.measure} = {worst.extreme}"
         return Side(max(gaps, default=Fraction(0)), text)
 

@@ -76,8 +76,8 @@ def contains_case(output: str, usual: str, extra: int = 0) -> Case:
         if is_same_cell(extra) and output == usual:
             proof = f"c and all pre-activations are the same polynomials, for 2 to {MOST_EDGES} edges; {output} in both"
             return Attempt(proof, MOST_EDGES - 1, proof=proof)
-        found = [(point, floats(dict(zip(_GATES, point, strict=True)))) for point in points]
-        wrong = [dict(zip(_GATES, map(str, point), strict=True)) for point, gap in found if gap > 1e-9]
+        compared = [(point, floats(dict(zip(_GATES, point, strict=True)))) for point in points]
+        wrong = [dict(zip(_GATES, map(str, point), strict=True)) for point, gap in compared if gap > 1e-9]
         candidates = tuple({**each, "f_extra": str(extra)} for each in wrong)
         return Attempt(f"{len(points)} points", len(points), found=f"{len(wrong)} differ", candidates=candidates)
 
@@ -256,9 +256,9 @@ def torch_case(special: Special, bias: float = -math.inf) -> Case:
                 torch.manual_seed((seed * 10_007 + number) % 2**63)
                 module = nn.LSTM(INPUTS, UNITS, special.layers, dtype=torch.float64)
                 x = torch.randn(STEPS, 2, INPUTS, dtype=torch.float64)
-                found, _ = special_network(module, special, bias)(x)
+                outputs, _ = special_network(module, special, bias)(x)
                 expected, _ = module(x)
-            worst = max(worst, float((found - expected).abs().max()))
+            worst = max(worst, float((outputs - expected).abs().max()))
         count = SEEDS[budget.name] * STEPS * 2 * UNITS
         return Attempt(
             f"{count} outputs in float64",

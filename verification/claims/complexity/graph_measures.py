@@ -163,10 +163,10 @@ def finite_depth(most: Fraction | None = None) -> GraphStatement:
 def _growth_between(facts: GraphFacts) -> Fraction | None:
     """The rate at which D*_i(n) grows at best, by the part of the graph on walks from inputs to outputs."""
     try:
-        found: Fraction = recurrent_depth(facts.graph.between_ends()).value
+        rate: Fraction = recurrent_depth(facts.graph.between_ends()).value
     except GraphError:
         return None
-    return found
+    return rate
 
 
 def _growth_between_again(graph: Graph) -> Fraction | None:

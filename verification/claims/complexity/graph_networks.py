@@ -149,8 +149,8 @@ def determined_case(domain: str, data: Data, quantity: str = "h_v determined by 
         text = (
             f"{compared} pairs of graphs with loops of h1 of σ ≤ {max(LOOPS)}, one with parallel edges, x = 1, 0, 0, 0"
         )
-        found = f"{len(candidates)} pairs have other hidden states"
-        return Attempt(text, compared, found=found, claimed="none", candidates=tuple(candidates))
+        shown = f"{len(candidates)} pairs have other hidden states"
+        return Attempt(text, compared, found=shown, claimed="none", candidates=tuple(candidates))
 
     def check(parameters: Parameters) -> Check:
         return _two_networks(parameters, data)
@@ -245,10 +245,10 @@ def edges_case(graphs: Sequence[str] = GRAPHS, change: Callable[[GraphRNN], None
             if change is not None:
                 change(network)
             with torch.no_grad():
-                found = network.node_values(x)
+                node_values = network.node_values(x)
             for node, time in expected:
                 if network.wiring.kinds[node] == "unit":
-                    gap = np.abs(found[node][time][0][0].numpy() - expected[node, time]).max()
+                    gap = np.abs(node_values[node][time][0][0].numpy() - expected[node, time]).max()
                     worst, compared = max(worst, float(gap)), compared + 1
             tolerance = min(tolerance, _rounding(graph))
         return Attempt(
@@ -285,7 +285,7 @@ def _rounding(graph: RNNGraph) -> float:
 
 def direct(network: GraphRNN, x: Any) -> dict[tuple[str, int], Any]:
     """h_v(t) of every node by the equation, in numpy; values outside of the window are zero."""
-    graph, found = network.graph, {}
+    graph, values = network.graph, {}
     weights = {
         edge: network.weight[edge_name(edge)].detach().numpy()
         for edge in graph.edges
@@ -293,14 +293,14 @@ def direct(network: GraphRNN, x: Any) -> dict[tuple[str, int], Any]:
     }
     for time, node in networkx.topological_sort(graph.unfolding(0, len(x))):
         if network.wiring.kinds[node] == "source":
-            found[node, time] = x[time]
+            values[node, time] = x[time]
         elif network.wiring.kinds[node] == "unit":
             total = network.bias[name(node)].detach().numpy().copy()
             for edge in graph.edges:
                 if edge.head == node and time - edge.sigma in range(len(x)):
-                    total += weights[edge] @ found[edge.tail, time - edge.sigma]
-            found[node, time] = np.tanh(total)
-    return found
+                    total += weights[edge] @ values[edge.tail, time - edge.sigma]
+            values[node, time] = np.tanh(total)
+    return values
 
 
 def _place(place: str) -> Source:

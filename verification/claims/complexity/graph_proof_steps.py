@@ -116,12 +116,12 @@ def within_epsilon() -> GraphStatement:
         path, cycle = _path_of(parameters), cycle_of(parameters)
         if not path or not joined(graph, path) or not is_cycle(graph, cycle):
             return None
-        found = side(path, cycle, max(graph.rates), graph.times[path[0][0]])
-        if found is None or not found.violated:
-            return found
+        sides = side(path, cycle, max(graph.rates), graph.times[path[0][0]])
+        if sides is None or not sides.violated:
+            return sides
         turn = sigma(path) + 3 * sigma(cycle)
         longest = graph.lengths(graph.times[path[0][0]], max(turn, 0))[turn]
-        return found if longest > turn * max(graph.rates) else Side(0, f"D({turn}) = {longest}")
+        return sides if longest > turn * max(graph.rates) else Side(0, f"D({turn}) = {longest}")
 
     return GraphStatement(first, second, places, parameters=declared(PATH_NAMED, CYCLE_NAMED))
 

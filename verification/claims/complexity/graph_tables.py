@@ -68,8 +68,8 @@ def columns_case(
             {"columns": json.dumps(columns), "numbers": " ".join(row.numbers[each] for each in columns)}
             for columns in wrong
         ]
-        found = words(wrong[0], candidates[0]["numbers"].split())
-        return Attempt(text, len(known), found=found, claimed=quantity, candidates=tuple(candidates))
+        shown = words(wrong[0], candidates[0]["numbers"].split())
+        return Attempt(text, len(known), found=shown, claimed=quantity, candidates=tuple(candidates))
 
     def check(parameters: Parameters) -> Check:
         columns, numbers = tuple(json.loads(parameters["columns"])), parameters["numbers"].split()
@@ -109,10 +109,10 @@ ALMOST = 1
 def _skip_coefficient(architecture: str, k: int) -> Fraction:
     """s = 1/j of an architecture of Section 4.5, by the library and by enumeration of simple cycles."""
     graph = catalogue.get(f"4.5{architecture}" + ("" if architecture == "(1)" else f"-{k}"))
-    found = smallest_rate(graph).value
+    rate = smallest_rate(graph).value
     again = min(parse(to_json(graph)).rates)
-    if found != again:
-        raise ArithmeticError(f"{graph}: j is {found} by the library, {again} by enumeration")
+    if rate != again:
+        raise ArithmeticError(f"{graph}: j is {rate} by the library, {again} by enumeration")
     return 1 / again
 
 
@@ -172,8 +172,8 @@ def cause_case(row: PrintedRow) -> Case:
     def groups() -> list[tuple[str, ...]]:
         s = _coefficients(row)
         equal = [(one, other) for one, other in itertools.combinations(s, 2) if s[one] == s[other]]
-        found = [(*pair, *same) for pair in _pairs(row) for same in equal]
-        return sorted(found, key=lambda group: abs(row.value(group[0]) - row.value(group[1])))
+        columns = [(*pair, *same) for pair in _pairs(row) for same in equal]
+        return sorted(columns, key=lambda group: abs(row.value(group[0]) - row.value(group[1])))
 
     relation = Relation(
         "further apart, the first two (different s) than the last two (the same s)",
@@ -274,13 +274,13 @@ def baseline_case(row: PrintedRow, s: str, metric: Metric) -> Case:
             below = bool(BALLS.exact(row.value(s) + half_a_digit(text)) <= baseline)
             above = bool(BALLS.exact(low) > baseline)
             shown = baseline.str(6, radius=False)
-        found = f"{text} against {shown} without memory"
+        shown_losses = f"{text} against {shown} without memory"
         return Attempt(
-            found,
+            shown_losses,
             int(below or above),
             found=text,
             claimed=f"at most {shown}",
-            proof=f"{found}, in balls" if below else "",
+            proof=f"{shown_losses}, in balls" if below else "",
             candidates=(point,) if above else (),
         )
 

@@ -108,16 +108,16 @@ def has_large_pivots(W: fmpq_mat) -> bool:
 
 def is_represented(W: fmpq_mat) -> bool:
     """W = C(A) D with |a_ij| ≤ 1, the potential growing with every exchange and never above 2ⁿ."""
-    found = library.bounded_representation(W)
+    representation = library.bounded_representation(W)
     n = W.nrows()
-    grows = all(a < b for a, b in itertools.pairwise(found.potential))
+    grows = all(a < b for a, b in itertools.pairwise(representation.potential))
     return bool(
-        library.cayley(found.A) * diagonal(found.signs) == W
-        and found.A.transpose() == -found.A
-        and max(exact.moduli_squared(found.A, is_complex=False)) <= 1
+        library.cayley(representation.A) * diagonal(representation.signs) == W
+        and representation.A.transpose() == -representation.A
+        and max(exact.moduli_squared(representation.A, is_complex=False)) <= 1
         and grows
-        and 1 <= found.potential[0] <= found.potential[-1] <= 2**n
-        and found.flips <= 2 ** (n - 1)
+        and 1 <= representation.potential[0] <= representation.potential[-1] <= 2**n
+        and representation.flips <= 2 ** (n - 1)
     )
 
 
@@ -126,16 +126,16 @@ def flips_case(tau: float = 1.25) -> Case:
 
     def ask(budget: Budget, seed: int) -> Attempt:
         generator = torch.Generator().manual_seed(seed)
-        found = []
+        flipped = []
         for n in (8, 16, 32, 64):
             for _ in range(DRAWS[budget.name] // 10):
                 Q, _r = torch.linalg.qr(torch.randn(n, n, dtype=torch.float64, generator=generator))
                 flips = scaled_cayley_inverse(Q, tau).flips
-                found.append((flips, float(np.exp(bounds.log_most_flips(size=n, log_tau=float(np.log(tau)))))))
-        worst, most = max(found, key=lambda pair: pair[0] / pair[1])
+                flipped.append((flips, float(np.exp(bounds.log_most_flips(size=n, log_tau=float(np.log(tau)))))))
+        worst, most = max(flipped, key=lambda pair: pair[0] / pair[1])
         return Attempt(
-            f"{len(found)} Haar matrices, n = 8..64, τ = {tau}",
-            len(found),
+            f"{len(flipped)} Haar matrices, n = 8..64, τ = {tau}",
+            len(flipped),
             log_measured=float(np.log(max(worst, 0.5))),
             log_claimed=float(np.log(most)),
             found=str(worst),
@@ -153,7 +153,7 @@ def condition_case() -> Case:
 
     def ask(budget: Budget, seed: int) -> Attempt:
         rng = np.random.default_rng(seed)
-        found = []
+        conditions = []
         for n in (2, 3, 5, 8, 13, 32):
             extreme = np.sign(np.arange(n)[None, :] - np.arange(n)[:, None]).astype(float)
             drawn = [np.triu(rng.choice((-1.0, 1.0), (n, n)), 1) for _ in range(DRAWS[budget.name])]
@@ -169,9 +169,11 @@ def condition_case() -> Case:
                         bounds.log_smallest_entry(angle=angle, size=n),
                     ),
                 )
-                found += [(float(a), float(b)) for a, b in pairs]
-        measured, claimed = max(found, key=lambda pair: pair[0] - pair[1])
-        return Attempt(f"{len(found)} comparisons, n = 2..32", len(found), log_measured=measured, log_claimed=claimed)
+                conditions += [(float(a), float(b)) for a, b in pairs]
+        measured, claimed = max(conditions, key=lambda pair: pair[0] - pair[1])
+        return Attempt(
+            f"{len(conditions)} comparisons, n = 2..32", len(conditions), log_measured=measured, log_claimed=claimed
+        )
 
     return Case("float64, n = 2..32", "κ₂(I + A), eigen-angles, least entries", ask)
 
@@ -240,10 +242,12 @@ def rank_case(n: int) -> Case:
             **{name: [Fraction(rng.randint(1, 99)) for _ in range(2 * n)] for name in "xy"},
             "order": [Fraction(k) for k in order],
         }
-        found = ranks.rank(point), ranks.rank_again(point)
-        text = f"rank {found[0]} and {found[1]} modulo two primes, so no less; at most 7n − 7 (turned reflections)"
-        good = found == (most, most) and ranks.turn_commutes()
-        return Attempt(text, 2, found=str(max(found)), claimed=str(most), proof=text if good else "")
+        two_ranks = ranks.rank(point), ranks.rank_again(point)
+        text = (
+            f"rank {two_ranks[0]} and {two_ranks[1]} modulo two primes, so no less; at most 7n − 7 (turned reflections)"
+        )
+        good = two_ranks == (most, most) and ranks.turn_commutes()
+        return Attempt(text, 2, found=str(max(two_ranks)), claimed=str(most), proof=text if good else "")
 
     return Case(f"n = {n}", "largest rank of the restricted parametrisation", ask)
 

@@ -77,8 +77,8 @@ class Reversal:
             return Attempt(box, len(SIZES), found="0", claimed="0", proof=f"{box}: the difference is 0")
         points = list(self._points(random.Random(seed)))
         failing = tuple(p for p in points if self.check(p).opinions[0].violated)
-        found = "differs" if failing else "differs as a polynomial, at no point tried"
-        return Attempt(box, len(points), found=found, claimed="equal", candidates=failing[:3] or (points[0],))
+        difference = "differs" if failing else "differs as a polynomial, at no point tried"
+        return Attempt(box, len(points), found=difference, claimed="equal", candidates=failing[:3] or (points[0],))
 
     def _residual(self, size: int) -> list[Any]:
         data, sigma = self.setting.symbolic(size)
@@ -231,23 +231,23 @@ def order_case(domain: str, claimed: int, first: Callable[[], int], second: Call
         refinements = {"smoke": 5, "standard": 6, "deep": 8}[budget.name]
         steps, errors = arnn_again.global_errors(scheme, refinements)
         slope = scaling.fit(steps, errors).describe()
-        found, again = first(), second()
-        text = f"order {found} exactly; global error of tanh networks: {slope}"
-        if found != again:
-            raise ArithmeticError(f"{domain}: order {found} by one computation, {again} by the other")
-        if found == claimed:
+        computed_order, again = first(), second()
+        text = f"order {computed_order} exactly; global error of tanh networks: {slope}"
+        if computed_order != again:
+            raise ArithmeticError(f"{domain}: order {computed_order} by one computation, {again} by the other")
+        if computed_order == claimed:
             return Attempt(text, len(errors), found=text, claimed=f"order {claimed}", proof=text)
         place = {"scheme": scheme, "order": str(claimed)}
         return Attempt(text, len(errors), found=text, claimed=f"order {claimed}", candidates=(place,))
 
     def check(_: Parameters) -> Check:
-        found, again = first(), second()
+        computed_order, again = first(), second()
         return Check(
             opinions=(
-                Opinion("trees and series", found != claimed, f"order {found}"),
+                Opinion("trees and series", computed_order != claimed, f"order {computed_order}"),
                 Opinion("fractions", again != claimed, f"order {again}"),
             ),
-            words=f"{domain} has order {found}, not {claimed}",
+            words=f"{domain} has order {computed_order}, not {claimed}",
         )
 
     parameters = declared(Parameter("scheme", Constant(scheme)), Parameter("order", Constant(claimed)))
@@ -311,8 +311,8 @@ def midpoint_case(name: str) -> Case:
 
     def first(parameters: Parameters) -> Decided:
         z = number(parameters, "z")
-        found: Any = stability_function(get(name))
-        above, under = (fmpq_poly([fmpq(str(c)) for c in part]) for part in (found.numerator, found.denominator))
+        function: Any = stability_function(get(name))
+        above, under = (fmpq_poly([fmpq(str(c)) for c in part]) for part in (function.numerator, function.denominator))
         gap = above * _reflected(above) - under * _reflected(under)
         value = gap(fmpq(z.numerator, z.denominator))
         return Decided(bool(value != 0), f"R(z) R(−z) − 1 has the numerator {gap}, which is {value} at z = {z}")

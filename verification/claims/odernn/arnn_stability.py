@@ -305,12 +305,14 @@ def numbering_case(kind: str) -> Case:
     """No number twice."""
 
     def first(parameters: Parameters) -> Decided:
-        found = [int(x) for x in numbers(parameters, kind)]
-        return Decided(len(set(found)) < len(found), f"{kind} {', '.join(map(str, found))}")
+        printed_numbers = [int(x) for x in numbers(parameters, kind)]
+        return Decided(
+            len(set(printed_numbers)) < len(printed_numbers), f"{kind} {', '.join(map(str, printed_numbers))}"
+        )
 
     def second(parameters: Parameters) -> Decided:
-        found = parameters[kind].split()
-        twice = sorted({each for each in found if found.count(each) > 1})
+        printed_numbers = parameters[kind].split()
+        twice = sorted({each for each in printed_numbers if printed_numbers.count(each) > 1})
         return Decided(bool(twice), f"twice {twice}")
 
     return decided(

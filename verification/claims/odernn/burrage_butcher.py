@@ -76,13 +76,13 @@ def condition_case(name: str, condition: str) -> Case:
         tableau = _tableaus()[name]()
         stages = [int(i) for i in TYPED_AGAIN[name] if _relevant(tableau, int(i), condition)]
         named = [{"stage": str(i), "component": "1", "z": "1/2"} for i in stages]
-        found = [p for p in named if check(p).opinions[0].violated]
-        text = f"{len(found)} of {len(stages)} stages tried violate it"
+        violating = [p for p in named if check(p).opinions[0].violated]
+        text = f"{len(violating)} of {len(stages)} stages tried violate it"
         proof = ""
-        if condition == "II" and not found and set(tableau.B) == set(stages):
+        if condition == "II" and not violating and set(tableau.B) == set(stages):
             certificates = [semidefiniteness(_exact(tableau, i), name=f"B_{i}") for i in stages]
             proof = "; ".join(each.because for each in certificates) if all(certificates) else ""
-        return Attempt(text, len(stages), found=text, claimed="none", candidates=tuple(found[:2]), proof=proof)
+        return Attempt(text, len(stages), found=text, claimed="none", candidates=tuple(violating[:2]), proof=proof)
 
     def check(parameters: Parameters) -> Check:
         stage, component, z = (number(parameters, key) for key in ("stage", "component", "z"))
@@ -176,13 +176,13 @@ def explicit_case(size: int, coefficient: int = -1) -> Case:
     def entries(v: dict[str, Any], a: Any) -> list[Any]:
         B = [[v[f"B{r}{c}"] for c in places] for r in places]
         G = [[v[f"G{min(r, c)}{max(r, c)}"] for c in places] for r in places]
-        found = []
+        differences = []
         for r in places:
             for c in places:
                 square = sum((B[k][r] * G[k][l] * B[l][c] for k in places for l in places), 0 * a)
                 M = sum((B[k][r] * G[k][l] * a + a * G[l][k] * B[k][c] for k in places for l in places), -square)
-                found.append(M - coefficient * square)
-        return found
+                differences.append(M - coefficient * square)
+        return differences
 
     def ask(_: Budget, __: int) -> Attempt:
         ring = fmpq_mpoly_ctx.get(names, Ordering.degrevlex)
@@ -235,8 +235,8 @@ def chain_case(form: str, depth: int) -> Case:
         return Attempt(text, 1, found="M ≱ 0" if bad else "M ≥ 0", claimed="M ≥ 0", candidates=(parameters,) * bad)
 
     def check(given: Parameters) -> Check:
-        found = contraction_check.check(given, ContractionReading(sign=0))
-        tensor = next(p for p in found.premises if p.text.startswith("M"))
+        contraction = contraction_check.check(given, ContractionReading(sign=0))
+        tensor = next(p for p in contraction.premises if p.text.startswith("M"))
         b_ = [Fraction(x) for x in given["b"].split()]
         diagonal = [2 * w * Fraction(x) - w * w for w, x in zip(b_, given["a"].split()[:: S + 1], strict=True)]
         return Check(
@@ -260,9 +260,9 @@ def residual_case() -> Case:
 
     def ask(_: Budget, __: int) -> Attempt:
         named = [{"beta": b, "x": x} for x in ("1", "2") for b in ("1", "-1", "1/2", "1/100")]
-        found = [p for p in named if check(p).opinions[0].violated]
-        text = f"{len(found)} of {len(named)} choices of β and data expand"
-        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(found[:2]))
+        violating = [p for p in named if check(p).opinions[0].violated]
+        text = f"{len(violating)} of {len(named)} choices of β and data expand"
+        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(violating[:2]))
 
     def check(parameters: Parameters) -> Check:
         beta, x = number(parameters, "beta"), number(parameters, "x")
@@ -297,8 +297,8 @@ def bounded_case() -> Case:
             with torch.no_grad():
                 for each in network.parameters():
                     each.fill_(0.5)
-            (found,) = network.non_expansion(1.0)
-            texts.append(found.because if found.holds and found.exact else "")
+            (guarantee,) = network.non_expansion(1.0)
+            texts.append(guarantee.because if guarantee.holds and guarantee.exact else "")
         proof = "; ".join(texts) if all(texts) else ""
         return Attempt(
             "α = β = 1/2, N = 1, 2, 4, 8",

@@ -98,9 +98,9 @@ def case(
 
 
 def _zero_energy(circuit: Circuit, word: int) -> Decided:
-    found = spectrum(circuit, word)
+    energies = spectrum(circuit, word)
     image = fmpz_mat([list(row) for row in hamiltonian(circuit, word)]) * fmpz_mat([[x] for x in kernel(circuit, word)])
-    holds = found.is_positive and not any(image.entries())
+    holds = energies.is_positive and not any(image.entries())
     return Decided(not holds, "no negative eigenvalue, and H Σ U_l…U_1|x⟩⊗|l⟩ = 0")
 
 
@@ -127,9 +127,9 @@ def _unique(with_input: bool) -> tuple[Callable[[Circuit, int], Decided], Callab
 
 
 def _is_gap(circuit: Circuit, word: int) -> Decided:
-    found = spectrum(circuit, word)
+    energies = spectrum(circuit, word)
     closed = f"1 − cos(π/{2 * (circuit.steps + 1)}) = {float(gap(circuit.steps)):.9f}"
-    return Decided(not found.is_closed_form, f"smallest nonzero eigenvalue {closed}, {circuit.name}")
+    return Decided(not energies.is_closed_form, f"smallest nonzero eigenvalue {closed}, {circuit.name}")
 
 
 def _is_gap_again(circuit: Circuit, word: int) -> Decided:
@@ -228,11 +228,11 @@ def _distance(circuit: Circuit, word: int) -> Fraction:
 
 def _attracts_heat(circuit: Circuit, word: int) -> Decided:
     """ψ' = −H ψ: the distance to the kernel falls like e^(−gap t), for H ≥ 0 with a gap; the limit is not 0."""
-    found = spectrum(circuit, word)
-    holds = found.is_positive and bool(found.smallest > 0) and _distance(circuit, word) < 1
+    energies = spectrum(circuit, word)
+    holds = energies.is_positive and bool(energies.smallest > 0) and _distance(circuit, word) < 1
     return Decided(
         not holds,
-        f"rate {float(found.smallest):.6f}; from |x⟩⊗|0⟩ the limit has length² {1 - _distance(circuit, word)}",
+        f"rate {float(energies.smallest):.6f}; from |x⟩⊗|0⟩ the limit has length² {1 - _distance(circuit, word)}",
     )
 
 

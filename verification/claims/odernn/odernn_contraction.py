@@ -74,17 +74,17 @@ def worst_case(
         b = np.array([nearest_float(weight) for weight in tableau.b])
         G = np.linalg.inv(square) if weighted else np.eye(COMPONENTS)
         step = BlockStep(A[:, :, None, None] * square, b[:, None, None] * square, G)
-        found = worst(step, fields, ROUNDS[budget.name], seed)
+        worst_fields = worst(step, fields, ROUNDS[budget.name], seed)
         candidates: tuple[Parameters, ...] = ()
-        if found.ratio > 1 + LEAST_EXCESS and fields == "monotone" and P is None and is_exact:
-            candidates = (_typed(tableau, found.N),)
+        if worst_fields.ratio > 1 + LEAST_EXCESS and fields == "monotone" and P is None and is_exact:
+            candidates = (_typed(tableau, worst_fields.N),)
         return Attempt(
             tried=f"hill climb over {fields} fields of each stage, D = {COMPONENTS}, ‖N‖ ≤ 1e3: worst ratio "
-            f"{found.ratio:.9f}, the control at {found.control:.4f} of its optimum",
-            evaluations=found.evaluations,
-            log_measured=math.log(found.ratio),
+            f"{worst_fields.ratio:.9f}, the control at {worst_fields.control:.4f} of its optimum",
+            evaluations=worst_fields.evaluations,
+            log_measured=math.log(worst_fields.ratio),
             log_claimed=0.0,
-            control=found.control,
+            control=worst_fields.control,
             candidates=candidates,
         )
 
@@ -138,16 +138,16 @@ def weighted_tensor_case(share: int = 1) -> Case:
         P, G, det, zero = [[p, q], [q, r]], [[r, -q], [-q, p]], p * r - q * q, 0 * p
         A = [[[[v[f"a{i}{j}"] * x for x in row] for row in P] for j in (0, 1)] for i in (0, 1)]
         B = [[[v[f"b{i}"] * x for x in row] for row in P] for i in (0, 1)]
-        found = []
+        residuals = []
         for i, j in pairs:
             m = v[f"b{i}"] * v[f"a{i}{j}"] + v[f"b{j}"] * v[f"a{j}{i}"] - v[f"b{i}"] * v[f"b{j}"]
             block = tensor_block(A, B, G, i, j)
-            found += [block[k][l] - share * det * m * P[k][l] for k, l in pairs]
-            found += [
+            residuals += [block[k][l] - share * det * m * P[k][l] for k, l in pairs]
+            residuals += [
                 sum((G[k][h] * B[i][h][l] for h in (0, 1)), zero) - (det * v[f"b{i}"] if k == l else zero)
                 for k, l in pairs
             ]
-        return found
+        return residuals
 
     def again(v: Any) -> list[Any]:
         """P G P = det(P) P, entry by entry: what is left over of det(P) m_ij P."""
@@ -163,12 +163,12 @@ def stable_methods_case() -> Case:
     """b_i ≥ 0 and M ≥ 0 exactly for the methods that are searched, and the identity of mc-1."""
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = {name: algebraic_stability(tableaus.get(name)) for name in (*STABLE, "gauss 3", "radau iia 3")}
-        shown = "; ".join(f"{name}: {each.because}" for name, each in found.items())
+        certificates = {name: algebraic_stability(tableaus.get(name)) for name in (*STABLE, "gauss 3", "radau iia 3")}
+        shown = "; ".join(f"{name}: {each.because}" for name, each in certificates.items())
         signs = "components add up; b_i ≥ 0, (u−v)·(f_i(u)−f_i(v)) ≤ 0 and M ≥ 0 make both corrections ≤ 0 (thm-1*)"
-        if all(each.holds and each.exact for each in found.values()):
+        if all(each.holds and each.exact for each in certificates.values()):
             return implied(SCALAR, f"{signs}; M ≥ 0 exactly: {shown}")
-        return Attempt(shown, len(found))
+        return Attempt(shown, len(certificates))
 
     return Case("S ≤ 3, every D", "‖Δy₊‖ ≤ ‖Δy‖", ask)
 
@@ -204,9 +204,9 @@ def sign_case(activation: Activation, kind: Fields, sign: int) -> Case:
         if kind == "σ alone" and (proof := _increasing(activation, sign)):
             return Attempt(proof, 1, found=f"{'≥' if sign > 0 else '≤'} 0", proof=proof)
         named = [{"K": rationals([Fraction(x) for x in K]), "u": u, "v": v} for K in KINDS[kind] for u, v in _pairs(K)]
-        found = [p for p in named if check(p).opinions[0].violated]
-        text = f"{len(found)} of {len(named)} pairs of small integer vectors have the other sign"
-        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(found[:3]))
+        violating = [p for p in named if check(p).opinions[0].violated]
+        text = f"{len(violating)} of {len(named)} pairs of small integer vectors have the other sign"
+        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(violating[:3]))
 
     def check(parameters: Parameters) -> Check:
         K, u, v = (numbers(parameters, name) for name in ("K", "u", "v"))

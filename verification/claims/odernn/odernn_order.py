@@ -46,16 +46,16 @@ def chain_case(claimed: Degree = power, words: str = "degree qⁿ") -> Case:
     """f(y) = y^q, n stages, all a_{i,j} (j < i) and b_i unknowns: the leading coefficient of the step in y."""
 
     def ask(budget: Budget, _: int) -> Attempt:
-        found, candidates = [], []
+        degrees, candidates = [], []
         for n, q in itertools.product(range(1, LARGEST_STAGES[budget.name] + 1), DEGREES):
             degree, leading = _leading(n, q)
-            found.append(f"n = {n}, q = {q}: y^{degree} with {leading}")
+            degrees.append(f"n = {n}, q = {q}: y^{degree} with {leading}")
             if degree != claimed(n, q):
                 candidates.append(_chain(n, q))
-        text = f"leading terms with a_ij, b_i as unknowns: {'; '.join(found)}"
+        text = f"leading terms with a_ij, b_i as unknowns: {'; '.join(degrees)}"
         return Attempt(
             text,
-            len(found),
+            len(degrees),
             found=text,
             claimed=words,
             candidates=tuple(candidates[:3]),
@@ -195,10 +195,10 @@ def _degree_again(parameters: Parameters) -> int:
     rows, b, f = _table(parameters)
 
     def times(p: Sequence[Fraction], q: Sequence[Fraction]) -> list[Fraction]:
-        found = [Fraction(0)] * (len(p) + len(q) - 1)
+        product = [Fraction(0)] * (len(p) + len(q) - 1)
         for (i, x), (j, y) in itertools.product(enumerate(p), enumerate(q)):
-            found[i + j] += x * y
-        return found
+            product[i + j] += x * y
+        return product
 
     def plus(p: Sequence[Fraction], q: Sequence[Fraction]) -> list[Fraction]:
         return [x + y for x, y in itertools.zip_longest(p, q, fillvalue=Fraction(0))]
@@ -320,9 +320,9 @@ def derivative_case(order: int = 2, terms: int = 6, damping: int = 0) -> Case:
             v[f"c{i}{j}"] * y[i - 1] * y[j - 1] for i in range(1, order + 1) for j in range(i, order + 1)
         )
         turned = [*y, force]
-        found = list(turned)
-        found[1] = turned[1] - damping * y[0]
-        return [p - q for p, q in zip(found, turned, strict=True)]
+        derivatives = list(turned)
+        derivatives[1] = turned[1] - damping * y[0]
+        return [p - q for p, q in zip(derivatives, turned, strict=True)]
 
     names = (*(f"y{k}" for k in range(order)), *(f"c{i}{j}" for i in range(order + 1) for j in range(i, order + 1)))
     identity = PolynomialIdentity(
@@ -376,9 +376,9 @@ def converse_case(powers: Sequence[int] = (1, 2, 3)) -> Case:
             for p, q in itertools.combinations(range(3, -4, -1), 2)
         ]
         named.sort(key=lambda p: sum(abs(Fraction(x)) for x in p["y"].split()))
-        found = [p for p in named if check(p).opinions[0].violated]
-        text = f"{len(found)} of {len(named)} pairs of states with x = 0 have the same x' and different x''"
-        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(found[:2]))
+        violating = [p for p in named if check(p).opinions[0].violated]
+        text = f"{len(violating)} of {len(named)} pairs of states with x = 0 have the same x' and different x''"
+        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(violating[:2]))
 
     def check(parameters: Parameters) -> Check:
         k, y = int(number(parameters, "k")), numbers(parameters, "y")

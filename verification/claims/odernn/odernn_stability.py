@@ -56,14 +56,14 @@ def searched(
     """Every step of a family, the simplest first, in exact arithmetic. ``parameters``: the steps of the domain."""
 
     def ask(budget: Budget, _: int) -> Attempt:
-        tried, worst, found = 0, 0.0, []
+        tried, worst, violating = 0, 0.0, []
         for typed in family(budget):
             step = parsed(typed)
             tried += 1
             if typed_step_first.violation(step, reading)[0]:
-                found.append(typed)
+                violating.append(typed)
                 worst = max(worst, typed_step_first.growth(step, reading) or 0.0)
-        grown = f"{len(found)} of {tried} steps push two solutions apart"
+        grown = f"{len(violating)} of {tried} steps push two solutions apart"
         return Attempt(
             tried=f"{tried} steps with small rational coefficients, exact: {grown}",
             evaluations=tried,
@@ -71,7 +71,7 @@ def searched(
             log_claimed=0.0 if worst else None,
             found=grown,
             claimed="none",
-            candidates=tuple(found[:3]),
+            candidates=tuple(violating[:3]),
         )
 
     meant = parameters or step_of(reading, tables=MOST_TABLES)
@@ -136,8 +136,8 @@ def alternating(tables: int, least: int = 1, most: int | None = None) -> Family:
         for p, eta in itertools.product(range(least, (most or SIZES[budget.name]) + 1), (Fraction(1), HALF)):
             P, Q = _diagonal(1, p), _diagonal(p, 1)
             if tables == 2:
-                found = [MatrixTable(((_by(HALF, P),),), (P,)), MatrixTable(((_by(HALF, Q),),), (Q,))]
-                yield written(found, [_turn(1)], eta=eta)
+                members = [MatrixTable(((_by(HALF, P),),), (P,)), MatrixTable(((_by(HALF, Q),),), (Q,))]
+                yield written(members, [_turn(1)], eta=eta)
             else:
                 A = ((_by(HALF, P), ZERO), (P, _by(HALF, Q)))
                 yield written([MatrixTable(A, (P, Q))], [_turn(1), _turn(1)], eta=eta)
@@ -215,9 +215,9 @@ def catalogue_case() -> Case:
             method = in_stages(tableaus.get(name))
             if not isinstance(method, ButcherTableau) or not is_exact(method) or not _nonnegative(method):
                 continue
-            found = bn_stability(method)
-            problem = found.witness
-            if found.holds:
+            certificate = bn_stability(method)
+            problem = certificate.witness
+            if certificate.holds:
                 contracting += 1
             elif isinstance(problem, RotationProblem | MonotoneData) and problem.growth > 1:
                 pushed += 1
@@ -254,9 +254,9 @@ def single_case(shift: int = 2) -> Case:
         grid = [Fraction(k, 2) for k in range(-2 * SIZES[budget.name], 2 * SIZES[budget.name] + 1)]
         pairs = sorted(itertools.combinations(grid, 2), key=lambda uv: (abs(uv[0]) + abs(uv[1]), uv))
         named = [{"c": str(shift), "Y": rationals(list(pair))} for pair in pairs]
-        found = [p for p in named if check(p).opinions[0].violated]
-        text = f"{len(found)} of {len(named)} pairs of stage values are pushed apart"
-        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(found[:2]))
+        violating = [p for p in named if check(p).opinions[0].violated]
+        text = f"{len(violating)} of {len(named)} pairs of stage values are pushed apart"
+        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(violating[:2]))
 
     def check(parameters: Parameters) -> Check:
         c = number(parameters, "c")
@@ -302,9 +302,9 @@ def gated_case(gate: str = "relu(y)") -> Case:
         grid = [str(k) for k in range(-SIZES[budget.name] // 2, SIZES[budget.name] // 2 + 1)]
         pairs = sorted(itertools.combinations(grid, 2), key=lambda uv: abs(int(uv[0])) + abs(int(uv[1])))
         named = [{"g": g, "s": s, "u": u, "v": v} for g, s, (u, v) in itertools.product(("1", "2"), ("0", "1"), pairs)]
-        found = [p for p in named if check(p).opinions[0].violated]
-        text = f"{len(found)} of {len(named)} pairs of states are pushed apart"
-        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(found[:2]))
+        violating = [p for p in named if check(p).opinions[0].violated]
+        text = f"{len(violating)} of {len(named)} pairs of states are pushed apart"
+        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(violating[:2]))
 
     def check(parameters: Parameters) -> Check:
         g, s, u, v = (number(parameters, name) for name in ("g", "s", "u", "v"))

@@ -29,10 +29,10 @@ def verlet_case(domain: str, limit: Fraction | None, values: Sequence[tuple[str,
     def ask(_: Budget, __: int) -> Attempt:
         named = [{"K": K, "eta": eta} for K, eta in values]
         named = [p for p in named if limit is None or abs(Fraction(p["K"]) * Fraction(p["eta"])) <= limit]
-        found = [p for p in named if check(p).opinions[0].violated]
-        found.sort(key=lambda p: abs(Fraction(p["K"]) * Fraction(p["eta"])) <= 2)  # the border comes last
-        text = f"{len(found)} of {len(named)} pairs (K, η) have unbounded powers"
-        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(found[:3]))
+        violating = [p for p in named if check(p).opinions[0].violated]
+        violating.sort(key=lambda p: abs(Fraction(p["K"]) * Fraction(p["eta"])) <= 2)  # the border comes last
+        text = f"{len(violating)} of {len(named)} pairs (K, η) have unbounded powers"
+        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(violating[:3]))
 
     def check(parameters: Parameters) -> Check:
         K, eta = number(parameters, "K"), number(parameters, "eta")
@@ -88,11 +88,11 @@ def invariant_case(cross: int = -1) -> Case:
     identity = PolynomialIdentity(("a", "y", "z"), residual, again, "Q(y₊, z₊) − Q(y, z), Q = y² + z² − a y z")
 
     def ask(budget: Budget, seed: int) -> Attempt:
-        found = identity.ask(budget, seed)
-        if not found.proof:
-            return found
-        text = f"{found.proof}; Q ≥ (1 − |a|/2)(y² + z²) bounds the powers of every singular value a/η < 2/η"
-        return Attempt(found.tried, found.evaluations, found=found.found, claimed=found.claimed, proof=text)
+        attempt = identity.ask(budget, seed)
+        if not attempt.proof:
+            return attempt
+        text = f"{attempt.proof}; Q ≥ (1 − |a|/2)(y² + z²) bounds the powers of every singular value a/η < 2/η"
+        return Attempt(attempt.tried, attempt.evaluations, found=attempt.found, claimed=attempt.claimed, proof=text)
 
     check = identity.declaration.guards(identity.check)
     return Case("η σ_max(K) < 2, slopes 1", "powers of the linearised step", ask, check)

@@ -63,15 +63,15 @@ def closed_form_case(weights: Callable[..., list[list[Any]]] = linear_outputs) -
     def first(parameters: Parameters) -> Decided:
         d, T, N = _sizes(parameters)
         inputs, alpha, beta, _ = _symbols(d, T, N)
-        found = weights(inputs, alpha, beta)
-        wrong = [k for k in range(T) if clock.output(inputs, k, T, alpha, beta) != found[k]]
+        computed = weights(inputs, alpha, beta)
+        wrong = [k for k in range(T) if clock.output(inputs, k, T, alpha, beta) != computed[k]]
         return Decided(bool(wrong), f"place {wrong[0]} of the block differs" if wrong else "equal as polynomials")
 
     def second(parameters: Parameters) -> Decided:
         d, T, N = _sizes(parameters)
         inputs, alpha, beta = _numbers(d, T, N)
-        found = weights(inputs, alpha, beta)
-        wrong = [k for k in range(T) if clock.output_by_matrices(inputs, k, T, alpha, beta) != found[k]]
+        computed = weights(inputs, alpha, beta)
+        wrong = [k for k in range(T) if clock.output_by_matrices(inputs, k, T, alpha, beta) != computed[k]]
         return Decided(
             bool(wrong), f"place {wrong[0]} differs at random rationals" if wrong else "equal at random rationals"
         )
@@ -311,8 +311,8 @@ def reach_case(domain: str, gap: int) -> Case:
     def first(parameters: Parameters) -> Decided:
         N = int(number(parameters, "N"))
         T = N + gap
-        found = [depth_of_output(l, T, N, Depth.function).of for l in range(2 * T)]
-        reach = max(l - int(other) for l, seen in enumerate(found) for other in seen)
+        depths = [depth_of_output(l, T, N, Depth.function).of for l in range(2 * T)]
+        reach = max(l - int(other) for l, seen in enumerate(depths) for other in seen)
         return Decided(reach != N, f"outputs reach {reach} inputs back, N = {N}, T = {T}")
 
     def second(parameters: Parameters) -> Decided:

@@ -92,15 +92,15 @@ def search_case() -> Case:
     """The worst W that ascent finds, all 2ⁿ signatures tried at each; the control is n = 2, where the worst is 1."""
 
     def ask(budget: Budget, seed: int) -> Attempt:
-        found = {n: search.worst_orthogonal(n, budget, seed) for n in range(2, 7)}
-        count = sum(each.evaluations for each in found.values())
-        worst = max(each.value for n, each in found.items() if n > 2)
+        worst_by_size = {n: search.worst_orthogonal(n, budget, seed) for n in range(2, 7)}
+        count = sum(each.evaluations for each in worst_by_size.values())
+        worst = max(each.value for n, each in worst_by_size.items() if n > 2)
         return Attempt(
             f"{count:,} orthogonal matrices, n = 2..6, all signatures of each",
             count,
             log_measured=float(np.log(worst)),
             log_claimed=0.0,
-            control=min(1.0, found[2].value),
+            control=min(1.0, worst_by_size[2].value),
         )
 
     return Case("orthogonal W, n = 3..6, floats", "least max |a_ij| over D in {±1}ⁿ", ask, is_search=True)
@@ -119,9 +119,9 @@ def algorithm_case() -> Case:
             Q, R = torch.linalg.qr(torch.randn(n, n, dtype=torch.float64, generator=generator))
             ones = torch.eye(n, dtype=torch.float64) - 2 / n
             for W in (Q * torch.sign(R.diagonal()), ones):
-                found = scaled_cayley_inverse(W)
-                worst, flips, count = max(worst, float(found.A.abs().max())), max(flips, found.flips), count + 1
-                gap = max(gap, float((scaled_cayley(found.A, found.signs, refine=True) - W).abs().max()))
+                inverse = scaled_cayley_inverse(W)
+                worst, flips, count = max(worst, float(inverse.A.abs().max())), max(flips, inverse.flips), count + 1
+                gap = max(gap, float((scaled_cayley(inverse.A, inverse.signs, refine=True) - W).abs().max()))
         return Attempt(
             f"n up to {max(SIZES[budget.name])}, at most {flips} exchanges, max |C(A) D − W| = {gap:.1e}",
             count,

@@ -61,10 +61,10 @@ def measured(method: str, name: str, n: int, updates: int, seed: int) -> Drift:
     return orthogonality_drift.drift(method, DTYPES[name], n=n, updates=updates, seed=seed)
 
 
-def _text(found: Drift, n: int) -> str:
+def _text(drift: Drift, n: int) -> str:
     return (
-        f"n = {n}: score {found.scores[0]:.2g} after {found.updates[0]} updates, {found.scores[-1]:.2g} after "
-        f"{found.updates[-1]}; {found.slope.describe()}"
+        f"n = {n}: score {drift.scores[0]:.2g} after {drift.updates[0]} updates, {drift.scores[-1]:.2g} after "
+        f"{drift.updates[-1]}; {drift.slope.describe()}"
     )
 
 
@@ -79,49 +79,49 @@ def drift_case(
 
     def ask(budget: Budget, seed: int) -> Attempt:
         n, updates = sizes[budget.name]
-        found = measured(method, name, n, updates, seed % 2**31)
-        low, high = sides(found, n)
+        drift = measured(method, name, n, updates, seed % 2**31)
+        low, high = sides(drift, n)
         return Attempt(
-            _text(found, n),
-            len(found.scores),
+            _text(drift, n),
+            len(drift.scores),
             log_measured=low,
             log_claimed=high,
-            found=_text(found, n),
+            found=_text(drift, n),
             claimed=quantity,
         )
 
     return Case(f"{method}, {name}", quantity, ask)
 
 
-def _span(found: Drift) -> float:
-    return math.log(found.updates[-1] / found.updates[0])
+def _span(drift: Drift) -> float:
+    return math.log(drift.updates[-1] / drift.updates[0])
 
 
-def grows(found: Drift, _: int) -> tuple[float, float]:
+def grows(drift: Drift, _: int) -> tuple[float, float]:
     """The first score is below the last."""
-    return math.log(found.scores[0]), math.log(found.scores[-1])
+    return math.log(drift.scores[0]), math.log(drift.scores[-1])
 
 
-def accumulates(found: Drift, _: int) -> tuple[float, float]:
+def accumulates(drift: Drift, _: int) -> tuple[float, float]:
     """k^{1/4} or more, in the fit."""
-    return NO_GROWTH * _span(found), found.slope.value * _span(found)
+    return NO_GROWTH * _span(drift), drift.slope.value * _span(drift)
 
 
-def at_most_linear(found: Drift, _: int) -> tuple[float, float]:
-    return found.slope.value * _span(found), LINEAR * _span(found)
+def at_most_linear(drift: Drift, _: int) -> tuple[float, float]:
+    return drift.slope.value * _span(drift), LINEAR * _span(drift)
 
 
-def does_not_grow(found: Drift, _: int) -> tuple[float, float]:
+def does_not_grow(drift: Drift, _: int) -> tuple[float, float]:
     """Less than k^{1/4}, in the fit."""
-    return found.slope.value * _span(found), NO_GROWTH * _span(found)
+    return drift.slope.value * _span(drift), NO_GROWTH * _span(drift)
 
 
 def below_expectation(name: str) -> Callable[[Drift, int], tuple[float, float]]:
     """The largest score against 5 √n eps κ(I + A)."""
 
-    def sides(found: Drift, n: int) -> tuple[float, float]:
-        bound = bounds.log_expected_score(n, eps=epsilon(name), condition=found.condition)
-        return math.log(max(found.scores)), float(bound)
+    def sides(drift: Drift, n: int) -> tuple[float, float]:
+        bound = bounds.log_expected_score(n, eps=epsilon(name), condition=drift.condition)
+        return math.log(max(drift.scores)), float(bound)
 
     return sides
 
@@ -159,20 +159,20 @@ def computed_case(
         from verification.certify import orthogonality_defect as exact
         from verification.measure.computed_cayley import computed
 
-        u, found = exact.unit_roundoff(name), []
+        u, defects = exact.unit_roundoff(name), []
         for parameters in known:
             free, signs = numbers(parameters, "A"), [int(word) for word in parameters["D"].split()]
             size = exact.defect(computed(free, signs, name))
             if size > limit(len(signs)):
-                found.append((size, parameters))
-        found.sort(key=lambda each: -each[0])
-        worst = f"{float(found[0][0] / u):.4g} u" if found else "within the limit"
+                defects.append((size, parameters))
+        defects.sort(key=lambda each: -each[0])
+        worst = f"{float(defects[0][0] / u):.4g} u" if defects else "within the limit"
         return Attempt(
             f"{len(known)} matrices A, Ŵ computed in {name}, ŴᵀŴ − I formed exactly",
             len(known),
             found=worst,
             claimed=quantity,
-            candidates=tuple(parameters for _, parameters in found[:3]),
+            candidates=tuple(parameters for _, parameters in defects[:3]),
         )
 
     def check(parameters: Parameters) -> Check:
@@ -217,12 +217,12 @@ def _of_the_order(name: str) -> Callable[[int], Fraction]:
 
 def large_entries(powers: Iterable[int], trials: int = 8) -> list[Parameters]:
     """n = 3, entries integers up to 64 times 2^power: κ(I + A) = √(1 + ‖A‖₂²), as one singular value of A is 0."""
-    generator, found = random.Random(1), []
+    generator, places = random.Random(1), []
     for power in powers:
         for _ in range(trials):
             free = [Fraction(generator.choice((-1, 1)) * generator.randint(1, 64) * 2**power) for _ in range(3)]
-            found.append(_parameters(free, [1, 1, 1]))
-    return found
+            places.append(_parameters(free, [1, 1, 1]))
+    return places
 
 
 # --- |a_ij| ≤ 1

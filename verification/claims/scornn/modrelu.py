@@ -60,9 +60,9 @@ def jump_case(quantity: str, both_sides: bool) -> Case:
     """
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = "b from the right" + (", −b from the left" if both_sides else "") + " as z → 0"
+        shown = "b from the right" + (", −b from the left" if both_sides else "") + " as z → 0"
         return Attempt(
-            "the limits at 0 for b > 0", 1, found=found, claimed="one limit" if both_sides else "0", candidates=(_JUMP,)
+            "the limits at 0 for b > 0", 1, found=shown, claimed="one limit" if both_sides else "0", candidates=(_JUMP,)
         )
 
     def check(parameters: Parameters) -> Check:

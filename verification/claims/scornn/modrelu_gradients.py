@@ -222,11 +222,11 @@ def gradient_case(
         best = sorted(violations, key=lambda each: sum(map(len, each.values())))[:3]
         text = f"{tried} rational networks of 2 and 3 units, T ≤ {LONGEST}, exactly"
         proved = "" if violations else proof()
-        found = statement.found(modrelu_run.run(best[0]), best[0]) if best else "no exception"
+        shown = statement.found(modrelu_run.run(best[0]), best[0]) if best else "no exception"
         return Attempt(
             "; ".join(filter(None, (text, proved))),
             tried,
-            found=found,
+            found=shown,
             claimed=statement.claimed,
             candidates=tuple(best),
             proof=proved,
@@ -359,17 +359,17 @@ def singular_value_case(quantity: str, lost: int = 1) -> Case:
 
 
 def _rank(rows: list[list[Fraction]]) -> int:
-    rows, found = [list(row) for row in rows], 0
+    rows, rank = [list(row) for row in rows], 0
     for column in range(len(rows[0])):
-        pivot = next((i for i in range(found, len(rows)) if rows[i][column] != 0), None)
+        pivot = next((i for i in range(rank, len(rows)) if rows[i][column] != 0), None)
         if pivot is None:
             continue
-        rows[found], rows[pivot] = rows[pivot], rows[found]
-        for i in range(found + 1, len(rows)):
-            factor = rows[i][column] / rows[found][column]
-            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[found], strict=True)]
-        found += 1
-    return found
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            factor = rows[i][column] / rows[rank][column]
+            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return rank
 
 
 _STAYS = "once 0, a product of Jacobians stays 0 at every later T"

@@ -54,8 +54,8 @@ def rotation_case(n: int) -> Case:
     """The differential of EURNN with L = n layers has rank n² somewhere: it is not short of parameters."""
 
     def ask(_: Budget, seed: int) -> Attempt:
-        found = [reflections.rotation_rank(n, n, seed + k) for k in range(3)]
-        rank, parameters = max(found)
+        ranks_found = [reflections.rotation_rank(n, n, seed + k) for k in range(3)]
+        rank, parameters = max(ranks_found)
         text = f"rank {rank} of {parameters} parameters at an integer point t, modulo a prime, so no less at the point"
         return Attempt(text, 3, found=str(rank), claimed=str(n * n), proof=text if rank == n * n else "")
 

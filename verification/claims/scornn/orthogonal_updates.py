@@ -306,22 +306,22 @@ def float_skew_case(name: str, dtype: str = "float32", sign: int = -1) -> Case:
 
     def ask(budget: Budget, seed: int) -> Attempt:
         steps = UPDATES[budget.name]
-        found = {n: skew_updates.largest_defect(name, n, steps, seed, dtype, sign) for n in SIZES}
-        worst = max(found.values())
+        defects = {n: skew_updates.largest_defect(name, n, steps, seed, dtype, sign) for n in SIZES}
+        worst = max(defects.values())
         text = f"n = {', '.join(map(str, SIZES))}, {steps} updates each in {dtype}, every entry of A on its own"
-        broken = tuple({"n": str(n), "updates": str(steps), "seed": str(seed)} for n in SIZES if found[n] > 0)
+        broken = tuple({"n": str(n), "updates": str(steps), "seed": str(seed)} for n in SIZES if defects[n] > 0)
         return Attempt(text, steps * len(SIZES), found=f"max |A + Aᵀ| = {worst:g}", claimed="0", candidates=broken)
 
     def check(parameters: Parameters) -> Check:
         n, steps, seed = (int(number(parameters, name)) for name in ("n", "updates", "seed"))
-        found = skew_updates.largest_defect(name, n, steps, seed, dtype, sign)
+        defect = skew_updates.largest_defect(name, n, steps, seed, dtype, sign)
         other = skew_updates.largest_defect_again(name, n, steps, seed, dtype, sign)
         return Check(
             opinions=(
-                Opinion("torch", found > 0, f"max |A + Aᵀ| = {found:g}"),
+                Opinion("torch", defect > 0, f"max |A + Aᵀ| = {defect:g}"),
                 Opinion("numpy", other > 0, f"max |A + Aᵀ| = {other:g}"),
             ),
-            words=f"{name}, n = {n}, {steps} updates in {dtype}: max |A + Aᵀ| = {found:g}",
+            words=f"{name}, n = {n}, {steps} updates in {dtype}: max |A + Aᵀ| = {defect:g}",
         )
 
     limits = {"n": max(SIZES), "updates": UPDATES["deep"]}

@@ -44,15 +44,15 @@ def _parameters(D: Signs) -> Parameters:
 
 def _allowed(halves: Sequence[Fraction], n: int, rho: int) -> list[list[Fraction]]:
     """Spectra of C(A) with ρ eigenvalues reflected that a real matrix can have: whole pairs, and the 1 of an odd n."""
-    found = []
+    rows = []
     for turned in range(n // 2 + 1):
         last = rho - 2 * turned
         if last not in ((0, 1) if n % 2 else (0,)):
             continue
         for chosen in combinations(range(n // 2), turned):
             D = [-1 if place // 2 in chosen else 1 for place in range(n // 2 * 2)] + [1 - 2 * last] * (n % 2)
-            found.append(by_blocks(halves, D))
-    return found
+            rows.append(by_blocks(halves, D))
+    return rows
 
 
 def is_reflected(halves: Sequence[Fraction], D: Signs) -> bool:

@@ -70,15 +70,15 @@ def rank_case(n: int, redundant: int = ranks.REDUNDANT, sign: int = -1) -> Case:
     def ask(_: Budget, seed: int) -> Attempt:
         points = [generic_point(n, seed + k) for k in range(3)]
         point = max(points, key=ranks.rank)
-        found = ranks.rank(point), ranks.rank_again(point)
-        if found[0] != found[1]:
-            raise ArithmeticError(f"n = {n}: rank {found[0]} in closed form, {found[1]} by dual numbers")
-        described = f"rank {found[0]} of {7 * n} parameters, modulo two primes, at t = {rationals(point['t'])}"
-        if found[0] == size:
+        two_ranks = ranks.rank(point), ranks.rank_again(point)
+        if two_ranks[0] != two_ranks[1]:
+            raise ArithmeticError(f"n = {n}: rank {two_ranks[0]} in closed form, {two_ranks[1]} by dual numbers")
+        described = f"rank {two_ranks[0]} of {7 * n} parameters, modulo two primes, at t = {rationals(point['t'])}"
+        if two_ranks[0] == size:
             text = f"{described}, x = {rationals(point['x'])}, y = {rationals(point['y'])}: no less in Q(i, ζ_{n})"
             return Attempt(text, 3, found=str(size), claimed=str(size), proof=text)
         candidates = ({"a_re": _row(n, 1), "a_im": _row(n, 0), "b_re": _row(n, 2), "b_im": _row(n, 1)},)
-        return Attempt(described, 3, found=str(found[0]), claimed=str(size), candidates=candidates)
+        return Attempt(described, 3, found=str(two_ranks[0]), claimed=str(size), candidates=candidates)
 
     def check(parameters: Parameters) -> Check:
         a, b = (list(zip(numbers(parameters, f"{v}_re"), numbers(parameters, f"{v}_im"), strict=True)) for v in "ab")

@@ -40,11 +40,11 @@ def _all(counter: Counter, model: str, n: int, m: int, p: int) -> dict[str, int]
     return {_named(each, model): counter(model, n, m, p, each) for each in ordered}
 
 
-def _agreeing(found: dict[str, int], text: str) -> list[str]:
+def _agreeing(counted: dict[str, int], text: str) -> list[str]:
     """Conventions under which the count reads as printed; rounding counts before a 0 that only holds its place."""
-    how = {name: counts.reads_as(count, text) for name, count in found.items()}
+    how = {name: counts.reads_as(count, text) for name, count in counted.items()}
     strict = [name for name, way in how.items() if way.startswith("rounded")]
-    return [f"{found[name]:,} ({name}, {how[name]})" for name in (strict or [name for name in how if how[name]])]
+    return [f"{counted[name]:,} ({name}, {how[name]})" for name in (strict or [name for name in how if how[name]])]
 
 
 def _value(text: str) -> int:
@@ -56,16 +56,16 @@ def count_case(row: PrintedModel, outputs: int | None = None) -> Case:
     n, m, p = row.hidden_size, row.input_size, row.outputs if outputs is None else outputs
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = _all(counts.by_formula, row.model, n, m, p)
-        if found != _all(counts.by_tensors, row.model, n, m, p):
+        all_counts = _all(counts.by_formula, row.model, n, m, p)
+        if all_counts != _all(counts.by_tensors, row.model, n, m, p):
             raise ArithmeticError(f"{row.name}: the formula and the tensors disagree")
-        good = _agreeing(found, row.parameters)
-        nearest = min(found.values(), key=lambda count: abs(count - _value(row.parameters)))
+        good = _agreeing(all_counts, row.parameters)
+        nearest = min(all_counts.values(), key=lambda count: abs(count - _value(row.parameters)))
         return Attempt(
-            f"{len(found)} conventions",
-            len(found),
+            f"{len(all_counts)} conventions",
+            len(all_counts),
             claimed=row.parameters,
-            found=good[0] if good else f"{found['as defined']:,} as defined, nearest {nearest:,}",
+            found=good[0] if good else f"{all_counts['as defined']:,} as defined, nearest {nearest:,}",
             proof=f"{row.parameters} is {'; or '.join(good[:2])}" if good else "",
             candidates=() if good else ({"n": str(n), "m": str(m), "p": str(p)},),
         )
@@ -73,14 +73,14 @@ def count_case(row: PrintedModel, outputs: int | None = None) -> Case:
     def check(_: Parameters) -> Check:
         opinions = []
         for backend, counter in BACKENDS:
-            found = _all(counter, row.model, n, m, p)
-            opinions.append(Opinion(backend, not _agreeing(found, row.parameters), f"{found}"))
-        found = _all(counts.by_formula, row.model, n, m, p)
+            all_counts = _all(counter, row.model, n, m, p)
+            opinions.append(Opinion(backend, not _agreeing(all_counts, row.parameters), f"{all_counts}"))
+        all_counts = _all(counts.by_formula, row.model, n, m, p)
         return Check(
             opinions=tuple(opinions),
-            words=f"{row.table}, {row.name}, m = {m}, p = {p}: {found['as defined']:,} parameters, "
-            f"{min(found.values()):,} to {max(found.values()):,} under {len(found)} conventions, printed "
-            f"{row.parameters}",
+            words=f"{row.table}, {row.name}, m = {m}, p = {p}: {all_counts['as defined']:,} parameters, "
+            f"{min(all_counts.values()):,} to {max(all_counts.values()):,} under {len(all_counts)} conventions, "
+            f"printed {row.parameters}",
         )
 
     sizes = declared(*(Parameter(name, Constant(size)) for name, size in (("n", n), ("m", m), ("p", p))))
@@ -109,12 +109,13 @@ def as_defined_case(rows: Sequence[PrintedModel]) -> Case:
 
     def check(parameters: Parameters) -> Check:
         row = rows[int(number(parameters, "row")) - 1]
-        found = {name: count(row, counter) for name, counter in BACKENDS}
+        by_backend = {name: count(row, counter) for name, counter in BACKENDS}
         return Check(
             opinions=tuple(
-                Opinion(name, not counts.reads_as(value, row.parameters), f"{value:,}") for name, value in found.items()
+                Opinion(name, not counts.reads_as(value, row.parameters), f"{value:,}")
+                for name, value in by_backend.items()
             ),
-            words=f"{row.table}, {row.name}, m = {row.input_size}, p = {row.outputs}: {found['formula']:,} "
+            words=f"{row.table}, {row.name}, m = {row.input_size}, p = {row.outputs}: {by_backend['formula']:,} "
             f"parameters as defined, printed {row.parameters}",
         )
 
@@ -207,19 +208,19 @@ def once_case() -> Case:
                 self.factored += func is torch.linalg.lu_factor
                 return func(*args, **(kwargs or {}))
 
-        found = []
+        times_formed = []
         network = ScoRNN(2, 8, rho=4, generator=torch.Generator().manual_seed(0))
         for steps in (1, 5, 50):
             with Counting() as mode:
                 output, _ = network(torch.ones(steps, 3, 2))
                 output.sum().backward()
-            found.append(mode.factored)
+            times_formed.append(mode.factored)
         return Attempt(
-            f"ScoRNN of this library, T = 1, 5, 50: {found} factorisations in a forward and a backward pass",
+            f"ScoRNN of this library, T = 1, 5, 50: {times_formed} factorisations in a forward and a backward pass",
             3,
-            log_measured=math.log(max(found)),
+            log_measured=math.log(max(times_formed)),
             log_claimed=0.0,
-            found=str(max(found)),
+            found=str(max(times_formed)),
             claimed="1",
         )
 

@@ -150,8 +150,8 @@ def adding_case(prediction: Fraction = Fraction(1), printed: str = "0.167") -> C
         return abs(value - Fraction(printed)) <= Fraction(1, 2 * 10**digits)
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = squared_error_by_polynomials(prediction)
-        value = Fraction(int(found.p), int(found.q))
+        error = squared_error_by_polynomials(prediction)
+        value = Fraction(int(error.p), int(error.q))
         text = f"∫∫ (x + y − {prediction})² dx dy over the unit square = {value}"
         return Attempt(
             text,
@@ -163,14 +163,14 @@ def adding_case(prediction: Fraction = Fraction(1), printed: str = "0.167") -> C
         )
 
     def check(_: Parameters) -> Check:
-        found = squared_error_by_polynomials(prediction)
+        error = squared_error_by_polynomials(prediction)
         by_variance = baselines.adding_squared_error(prediction)
         return Check(
             opinions=(
-                Opinion("flint", not rounds(Fraction(int(found.p), int(found.q))), f"{found} by integration"),
+                Opinion("flint", not rounds(Fraction(int(error.p), int(error.q))), f"{error} by integration"),
                 Opinion("fractions", not rounds(by_variance), f"{by_variance} = 2/12 + (p − 1)², by moments"),
             ),
-            words=f"the constant {prediction} has expected squared error {found}, printed {printed}",
+            words=f"the constant {prediction} has expected squared error {error}, printed {printed}",
         )
 
     parameters = declared(Parameter("prediction", Constant(prediction)))
@@ -217,16 +217,16 @@ def marker_case(domain: str, layouts: Sequence[Layout], T: int = 1000) -> Case:
         return [p for p in range(1, T + 21) if any(each.admits(p, T) for each in layouts)]
 
     def ask(_: Budget, __: int) -> Attempt:
-        found = positions()
-        text = f"T = {T}, length {T + 20}: position {', '.join(map(str, found))} under {len(layouts)} readings"
-        one = len(found) == 1
+        marked = positions()
+        text = f"T = {T}, length {T + 20}: position {', '.join(map(str, marked))} under {len(layouts)} readings"
+        one = len(marked) == 1
         return Attempt(
             text,
             (T + 20) * len(layouts),
-            found=", ".join(map(str, found)),
+            found=", ".join(map(str, marked)),
             claimed="one position",
             proof=text if one else "",
-            candidates=() if one else ({"T": str(T), "p": " ".join(map(str, found))},),
+            candidates=() if one else ({"T": str(T), "p": " ".join(map(str, marked))},),
         )
 
     def check(parameters: Parameters) -> Check:

@@ -126,16 +126,16 @@ def _adjoints(network: Layered) -> list[Any]:
 
 def _adjoints_again(network: again.IntervalNetwork) -> list[Any]:
     iv, N = again.iv, network.N
-    h, found = network.h[1][0], []
+    h, adjoints = network.h[1][0], []
     dz = iv.mpf(0)
     dy = network.y[N][0][0]
     for k in range(N):
         exact = sum((network.y[t][0][0] * network.total(1, t, 1, N - k)[0][0] for t in range(N - k, N + 1)), iv.mpf(0))
-        found.append(dy - exact)
+        adjoints.append(dy - exact)
         slope = network.s[N - k][1][0]
         dz = dz + h * dy
         dy = dy - h * dz * (network.alpha + slope * network.w[1][0]) + network.y[N - k - 1][0][0]
-    return found
+    return adjoints
 
 
 # --- the lines of the verification
@@ -158,11 +158,11 @@ def _position_rule(network: Layered) -> list[Any]:
     """dE/dy_{n−1} = dE/dy_n − h (α + w σ'(A_{n−1})) dE/dz_n + Et'(y_{n−1}), and dE/dy_N = Et'(y_N)."""
     weights, N = network.weights, network.steps
     h, w, alpha = weights.h[0][0], weights.w[0][0], weights.alpha
-    found = [by_state(network, N) - _loss_slope(network, N)]
+    residuals = [by_state(network, N) - _loss_slope(network, N)]
     for n in range(1, N + 1):
         pull = h * (alpha + w * _slope(network, n)) * by_momentum(network, n)
-        found.append(by_state(network, n - 1) - by_state(network, n) + pull - _loss_slope(network, n - 1))
-    return found
+        residuals.append(by_state(network, n - 1) - by_state(network, n) + pull - _loss_slope(network, n - 1))
+    return residuals
 
 
 def _momenta(network: Layered) -> list[Any]:
@@ -271,11 +271,11 @@ def _momentum_rule_again(network: again.IntervalNetwork) -> list[Any]:
 def _position_rule_again(network: again.IntervalNetwork) -> list[Any]:
     (P, Q), N = _exact(network), network.N
     h, w = network.h[1][0], network.w[1][0]
-    found = [network.y[N][0][0] - P[N]]
+    residuals = [network.y[N][0][0] - P[N]]
     for n in range(N, 0, -1):
         kappa = w * network.s[n][1][0] + network.alpha
-        found.append(P[n] + network.y[n - 1][0][0] - Q[n] * kappa * h - P[n - 1])
-    return found
+        residuals.append(P[n] + network.y[n - 1][0][0] - Q[n] * kappa * h - P[n - 1])
+    return residuals
 
 
 def _momenta_again(network: again.IntervalNetwork) -> list[Any]:

@@ -104,15 +104,15 @@ def _stacks(region: Region, *, at_rest: bool = False) -> Declaration:
 
 def _free(region: Region) -> Callable[[Budget, int], Attempt]:
     def ask(budget: Budget, seed: int) -> Attempt:
-        found, tried = chaos.stacks(region.where, COUNT[budget.name], SEARCH_STEPS, seed)
-        lengths = [max(each.steps, LEAST_STEPS) for each in found]
-        pairs = list(zip(found, lengths, strict=True))
+        orbits, tried = chaos.stacks(region.where, COUNT[budget.name], SEARCH_STEPS, seed)
+        lengths = [max(each.steps, LEAST_STEPS) for each in orbits]
+        pairs = list(zip(orbits, lengths, strict=True))
         # balls are cheap: what they do not certify is named only if nothing else was found
         grown = [pair for pair in pairs if _diverges(divergence.in_balls(pair[0].stack, EPS, pair[1]))]
         return Attempt(
             tried=f"{tried:,} stacks drawn at random, exponents over {SEARCH_STEPS:,} steps",
             evaluations=tried,
-            found=f"largest λ = {found[0].exponent:.3g} (floats)" if found else "no λ h > 0.005",
+            found=f"largest λ = {orbits[0].exponent:.3g} (floats)" if orbits else "no λ h > 0.005",
             claimed="λ ≤ 0",
             candidates=tuple(_written(each.stack, steps) for each, steps in grown or pairs[:1]),
             control=chaos.stack_control(SEARCH_STEPS),
@@ -121,9 +121,9 @@ def _free(region: Region) -> Callable[[Budget, int], Attempt]:
     return ask
 
 
-def _diverges(found: Divergence) -> bool:
-    grows = found.full > 0 and found.full >= LEAST_RATIO * found.half
-    return found.is_certain and found.separation >= LEAST_FACTOR and grows
+def _diverges(growth: Divergence) -> bool:
+    grows = growth.full > 0 and growth.full >= LEAST_RATIO * growth.half
+    return growth.is_certain and growth.separation >= LEAST_FACTOR and grows
 
 
 def _free_check(region: Region) -> Callable[[Parameters], Check]:
@@ -155,12 +155,12 @@ def _times(log: float) -> str:
     return f"10^{_below(log / math.log(10))}"
 
 
-def _opinion(backend: str, found: Divergence, steps: int) -> Opinion:
+def _opinion(backend: str, growth: Divergence, steps: int) -> Opinion:
     text = (
-        f"log‖Φ‖ ≤ {found.half:.6g} at N/2, ≥ {found.full:.6g} at N = {steps}; log(separation/eps) ≥ "
-        f"{found.separation:.6g} (needs {LEAST_FACTOR:.6g}); |y|, |z| ≤ {found.radius:.4g}; {found.bits} bits"
+        f"log‖Φ‖ ≤ {growth.half:.6g} at N/2, ≥ {growth.full:.6g} at N = {steps}; log(separation/eps) ≥ "
+        f"{growth.separation:.6g} (needs {LEAST_FACTOR:.6g}); |y|, |z| ≤ {growth.radius:.4g}; {growth.bits} bits"
     )
-    return Opinion(backend, _diverges(found), text)
+    return Opinion(backend, _diverges(growth), text)
 
 
 # --- at rest on a saddle: all time
@@ -238,8 +238,8 @@ def _saddle_check(region: Region) -> Callable[[Parameters], Check]:
     return check
 
 
-def _apart(found: Divergence) -> str:
-    return f"log(separation/eps) ≥ {found.separation:.6g}"
+def _apart(growth: Divergence) -> str:
+    return f"log(separation/eps) ≥ {growth.separation:.6g}"
 
 
 # --- prescribed orbits: all time, bounded, aperiodic
@@ -247,8 +247,8 @@ def _apart(found: Divergence) -> str:
 
 def _prescribed(budget: Budget, seed: int) -> Attempt:
     alphas = tuple(map(Fraction, ALPHAS[budget.name].split()))
-    found, tried = chaos.loops(alphas, Fraction(9, 10), Fraction(1, 2))
-    rate = max((divergence.loop_by_steps(loop).rate for loop in found), default=0.0)
+    loops, tried = chaos.loops(alphas, Fraction(9, 10), Fraction(1, 2))
+    rate = max((divergence.loop_by_steps(loop).rate for loop in loops), default=0.0)
     return Attempt(
         tried=f"{tried:,} patterns of saturated and zero s_n, closed exactly",
         evaluations=tried,
@@ -262,7 +262,7 @@ def _prescribed(budget: Budget, seed: int) -> Attempt:
                 "s": rationals(loop.s),
                 "eps": rational(EPS),
             }
-            for loop in found
+            for loop in loops
         ),
         control=chaos.loop_control(),
     )
@@ -313,20 +313,20 @@ def _lorenz(forcing: float, chaotic: bool) -> Callable[[Budget, int], Attempt]:
         field, jacobian = lyapunov.lorenz96(forcing)
         generator = np.random.default_rng(seed)
         horizon = HORIZON[budget.name]
-        found: list[tuple[float, float]] = []
+        exponents: list[tuple[float, float]] = []
         for _ in range(STARTS[budget.name]):
             start = forcing + generator.uniform(-0.5, 0.5, 5)
-            found.append(
+            exponents.append(
                 (
                     lyapunov.by_runge_kutta(field, jacobian, start, dt=0.025, transient=TRANSIENT, horizon=horizon),
                     lyapunov.by_dop853(field, jacobian, start, every=1.0, transient=TRANSIENT, horizon=horizon),
                 )
             )
-        values = [value for pair in found for value in pair]
+        values = [value for pair in exponents for value in pair]
         unsure = 1.0 / horizon
         worst = min(values) if chaotic else max(values)
         return Attempt(
-            tried=f"{len(found)} starts, classical Runge-Kutta and DOP853, time {horizon:g} each; a float measurement",
+            tried=f"{len(exponents)} starts, classical Runge-Kutta and DOP853, time {horizon:g} each; in floats",
             evaluations=len(values),
             log_measured=-worst if chaotic else worst,
             log_claimed=-unsure if chaotic else unsure,

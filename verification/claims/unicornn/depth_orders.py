@@ -75,10 +75,10 @@ def _counter_by_intervals(layers: int, skip: int) -> int:
 
 def _example(_: Budget, __: int) -> Attempt:
     """L = 7, S = 3."""
-    found = (counter(7, 3), printed_power(7, 3), 2 * 7 - 1)
+    counted = (counter(7, 3), printed_power(7, 3), 2 * 7 - 1)
     again = (_counter_by_counting(7, 3), 2 * (_counter_by_counting(7, 3) * (1 - 3) + 7) - 1, 13)
-    text = "ν = {}, dt^{} by (107), dt^{} by (101)".format(*found)
-    holds = found == again == (2, 5, 13)
+    text = "ν = {}, dt^{} by (107), dt^{} by (101)".format(*counted)
+    holds = counted == again == (2, 5, 13)
     return Attempt(
         tried=text,
         evaluations=3,

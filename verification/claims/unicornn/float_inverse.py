@@ -38,15 +38,15 @@ def _images(name: str) -> Callable[[Budget, int], Attempt]:
             {
                 **_weights(),
                 "x": rational(x),
-                "y": rationals([Fraction(state[0]) for state in found.collision]),
-                "z": rationals([Fraction(state[1]) for state in found.collision]),
+                "y": rationals([Fraction(state[0]) for state in images.collision]),
+                "z": rationals([Fraction(state[1]) for state in images.collision]),
             }
-            for _, found in sorted(tried, key=lambda each: each[1].images)
-            if found.collision
+            for _, images in sorted(tried, key=lambda each: each[1].images)
+            if images.collision
         )
         return Attempt(
             tried=f"{len(tried)} windows of {worst.states:,} states, every one stepped once in {name}",
-            evaluations=sum(found.states for _, found in tried),
+            evaluations=sum(images.states for _, images in tried),
             found=f"{worst.images:,} images of {worst.states:,} states (y from 1/4, z from 2^-{k}, consecutive)",
             claimed=f"{worst.states:,} images",
             candidates=candidates,

@@ -127,8 +127,8 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
             return
         for W in (1, 2, 4, 8, 16, 32):
             w = [*[Fraction(0)] * (row.num_layers - 1), -row.alpha - W]
-            found = at_rest(row.alpha, row.dt[-1], row.steps, w, layer=row.num_layers)
-            yield {**found, "V": " ".join(["0"] * row.num_layers)}
+            point = at_rest(row.alpha, row.dt[-1], row.steps, w, layer=row.num_layers)
+            yield {**point, "V": " ".join(["0"] * row.num_layers)}
 
     parameters = gradient_parameters(
         theta,
@@ -239,10 +239,10 @@ def unbounded_case(kind: str) -> Case:
         return first_violation((inequality,), points, "networks at rest, α = 1, T = 1, dt = 1/10, w^L = −1, ȳ = 1")
 
     def check(parameters: Parameters) -> Check:
-        found = inequality.check(parameters)
+        checked = inequality.check(parameters)
         text = for_every()
         known = Premise("the same holds for every C", text, bool(text))
-        return replace(found, premises=(*found.premises, known), words=f"{found.words}; {text}")
+        return replace(checked, premises=(*checked.premises, known), words=f"{checked.words}; {text}")
 
     domain = "L = 2, w^1 free" if kind == "w^l" else "L = 1, u free"
     return Case(domain, f"sup|dE/dθ|, θ = {'b^1' if kind == 'w^l' else 'V^1'}", ask, parameters_of.guards(check))

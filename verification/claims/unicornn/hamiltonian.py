@@ -83,10 +83,10 @@ def _hamiltonian_residual(m: int, sign: int, power: int) -> list[Any]:
     H = alpha / 2 * sum(t**2 for t in y) + sum(t**2 for t in z) / 2
     H += sum(sign * w[i] ** power * sympy.log(sympy.cosh(A[i])) for i in range(m))
     names = {f: g for i in range(m) for f, g in ((sympy.sinh(A[i]), T[i] * C[i]), (sympy.cosh(A[i]), C[i]))}
-    found = []
+    residuals = []
     for i in range(m):
-        found += [sympy.diff(H, z[i]) - z[i], sympy.diff(H, y[i]).subs(names) - (T[i] + alpha * y[i])]
-    return [sympy.cancel(entry) for entry in found]
+        residuals += [sympy.diff(H, z[i]) - z[i], sympy.diff(H, y[i]).subs(names) - (T[i] + alpha * y[i])]
+    return [sympy.cancel(entry) for entry in residuals]
 
 
 # --- (8), (9): the sensitivities, two neurons; derivatives of a quadratic by exact central differences
@@ -113,24 +113,24 @@ def _grown(values: list[Any], place: int, by: int) -> list[Any]:
 def _sensitivities(v: Mapping[str, Any]) -> list[Any]:
     y, z = [v["y1"], v["y2"]], [v["z1"], v["z2"]]
     dy, dz = _sensitivity_flow(v, y, z)
-    found = []
+    residuals = []
     for i in range(2):
         by_z = _sensitivity_energy(v, y, _grown(z, i, 1)) - _sensitivity_energy(v, y, _grown(z, i, -1))
         by_y = _sensitivity_energy(v, _grown(y, i, 1), z) - _sensitivity_energy(v, _grown(y, i, -1), z)
-        found += [by_z - 4 * dy[i], by_y + 4 * dz[i]]
-    return found
+        residuals += [by_z - 4 * dy[i], by_y + 4 * dz[i]]
+    return residuals
 
 
 def _sensitivities_again(v: Mapping[str, Any]) -> list[Any]:
     """Neuron by neuron, with κ = α + σ' w and differences over a length of 4."""
-    found = []
+    residuals = []
     for i in "12":
         y, z, s, kappa = v["y" + i], v["z" + i], v["s" + i], v["alpha"] + v["s" + i] * v["w" + i]
         drive = s * v["C" + i]
         at = [(kappa * (y + t) / 2 + drive) * (y + t) for t in (-2, 2)]
         momentum = [(z + t) ** 2 / 2 for t in (-2, 2)]
-        found += [(at[1] - at[0]) / 4 + (-kappa * y - drive), (momentum[1] - momentum[0]) / 4 - z]
-    return found
+        residuals += [(at[1] - at[0]) / 4 + (-kappa * y - drive), (momentum[1] - momentum[0]) / 4 - z]
+    return residuals
 
 
 _SENSITIVITY_NAMES = ("alpha", "w1", "w2", "s1", "s2", "C1", "C2", "y1", "y2", "z1", "z2")
@@ -267,8 +267,8 @@ def damping_case(*, discrete: bool, damping: int = 0) -> Case:
         grid = [{"alpha": str(a), "h": "1/4"} for a in (1, Fraction(1, 4), 4, 9)]
         undamped = tuple(p for p in grid if check(p).opinions[0].violated)
         tried = "α in {1/4, 1, 4, 9}, h = 1/4"
-        found = "no decay" if undamped else "decay"
-        return Attempt(tried, len(grid), found=found, claimed="decay", candidates=undamped[:3])
+        shown = "no decay" if undamped else "decay"
+        return Attempt(tried, len(grid), found=shown, claimed="decay", candidates=undamped[:3])
 
     def check(parameters: Parameters) -> Check:
         alpha, h = number(parameters, "alpha"), number(parameters, "h")
@@ -344,8 +344,8 @@ ONE_NEURON = net.declared_network([Shape(1, 1, 8)], constant_input=True)
 def _energy(_: Budget, __: int) -> Attempt:
     grid = [net.small_network(Shape(1, 1, steps), b=b, u=u) for steps in (1, 2, 8) for b in "01" for u in "01"]
     changing = tuple(p for p in grid if _energy_check(p).opinions[0].violated)
-    found = "H changes" if changing else "H constant"
-    return Attempt("one neuron, 1 to 8 steps", len(grid), found=found, claimed="H constant", candidates=changing[:3])
+    shown = "H changes" if changing else "H constant"
+    return Attempt("one neuron, 1 to 8 steps", len(grid), found=shown, claimed="H constant", candidates=changing[:3])
 
 
 def _ball(value: Fraction) -> Any:

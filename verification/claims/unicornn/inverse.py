@@ -36,15 +36,15 @@ def _with_constant_input(
 
 def _there_and_back_again(network: again.IntervalNetwork) -> list[Any]:
     """(7) from the last state of the run, minus the one before it."""
-    n, found = network.N, []
+    n, residuals = network.N, []
     for l in range(1, network.L + 1):
         for i in range(network.m):
             h = network.h[l][i]
             y = network.y[n][l][i] - h * network.z[n][l][i]
             A = network.w[l][i] * y + network.drive(n, l, i)
             z = network.z[n][l][i] + h * again.tanh(A) + h * network.alpha * y
-            found += [y - network.y[n - 1][l][i], z - network.z[n - 1][l][i]]
-    return found
+            residuals += [y - network.y[n - 1][l][i], z - network.z[n - 1][l][i]]
+    return residuals
 
 
 CONSTANT = ({"u": "1"}, {"b": "1", "u": "1"})

@@ -81,13 +81,13 @@ class JacobianForm:
         size = abs(p.w[-1]) + p.alpha
         K = second.iv.mpf([max(size.a, 2), max(size.b, 2)])
         t = n * p.dt if self.is_last else (n - k) * p.dt
-        found = second.iv.exp(t * K) if self.growth == "exponential" else K * (K + 2) * t + 1
+        bound = second.iv.exp(t * K) if self.growth == "exponential" else K * (K + 2) * t + 1
         for j, V in enumerate(p.V):
             if self.is_last:
-                found = found * second.iv.mpf([max(abs(V).a, 1), max(abs(V).b, 1)])
+                bound = bound * second.iv.mpf([max(abs(V).a, 1), max(abs(V).b, 1)])
             elif j >= len(p.V) - climbs:
-                found = found * abs(V)
-        return found * p.dt ** (climbs - self.power) * self.factor.numerator / self.factor.denominator
+                bound = bound * abs(V)
+        return bound * p.dt ** (climbs - self.power) * self.factor.numerator / self.factor.denominator
 
 
 def jacobian_parameters(
@@ -340,8 +340,8 @@ def _product_parameters(neurons: int) -> Parameters:
     steps = 12
     V = ["0"] * neurons**2 + ["1" if j % neurons == 0 else "0" for j in range(neurons**2)]
     shape = Shape(2, neurons, steps)
-    found = exact_network.small_network(shape, alpha="1", dt="9/10", w="-1", V=" ".join(V))
-    return {**found, "target": " ".join(["1"] * neurons), "k": "1"}
+    network = exact_network.small_network(shape, alpha="1", dt="9/10", w="-1", V=" ".join(V))
+    return {**network, "target": " ".join(["1"] * neurons), "k": "1"}
 
 
 def _three_norms_in_balls(parameters: Parameters, factor: Fraction) -> tuple[Any, Any]:

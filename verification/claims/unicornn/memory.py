@@ -59,9 +59,9 @@ def _ask(algorithm: Algorithm, order: Callable[[TrainingSizes], int]) -> Callabl
 
     def ask(budget: Budget, seed: int) -> Attempt:
         grid = [TrainingSizes(*point) for point in itertools.product(*GRIDS[budget.name])]
-        found = [(use(algorithm, sizes, seed).counted, sizes) for sizes in grid]
-        found.sort(key=lambda each: each[0] / order(each[1]), reverse=True)
-        count, worst = found[0]
+        counted = [(use(algorithm, sizes, seed).counted, sizes) for sizes in grid]
+        counted.sort(key=lambda each: each[0] / order(each[1]), reverse=True)
+        count, worst = counted[0]
         return Attempt(
             tried=f"{len(grid)} sizes (N, L, m, b, d), one gradient each, every array counted",
             evaluations=len(grid),
@@ -69,7 +69,7 @@ def _ask(algorithm: Algorithm, order: Callable[[TrainingSizes], int]) -> Callabl
             log_claimed=math.log(CONSTANT * order(worst)),
             found=f"{count:,} floats at {_shown(worst)}",
             claimed=f"{CONSTANT} · {order(worst):,}",
-            candidates=tuple(_written(sizes) for count, sizes in found[:3] if count > CONSTANT * order(sizes)),
+            candidates=tuple(_written(sizes) for count, sizes in counted[:3] if count > CONSTANT * order(sizes)),
         )
 
     return ask
@@ -82,18 +82,18 @@ def _shown(sizes: TrainingSizes) -> str:
 def _check(algorithm: Algorithm, order: Callable[[TrainingSizes], int], formula: str) -> Callable[[Parameters], Check]:
     def check(parameters: Parameters) -> Check:
         sizes = _read(parameters)
-        found: Use = use(algorithm, sizes)
+        used: Use = use(algorithm, sizes)
         allowed = CONSTANT * order(sizes)
         limit = f"{CONSTANT} · ({formula}) = {allowed:,}"
         return Check(
             opinions=(
-                Opinion("counter", found.counted > allowed, f"{found.counted:,} live floats, {limit}"),
-                Opinion("tracemalloc", found.traced > allowed, f"{found.traced:,.0f} floats allocated, {limit}"),
+                Opinion("counter", used.counted > allowed, f"{used.counted:,} live floats, {limit}"),
+                Opinion("tracemalloc", used.traced > allowed, f"{used.traced:,.0f} floats allocated, {limit}"),
             ),
-            words=f"{_shown(sizes)}: {found.counted:,} floats are live at once, {found.counted / order(sizes):.1f} "
+            words=f"{_shown(sizes)}: {used.counted:,} floats are live at once, {used.counted / order(sizes):.1f} "
             f"times {formula} = {order(sizes):,}; V y^(l−1)_n of a layer for all n alone is N b m = "
             f"{sizes.steps * sizes.batch * sizes.hidden:,}, which no constant times {formula} exceeds for all m and N",
-            log_measured=math.log(found.counted),
+            log_measured=math.log(used.counted),
             log_claimed=math.log(allowed),
         )
 

@@ -261,8 +261,8 @@ def computable_case(row: PublishedRow) -> Case:
         agree = abs(float(first.mid()) - float(again.mid)) < 1e-9 * float(again.mid)
         finite = bool(first.is_finite() and again.b - again.a < 1 and agree)
         decades = float(first.mid()) / math.log(10)
-        found, text = f"10^{decades:.1f}", f"(41) = 10^{decades:.1f} with ‖w‖_∞ = V̄ = Ȳ = 1"
-        return Attempt(text, 2, found=found, claimed="finite", proof=text if finite else "", twice=BOTH)
+        shown, text = f"10^{decades:.1f}", f"(41) = 10^{decades:.1f} with ‖w‖_∞ = V̄ = Ȳ = 1"
+        return Attempt(text, 2, found=shown, claimed="finite", proof=text if finite else "", twice=BOTH)
 
     return Case(printed_name(row), "log₁₀ of (41)", ask, reading="printed")
 

@@ -113,19 +113,21 @@ def power_case(longest: Fraction | None = None) -> Case:
         allowed = (T / N < 1) & (x <= (math.inf if longest is None else float(longest)))
         left = N * np.log1p(x / N)
         gap = np.where(allowed, left - np.log1p(2 * x), -np.inf)
-        found = []
+        violating = []
         for i, j in itertools.product(range(len(_ALPHAS)), range(len(_TIMES))):
             if gap[-1, i, j] > 1e-9:
                 first = int(np.argmax(gap[:, i, j] > 1e-9))
-                found.append((_TIMES[j] + _ALPHAS[i] + 1 / _ALPHAS[i], _ALPHAS[i], _TIMES[j], 2**first))
-        found.sort()
+                violating.append((_TIMES[j] + _ALPHAS[i] + 1 / _ALPHAS[i], _ALPHAS[i], _TIMES[j], 2**first))
+        violating.sort()
         worst = np.unravel_index(int(np.argmax(gap)), gap.shape)
         return Attempt(
             tried=f"{gap.size} triples (N, α, T), N up to 2^{levels - 1}",
             evaluations=gap.size,
             log_measured=float(left[worst]),
             log_claimed=float(np.log1p(2 * x)[0, worst[1], worst[2]]),
-            candidates=tuple({"alpha": rational(a), "T": rational(t), "N": str(steps)} for _, a, t, steps in found[:3]),
+            candidates=tuple(
+                {"alpha": rational(a), "T": rational(t), "N": str(steps)} for _, a, t, steps in violating[:3]
+            ),
             control=float(np.exp(np.max(np.where(allowed, left - x, -np.inf)))),  # sup (1 + x/N)^N e^{−x} = 1
         )
 
@@ -163,17 +165,17 @@ def _only_if_violated(ask: Callable[[Budget, int], Attempt], check: Callable[[Pa
     """``ask`` with its one candidate kept if floats say that it violates; else the comparison alone is reported."""
 
     def asked(budget: Budget, seed: int) -> Attempt:
-        found = ask(budget, seed)
-        if not found.candidates:
-            return found
-        seen = check(found.candidates[0])
+        outcome = ask(budget, seed)
+        if not outcome.candidates:
+            return outcome
+        seen = check(outcome.candidates[0])
         violated = seen.log_measured is not None and seen.log_measured > seen.log_claimed
         return Attempt(
-            found.tried,
+            outcome.tried,
             1,
             log_measured=seen.log_measured,
             log_claimed=seen.log_claimed,
-            candidates=found.candidates if violated else (),
+            candidates=outcome.candidates if violated else (),
         )
 
     return asked

@@ -147,13 +147,15 @@ def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> C
         ):
             if 1 + w * min(pair, key=lambda s: w * s) > 0:
                 points.append({"alpha": "1", "w": rational(w), "slopes": rationals(pair)})
-        found = first_violation((inequality,), points, f"{len(points)} pairs of slopes, {CYCLES} turns, closed form")
+        attempt = first_violation((inequality,), points, f"{len(points)} pairs of slopes, {CYCLES} turns, closed form")
         shown = "no decay found"
-        if found.candidates:
-            p = found.candidates[0]
+        if attempt.candidates:
+            p = attempt.candidates[0]
             kappas = [1.0 + float(number(p, "w")) * float(s) for s in numbers(p, "slopes")]
             shown = f"factor {math.sqrt(kappas[1] / kappas[0]):.3g} a turn of t − s"
-        return replace(found, log_measured=None, log_claimed=None, found=shown, claimed="no exponential decay in t − s")
+        return replace(
+            attempt, log_measured=None, log_claimed=None, found=shown, claimed="no exponential decay in t − s"
+        )
 
     domain = "θ changed at time s only, t − s → ∞"
     return Case(domain, "(y_θ, z_θ)", ask, worded(inequality, words))
@@ -214,16 +216,16 @@ def norm_case(damping: int = 0) -> Case:
     def ask(budget: Budget, seed: int) -> Attempt:
         axes = (("1", "1/4", "4"), ("1", "-2", "1/2"), ("1", "4", "16"))
         points = [dict(zip(("alpha", "w", "t"), point, strict=True)) for point in itertools.product(*axes)]
-        found = first_violation((inequality,), points, f"{len(points)} constant systems, closed form")
+        attempt = first_violation((inequality,), points, f"{len(points)} constant systems, closed form")
         proof = constant.ask(budget, seed).proof
         if proof:
             proof += "; so det Φ(t, s) = 1 and ‖Φ(t, s)‖₂² ≥ |det Φ(t, s)| = 1 for all s ≤ t, parameters and inputs"
         return replace(
-            found,
+            attempt,
             log_measured=None,
             log_claimed=None,
             proof=proof,
-            found="< 1" if found.candidates else "≥ 1",
+            found="< 1" if attempt.candidates else "≥ 1",
             claimed="≥ 1",
         )
 

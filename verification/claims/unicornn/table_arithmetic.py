@@ -286,14 +286,14 @@ def _of_rows(
 def _of_rows_check(value: Callable[[Fraction, Fraction], Fraction], most: Fraction) -> Callable[[Parameters], Check]:
     def check(parameters: Parameters) -> Check:
         L, N = number(parameters, "L"), number(parameters, "N")
-        found = value(L, N)
-        gap = iv.mpf(found.numerator) / found.denominator - iv.mpf(most.numerator) / most.denominator
+        computed = value(L, N)
+        gap = iv.mpf(computed.numerator) / computed.denominator - iv.mpf(most.numerator) / most.denominator
         return Check(
             opinions=(
-                Opinion("fractions", found > most, f"{found} against {most}"),
+                Opinion("fractions", computed > most, f"{computed} against {most}"),
                 Opinion("mpmath", bool(gap.a > 0), f"difference {gap}"),
             ),
-            words=f"L = {L}, N = {N}: {found} > {most}",
+            words=f"L = {L}, N = {N}: {computed} > {most}",
         )
 
     return check
@@ -315,11 +315,16 @@ _WITH_LENGTH = tuple(r for r in ROWS if not any(note.startswith("N =") for note 
 
 def _slope(_: Budget, __: int) -> Attempt:
     """gain² · 3/fan_in with gain² = 2/(1 + a²) is c/fan_in; c against 6/65."""
-    found = _constant(Fraction(8))
-    text = f"for every fan_in: (gain · √(3/fan_in))² = ({found})/fan_in, gain² = 2/(1 + a²), a = 8"
-    good = found == Fraction(6, 65)
+    constant = _constant(Fraction(8))
+    text = f"for every fan_in: (gain · √(3/fan_in))² = ({constant})/fan_in, gain² = 2/(1 + a²), a = 8"
+    good = constant == Fraction(6, 65)
     return Attempt(
-        text, 1, found=f"{found}", claimed="6/65", proof=text if good else "", candidates=() if good else ({"a": "8"},)
+        text,
+        1,
+        found=f"{constant}",
+        claimed="6/65",
+        proof=text if good else "",
+        candidates=() if good else ({"a": "8"},),
     )
 
 
@@ -329,15 +334,15 @@ def _constant(slope: Fraction) -> Fraction:
 
 def _slope_check(parameters: Parameters) -> Check:
     a = number(parameters, "a")
-    found = _constant(a)
+    constant = _constant(a)
     b = iv.mpf(a.numerator) / a.denominator
     gap = (iv.sqrt(2 / (1 + b**2)) * iv.sqrt(3)) ** 2 - iv.mpf(6) / 65
     return Check(
         opinions=(
-            Opinion("fractions", found != Fraction(6, 65), f"{found} against 6/65"),
+            Opinion("fractions", constant != Fraction(6, 65), f"{constant} against 6/65"),
             Opinion("mpmath", 0 not in gap, f"difference {gap}"),
         ),
-        words=f"a = {a}: {found} against 6/65",
+        words=f"a = {a}: {constant} against 6/65",
     )
 
 

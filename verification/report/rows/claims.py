@@ -331,14 +331,14 @@ def _labels(judgements: Sequence[Judgement]) -> list[str]:
     ]
 
 
-def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[str]:
+def differences(now: Mapping[str, str], expected: Mapping[str, str]) -> list[str]:
     """One sentence for each cell whose verdict is not the expected one, is missing, or was not expected."""
     lines = []
-    for cell in dict.fromkeys([*expected, *found]):
-        if cell not in found:
+    for cell in dict.fromkeys([*expected, *now]):
+        if cell not in now:
             lines.append(f"{cell}: expected {expected[cell]}, but it was not judged")
         elif cell not in expected:
-            lines.append(f"{cell}: {found[cell]}, but it is not in the list of expectations")
-        elif found[cell] != expected[cell]:
-            lines.append(f"{cell}: {found[cell]}, expected {expected[cell]}")
+            lines.append(f"{cell}: {now[cell]}, but it is not in the list of expectations")
+        elif now[cell] != expected[cell]:
+            lines.append(f"{cell}: {now[cell]}, expected {expected[cell]}")
     return lines

@@ -54,24 +54,24 @@ def page(judgements: Sequence[Judgement], statements: Mapping[str, LedgerEntry],
     return "\n".join(lines)
 
 
-def _line(claim: str, found: Sequence[Judgement]) -> str:
-    slack = min((judgement.slack for judgement in found if judgement.slack is not None), default=None)
-    return f"| [{_cell(claim)}](#{_anchor(claim)}) | {_total(found)} | {len(found)} | {decades(slack)} |"
+def _line(claim: str, judgements: Sequence[Judgement]) -> str:
+    slack = min((judgement.slack for judgement in judgements if judgement.slack is not None), default=None)
+    return f"| [{_cell(claim)}](#{_anchor(claim)}) | {_total(judgements)} | {len(judgements)} | {decades(slack)} |"
 
 
-def _total(found: Sequence[Judgement]) -> str:
-    total = replace(found[0], verdict=verdict.aggregate(judgement.verdict for judgement in found)).shown
+def _total(judgements: Sequence[Judgement]) -> str:
+    total = replace(judgements[0], verdict=verdict.aggregate(judgement.verdict for judgement in judgements)).shown
     return f"**{total}**" if total == verdict.REFUTED else total
 
 
-def _section(statement: LedgerEntry, found: Sequence[Judgement], numbers: Mapping[Key, int]) -> list[str]:
+def _section(statement: LedgerEntry, judgements: Sequence[Judgement], numbers: Mapping[Key, int]) -> list[str]:
     lines = [f'<a id="{_anchor(statement.id)}"></a>', "", f"## {statement.id}", ""]
-    lines += [f"> {statement.text}", "", f"{statement.source}; {statement.kind}; {_total(found)}."]
+    lines += [f"> {statement.text}", "", f"{statement.source}; {statement.kind}; {_total(judgements)}."]
     if statement.dominated_by:
         lines.append(f"Dominated by {statement.dominated_by}.")
     columns = "| where | quantity | claimed | found | slack | verdict | evidence |"
     lines += ["", columns, "|:--|:--|--:|--:|--:|:--|:--|"]
-    lines += [_row(judgement, numbers) for judgement in found]
+    lines += [_row(judgement, numbers) for judgement in judgements]
     return [*lines, ""]
 
 

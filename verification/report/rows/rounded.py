@@ -53,33 +53,33 @@ Row = tuple[str, str, str, Any]
 """Property, value, evidence, and the number behind it, exactly, for programs."""
 
 
-def _verdicts(found: FactsAsGiven) -> list[Row]:
+def _verdicts(facts: FactsAsGiven) -> list[Row]:
     rows: list[Row] = []
-    if found.algebraic_stability is not None and found.smallest_eigenvalue is not None:
-        stable, low = found.algebraic_stability, found.smallest_eigenvalue
+    if facts.algebraic_stability is not None and facts.smallest_eigenvalue is not None:
+        stable, low = facts.algebraic_stability, facts.smallest_eigenvalue
         rows = [
             ("algebraically stable", WORDS[stable.holds], typeset(stable.because), stable.holds),
             ("λ_min(M)", number(low.lower), "enclosed by exact decisions", [str(low.lower), str(low.upper)]),
-            ("min bᵢ", number(found.smallest_weight), "", str(found.smallest_weight)),
+            ("min bᵢ", number(facts.smallest_weight), "", str(facts.smallest_weight)),
         ]
-    symplectic = found.symplecticity
+    symplectic = facts.symplecticity
     return [
         *rows,
         ("symplectic", WORDS[symplectic.holds], typeset(symplectic.because), symplectic.holds),
         ("defect", number(abs(symplectic.value)), "", str(symplectic.value)),
-        ("order", str(found.order.value), typeset(found.order.because), found.order.value),
+        ("order", str(facts.order.value), typeset(facts.order.because), facts.order.value),
     ]
 
 
-def _conditions(found: FactsAsGiven) -> list[Row]:
+def _conditions(facts: FactsAsGiven) -> list[Row]:
     return [
         (f"conditions of order {q}", number(failed.residual), f"largest at {failed.tree}", str(failed.residual))
-        for q, failed in enumerate(found.residuals, 1)
+        for q, failed in enumerate(facts.residuals, 1)
     ]
 
 
-def _left_out(found: FactsAsGiven) -> list[str]:
-    last, declared = len(found.residuals), found.method.order
+def _left_out(facts: FactsAsGiven) -> list[str]:
+    last, declared = len(facts.residuals), facts.method.order
     if declared is None or last >= declared:
         return []
     return [f"Conditions of order {last + 1} to {declared}: not listed, there are more than {MOST_TREES} of one order."]

@@ -134,9 +134,9 @@ def _published(run: RunRecord, defaults: Mapping[str, Any]) -> tuple[PrintedResu
 # --- a row a network ----------------------------------------------------------------------------------------------
 
 
-def table(found: Sequence[SeedGroup], defaults: Mapping[str, Any], *, full: bool = False) -> Table:
+def table(seed_groups: Sequence[SeedGroup], defaults: Mapping[str, Any], *, full: bool = False) -> Table:
     """A row a group; with ``full`` also every number that is printed for the task. Records: groups, runs, printed."""
-    settings = differing([group.first for group in found])
+    settings = differing([group.first for group in seed_groups])
     columns = [
         Column("network"),
         Column("m", "right"),
@@ -150,21 +150,21 @@ def table(found: Sequence[SeedGroup], defaults: Mapping[str, Any], *, full: bool
         Column("range of test"),
         Column("without input", "right"),
         Column("published"),
-        *([Column("monitored", width=40)] if any(run.monitored for group in found for run in group.runs) else []),
+        *([Column("monitored", width=40)] if any(run.monitored for group in seed_groups for run in group.runs) else []),
     ]
     names = [column.name for column in columns]
-    rows = [_cells(group, of_group) for group, of_group in zip(found, settings, strict=True)]
-    printed = _printed([group.first for group in found], defaults)
+    rows = [_cells(group, of_group) for group, of_group in zip(seed_groups, settings, strict=True)]
+    printed = _printed([group.first for group in seed_groups], defaults)
     if full:
         rows += [_printed_cells(result) for result in printed]
     return Table(
-        title=f"{found[0].first.task}: what was trained, and what is printed" if found else "no runs",
+        title=f"{seed_groups[0].first.task}: what was trained, and what is printed" if seed_groups else "no runs",
         columns=tuple(columns),
         rows=tuple(tuple(row.get(name, NOT_AVAILABLE) for name in names) for row in rows),
-        caption=_caption(found),
+        caption=_caption(seed_groups),
         records=(
-            *(_group_record(group, of_group) for group, of_group in zip(found, settings, strict=True)),
-            *(run_record(run, group.figure) for group in found for run in group.runs),
+            *(_group_record(group, of_group) for group, of_group in zip(seed_groups, settings, strict=True)),
+            *(run_record(run, group.figure) for group in seed_groups for run in group.runs),
             *(_printed_record(result) for result in printed),
         ),
     )
@@ -326,11 +326,11 @@ def _printed_cells(each: PrintedResult) -> dict[str, str]:
     }
 
 
-def _caption(found: Sequence[SeedGroup]) -> tuple[str, ...]:
-    if not found:
+def _caption(seed_groups: Sequence[SeedGroup]) -> tuple[str, ...]:
+    if not seed_groups:
         return ()
-    runs = [run for group in found for run in group.runs]
-    figure = found[0].figure
+    runs = [run for group in seed_groups for run in group.runs]
+    figure = seed_groups[0].figure
     unfinished = sum(run.result is None for run in runs)
     lines = [
         f"{plural(len(runs), 'run')}; test: the {WORDS[figure]}, median over the seeds, of the weights that were best "
@@ -345,7 +345,7 @@ def _caption(found: Sequence[SeedGroup]) -> tuple[str, ...]:
     if figure not in ("accuracy", "normalised root"):
         lines.append("Without input: what the best predictor has that sees none.")
     protocol = published_results.PROTOCOLS.get(runs[0].task)
-    if protocol and any(group.published for group in found):
+    if protocol and any(group.published for group in seed_groups):
         lines.append(f"Published: {protocol}.")
     versions = {f"odernn {run.versions.get('odernn')}, torch {run.versions.get('torch')}" for run in runs}
     lines.append(f"Trained with {'; '.join(sorted(versions))}.")
@@ -442,9 +442,9 @@ def _printed_record(each: PrintedResult) -> Record:
 # --- a row an epoch -----------------------------------------------------------------------------------------------
 
 
-def by_epoch(found: Sequence[SeedGroup]) -> Table:
+def by_epoch(seed_groups: Sequence[SeedGroup]) -> Table:
     """A row an evaluation: medians over the seeds that have got there, and the range. Records: a run's own rows."""
-    settings = differing([group.first for group in found])
+    settings = differing([group.first for group in seed_groups])
     columns = [
         Column("network"),
         Column("m", "right"),
@@ -459,14 +459,14 @@ def by_epoch(found: Sequence[SeedGroup]) -> Table:
     names = [column.name for column in columns]
     rows = [
         tuple(cells[name] for name in names)
-        for group, of_group in zip(found, settings, strict=True)
+        for group, of_group in zip(seed_groups, settings, strict=True)
         for cells in _epoch_rows(group, of_group)
     ]
-    caption = _caption(found)
-    figure = found[0].figure if found else "loss"
+    caption = _caption(seed_groups)
+    figure = seed_groups[0].figure if seed_groups else "loss"
     words = WORDS["loss" if figure == "normalised root" else figure]
     return Table(
-        title=f"{found[0].first.task}: epoch by epoch" if found else "no runs",
+        title=f"{seed_groups[0].first.task}: epoch by epoch" if seed_groups else "no runs",
         columns=tuple(columns),
         rows=tuple(rows),
         caption=(f"Validation: the {words}; medians over the seeds.", *caption[-1:]),
@@ -480,7 +480,7 @@ def by_epoch(found: Sequence[SeedGroup]) -> Table:
                 "seed": run.seed,
                 **row,
             }
-            for group in found
+            for group in seed_groups
             for run in group.runs
             for row in run.history
         ),

@@ -92,13 +92,17 @@ def verdict(certificate: Certificate, property: str) -> str:
 
 def single(method: Method, places: int | None = None) -> Table:
     """The array, then every property with its evidence."""
-    done = sheet(method)
+    described = sheet(method)
     return Table(
         title=title(method),
         columns=(Column("property"), Column("value"), Column("evidence", width=84)),
-        rows=tuple((name, done.verdict(name), done.evidence(name)) for name in done.found),
-        caption=(*_declared(done), *_left_out(done), NYSTROM if isinstance(method, NystromTableau) else CONVENTIONS),
-        records=tuple(_record(name, certificate) for name, certificate in done.found.items()),
+        rows=tuple((name, described.verdict(name), described.evidence(name)) for name in described.found),
+        caption=(
+            *_declared(described),
+            *_left_out(described),
+            NYSTROM if isinstance(method, NystromTableau) else CONVENTIONS,
+        ),
+        records=tuple(_record(name, certificate) for name, certificate in described.found.items()),
         figure=butcher.figure([method], places),
     )
 
@@ -111,17 +115,17 @@ def title(method: Method) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _declared(done: MethodSheet) -> list[str]:
+def _declared(described: MethodSheet) -> list[str]:
     """What the source declares, beside what was computed."""
     lines = []
-    table = in_stages(done.method)
-    pairs = (("order", done.method.order), ("embedded order", getattr(table, "order_hat", None)))
+    table = in_stages(described.method)
+    pairs = (("order", described.method.order), ("embedded order", getattr(table, "order_hat", None)))
     for name, declared in pairs:
-        if declared is not None and name in done.found:
-            computed = done.found[name].value
+        if declared is not None and name in described.found:
+            computed = described.found[name].value
             agrees = "as computed" if computed == declared else f"BUT IT IS {computed}"
             lines.append(f"The source declares {name} {declared}: {agrees}.")
-    if not is_exact(done.method):
+    if not is_exact(described.method):
         lines.append(
             "The coefficients are rounded. What then is decided is decided for all numbers that round to them; "
             '"undecided" shows how near they come.'
@@ -129,9 +133,9 @@ def _declared(done: MethodSheet) -> list[str]:
     return lines
 
 
-def _left_out(done: MethodSheet) -> list[str]:
+def _left_out(described: MethodSheet) -> list[str]:
     reasons: dict[str, list[str]] = {}
-    for omitted in done.skipped.values():
+    for omitted in described.skipped.values():
         if omitted.because != SINGLE:  # nobody misses a pair's questions at one method
             reasons.setdefault(omitted.because, []).append(omitted.property)
     return [f"Not asked: {', '.join(names)} ({because})." for because, names in reasons.items()]
@@ -191,8 +195,8 @@ def comparison(first: Method, second: Method, places: int | None = None) -> Tabl
                 "differs": differs,
                 **{
                     f"{side}_{key}": value
-                    for side, done in (("first", one), ("second", other))
-                    for key, value in _of(done, name).items()
+                    for side, described in (("first", one), ("second", other))
+                    for key, value in _of(described, name).items()
                 },
             }
         )
@@ -207,19 +211,19 @@ def comparison(first: Method, second: Method, places: int | None = None) -> Tabl
     )
 
 
-def _of(done: MethodSheet, name: str) -> dict[str, Any]:
-    certificate = done.found.get(name)
+def _of(described: MethodSheet, name: str) -> dict[str, Any]:
+    certificate = described.found.get(name)
     if certificate is None:
-        return {"holds": None, "value": None, "because": done.skipped[name].because}
+        return {"holds": None, "value": None, "because": described.skipped[name].because}
     record = _record(name, certificate)
     return {key: record[key] for key in ("holds", "value", "because")}
 
 
-def _compared(done: MethodSheet, name: str, differs: bool) -> Entry:
-    if name not in done.found:
+def _compared(described: MethodSheet, name: str, differs: bool) -> Entry:
+    if name not in described.found:
         return NOT_AVAILABLE
-    said = done.verdict(name)
-    return Cell(f": {done.evidence(name)}", strong=said) if differs else f"{said}: {done.evidence(name)}"
+    said = described.verdict(name)
+    return Cell(f": {described.evidence(name)}", strong=said) if differs else f"{said}: {described.evidence(name)}"
 
 
 # --- many methods -----------------------------------------------------------------------------------------------
@@ -228,15 +232,15 @@ COMPANION = ("order", "algebraically stable", "symplectic", "A-stable")
 
 
 def companion(
-    methods: Sequence[Method], report: Callable[[str, int, int], None] = lambda kind, done, total: None
+    methods: Sequence[Method], report: Callable[[str, int, int], None] = lambda kind, described, total: None
 ) -> Table:
     """One row a method: order with the first failing tree, M, and what follows from it."""
     rows, records = [], []
     for number, method in enumerate(methods):
         report("deciding", number, len(methods))
-        done = sheet(method, *COMPANION)
-        rows.append(_companion_row(done))
-        records.append({"tableau": str(method.name), "stages": method.stages, **_companion_record(done)})
+        described = sheet(method, *COMPANION)
+        rows.append(_companion_row(described))
+        records.append({"tableau": str(method.name), "stages": method.stages, **_companion_record(described)})
     return Table(
         title=plural(len(methods), "tableau"),
         columns=(
@@ -258,30 +262,30 @@ def companion(
     )
 
 
-def _companion_row(done: MethodSheet) -> tuple[Entry, ...]:
-    failed = done.found["order"].witness
+def _companion_row(described: MethodSheet) -> tuple[Entry, ...]:
+    failed = described.found["order"].witness
     M = NOT_AVAILABLE
-    if "algebraically stable" in done.found:
-        M = done.evidence("algebraically stable").partition(";")[0].removeprefix("M = ")
+    if "algebraically stable" in described.found:
+        M = described.evidence("algebraically stable").partition(";")[0].removeprefix("M = ")
     return (
-        str(done.method.name),
-        done.verdict("order"),
+        str(described.method.name),
+        described.verdict("order"),
         NOT_AVAILABLE if failed is None else str(failed.tree),
         M,
-        *(done.verdict(name) for name in COMPANION[1:]),
+        *(described.verdict(name) for name in COMPANION[1:]),
     )
 
 
-def _companion_record(done: MethodSheet) -> dict[str, Any]:
-    failed = done.found["order"].witness
+def _companion_record(described: MethodSheet) -> dict[str, Any]:
+    failed = described.found["order"].witness
     record: dict[str, Any] = {
-        "order": plain(done.found["order"].value),
-        "order_is_exact": done.found["order"].exact,
+        "order": plain(described.found["order"].value),
+        "order_is_exact": described.found["order"].exact,
         "failing_tree": None if failed is None else str(failed.tree),
         "residual": None if failed is None else str(failed.residual),
     }
     for name in COMPANION[1:]:
-        certificate = done.found.get(name)
+        certificate = described.found.get(name)
         key = name.replace(" ", "_").replace("-", "_")
         record[key] = None if certificate is None else certificate.holds
         record[f"{key}_because"] = None if certificate is None else certificate.because

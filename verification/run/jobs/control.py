@@ -43,12 +43,12 @@ def control(spec: dict[str, Any], system: System) -> Result:
 
 
 def _report(
-    system: System, point: SearchPoint, layer: int, quantity: str, found: list[Found], device: torch.device
+    system: System, point: SearchPoint, layer: int, quantity: str, answers: list[Found], device: torch.device
 ) -> dict[str, Any]:
     step_size = effective_steps(point)[layer - 1]
     shares: dict[str, float] = {}
     certified = {}
-    for best in (best for best in found if best.quantity == quantity):
+    for best in (best for best in answers if best.quantity == quantity):
         y, z, _ = run_instance(system, best.instance, layer, device)
         values = (y if quantity == "position" else z)[:, 0, 0].abs()
         step = int(values.argmax()) + 1
