@@ -7,6 +7,8 @@ with one of them put in. Left out, by rule and counted nowhere:
                        that only raise, assertions; ``is None``; subscripts, shapes, axes and dtypes (keyword arguments
                        ``axis``, ``dtype``, ``strict``, …)
     literal zeros      ``0 * x``, ``x + 0``, ``x + zero``: they make a number of the right kind and add nothing
+    how it is shown    digits of ``nstr``, operands of text; the sizes of a proof (``up_to``): a test compares them with
+                       what the proof says
     the same mutant    in range(…) everything but its ends ± 1; c·x → x and 2·(c·x) beside c → 2c and c → c/2; the
                        dropping of the other factor of c·x
     even by look       −x → x inside of |·| and under an even power
@@ -47,6 +49,8 @@ _SKIPPED_CALLS = {
     "astype",
     "range",
     "arange",
+    "nstr",
+    "up_to",
 }
 _BIGGEST = {"maximum": "minimum", "max": "min", "argmax": "argmin"}
 _OTHER_END = _BIGGEST | {value: key for key, value in _BIGGEST.items()}

@@ -158,7 +158,7 @@ def gradient_by_V(indices: Indices) -> Case:
         )
 
     return Case(
-        "L = 1", f"(63) for θ = V, {indices} indices", ask, net.declared_network([Shape(1, 1, 1)]).guards(check)
+        "L = 1", f"(63) for θ = V, {indices} indices", ask, net.declared_network([Shape(1, 1, 3)]).guards(check)
     )
 
 

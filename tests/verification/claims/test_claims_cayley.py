@@ -566,6 +566,41 @@ def test_a_proof_says_up_to_which_size_it_was_decided(monkeypatch):
     assert told > 10
 
 
+def test_a_reading_is_proved_for_the_factor_that_goes_with_it():
+    """An entry above the diagonal is the derivative by the free one, or half of it if dL is summed over all i, j."""
+    for reading, right in (("free", Fraction(1)), ("matrix", Fraction(1, 2))):
+        for factor in (Fraction(1, 2), Fraction(1), Fraction(2)):
+            statement = scaled_cayley.gradient_case(reading, factor, most=2).ask.__self__
+            assert bool(statement.decide()) == (factor == right)
+
+
+def test_no_more_is_proved_than_what_the_facts_give(monkeypatch):
+    """With every fact true: the entries are proved for the bound 1, the angles for the factor 1, from n = 2 on."""
+    least_sizes = []
+    for module in (cayley_entries, bounded_entries):
+        monkeypatch.setattr(module, "up_to", lambda most, fact, least=1: least_sizes.append(least) or True)
+    for bound in (Fraction(3, 4), Fraction(1), Fraction(2)):
+        assert bool(bounded_entries.real_case(bound).ask.__self__.decide()) == (bound >= 1)
+    least_sizes.clear()
+    for factor in (Fraction(1, 2), Fraction(1), Fraction(3, 2)):
+        text = angle_case(3, factor).ask.__self__.decide()
+        assert bool(text) == (factor <= 1)
+        if text:
+            count = sum(sign_matrices.polynomials(n)[0] for n in (2, 3))
+            assert f"at one of {count} sign matrices, n ≤ 3" in text
+    assert set(least_sizes) == {2}
+
+
+@pytest.mark.parametrize(("n", "l"), [(2, 1), (5, 2), (6, 5), (9, 3)])
+def test_a_band_has_the_entries_of_its_formula(n, l):
+    entries = sum(1 for i in range(n) for j in range(i + 1, n) if j - i <= l)
+    check = scaled_cayley.CLAIMS
+    (case,) = (case for claim in check for case in claim.cases if case.quantity == "number of trainable entries")
+    checked = case.check({"n": str(n), "l": str(l)})
+    assert not any(opinion.violated for opinion in checked.opinions)
+    assert all(f"{entries} entries, formula {entries}" in opinion.text for opinion in checked.opinions)
+
+
 def test_a_fact_is_decided_for_every_size():
     asked = []
     assert up_to(4, lambda n: asked.append(n) or True)

@@ -237,8 +237,7 @@ def chain_case(form: str, depth: int) -> Case:
     def check(given: Parameters) -> Check:
         contraction = contraction_check.check(given, ContractionReading(sign=0))
         tensor = next(p for p in contraction.premises if p.text.startswith("M"))
-        b_ = [Fraction(x) for x in given["b"].split()]
-        diagonal = [2 * w * Fraction(x) - w * w for w, x in zip(b_, given["a"].split()[:: S + 1], strict=True)]
+        diagonal = [-(Fraction(weight) ** 2) for weight in given["b"].split()]  # 2 b_i a_ii − b_i², a_ii = 0
         return Check(
             opinions=(
                 Opinion("flint", not tensor.holds, str(tensor.margin)),
@@ -268,14 +267,14 @@ def residual_case() -> Case:
         beta, x = number(parameters, "beta"), number(parameters, "x")
         r = beta * x * x
         z = (Fraction(1), Fraction(1) if r > 0 else Fraction(-1))
-        after = (z[0] + r * z[1], z[1] + r * z[0])
+        after = (1 + r * z[1], z[1] + r)
         exact = fmpq(beta.numerator, beta.denominator) * fmpq(x.numerator, x.denominator) ** 2
         largest = 1 + abs(exact)  # the eigenvalues of [[1, r], [r, 1]] are 1 ± r
         return Check(
             opinions=(
                 Opinion(
                     "fractions",
-                    sum(a * a for a in after) > sum(a * a for a in z),
+                    after[0] ** 2 + after[1] ** 2 > 2,
                     f"{_pair(z)} to {_pair(after)}",
                 ),
                 Opinion("flint", bool(largest > 1), f"largest singular value 1 + |r| = {largest}"),
