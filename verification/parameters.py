@@ -132,13 +132,10 @@ class Declaration:
 
     def described(self, texts: Mapping[str, str]) -> list[str]:
         """Each parameter with its value and what it is: what a reader must know of the domain."""
-        values = self.read(texts)
-        named = [
-            (parameter, parameter.kind.write(values[parameter.name]))
-            for parameter in self.parameters
-            if parameter.name in values
-        ]
-        return [f"{parameter.name} = {_shown(text)}: {parameter.kind}" for parameter, text in named]
+        given = self.canonical(texts)
+        said = {each.name: f": {each.kind}" for each in self.parameters}
+        said |= {each.name: ", a constant of this case" for each in self.parameters if isinstance(each.kind, Constant)}
+        return [f"{name} = {_shown(text)}{said[name]}" for name, text in given.items()]
 
     def draw(self, rng: random.Random) -> dict[str, str]:
         """The text of some parameters of the case."""

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from verification.instance import (
     MAX_DIGITS,
+    MAX_GROUPS,
+    MAX_STEPS,
     Group,
     Inputs,
     Instance,
@@ -19,6 +21,7 @@ from verification.instance import (
     encode_number,
     from_plain,
     is_float64,
+    shown,
     to_plain,
 )
 
@@ -290,3 +293,32 @@ def test_a_long_run_takes_the_memory_of_a_short_one():
         tracemalloc.stop()
     assert steps == 999_999
     assert peak < 2**20
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(10**12 - 1), "999999999999"),
+        (Fraction(-(10**12) + 1), "-999999999999"),
+        (Fraction(10**12), (1e12).hex()),
+        (Fraction(3, 4), "0x1.8000000000000p-1"),
+        (Fraction(-3, 4), "-0x1.8000000000000p-1"),
+        (Fraction(2) ** -1022, "0x1.0000000000000p-1022"),
+        (Fraction(2) ** -1023, f"1/{2**1023}"),
+        (Fraction(1, 3), "1/3"),
+        (Fraction(10**13 + 1, 3), "10000000000001/3"),
+    ],
+)
+def test_a_number_has_the_shortest_exact_form(value, text):
+    """Integers of at most twelve digits, normal float64 numbers in hex, p/q for the rest."""
+    assert encode_number(value) == text
+
+
+def test_a_value_is_shown_on_sixty_letters():
+    assert shown("a" * 58) == f"'{'a' * 58}'"
+    assert shown("a" * 59) == f"'{'a' * 56}..."
+    assert len(shown("a" * 59)) == 60
+
+
+def test_the_limits_of_an_instance():
+    assert (MAX_STEPS, MAX_GROUPS) == (1_000_000, 4096)

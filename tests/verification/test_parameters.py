@@ -214,3 +214,17 @@ def test_a_guarded_check_sees_canonical_text_and_what_is_constant() -> None:
     with pytest.raises(RefusedError, match='Parameter "order" is "3": it is 2 in this case'):
         guarded({"order": "3", "x": "1"})
     assert len(seen) == 1
+
+
+def test_a_declaration_says_what_each_parameter_is() -> None:
+    declaration = declared(
+        Parameter("dt", Rational(above=0, below=1)),
+        Parameter("gamma", Constant(Fraction(1, 10))),
+        Parameter("x", Listed(Rational(), (1, 99))),
+        Parameter("left", Rational(), optional=True),
+    )
+    assert declaration.described({"dt": "2/4", "x": " ".join(["12"] * 40)}) == [
+        "dt = 1/2: a rational number > 0 and < 1",
+        "gamma = 1/10, a constant of this case",
+        f"x = {' '.join(['12'] * 20)}… (119 letters): a list; each entry is a rational number",
+    ]

@@ -22,11 +22,12 @@ from verification.domains import BUDGETS
 from verification.exact_text import number
 from verification.kinds import Constant
 from verification.parameters import Parameter, declared, rationals
-from verification.registry import Registry
+from verification.registry import Registered, Registry
 from verification.report.rows import claims as rows
 from verification.run.job import Settings
 from verification.run.plan import plan
 from verification.verdict import Judgement
+from verification.witness.check import check as check_witness
 from verification.witness.file import LONGEST_NAME, LONGEST_TEXT, MOST_PARAMETERS, Witness, from_json, to_json
 from verification.witness.text import WitnessError
 
@@ -287,6 +288,40 @@ def test_a_file_that_is_no_witness_is_refused(change, message):
     with pytest.raises(WitnessError, match=message):
         from_json(json.dumps(good | change))
     assert from_json(json.dumps(good)).parameters == {"x": "1"}
+    at_most = {str(k): "1" * (LONGEST_TEXT if k == 0 else 1) for k in range(MOST_PARAMETERS)}
+    assert from_json(json.dumps(good | {"parameters": at_most, "claim": "a" * LONGEST_NAME})).parameters == at_most
+    assert (LONGEST_TEXT, MOST_PARAMETERS, LONGEST_NAME) == (262_144, 64, 1024)
+
+
+def test_what_a_check_says_of_a_witness():
+    """Every parameter, every premise, both opinions, the limit, the sentence; and what is in the way."""
+
+    def said(**more):
+        def check(parameters):
+            opinions = (Opinion("balls", True, "one"), Opinion("mpmath", True, "two"))
+            return Check(opinions, (Premise("x ≠ 0", parameters["x"], parameters["x"] != "0"),), **more)
+
+        case = Case("d", "q", lambda *_: attempt(), declared(*rationals("x", least=0)).guards(check))
+        claim = Claim("planted", Source("me", "here"), "planted", "real", (case,))
+        registry, path = Registry.__new__(Registry), Path("made.py")
+        registry._paths, registry._by_slug = {claim.id: path}, {claim.slug: claim.id}
+        registry._loaded = {path: {claim.id: Registered(claim, path)}}
+        return lambda x: check_witness(Witness("planted", "d", "q", {"x": x}), registry)
+
+    given, opinions = "given    x = {}: a rational number ≥ 0", ("balls    violates: one", "mpmath   violates: two")
+    full = said(limit="for every dt", words="x is large")("3")
+    assert full.lines == (
+        given.format(3),
+        "premise  x ≠ 0: margin 3, holds",
+        *opinions,
+        "limit    for every dt",
+        "that is  x is large",
+    )
+    bare = said()("0")
+    assert (full.certified, bare.certified) == (True, False)
+    assert bare.lines[:4] == (given.format(0), "premise  x ≠ 0: margin 0, NOT proved", *opinions)
+    assert bare.lines[4].startswith("but      ")
+    assert len(bare.lines) == 5
 
 
 def test_a_counterexample_of_version_1_is_read():

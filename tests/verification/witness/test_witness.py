@@ -182,6 +182,7 @@ def test_a_witness_is_read_as_it_was_written(refutation, text, tmp_path):
     write(refutation, tmp_path / "folder" / "w.json")
     assert read(tmp_path / "folder" / "w.json") == refutation
     assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["w.json"]
+    assert (tmp_path / "folder" / "w.json").read_text() == f"{text}\n"
 
 
 def test_one_dt_alone_proves_nothing_about_the_limit(text, registry):
@@ -503,6 +504,15 @@ def test_a_file_larger_than_the_limit_is_refused_unread(tmp_path):
     finally:
         tracemalloc.stop()
     assert peak < 4 * witness_text.MAX_BYTES
+
+
+def test_a_file_of_sixteen_mebibytes_is_read_and_no_longer_one(tmp_path):
+    path = tmp_path / "w.json"
+    path.write_bytes(b" " * 16 * 2**20)
+    assert len(witness_text.content(path)) == 16 * 2**20
+    path.write_bytes(b" " * (16 * 2**20 + 1))
+    with pytest.raises(WitnessError, match="more than 16777216 bytes"):
+        witness_text.content(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="POSIX")
