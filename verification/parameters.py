@@ -29,6 +29,8 @@ from verification.kinds import Constant, Kind, NotOfThisKindError, Rational, Val
 MOST_LETTERS = 2**20
 """Of one parameter. Looked at first of all."""
 SHOWN = 60
+MOST_DRAWS = 2_000
+"""Until the rules are obeyed. That a step count is a multiple of 16 takes some 16 of them."""
 
 
 class RefusedError(ClaimError):
@@ -139,7 +141,7 @@ class Declaration:
 
     def draw(self, rng: random.Random) -> dict[str, str]:
         """The text of some parameters of the case."""
-        for _ in range(64):
+        for _ in range(MOST_DRAWS):
             values: Values = {}
             for parameter in self.parameters:
                 is_there = parameter.when is None or parameter.when(values)

@@ -223,8 +223,17 @@ def test_a_declaration_says_what_each_parameter_is() -> None:
         Parameter("x", Listed(Rational(), (1, 99))),
         Parameter("left", Rational(), optional=True),
     )
-    assert declaration.described({"dt": "2/4", "x": " ".join(["12"] * 40)}) == [
+    long = " ".join(["12"] * 40)
+    assert declaration.described({"dt": "2/4", "x": long}) == [
         "dt = 1/2: a rational number > 0 and < 1",
         "gamma = 1/10, a constant of this case",
-        f"x = {' '.join(['12'] * 20)}… (119 letters): a list; each entry is a rational number",
+        f"x = {long[:60]}… (119 letters): a list; each entry is a rational number",
     ]
+
+
+def test_a_rule_that_few_numbers_obey_is_obeyed_by_what_is_drawn() -> None:
+    declaration = declared(
+        Parameter("N", Integer(1, 4096)), rules=(Rule("N is 3 mod 64", lambda values: values["N"] % 64 == 3),)
+    )
+    for seed in range(50):
+        assert int(declaration.draw(random.Random(seed))["N"]) % 64 == 3
