@@ -622,3 +622,13 @@ def test_radau_loses_energy_by_its_tensor():
     M = np.kron([[float(x) for x in row] for row in burrage_butcher(tableaus.get("radau iia 2"))], np.eye(2))
     assert np.abs(R.T @ R - (np.eye(2) - g.T @ M @ g)).max() < 1e-14  # R of size 1, some ten operations an entry
     assert math.isclose(monotone_fields.norms(step, N[None])[0], np.linalg.norm(R, 2), rel_tol=1e-14)
+
+
+@pytest.mark.parametrize(("component", "same"), [("1", True), ("2", True), ("3", False), ("4", False)])
+def test_the_block_that_is_typed_again_is_that_of_the_component(component, same):
+    """B_2 of the LSTM with constant coefficients has the blocks z², −z² on two pairs of components; one is compared."""
+    case = next(
+        case for case in CLAIMS["ode-T1-expl"].cases if case.domain == "LSTM, constant" and "M ≥ 0" in case.quantity
+    )
+    checked = case.check({"stage": "2", "component": component, "z": "1/3"})
+    assert [premise.holds for premise in checked.premises] == [same]

@@ -268,15 +268,12 @@ def residual_case() -> Case:
         r = beta * x * x
         z = (Fraction(1), Fraction(1) if r > 0 else Fraction(-1))
         after = (1 + r * z[1], z[1] + r)
+        growth = (after[0] ** 2 + after[1] ** 2) / 2
         exact = fmpq(beta.numerator, beta.denominator) * fmpq(x.numerator, x.denominator) ** 2
         largest = 1 + abs(exact)  # the eigenvalues of [[1, r], [r, 1]] are 1 ± r
         return Check(
             opinions=(
-                Opinion(
-                    "fractions",
-                    after[0] ** 2 + after[1] ** 2 > 2,
-                    f"{_pair(z)} to {_pair(after)}",
-                ),
+                Opinion("fractions", growth > 1, f"{_pair(z)} to {_pair(after)}: ‖z‖² times {growth}"),
                 Opinion("flint", bool(largest > 1), f"largest singular value 1 + |r| = {largest}"),
             ),
             words=f"α = 1, β = {beta}, x_l = x_(l−1) = {x}, σ = id: ‖W‖ = {largest}",
