@@ -40,7 +40,9 @@ class Heard:
     def obeys(self) -> bool:
         """Whether every premise holds there, and no back-end finds a violation."""
         check = self.check
-        return all(premise.holds for premise in check.premises) and not any(each.violated for each in check.opinions)
+        return all(premise.holds for premise in check.premises) and not any(
+            opinion.violated for opinion in check.opinions
+        )
 
 
 def answer(claim: Claim, case: Case, budget: Budget, seed: int) -> Judgement:
@@ -116,9 +118,9 @@ def _judged(claim: Claim, case: Case, attempt: Attempt, heard: list[Heard], fill
         if not doubt:
             return _refuted(claim, case, Heard(parameters, check), filled)
         doubts.append(doubt)
-    for each in () if attempt.inapplicable else heard:
-        if not doubt_about(each.check, case):
-            return _refuted(claim, case, each, filled)
+    for drawn in () if attempt.inapplicable else heard:
+        if not doubt_about(drawn.check, case):
+            return _refuted(claim, case, drawn, filled)
     return _settled(filled, _findings(case, attempt, heard, next(iter(doubts), "")))
 
 
@@ -134,7 +136,7 @@ def _proof(attempt: Attempt, heard: list[Heard]) -> str:
     """
     if not attempt.proof:
         return ""
-    agreed = sum(each.obeys for each in heard)
+    agreed = sum(drawn.obeys for drawn in heard)
     places = f"and at {agreed} drawn place{'s' * (agreed != 1)}, by both back-ends"
     return f"{attempt.proof} ({places if heard else attempt.twice or 'decided once'})"
 

@@ -252,7 +252,7 @@ class StateBound:
     @property
     def second_hypotheses(self) -> tuple[tuple[str, Callable[[Any], Any] | None, bool], ...]:
         """(text, margin typed again, strict) of every hypothesis: what the second back-end is asked."""
-        return tuple((each.text, each.second_margin, each.strict) for each in self.hypotheses)
+        return tuple((hypothesis.text, hypothesis.second_margin, hypothesis.strict) for hypothesis in self.hypotheses)
 
 
 @dataclass(frozen=True)
@@ -324,5 +324,5 @@ def slug(identifier: str) -> str:
 
 def admissible(bound: StateBound, setting: Setting) -> list[tuple[Hypothesis, Any, bool]]:
     """Every hypothesis with its margin at the setting and whether it (certainly) holds."""
-    margins = [(each, each.margin(setting)) for each in bound.hypotheses]
-    return [(each, margin, each.holds(margin)) for each, margin in margins]
+    margins = [(hypothesis, hypothesis.margin(setting)) for hypothesis in bound.hypotheses]
+    return [(hypothesis, margin, hypothesis.holds(margin)) for hypothesis, margin in margins]

@@ -135,8 +135,12 @@ class Declaration:
     def described(self, texts: Mapping[str, str]) -> list[str]:
         """Each parameter with its value and what it is: what a reader must know of the domain."""
         given = self.canonical(texts)
-        said = {each.name: f": {each.kind}" for each in self.parameters}
-        said |= {each.name: ", a constant of this case" for each in self.parameters if isinstance(each.kind, Constant)}
+        said = {parameter.name: f": {parameter.kind}" for parameter in self.parameters}
+        said |= {
+            parameter.name: ", a constant of this case"
+            for parameter in self.parameters
+            if isinstance(parameter.kind, Constant)
+        }
         return [f"{name} = {_shown(text)}{said[name]}" for name, text in given.items()]
 
     def draw(self, rng: random.Random) -> dict[str, str]:

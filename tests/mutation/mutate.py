@@ -98,9 +98,9 @@ def _named(folder: Path, stem: str) -> list[Path]:
 
 def _claims(name: str, files: str, tests: str) -> Group:
     folder = trials.ROOT / "verification"
-    paths = [path for each in files.split() for path in _named(folder, each)]
-    found = tuple(f"tests/{each if '/' in each else f'verification/claims/{each}'}.py" for each in tests.split())
-    return Group(name, tuple(path.relative_to(trials.ROOT).as_posix() for path in paths), found)
+    paths = [path for stem in files.split() for path in _named(folder, stem)]
+    test_files = tuple(f"tests/{name if '/' in name else f'verification/claims/{name}'}.py" for name in tests.split())
+    return Group(name, tuple(path.relative_to(trials.ROOT).as_posix() for path in paths), test_files)
 
 
 def _checks(name: str, files: str, tests: str) -> Group:

@@ -161,11 +161,11 @@ def _holds_again(hypothesis: Hypothesis, at: AtGraph) -> bool:
 def placed(statement: GraphStatement, domain: Domain, text: str) -> Iterator[tuple[Parameters, Side]]:
     """Every place of the graph at which the statement speaks, with what the library finds; none out of the domain."""
     facts = domain.load(text)
-    if facts is None or not all(_holds(each, AtGraph(facts, {})) for each in domain.chosen):
+    if facts is None or not all(_holds(hypothesis, AtGraph(facts, {})) for hypothesis in domain.chosen):
         return
     for place in statement.places(facts):
         parameters = {"graph": text, **place}
-        if all(_holds(each, AtGraph(facts, parameters)) for each in statement.hypotheses):
+        if all(_holds(hypothesis, AtGraph(facts, parameters)) for hypothesis in statement.hypotheses):
             side = statement.first(facts, parameters)
             if side is not None:
                 yield parameters, side
@@ -191,8 +191,8 @@ def agree(statement: GraphStatement, parameters: Parameters, side: Side) -> None
 def agree_on_domain(domain: Domain, text: str) -> None:
     """Raises ArithmeticError where one back-end admits the graph to the domain and the other does not."""
     facts, graph = domain.load(text), second_of(text)
-    first = facts is not None and all(_holds(each, AtGraph(facts, {})) for each in domain.hypotheses)
-    second = all(_holds_again(each, AtGraph(graph, {})) for each in domain.hypotheses)
+    first = facts is not None and all(_holds(hypothesis, AtGraph(facts, {})) for hypothesis in domain.hypotheses)
+    second = all(_holds_again(hypothesis, AtGraph(graph, {})) for hypothesis in domain.hypotheses)
     if first != second:
         raise ArithmeticError(f"{text} is {'' if first else 'not '}one of the {domain.name} by {FIRST} alone")
 
@@ -345,11 +345,16 @@ def checker(domain: Domain, statement: GraphStatement) -> Callable[[Parameters],
         again = graph_second.parse(text)
         facts = domain.load(text)
         if facts is None:
-            return Check((), (Premise("; ".join(each.text for each in domain.hypotheses), "–", False),))
+            return Check((), (Premise("; ".join(hypothesis.text for hypothesis in domain.hypotheses), "–", False),))
         premises = []
-        for each in (*domain.hypotheses, *statement.hypotheses):
-            first, second = _holds(each, AtGraph(facts, parameters)), _holds_again(each, AtGraph(again, parameters))
-            premises.append(Premise(each.text, f"{FIRST} {_yes(first)}, {SECOND} {_yes(second)}", first and second))
+        for hypothesis in (*domain.hypotheses, *statement.hypotheses):
+            first, second = (
+                _holds(hypothesis, AtGraph(facts, parameters)),
+                _holds_again(hypothesis, AtGraph(again, parameters)),
+            )
+            premises.append(
+                Premise(hypothesis.text, f"{FIRST} {_yes(first)}, {SECOND} {_yes(second)}", first and second)
+            )
         if not all(premise.holds for premise in premises):
             return Check((), tuple(premises))
         opinions = []

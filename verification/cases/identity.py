@@ -96,11 +96,7 @@ class PathIdentity:
     def check(self, parameters: Parameters) -> Check:
         with net.at_precision():
             differs, text = self._differs(parameters)
-        other = again.run(dict(parameters), self.indices == "sam", self.retyped)
-        return Check(
-            opinions=(Opinion("balls", differs, text), Opinion("mpmath", *other)),
-            words=f"{self.words}: not equal at {describe(parameters)}; {text}",
-        )
+        return _checked_again(self, parameters, Opinion("balls", differs, text))
 
 
 # --- a residual of the states of a network
@@ -189,11 +185,14 @@ class StateIdentity:
     def check(self, parameters: Parameters) -> Check:
         with net.at_precision():
             differs, text = self._differs(parameters)
-        other = again.run(dict(parameters), self.indices == "sam", self.retyped)
-        return Check(
-            opinions=(Opinion("balls", differs, text), Opinion("mpmath", *other)),
-            words=f"{self.words}: not equal at {describe(parameters)}; {text}",
-        )
+        return _checked_again(self, parameters, Opinion("balls", differs, text))
+
+
+def _checked_again(identity: PathIdentity | StateIdentity, parameters: Parameters, opinion: Opinion) -> Check:
+    other = Opinion("mpmath", *again.run(dict(parameters), identity.indices == "sam", identity.retyped))
+    return Check(
+        opinions=(opinion, other), words=f"{identity.words}: not equal at {describe(parameters)}; {opinion.text}"
+    )
 
 
 # --- a residual that is a polynomial in named real numbers

@@ -182,7 +182,7 @@ def _premises(
     premises = []
     for hypothesis in claim.bound.hypotheses:
         margins = [_margin(hypothesis, instance, number, step, steps) for number in range(1, layer + 1)]
-        ends = [lower_end(BALLS.exact(each) if isinstance(each, Fraction) else each) for each in margins]
+        ends = [lower_end(BALLS.exact(margin) if isinstance(margin, Fraction) else margin) for margin in margins]
         premises.append((hypothesis.text, min(ends), all(map(hypothesis.holds, margins))))
     return tuple(premises)
 

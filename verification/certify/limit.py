@@ -77,7 +77,7 @@ def check(claim: Claim, part: Part, data: LimitData) -> LimitOutcome:
         return replace(failed, because=f"layer {data.layer} is driven by its bias, but √α T' exceeds one half-wave")
     with flint.ctx.workprec(BITS):
         setting = _setting(data)
-        if not all(each.holds(each.margin(setting)) for each in claim.bound.hypotheses):
+        if not all(hypothesis.holds(hypothesis.margin(setting)) for hypothesis in claim.bound.hypotheses):
             return replace(failed, because="a premise is not proved on 0 < dt ≤ dt₀", may_improve=True)
         measured = _lower_bound(data, part.quantity)
         try:

@@ -62,7 +62,7 @@ def _row(claim: Claim) -> tuple[str, ...]:
     quantities, hypotheses = dict.fromkeys(case.quantity for case in claim.cases), "in the statement"
     if bound is not None:
         quantities = dict.fromkeys((*(part.symbol for part in bound.parts), *quantities))
-        hypotheses = "; ".join(each.text for each in bound.hypotheses) or "none"
+        hypotheses = "; ".join(hypothesis.text for hypothesis in bound.hypotheses) or "none"
         kind = f"{claim.origin}, asymptotic" if bound.asymptotic else claim.origin
     named = (claim.dominated_by or "–", claim.statement)
     return (claim.id, str(claim.source), ", ".join(quantities), hypotheses, kind, *named)
@@ -86,7 +86,7 @@ def _record(registered: Registered) -> dict[str, object]:
     if claim.state_bound is not None:
         record |= {
             "parts": [f"{part.quantity}/{part.norm}" for part in claim.bound.parts],
-            "hypotheses": [each.text for each in claim.bound.hypotheses],
+            "hypotheses": [hypothesis.text for hypothesis in claim.bound.hypotheses],
             "asymptotic": claim.bound.asymptotic,
             "system": claim.bound.system.name,
         }

@@ -65,7 +65,7 @@ def rows(network: UnICORNN, run: Trajectory, sample: Sample, registry: Registry,
 
 
 def _published_row(
-    network: UnICORNN, each: Published, layer: int, logs: Any, source: str, sample: Sample, log_largest: float
+    network: UnICORNN, published: Published, layer: int, logs: Any, source: str, sample: Sample, log_largest: float
 ) -> Row:
     dt, alpha = float(network.dt[layer - 1]), float(network.alpha[layer - 1])
     K = max(2.0, float(network.layers[layer - 1].w.detach().double().abs().max()) + alpha)
@@ -74,7 +74,7 @@ def _published_row(
     def ask() -> BoundComparison:
         n = np.arange(1.0, sample.steps + 1)
         return BoundComparison(
-            each.log_bound(K, dt, n),
+            published.log_bound(K, dt, n),
             logs,
             uncertified(NOT_DECIDED),
             place=lambda index: f"n = {index + 1}",
@@ -82,7 +82,7 @@ def _published_row(
             data=f"on {sample.count} sequences",
         )
 
-    return judged(Row("bound", layer, each.quantity, each.statement, source, "published", premises), ask)
+    return judged(Row("bound", layer, published.quantity, published.statement, source, "published", premises), ask)
 
 
 def _rate_row(network: UnICORNN, layer: int, kappa: Tensor, h: Tensor, sample: Sample) -> Row:

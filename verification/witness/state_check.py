@@ -70,36 +70,25 @@ def second_opinion(
     large instance, by float64 with proved roundings.
     """
     plain = to_plain(instance)
+    asked: dict[str, Any] = {
+        "layer": layer,
+        "step": step,
+        "steps": steps,
+        "quantity": part.quantity,
+        "norm": part.norm,
+        "bound": part.second_bound,
+        "premises": claim.bound.second_hypotheses,
+    }
     if is_large(claim, instance, layer=layer, step=step):
         from verification.certify.second import network_states
 
-        return network_states.decide(
-            plain,
-            layer=layer,
-            step=step,
-            steps=steps,
-            quantity=part.quantity,
-            norm=part.norm,
-            bound=part.second_bound,
-            premises=claim.bound.second_hypotheses,
-        )
+        return network_states.decide(plain, **asked)
     answer: dict[str, Any] = {"status": "undecided", "measured": None, "bound": None}
     effort = work(instance, layer=layer, step=step)
     for bits in SECOND_BITS:
         if bits > SECOND_BITS[0] and effort * bits > SECOND_EFFORT:
             break
-        answer = second.decide(
-            plain,
-            layer=layer,
-            step=step,
-            steps=steps,
-            quantity=part.quantity,
-            norm=part.norm,
-            bound=part.second_bound,
-            premises=claim.bound.second_hypotheses,
-            step_function=claim.bound.system.second_step,
-            bits=bits,
-        )
+        answer = second.decide(plain, step_function=claim.bound.system.second_step, bits=bits, **asked)
         if answer["status"] != "undecided":
             break
     return answer

@@ -83,7 +83,7 @@ def value_case(domain: str, family: Sequence[Printed]) -> Case:
     names = tuple(family[0].values)
 
     def ask(_: Budget, __: int) -> Attempt:
-        wrong = [(each, values) for each in family if (values := _compared(each)) != dict(each.values)]
+        wrong = [(member, values) for member in family if (values := _compared(member)) != dict(member.values)]
         if wrong:
             worst, values = wrong[0]
             return Attempt(
@@ -98,7 +98,7 @@ def value_case(domain: str, family: Sequence[Printed]) -> Case:
         return Attempt(text, len(family), found=last, claimed=last, proof=text)
 
     def check(parameters: Parameters) -> Check:
-        same = next(each for each in family if _graph(each.graph) == _graph(parameters["graph"]))
+        same = next(member for member in family if _graph(member.graph) == _graph(parameters["graph"]))
         opinions = [
             Opinion(backend, values != dict(same.values), f"{_shown(values)} against {_shown(same.values)}")
             for backend, values in zip((FIRST, SECOND), _values(same.graph, names), strict=True)
@@ -147,7 +147,7 @@ def path_case(domain: str, times: tuple[int, ...], printed: Mapping[int, int], *
         facts, graph = facts_of(text), parse(text)
         assert facts is not None
         by_both = facts.paths(t, last, between=between), graph.lengths(t, last, between=between)
-        return tuple({n: each[n] for n in printed} for each in by_both)  # type: ignore[return-value]
+        return tuple({n: measures[n] for n in printed} for measures in by_both)  # type: ignore[return-value]
 
     def listed(values: Mapping[int, int]) -> str:
         return ", ".join(map(str, values.values()))
@@ -296,7 +296,7 @@ def computed_case() -> Case:
         nodes = {f"v{k}": 0 for k in range(count)}
         graph = RNNGraph("random", 1, nodes, tuple(sorted(edges)), ("v0",), (f"v{count - 1}",))  # type: ignore[arg-type]
         certificates = [check(graph) for check in (recurrent_depth, smallest_rate, feedforward_depth)]
-        confirmed = all(each and each.witness.confirms(graph) for each in certificates)
+        confirmed = all(certificate and certificate.witness.confirms(graph) for certificate in certificates)
         values = (
             f"{name} = {certificate.value}" for name, certificate in zip(("d_r", "j", "d_f"), certificates, strict=True)
         )
@@ -353,8 +353,8 @@ CLAIMS = (
         statement="(d_r, d_f): sh (1, 2), st (1, 3), bu (1, 3), td (2, 3)",
         semantics="comb",
         cases=tuple(
-            value_case(each.name, [each])
-            for each in (
+            value_case(member.name, [member])
+            for member in (
                 _one("sh", layered(1), d_r=1, d_f=2),
                 _one("st", layered(2), d_r=1, d_f=3),
                 _one("bu", layered(2, [("h1", "h2", 1)]), d_r=1, d_f=3),

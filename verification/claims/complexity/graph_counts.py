@@ -61,10 +61,10 @@ def _place(place: str) -> Source:
 def _tanh_pairs() -> Iterator[EqualSizes]:
     """The three pairs of sizes, each once."""
     seen = set()
-    for each in EQUAL_SIZES:
-        if (each.units, each.skip_units) not in seen:
-            seen.add((each.units, each.skip_units))
-            yield replace(each, unit="tanh")
+    for sizes in EQUAL_SIZES:
+        if (sizes.units, sizes.skip_units) not in seen:
+            seen.add((sizes.units, sizes.skip_units))
+            yield replace(sizes, unit="tanh")
 
 
 CLAIMS = (
@@ -74,7 +74,7 @@ CLAIMS = (
         statement='"roughly the same number of parameters": 724 units with s = 1 against 512 with two hidden matrices, '
         "128 against 90, 90 against 64, counted as tanh units",
         semantics="comb",
-        cases=tuple(equal_case(each, "tanh", "tanh", meaning) for each in _tanh_pairs() for meaning in MEANINGS),
+        cases=tuple(equal_case(sizes, "tanh", "tanh", meaning) for sizes in _tanh_pairs() for meaning in MEANINGS),
     ),
     Claim(
         id="cplx-4.4-lstm",
@@ -83,8 +83,8 @@ CLAIMS = (
         "with a forget gate for each of the two hidden edges, as in B.2",
         semantics="comb",
         cases=tuple(
-            equal_case(each, reading, reading, meaning)
-            for each in LSTM_PAIRS
+            equal_case(sizes, reading, reading, meaning)
+            for sizes in LSTM_PAIRS
             for reading in ("LSTM, own edge", "LSTM, every edge")
             for meaning in MEANINGS
         ),

@@ -78,7 +78,7 @@ def contains_case(output: str, usual: str, extra: int = 0) -> Case:
             return Attempt(proof, MOST_EDGES - 1, proof=proof)
         compared = [(point, floats(dict(zip(_GATES, point, strict=True)))) for point in points]
         wrong = [dict(zip(_GATES, map(str, point), strict=True)) for point, gap in compared if gap > 1e-9]
-        candidates = tuple({**each, "f_extra": str(extra)} for each in wrong)
+        candidates = tuple({**candidate, "f_extra": str(extra)} for candidate in wrong)
         return Attempt(f"{len(points)} points", len(points), found=f"{len(wrong)} differ", candidates=candidates)
 
     def balls(p: Any) -> tuple[Any, Any]:
@@ -315,7 +315,7 @@ def same_gate_case(one: Index, other: Index) -> Case:
         return Attempt(f"{len(points)} points", len(points), found=f"{len(wrong)} differ", candidates=candidates)
 
     def balls(p: Any) -> tuple[Any, Any]:
-        gates = [_sigmoid(each.first(p.W, p.h)) for each in (one, other)]
+        gates = [_sigmoid(gate.first(p.W, p.h)) for gate in (one, other)]
         return abs(gates[0] - gates[1]), 0 * gates[0]
 
     def intervals(p: Any) -> tuple[Any, Any]:
@@ -387,8 +387,8 @@ CLAIMS = (
             same_gate_case(PRINTED, OWN),
             parallel_case(),
             *(
-                equal_case(each, "LSTM, own edge", reading, ROUGHLY_THE_SAME)
-                for each in LSTM_PAIRS
+                equal_case(sizes, "LSTM, own edge", reading, ROUGHLY_THE_SAME)
+                for sizes in LSTM_PAIRS
                 for reading in ("LSTM, printed index", "LSTM, printed index, sums", "LSTM, every edge")
             ),
         ),

@@ -125,8 +125,8 @@ def determined_case(domain: str, data: Data, quantity: str = "h_v determined by 
 
     def differing(one: Graph, other: Graph) -> int | None:
         values = [
-            [unfolded_value(each, "h1", t, WEIGHTS, list(map(float, IMPULSE)), math.tanh) for t in times]
-            for each in (one, other)
+            [unfolded_value(graph, "h1", t, WEIGHTS, list(map(float, IMPULSE)), math.tanh) for t in times]
+            for graph in (one, other)
         ]
         return next((t for t in times if abs(values[0][t] - values[1][t]) > APART), None)
 
@@ -183,10 +183,10 @@ def _two_networks(parameters: Parameters, data: Data) -> Check:
             ("a hidden node, at a time of the input", inside),
         )
     )
-    if not all(each.holds for each in premises):
+    if not all(premise.holds for premise in premises):
         return Check((), premises)
     with flint.ctx.workprec(BITS):
-        swept = [swept_values(_without_outputs(each.graph), time, W, x)[time, node] for each in facts if each]
+        swept = [swept_values(_without_outputs(fact.graph), time, W, x)[time, node] for fact in facts if fact]
         first = abs(swept[0] - swept[1]) > 0
         shown = [value.str(8, radius=False) for value in swept]
     with second.iv.workprec(BITS):
@@ -268,9 +268,9 @@ def _contract(network: GraphRNN) -> None:
     with torch.no_grad():
         for node in network.wiring.nodes("unit"):
             matrices = [network.weight[edge_name(edge)] for edge in network.wiring.into[node]]
-            largest = float(sum(each.abs().sum(1) for each in matrices).max())
-            for each in matrices:
-                each /= max(largest, 1.0)
+            largest = float(sum(matrix.abs().sum(1) for matrix in matrices).max())
+            for matrix in matrices:
+                matrix /= max(largest, 1.0)
 
 
 def _rounding(graph: RNNGraph) -> float:

@@ -65,7 +65,7 @@ def columns_case(
         if not wrong:
             return Attempt(text, len(known), found=_listed(row), claimed=quantity, proof=text)
         candidates = [
-            {"columns": json.dumps(columns), "numbers": " ".join(row.numbers[each] for each in columns)}
+            {"columns": json.dumps(columns), "numbers": " ".join(row.numbers[column] for column in columns)}
             for columns in wrong
         ]
         shown = words(wrong[0], candidates[0]["numbers"].split())
@@ -324,7 +324,7 @@ CLAIMS = (
         statement="td outperforms the others on every row: its bits per character are less than those of sh, st, bu",
         semantics="reading",
         cases=tuple(
-            columns_case(row, "td below sh, st, bu", lambda: [("td", each) for each in ("sh", "st", "bu")], LESS)
+            columns_case(row, "td below sh, st, bu", lambda: [("td", column) for column in ("sh", "st", "bu")], LESS)
             for row in printed.STRUCTURES
         ),
     ),

@@ -285,7 +285,7 @@ def mentions_case() -> Case:
 
     def second(parameters: Parameters) -> Decided:
         words = parameters["theorem 5"].casefold().split()
-        met = [word for word in words if any(word.startswith(each) for each in wanted)]
+        met = [word for word in words if any(word.startswith(stem) for stem in wanted)]
         return Decided(not met, f"of its {len(words)} words {len(met)} are")
 
     return decided(
@@ -312,7 +312,7 @@ def numbering_case(kind: str) -> Case:
 
     def second(parameters: Parameters) -> Decided:
         printed_numbers = parameters[kind].split()
-        twice = sorted({each for each in printed_numbers if printed_numbers.count(each) > 1})
+        twice = sorted({word for word in printed_numbers if printed_numbers.count(word) > 1})
         return Decided(bool(twice), f"twice {twice}")
 
     return decided(

@@ -81,7 +81,7 @@ def condition_case(name: str, condition: str) -> Case:
         proof = ""
         if condition == "II" and not violating and set(tableau.B) == set(stages):
             certificates = [semidefiniteness(_exact(tableau, i), name=f"B_{i}") for i in stages]
-            proof = "; ".join(each.because for each in certificates) if all(certificates) else ""
+            proof = "; ".join(certificate.because for certificate in certificates) if all(certificates) else ""
         return Attempt(text, len(stages), found=text, claimed="none", candidates=tuple(violating[:2]), proof=proof)
 
     def check(parameters: Parameters) -> Check:
@@ -291,8 +291,8 @@ def bounded_case() -> Case:
         for depth in (1, 2, 4, 8):
             network = QUNN(2, block_length=depth + 1, depth=depth, dtype=torch.float64)
             with torch.no_grad():
-                for each in network.parameters():
-                    each.fill_(0.5)
+                for parameter in network.parameters():
+                    parameter.fill_(0.5)
             (guarantee,) = network.non_expansion(1.0)
             texts.append(guarantee.because if guarantee.holds and guarantee.exact else "")
         proof = "; ".join(texts) if all(texts) else ""

@@ -114,14 +114,14 @@ def _typed(tableau: ButcherTableau, N: Any) -> Parameters:
     def text(values: Any) -> str:
         return rationals([Fraction(int(x.p), int(x.q)) for x in values])
 
-    fields = [rational_member(each) for each in N]
+    fields = [rational_member(matrix) for matrix in N]
     return {
         "D": str(COMPONENTS),
         "S": str(tableau.stages),
         "eta": "1",
         "a": text([a for row in tableau.A for a in row]),
         "b": text(tableau.b),
-        "N": rationals([x for each in fields for row in each for x in row]),
+        "N": rationals([x for field in fields for row in field for x in row]),
     }
 
 
@@ -166,7 +166,7 @@ def stable_methods_case() -> Case:
         certificates = {name: algebraic_stability(tableaus.get(name)) for name in (*STABLE, "gauss 3", "radau iia 3")}
         shown = "; ".join(f"{name}: {each.because}" for name, each in certificates.items())
         signs = "components add up; b_i ≥ 0, (u−v)·(f_i(u)−f_i(v)) ≤ 0 and M ≥ 0 make both corrections ≤ 0 (thm-1*)"
-        if all(each.holds and each.exact for each in certificates.values()):
+        if all(certificate.holds and certificate.exact for certificate in certificates.values()):
             return implied(SCALAR, f"{signs}; M ≥ 0 exactly: {shown}")
         return Attempt(shown, len(certificates))
 
@@ -247,7 +247,7 @@ def _product(activation: Activation, K: list[list[Fraction]], u: list[Fraction],
     """(u − v)ᵀ(σ(Ku) − σ(Kv)), exact for relu, a ball for tanh."""
     with flint.ctx.workprec(BITS):
         matrix = fmpq_mat([[fmpq(x.numerator, x.denominator) for x in row] for row in K])
-        points = [fmpq_mat([[fmpq(x.numerator, x.denominator)] for x in each]) for each in (u, v)]
+        points = [fmpq_mat([[fmpq(x.numerator, x.denominator)] for x in vector]) for vector in (u, v)]
         images = [(matrix * point).entries() for point in points]
         moved = [points[0][k, 0] - points[1][k, 0] for k in range(len(u))]
         total: Any = fmpq(0) if activation == "relu" else arb(0)
@@ -293,7 +293,7 @@ def _increasing(activation: Activation, sign: int) -> str:
     products = [
         sign * (p * X - q * Y) * (max(p, 0) * X - max(q, 0) * Y) for p, q in itertools.product((1, -1), repeat=2)
     ]
-    if all(each == (X - Y) ** 2 or all(c >= 0 for c in each.coeffs()) for each in products):
+    if all(product == (X - Y) ** 2 or all(c >= 0 for c in product.coeffs()) for product in products):
         shown = ", ".join(map(str, products))
         return f"a = ±X, b = ±Y, X, Y ≥ 0: the products are {shown}, a square or without negative coefficient"
     return ""

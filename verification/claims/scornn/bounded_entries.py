@@ -93,7 +93,7 @@ def search_case() -> Case:
 
     def ask(budget: Budget, seed: int) -> Attempt:
         worst_by_size = {n: search.worst_orthogonal(n, budget, seed) for n in range(2, 7)}
-        count = sum(each.evaluations for each in worst_by_size.values())
+        count = sum(best.evaluations for best in worst_by_size.values())
         worst = max(each.value for n, each in worst_by_size.items() if n > 2)
         return Attempt(
             f"{count:,} orthogonal matrices, n = 2..6, all signatures of each",

@@ -256,7 +256,7 @@ def random_case(n: int) -> Case:
     def check(_: Parameters) -> Check:
         law = random_law(n)
         chosen = list(combinations(range(n), n // 2))
-        atoms = [law_again([-1 if place in each else 1 for place in range(n)]).at_one for each in chosen]
+        atoms = [law_again([-1 if place in subset else 1 for place in range(n)]).at_one for subset in chosen]
         atom = sum(atoms, Fraction(0)) / len(chosen)
         return Check(
             opinions=(

@@ -59,7 +59,7 @@ def is_reflected(halves: Sequence[Fraction], D: Signs) -> bool:
     """Whether the spectrum of C(A) D is that of C(A) with ρ eigenvalues reflected; FLINT."""
     if len(D) <= EXHAUSTIVE:
         polynomial = computed(halves, D)
-        return any(polynomial == as_poly(each) for each in _allowed(halves, len(D), list(D).count(-1)))
+        return any(polynomial == as_poly(spectrum) for spectrum in _allowed(halves, len(D), list(D).count(-1)))
     blocks = [computed_block(s, *D[2 * k : 2 * k + 2]) for k, s in enumerate(halves)]
     return all(block(1) != 0 and block(-1) != 0 for block in blocks)
 

@@ -37,7 +37,7 @@ def _named(counted: frozenset[str], model: str) -> str:
 def _all(counter: Counter, model: str, n: int, m: int, p: int) -> dict[str, int]:
     """The count under every convention, that of the definitions first."""
     ordered = sorted(counts.conventions(), key=lambda each: each != counts.full_convention(model))
-    return {_named(each, model): counter(model, n, m, p, each) for each in ordered}
+    return {_named(convention, model): counter(model, n, m, p, convention) for convention in ordered}
 
 
 def _agreeing(counted: dict[str, int], text: str) -> list[str]:

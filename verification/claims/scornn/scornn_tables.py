@@ -108,20 +108,20 @@ def _size(each: PrintedModel) -> Fraction:
 def no_larger(rows: Sequence[PrintedModel], others: Sequence[PrintedModel], column: str) -> Iterator[Pair]:
     """For every model of ``others`` the best scoRNN with no more parameters, as printed."""
     for other in others:
-        fitting = [each for each in rows if each.model == "scoRNN" and _size(each) <= _size(other)]
+        fitting = [row for row in rows if row.model == "scoRNN" and _size(row) <= _size(other)]
         yield max(fitting, key=lambda each: each.value(column)), other
 
 
 def same_size(rows: Sequence[PrintedModel]) -> list[Pair]:
     """scoRNN with every other model of the same printed number of parameters."""
-    ours = [each for each in rows if each.model == "scoRNN"]
+    ours = [row for row in rows if row.model == "scoRNN"]
     return [
         (one, other) for one in ours for other in rows if other.model != "scoRNN" and other.parameters == one.parameters
     ]
 
 
 def _best(rows: Sequence[PrintedModel], model: str, column: str) -> PrintedModel:
-    return max((each for each in rows if each.model == model), key=lambda each: each.value(column))
+    return max((row for row in rows if row.model == model), key=lambda each: each.value(column))
 
 
 def _time(model: str, n: int) -> PrintedModel:
@@ -156,16 +156,16 @@ def _time_cases() -> Iterator[Case]:
         times("2"),
         "scoRNN 11.2 and full uRNN 25.8, the same relation",
     )
-    lstms = [each for each in printed.MINUTES if each.model == "LSTM"]
+    lstms = [row for row in printed.MINUTES if row.model == "LSTM"]
     yield pairs_case(
-        "LSTM", "minutes", [(each, large) for each in lstms], times("2"), "LSTM about twice as fast as scoRNN n = 512"
+        "LSTM", "minutes", [(row, large) for row in lstms], times("2"), "LSTM about twice as fast as scoRNN n = 512"
     )
 
 
 def _mnist_cases() -> Iterator[Case]:
     plain, permuted = "MNIST", "permuted MNIST"
     small, middle, best = (_mnist("scoRNN", n) for n in (170, 360, 512))
-    unitary = [each for each in printed.MNIST if each.model.endswith("uRNN")]
+    unitary = [row for row in printed.MNIST if row.model.endswith("uRNN")]
     wide = [_mnist("restricted uRNN", 512), _mnist("full uRNN", 512)]
     domain = "scoRNN n = 512"
     yield pairs_case(domain, permuted, _against(best, printed.MNIST), LARGER, "the highest of the table")
@@ -193,10 +193,10 @@ def _timit_cases() -> Iterator[Case]:
     equal = same_size(printed.TIMIT)
     for column in ("validation", "evaluation"):
         yield pairs_case("equal numbers of parameters", column, equal, SMALLER, "scoRNN below the others")
-        worst = max((each for each in printed.TIMIT if each.model == "scoRNN"), key=lambda each: each.value(column))
-        others = [each for each in printed.TIMIT if each.model != "scoRNN"]
+        worst = max((row for row in printed.TIMIT if row.model == "scoRNN"), key=lambda each: each.value(column))
+        others = [row for row in printed.TIMIT if row.model != "scoRNN"]
         yield pairs_case("every scoRNN", column, _against(worst, others), SMALLER, "below every other model")
-        sizes = [each for each in printed.TIMIT if each.model == "scoRNN"]
+        sizes = [row for row in printed.TIMIT if row.model == "scoRNN"]
         larger = list(zip(sizes[1:], sizes, strict=False))
         yield pairs_case("scoRNN, more units", column, larger, SMALLER, "a larger n has a smaller error")
 

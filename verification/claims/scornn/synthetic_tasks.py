@@ -214,7 +214,7 @@ def marker_case(domain: str, layouts: Sequence[Layout], T: int = 1000) -> Case:
 
     def positions() -> list[int]:
         """By trying every position under every reading."""
-        return [p for p in range(1, T + 21) if any(each.admits(p, T) for each in layouts)]
+        return [p for p in range(1, T + 21) if any(layout.admits(p, T) for layout in layouts)]
 
     def ask(_: Budget, __: int) -> Attempt:
         marked = positions()
@@ -238,14 +238,14 @@ def marker_case(domain: str, layouts: Sequence[Layout], T: int = 1000) -> Case:
             sequence = "".join("9" if place == p else "0" for place in range(1, T + 21))
             tail = sequence[::-1].index("9")
             readings = {AFTER.text: tail == 10, TENTH.text: tail + 1 == 10, LAST_ELEVEN.text: sequence[-11:][0] == "9"}
-            admitted.append(any(readings[each.text] for each in layouts))
+            admitted.append(any(readings[layout.text] for layout in layouts))
         return Check(
             opinions=(
                 Opinion("positions", len(tried) > 1, f"{tried}"),
                 Opinion("written out", len(set(named)) > 1 and all(admitted), f"{named} all admitted"),
             ),
             words=f"T = {T}: the 9 may be entry {' or '.join(map(str, tried))} of {T + 20}: "
-            + "; or ".join(each.text for each in layouts),
+            + "; or ".join(layout.text for layout in layouts),
         )
 
     parameters = declared(Parameter("T", Constant(T)), Parameter("p", Listed(Integer(1, T + 20), (1, 3))))

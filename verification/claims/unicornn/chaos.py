@@ -105,7 +105,7 @@ def _stacks(region: Region, *, at_rest: bool = False) -> Declaration:
 def _free(region: Region) -> Callable[[Budget, int], Attempt]:
     def ask(budget: Budget, seed: int) -> Attempt:
         orbits, tried = chaos.stacks(region.where, COUNT[budget.name], SEARCH_STEPS, seed)
-        lengths = [max(each.steps, LEAST_STEPS) for each in orbits]
+        lengths = [max(orbit.steps, LEAST_STEPS) for orbit in orbits]
         pairs = list(zip(orbits, lengths, strict=True))
         # balls are cheap: what they do not certify is named only if nothing else was found
         grown = [pair for pair in pairs if _diverges(divergence.in_balls(pair[0].stack, EPS, pair[1]))]
@@ -177,9 +177,9 @@ def _saddle(region: Region) -> Callable[[Budget, int], Attempt]:
             for w in np.linspace(math.ceil(low), math.floor(high), 8).round().astype(int).tolist()
             for h in (4, 10, 20)
         ]
-        unstable = [each for each in grid if each[0] + each[1] < 0]
+        unstable = [point for point in grid if point[0] + point[1] < 0]
         unstable.sort(key=lambda each: (each[0] + each[1]) * each[2])
-        largest = max((lyapunov.saddle_exponent(*map(float, each)) for each in unstable), default=0.0)
+        largest = max((lyapunov.saddle_exponent(*map(float, point)) for point in unstable), default=0.0)
         layers = region.where.layers
         return Attempt(
             tried=f"{len(grid)} points (α, w, h) at rest, exact exponents",
@@ -220,7 +220,7 @@ def _saddle_check(region: Region) -> Callable[[Parameters], Check]:
         half = iv.mpf(trace.numerator) / trace.denominator / 2
         discriminant = half**2 - 1
         second = divergence.in_intervals(stack, eps, steps)
-        far = [each.is_certain and each.separation >= LEAST_FACTOR for each in (first, second)]
+        far = [growth.is_certain and growth.separation >= LEAST_FACTOR for growth in (first, second)]
         return Check(
             opinions=(
                 Opinion("balls", exact and far[0], f"tr B = {trace}, λ = {shown} for all time; {_apart(first)}"),

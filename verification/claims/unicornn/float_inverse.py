@@ -69,7 +69,7 @@ def _images_check(name: str) -> Callable[[Parameters], Check]:
         differ = len(states) == 2 and states[0] != states[1]
         exact = [replay.step(state, x) for state in states]
         stepped = cell.step(float_steps.array(_floats(y), name), float_steps.array(_floats(z), name), _one(x, name))
-        computed = list(zip(*(float_steps.doubles(each).tolist() for each in stepped), strict=True))
+        computed = list(zip(*(float_steps.doubles(column).tolist() for column in stepped), strict=True))
         return Check(
             opinions=(
                 Opinion("replay", differ and exact[0] == exact[-1], f"images {_pairs(exact)}, tanh rounded correctly"),
@@ -97,7 +97,7 @@ def _inputs(name: str) -> Declaration:
 
 
 def _both(parameters: Parameters, name: str) -> tuple[float_replay.Neuron, float_steps.FloatNeuron]:
-    w, h, alpha = (number(parameters, each) for each in ("w", "h", "alpha"))
+    w, h, alpha = (number(parameters, key) for key in ("w", "h", "alpha"))
     return (
         float_replay.Neuron(w, h, alpha, FORMATS[name]),
         float_steps.neuron(float(w), float(h), float(alpha), name),
@@ -134,8 +134,7 @@ def _rebuilt(name: str) -> Callable[[Budget, int], Attempt]:
             found=f"{last:.2e} after {len(inputs)} steps; first at N = {missed[0]}" if missed else "0",
             claimed="0",
             candidates=tuple(
-                {**_weights(), "x": rationals([Fraction(each) for each in inputs[:steps].tolist()])}
-                for steps in missed[:2]
+                {**_weights(), "x": rationals([Fraction(x) for x in inputs[:steps].tolist()])} for steps in missed[:2]
             ),
         )
 

@@ -233,9 +233,9 @@ def unbounded_case(kind: str) -> Case:
         C = 10**6
         sizes = (10**j for j in range(1, 9))
         if kind == "u":
-            points = [{**each, "C": str(C)} for each in _inputs()]
+            points = [{**point, "C": str(C)} for point in _inputs()]
         else:
-            points = [{**each, "C": str(C)} for each in _layers_at(sizes)]
+            points = [{**point, "C": str(C)} for point in _layers_at(sizes)]
         return first_violation((inequality,), points, "networks at rest, α = 1, T = 1, dt = 1/10, w^L = −1, ȳ = 1")
 
     def check(parameters: Parameters) -> Check:

@@ -27,8 +27,8 @@ from verification.kinds import Integer, Rational
 
 T1 = ScalarStack(horizon=Fraction(1), offset=1, ratio=Fraction(1, 16))
 T4 = replace(T1, horizon=Fraction(4), target=Fraction(4))
-T1_FIRST, T4_FIRST = (replace(each, offset=1, ratio=Fraction(0)) for each in (T1, T4))
-T1_FIXED, T4_FIXED = (replace(each, offset=2, ratio=Fraction(0)) for each in (T1, T4))
+T1_FIRST, T4_FIRST = (replace(family, offset=1, ratio=Fraction(0)) for family in (T1, T4))
+T1_FIXED, T4_FIXED = (replace(family, offset=2, ratio=Fraction(0)) for family in (T1, T4))
 STEPWISE = ScalarStack(w=Fraction(1, 2), offset=-1, ratio=Fraction(1))
 """k = n − 1: one factor."""
 MOST_FACTORS = 8

@@ -80,7 +80,7 @@ def by_modules(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int
     biases = {name for name in tensors if name.split(".")[-1] == "b" or name.startswith("bias")}
     weights = sum(each.numel() for name, each in tensors.items() if name not in biases)
     extra = sum(tensors[name].numel() for name in biases)
-    readout = sum(each.numel() for each in nn.Linear(m, outputs).parameters())
+    readout = sum(parameter.numel() for parameter in nn.Linear(m, outputs).parameters())
     if cell == "lstm":
         recurrent = {f"{count} bias vectors": weights + count * extra // 2 for count in (0, 1, 2)}
     else:
@@ -183,7 +183,7 @@ def _hyperparameters_check(printed: PublishedRow) -> Callable[[Parameters], Chec
     def check(parameters: Parameters) -> Check:
         dt, alpha = numbers(parameters, "dt"), number(parameters, "alpha")
         exact = len(set(dt)) + 1
-        balls = [fmpq(each.numerator, each.denominator) for each in dt]
+        balls = [fmpq(step_size.numerator, step_size.denominator) for step_size in dt]
         pairwise = 1 + sum(all(each != earlier for earlier in balls[:place]) for place, each in enumerate(balls))
         return Check(
             opinions=(
@@ -230,7 +230,7 @@ def _equality_check(
 
     def check(parameters: Parameters) -> Check:
         values, printed = [number(parameters, name) for name in names], number(parameters, "printed")
-        intervals = [iv.mpf(each.numerator) / each.denominator for each in values]
+        intervals = [iv.mpf(value.numerator) / value.denominator for value in values]
         exact = compute(values)
         difference = compute(intervals) - iv.mpf(printed.numerator) / printed.denominator
         return Check(
@@ -373,9 +373,9 @@ def _drawn(budget: Budget, seed: int) -> Attempt:
 
 
 def _unicornn_cases() -> Iterator[Case]:
-    for each in ROWS:
-        if each.parameters is not None:
-            yield _count_case(printed_name(each), each)
+    for row in ROWS:
+        if row.parameters is not None:
+            yield _count_case(printed_name(row), row)
     yield _count_case("printed Lorenz96", network("unicornn", "Lorenz96"))
 
 

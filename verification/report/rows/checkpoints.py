@@ -95,7 +95,9 @@ def record(row: Row) -> Mapping[str, Any]:
         "source": row.source,
         "origin": row.origin,
         "premises": [premise.text for premise in row.premises],
-        "premise_margins": [None if each.margin is None else finite(float(each.margin)) for each in row.premises],
+        "premise_margins": [
+            None if premise.margin is None else finite(float(premise.margin)) for premise in row.premises
+        ],
         "premises_hold": [premise.holds for premise in row.premises],
         "log_bound": finite(row.log_bound),
         "log_measured": finite(row.log_measured),

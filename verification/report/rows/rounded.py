@@ -93,25 +93,27 @@ def _neighbours(near: Sequence[Neighbour]) -> list[Row]:
     return rows or [("nearest method", NOT_AVAILABLE, "the catalogue has none with so many stages", None)]
 
 
-def _from_original(each: Neighbour) -> Row:
-    return ("largest rounding", number(each.distance), _where(each), each.distance.str(15, radius=False))
+def _from_original(neighbour: Neighbour) -> Row:
+    return ("largest rounding", number(neighbour.distance), _where(neighbour), neighbour.distance.str(15, radius=False))
 
 
-def _where(each: Neighbour) -> str:
+def _where(neighbour: Neighbour) -> str:
     """The largest difference and its place; and the renumbering of the stages, if there is one."""
-    s = len(each.renumbering)
+    s = len(neighbour.renumbering)
     places = [
-        (abs(x), f"a{subscript(i % s + 1, j + 1)}", i // s) for i, row in enumerate(each.A) for j, x in enumerate(row)
+        (abs(x), f"a{subscript(i % s + 1, j + 1)}", i // s)
+        for i, row in enumerate(neighbour.A)
+        for j, x in enumerate(row)
     ]
-    places += [(abs(x), f"b{subscript(i % s + 1)}", i // s) for i, x in enumerate(each.b)]
-    if each.is_equal:
+    places += [(abs(x), f"b{subscript(i % s + 1)}", i // s) for i, x in enumerate(neighbour.b)]
+    if neighbour.is_equal:
         text = "equal, coefficient by coefficient"
     else:
         _, place, half = max(places, key=lambda entry: float(entry[0].mid()))
-        of = "" if len(each.b) == s else f" of the {('position', 'momentum')[half]}"
-        text = f"off by at most {number(each.distance)}, at {place}{of}"
-    if each.renumbering != tuple(range(s)):
-        text += f"; its stages in the order {', '.join(str(k + 1) for k in each.renumbering)}"
+        of = "" if len(neighbour.b) == s else f" of the {('position', 'momentum')[half]}"
+        text = f"off by at most {number(neighbour.distance)}, at {place}{of}"
+    if neighbour.renumbering != tuple(range(s)):
+        text += f"; its stages in the order {', '.join(str(k + 1) for k in neighbour.renumbering)}"
     return text
 
 

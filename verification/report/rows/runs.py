@@ -314,15 +314,15 @@ def _printed(runs: Sequence[RunRecord], defaults: Mapping[str, Any]) -> list[Pri
     return printed
 
 
-def _printed_cells(each: PrintedResult) -> dict[str, str]:
-    variant = ", ".join(f"{key} = {_plain(value)}" for key, value in each.options.items())
+def _printed_cells(printed: PrintedResult) -> dict[str, str]:
+    variant = ", ".join(f"{key} = {_plain(value)}" for key, value in printed.options.items())
     return {
-        "network": each.model,
-        "m": str(each.hidden_size or NOT_AVAILABLE),
-        "L": str(each.num_layers or NOT_AVAILABLE),
-        "parameters": each.parameters or NOT_AVAILABLE,
+        "network": printed.model,
+        "m": str(printed.hidden_size or NOT_AVAILABLE),
+        "L": str(printed.num_layers or NOT_AVAILABLE),
+        "parameters": printed.parameters or NOT_AVAILABLE,
         "settings": variant or NOT_AVAILABLE,
-        "published": f"{each.text} ({each.source}{f', {each.runs} runs' if each.runs else ''})",
+        "published": f"{printed.text} ({printed.source}{f', {printed.runs} runs' if printed.runs else ''})",
     }
 
 
@@ -423,19 +423,19 @@ def _group_record(group: SeedGroup, settings: str) -> Record:
     }
 
 
-def _printed_record(each: PrintedResult) -> Record:
+def _printed_record(printed: PrintedResult) -> Record:
     return {
         "kind": "printed",
-        "task": each.task,
-        "network": each.model,
-        "hidden_size": each.hidden_size,
-        "num_layers": each.num_layers,
-        "parameters": each.parameters,
-        "figure": each.figure,
-        "test": None if each.number is None else float(each.number),
-        "published": [each.text],
-        "source": [each.source],
-        "settings": [f"{key} = {_plain(value)}" for key, value in each.options.items()],
+        "task": printed.task,
+        "network": printed.model,
+        "hidden_size": printed.hidden_size,
+        "num_layers": printed.num_layers,
+        "parameters": printed.parameters,
+        "figure": printed.figure,
+        "test": None if printed.number is None else float(printed.number),
+        "published": [printed.text],
+        "source": [printed.source],
+        "settings": [f"{key} = {_plain(value)}" for key, value in printed.options.items()],
     }
 
 
