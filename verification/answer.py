@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from verification import verdict
-from verification.claim import Attempt, Case, Check, Claim, Parameters
+from verification.claim import BOTH, Attempt, Case, Check, Claim, ClaimError, Parameters
 from verification.domains import Budget, is_printed
 from verification.kinds import Constant
 from verification.parameters import Guarded
@@ -27,22 +27,21 @@ MOST_CANDIDATES = 5
 DRAWN = {"smoke": 1, "standard": 8, "deep": 50}
 DRAWN_IF_COSTLY = {"smoke": 1, "standard": 1, "deep": 5}
 """At how many places, drawn from the declaration of a case by seed, both back-ends are heard beside what it asks."""
+MOST_DRAWS = 10
+"""For each of them, where a premise fails at some that are drawn."""
 
 
 @dataclass(frozen=True)
 class Heard:
-    """A drawn place, and what both back-ends say there."""
+    """A drawn place at which every premise holds, and what both back-ends say there."""
 
     parameters: Parameters
     check: Check
 
     @property
     def obeys(self) -> bool:
-        """Whether every premise holds there, and no back-end finds a violation."""
-        check = self.check
-        return all(premise.holds for premise in check.premises) and not any(
-            opinion.violated for opinion in check.opinions
-        )
+        """Whether no back-end finds a violation there."""
+        return not any(opinion.violated for opinion in self.check.opinions)
 
 
 def answer(claim: Claim, case: Case, budget: Budget, seed: int) -> Judgement:
@@ -67,14 +66,18 @@ def _heard(case: Case, budget: Budget, seed: int) -> list[Heard]:
     places = (DRAWN_IF_COSTLY if declaration.is_costly else DRAWN)[budget.name]
     if all(isinstance(parameter.kind, Constant) for parameter in declaration.parameters):
         places = 1
-    heard = []
-    for _ in range(places):
+    heard: list[Heard] = []
+    for _ in range(places * MOST_DRAWS):
         drawn = declaration.draw(rng)
         check = case.check(drawn)
-        if check.apart and all(premise.holds for premise in check.premises):
+        if not all(premise.holds for premise in check.premises):
+            continue  # says nothing about the statement
+        if check.apart:
             where = ", ".join(f"{name} = {text}" for name, text in drawn.items())
             raise ArithmeticError(f"the back-ends contradict each other at {where}: {check.apart}")
         heard.append(Heard(drawn, check))
+        if len(heard) == places:
+            break
     return heard
 
 
@@ -131,14 +134,20 @@ def _refuted(claim: Claim, case: Case, heard: Heard, filled: Judgement) -> Judge
 
 
 def _proof(attempt: Attempt, heard: list[Heard]) -> str:
-    """The proof, and who confirms it: both back-ends at the drawn places that satisfy every premise, a second
-    computation of the whole, or nobody.
+    """The proof, and who confirms it: both back-ends at the drawn places that satisfy every premise, or a second
+    computation of the whole. ClaimError if nobody does: what was decided once is not proved.
     """
     if not attempt.proof:
         return ""
+    if not heard and not attempt.twice:
+        raise ClaimError(
+            "the proof was decided once. Give the case a check at declared parameters, or decide it again with other "
+            "code and say so in Attempt.twice."
+        )
     agreed = sum(drawn.obeys for drawn in heard)
     places = f"and at {agreed} drawn place{'s' * (agreed != 1)}, by both back-ends"
-    return f"{attempt.proof} ({places if heard else attempt.twice or 'decided once'})"
+    twice = "" if heard and attempt.twice == BOTH else attempt.twice
+    return f"{attempt.proof} ({'; '.join(filter(None, [places if heard else '', twice]))})"
 
 
 def _findings(case: Case, attempt: Attempt, heard: list[Heard], doubt: str) -> Findings:

@@ -94,7 +94,7 @@ class Attempt:
     found, claimed                the same as text, where they are not ("slope 1.00 ± 0.01", "slope 3")
     candidates    exact parameters of suspected violations, best first
     proof         how the statement was proved by machine over the domain, "" if it was not
-    twice         where there is no check: who decided the proof a second time, with other code; "" if nobody
+    twice         who decided the proof a second time, with other code: needed where there is no check
     control       the smallest share of a known optimum that an adversary of this family reached on its sibling problem
     vacuous, inapplicable         why there is nothing to try, "" otherwise
     """

@@ -13,7 +13,7 @@ from verification.claim import Case
 from verification.claims.complexity import graph_lstm, graph_tables
 
 GATES = [
-    (graph_lstm.reads_case(False), {"W_x": "1", "W_h": "1", "h": "1", "x": "0", "x_2": "1"}, ("x", "x_2")),
+    (graph_lstm.own_state_case(), {"W_x": "1", "W_h": "1", "h": "1", "x": "0", "x_2": "1"}, ("x", "x_2")),
     (graph_lstm.parallel_case(), {"W": "1", "h(t-1)": "0", "h(t-2)": "1"}, ("h(t-1)", "h(t-2)")),
     (graph_lstm.same_gate_case(graph_lstm.PRINTED, graph_lstm.EVERY), {"W": "1 -1/2", "h": "2 -3"}, ("W", "W")),
     (graph_lstm.same_gate_case(graph_lstm.EVERY, graph_lstm.PRINTED), {"W": "1 -1/2", "h": "2 -3"}, ("W", "W")),

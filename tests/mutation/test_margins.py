@@ -76,7 +76,6 @@ EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
     (chain_ends._LIMIT_PREMISES, "α dt² ≤ 4", ["alpha=16 dt=1/2", "alpha=1 dt=2"], ["alpha=17 dt=1/2", "alpha=2 dt=2"]),
     (of(named("sam-C.1-a")), "t ≤ 1", ["t=1", "t=1/9"], ["t=10/9", "t=2"]),
     (of(named("sam-C.1-a")), "t > 0", ["t=1/9"], ["t=0", "t=-1"]),
-    (of(named("sam-3.1")), "0 < t ≤ 1", ["t=1", "t=1/9"], ["t=10/9", "t=0", "t=-1"]),
     ((ode_states.ALPHA_ZERO,), "α = 0", ["alpha=0"], ["alpha=1/9", "alpha=-1/9"]),
 ]
 

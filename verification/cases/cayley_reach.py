@@ -14,7 +14,7 @@ from flint import fmpq, fmpq_mat
 from verification.cases.cayley_statements import Found, Statement, listed, up_to
 from verification.cases.scornn_parameters import ORTHOGONAL, orthogonal, orthogonal_of, unitary
 from verification.certify.second import cayley as again
-from verification.claim import Attempt, Case, Parameters
+from verification.claim import BOTH, Attempt, Case, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers
 from verification.kinds import Constant, Matrix
@@ -193,24 +193,34 @@ def determinant_kept_on_grid(n: int) -> bool:
 def same_determinant_case() -> Case:
     """Two real steps between any two signed permutations of one determinant."""
 
-    def factored(Q: fmpq_mat) -> bool:
+    def factors(Q: fmpq_mat) -> tuple[fmpq_mat, fmpq_mat] | None:
+        """K₂ and K₁ with Q = C(K₂) C(K₁)."""
         n = Q.nrows()
         rng = random.Random(0)
         for _ in range(50):
             K = exact.rational_skew(n, rng)
             rest = Q * cayley(K).transpose()
             if (identity(n) + rest).det() != 0:
-                other = cayley(rest)
-                return bool(other.transpose() == -other and cayley(other) * cayley(K) == Q)
-        return False
+                return cayley(rest), K
+        return None
+
+    def multiply(Q: fmpq_mat, both: tuple[fmpq_mat, fmpq_mat]) -> bool:
+        """Whether the two are factors, in FLINT and in fractions."""
+        K2, K1 = both
+        first = all(K.transpose() == -K for K in both) and cayley(K2) * cayley(K1) == Q
+        typed = [again.read({"M": exact.text(M)}, "M") for M in (Q, K2, K1)]
+        images = [again.cayley(K) for K in typed[1:]]
+        second = all(map(again.is_skew, typed[1:])) and again.product(*filter(None, images)) == typed[0]
+        if first != second:
+            raise ArithmeticError(f"Q = {exact.text(Q)}: FLINT and fractions disagree whether C(K₂) C(K₁) is Q")
+        return bool(first)
 
     def ask(_: Budget, __: int) -> Attempt:
         matrices = [Q for n in range(1, LARGEST + 1) for Q in exact.signed_permutations(n) if Q.det() == 1]
-        missed = [Q for Q in matrices if not factored(Q)]
-        text = (
-            f"Q = C(K₂) C(K₁), exactly, K₁ and K₂ real and skew, for {len(matrices) - len(missed)} of {len(matrices)} Q"
-        )
-        return Attempt(text, len(matrices), found="2 steps", claimed="reached", proof="" if missed else text)
+        reached = sum((both := factors(Q)) is not None and multiply(Q, both) for Q in matrices)
+        text = f"Q = C(K₂) C(K₁), exactly, K₁ and K₂ real and skew, for {reached} of {len(matrices)} Q"
+        proof = text if reached == len(matrices) else ""
+        return Attempt(text, len(matrices), found="2 steps", claimed="reached", proof=proof, twice=BOTH)
 
     return Case(f"signed permutations of one determinant, n ≤ {LARGEST}", "W₁ reached from W₀ = I", ask)
 

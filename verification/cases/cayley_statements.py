@@ -8,9 +8,10 @@ decides at one typed point, in FLINT and once more in plain fractions (``certify
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+import random
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
@@ -19,6 +20,10 @@ from verification.parameters import Declaration
 Found: TypeAlias = tuple[bool, str]
 """Whether the statement is certainly broken at a point, and both sides as text."""
 Premises: TypeAlias = Callable[[Parameters], tuple[Premise, ...]]
+
+
+DRAWS = {"smoke": 4, "standard": 10, "deep": 50}
+"""How many points of an identity are drawn."""
 
 
 def no_premise(_: Parameters) -> tuple[Premise, ...]:
@@ -68,6 +73,36 @@ class Statement:
             premises=self.premises(parameters),
             words=f"{given}: {first[1]}",
         )
+
+
+def identity_case(
+    domain: str,
+    quantity: str,
+    decide: Callable[[], str],
+    first: Callable[[Parameters], Iterable[Any]],
+    second: Callable[[Parameters], Iterable[Any]],
+    parameters: Declaration,
+) -> Case:
+    """An identity that is decided in symbols. ``first`` and ``second`` return left − right at one point, by entries,
+    each typed for its back-end: numbers, or pairs of them that are complex.
+    """
+
+    def broken(differences: Callable[[Parameters], Iterable[Any]]) -> Callable[[Parameters], Found]:
+        def at(point: Parameters) -> Found:
+            unequal = sum(any(x != 0 for x in (z if isinstance(z, tuple) else (z,))) for z in differences(point))
+            return unequal > 0, f"{unequal} entries of left − right are not 0" if unequal else "left = right"
+
+        return at
+
+    def points(budget: Budget, seed: int) -> Iterator[Parameters]:
+        rng = random.Random(seed)
+        for _ in range(DRAWS[budget.name]):
+            yield parameters.draw(rng)
+
+    statement = Statement(
+        quantity, decide, points, broken(first), broken(second), "equal", "equal", parameters=parameters
+    )
+    return statement.case(domain, quantity)
 
 
 def up_to(most: int, fact: Callable[[int], bool], *, least: int = 1) -> bool:

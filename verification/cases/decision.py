@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from verification.cases.related import OneOf
 from verification.claim import Attempt, Case, Check, ClaimError, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
-from verification.kinds import Values
+from verification.kinds import Constant, Values
 from verification.parameters import Declaration, Parameter, declared
 
 EXACT, AGAIN = "flint", "fractions"
@@ -136,6 +136,8 @@ def decided(
 def _of_fixed(places: Places) -> Declaration:
     if not isinstance(places, FixedPlaces):
         raise ClaimError("Places that depend on the budget or the seed need a declaration of their parameters.")
+    if len(places.places) == 1:
+        return declared(*(Parameter(name, Constant(text)) for name, text in places.places[0].items()))
     return listed(tuple(places.places[0]), lambda: places.places)
 
 

@@ -159,19 +159,21 @@ def _plainest(identity: PolynomialIdentity, parameters: Parameters) -> Parameter
     return plain
 
 
-def implied(balances: tuple[Balance, ...], text: str) -> Attempt:
+def implied(balances: tuple[Balance, ...], text: str, seed: int) -> Attempt:
     """A statement that follows from the identities by the signs of their terms, which ``text`` names."""
     failed = [b for b in balances if any(entry != 0 for entry in b.residual(_symbols(b)))]
     shapes = ", ".join(f"(D, S) = ({b.size}, {b.stages})" for b in balances)
     tried = f"energy identity as polynomials in all entries, {shapes}"
     if failed:
         return Attempt(tried, len(balances), found="the identity fails", claimed=text)
-    return Attempt(tried, len(balances), found="0", claimed="0", proof=f"{tried}: the difference is 0; {text}")
+    proof = f"{tried}: the difference is 0; {text}"
+    twice = [balance.identity().vanishes_again(seed) for balance in balances]
+    return Attempt(tried, len(balances), found="0", claimed="0", proof=proof, twice=twice[0])
 
 
 def implied_case(domain: str, quantity: str, balances: tuple[Balance, ...], text: str) -> Case:
-    def ask(_: Budget, __: int) -> Attempt:
-        return implied(balances, text)
+    def ask(_: Budget, seed: int) -> Attempt:
+        return implied(balances, text, seed)
 
     return Case(domain, quantity, ask)
 

@@ -20,7 +20,7 @@ from verification.adversary.graphs import Sketch, SketchBox
 from verification.cases.graph_kinds import Graphs, within
 from verification.certify.second import graph as graph_second
 from verification.certify.second.graph import Graph, TooLargeError
-from verification.claim import Attempt, Case, Check, Hypothesis, Opinion, Parameters, Premise
+from verification.claim import BOTH, Attempt, Case, Check, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure.graph_facts import GraphFacts, facts_of
 from verification.parameters import Declaration, Parameter, declared
@@ -297,7 +297,7 @@ def box_case(domain: Domain, quantity: str, statement: GraphStatement, box: Sket
                     return Attempt(f"{count:,} graphs", count, candidates=search.witness())
             spoken += count > before
         text = f"at all {spoken:,} of them that satisfy the premises, {count:,} comparisons by {FIRST} and by {SECOND}"
-        return Attempt(text, count, proof=text if count else "")
+        return Attempt(text, count, proof=text if count else "", twice=BOTH)
 
     check = statement.declaration(chosen).guards(checker(domain, statement))
     return Case(f"{domain.name}, {chosen}", quantity, ask, check)

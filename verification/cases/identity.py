@@ -27,6 +27,8 @@ from verification.measure.exact_network import Indices, Layered, Shape, State, W
 from verification.parameters import Declaration, Parameter, declared
 
 RANDOM = {"smoke": 20, "standard": 200, "deep": 1000}
+AGAIN_AT = 20
+"""Random places at which the second typing of an identity is heard where nobody types in a place."""
 
 
 # --- a residual of the derivatives of a network
@@ -227,6 +229,15 @@ class PolynomialIdentity:
         few += [{name: str(Fraction(rng.randint(1, 4), 4)) for name in self.names} for _ in range(20)]
         differing = [p for p in few if self.check(p).opinions[0].violated]
         return Attempt(text, len(few), found="differs", claimed="equal", candidates=tuple(differing[:3] or few[:1]))
+
+    def vanishes_again(self, seed: int) -> str:
+        """The second typing, in fractions, where the first is the polynomial 0. ArithmeticError if it is not 0."""
+        rng = random.Random(seed)
+        for _ in range(AGAIN_AT):
+            place = {name: Fraction(rng.randint(-999, 999), rng.randint(1, 99)) for name in self.names}
+            if any(entry != 0 for entry in self.retyped(place)):
+                raise ArithmeticError(f"{self.words}: 0 as a polynomial, but not as typed once more, at {place}")
+        return f"the identity also at {AGAIN_AT} random places, typed once more, in fractions"
 
     def check(self, parameters: Parameters) -> Check:
         values = {name: number(parameters, name) for name in self.names}

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from odernn.bounds.numbers import BALLS
-from verification.cases.inequality import ALPHA_POSITIVE, Inequality, attempt, semidefinite_pieces
-from verification.cases.ode_states import ALPHA_ZERO, LARGEST
+from verification.cases.inequality import Inequality, attempt, semidefinite_pieces
+from verification.cases.ode_states import LARGEST
+from verification.cases.related import Related
 from verification.certify import linear_flow
 from verification.certify.second import intervals as second
-from verification.claim import Attempt, Case, Hypothesis, Parameters
+from verification.claim import Attempt, Case, Parameters
 from verification.domains import Budget
 from verification.exact_text import rational, rationals
 from verification.kinds import Constant, Listed, Rational
@@ -103,23 +104,18 @@ def sensitivity_case(growth: SensitivityBound, quantity: str, domain: str = "t �
         total = total + p.C * growth.force.numerator / growth.force.denominator
         return (energy_of_y if quantity == "y_θ" else z**2), total * iv.exp(rate)
 
-    premises = (
-        ALPHA_ZERO if growth.undamped else ALPHA_POSITIVE,
-        Hypothesis("0 < t ≤ 1", lambda p: p.t * (p.t <= 1)),
-        Hypothesis("|C(t)|² ≤ C̄", lambda p: p.C - max(f * f for f in p.forces), strict=False),
-    )
     large = Rational(least=-LARGEST, most=LARGEST)
     parameters = declared(
         Parameter("alpha", Constant(0) if growth.undamped else Rational(above=0, most=LARGEST)),
         Parameter("w", large),
         Parameter("t", Rational(above=0, most=1)),
         *all_rational("y0", "z0"),
-        *all_rational("C", least=0),
         Parameter("preactivations", Listed(large, SEGMENTS)),
         Parameter("forces", Listed(Rational(), SEGMENTS)),
+        Parameter("C", Related(Rational(), "|C(t)|² ≤ C", lambda C, v: max(C, *(force**2 for force in v["forces"])))),
     )
     lists = ("preactivations", "forces")
-    check = Inequality(balls, intervals, premises, lists=lists, parameters=parameters).check
+    check = Inequality(balls, intervals, lists=lists, parameters=parameters).check
 
     def ask(budget: Budget, seed: int) -> Attempt:
         best, count = _search(growth, quantity, budget, seed)

@@ -17,6 +17,8 @@ from flint import fmpq_mat
 
 from verification.kinds import (
     SIGN,
+    SKEW,
+    SYMMETRIC,
     Count,
     Kind,
     Listed,
@@ -74,6 +76,13 @@ WITHOUT_MINUS_ONE = Structure(
     lambda rows: exact.is_orthogonal(_exactly(rows)) and not _has_minus_one(_exactly(rows)),
     lambda rows: _rows(cayley(exact.rational_skew(len(rows), _seeded(rows)))),
 )
+
+WITH_TRANSFORM = Structure(
+    "without the eigenvalue −1",
+    lambda rows: not _has_minus_one(_exactly(rows)),
+    lambda rows: [[Fraction(0)] * len(rows) for _ in rows] if _has_minus_one(_exactly(rows)) else rows,
+)
+"""What has a Cayley transform."""
 
 
 def orthogonal_of(determinant: int) -> Structure:
@@ -162,6 +171,20 @@ def unitary(name: str, most: int) -> tuple[Parameter, Parameter]:
         Parameter(real, RealPart(Square(most), imaginary, drawn)),
         Parameter(imaginary, ImaginaryPart(square_like(real), imaginary, real, "unitary", holds)),
     )
+
+
+def complex_matrices(first: str, *others: str, most: int) -> tuple[Parameter, ...]:
+    """Any matrices of one size, 1 to ``most`` rows, each as a real and an imaginary part."""
+    size = f"{first}_re"
+    names = [f"{name}_{part}" for name in (first, *others) for part in ("re", "im")]
+    return Parameter(size, Square(most)), *(Parameter(name, square_like(size)) for name in names[1:])
+
+
+def skew_hermitian(name: str, most: int, *, like: str = "") -> tuple[Parameter, Parameter]:
+    """A* = −A, of 1 to ``most`` rows or as many as another matrix: a skew real and a symmetric imaginary part."""
+    real = f"{name}_re"
+    size = square_like(like, structure=SKEW) if like else Square(most, structure=SKEW)
+    return Parameter(real, size), Parameter(f"{name}_im", square_like(real, structure=SYMMETRIC))
 
 
 def phases(name: str, count: Callable[[Values], int]) -> tuple[Parameter, Parameter]:

@@ -103,9 +103,13 @@ def rank_again(point: Point, beyond: int = 2 * 10**6) -> int:
     n = len(point["x"]) // 2
     p, i, zeta = prime(n, beyond)
     names = [("t", k) for k in range(3 * n)] + [(name, k) for name in "xy" for k in range(2 * n)]
-    rows = [_along(point, direction, p, i, zeta) for direction in names]
+    return rank_modulo(p, [_along(point, direction, p, i, zeta) for direction in names])
+
+
+def rank_modulo(p: int, rows: list[list[int]]) -> int:
+    """By elimination."""
     pivots = 0
-    for column in range(n * n):
+    for column in range(len(rows[0])):
         pivot = next((r for r in range(pivots, len(rows)) if rows[r][column]), None)
         if pivot is None:
             continue
@@ -119,29 +123,29 @@ def rank_again(point: Point, beyond: int = 2 * 10**6) -> int:
 
 
 @dataclass(frozen=True)
-class _Dual:
+class Dual:
     """value + slope ε modulo p, ε² = 0."""
 
     value: int
     slope: int
     p: int
 
-    def __add__(self, other: _Dual) -> _Dual:
-        return _Dual((self.value + other.value) % self.p, (self.slope + other.slope) % self.p, self.p)
+    def __add__(self, other: Dual) -> Dual:
+        return Dual((self.value + other.value) % self.p, (self.slope + other.slope) % self.p, self.p)
 
-    def __mul__(self, other: _Dual) -> _Dual:
+    def __mul__(self, other: Dual) -> Dual:
         crossed = self.value * other.slope + self.slope * other.value
-        return _Dual(self.value * other.value % self.p, crossed % self.p, self.p)
+        return Dual(self.value * other.value % self.p, crossed % self.p, self.p)
 
-    def times(self, factor: int) -> _Dual:
-        return _Dual(self.value * factor % self.p, self.slope * factor % self.p, self.p)
+    def times(self, factor: int) -> Dual:
+        return Dual(self.value * factor % self.p, self.slope * factor % self.p, self.p)
 
-    def inverse(self) -> _Dual:
+    def inverse(self) -> Dual:
         inverse = pow(self.value, -1, self.p)
-        return _Dual(inverse, -self.slope * inverse * inverse % self.p, self.p)
+        return Dual(inverse, -self.slope * inverse * inverse % self.p, self.p)
 
 
-def _dot(xs: Sequence[_Dual], ys: Sequence[_Dual]) -> _Dual:
+def _dot(xs: Sequence[Dual], ys: Sequence[Dual]) -> Dual:
     total = xs[0] * ys[0]
     for x, y in zip(xs[1:], ys[1:], strict=True):
         total = total + x * y
@@ -152,28 +156,28 @@ def _along(point: Point, direction: tuple[str, int], p: int, i: int, zeta: int) 
     """The derivative of all entries of W by one parameter: the factors applied to I from the right to the left."""
     n = len(point["x"]) // 2
 
-    def read(name: str) -> list[_Dual]:
-        return [_Dual(_modulo(value, p), int((name, k) == direction), p) for k, value in enumerate(point[name])]
+    def read(name: str) -> list[Dual]:
+        return [Dual(_modulo(value, p), int((name, k) == direction), p) for k, value in enumerate(point[name])]
 
-    one = _Dual(1, 0, p)
+    one = Dual(1, 0, p)
     phases = [(one + t.times(i)) * (one + t.times(-i)).inverse() for t in read("t")]
     pairs = list(zip(read("x"), read("y"), strict=True))
     v, bar = [x + y.times(i) for x, y in pairs], [x + y.times(-i) for x, y in pairs]
 
-    def scaled(W: list[list[_Dual]], k: int) -> list[list[_Dual]]:
+    def scaled(W: list[list[Dual]], k: int) -> list[list[Dual]]:
         return [[phases[k * n + a] * entry for entry in row] for a, row in enumerate(W)]
 
-    def fourier(W: list[list[_Dual]], power: int, share: int) -> list[list[_Dual]]:
-        waves = [[_Dual(share * pow(zeta, power * a * c % n, p) % p, 0, p) for c in range(n)] for a in range(n)]
+    def fourier(W: list[list[Dual]], power: int, share: int) -> list[list[Dual]]:
+        waves = [[Dual(share * pow(zeta, power * a * c % n, p) % p, 0, p) for c in range(n)] for a in range(n)]
         return [[_dot(wave, column) for column in zip(*W, strict=True)] for wave in waves]
 
-    def reflected(W: list[list[_Dual]], k: int) -> list[list[_Dual]]:
+    def reflected(W: list[list[Dual]], k: int) -> list[list[Dual]]:
         mine, conjugate = v[k * n : (k + 1) * n], bar[k * n : (k + 1) * n]
         share = _dot(mine, conjugate).inverse().times(-2)
         along = [_dot(conjugate, column) * share for column in zip(*W, strict=True)]
         return [[entry + mine[a] * x for entry, x in zip(row, along, strict=True)] for a, row in enumerate(W)]
 
-    W = scaled([[_Dual(int(a == b), 0, p) for b in range(n)] for a in range(n)], 0)
+    W = scaled([[Dual(int(a == b), 0, p) for b in range(n)] for a in range(n)], 0)
     W = reflected(fourier(W, 1, 1), 0)
     W = scaled([W[int(place)] for place in point["order"]], 1)
     W = scaled(reflected(fourier(W, -1, pow(n, -1, p)), 1), 2)

@@ -13,7 +13,7 @@ from flint import fmpq, fmpq_mat, nmod_mat
 
 from verification.measure.cayley_symbols import symbols
 from verification.measure.exact_cayley import identity
-from verification.measure.reflection_ranks import prime
+from verification.measure.reflection_ranks import Dual, prime, rank_modulo
 
 
 def reflects_onto_first(n: int, sign: int = 1) -> bool:
@@ -70,6 +70,36 @@ def rotation_rank(n: int, layers: int, seed: int, beyond: int = 10**6) -> tuple[
             right = right * factor
         columns += [[int(x) for x in (left * choice * right).entries()] for choice in choices]
     return int(nmod_mat(len(columns), n * n, [x for column in columns for x in column], p).rank()), len(columns)
+
+
+def rotation_rank_again(n: int, layers: int, seed: int, beyond: int = 2 * 10**6) -> int:
+    """The same at the same point, typed once more: dual numbers along each parameter, another prime, elimination here.
+    Derivatives by t are multiples of those by angles and phases.
+    """
+    p, i, _ = prime(n, beyond)
+    rng = random.Random(seed)
+    places = [place for layer in range(layers) for place in range(layer % 2, n - 1, 2)]
+    point = [rng.randint(2, 999) for _ in range(2 * len(places) + n)]
+
+    def along(direction: int) -> list[int]:
+        """F⁽¹⁾ … F⁽ᴸ⁾ D as rotations of columns of I, one after the other."""
+        t = [Dual(value, int(k == direction), p) for k, value in enumerate(point)]
+        one = Dual(1, 0, p)
+
+        def phase(number: Dual) -> Dual:
+            return (one + number.times(i)) * (one + number.times(-i)).inverse()
+
+        W = [[Dual(int(a == b), 0, p) for b in range(n)] for a in range(n)]
+        for k, place in enumerate(places):
+            angle, e = t[2 * k], phase(t[2 * k + 1])
+            under = (one + angle * angle).inverse()
+            c, s = (one + (angle * angle).times(-1)) * under, angle.times(2) * under
+            for row in W:
+                x, y = row[place] * e, row[place + 1]
+                row[place], row[place + 1] = x * c + y * s, y * c + (x * s).times(-1)
+        return [(entry * phase(turn)).slope for row in W for entry, turn in zip(row, t[2 * len(places) :], strict=True)]
+
+    return rank_modulo(p, [along(direction) for direction in range(len(point))])
 
 
 def rotations(n: int, layers: int, seed: int, p: int, i: int) -> tuple[list[nmod_mat], list[list[nmod_mat]]]:

@@ -57,7 +57,7 @@ CANDIDATE = attempt(candidates=({"x": "2"},))
     ("tried", "check", "case", "expected"),
     [
         (attempt(), None, {}, verdict.NOT_REFUTED),
-        (attempt(proof="for all x"), None, {}, verdict.PROVED),
+        (attempt(proof="for all x", twice="by hand"), None, {}, verdict.PROVED),
         (attempt(evaluations=0), None, {}, verdict.INCONCLUSIVE),
         (attempt(inapplicable="α > 0 fails"), None, {}, verdict.INAPPLICABLE),
         (attempt(vacuous="1 ≤ 10^400"), None, {}, verdict.VACUOUS),
@@ -65,7 +65,7 @@ CANDIDATE = attempt(candidates=({"x": "2"},))
         (attempt(control=0.89), None, {"is_search": True}, verdict.INCONCLUSIVE),
         (attempt(control=0.9), None, {"is_search": True}, verdict.NOT_REFUTED),
         (attempt(log_measured=1.0, log_claimed=0.0), None, {}, verdict.SUSPECT),
-        (attempt(log_measured=1.0, log_claimed=0.0, proof="for all x"), None, {}, verdict.SUSPECT),
+        (attempt(log_measured=1.0, log_claimed=0.0, proof="for all x", twice="by hand"), None, {}, verdict.SUSPECT),
         (CANDIDATE, Check(BOTH, HOLDS), {}, verdict.REFUTED),
         (CANDIDATE, Check(BOTH, HOLDS), {"is_search": True}, verdict.REFUTED),
         (CANDIDATE, Check(BOTH[:1], HOLDS), {}, verdict.SUSPECT),
@@ -146,9 +146,10 @@ def test_a_proof_says_at_how_many_drawn_places_both_back_ends_agree(options, agr
     case = Case("free", "x", lambda *_: attempt(proof="for all x"), declared(*rationals("x"), **options).guards(holds))
     found = answer(Claim("planted", Source("me", "here"), "x ≤ 1", "real", (case,)), case, budget, 0)
     assert found.verdict == verdict.PROVED and found.because == f"for all x (and at {agreed} by both back-ends)"
-    for twice, said in (("", "decided once"), ("by hand", "by hand")):
-        alone = judged(attempt(proof="for all x", twice=twice))
-        assert (alone.verdict, alone.because) == (verdict.PROVED, f"for all x ({said})")
+    alone = judged(attempt(proof="for all x", twice="by hand"))
+    assert (alone.verdict, alone.because) == (verdict.PROVED, "for all x (by hand)")
+    once = judged(attempt(proof="for all x"))
+    assert once.verdict == verdict.ERROR and "decided once" in once.because
 
 
 def test_what_is_constant_is_heard_once():

@@ -181,6 +181,12 @@ FALSEHOODS = {
     "A − λ(Vᵀ + V) is skew": orthogonal_updates.skew_step_case(1),
     "A + Aᵀ = 0 with Vᵀ + V": orthogonal_updates.float_skew_case("SGD", sign=1),
     "A + Aᵀ = 0 with Vᵀ + V, Adam": orthogonal_updates.float_skew_case("Adam", sign=1),
+    "det(I + Z')/det(I + Z) = 2 det A_SS": scaled_cayley_theorems.exchange_case(2),
+    "∂L/∂a_ij = 2 (Vᵀ − V)_ij": scaled_cayley_theorems.gradient_case(2),
+    "dL/dλ = −‖B‖²": scaled_cayley_theorems.descent_case(1),
+    "det(I + W D) is 2 on the average": bounded_entries.unitary_diagonal_case(2),
+    "max |a_ij| = |t|/2": bounded_entries.near_case(2),
+    "dL = Re tr((V* − V)* dA)": bounded_entries.complex_gradient_case(Fraction(1)),
     "C(C(A)) = −A": scaled_cayley.forward_case(-1),
     "every orthogonal W has a C(W)": scaled_cayley.backward_case(without=False),
     "products of skew matrices are skew": scaled_cayley.closed_case("product"),
@@ -241,7 +247,6 @@ def test_identities_that_do_not_hold_are_not_decided():
     assert not symbolic.gradient_holds(3, (1, -1, 1), sign_of_D=-1)
     assert not ranks.turn_commutes(1)
     assert not bounded_entries.moved(2, starred=False)
-    assert verdict_of(bounded_entries.complex_gradient_case(Fraction(1))) == NOT_REFUTED
 
 
 # --- third computations, in floats
@@ -357,7 +362,7 @@ def rows_of(point: dict[str, str]) -> int:
 def test_both_back_ends_decide_alike_where_the_statement_holds_too(name):
     """A second back-end that always said "broken" would confirm every mistake of the first."""
     statement = STATEMENTS[name]
-    small = [point for point in statement.points(SMOKE, 5) if rows_of(point) <= 3]
+    small = [point for seed in (5, 6, 7) for point in statement.points(SMOKE, seed) if rows_of(point) <= 3]
     assert small
     for point in small[:6]:
         assert statement.first(point)[0] == statement.second(point)[0], point
@@ -375,7 +380,7 @@ def test_the_second_back_end_imports_neither_flint_nor_the_first():
     tree = ast.parse(Path(again.__file__).read_text("utf-8"))
     named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     named |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-    assert named == {"__future__", "collections.abc", "fractions", "typing", "itertools", "math"}
+    assert named == {"__future__", "collections.abc", "fractions", "typing", "math"}
 
 
 @pytest.mark.parametrize("backend", [again, exact])
@@ -554,7 +559,15 @@ def test_the_printed_digits_of_the_example_are_off_by_what_floats_say():
 def test_a_proof_says_up_to_which_size_it_was_decided(monkeypatch):
     """Every "n ≤ …" of a text is the last size that was gone through."""
     sizes = []
-    for module in (cayley_entries, cayley_reach, scaled_cayley, bounded_entries, orthogonal_updates):
+    for module in (
+        cayley_entries,
+        cayley_reach,
+        scaled_cayley,
+        bounded_entries,
+        orthogonal_updates,
+        scaled_cayley_theorems,
+        orthogonal_reach,
+    ):
         monkeypatch.setattr(module, "up_to", lambda most, fact, least=1: sizes.append(most) or True)
     statements = [getattr(case.ask, "__self__", None) for _, case in rows.rows_of(FAMILIES)]
     told = 0
@@ -607,3 +620,61 @@ def test_a_fact_is_decided_for_every_size():
     assert up_to(3, lambda n: asked.append(n) or True, least=2)
     assert asked == [1, 2, 3, 4, 2, 3]
     assert not up_to(2, lambda n: n < 2)
+
+
+def test_a_matrix_that_is_not_skew_breaks_the_bijections_for_both_back_ends():
+    """The checks of true identities are not asleep: outside their declaration they find that left is not right."""
+    A, W = "0 1 2 0", "1 0 0 1"
+    image, bijection = scaled_cayley_theorems.image_case(), bounded_entries.complex_bijection_case()
+    for case, places in (
+        (image, [{"A": A, "W": W}, {"A": "0 1 -1 0", "W": "1 1 0 1"}]),
+        (bijection, [{"A_re": A, "A_im": "0 0 0 0"}, {"A_re": "0 0 0 0", "A_im": "0 1 0 0"}]),
+    ):
+        for place in places:
+            assert all(opinion.violated for opinion in case.ask.__self__.check(place).opinions), place
+
+
+@pytest.mark.parametrize(("n", "layers", "rank"), [(2, 2, 4), (3, 3, 9), (4, 2, 10), (4, 4, 16), (5, 1, 9)])
+def test_both_ranks_of_rotations_are_those_of_floats(n, layers, rank):
+    """The differential by central differences of W, whose singular values leave no doubt about the rank."""
+    place_count = sum(len(range(layer % 2, n - 1, 2)) for layer in range(layers))
+    rng = random.Random(3)
+    point = np.array([rng.randint(2, 999) for _ in range(2 * place_count + n)], dtype=float)
+    start = np.concatenate([2 * np.arctan(point[: 2 * place_count]), 2 * np.arctan(point[2 * place_count :])])
+
+    def product(angles):
+        W, number = np.eye(n, dtype=complex), 0
+        for layer in range(layers):
+            for place in range(layer % 2, n - 1, 2):
+                theta, phi = angles[number : number + 2]
+                F = np.eye(n, dtype=complex)
+                e = np.exp(1j * phi)
+                block = [[e * np.cos(theta), -e * np.sin(theta)], [np.sin(theta), np.cos(theta)]]
+                F[place : place + 2, place : place + 2] = block
+                W, number = W @ F, number + 2
+        return W @ np.diag(np.exp(1j * angles[number:]))
+
+    generic = start + np.linspace(0.1, 1.9, len(start))  # arctan of large numbers are all near π
+    columns = []
+    for k in range(len(generic)):
+        move = np.zeros(len(generic))
+        move[k] = 1e-6
+        slope = (product(generic + move) - product(generic - move)) / 2e-6
+        columns.append(np.concatenate([slope.real.ravel(), slope.imag.ravel()]))
+    assert np.linalg.matrix_rank(np.array(columns), tol=1e-5) == rank
+    assert reflections.rotation_rank(n, layers, 3)[0] == reflections.rotation_rank_again(n, layers, 3) == rank
+
+
+def test_reflections_reach_what_is_orthogonal_and_nothing_else():
+    for text in ("0 1 1 0", "0 -1 1 0", "1 0 0 -1", "3/5 4/5 -4/5 3/5", "-1", "1", "0 1 0 0 0 1 1 0 0"):
+        W = again.read({"W": text}, "W")
+        assert again.reflected_to_signs(W) == again.determinant(W)[0] * (-1) ** (len(W) - 1)
+    for text in ("1 1 0 1", "2 0 0 1", "1 0 0 2", "1/2"):
+        assert again.reflected_to_signs(again.read({"W": text}, "W")) is None
+
+
+def test_the_least_band_is_that_of_the_narrowest_of_all_representations():
+    """C(A) of a tridiagonal A has one of bandwidth 1; that of E_13 − E_31 needs 2, whatever D."""
+    chain = again.cayley(again.read({"A": "0 1 0 -1 0 2 0 -2 0"}, "A"))
+    corner = again.cayley(again.read({"A": "0 0 1 0 0 0 -1 0 0"}, "A"))
+    assert (again.least_band(chain), again.least_band(corner), again.least_band(again.unit(3))) == (1, 2, 0)

@@ -1,6 +1,7 @@
-"""Forged parameters for every case that is not refuted: drawn inside its declaration, and mutated in and out of it.
+"""Forged parameters for every case that is not refuted: drawn inside its declaration, mutated in and out of it, and
+made plain: numbers become 0, ±1, 2 or 1/2, where terms cancel that do not as a rule.
 
-    python -m tests.verification.forgery.forge --count 100 [--claim ID]      100 draws a case, each mutated five times
+    python -m tests.verification.forgery.forge --count 100 [--claim ID]      100 draws a case, each changed nine times
     python -m tests.verification.forgery.forge --seconds 3600 --jobs 2       goes on with the record, benchmarks/results
 
 No forgery may certify. A draw may not fail either: what a declaration admits, a check can decide. A try of more than
@@ -41,6 +42,7 @@ LONGEST = 120
 """Seconds that a check may take."""
 ROUND = 10
 MUTATIONS = 5
+PLAIN = 4
 HOSTILE = (
     "",
     "0",
@@ -128,8 +130,22 @@ def mutated(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
     return changed
 
 
-def attack(target: Target, count: int, rng: random.Random, tally: Tally, mutations: int = 1) -> None:
-    """``count`` draws inside the declaration, each with some mutations."""
+def plain(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
+    """Most numbers of all lists, or of one of them, become 0, ±1, 2 or 1/2."""
+    names = sorted(texts) if rng.random() < 0.5 else [rng.choice(sorted(texts))] if texts else []
+    share = rng.choice((0.3, 0.7, 1.0))
+
+    def word(text: str) -> str:
+        is_number = bool(re.fullmatch(r"-?[0-9]+(/[0-9]+)?", text))
+        return rng.choice(("0", "1", "-1", "2", "1/2")) if is_number and rng.random() < share else text
+
+    return texts | {name: " ".join(map(word, texts[name].split(" "))) for name in names}
+
+
+def attack(
+    target: Target, count: int, rng: random.Random, tally: Tally, mutations: int = 1, plain_ones: int = 1
+) -> None:
+    """``count`` draws inside the declaration, each with some mutations, and made plain some times."""
     assert isinstance(target.case.check, Guarded)
     declaration = target.case.check.declaration
     for _ in range(count):
@@ -137,6 +153,8 @@ def attack(target: Target, count: int, rng: random.Random, tally: Tally, mutatio
         _try(target, drawn, "drawn", tally)
         for _ in range(mutations):
             _try(target, mutated(drawn, rng), "mutated", tally)
+        for _ in range(plain_ones):
+            _try(target, plain(drawn, rng), "plain", tally)
 
 
 def _try(target: Target, texts: dict[str, str], kind: str, tally: Tally) -> None:
@@ -182,7 +200,7 @@ def _round(name: str, number: int) -> dict[str, object]:
     signal.alarm(LONGEST * ROUND)
     started, tally = time.perf_counter(), Tally()
     try:
-        attack(_by_name()[name], ROUND, random.Random(f"{number} {name}"), tally, MUTATIONS)
+        attack(_by_name()[name], ROUND, random.Random(f"{number} {name}"), tally, MUTATIONS, PLAIN)
     except TooLongError as error:
         tally.failed.append((name, {}, str(error)))
     finally:
@@ -256,9 +274,9 @@ def summary(record: dict[str, dict[str, object]]) -> str:
     for each in record.values():
         kinds += Counter(each.get("kinds", {}))  # type: ignore[arg-type,call-overload]
     tried = [each for each in record.values() if each]
-    inside = [sum(n for kind, n in each["kinds"].items() if kind.startswith("drawn")) for each in tried]  # type: ignore[attr-defined]
+    inside = [sum(n for kind, n in each["kinds"].items() if not kind.endswith("refused")) for each in tried]  # type: ignore[attr-defined]
     lines = [
-        f"{sum(kinds.values())} forgeries of {len(tried)} of {len(record)} cases, {sum(inside)} of them drawn inside "
+        f"{sum(kinds.values())} forgeries of {len(tried)} of {len(record)} cases, {sum(inside)} of them inside "
         f"the declaration, {min(inside, default=0)} or more a case",
         ", ".join(f"{kind}: {kinds[kind]}" for kind in sorted(kinds)),
         f"certified falsely: {sum(len(each['certified falsely']) for each in tried)}, "  # type: ignore[arg-type]
@@ -287,7 +305,7 @@ def main() -> None:
     tally = Tally()
     for name, target in _by_name().items():
         if options.claim in target.claim.id:
-            attack(target, options.count, random.Random(f"{options.seed} {name}"), tally, MUTATIONS)
+            attack(target, options.count, random.Random(f"{options.seed} {name}"), tally, MUTATIONS, PLAIN)
     print(dict(tally.kinds))
     for name, texts in tally.certified[:20]:
         print("CERTIFIED", name, texts)

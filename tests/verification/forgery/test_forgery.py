@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 
@@ -35,9 +36,9 @@ FORGED = {
 }  # fmt: skip
 
 
-FORGED["a field without its degree"] = (
-    "ode-D1-n", "a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", "degree qⁿ", {"a": "0 0 1 0", "b": "0 1", "f": "1 0"},
-)  # fmt: skip
+CHAIN = ("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", "degree qⁿ")
+FORGED["a field without its degree"] = ("ode-D1-n", *CHAIN, {"a": "0 0 1 0", "b": "0 1", "f": "1 0"})
+FORGED["a linear field that the step cancels"] = ("thm-deg", *CHAIN, {"a": "0", "b": "-1", "f": "0 1"})
 
 
 @pytest.mark.parametrize("name", FORGED)
@@ -57,7 +58,7 @@ def test_nothing_forged_certifies_and_nothing_declared_fails(count: int) -> None
         attack(target, count, random.Random(target.name), tally)
     assert not tally.certified, tally.certified[:3]
     assert not tally.failed, tally.failed[:3]
-    assert sum(tally.kinds.values()) == 2 * count * len(KNOWN)
+    assert sum(tally.kinds.values()) == 3 * count * len(KNOWN)
     assert tally.kinds["drawn, refused"] == 0 < tally.kinds["mutated, refused"]
 
 
@@ -81,6 +82,21 @@ def test_a_hole_is_found() -> None:
         tally = Tally()
         attack(planted(violated), 20, random.Random(5), tally)
         assert bool(tally.certified) is violated
+
+
+def test_what_only_cancels_at_plain_numbers_is_found() -> None:
+    """1 + b λ = 0 has no volume: drawn numbers do not meet it."""
+
+    def hole(texts: dict[str, str]) -> Check:
+        found = 1 + Fraction(texts["b"]) * Fraction(texts["rate"]) == 0
+        return Check((Opinion("one", found, ""), Opinion("two", found, "")))
+
+    guarded = declared(*(Parameter(name, Rational()) for name in ("b", "rate"))).guards(hole)
+    target = Target(KNOWN[0].claim, Case("here", "x", lambda _, __: None, guarded), is_refuted=False)  # type: ignore[arg-type, return-value]
+    for count, is_found in ((0, False), (4, True)):
+        tally = Tally()
+        attack(target, 30, random.Random(7), tally, mutations=0, plain_ones=count)
+        assert bool(tally.certified) is is_found
 
 
 def test_mutations_are_of_every_kind_and_change_the_text() -> None:

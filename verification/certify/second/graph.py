@@ -355,3 +355,30 @@ def meets_every_time(cycle: tuple[Arc, ...], start: int, modulus: int) -> bool:
 def joined(graph: Graph, edges: tuple[Arc, ...]) -> bool:
     """Whether these are edges of the graph, one after the other."""
     return set(edges) <= set(graph.edges) and all(one[1] == other[0] for one, other in itertools.pairwise(edges))
+
+
+def attains(
+    graph: Graph, measure: str, value: Fraction, rate: Fraction, walk: Iterable[Arc], potential: Iterable[int | None]
+) -> bool:
+    """Whether the walk has the value of d_r, j or d_f, and no walk a better one, by the potential h.
+
+    d_r, j: the walk is closed, l/Σσ = value = p/q, and h(u) ≥ h(v) ± (q − pσ) along every edge: summed over a cycle,
+    ±(q l − p Σσ) ≤ 0. d_f: it leads from an input to an output, l − rate Σσ = value; with rate = p/q the same
+    inequalities, h ≥ 0 at outputs and h ≤ q·value at inputs. None: no walk leads on from there.
+    """
+    edges, heights = tuple(walk), dict(zip(graph.times, potential, strict=True))
+    if not edges or not joined(graph, edges):
+        return False
+    length, total = len(edges), sigma(edges)
+    if measure == "d_f":
+        reaches = edges[0][0] in graph.inputs and edges[-1][1] in graph.outputs and length - rate * total == value
+    else:
+        reaches = edges[0][0] == edges[-1][1] and rate == value and total != 0 and Fraction(length, total) == value
+    p, q = rate.numerator * (-1 if measure == "j" else 1), rate.denominator * (-1 if measure == "j" else 1)
+    lowest = -(10**18)
+    at = {node: lowest if height is None else height for node, height in heights.items()}
+    falls = all(at[v] == lowest or at[u] - at[v] >= q - p * step for u, v, step in graph.edges)
+    if measure != "d_f":
+        return reaches and falls and lowest not in at.values()
+    ends = min(at[node] for node in graph.outputs) >= 0 and max(at[node] for node in graph.inputs) <= q * value
+    return reaches and falls and ends

@@ -22,7 +22,7 @@ from verification.adversary import graphs
 from verification.cases.graph_growth import LONGEST
 from verification.cases.graph_kinds import OneGraph
 from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
-from verification.certify.second.graph import Graph, parse
+from verification.certify.second.graph import Graph, attains, parse
 from verification.claim import BOTH, Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.kinds import Choice, Constant
@@ -297,6 +297,11 @@ def computed_case() -> Case:
         graph = RNNGraph("random", 1, nodes, tuple(sorted(edges)), ("v0",), (f"v{count - 1}",))  # type: ignore[arg-type]
         certificates = [check(graph) for check in (recurrent_depth, smallest_rate, feedforward_depth)]
         confirmed = all(certificate and certificate.witness.confirms(graph) for certificate in certificates)
+        typed = parse(to_json(graph))
+        for evidence in (certificate.witness for certificate in certificates if confirmed):
+            walk = [(edge.tail, edge.head, edge.sigma) for edge in evidence.walk.edges]
+            if not attains(typed, evidence.measure, evidence.value, evidence.rate, walk, evidence.potential):
+                raise ArithmeticError(f"{evidence.measure} = {evidence.value}: confirmed, but not as typed once more")
         values = (
             f"{name} = {certificate.value}" for name, certificate in zip(("d_r", "j", "d_f"), certificates, strict=True)
         )
@@ -310,6 +315,7 @@ def computed_case() -> Case:
             found="computed" if confirmed else "not confirmed",
             claimed="computable",
             proof=text if confirmed else "",
+            twice=BOTH,
         )
 
     return Case("a random graph, 5 edges a node", "d_r, j, d_f", ask)

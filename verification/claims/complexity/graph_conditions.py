@@ -11,13 +11,13 @@ from typing import Any
 
 import networkx
 
-from odernn.architecture import catalogue
+from odernn.architecture import catalogue, files
 from odernn.published.sources import Source
+from verification.cases import decision
 from verification.cases.graph_kinds import Cover, NodeImages, TimeOf
 from verification.cases.graph_statements import CYCLE, EVERY, Domain, GraphStatement, Side, box_case, free_case
 from verification.certify.second.graph import Graph, parse
-from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
-from verification.domains import Budget
+from verification.claim import Case, Claim, Decided, Hypothesis, Parameters
 from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
 from verification.parameters import Parameter, declared
 
@@ -270,37 +270,62 @@ def clockwork_case(largest: int = 6, modules: int = 3) -> Case:
     itself, since it must keep the number of modules that act, and all of them act only where the lcm divides t.
     """
 
-    def ask(_: Budget, __: int) -> Attempt:
-        count, least = 0, math.inf
-        for size in range(2, modules + 1):
-            for periods in itertools.combinations(range(1, largest + 1), size):
-                graph = catalogue.clockwork(periods)
-                acting = [sum(t % period == 0 for period in periods) for t in range(math.lcm(*periods))]
-                nodes = [
-                    sum(time == t and node.startswith("h") for node, time in graph.nodes.items())
-                    for t in range(graph.period)
-                ]
-                if acting != nodes:
-                    raise ArithmeticError(f"clockwork{periods}: {nodes} modules act, not {acting}")
-                own = next(p for p in range(1, len(acting) + 1) if acting == acting[p:] + acting[:p])
-                least, count = min(least, own), count + 1
-        text = f"the number of modules that act has a period of {least} or more in all {count}"
-        return Attempt(text, count, found=f"m ≥ {least}", claimed="m > 1", proof=text if least > 1 else "")
+    def first(parameters: Parameters) -> Decided:
+        periods = tuple(map(int, parameters["periods"].split()))
+        graph = catalogue.clockwork(periods)
+        acting = [sum(t % period == 0 for period in periods) for t in range(math.lcm(*periods))]
+        nodes = [
+            sum(time == t and node.startswith("h") for node, time in graph.nodes.items()) for t in range(graph.period)
+        ]
+        if acting != nodes:
+            raise ArithmeticError(f"clockwork{periods}: {nodes} modules act, not {acting}")
+        own = next(p for p in range(1, len(acting) + 1) if acting == acting[p:] + acting[:p])
+        return Decided(own == 1, f"the number of modules that act has the period {own}")
 
-    return Case(f"clockwork RNNs of 2 to {modules} periods ≤ {largest}", "m", ask)
+    def second(parameters: Parameters) -> Decided:
+        """All act at t = 0; if as many act at t = 1, every period is 1."""
+        periods = parameters["periods"].split()
+        return Decided(all(period == "1" for period in periods), f"periods {', '.join(periods)}")
+
+    chosen = [p for size in range(2, modules + 1) for p in itertools.combinations(range(1, largest + 1), size)]
+    return decision.decided(
+        f"clockwork RNNs of 2 to {modules} periods ≤ {largest}",
+        "m",
+        decision.at(*({"periods": " ".join(map(str, periods))} for periods in chosen)),
+        first,
+        second,
+        box=f"clockwork RNNs of 2 to {modules} periods ≤ {largest}",
+        claimed="m > 1",
+        names=("catalogue", "periods"),
+    )
 
 
 def traditional_case() -> Case:
-    """m = 1 for the networks that the paper calls traditional, simple and stacked RNNs and LSTMs."""
+    """m = 1 for the networks that the paper calls traditional, simple and stacked RNNs and LSTMs: for all of them,
+    where "most" is claimed.
+    """
     names = ("sh", "st", "bu", "td", "stack-1", "stack-3", "stacked lstm-1", "stacked lstm-3")
 
-    def ask(_: Budget, __: int) -> Attempt:
-        periods = {name: catalogue.get(name).period for name in names}
-        text = f"m = 1 for {sum(m == 1 for m in periods.values())} of {len(names)}: {', '.join(names)}"
-        most = sum(m == 1 for m in periods.values()) * 2 > len(names)
-        return Attempt(text, len(names), found=text, claimed="most: m = 1", proof=text if most else "")
+    def first(parameters: Parameters) -> Decided:
+        period = catalogue.get(parameters["network"]).period
+        return Decided(period != 1, f"m = {period}")
 
-    return Case("simple and stacked RNNs and LSTMs", "m", ask)
+    def second(parameters: Parameters) -> Decided:
+        """A graph whose nodes all have the time 0 is its own image one step later."""
+        graph = parse(files.to_json(catalogue.get(parameters["network"])))
+        late = [node for node, time in graph.times.items() if time]
+        return Decided(bool(late) or graph.period != 1, f"nodes at later times: {', '.join(late) or 'none'}")
+
+    return decision.decided(
+        "simple and stacked RNNs and LSTMs",
+        "m",
+        decision.at(*({"network": name} for name in names)),
+        first,
+        second,
+        box=", ".join(names),
+        claimed="most: m = 1",
+        names=("catalogue", "times"),
+    )
 
 
 CLAIMS = (

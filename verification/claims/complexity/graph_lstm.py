@@ -19,6 +19,7 @@ from odernn.architecture.network.parameters import edge_name
 from odernn.architecture.network.units import Carry, ForgetReads
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
+from verification.cases.identity import PolynomialIdentity
 from verification.cases.inequality import Inequality
 from verification.cases.parameter_counts import LSTM_PAIRS, ROUGHLY_THE_SAME, equal_case
 from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
@@ -133,23 +134,33 @@ def limit_case() -> Case:
         text = "σ(b) = X/(1 + X) ≤ X = e^b, since X(1 + X) − X = X² ≥ 0; the rest of c is the same polynomial"
         return Attempt(text, 1, proof=text if good else "")
 
-    return Case("bias of the extra forget gate → −∞", "distance of c_v, at most e^b |c_u|", ask)
+    check = Inequality(
+        lambda p: (abs(_sigmoid(p.b) * p.c_extra), p.b.exp() * abs(p.c_extra)),
+        lambda p: (abs(p.c_extra) / (1 + second.iv.exp(-p.b)), abs(p.c_extra) * second.iv.exp(p.b)),
+        parameters=declared(Parameter("b", VALUE), Parameter("c_extra", VALUE)),
+    ).check
+    return Case("bias of the extra forget gate → −∞", "distance of c_v, at most e^b |c_u|", ask, check)
 
 
-def reads_case(reads_input: bool) -> Case:
-    """The forget gate of the usual LSTM, σ(W_x x + W_h h(t − 1)), is one of B.2's.
+def every_state_case() -> Case:
+    """The forget gate of the usual LSTM, σ(W_x x + W_h h(t − 1)), is one of B.2's if each of these reads every h_{u'},
+    x among them.
+    """
+    identity = PolynomialIdentity(
+        ("W_h", "W_x", "h", "x"),
+        lambda v: [EVERY.first((v["W_h"], v["W_x"]), (v["h"], v["x"])) - v["W_x"] * v["x"] - v["W_h"] * v["h"]],
+        lambda v: [EVERY.again((v["W_h"], v["W_x"]), (v["h"], v["x"])) - (v["h"] * v["W_h"] + v["x"] * v["W_x"])],
+        f"{EVERY.text} over u' = h, x is W_h h + W_x x",
+    )
+    return identity.case(f"forget gates of {EVERY.text}", "the usual forget gate")
 
-    B.2's gate of u = h(t − 1) reads h_u alone as it is printed, and every h_{u'}, x among them, if that is meant. In
-    the first case it has the same value at two inputs x and x_2 where h(t − 1) is the same, whatever its matrices; so
-    the usual gate must have, too. In a stack x is the layer below.
+
+def own_state_case() -> Case:
+    """B.2's gate of u = h(t − 1) reads h_u alone as it is printed: it has the same value at two inputs x and x_2 where
+    h(t − 1) is the same, whatever its matrices; so the usual gate must have, too. In a stack x is the layer below.
     """
 
     def ask(_: Budget, __: int) -> Attempt:
-        if reads_input:
-            proof = f"{EVERY.text} over u' = h, x is W_h h + W_x x, as polynomials"
-            W, X, h, x = variables("Wh", "Wx", "h", "x")
-            good = EVERY.first((W, X), (h, x)) == X * x + W * h
-            return Attempt(proof, 1, proof=proof if good else "")
         points = sorted(itertools.product((0, 1), repeat=5), key=sum)
         names = ("W_x", "W_h", "h", "x", "x_2")
         wrong = [p for p in points if p[0] * p[3] + p[1] * p[2] != p[0] * p[4] + p[1] * p[2]]
@@ -164,9 +175,8 @@ def reads_case(reads_input: bool) -> Case:
         ),
         parameters=declared(*(Parameter(name, VALUE) for name in ("W_x", "W_h", "h", "x", "x_2"))),
     ).check
-    text = EVERY.text if reads_input else PRINTED.text
-    quantity = "the usual forget gate" if reads_input else "the usual forget gate at x and x_2, the same h: distance 0"
-    return Case(f"forget gates of {text}", quantity, ask, None if reads_input else check)
+    quantity = "the usual forget gate at x and x_2, the same h: distance 0"
+    return Case(f"forget gates of {PRINTED.text}", quantity, ask, check)
 
 
 def _sigmoid(a: Any) -> Any:
@@ -196,7 +206,7 @@ SPECIAL = (
     Special("st", 2, "all", "all"),
     Special("4.5(4)-3", 2, "delayed", "own"),
 )
-"""Not here: own gates with carry="all", where the loop's forget gate does not read the layer below (``reads_case``)."""
+"""Not here: own gates with carry="all", where the loop's forget gate does not read the layer below."""
 
 
 def special_network(module: nn.LSTM, special: Special, bias: float) -> GraphRNN:
@@ -371,8 +381,8 @@ CLAIMS = (
             contains_case("h = o tanh(c)", "h = o tanh(c)"),
             finite_case(),
             limit_case(),
-            reads_case(reads_input=False),
-            reads_case(reads_input=True),
+            own_state_case(),
+            every_state_case(),
             *(torch_case(special) for special in SPECIAL),
         ),
     ),

@@ -17,29 +17,32 @@ from odernn.orthogonal.cayley import scaled_cayley_inverse
 from odernn.published.sources import Source
 from verification.cases.cayley_entries import angle_case, complex_signs_case
 from verification.cases.cayley_reach import descent_identity, free_signs_case, symbolic_determinant_kept
-from verification.cases.cayley_statements import listed
-from verification.claim import Attempt, Case, Claim
+from verification.cases.cayley_statements import identity_case, listed, up_to
+from verification.cases.scornn_parameters import (
+    WITH_TRANSFORM,
+    WITHOUT_MINUS_ONE,
+    complex_matrices,
+    order,
+    signs,
+    square_like,
+)
+from verification.certify.second import cayley as again
+from verification.claim import BOTH, Attempt, Case, Claim, Parameters
 from verification.domains import Budget
+from verification.exact_text import numbers
+from verification.kinds import SKEW, Square
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure import exact_cayley as library
 from verification.measure import reflection_ranks as ranks
 from verification.measure.cayley_factors import cayley, two_cayley_factors
 from verification.measure.exact_cayley import diagonal, identity
+from verification.parameters import Parameter, declared
 
 PAGE = "docs/derivations/scaled_cayley.md"
 DRAWS = {"smoke": 20, "standard": 100, "deep": 500}
 LARGEST = 5
-
-
-def decided_case(domain: str, quantity: str, decide: Callable[[], str], count: int) -> Case:
-    """A statement that is decided in symbols, or not."""
-
-    def ask(_: Budget, __: int) -> Attempt:
-        proof = decide()
-        return Attempt(proof or "polynomials", count, found="holds" if proof else "not decided", proof=proof)
-
-    return Case(domain, quantity, ask)
+"""Sizes n up to here are decided with free entries."""
 
 
 def sampled_case(domain: str, quantity: str, holds: Callable[[fmpq_mat], bool], sizes: tuple[int, ...]) -> Case:
@@ -121,6 +124,34 @@ def is_represented(W: fmpq_mat) -> bool:
     )
 
 
+def exchange_case(factor: int = 1) -> Case:
+    """det(I + C(A) E) = ``factor`` det(I + C(A)) det A_SS, E = −1 on S and 1 elsewhere; another factor is a planted
+    falsehood, here and below.
+    """
+
+    def decide() -> str:
+        good = up_to(LARGEST, lambda n: symbolic.exchange(n, factor))
+        return listed((f"every S and every A with free entries, n ≤ {LARGEST}", good))
+
+    def first(p: Parameters) -> list[fmpq]:
+        A, E = exact.typed(p, "A"), [int(sign) for sign in numbers(p, "E")]
+        S, one = [j for j, sign in enumerate(E) if sign < 0], identity(len(E))
+        block = fmpq_mat(len(S), len(S), [A[i, j] for i in S for j in S])
+        return [(one + A + (one - A) * diagonal(E)).det() - factor * 2 ** len(E) * (block.det() if S else 1)]
+
+    def second(p: Parameters) -> list[again.Number]:
+        A, E = again.read(p, "A"), [(Fraction(sign), Fraction(0)) for sign in p["E"].split()]
+        Z, one = again.cayley(A), again.unit(len(A))
+        assert Z is not None
+        S = [j for j, sign in enumerate(E) if sign != again.ONE]
+        turned, as_it_is = (again.determinant(again.combined(one, M, 1)) for M in (again.scaled(Z, E), Z))
+        claimed = again.times(as_it_is, again.determinant([[A[i][j] for j in S] for i in S]))
+        return [again.minus(turned, again.times((Fraction(factor), Fraction(0)), claimed))]
+
+    parameters = declared(Parameter("A", Square(LARGEST, structure=WITH_TRANSFORM)), Parameter("E", signs(order("A"))))
+    return identity_case(f"n ≤ {LARGEST}", "det(I + Z')/det(I + Z)", decide, first, second, parameters)
+
+
 def flips_case(tau: float = 1.25) -> Case:
     """Exchanges of the float algorithm against n log 2/(2 log τ), from starts that need them."""
 
@@ -181,22 +212,83 @@ def condition_case() -> Case:
 # --- thm-SC-comp, thm-SC-grad, thm-U2
 
 
-def _image() -> str:
-    return listed(
-        (
-            f"det(I − A) = det(I + A) for skew A with free entries, n ≤ {LARGEST}: det C(A) = 1",
-            all(map(symbolic_determinant_kept, range(1, LARGEST + 1))),
-        ),
-        (
-            "I + C(A) = 2(I + A)⁻¹, C(C(Z)) = Z and C(Z)* = −C(Z) where det(I + Z) ≠ 0, all n: image det(I + W D) ≠ 0",
-            symbolic.misses_minus_one() and symbolic.is_involution() and symbolic.inverse_is_skew(),
-        ),
+def image_case() -> Case:
+    """C takes every skew A to an orthogonal W of determinant 1 without the eigenvalue −1, and every such W back."""
+
+    def decide() -> str:
+        return listed(
+            (
+                f"det(I − A) = det(I + A) for skew A with free entries, n ≤ {LARGEST}: det C(A) = 1",
+                up_to(LARGEST, symbolic_determinant_kept),
+            ),
+            (
+                "I + C(A) = 2(I + A)⁻¹, C(C(Z)) = Z and C(Z)* = −C(Z) where det(I + Z) ≠ 0, all n: "
+                "image det(I + W D) ≠ 0",
+                symbolic.misses_minus_one() and symbolic.is_involution() and symbolic.inverse_is_skew(),
+            ),
+        )
+
+    def first(p: Parameters) -> list[fmpq]:
+        A, W = exact.typed(p, "A"), exact.typed(p, "W")
+        image, back = library.cayley(A), library.cayley(W)
+        one = identity(A.nrows())
+        differences = [
+            (one + image) * (one + A) - one - one,
+            image.transpose() * image - one,
+            library.cayley(image) - A,
+            back + back.transpose(),
+            library.cayley(back) - W,
+        ]
+        return [image.det() - 1, *(x for matrix in differences for x in matrix.entries())]
+
+    def second(p: Parameters) -> list[again.Number]:
+        A, W = again.read(p, "A"), again.read(p, "W")
+        image, back = again.cayley(A), again.cayley(W)
+        assert image is not None and back is not None
+        there, here = again.cayley(image), again.cayley(back)
+        kept = there == A and here == W and again.is_unitary(image) and again.is_skew(back)
+        return [again.minus(again.determinant(image), again.ONE), again.ZERO if kept else again.ONE]
+
+    parameters = declared(
+        Parameter("A", Square(LARGEST, structure=SKEW)), Parameter("W", Square(LARGEST, structure=WITHOUT_MINUS_ONE))
     )
+    return identity_case(f"n ≤ {LARGEST}", "image for one D", decide, first, second, parameters)
 
 
-def _gradient() -> str:
-    good = all(symbolic.gradient_holds(n, signs) for n in (1, 2, 3, 4) for signs in exact.signatures(n))
-    return listed(("every L = W_kl and every D, as rational functions of the entries of A, n ≤ 4", good))
+def gradient_case(factor: int = 1) -> Case:
+    """dL = ``factor`` Σ_{i<j} (Vᵀ − V)_ij da_ij, L = ΣΣ g_kl w_kl: by implicit differentiation, and by finite
+    differences, which are exact for the polynomials that W is a quotient of.
+    """
+
+    def decide() -> str:
+        good = up_to(4, lambda n: all(symbolic.gradient_holds(n, D, factor) for D in exact.signatures(n)))
+        return listed(("every L = W_kl and every D, as rational functions of the entries of A, n ≤ 4", good))
+
+    def first(p: Parameters) -> list[fmpq]:
+        A, D, G = exact.typed(p, "A"), diagonal([int(sign) for sign in numbers(p, "D")]), exact.typed(p, "G")
+        n, one = A.nrows(), identity(A.nrows())
+        W = (one + A).inv() * (one - A) * D
+        V = (one + A).inv().transpose() * G * (D + W.transpose())
+        differences = []
+        for i, j in itertools.combinations(range(n), 2):
+            dA = fmpq_mat(n, n)
+            dA[i, j], dA[j, i] = 1, -1
+            dW = (one + A).inv() * -dA * (D + W)  # (I + A) W = (I − A) D
+            slope = sum((G[k, l] * dW[k, l] for k in range(n) for l in range(n)), fmpq(0))
+            differences.append(slope - factor * (V[j, i] - V[i, j]))
+        return differences
+
+    def second(p: Parameters) -> list[Fraction]:
+        return again.gradient_differences(
+            again.read(p, "A"), list(map(int, p["D"].split())), again.read(p, "G"), factor
+        )
+
+    parameters = declared(
+        Parameter("A", Square(4, structure=SKEW)),
+        Parameter("D", signs(order("A"))),
+        Parameter("G", square_like("A")),
+    )
+    return identity_case("n ≤ 4, all D", "∂L/∂a_ij", decide, first, second, parameters)
 
 
 def factors_case() -> Case:
@@ -246,15 +338,48 @@ def rank_case(n: int) -> Case:
         text = (
             f"rank {two_ranks[0]} and {two_ranks[1]} modulo two primes, so no less; at most 7n − 7 (turned reflections)"
         )
-        good = two_ranks == (most, most) and ranks.turn_commutes()
-        return Attempt(text, 2, found=str(max(two_ranks)), claimed=str(most), proof=text if good else "")
+        a, b = ([(Fraction(rng.randint(-9, 9)), Fraction(rng.randint(1, 9))) for _ in range(n)] for _ in "ab")
+        good = two_ranks == (most, most) and ranks.turn_commutes() and ranks.turn_commutes_at(a, b)
+        return Attempt(text, 2, found=str(max(two_ranks)), claimed=str(most), proof=text if good else "", twice=BOTH)
 
     return Case(f"n = {n}", "largest rank of the restricted parametrisation", ask)
 
 
-def _descent() -> str:
-    good = all(map(descent_identity, (1, 2, 3)))
-    return listed(("−Re tr(G* B W) = −‖B‖_F²/2 for B = G W* − W G*, free complex entries, n ≤ 3", good))
+def descent_case(share: int = 2) -> Case:
+    """−Re tr(G* B W) = −‖B‖_F²/``share`` for B = G W* − W G*: what dL/dλ is at λ = 0."""
+
+    def decide() -> str:
+        good = share == 2 and up_to(3, descent_identity)
+        return listed(("−Re tr(G* B W) = −‖B‖_F²/2 for B = G W* − W G*, free complex entries, n ≤ 3", good))
+
+    def first(p: Parameters) -> list[fmpq]:
+        G, W = exact.typed_complex(p, "G"), exact.typed_complex(p, "W")
+        B = G * W.transpose() - W * G.transpose()
+        slope, square = (
+            sum(M.entries()[:: M.nrows() + 1], fmpq(0)) for M in (G.transpose() * B * W, B.transpose() * B)
+        )
+        return [slope - square / share]
+
+    def second(p: Parameters) -> list[Fraction]:
+        G, W = again.read(p, "G"), again.read(p, "W")
+        n = range(len(G))
+
+        def entry(i: int, j: int) -> again.Number:
+            return again.summed(
+                again.minus(
+                    again.times(G[i][k], again.conjugate(W[j][k])), again.times(W[i][k], again.conjugate(G[j][k]))
+                )
+                for k in n
+            )
+
+        B = [[entry(i, j) for j in n] for i in n]
+        slope = sum(
+            again.times(again.conjugate(G[i][j]), again.times(B[i][k], W[k][j]))[0] for i in n for j in n for k in n
+        )
+        return [slope - sum(again.sizes(B), Fraction(0)) / share]
+
+    parameters = declared(*complex_matrices("G", "W", most=3))
+    return identity_case("n ≤ 3", "dL/dλ at λ = 0", decide, first, second, parameters)
 
 
 def _theorem(name: str, statement: str, cases: tuple[Case, ...], dominated_by: str = "") -> Claim:
@@ -269,18 +394,13 @@ def _theorem(name: str, statement: str, cases: tuple[Case, ...], dominated_by: s
     )
 
 
-def _exchange() -> str:
-    good = all(map(symbolic.exchange, range(1, LARGEST + 1)))
-    return listed((f"every S and every A with free entries, n ≤ {LARGEST}", good))
-
-
 CLAIMS = (
     _theorem(
         "thm-SC-flip",
         "Z' = Z with the columns S negated, A = C(Z): det(I + Z')/det(I + Z) = det A_SS; if it is not 0, C(Z') is the "
         "principal pivot transform of A on S",
         (
-            decided_case(f"n ≤ {LARGEST}", "det(I + Z')/det(I + Z)", _exchange, LARGEST),
+            exchange_case(),
             sampled_case("rational W, n ≤ 6, every S", "C(Z')", is_pivot_transform, (3, 4, 5, 6)),
         ),
     ),
@@ -310,14 +430,14 @@ CLAIMS = (
         "{C(A) D : A skew} = {W orthogonal : det(I + W D) ≠ 0}, within det W = det D; for unitary W some D in {±1}ⁿ "
         "has |a_jk| ≤ √2",
         (
-            decided_case(f"n ≤ {LARGEST}", "image for one D", _image, LARGEST),
+            image_case(),
             complex_signs_case(Fraction(2)),
         ),
     ),
     _theorem(
         "thm-SC-grad",
         "Vᵀ − V, V = (I + A)⁻ᵀ (∂L/∂W)(D + Wᵀ), is the derivative by the free entries a_ij = −a_ji, i < j",
-        (decided_case("n ≤ 4, all D", "∂L/∂a_ij", _gradient, 30),),
+        (gradient_case(),),
     ),
     _theorem(
         "thm-U2",
@@ -325,7 +445,7 @@ CLAIMS = (
         "parametrisation has the rank min(n², 7n − 7)",
         (
             factors_case(),
-            decided_case("n ≤ 3", "dL/dλ at λ = 0", _descent, 3),
+            descent_case(),
             *map(rank_case, range(2, 9)),
         ),
     ),

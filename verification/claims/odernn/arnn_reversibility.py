@@ -19,11 +19,11 @@ from odernn.properties.stability_function import stability_function
 from odernn.published.sources import Source
 from odernn.tableaus import get
 from verification.cases.decision import at, decided
-from verification.cases.related import FormatNumber
+from verification.cases.related import FormatNumber, Related
 from verification.certify import float_replay, sturm
 from verification.certify.float_replay import FORMATS, rounded
 from verification.certify.second import arnn as arnn_again
-from verification.claim import Attempt, Case, Check, Claim, Decided, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, Decided, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers
 from verification.kinds import SKEW as SKEW_MATRIX
@@ -54,11 +54,14 @@ class Reversal:
 
     @property
     def declaration(self) -> Declaration:
-        """x first: it says how long the others are."""
+        """x first: it says how long the others are. An odd σ goes with no bias, and tied halves have the same one."""
+        as_x = Listed(Rational(), lambda v: len(v["x"]))
         return declared(
             Parameter("eta", Rational(above=0)),
             Parameter("x", Listed(Rational(), TYPED[self.scheme])),
-            *(Parameter(name, Listed(Rational(), lambda v: len(v["x"]))) for name in ("y", "first", "second")),
+            Parameter("y", as_x),
+            Parameter("first", Listed(Constant(0), lambda v: len(v["x"])) if self.setting.odd else as_x),
+            Parameter("second", Related(as_x, "it is first", lambda _, v: v["first"]) if self.setting.tied else as_x),
             Parameter("weight", Matrix(lambda v: len(v["x"]), lambda v: len(v["x"]), structure=self._structure)),
         )
 
@@ -117,15 +120,8 @@ class Reversal:
                 Opinion("flint", bool(largest != 0), f"largest difference {largest}"),
                 Opinion("fractions", other != 0, f"largest difference {other}"),
             ),
-            premises=self._premises(parameters),
             words=f"{name}, " + ", ".join(f"{k} = {v}" for k, v in parameters.items()) + f": differs by {largest}",
         )
-
-    def _premises(self, parameters: Parameters) -> tuple[Premise, ...]:
-        first, second = numbers(parameters, "first"), numbers(parameters, "second")
-        tied = [Premise("both halves have the same bias", "–", first == second)] if self.setting.tied else []
-        odd = [Premise("no bias", "–", not any((*first, *second)))] if self.setting.odd else []
-        return (*tied, *odd)
 
 
 def _text(values: list[Fraction]) -> str:

@@ -21,10 +21,11 @@ from odernn.exact.definiteness import semidefiniteness
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
+from verification.cases.decision import at, decided
 from verification.cases.energy_balance import Balance
 from verification.certify import contraction_check
 from verification.certify.typed_step import ContractionReading
-from verification.claim import Attempt, Case, Check, Claim, ClaimError, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, ClaimError, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Choice, Constant, Integer, Rational
@@ -286,24 +287,31 @@ def residual_case() -> Case:
 def bounded_case() -> Case:
     """α_i = β_i = 1/2, |x| ≤ 1: ``QUNN.non_expansion``, |α| + |β||x||x'| ≤ 1 in exact arithmetic."""
 
-    def ask(_: Budget, __: int) -> Attempt:
-        texts = []
-        for depth in (1, 2, 4, 8):
-            network = QUNN(2, block_length=depth + 1, depth=depth, dtype=torch.float64)
-            with torch.no_grad():
-                for parameter in network.parameters():
-                    parameter.fill_(0.5)
-            (guarantee,) = network.non_expansion(1.0)
-            texts.append(guarantee.because if guarantee.holds and guarantee.exact else "")
-        proof = "; ".join(texts) if all(texts) else ""
-        return Attempt(
-            "α = β = 1/2, N = 1, 2, 4, 8",
-            len(texts),
-            found="non-expansive" if proof else "undecided",
-            proof=f"{proof}: not by Theorem 1, but by ‖W_i‖ ≤ |α| + |β| s" if proof else "",
-        )
+    def first(parameters: Parameters) -> Decided:
+        depth = int(parameters["layers"])
+        network = QUNN(2, block_length=depth + 1, depth=depth, dtype=torch.float64)
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.fill_(0.5)
+        (guarantee,) = network.non_expansion(1.0)
+        return Decided(not (guarantee.holds and guarantee.exact), guarantee.because)
 
-    return Case("α_i = β_i = 1/2, |x_l| ≤ 1", "every layer is non-expansive", ask)
+    def second(parameters: Parameters) -> Decided:
+        """W = α I + β r P, P the exchange of two clock states: α ± β r with r = x_l x_(l−1) in [−1, 1], at its ends."""
+        half = Fraction(1, 2)
+        largest = max(abs(half + sign * half * r) for sign in (1, -1) for r in (Fraction(1), Fraction(-1)))
+        return Decided(largest > 1, f"largest eigenvalue {largest} in each of {parameters['layers']} layers")
+
+    return decided(
+        "α_i = β_i = 1/2, |x_l| ≤ 1",
+        "every layer is non-expansive",
+        at(*({"layers": depth} for depth in ("1", "2", "4", "8"))),
+        first,
+        second,
+        box="α = β = 1/2, N = 1, 2, 4, 8: not by Theorem 1, but by ‖W_i‖ ≤ |α| + |β| s",
+        claimed="non-expansive",
+        names=("QUNN", "fractions"),
+    )
 
 
 CLAIMS = (

@@ -150,10 +150,14 @@ def weighted_tensor_case(share: int = 1) -> Case:
         return residuals
 
     def again(v: Any) -> list[Any]:
-        """P G P = det(P) P, entry by entry: what is left over of det(P) m_ij P."""
+        """By the rows of P and the columns of G P: M_ij is the number m_ij times P G P."""
         p, q, r = v["p"], v["q"], v["r"]
+        columns = (r * p - q * q, q * p * -1 + p * q), (r * q - q * r, p * r - q * q)
+        PGP = [row[0] * column[0] + row[1] * column[1] for row in ((p, q), (q, r)) for column in columns]
         left = [v[f"b{i}"] * (v[f"a{i}{j}"] - v[f"b{j}"]) + v[f"b{j}"] * v[f"a{j}{i}"] for i, j in pairs]
-        return [(1 - share) * (p * r - q * q) * m * x for m in left for x in (p, q, r)]
+        tensors = [m * (x - share * (p * r - q**2) * y) for m in left for x, y in zip(PGP, (p, q, q, r), strict=True)]
+        ones = [columns[0][0] - columns[1][1], columns[0][1], columns[1][0], columns[1][1] - (p * r - q**2)]
+        return tensors + [v[f"b{i}"] * x for i in (0, 1) for x in ones]
 
     identity = PolynomialIdentity(names, residual, again, "(i): M = m_ij det(P) P, G B_i = b_i det(P) I, G = adj P")
     return identity.case("(i) A_ij = a_ij P, B_i = b_i P, D = S = 2", "M and G B_i for G = det(P) P⁻¹")
@@ -162,12 +166,12 @@ def weighted_tensor_case(share: int = 1) -> Case:
 def stable_methods_case() -> Case:
     """b_i ≥ 0 and M ≥ 0 exactly for the methods that are searched, and the identity of mc-1."""
 
-    def ask(_: Budget, __: int) -> Attempt:
+    def ask(_: Budget, seed: int) -> Attempt:
         certificates = {name: algebraic_stability(tableaus.get(name)) for name in (*STABLE, "gauss 3", "radau iia 3")}
         shown = "; ".join(f"{name}: {each.because}" for name, each in certificates.items())
         signs = "components add up; b_i ≥ 0, (u−v)·(f_i(u)−f_i(v)) ≤ 0 and M ≥ 0 make both corrections ≤ 0 (thm-1*)"
         if all(certificate.holds and certificate.exact for certificate in certificates.values()):
-            return implied(SCALAR, f"{signs}; M ≥ 0 exactly: {shown}")
+            return implied(SCALAR, f"{signs}; M ≥ 0 exactly: {shown}", seed)
         return Attempt(shown, len(certificates))
 
     return Case("S ≤ 3, every D", "‖Δy₊‖ ≤ ‖Δy‖", ask)
@@ -311,7 +315,17 @@ def gradient_field_case(size: int = 3, sign: int = -1) -> Case:
         return [left + sum((pushed[r] * v[f"s{r}"] for r in places), 0 * v["w0"])]
 
     def again(v: Any) -> list[Any]:
-        return [sum((1 + sign) * v[f"K{r}{c}"] * v[f"w{c}"] * v[f"s{r}"] for r in places for c in places)]
+        """Row by row: (Kw)_r Δσ_r, and the share of row r in ±wᵀ Kᵀ Δσ."""
+        total = 0 * v["w0"]
+        for r in places:
+            of_row = v[f"K{r}0"] * v["w0"]
+            for c in range(1, size):
+                of_row = of_row + v[f"w{c}"] * v[f"K{r}{c}"]
+            total = total + of_row * v[f"s{r}"]
+        pulled = 0 * v["w0"]
+        for c, r in itertools.product(places, places):
+            pulled = pulled + v[f"s{r}"] * v[f"w{c}"] * v[f"K{r}{c}"]
+        return [sign * pulled + total]
 
     identity = PolynomialIdentity(
         names, residual, again, f"wᵀ B_i f(Y) = −(K w)ᵀ Δσ for f = −B_i⁻¹ Kᵀ σ(K Y + b), D = {size}"

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from typing import Any
 
 from flint import fmpq, fmpq_poly
 
 from odernn import tableaus
-from odernn.exact.algebraic import Algebraic
+from odernn.exact.algebraic import Algebraic, enclosure
 from odernn.properties.monotone_data import MonotoneData
 from odernn.properties.nonlinear_stability import bn_stability
 from odernn.properties.unstable_problems import RotationProblem
@@ -34,6 +35,7 @@ from verification.cases.typed_steps import (
 )
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
+from verification.certify.second import stage_problems
 from verification.certify.typed_step import ContractionReading, Matrix, MatrixTable, parsed, written
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
@@ -217,6 +219,8 @@ def catalogue_case() -> Case:
                 continue
             certificate = bn_stability(method)
             problem = certificate.witness
+            if not _agrees(method, bool(certificate.holds), problem):
+                raise ArithmeticError(f"{name}: mpmath does not find what is decided exactly: {certificate.because}")
             if certificate.holds:
                 contracting += 1
             elif isinstance(problem, RotationProblem | MonotoneData) and problem.growth > 1:
@@ -229,9 +233,39 @@ def catalogue_case() -> Case:
         )
         if open_:
             return Attempt(f"{text}; none for {', '.join(open_)}", contracting + pushed)
-        return Attempt(text, contracting + pushed, found="0 exceptions", claimed="0 exceptions", proof=text)
+        again = "M and the problems also in mpmath, 80 digits"
+        return Attempt(
+            text, contracting + pushed, found="0 exceptions", claimed="0 exceptions", proof=text, twice=again
+        )
 
     return Case("catalogue, b_i ≥ 0, equal stages merged", "M ≱ 0 ⇒ |Δy₁| > |Δy₀|", ask)
+
+
+def _agrees(method: ButcherTableau, holds: bool, problem: Any) -> bool:
+    """Whether the second back-end finds the same: the form semidefinite, or the problem monotone and pushed apart."""
+    A, b = [_decimals(row) for row in method.A], _decimals(method.b)
+    if holds or problem is None:
+        return stage_problems.has_nonnegative_form(A, b) == holds
+    if isinstance(problem, RotationProblem):
+        rate_at = dict(zip(problem.abscissae, zip(problem.real, problem.imaginary, strict=True), strict=True))
+        abscissae = [sum(row[1:], row[0]) for row in method.A]  # of all stages, the equal ones too
+        rates, points = [_decimals(rate_at[c]) for c in abscissae], [_decimals([c]) for c in abscissae]
+        return stage_problems.grows(A, b, rates, points) and not stage_problems.has_nonnegative_form(A, b)
+    rates, positions, slopes = (
+        [_decimals(row) for row in rows] for rows in (problem.rates, problem.positions, problem.slopes)
+    )
+    (radius_squared,) = _decimals([problem.radius_squared])
+    return (
+        stage_problems.grows(A, b, rates, positions)
+        and stage_problems.is_monotone(A, rates, positions, slopes, radius_squared)
+        and not stage_problems.has_nonnegative_form(A, b)
+    )
+
+
+def _decimals(values: Iterable[Any]) -> list[str]:
+    return [
+        enclosure(value, 4 * stage_problems.DIGITS).mid().str(stage_problems.DIGITS, radius=False) for value in values
+    ]
 
 
 def _nonnegative(method: ButcherTableau) -> bool:

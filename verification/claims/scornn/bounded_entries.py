@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,28 +11,32 @@ from fractions import Fraction
 import flint
 import numpy as np
 import torch
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpq_mat
 
 from odernn.orthogonal.cayley import DEFAULT_TAU, scaled_cayley, scaled_cayley_inverse
 from odernn.published.sources import Source
 from verification.adversary import orthogonal_matrices as search
 from verification.cases.cayley_entries import angle_case, complex_signs_case
-from verification.cases.cayley_statements import Found, Statement, listed, up_to
+from verification.cases.cayley_statements import Found, Statement, identity_case, listed, up_to
 from verification.cases.scornn_parameters import (
+    WITH_TRANSFORM,
     WITHOUT_MINUS_ONE,
     order,
     orthogonal,
     phases,
+    signs,
+    skew_hermitian,
+    square_like,
 )
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers
-from verification.kinds import Integer, Matrix, Rational
+from verification.kinds import Integer, Matrix, Rational, Square
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
-from verification.measure.exact_cayley import cayley, identity
+from verification.measure.exact_cayley import cayley, diagonal, identity
 from verification.parameters import Parameter, declared
 
 BITS = 128
@@ -178,41 +183,65 @@ def attribution_case(real: bool = False) -> Case:
 # --- the complex case
 
 
-def unitary_diagonal_case() -> Case:
-    """For D diagonal unitary with the largest |det(I + W D)|: zero diagonal and |a_jk| ≤ 1."""
+def unitary_diagonal_case(mean: int = 1) -> Case:
+    """For D diagonal unitary with the largest |det(I + W D)|: zero diagonal and |a_jk| ≤ 1. ``mean``: of det(I + W D)
+    over D in {±1}ⁿ, and another is a planted falsehood.
+    """
+    most = LARGEST - 1
 
-    def ask(_: Budget, __: int) -> Attempt:
+    def decide() -> str:
         alpha, s = symbolic.symbols("alpha", "s")
         # e = (1 + is)/(1 − is): |(1 + iα + e(1 − iα))/2|² = (1 + αs)²/(1 + s²), more than 1 at s = α unless α = 0
         excess = (1 + alpha * s) ** 2 - (1 + s * s)
         at = excess.compose(alpha, alpha)
-        proof = listed(
+        return listed(
             (
-                f"Σ over D in {{±1}}ⁿ of det(I + W D) = 2ⁿ, n ≤ {LARGEST - 1}: the largest |det| is at least 1",
-                up_to(LARGEST - 1, symbolic.average_is),
+                f"Σ over D in {{±1}}ⁿ of det(I + W D) = 2ⁿ, n ≤ {most}: the largest |det| is at least 1",
+                mean == 1 and up_to(most, symbolic.average_is),
             ),
             (
-                "a phase e at column j multiplies it by (1 + a_jj + e(1 − a_jj))/2, of modulus² (1 + αs)²/(1 + s²) for "
-                "a_jj = iα, e = (1 + is)/(1 − is), which is > 1 at s = α ≠ 0: so the diagonal is 0",
-                up_to(LARGEST - 1, symbolic.one_turn) and at == alpha**2 + alpha**4,
+                f"a phase e at column j multiplies it by (1 + a_jj + e(1 − a_jj))/2, n ≤ {most}, of modulus² "
+                "(1 + αs)²/(1 + s²) for a_jj = iα, e = (1 + is)/(1 − is), which is > 1 at s = α ≠ 0: so "
+                "the diagonal is 0",
+                up_to(most, symbolic.one_turn) and at == alpha**2 + alpha**4,
             ),
             (
-                "two signs multiply it by det(A_SS) = |a_jk|², so that is at most 1",
-                up_to(LARGEST - 1, symbolic.exchange),
+                f"two signs multiply it by det(A_SS) = |a_jk|², n ≤ {most}, so that is at most 1",
+                up_to(most, symbolic.exchange),
             ),
         )
-        return Attempt(proof or "polynomials", LARGEST - 1, found="at most 1", claimed="1", proof=proof)
 
-    return Case(f"unitary W, D diagonal unitary, n ≤ {LARGEST - 1}", "least max |a_jk| over D", ask)
+    def first(p: Parameters) -> list[fmpq]:
+        A, e = exact.typed(p, "A"), exact.square([number(p, "e")])[0, 0]
+        n, one = A.nrows(), identity(A.nrows())
+        differences = [sum(((one + A * diagonal(d)).det() for d in exact.signatures(n)), fmpq(0)) - mean * 2**n]
+        for j in range(n):
+            turn = identity(n)
+            turn[j, j] = e
+            formula = 2 ** (n - 1) * (1 + A[j, j] + e * (1 - A[j, j]))
+            differences.append((one + A + (one - A) * turn).det() - formula)
+        for j, k in itertools.combinations(range(n), 2):
+            signs = diagonal([-1 if l in (j, k) else 1 for l in range(n)])
+            minor = A[j, j] * A[k, k] - A[j, k] * A[k, j]
+            differences.append((one + A + (one - A) * signs).det() - 2**n * minor)
+        return differences
+
+    def second(p: Parameters) -> list[again.Number]:
+        return again.turns_of_columns(again.read(p, "A"), (Fraction(p["e"]), Fraction(0)), mean)
+
+    parameters = declared(Parameter("A", Square(most, structure=WITH_TRANSFORM)), Parameter("e", Rational()))
+    return identity_case(
+        f"unitary W, D diagonal unitary, n ≤ {most}", "least max |a_jk| over D", decide, first, second, parameters
+    )
 
 
 def complex_bijection_case() -> Case:
     """Skew-Hermitian A to unitary W without eigenvalue −1 and back."""
 
-    def ask(_: Budget, __: int) -> Attempt:
+    def decide() -> str:
         x = symbolic.X
         square = x.plus(1).times(x.negative().plus(1)).equals(x.times(x.negative()).plus(1))
-        proof = listed(
+        return listed(
             (
                 "A* = −A: (I + A)*(I + A) = I + A*A ≥ I, C(A)* = C(A)⁻¹, I + C(A) = 2(I + A)⁻¹, as functions of A, "
                 "all n",
@@ -223,37 +252,76 @@ def complex_bijection_case() -> Case:
                 symbolic.inverse_is_skew() and symbolic.is_involution(),
             ),
         )
-        return Attempt(proof, 2, found="bijection", claimed="bijection", proof=proof)
 
-    return Case("skew-Hermitian A", "A → C(A) and back", ask)
+    def first(p: Parameters) -> list[fmpq]:
+        A = exact.typed_complex(p, "A")
+        one, W = identity(A.nrows()), cayley(A)
+        back = cayley(W)
+        differences = (
+            (one + A).transpose() * (one + A) - one - A.transpose() * A,
+            W.transpose() * W - one,
+            (one + W) * (one + A) - one - one,
+            back + back.transpose(),
+            back - A,
+        )
+        return [entry for matrix in differences for entry in matrix.entries()]
+
+    def second(p: Parameters) -> list[again.Number]:
+        A = again.read(p, "A")
+        W = again.cayley(A)
+        returns = W is not None and again.is_unitary(W) and again.is_skew(A) and again.cayley(W) == A
+        return [again.ZERO if returns else again.ONE]
+
+    parameters = declared(*skew_hermitian("A", LARGEST - 1))
+    return identity_case("skew-Hermitian A", "A → C(A) and back", decide, first, second, parameters)
 
 
 def complex_gradient_case(factor: Fraction = Fraction(1, 2)) -> Case:
     """dL = ½ Re tr((V* − V)* dA), V = (I + A)⁻*(∂L/∂W)(D* + W*), dL = Re tr((∂L/∂W)* dW): Theorem 3.2 with * for T."""
+    share = fmpq(*factor.as_integer_ratio())
 
-    def halved() -> bool:
-        good = True
-        for n in (1, 2, 3):
-            V, Y = symbolic.complex_general(n, "v", "y")
-            dA = symbolic.difference(Y, symbolic.adjoint(Y))
-            slope = -symbolic.real_trace(symbolic.complex_product(symbolic.adjoint(V), dA))
-            formula = symbolic.difference(symbolic.adjoint(V), V)
-            along = symbolic.real_trace(symbolic.complex_product(symbolic.adjoint(formula), dA))
-            good = good and slope - fmpq(*factor.as_integer_ratio()) * along == 0
-        return good
+    def halved(n: int) -> bool:
+        V, Y = symbolic.complex_general(n, "v", "y")
+        dA = symbolic.difference(Y, symbolic.adjoint(Y))
+        slope = -symbolic.real_trace(symbolic.complex_product(symbolic.adjoint(V), dA))
+        formula = symbolic.difference(symbolic.adjoint(V), V)
+        along = symbolic.real_trace(symbolic.complex_product(symbolic.adjoint(formula), dA))
+        return bool(slope - share * along == 0)
 
-    def ask(_: Budget, __: int) -> Attempt:
-        proof = listed(
+    def decide() -> str:
+        return listed(
             (
                 "(I + A) dW = −dA (D + W), so dL = −Re tr(V* dA): Re tr(G* R dA S) = Re tr((R* G S*)* dA) for free R, "
                 "here (I + A)⁻¹, free S, here D + W, and every G, as polynomials, n ≤ 2",
-                all(map(moved, (1, 2))),
+                up_to(2, moved),
             ),
-            ("that is ½ Re tr((V* − V)* dA) for skew-Hermitian dA, as polynomials in V and dA, n ≤ 3", halved()),
+            (
+                "that is ½ Re tr((V* − V)* dA) for skew-Hermitian dA, as polynomials in V and dA, n ≤ 3",
+                up_to(3, halved),
+            ),
         )
-        return Attempt(proof or "polynomials", 5, found="equal", claimed="equal", proof=proof)
 
-    return Case("skew-Hermitian A, n ≤ 3", "Theorem 3.2 with * for T", ask)
+    def first(p: Parameters) -> list[fmpq]:
+        """dL of dW = −(I + A)⁻¹ dA (D + W), traces of embedded matrices."""
+        A, dA, G = (exact.typed_complex(p, name) for name in ("A", "dA", "G"))
+        D, one = diagonal(2 * [int(sign) for sign in numbers(p, "D")]), identity(A.nrows())
+        W, inverse = cayley(A) * D, (one + A).inv()
+        V = inverse.transpose() * G * (D + W.transpose())
+        slope, formula = -inverse * dA * (D + W), V.transpose() - V
+        return [_trace(G.transpose() * slope) - share * _trace(formula.transpose() * dA)]
+
+    def second(p: Parameters) -> list[Fraction]:
+        A, dA, G = (again.read(p, name) for name in ("A", "dA", "G"))
+        return [again.complex_gradient_difference(A, dA, G, list(map(int, p["D"].split())), factor)]
+
+    A, dA = skew_hermitian("A", 3), skew_hermitian("dA", 3, like="A_re")
+    G = [Parameter(name, square_like("A_re")) for name in ("G_re", "G_im")]
+    parameters = declared(*A, *dA, *G, Parameter("D", signs(order("A_re"))))
+    return identity_case("skew-Hermitian A, n ≤ 3", "Theorem 3.2 with * for T", decide, first, second, parameters)
+
+
+def _trace(M: fmpq_mat) -> fmpq:
+    return sum((M[i, i] for i in range(M.nrows())), fmpq(0))
 
 
 def moved(n: int, starred: bool = True) -> bool:
@@ -268,23 +336,42 @@ def moved(n: int, starred: bool = True) -> bool:
 # --- 3.1: eigenvalues near −1
 
 
-def near_case() -> Case:
-    """For D = I: to every M a W that needs max |a_ij| = M, n = 2."""
+def near_case(share: int = 1) -> Case:
+    """For D = I: to every M a W that needs max |a_ij| = M, n = 2; or ``share`` of it, a planted falsehood."""
 
-    def ask(_: Budget, __: int) -> Attempt:
+    def decide() -> str:
         (t,) = symbolic.symbols("t")
         # (1 + t²) C([[0, t], [−t, 0]]) = [[1 − t², −2t], [2t, 1 − t²]]: (I + A) times it is (1 + t²)(I − A)
         W, A = [[1 - t * t, -2 * t], [2 * t, 1 - t * t]], [[0 * t, t], [-t, 0 * t]]
         left = symbolic.product(symbolic.shifted(A, 1), W)
         right = [[(1 + t * t) * x for x in row] for row in symbolic.shifted(A, -1)]
-        proof = listed(
+        return listed(
             ("C([[0, t], [−t, 0]]) = [[1 − t², −2t], [2t, 1 − t²]]/(1 + t²), eigenvalues −1 + (2 ± 2it)/(1 + t²), "
              "as polynomials in t", left == right),
-            ("A is determined by W, so max |a_ij| = |t| without bound", symbolic.is_involution()),
+            ("A is determined by W, so max |a_ij| = |t| without bound", share == 1 and symbolic.is_involution()),
         )  # fmt: skip
-        return Attempt(proof, 1, found="unbounded", claimed="large", proof=proof)
 
-    return Case("n = 2, D = I", "max |a_ij| for eigenvalues near −1", ask)
+    def first(p: Parameters) -> list[fmpq]:
+        t = exact.square([number(p, "t")])[0, 0]
+        A, W = fmpq_mat(2, 2, [0, t, -t, 0]), fmpq_mat(2, 2, [1 - t**2, -2 * t, 2 * t, 1 - t**2]) / (1 + t**2)
+        return [*(cayley(A) - W).entries(), *(share * cayley(W) - A).entries()]
+
+    def second(p: Parameters) -> list[Fraction]:
+        t = Fraction(p["t"])
+        A = [[again.ZERO, (t, Fraction(0))], [(-t, Fraction(0)), again.ZERO]]
+        (a, b), (c, d) = again.cayley(A) or [[again.ZERO] * 2] * 2
+        trace, determinant = a[0] + d[0], a[0] * d[0] - b[0] * c[0]  # of −1 + (2 ± 2it)/(1 + t²): −2 + 4/(1 + t²), 1
+        back = (again.cayley([[a, b], [c, d]]) or A)[0][1][0]
+        return [trace + 2 - 4 / (1 + t * t), determinant - 1, share * back - t]
+
+    return identity_case(
+        "n = 2, D = I",
+        "max |a_ij| for eigenvalues near −1",
+        decide,
+        first,
+        second,
+        declared(Parameter("t", Rational())),
+    )
 
 
 # --- 3.1: boundedness of A

@@ -6,15 +6,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from flint import fmpq_mat
-
 from odernn.published.sources import Source
 from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
-from verification.cases.cayley_statements import listed
-from verification.claim import Attempt, Case, Claim
+from verification.cases.cayley_statements import Found, Statement, listed, up_to
+from verification.cases.scornn_parameters import orthogonal
+from verification.certify.second import cayley as again
+from verification.claim import BOTH, Attempt, Case, Claim, Parameters
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
 from verification.measure import reflections
+from verification.parameters import declared
 
 REFLECTED = 5
 """Sizes n up to here are decided with free entries."""
@@ -24,40 +25,52 @@ ROTATED = range(2, 9)
 def householder_case(sign: int = 1) -> Case:
     """W = H_n(u_n) … H_2(u_2) diag(1, .., 1, ±1) for every orthogonal W."""
 
-    def matrices(seed: int) -> Iterator[fmpq_mat]:
-        rng = random.Random(seed)
-        for n in range(1, 5):
-            yield from exact.signed_permutations(n)
-        for k in range(30):
-            yield exact.rational_orthogonal(2 + k % 4, rng)
-
-    def ask(_: Budget, seed: int) -> Attempt:
-        decided = listed(
+    def decide() -> str:
+        return listed(
             (
                 f"H(w − e₁) w = e₁ for |w| = 1 as polynomials, n ≤ {REFLECTED}, and the rest by induction: "
-                "the first row "
-                "of an orthogonal matrix whose first column is e₁ is e₁ᵀ",
-                all(reflections.reflects_onto_first(n, sign) for n in range(1, REFLECTED + 1)),
+                "the first row of an orthogonal matrix whose first column is e₁ is e₁ᵀ",
+                up_to(REFLECTED, lambda n: reflections.reflects_onto_first(n, sign)),
             ),
         )
-        tried = list(matrices(seed))
-        missed = [W for W in tried if reflections.householder_factors(W) is None]
-        text = f"{decided}; {len(tried) - len(missed)} of {len(tried)} rational W factored exactly"
-        return Attempt(
-            text, len(tried), found="reached", claimed="reached", proof=text if decided and not missed else ""
-        )
 
-    return Case(f"oRNN, n reflections and a sign, n ≤ {REFLECTED}", "W is a product of reflections", ask)
+    def points(_: Budget, seed: int) -> Iterator[Parameters]:
+        rng = random.Random(seed)
+        for n in range(1, 5):
+            yield from ({"W": exact.text(W)} for W in exact.signed_permutations(n))
+        for k in range(30):
+            yield {"W": exact.text(exact.rational_orthogonal(2 + k % 4, rng))}
+
+    def first(p: Parameters) -> Found:
+        factors = reflections.householder_factors(exact.typed(p))
+        return factors is None, "no product of them" if factors is None else f"u = {factors[0]}, last sign {factors[1]}"
+
+    def second(p: Parameters) -> Found:
+        rest = again.reflected_to_signs(again.read(p, "W"))
+        return rest is None, "no product of them" if rest is None else f"last sign {rest}"
+
+    statement = Statement(
+        "W as a product of reflections",
+        decide,
+        points,
+        first,
+        second,
+        "reached",
+        "reached",
+        parameters=declared(orthogonal("W", REFLECTED)),
+    )
+    return statement.case(f"oRNN, n reflections and a sign, n ≤ {REFLECTED}", "W is a product of reflections")
 
 
 def rotation_case(n: int) -> Case:
     """The differential of EURNN with L = n layers has rank n² somewhere: it is not short of parameters."""
 
     def ask(_: Budget, seed: int) -> Attempt:
-        ranks_found = [reflections.rotation_rank(n, n, seed + k) for k in range(3)]
-        rank, parameters = max(ranks_found)
+        ranks_found = [(reflections.rotation_rank(n, n, seed + k), seed + k) for k in range(3)]
+        (rank, parameters), best = max(ranks_found)
+        good = rank == n * n == reflections.rotation_rank_again(n, n, best)
         text = f"rank {rank} of {parameters} parameters at an integer point t, modulo a prime, so no less at the point"
-        return Attempt(text, 3, found=str(rank), claimed=str(n * n), proof=text if rank == n * n else "")
+        return Attempt(text, 3, found=str(rank), claimed=str(n * n), proof=text if good else "", twice=BOTH)
 
     return Case(f"EURNN, L = n = {n}", "rank of the differential against n²", ask)
 

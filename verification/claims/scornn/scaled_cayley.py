@@ -14,10 +14,11 @@ from flint import arb, fmpq, fmpq_mat
 
 from odernn.published.sources import Source
 from verification.cases.cayley_statements import Found, Statement, listed, up_to
+from verification.cases.decision import at, decided
 from verification.cases.scornn_parameters import ORTHOGONAL, WITHOUT_MINUS_ONE, order, signs, square_like
 from verification.certify.second import cayley as again
 from verification.certify.second import intervals as intervals
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
+from verification.claim import Attempt, Case, Check, Claim, Decided, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers
 from verification.kinds import SKEW, Constant, Integer, Square
@@ -386,24 +387,33 @@ def band_count_case(offset: int = 1) -> Case:
 def band_reach_case() -> Case:
     """Bandwidth ℓ < n − 1 misses matrices, whatever D: those of C(E_1n − E_n1), n = 3..6."""
 
-    def ask(_: Budget, __: int) -> Attempt:
-        bands = {}
-        for n in range(3, 7):
-            A = fmpq_mat(n, n)
-            A[0, n - 1], A[n - 1, 0] = 1, -1
-            W = cayley(A)
-            regular = [d for d in exact.signatures(n) if (identity(n) + W * diagonal(d)).det() != 0]
-            bands[n] = min(_bandwidth(cayley(W * diagonal(d))) for d in regular)
-        text = listed(
-            ("A is determined by W and D", symbolic.is_involution() and symbolic.inverse_is_skew()),
-            (
-                "for W = C(E_1n − E_n1) and every admissible D it has the bandwidth n − 1, n = 3..6, by trying all D",
-                all(band == n - 1 for n, band in bands.items()),
-            ),
-        )
-        return Attempt(text, len(bands), found="fewer", claimed="fewer", proof=text)
+    def first(p: Parameters) -> Decided:
+        n = int(p["n"])
+        A = fmpq_mat(n, n)
+        A[0, n - 1], A[n - 1, 0] = 1, -1
+        W = cayley(A)
+        regular = [d for d in exact.signatures(n) if (identity(n) + W * diagonal(d)).det() != 0]
+        band = min(_bandwidth(cayley(W * diagonal(d))) for d in regular)
+        determined = symbolic.is_involution() and symbolic.inverse_is_skew()
+        return Decided(band < n - 1 or not determined, f"A is determined by W and D, and has the bandwidth {band}")
 
-    return Case("3 ≤ n ≤ 6, ℓ < n − 1, D free", "image of A → C(A) D", ask)
+    def second(p: Parameters) -> Decided:
+        n = int(p["n"])
+        corners = {(0, n - 1): 1, (n - 1, 0): -1}
+        A = [[(Fraction(corners.get((i, j), 0)), Fraction(0)) for j in range(n)] for i in range(n)]
+        W = again.cayley(A)
+        band = again.least_band(W) if W is not None else 0
+        return Decided(band < n - 1, f"bandwidth {band}")
+
+    return decided(
+        "3 ≤ n ≤ 6, ℓ < n − 1, D free",
+        "image of A → C(A) D",
+        at(*({"n": str(n)} for n in range(3, 7))),
+        first,
+        second,
+        box="W = C(E_1n − E_n1) and every admissible D, n = 3..6",
+        claimed="fewer",
+    )
 
 
 def _bandwidth(A: fmpq_mat) -> int:

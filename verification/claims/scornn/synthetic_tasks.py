@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,9 +13,10 @@ import flint
 from flint import arb, fmpq, fmpq_poly
 
 from odernn.published.sources import Source
+from verification.cases.decision import at, decided
 from verification.cases.scornn_parameters import ADD_TO_ONE
 from verification.certify.second.intervals import iv
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
+from verification.claim import Attempt, Case, Check, Claim, Decided, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Constant, Integer, Listed, Matrix, Rational
@@ -179,18 +181,37 @@ def adding_case(prediction: Fraction = Fraction(1), printed: str = "0.167") -> C
 
 def drawn_case(printed: str = "0.167") -> Case:
     """The same for numbers k/2^24, k uniform in 0 .. 2^24 − 1, as float32 generators draw them: exactly."""
-    digits = len(printed.partition(".")[2])
+    tolerance = Fraction(1, 2 * 10 ** len(printed.partition(".")[2]))
 
-    def ask(_: Budget, __: int) -> Attempt:
-        N = 2**24
+    def first(parameters: Parameters) -> Decided:
+        """By closed forms of Σk and Σk²."""
+        N = 2 ** int(parameters["bits"])
         mean = Fraction(N - 1, 2 * N)
         square = Fraction((N - 1) * (2 * N - 1), 6 * N * N)
         value = 2 * (square - mean**2) + (2 * mean - 1) ** 2
-        good = abs(value - Fraction(printed)) <= Fraction(1, 2 * 10**digits)
-        text = f"E (X + Y − 1)² = {value}, {float(value):.12f}"
-        return Attempt(text, 1, found=f"{float(value):.10f}", claimed=printed, proof=text if good else "")
+        return Decided(abs(value - Fraction(printed)) > tolerance, f"{value}, {float(value):.12f}")
 
-    return Case("multiples of 2^−24 below 1", "E (X + Y − 1)²", ask)
+    def second(parameters: Parameters) -> Decided:
+        """By adding up all k and k², in rows whose sums stay below 2⁶³, and 2 E X² + 2 (E X)² − 4 E X + 1."""
+        import numpy as np
+
+        N, row = 2 ** int(parameters["bits"]), 2**14
+        rows = [np.arange(start, start + row, dtype=np.int64) for start in range(0, N, row)]
+        mean = Fraction(sum(int(k.sum()) for k in rows), N * N)
+        square = Fraction(sum(int((k * k).sum()) for k in rows), N**3)
+        value = 2 * square + 2 * mean**2 - 4 * mean + 1
+        return Decided(abs(value - Fraction(printed)) > tolerance, f"{value}")
+
+    return decided(
+        "multiples of 2^−24 below 1",
+        "E (X + Y − 1)²",
+        at({"bits": "24"}),
+        first,
+        second,
+        box="X and Y uniform over the multiples of 2^−24",
+        claimed=printed,
+        names=("closed forms", "sums"),
+    )
 
 
 # --- layouts
@@ -322,17 +343,27 @@ def base_case(bases: Sequence[int] = (0, 1), T: int = 200) -> Case:
 def distinct_case(largest: int = 400) -> Case:
     """The two markers never coincide: [1, T/2) and [T/2, T) are disjoint and not empty, T = 3 .. largest."""
 
-    def ask(_: Budget, __: int) -> Attempt:
-        good = all(
-            (first := {k for k in range(1, T) if 2 * k < T})
-            and (second := {k for k in range(1, T) if 2 * k >= T})
-            and not first & second
-            for T in range(3, largest + 1)
-        )
-        text = f"T = 3 to {largest}, every index: the two intervals are disjoint and not empty"
-        return Attempt(text, largest - 2, proof=text if good else "")
+    def first(parameters: Parameters) -> Decided:
+        T = int(parameters["T"])
+        early, late = {k for k in range(1, T) if 2 * k < T}, {k for k in range(1, T) if 2 * k >= T}
+        return Decided(not early or not late or bool(early & late), f"{len(early)} and {len(late)} indices")
 
-    return Case(f"T = 3 to {largest}", "two different entries are marked", ask)
+    def second(parameters: Parameters) -> Decided:
+        """By the last index of the first interval and the first of the second."""
+        T = int(parameters["T"])
+        last, following = math.ceil(Fraction(T, 2)) - 1, math.ceil(Fraction(T, 2))
+        return Decided(not 1 <= last < following <= T - 1, f"1 … {last} and {following} … {T - 1}")
+
+    return decided(
+        f"T = 3 to {largest}",
+        "two different entries are marked",
+        at(*({"T": str(T)} for T in range(3, largest + 1))),
+        first,
+        second,
+        box=f"T = 3 to {largest}, every index: the two intervals are disjoint and not empty",
+        claimed="two",
+        names=("sets", "ends"),
+    )
 
 
 # --- the claims

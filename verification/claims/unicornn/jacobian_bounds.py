@@ -15,7 +15,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,7 @@ import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
+from verification.cases.identity import PathIdentity
 from verification.cases.inequality import BITS, STEP_BELOW_ONE, Inequality
 from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
@@ -315,24 +316,31 @@ def row_case(row: PublishedRow, norms: JacobianForm) -> Case:
 # --- sam (68), icml S(41)
 
 
-def _block_diagonal(_: Budget, __: int) -> Attempt:
+def _top_layer_case() -> Case:
     """dX^L_n/dX^L_k couples no two neurons: entries of different neurons are the polynomial 0 in all symbols."""
-    count = 0
-    for depth, neurons, steps in ((1, 2, 3), (2, 2, 3), (2, 3, 2)):
-        network = exact_network.symbolic(Shape(depth, neurons, steps), "icml")
-        for k in range(1, steps + 1):
-            total = network.total(depth, steps, depth, k)
-            for i, j in itertools.product(range(2 * neurons), repeat=2):
-                if i // 2 != j // 2:
-                    count += 1
-                    if total[i][j] != 0:
-                        return Attempt("entries between neurons", count, found=f"entry ({i}, {j})", claimed="0")
-    proof = (
-        f"{count} entries of dX^L_n/dX^L_k between different neurons are the polynomial 0 (L ≤ 2, m ≤ 3, N ≤ 3; each "
-        "step is block diagonal), and θ of layer L moves neuron i alone: |e_i (row · x)| ≤ |e_i| ‖row‖_1 ‖x‖_∞, row of "
-        "y^i, for all numbers"
-    )
-    return Attempt(proof, count, proof=proof)
+
+    def between(neurons: int) -> list[tuple[int, int]]:
+        return [(i, j) for i, j in itertools.product(range(2 * neurons), repeat=2) if i // 2 != j // 2]
+
+    def first(network: exact_network.Layered) -> list[Any]:
+        L, n = network.layers, network.steps
+        totals = [network.total(L, n, L, k) for k in range(1, n + 1)]
+        return [total[i][j] for total in totals for i, j in between(network.neurons)]
+
+    def again(network: exact_network_again.IntervalNetwork) -> list[Any]:
+        totals = (network.total(network.L, network.N, network.L, k) for k in range(network.N, 0, -1))
+        return [total[i][j] for total in totals for i, j in between(network.m)]
+
+    identity = PathIdentity("icml", first, again, "entries of dX^L_n/dX^L_k between different neurons against 0")
+    case = identity.case("l = L", "|∂E_{k,l}/∂θ|", (Shape(1, 2, 3), Shape(2, 2, 3), Shape(2, 3, 2)))
+    conclusion = "each step is block diagonal, and θ of layer L moves neuron i alone: |e_i (row · x)| ≤ |e_i| ‖row‖_1 "
+    conclusion += "‖x‖_∞, row of y^i, for all numbers"
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        attempt = case.ask(budget, seed)
+        return replace(attempt, proof=f"{attempt.proof}; {conclusion}") if attempt.proof else attempt
+
+    return replace(case, ask=ask)
 
 
 def _product_parameters(neurons: int) -> Parameters:
@@ -477,6 +485,6 @@ CLAIMS = (
         statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ ‖dE_n/dX^L_n‖_∞ ‖dX^L_n/dX^l_k‖_∞ ‖∂⁺X^l_k/∂θ‖_∞, the maximum norm for the "
         "row and column vectors",
         semantics="real",
-        cases=(Case("l = L", "|∂E_{k,l}/∂θ|", _block_diagonal), lower_layer_case()),
+        cases=(_top_layer_case(), lower_layer_case()),
     ),
 )

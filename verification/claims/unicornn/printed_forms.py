@@ -277,6 +277,7 @@ def float_case(row: PublishedRow, largest: int = LARGEST_FLOAT32) -> Case:
         limit = math.log(largest)
         decades = float(first.mid()) / math.log(10)
         overflows = bool(first.lower() > limit + 1) and bool(again.a > limit + 1)
+        fits = bool(first.upper() < limit) and bool(again.b < limit)
         most = f"the largest float32 10^{limit / math.log(10):.1f}"
         text = f"(41) is at least 10^{decades:.1f} for every network of the row, {most}"
         return Attempt(
@@ -285,7 +286,8 @@ def float_case(row: PublishedRow, largest: int = LARGEST_FLOAT32) -> Case:
             found=f"10^{decades:.1f}",
             claimed=f"at most {most}",
             vacuous=text if overflows else "",
-            proof="" if overflows else f"{text}, w = 0, V̄ = 1, Ȳ = 0",
+            proof=f"{text}, w = 0, V̄ = 1, Ȳ = 0" if fits else "",
+            twice=BOTH,
         )
 
     return Case(printed_name(row), "(41) in float32", ask, reading="printed")

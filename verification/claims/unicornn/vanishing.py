@@ -6,13 +6,19 @@ The network is one neuron with V = 1, c = 0 and inputs that are free (``verifica
 
 from __future__ import annotations
 
-from flint import fmpq_mpoly_ctx
+from fractions import Fraction
+
+from flint import fmpq, fmpq_mat, fmpq_mpoly_ctx
 
 from odernn.published.sources import Source
 from verification.cases.gradient_decay import ALPHA, DT, W, decay_case, resonant_decay_case
 from verification.cases.gradient_growth import bound_growth_case, fixed_horizon, growth_case
-from verification.claim import Attempt, Case, Claim
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
+from verification.exact_text import number, numbers
+from verification.kinds import Listed, Rational
+from verification.measure.exact_cayley import identity
+from verification.parameters import Parameter, declared
 
 # --- the norm of the product does not
 
@@ -29,6 +35,40 @@ def determinant_is_one() -> str:
     if determinant - ring.constant(1) != ring.constant(0):
         return ""
     return "det B(κ) = 1 as a polynomial in h and κ: ‖Φ(n,k)‖² ≥ |det Φ(n,k)| = 1 for all n, k, weights and inputs"
+
+
+PRODUCTS = declared(
+    Parameter("h", Rational(above=0, below=1)), Parameter("kappa", Listed(Rational(least=-1000, most=1000), (1, 50)))
+)
+"""κ = α + w σ'(·) ŝ of the steps that are multiplied, the earliest first."""
+
+
+def _shrinks(parameters: Parameters) -> Check:
+    """‖Φ‖₂ < 1 for a product of steps B(κ): both roots of λ² − tr(ΦᵀΦ) λ + det(ΦᵀΦ) are below 1."""
+    h, kappas = number(parameters, "h"), numbers(parameters, "kappa")
+    step, product = fmpq(h.numerator, h.denominator), fmpq_mat(2, 2, [1, 0, 0, 1])
+    for kappa in kappas:
+        kick = step * fmpq(kappa.numerator, kappa.denominator)
+        product = fmpq_mat(2, 2, [1 - step * kick, step, -kick, 1]) * product
+    gram = product.transpose() * product
+    first = gram[0, 0] < 1 and (identity(2) - gram).det() > 0  # I − ΦᵀΦ is positive definite
+    moved = []
+    for y, z in ((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))):
+        for kappa in kappas:
+            z -= h * kappa * y
+            y += h * z
+        moved.append((y, z))
+    (a, c), (b, d) = moved
+    size, volume = a * a + b * b + c * c + d * d, (a * d - b * c) ** 2
+    same = [Fraction(int(x.p), int(x.q)) for x in product.entries()] == [a, b, c, d]
+    return Check(
+        opinions=(
+            Opinion("flint", bool(first), f"det(I − ΦᵀΦ) = {float((identity(2) - gram).det()):.6g}"),
+            Opinion("fractions", size < 2 and 1 - size + volume > 0, f"tr ΦᵀΦ = {float(size):.6g}, det ΦᵀΦ = {volume}"),
+        ),
+        words=f"h = {h}, κ = {parameters['kappa']}: ‖Φ(n,k)‖ < 1",
+        apart="" if same else f"the products of {len(kappas)} steps differ",
+    )
 
 
 def _norms(budget: Budget, seed: int) -> Attempt:
@@ -69,7 +109,7 @@ CLAIMS = (
         source=Source("sam", "Sec. 3"),
         statement="the product Φ(n,k) of Jacobians of the hidden state does not tend to 0 in norm",
         semantics="real",
-        cases=(Case("all weights, inputs, α, h", "‖Φ(n,k)‖ ≥ 1", _norms),),
+        cases=(Case("all weights, inputs, α, h", "‖Φ(n,k)‖ ≥ 1", _norms, PRODUCTS.guards(_shrinks)),),
     ),
     Claim(
         id="both-exploding-mitigated",
