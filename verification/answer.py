@@ -72,9 +72,9 @@ def _heard(case: Case, budget: Budget, seed: int) -> list[Heard]:
         check = case.check(drawn)
         if not all(premise.holds for premise in check.premises):
             continue  # says nothing about the statement
-        if check.apart:
+        if check.contradiction:
             where = ", ".join(f"{name} = {text}" for name, text in drawn.items())
-            raise ArithmeticError(f"the back-ends contradict each other at {where}: {check.apart}")
+            raise ArithmeticError(f"the back-ends contradict each other at {where}: {check.contradiction}")
         heard.append(Heard(drawn, check))
         if len(heard) == places:
             break

@@ -28,6 +28,10 @@ from verification.system import UNICORNN, System
 
 QUANTITIES = ("position", "momentum")
 NORMS = ("max", "euclidean")
+ENCLOSURES = frozenset({"balls", "mpmath", "floats"})
+"""Back-ends that may find nothing where their numbers are too wide."""
+EXECUTIONS = frozenset({"numpy", "torch", "replay", "LAPACK", "counter", "tracemalloc"})
+"""Back-ends that run a program in floats, or count what it holds: two of them need not agree to the last bit."""
 BOTH = "by both back-ends"
 """Of a proof: two computations that share no code decided it."""
 SYMBOLS = {
@@ -144,7 +148,8 @@ class Check:
     premises   every hypothesis of the statement, at these parameters
     limit      for the reading "limit": the theorem that carries the violation to dt → 0, with its numbers; else ""
     words      the violation in one sentence that a reader can follow
-    apart      what the two back-ends say that cannot both be true, "" if there is nothing: then one of them is wrong
+    apart      what two enclosures say that cannot both be true, "" if there is nothing
+    partial    whether one of the two may find nothing where the statement fails
     """
 
     opinions: tuple[Opinion, ...]
@@ -154,6 +159,22 @@ class Check:
     log_measured: float | None = None
     log_claimed: float | None = None
     apart: str = ""
+    partial: bool = False
+
+    @property
+    def contradiction(self) -> str:
+        """What cannot both be true, "" if there is nothing: two enclosures apart, or one back-end that proves a
+        violation where the other decides that there is none. Then one of them is wrong.
+        """
+        if self.apart or self.partial or len(self.opinions) != 2:
+            return self.apart
+        first, second = self.opinions
+        if first.violated == second.violated or EXECUTIONS.intersection(f"{first.backend} {second.backend}".split()):
+            return ""
+        silent = second if first.violated else first
+        if ENCLOSURES.intersection(silent.backend.split()):
+            return ""  # they may be too wide
+        return "; ".join(f"{opinion.backend} finds {opinion.text}" for opinion in self.opinions)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,14 @@ def rational(value: Fraction | int | float) -> str:
 def rationals(values: list[Fraction] | tuple[Fraction, ...]) -> str:
     """Several exact numbers as text."""
     return " ".join(map(rational, values))
+
+
+def brief(value: Fraction) -> str:
+    """Six digits, of numbers that no float holds, too."""
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:
+        return f"{Decimal(value.numerator) / Decimal(value.denominator):.5e}"
 
 
 def number(parameters: Parameters, name: str) -> Fraction:

@@ -19,8 +19,10 @@ that constant. ``draw`` gives parameters inside of the declaration, for whoever 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from verification.claim import ClaimError
@@ -29,6 +31,8 @@ from verification.kinds import Constant, Kind, NotOfThisKindError, Rational, Val
 MOST_LETTERS = 2**20
 """Of one parameter. Looked at first of all."""
 SHOWN = 60
+MOST_SAID = 10_000
+"""Letters of what a back-end says."""
 MOST_DRAWS = 2_000
 """Until the rules are obeyed. That a step count is a multiple of 16 takes some 16 of them."""
 
@@ -164,8 +168,29 @@ class Guarded:
     check: Callable[[dict[str, str]], Any]
 
     def __call__(self, texts: Mapping[str, str]) -> Any:
-        """What the check says of these parameters. RefusedError for what is outside the declaration."""
-        return self.check(self.declaration.canonical(texts))
+        """What the check says of these parameters, long texts cut. RefusedError for what is outside of the
+        declaration.
+        """
+        canonical = self.declaration.canonical(texts)
+        with _any_number_of_digits():
+            check = self.check(canonical)
+        opinions = tuple(replace(opinion, text=_cut(opinion.text)) for opinion in check.opinions)
+        return replace(check, opinions=opinions, words=_cut(check.words))
+
+
+@contextmanager
+def _any_number_of_digits() -> Iterator[None]:
+    """Python writes no whole number of more than 4,300 digits; those that were read are bounded by their kinds."""
+    most = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(most)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}… ({len(text)} letters)"
 
 
 def declared(*parameters: Parameter, rules: Iterable[Rule] = (), is_costly: bool = False) -> Declaration:

@@ -183,11 +183,13 @@ def doubt_about(check: Check, case: Case | Place) -> str:
     and a limit where one is meant.
     """
     if unproved := [premise.text for premise in check.premises if not premise.holds]:
-        return f"a candidate violates the statement, but a premise is not proved there: {'; '.join(unproved)}"
+        violates = any(opinion.violated for opinion in check.opinions)
+        begin = "a candidate violates the statement, but a premise" if violates else "a premise"
+        return f"{begin} is not proved there: {'; '.join(unproved)}"
     if len({opinion.backend for opinion in check.opinions}) < 2:
         return "a candidate has the opinion of one back-end only"
-    if check.apart:
-        return f"the back-ends contradict each other: {check.apart}"
+    if check.contradiction:
+        return f"the back-ends contradict each other: {check.contradiction}"
     if silent := [opinion.text for opinion in check.opinions if not opinion.violated]:
         return f"a candidate does not certify: {'; '.join(silent)}"
     if case.reading == "limit" and not check.limit:

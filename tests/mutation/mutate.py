@@ -133,7 +133,11 @@ GROUPS = (
             "verification/cases/ode_sensitivities.py",
             "verification/claims/unicornn/printed_forms.py",
         ),
-        ("tests/verification/claims/test_claims_inequalities.py", "tests/mutation/test_sides.py"),
+        (
+            "tests/verification/claims/test_claims_inequalities.py",
+            "tests/mutation/test_sides.py",
+            "tests/mutation/test_margins.py",
+        ),
     ),
     Group(
         "state",
@@ -146,6 +150,7 @@ GROUPS = (
             "tests/verification/certify/second/test_intervals.py::"
             "test_both_typings_of_every_shipped_bound_enclose_the_same_number",
             "tests/mutation/test_state_bounds.py",
+            "tests/mutation/test_margins.py",
         ),
     ),
     Group(
@@ -170,10 +175,18 @@ GROUPS = (
             "verification/claims/unicornn/gradient_bounds.py",
             "verification/claims/unicornn/jacobian_bounds.py",
         ),
-        ("tests/verification/claims/test_claims_gradients.py", "tests/mutation/test_measures.py"),
+        (
+            "tests/verification/claims/test_claims_gradients.py",
+            "tests/mutation/test_measures.py",
+            "tests/mutation/test_margins.py",
+        ),
     ),
     _claims("slopes", "gradient_decay gradient_growth vanishing depth_orders representation", "test_claims_slopes"),
-    _claims("energy", "elementary sensitivities rest_sensitivities", "test_claims_sensitivities mutation/test_sides"),
+    _claims(
+        "energy",
+        "elementary sensitivities rest_sensitivities",
+        "test_claims_sensitivities mutation/test_sides mutation/test_margins",
+    ),
     _claims(
         "orthogonality",
         "cayley_rounding modrelu scaled_cayley",
@@ -225,7 +238,7 @@ GROUPS = (
     _checks(
         "checks of Cayley",
         "related cayley_statements cayley_entries cayley_reach scornn_parameters scaled_cayley bounded_entries "
-        "orthogonal_updates",
+        "orthogonal_updates orthogonal_reach scaled_cayley_theorems",
         "test_claims_cayley verification/cases/test_scornn_parameters verification/cases/test_related",
     ),
     _checks(
@@ -244,7 +257,11 @@ GROUPS = (
         "inequality one_step_norms chain_ends ode_states",
         "test_claims_inequalities mutation/test_margins",
     ),
-    _claims("graphs", "graph_lstm graph_tables", "test_claims_networks test_claims_tables mutation/test_graph_sides"),
+    _claims(
+        "graphs",
+        "graph_lstm graph_tables",
+        "test_claims_networks test_claims_tables mutation/test_graph_sides mutation/test_margins",
+    ),
 )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 
 from tests.verification.claims.both_typings import inequality_of
-from verification.cases import chain_ends, ode_states, one_step_norms
+from verification.cases import chain_ends, chain_gradients, ode_states, one_step_norms, rest_sensitivities
 from verification.cases.graph_statements import AtGraph
 from verification.claim import Hypothesis
 from verification.claims.complexity.graph_conditions import ODD
-from verification.claims.unicornn import gradient_bounds, jacobian_bounds, ode_bounds
+from verification.claims.unicornn import gradient_bounds, jacobian_bounds, ode_bounds, proof_steps, sensitivities
+from verification.measure import gradient_forms
+from verification.registry import Registry
 
 NORMS = jacobian_bounds.JacobianForm("exponential")
 
@@ -77,14 +80,101 @@ EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
     (of(named("sam-C.1-a")), "t ≤ 1", ["t=1", "t=1/9"], ["t=10/9", "t=2"]),
     (of(named("sam-C.1-a")), "t > 0", ["t=1/9"], ["t=0", "t=-1"]),
     ((ode_states.ALPHA_ZERO,), "α = 0", ["alpha=0"], ["alpha=1/9", "alpha=-1/9"]),
+    (
+        of(ode_bounds.forcing_case()),
+        "|u|² < c",
+        ["c=1 u=0", "c=9/8 u=-1", "c=1/9 u=1/4"],
+        ["c=1 u=1", "c=1 u=-3/2", "c=0 u=0"],
+    ),
+    (
+        of(sensitivities.kick_case()),
+        "κ > 0",
+        ["alpha=1 w=-1 slopes=1/2,8/9", "alpha=1 w=2 slopes=1,1/2"],
+        ["alpha=1 w=-1 slopes=1/2,1", "alpha=1 w=-2 slopes=1/2,1/4", "alpha=1 w=-2 slopes=1/9,8/9"],
+    ),
+    (
+        of(sensitivities.kick_case()),
+        "slopes in (0, 1]",
+        ["slopes=1,1/9", "slopes=1,1"],
+        ["slopes=0,1", "slopes=1/2,9/8", "slopes=-1/9,1/2"],
+    ),
+    (
+        of(rest_sensitivities.saturation_case(most=2)),
+        "|b| ≤ 2",
+        ["b=2", "b=-2", "b=0"],
+        ["b=9/4", "b=-9/4", "b=3", "b=-5"],
+    ),
+    (
+        of(rest_sensitivities.fading_case()),
+        "α + w > 0",
+        ["alpha=1 w=-8/9", "alpha=1 w=2"],
+        ["alpha=1 w=-1", "alpha=1 w=-3/2", "alpha=3 w=-4"],
+    ),
+    (
+        of(rest_sensitivities.fading_case()),
+        "slopes in (0, 1]",
+        ["slopes=1,1/9", "slopes=1,1"],
+        ["slopes=0,1", "slopes=1/2,9/8", "slopes=-1/9,1/2"],
+    ),
+    (
+        of(rest_sensitivities.fading_case(least=Fraction(1, 10))),
+        "slopes ≥ 1/10",
+        ["slopes=1/10,1", "slopes=1,1/2"],
+        ["slopes=1/11,1", "slopes=1,1/12", "slopes=1,1/20"],
+    ),
+    (
+        chain_gradients.uniform(gradient_forms.ICML_MAIN, "b").hypotheses,
+        "w^1 < −α",
+        ["alpha=2 w=-3", "alpha=2 w=-5/2"],
+        ["alpha=2 w=-2", "alpha=2 w=-3/2", "alpha=2 w=2", "alpha=2 w=-1"],
+    ),
+    (
+        proof_steps._POWER_PREMISES,
+        "0 < dt = T/N < 1",
+        ["T=1 N=2", "T=1/9 N=1", "T=8/9 N=1"],
+        ["T=1 N=1", "T=2 N=1", "T=0 N=2", "T=-1 N=2", "T=9/8 N=1"],
+    ),
+    (
+        of(proof_steps.power_case(Fraction(3))),
+        "βT ≤ 3",
+        ["alpha=1 T=3/4", "alpha=1/4 T=2", "alpha=1/2 T=3/2", "alpha=2 T=3/16"],
+        ["alpha=1 T=7/8", "alpha=1/4 T=17/8", "alpha=1/2 T=7/4", "alpha=2 T=1/4"],
+    ),
+]
+
+STATES: list[tuple[str, str, list[str], list[str]]] = [
+    # of which bound on states, which hypothesis, where it holds, where it does not
+    ("sam-D.1-a", "α > 0", ["alpha=1/9"], ["alpha=0", "alpha=-1"]),
+    ("sam-D.1-a", "dt < 1", ["dt=8/9", "dt=1/9"], ["dt=1", "dt=9/8", "dt=3/2"]),
+    ("sam-D.1-b", "α = 0", ["alpha=0"], ["alpha=1/9", "alpha=-1/9"]),
+    ("sam-D.1-b", "dt < 1/2", ["dt=4/9", "dt=1/9"], ["dt=1/2", "dt=5/9", "dt=3/4", "dt=1"]),
+    (
+        "thm-S-Q",
+        "α dt² < 4 (so αh² < 4)",
+        ["alpha=15 dt=1/2", "alpha=1/9 dt=5", "alpha=35/9 dt=1"],
+        ["alpha=16 dt=1/2", "alpha=1/9 dt=6", "alpha=4 dt=1", "alpha=9 dt=2/3", "alpha=17 dt=1/2"],
+    ),
 ]
 
 
-def is_met(hypothesis: Hypothesis, text: str) -> bool:
+@pytest.mark.parametrize(("claim", "text", "inside", "outside"), STATES)
+def test_both_margins_of_a_bound_on_states_hold_up_to_its_edge(
+    claim: str, text: str, inside: list[str], outside: list[str]
+) -> None:
+    bound = Registry().get(claim).claim.state_bound
+    assert bound is not None
+    (hypothesis,) = [each for each in bound.hypotheses if each.text == text]
+    assert hypothesis.second_margin is not None
+    for point, expected in [*((point, True) for point in inside), *((point, False) for point in outside)]:
+        assert is_met(hypothesis, point) is expected, point
+        assert is_met(replace(hypothesis, margin=hypothesis.second_margin), point) is expected, point
+
+
+def is_met(hypothesis: Hypothesis, text: str, lists: Sequence[str] = ()) -> bool:
     """``text`` has the values by name: "alpha=2 w=7,-3" has a list of two."""
     pairs = (pair.split("=") for pair in text.split())
     exact = {name: [Fraction(word) for word in value.split(",")] for name, value in pairs}
-    values = {name: value if name == "w" else value[0] for name, value in exact.items()}
+    values = {name: value if len(value) > 1 or name in lists else value[0] for name, value in exact.items()}
     return hypothesis.at(SimpleNamespace(**values)).holds
 
 
@@ -93,8 +183,9 @@ def test_a_hypothesis_holds_up_to_its_edge(
     hypotheses: Iterable[Hypothesis], text: str, inside: list[str], outside: list[str]
 ) -> None:
     (hypothesis,) = [each for each in hypotheses if each.text == text]
-    assert all(is_met(hypothesis, point) for point in inside)
-    assert not any(is_met(hypothesis, point) for point in outside)
+    lists = () if text in ("κ > 0", "α + w > 0") else ("w",)
+    assert all(is_met(hypothesis, point, lists) for point in inside)
+    assert not any(is_met(hypothesis, point, lists) for point in outside)
 
 
 @pytest.mark.parametrize("m", range(1, 9))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from verification.claim import ClaimError
+from verification.claim import Check, ClaimError
 from verification.kinds import (
     MOST_DIGITS,
     MOST_NUMBERS,
@@ -207,6 +207,7 @@ def test_a_guarded_check_sees_canonical_text_and_what_is_constant() -> None:
 
     def check(texts: dict[str, str]) -> Any:
         seen.append(texts)
+        return Check(())
 
     guarded = declared(Parameter("order", Constant(2)), *rationals("x")).guards(check)
     guarded({"x": "4/2"})

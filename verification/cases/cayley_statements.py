@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from verification.cases.related import short
 from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.parameters import Declaration
@@ -24,6 +25,8 @@ Premises: TypeAlias = Callable[[Parameters], tuple[Premise, ...]]
 
 DRAWS = {"smoke": 4, "standard": 10, "deep": 50}
 """How many points of an identity are drawn."""
+MOST_LETTERS = 2_000
+"""Of a point that is typed: determinants of six rows in fractions multiply its numbers thousands of times."""
 
 
 def no_premise(_: Parameters) -> tuple[Premise, ...]:
@@ -51,7 +54,9 @@ class Statement:
     premises: Premises = field(default=no_premise, kw_only=True)
 
     def case(self, domain: str, quantity: str) -> Case:
-        return Case(domain, quantity, self.ask, self.parameters.guards(self.check))
+        names = [parameter.name for parameter in self.parameters.parameters]
+        declaration = replace(self.parameters, rules=(*self.parameters.rules, short(MOST_LETTERS, *names)))
+        return Case(domain, quantity, self.ask, declaration.guards(self.check))
 
     def ask(self, budget: Budget, seed: int) -> Attempt:
         points = list(self.points(budget, seed))

@@ -19,8 +19,6 @@ from verification.kinds import Constant, Values
 from verification.parameters import Declaration, Parameter, declared
 
 EXACT, AGAIN = "flint", "fractions"
-ENCLOSING = {"balls", "mpmath"}
-"""These may find nothing where the precision does not suffice; all others decide."""
 
 
 Decision: TypeAlias = Callable[[Parameters], Decided]
@@ -121,13 +119,12 @@ def decided(
 
     def check(parameters: Parameters) -> Check:
         one, other = first(parameters), second(parameters)
-        differ = one.violated != other.violated and not partial and not ENCLOSING & set(names)
         return Check(
             opinions=(Opinion(names[0], one.violated, one.text), Opinion(names[1], other.violated, other.text)),
             premises=premises(parameters),
             limit=limit(parameters),
             words=f"{_shown(parameters)}: {one.text}",
-            apart=f"{names[0]} finds {one.text}, {names[1]} finds {other.text}" if differ else "",
+            partial=partial,
         )
 
     return Case(domain, quantity, ask, declaration.guards(check))

@@ -247,7 +247,7 @@ class PolynomialIdentity:
         return Check(
             opinions=(
                 Opinion("exact", differs, text),
-                Opinion("mpmath", again.excludes_zero(second), f"largest residual {mpmath.nstr(second.mid, 12)}"),
+                Opinion("mpmath", again.excludes_zero(second), f"largest residual {mpmath.nstr(second, 12)}"),
             ),
             words=f"{self.words}: not equal at " + ", ".join(f"{k} = {v}" for k, v in values.items()) + f"; {text}",
         )

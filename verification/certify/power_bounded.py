@@ -20,6 +20,7 @@ import flint
 from flint import fmpq, fmpq_mat, fmpq_poly
 
 from verification.claim import Decided
+from verification.exact_text import brief
 
 MOST_BITS = 4096
 
@@ -103,7 +104,7 @@ def grows(matrix: Sequence[Sequence[Fraction]], most: int = 400) -> Decided:
     while exponent <= most:
         trace = sum((power[i][i] for i in range(size)), Fraction(0))
         if abs(trace) > size:
-            return Decided(True, f"|trace M^{exponent}| = {float(abs(trace)):.6g} > {size}")
+            return Decided(True, f"|trace M^{exponent}| = {brief(abs(trace))} > {size}")
         power, exponent = _product(power, power), 2 * exponent
     return Decided(False, f"no power up to M^{exponent // 2} has a trace above {size}")
 

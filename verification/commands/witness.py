@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 8
 MOST_DIGITS = 24
+LONGEST = 86_400
+"""Seconds: a day."""
 
 command = typer.Typer(
     help="Witnesses of refutations: files from which anyone can replay them.",
@@ -46,7 +48,10 @@ def _verify(
     file: FileArgument,
     claims_dirs: ClaimsOption = None,
     limit: Annotated[
-        float, typer.Option("--limit", metavar="SECONDS", min=0, help="How long the check may take; 0: without limits.")
+        float,
+        typer.Option(
+            "--limit", metavar="SECONDS", min=0, max=LONGEST, help="How long the check may take; 0: without limits."
+        ),
     ] = 300,
 ) -> Action:
     """Recompute a witness with zero tolerance; exit code 3 unless it certifies."""
@@ -76,7 +81,7 @@ def verify(path: Path, *, claims_dirs: tuple[Path, ...], limit: float) -> int:
         raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(replayed.refused)}')
     out("\n".join(map(harmless, replayed.lines)) + "\n")
     word = {True: "certified", False: "NOT certified", None: "UNDECIDED"}[replayed.certified]
-    out(f"{word}: {_statement(witness)}\n")
+    out(f"{word}: {'' if replayed.certified else 'that '}{_statement(witness)}\n")
     return DONE if replayed.certified else NOT_CERTIFIED
 
 
@@ -144,13 +149,13 @@ def _layer_lines(number: int, layer: Layer) -> list[str]:
 
 def _number(value: Fraction | int) -> str:
     """Exact if that is short, otherwise six digits."""
-    text = str(value)
-    if len(text) <= MOST_DIGITS:
+    bits = value.numerator.bit_length(), value.denominator.bit_length()
+    if sum(bits) <= 4 * MOST_DIGITS and len(text := str(value)) <= MOST_DIGITS:
         return minus(text)
     try:
         return minus(f"≈ {float(value):.6g}")
     except OverflowError:
-        return f"about {'−' if value < 0 else ''}10^{len(str(abs(int(value)))) - 1}"
+        return f"about {'−' if value < 0 else ''}10^{math.floor((bits[0] - bits[1]) * math.log10(2))}"
 
 
 def _recorded(log: str) -> str:

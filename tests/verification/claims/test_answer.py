@@ -188,7 +188,7 @@ def test_a_back_end_that_decides_otherwise_refutes_nothing():
     for names, is_apart in ((("flint", "fractions"), True), (("balls", "mpmath"), False)):
         case = decided("free", "x", at({"x": "1"}), yes, no, box="x = 1", claimed="0", names=names)
         check = case.check({"x": "1"})
-        assert bool(check.apart) == is_apart
+        assert bool(check.contradiction) == is_apart
         assert ("contradict" in verdict.doubt_about(check, case)) == is_apart
 
 

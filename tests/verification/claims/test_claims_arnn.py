@@ -231,7 +231,7 @@ def test_a_wrong_inverse_is_refuted(monkeypatch):
     case = arnn_reversibility.Reversal("leapfrog", "invertible", ReversalSetting("antisymmetric")).case(
         "planted", "inverse"
     )
-    assert rows.verdict_of(case).verdict == rows.SUSPECT  # one typing alone refutes nothing
+    assert rows.verdict_of(case).verdict == rows.ERROR  # one typing alone refutes nothing
     monkeypatch.setattr(arnn_again, "distance", lambda *a, **k: right_again(*a, **k) + 1)
     assert rows.verdict_of(case).verdict == REFUTED
 
@@ -329,7 +329,7 @@ def test_only_the_rule_of_the_middle_is_its_own_reverse(monkeypatch, theta, verd
         "planted", "θ"
     )
     monkeypatch.setattr(reversals, "residual", planted)
-    assert rows.verdict_of(case).verdict == (PROVED if verdict == PROVED else rows.SUSPECT)
+    assert rows.verdict_of(case).verdict == (PROVED if verdict == PROVED else rows.ERROR)
     monkeypatch.setattr(arnn_again, "_missed_midpoint", lambda *given: right_again(*given, theta=share))
     assert rows.verdict_of(case).verdict == verdict
 

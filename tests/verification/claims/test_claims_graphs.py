@@ -309,7 +309,7 @@ def test_one_back_end_alone_refutes_nothing() -> None:
     case = dataclasses.replace(
         free_case(FORWARD, "a fault", statement), ask=lambda *_: graph_statements.Attempt("", 1, candidates=(TINY,))
     )
-    assert judged(case) == verdict.SUSPECT
+    assert judged(case) == verdict.ERROR
 
 
 TINY: Parameters = {"graph": '{"nodes": {"a": 0}, "edges": [["a", "a", 1]]}'}

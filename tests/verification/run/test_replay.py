@@ -73,7 +73,7 @@ def test_what_comes_of_a_check(claims: Path, how: str, certified: bool | None, w
 
 def test_the_command_says_what_was_decided(claims: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "witness.json"
-    for how, code, word in (("certify", DONE, "certified: "), ("no", NOT_CERTIFIED, "NOT certified: ")):
+    for how, code, word in (("certify", DONE, "certified: "), ("no", NOT_CERTIFIED, "NOT certified: that ")):
         plain = {"format": "odernn-counterexample", "version": 1, "claim": "planted", "domain": "here"}
         path.write_text(json.dumps(plain | {"quantity": "this", "parameters": {"how": how}}), encoding="utf-8")
         assert main(["witness", "verify", str(path), "--claims", str(claims), "--limit", "0"]) == code

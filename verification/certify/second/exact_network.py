@@ -219,4 +219,4 @@ def run(plain: dict[str, str], sam: bool, residual: Callable[[IntervalNetwork], 
     with iv.workprec(BITS):
         values = [iv.mpf(x) for x in residual(IntervalNetwork(plain, sam))]
         largest = max(values, key=lambda x: abs(x).a)
-        return excludes_zero(largest), f"largest residual {mpmath.nstr(largest.mid, 12)}"
+        return excludes_zero(largest), f"largest residual {mpmath.nstr(largest, 12)}"

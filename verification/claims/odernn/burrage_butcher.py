@@ -185,6 +185,30 @@ def explicit_case(size: int, coefficient: int = -1) -> Case:
                 differences.append(M - coefficient * square)
         return differences
 
+    def entries_again(v: dict[str, Fraction]) -> list[Fraction]:
+        """M_ii by G B_i, with A_ii G B_i and its transpose put down as 0; B_iᵀ G B_i by polarisation of ‖B_i x‖_G²."""
+        B = [[v[f"B{r}{c}"] for c in places] for r in places]
+        GB = [
+            [sum((v[f"G{min(k, l)}{max(k, l)}"] * B[l][c] for l in places), Fraction(0)) for c in places]
+            for k in places
+        ]
+
+        def square(x: list[int]) -> Fraction:
+            image = [sum((b * entry for b, entry in zip(row, x, strict=True)), Fraction(0)) for row in B]
+            return sum(
+                (v[f"G{min(k, l)}{max(k, l)}"] * image[k] * image[l] for k in places for l in places), Fraction(0)
+            )
+
+        differences = []
+        for r in places:
+            for c in places:
+                one, other = [int(k == r) for k in places], [int(k == c) for k in places]
+                both = [x + y for x, y in zip(one, other, strict=True)]
+                polarised = (square(both) - square(one) - square(other)) / 2
+                M = 0 + 0 - sum((B[k][r] * GB[k][c] for k in places), Fraction(0))
+                differences.append(M - coefficient * polarised)
+        return differences
+
     def ask(_: Budget, __: int) -> Attempt:
         ring = fmpq_mpoly_ctx.get(names, Ordering.degrevlex)
         symbols = dict(zip(names, ring.gens(), strict=True))
@@ -197,7 +221,7 @@ def explicit_case(size: int, coefficient: int = -1) -> Case:
     def check(parameters: Parameters) -> Check:
         exact = {name: number(parameters, name) for name in names}
         flints = {name: fmpq(x.numerator, x.denominator) for name, x in exact.items()}
-        first, second = entries(flints, fmpq(0)), entries(exact, Fraction(0))
+        first, second = entries(flints, fmpq(0)), entries_again(exact)
         return Check(
             opinions=(
                 Opinion("flint", any(x != 0 for x in first), str(first)),

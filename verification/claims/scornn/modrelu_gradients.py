@@ -18,6 +18,7 @@ from flint import arb, fmpq, fmpz_poly
 
 from odernn.bounds import hidden_gradient
 from odernn.published.sources import Source
+from verification.cases.related import short
 from verification.cases.scornn_parameters import Steps, order, signs
 from verification.certify import modrelu_run
 from verification.certify.modrelu_run import ModReLURun
@@ -158,6 +159,8 @@ TRIALS = {"smoke": 60, "standard": 400, "deep": 1500}
 LONGEST = 24
 
 
+MOST_LETTERS = 2_000
+"""Of a network that is typed, in all."""
 MOST_UNITS = 4
 
 
@@ -171,6 +174,7 @@ def network_parameters(biases: Biases) -> Declaration:
         Parameter("h", Listed(Rational(), each_unit)),
         Parameter("drive", Steps("D", LONGEST, Rational())),
         Parameter("v", Listed(Rational(), each_unit)),
+        rules=[short(MOST_LETTERS, "A", "b", "h", "drive", "v")],
     )
 
 
@@ -320,7 +324,7 @@ def singular_value_case(quantity: str, lost: int = 1) -> Case:
         return not inertia.is_semidefinite or hidden_gradient.isometric_dimension(J) < least
 
     def violated_again(parameters: Parameters) -> bool:
-        """By counting: the isometric dimension is n − rank, the rank by elimination over fractions."""
+        """By counting: the isometric dimension is n − rank, the rank by elimination over fractions, and by pivots."""
         columns = modrelu_run_second.jacobian(parameters)
         _, slopes = modrelu_run_second.states(parameters)
         n = len(columns)
@@ -332,7 +336,7 @@ def singular_value_case(quantity: str, lost: int = 1) -> Case:
             for i in range(n)
         ]
         silent = sum(int(1 - slope) for row in slopes for slope in row)
-        return n - _rank(gap) < n - lost * silent
+        return not _is_semidefinite(gap) or n - _rank(gap) < n - lost * silent
 
     def ask(budget: Budget, seed: int) -> Attempt:
         tried = [
@@ -370,6 +374,18 @@ def _rank(rows: list[list[Fraction]]) -> int:
             rows[i] = [x - factor * y for x, y in zip(rows[i], rows[rank], strict=True)]
         rank += 1
     return rank
+
+
+def _is_semidefinite(rows: list[list[Fraction]]) -> bool:
+    """By symmetric elimination: no pivot is negative, and a pivot that is 0 has nothing beside it."""
+    rows = [list(row) for row in rows]
+    for k, row in enumerate(rows):
+        if row[k] < 0 or (row[k] == 0 and any(row[k:])):
+            return False
+        for other in rows[k + 1 :]:
+            factor = other[k] / row[k] if row[k] else Fraction(0)
+            other[k:] = [x - factor * y for x, y in zip(other[k:], row[k:], strict=True)]
+    return True
 
 
 _STAYS = "once 0, a product of Jacobians stays 0 at every later T"

@@ -265,6 +265,7 @@ def marker_case(domain: str, layouts: Sequence[Layout], T: int = 1000) -> Case:
                 Opinion("positions", len(tried) > 1, f"{tried}"),
                 Opinion("written out", len(set(named)) > 1 and all(admitted), f"{named} all admitted"),
             ),
+            partial=True,  # positions that are typed in need not be those that are admitted
             words=f"T = {T}: the 9 may be entry {' or '.join(map(str, tried))} of {T + 20}: "
             + "; or ".join(layout.text for layout in layouts),
         )

@@ -63,7 +63,7 @@ def hamiltonian_case(sign: int = 1, power: int = -1) -> Case:
         return Check(
             opinions=(
                 Opinion("balls", not first.contains(0), f"∂H/∂y − (tanh A + α y) = {first.str(12)}"),
-                Opinion("mpmath", again.excludes_zero(second), f"difference {mpmath.nstr(second.mid, 12)}"),
+                Opinion("mpmath", again.excludes_zero(second), f"difference {mpmath.nstr(second, 12)}"),
             ),
             words=f"w = {w}, y = {y}, V u + b = {x}, α = {alpha}: ∂H/∂y is not tanh A + α y",
         )

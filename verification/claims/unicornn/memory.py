@@ -46,7 +46,8 @@ def _read(parameters: Parameters) -> TrainingSizes:
 
 def _fits(values: Values) -> bool:
     sizes = TrainingSizes(*(values[name] for name in "NLmbd"))
-    return bool(sizes.claimed_stored + sizes.steps * sizes.batch * sizes.hidden <= LARGEST)
+    held = sizes.claimed_stored + sizes.steps * sizes.batch * sizes.hidden + sizes.layers * sizes.hidden**2
+    return bool(held <= LARGEST)
 
 
 SIZES = declared(

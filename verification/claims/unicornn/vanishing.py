@@ -15,7 +15,7 @@ from verification.cases.gradient_decay import ALPHA, DT, W, decay_case, resonant
 from verification.cases.gradient_growth import bound_growth_case, fixed_horizon, growth_case
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
-from verification.exact_text import number, numbers
+from verification.exact_text import brief, number, numbers
 from verification.kinds import Listed, Rational
 from verification.measure.exact_cayley import identity
 from verification.parameters import Parameter, declared
@@ -63,8 +63,8 @@ def _shrinks(parameters: Parameters) -> Check:
     same = [Fraction(int(x.p), int(x.q)) for x in product.entries()] == [a, b, c, d]
     return Check(
         opinions=(
-            Opinion("flint", bool(first), f"det(I − ΦᵀΦ) = {float((identity(2) - gram).det()):.6g}"),
-            Opinion("fractions", size < 2 and 1 - size + volume > 0, f"tr ΦᵀΦ = {float(size):.6g}, det ΦᵀΦ = {volume}"),
+            Opinion("flint", bool(first), f"det(I − ΦᵀΦ) = {(identity(2) - gram).det()}"),
+            Opinion("fractions", size < 2 and 1 - size + volume > 0, f"tr ΦᵀΦ = {brief(size)}, det ΦᵀΦ = {volume}"),
         ),
         words=f"h = {h}, κ = {parameters['kappa']}: ‖Φ(n,k)‖ < 1",
         apart="" if same else f"the products of {len(kappas)} steps differ",
