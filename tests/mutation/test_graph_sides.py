@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
 
 from odernn.bounds.numbers import BALLS
-from tests.verification.claims.both_typings import inequality_of
+from tests.verification.claims.both_typings import both_sides, inequality_of
 from verification.certify.second.intervals import iv, number
 from verification.claim import Case
 from verification.claims.complexity import graph_lstm, graph_tables
@@ -43,3 +45,14 @@ def test_both_typings_of_the_baseline_are_the_same_number(metric: graph_tables.M
     wanted = 0.6 * (2.0794415416798357 if metric.unit == "nats" else 3.0)
     assert float(ball.mid()) == pytest.approx(wanted, rel=1e-14)
     assert float(iv.mpf(again).mid) == pytest.approx(wanted, rel=1e-14)
+
+
+@pytest.mark.parametrize(("b", "c"), [("-2", "3"), ("1", "-1/2"), ("-1/4", "8")])
+def test_both_typings_of_the_limit_are_those_of_floats(b: str, c: str) -> None:
+    """σ(b)|c| against e^b |c|."""
+    inequality = inequality_of(graph_lstm.limit_case())
+    assert inequality is not None
+    left, right = both_sides(inequality, {"b": b, "c_extra": c})
+    bias, size = float(Fraction(b)), abs(float(Fraction(c)))
+    assert left == pytest.approx([size / (1 + math.exp(-bias))] * 2, rel=1e-14)
+    assert right == pytest.approx([size * math.exp(bias)] * 2, rel=1e-14)

@@ -14,6 +14,7 @@ from tests.verification.claims.both_typings import inequality_of
 from verification.cases import chain_ends, chain_gradients, ode_states, one_step_norms, rest_sensitivities
 from verification.cases.graph_statements import AtGraph
 from verification.claim import Hypothesis
+from verification.claims.complexity import graph_lstm
 from verification.claims.complexity.graph_conditions import ODD
 from verification.claims.unicornn import gradient_bounds, jacobian_bounds, ode_bounds, proof_steps, sensitivities
 from verification.measure import gradient_forms
@@ -127,6 +128,12 @@ EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
         "w^1 < −α",
         ["alpha=2 w=-3", "alpha=2 w=-5/2"],
         ["alpha=2 w=-2", "alpha=2 w=-3/2", "alpha=2 w=2", "alpha=2 w=-1"],
+    ),
+    (
+        of(graph_lstm.contains_case("h = o c", "h = o tanh(c)")),
+        "the extra forget gates are 0",
+        ["f_extra=0"],
+        ["f_extra=1/9", "f_extra=-1/9"],
     ),
     (
         proof_steps._POWER_PREMISES,

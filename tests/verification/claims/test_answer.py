@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from verification.answer import answer
 from verification.cases.decision import at, decided
 from verification.cases.inequality import Inequality
 from verification.certify.second.intervals import iv
+from verification.claim import BOTH as PROVED_BY_BOTH
 from verification.claim import Attempt, Case, Check, Claim, ClaimError, Decided, Hypothesis, Opinion, Premise
 from verification.cli import main
 from verification.domains import BUDGETS
@@ -146,6 +148,13 @@ def test_a_proof_says_at_how_many_drawn_places_both_back_ends_agree(options, agr
     case = Case("free", "x", lambda *_: attempt(proof="for all x"), declared(*rationals("x"), **options).guards(holds))
     found = answer(Claim("planted", Source("me", "here"), "x ≤ 1", "real", (case,)), case, budget, 0)
     assert found.verdict == verdict.PROVED and found.because == f"for all x (and at {agreed} by both back-ends)"
+    for twice, said in (
+        (PROVED_BY_BOTH, f"and at {agreed} by both back-ends"),
+        ("mod p", f"and at {agreed} by both back-ends; mod p"),
+    ):
+        case = replace(case, ask=lambda *_, twice=twice: attempt(proof="for all x", twice=twice))
+        found = answer(Claim("planted", Source("me", "here"), "x ≤ 1", "real", (case,)), case, budget, 0)
+        assert found.because == f"for all x ({said})"
     alone = judged(attempt(proof="for all x", twice="by hand"))
     assert (alone.verdict, alone.because) == (verdict.PROVED, "for all x (by hand)")
     once = judged(attempt(proof="for all x"))
