@@ -44,7 +44,7 @@ TRIAL = (
     ("claim",),
     ("exact_text", "parameters"),
     ("measure", "registry", "verdict"),
-    ("certify", "report.numbers"),  # what is proved, how a number is written
+    ("certify", "readings", "report.numbers"),  # what is proved, what is meant, how a number is written
     ("witness", "adversary"),
     ("answer",),
     ("cases",),

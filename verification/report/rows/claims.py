@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from verification import verdict
 from verification.domains import BUDGETS, FREE, free_points, printed_name, printed_rows
+from verification.readings.reading import verdict_of
 from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, plural, size
 from verification.report.table import Cell, Column, Table
 from verification.verdict import Judgement
@@ -247,11 +248,11 @@ def _dominated(judgements: Iterable[Judgement]) -> list[str]:
 
 
 def summary(judgements: Sequence[Judgement]) -> str:
-    """One line: how many claims came out how, each added up over all its cells."""
+    """One line: how many claims came out how, each added up over the cells of its meant reading."""
     by_claim: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         by_claim.setdefault(judgement.claim, []).append(judgement)
-    totals = [replace(parts[0], verdict=verdict.aggregate(p.verdict for p in parts)) for parts in by_claim.values()]
+    totals = [replace(parts[0], verdict=verdict_of(parts)) for parts in by_claim.values()]
     order = {name: number for number, name in enumerate(verdict.PRECEDENCE)}
     counts = Counter(total.shown for total in sorted(totals, key=lambda total: order[total.verdict]))
     cells = len({_cell_of(judgement) for judgement in judgements})

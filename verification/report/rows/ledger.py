@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from verification import verdict
+from verification.readings.reading import meant, reading_of, verdict_of
 from verification.report.numbers import NOT_AVAILABLE, count, decades, size
 from verification.report.rows.claims import (
     Facts,
@@ -44,7 +45,7 @@ def page(judgements: Sequence[Judgement], statements: Mapping[str, LedgerEntry],
     """The page: a table of contents with one line a claim, then a section a claim."""
     groups = [(claim, list(of_claim)) for claim, of_claim in groupby(judgements, lambda judgement: judgement.claim)]
     numbers = witness_numbers(judgements)
-    lines = [HEAD, summary(judgements).replace("claims     ", "**").rstrip() + "**", ""]
+    lines = [HEAD, summary(judgements).replace("claims     ", "**").rstrip() + "**", "", _sorted(groups), ""]
     lines += ["| claim | verdict | cells | least slack (decades) |", "|:--|:--|--:|--:|"]
     lines += [_line(claim, of_claim) for claim, of_claim in groups]
     lines.append("")
@@ -54,13 +55,21 @@ def page(judgements: Sequence[Judgement], statements: Mapping[str, LedgerEntry],
     return "\n".join(lines)
 
 
+def _sorted(groups: Sequence[tuple[str, Sequence[Judgement]]]) -> str:
+    known = sum(reading_of(claim) is not None for claim, _ in groups)
+    return (
+        f"A claim has the verdict of its *meant* reading, other cases are notes under it. {known} of {len(groups)} "
+        "claims are sorted so; of the others all cells count."
+    )
+
+
 def _line(claim: str, judgements: Sequence[Judgement]) -> str:
-    slack = min((judgement.slack for judgement in judgements if judgement.slack is not None), default=None)
+    slack = min((judgement.slack for judgement in meant(judgements) if judgement.slack is not None), default=None)
     return f"| [{_cell(claim)}](#{_anchor(claim)}) | {_total(judgements)} | {len(judgements)} | {decades(slack)} |"
 
 
 def _total(judgements: Sequence[Judgement]) -> str:
-    total = replace(judgements[0], verdict=verdict.aggregate(judgement.verdict for judgement in judgements)).shown
+    total = replace(judgements[0], verdict=verdict_of(judgements)).shown
     return f"**{total}**" if total == verdict.REFUTED else total
 
 
@@ -69,10 +78,22 @@ def _section(statement: LedgerEntry, judgements: Sequence[Judgement], numbers: M
     lines += [f"> {statement.text}", "", f"{statement.source}; {statement.kind}; {_total(judgements)}."]
     if statement.dominated_by:
         lines.append(f"Dominated by {statement.dominated_by}.")
+    reading = reading_of(statement.id)
+    if reading is None:
+        return [*lines, *_cells(judgements, numbers)]
+    lines += ["", f"*Meant*: {reading.meant} {reading.because} ({reading.place})"]
+    if reading.hypotheses:
+        lines += ["", f"*Supposed*: {'; '.join(f'{each.text} ({each.place})' for each in reading.hypotheses)}."]
+    lines += _cells(meant(judgements), numbers)
+    for note in reading.notes:
+        of_note = [judgement for judgement in judgements if reading.note_of(judgement) == note]
+        lines += [f"*Note, {note.kind}*: {note.because}", *_cells(of_note, numbers)]
+    return lines
+
+
+def _cells(judgements: Sequence[Judgement], numbers: Mapping[Key, int]) -> list[str]:
     columns = "| where | quantity | claimed | found | slack | verdict | evidence |"
-    lines += ["", columns, "|:--|:--|--:|--:|--:|:--|:--|"]
-    lines += [_row(judgement, numbers) for judgement in judgements]
-    return [*lines, ""]
+    return ["", columns, "|:--|:--|--:|--:|--:|:--|:--|", *(_row(judgement, numbers) for judgement in judgements), ""]
 
 
 def _row(judgement: Judgement, numbers: Mapping[Key, int]) -> str:

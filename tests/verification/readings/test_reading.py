@@ -1,0 +1,89 @@
+"""Meant readings: every case of a sorted claim stands in one place, and the notes do not carry its verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from verification import verdict
+from verification.answer import blank_of
+from verification.claim import ClaimError
+from verification.readings import reading as readings
+from verification.readings.reading import KINDS, Reading, meant, read, reading_of, verdict_of
+from verification.registry import Registry
+from verification.report.rows import ledger
+from verification.verdict import Judgement
+
+REGISTRY = Registry()
+SORTED = {identifier: reading for identifier in REGISTRY.ids() if (reading := reading_of(identifier)) is not None}
+
+
+def judgements_of(identifier: str, verdicts: dict[str, str]) -> list[Judgement]:
+    claim = REGISTRY.get(identifier).claim
+    blanks = [blank_of(claim, case) for case in claim.cases]
+    return [replace(blank, verdict=verdicts[readings.name_of(blank)], because="") for blank in blanks]
+
+
+def test_every_reading_is_of_a_claim_that_there_is() -> None:
+    assert set(readings._readings()) == set(SORTED) and len(SORTED) >= 34
+
+
+@pytest.mark.parametrize("identifier", SORTED)
+def test_every_case_of_a_sorted_claim_is_meant_or_a_note(identifier: str) -> None:
+    reading, claim = SORTED[identifier], REGISTRY.get(identifier).claim
+    placed = [*reading.cases, *(case for note in reading.notes for case in note.cases)]
+    assert sorted(placed) == sorted(f"{case.domain} | {case.quantity}" for case in claim.cases)
+    assert all(note.because and note.kind in KINDS for note in reading.notes)
+    assert reading.meant and reading.because and reading.place
+
+
+@pytest.mark.parametrize("identifier", [name for name, reading in SORTED.items() if reading.notes])
+def test_a_note_does_not_carry_the_verdict_and_a_meant_case_does(identifier: str) -> None:
+    reading = SORTED[identifier]
+    notes = {case: verdict.REFUTED for note in reading.notes for case in note.cases}
+    proved = judgements_of(identifier, notes | dict.fromkeys(reading.cases, verdict.PROVED))
+    assert verdict_of(proved) == verdict.PROVED and len(meant(proved)) == len(reading.cases)
+    fallen = judgements_of(identifier, dict.fromkeys(notes, verdict.PROVED) | dict.fromkeys(reading.cases, "refuted"))
+    assert verdict_of(fallen) == verdict.REFUTED
+
+
+def test_of_an_unsorted_claim_all_cases_count() -> None:
+    claim = next(claim for claim in (REGISTRY.get(name).claim for name in REGISTRY.ids()) if claim.id == "cplx-4.5")
+    assert reading_of(claim.id) is None
+    cells = [replace(blank_of(claim, case), verdict=verdict.PROVED) for case in claim.cases]
+    assert meant(cells) == cells and verdict_of(cells) == verdict.PROVED
+    assert verdict_of([*cells[:-1], replace(cells[-1], verdict=verdict.REFUTED)]) == verdict.REFUTED
+
+
+def test_the_ledger_shows_what_is_meant_before_the_notes() -> None:
+    reading = SORTED["sco-3.1-cap"]
+    cells = judgements_of("sco-3.1-cap", dict.fromkeys(_cases(reading), verdict.PROVED))
+    entry = ledger.LedgerEntry("sco-3.1-cap", "scornn", "text", "published")
+    lines = ledger._section(entry, cells, {})
+    text = "\n".join(lines)
+    note = text.index("*Note, without a hypothesis*")
+    assert text.index(f"*Meant*: {reading.meant}") < text.index("D free, n ≤ 5") < note
+    assert note < text.index("D fixed, the other determinant")
+
+
+def _cases(reading: Reading) -> list[str]:
+    return [*reading.cases, *(case for note in reading.notes for case in note.cases)]
+
+
+GOOD = '[a]\nplace = "p"\nmeant = "m"\nbecause = "b"\ncases = ["x | y"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD.replace('meant = "m"\n', ""), "lacks meant"),
+        (GOOD.replace('"x | y"', ""), "none that is meant"),
+        (f'{GOOD}[[a.notes]]\nkind = "wider"\nbecause = "b"\ncases = ["x | y"]\n', "in two places"),
+        (f'{GOOD}[[a.notes]]\nkind = "odd"\nbecause = "b"\ncases = ["z | y"]\n', 'kind "odd". Known: literal'),
+    ],
+)
+def test_a_reading_that_lacks_something_is_refused(text: str, message: str) -> None:
+    assert [reading.claim for reading in read(GOOD, "paper.toml")] == ["a"]
+    with pytest.raises(ClaimError, match=message):
+        read(text, "paper.toml")

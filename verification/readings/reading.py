@@ -1,0 +1,129 @@
+"""What a claim means: which of its cases its authors claim, and by which passage that is decided. The others are notes.
+
+One TOML file a paper; a table a claim, in our own words:
+
+    place, meant, because     where the statement stands, what it says, and which passage decides that
+    cases                     "domain | quantity" of the cases under the meant reading: they alone carry the verdict
+    hypotheses                what the paper supposes throughout: text, place
+    notes                     kind, because, cases: every other case, with why it is none
+
+A claim that no file names is *unsorted*: all of its cases count as meant.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from verification.claim import ClaimError
+from verification.verdict import Judgement, aggregate
+
+FOLDER = Path(__file__).parent
+KINDS = {
+    "literal": "the words as they stand, against what is evidently meant",
+    "wider": "more than is claimed",
+    "weaker": "less than is claimed",
+    "sharper": "a theorem of this library that says more",
+    "without a hypothesis": "a standing hypothesis of the paper is dropped",
+    "with a hypothesis": "a hypothesis is added that the paper does not have",
+    "in floats": "floats, of which the paper claims nothing",
+    "other convention": "another convention than the paper's",
+    "reconstruction": "a formula or number that the source has lost",
+    "part": "one place or row of several, or implied by the meant ones",
+    "test": "drawn places beside a proof: a test of it",
+}
+_FIELDS = {"place", "meant", "because", "cases"}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the paper supposes throughout, and where it says so."""
+
+    text: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Note:
+    """Cases that are not meant: of which ``kind`` of ``KINDS``, and why."""
+
+    kind: str
+    because: str
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The meant reading of a claim, and the notes under it."""
+
+    claim: str
+    place: str
+    meant: str
+    because: str
+    cases: tuple[str, ...]
+    hypotheses: tuple[Standing, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def note_of(self, judgement: Judgement) -> Note | None:
+        name = name_of(judgement)
+        return next((note for note in self.notes if name in note.cases), None)
+
+
+def name_of(judgement: Judgement) -> str:
+    """ "domain | quantity"."""
+    return f"{judgement.domain} | {judgement.quantity}"
+
+
+def reading_of(claim: str) -> Reading | None:
+    """None of a claim that is unsorted."""
+    return _readings().get(claim)
+
+
+def meant(judgements: Iterable[Judgement]) -> list[Judgement]:
+    """Those of a claim that carry its verdict: all that are no notes."""
+    return [j for j in judgements if (reading := reading_of(j.claim)) is None or reading.note_of(j) is None]
+
+
+def verdict_of(judgements: Iterable[Judgement]) -> str:
+    """The verdict of a claim: of its meant reading."""
+    return aggregate(judgement.verdict for judgement in meant(judgements))
+
+
+@cache
+def _readings() -> dict[str, Reading]:
+    known: dict[str, Reading] = {}
+    for path in sorted(FOLDER.glob("*.toml")):
+        for reading in read(path.read_text("utf-8"), path.name):
+            if reading.claim in known:
+                raise ClaimError(f'{path.name}: claim "{reading.claim}" has a reading already. Keep one.')
+            known[reading.claim] = reading
+    return known
+
+
+def read(text: str, file: str) -> list[Reading]:
+    """The readings of one file. ClaimError if an entry lacks a field, or a case stands in two places."""
+    return [_reading(claim, entry, file) for claim, entry in tomllib.loads(text).items()]
+
+
+def _reading(claim: str, entry: dict[str, Any], file: str) -> Reading:
+    if missing := sorted(_FIELDS - set(entry)):
+        raise ClaimError(f'{file}: claim "{claim}" lacks {", ".join(missing)}.')
+    reading = Reading(
+        claim=claim,
+        place=entry["place"],
+        meant=entry["meant"],
+        because=entry["because"],
+        cases=tuple(entry["cases"]),
+        hypotheses=tuple(Standing(**each) for each in entry.get("hypotheses", ())),
+        notes=tuple(Note(each["kind"], each["because"], tuple(each["cases"])) for each in entry.get("notes", ())),
+    )
+    if unknown := [note.kind for note in reading.notes if note.kind not in KINDS]:
+        raise ClaimError(f'{file}: claim "{claim}" has a note of the kind "{unknown[0]}". Known: {", ".join(KINDS)}.')
+    placed = [*reading.cases, *(case for note in reading.notes for case in note.cases)]
+    if len(set(placed)) < len(placed) or not reading.cases:
+        raise ClaimError(f'{file}: claim "{claim}" has a case in two places, or none that is meant.')
+    return reading
