@@ -51,6 +51,15 @@ def test_what_once_certified_is_refused(name: str) -> None:
 KNOWN = list(targets())
 
 
+def test_what_once_failed_is_decided() -> None:
+    """A step size that no float holds: it divided by 0 in the words of a check."""
+    target = next(t for t in KNOWN if t.name.startswith("icml-D-nochaos | one neuron, periodic input | λ_N"))
+    assert target.case.check is not None
+    place = {"V": "-20", "alpha": "19", "b": "-5/8", "eps": "1/1000000", "h": f"1/{10**400}", "input": "-13 5"}
+    check = target.case.check(place | {"steps": "102", "w": "8"})
+    assert not any(opinion.violated for opinion in check.opinions) and "≥ -inf" in check.words
+
+
 @pytest.mark.parametrize("count", [1, slow(4)])
 def test_nothing_forged_certifies_and_nothing_declared_fails(count: int) -> None:
     tally = Tally()

@@ -130,7 +130,8 @@ def _free_check(region: Region) -> Callable[[Parameters], Check]:
     def check(parameters: Parameters) -> Check:
         stack, eps, steps = _read(parameters)
         balls, intervals = divergence.in_balls(stack, eps, steps), divergence.in_intervals(stack, eps, steps)
-        rate = balls.full / float(steps * stack.h[-1])
+        time = float(steps * stack.h[-1])
+        rate = balls.full / time if time else -math.inf  # a step size that no float holds
         words = (
             f"over N = {steps} steps, all |y|, |z| ≤ {_above(balls.radius)}: log‖Φ(N, 0)‖/τ_N ≥ {_below(rate)}, and "
             f"inputs that differ by {float(eps):.0e} in x_1 alone lead to states {_times(balls.separation)} times "
