@@ -87,6 +87,7 @@ EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
         ["c=1 u=0", "c=9/8 u=-1", "c=1/9 u=1/4"],
         ["c=1 u=1", "c=1 u=-3/2", "c=0 u=0"],
     ),
+    (of(ode_bounds.forcing_case()), "0 < t ≤ 1", ["t=1", "t=1/9"], ["t=10/9", "t=0", "t=-1"]),
     (
         of(sensitivities.kick_case()),
         "κ > 0",
