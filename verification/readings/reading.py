@@ -7,7 +7,8 @@ One TOML file a paper; a table a claim, in our own words:
     hypotheses                what the paper supposes throughout: text, place
     notes                     kind, because, cases: every other case, with why it is none
 
-A claim that no file names is *unsorted*: all of its cases count as meant.
+A statement that nobody claims has ``note_to`` in the place of ``meant`` and ``cases``, the claim that it is a note to:
+it keeps its id, and its cases count nowhere. A claim that no file names is *unsorted*: all of its cases count as meant.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ KINDS = {
     "part": "one place or row of several, or implied by the meant ones",
     "test": "drawn places beside a proof: a test of it",
 }
-_FIELDS = {"place", "meant", "because", "cases"}
+_FIELDS, _FIELDS_OF_NOTE = {"place", "meant", "because", "cases"}, {"place", "because", "note_to", "notes"}
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,14 @@ class Note:
 
 @dataclass(frozen=True)
 class Reading:
-    """The meant reading of a claim, and the notes under it."""
+    """The meant reading of a claim, and the notes under it; or, with ``note_to``, a note to another claim."""
 
     claim: str
     place: str
-    meant: str
     because: str
-    cases: tuple[str, ...]
+    meant: str = ""
+    cases: tuple[str, ...] = ()
+    note_to: str = ""
     hypotheses: tuple[Standing, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -89,8 +91,14 @@ def meant(judgements: Iterable[Judgement]) -> list[Judgement]:
 
 
 def verdict_of(judgements: Iterable[Judgement]) -> str:
-    """The verdict of a claim: of its meant reading."""
+    """The verdict of a claim: of its meant reading; ``inapplicable`` if no cell is of it."""
     return aggregate(judgement.verdict for judgement in meant(judgements))
+
+
+def note_to(claim: str) -> str:
+    """The claim that this statement, which nobody claims, is a note to; empty of a claim."""
+    reading = reading_of(claim)
+    return reading.note_to if reading is not None else ""
 
 
 @cache
@@ -110,20 +118,22 @@ def read(text: str, file: str) -> list[Reading]:
 
 
 def _reading(claim: str, entry: dict[str, Any], file: str) -> Reading:
-    if missing := sorted(_FIELDS - set(entry)):
+    fields = _FIELDS_OF_NOTE if "note_to" in entry else _FIELDS
+    if missing := sorted(fields - set(entry)):
         raise ClaimError(f'{file}: claim "{claim}" lacks {", ".join(missing)}.')
     reading = Reading(
         claim=claim,
         place=entry["place"],
-        meant=entry["meant"],
         because=entry["because"],
-        cases=tuple(entry["cases"]),
+        meant=entry.get("meant", ""),
+        cases=tuple(entry.get("cases", ())),
+        note_to=entry.get("note_to", ""),
         hypotheses=tuple(Standing(**each) for each in entry.get("hypotheses", ())),
         notes=tuple(Note(each["kind"], each["because"], tuple(each["cases"])) for each in entry.get("notes", ())),
     )
     if unknown := [note.kind for note in reading.notes if note.kind not in KINDS]:
         raise ClaimError(f'{file}: claim "{claim}" has a note of the kind "{unknown[0]}". Known: {", ".join(KINDS)}.')
     placed = [*reading.cases, *(case for note in reading.notes for case in note.cases)]
-    if len(set(placed)) < len(placed) or not reading.cases:
-        raise ClaimError(f'{file}: claim "{claim}" has a case in two places, or none that is meant.')
+    if len(set(placed)) < len(placed) or bool(reading.cases) == bool(reading.note_to):
+        raise ClaimError(f'{file}: claim "{claim}" has a case in two places, or none that is meant and no "note_to".')
     return reading

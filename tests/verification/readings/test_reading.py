@@ -10,9 +10,10 @@ from verification import verdict
 from verification.answer import blank_of
 from verification.claim import ClaimError
 from verification.readings import reading as readings
-from verification.readings.reading import KINDS, Reading, meant, read, reading_of, verdict_of
+from verification.readings.reading import KINDS, Reading, meant, note_to, read, reading_of, verdict_of
 from verification.registry import Registry
 from verification.report.rows import ledger
+from verification.report.rows.claims import summary
 from verification.verdict import Judgement
 
 REGISTRY = Registry()
@@ -26,7 +27,9 @@ def judgements_of(identifier: str, verdicts: dict[str, str]) -> list[Judgement]:
 
 
 def test_every_reading_is_of_a_claim_that_there_is() -> None:
-    assert set(readings._readings()) == set(SORTED) and len(SORTED) >= 34
+    assert set(readings._readings()) == set(SORTED) and len(SORTED) >= 76
+    hosts = [reading.note_to for reading in SORTED.values() if reading.note_to]
+    assert hosts and all(host in REGISTRY.ids() and not note_to(host) for host in hosts)
 
 
 @pytest.mark.parametrize("identifier", SORTED)
@@ -35,10 +38,10 @@ def test_every_case_of_a_sorted_claim_is_meant_or_a_note(identifier: str) -> Non
     placed = [*reading.cases, *(case for note in reading.notes for case in note.cases)]
     assert sorted(placed) == sorted(f"{case.domain} | {case.quantity}" for case in claim.cases)
     assert all(note.because and note.kind in KINDS for note in reading.notes)
-    assert reading.meant and reading.because and reading.place
+    assert reading.because and reading.place and bool(reading.meant) != bool(reading.note_to)
 
 
-@pytest.mark.parametrize("identifier", [name for name, reading in SORTED.items() if reading.notes])
+@pytest.mark.parametrize("identifier", [name for name, each in SORTED.items() if each.notes and each.cases])
 def test_a_note_does_not_carry_the_verdict_and_a_meant_case_does(identifier: str) -> None:
     reading = SORTED[identifier]
     notes = {case: verdict.REFUTED for note in reading.notes for case in note.cases}
@@ -49,7 +52,7 @@ def test_a_note_does_not_carry_the_verdict_and_a_meant_case_does(identifier: str
 
 
 def test_of_an_unsorted_claim_all_cases_count() -> None:
-    claim = next(claim for claim in (REGISTRY.get(name).claim for name in REGISTRY.ids()) if claim.id == "cplx-4.5")
+    claim = replace(REGISTRY.get("cplx-4.5").claim, id="mine")
     assert reading_of(claim.id) is None
     cells = [replace(blank_of(claim, case), verdict=verdict.PROVED) for case in claim.cases]
     assert meant(cells) == cells and verdict_of(cells) == verdict.PROVED
@@ -67,6 +70,17 @@ def test_the_ledger_shows_what_is_meant_before_the_notes() -> None:
     assert note < text.index("D fixed, the other determinant")
 
 
+def test_a_statement_that_nobody_claims_counts_nowhere() -> None:
+    one, other = "cplx-T3.2-uni", "cplx-L2.1"
+    cells = judgements_of(one, dict.fromkeys(_cases(SORTED[one]), verdict.REFUTED))
+    counted = judgements_of(other, dict.fromkeys(_cases(SORTED[other]), verdict.PROVED))
+    assert note_to(one) == "cplx-T3.2/A.1" and meant(cells) == []
+    assert summary([*cells, *counted]).startswith("claims     1 tried on ")
+    assert summary([*cells, *counted]).endswith(": 1 proved · 1 that nobody claims")
+    text = "\n".join(ledger._section(ledger.LedgerEntry(one, "complexity", "text", "published"), cells, {}))
+    assert "note to [cplx-T3.2/A.1](#cplx-t3-2-a-1)." in text and "*Nobody claims it*: Sec. 3" in text
+
+
 def _cases(reading: Reading) -> list[str]:
     return [*reading.cases, *(case for note in reading.notes for case in note.cases)]
 
@@ -79,6 +93,8 @@ GOOD = '[a]\nplace = "p"\nmeant = "m"\nbecause = "b"\ncases = ["x | y"]\n'
     [
         (GOOD.replace('meant = "m"\n', ""), "lacks meant"),
         (GOOD.replace('"x | y"', ""), "none that is meant"),
+        ('[a]\nplace = "p"\nbecause = "b"\nnote_to = "c"\n', "lacks notes"),
+        (f'{GOOD}note_to = "c"\nnotes = []\n', 'no "note_to"'),
         (f'{GOOD}[[a.notes]]\nkind = "wider"\nbecause = "b"\ncases = ["x | y"]\n', "in two places"),
         (f'{GOOD}[[a.notes]]\nkind = "odd"\nbecause = "b"\ncases = ["z | y"]\n', 'kind "odd". Known: literal'),
     ],

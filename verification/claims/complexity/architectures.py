@@ -329,7 +329,7 @@ CLAIMS = (
     Claim(
         id="cplx-3.1-stack",
         source=_place("Sec. 3.1"),
-        statement='"simple RNNs and stacked RNNs share the same recurrent depth which is equal to 1"',
+        statement="d_r = 1 for simple and for stacked RNNs alike",
         semantics="comb",
         cases=(
             value_case(
@@ -348,8 +348,7 @@ CLAIMS = (
     Claim(
         id="cplx-D3.3-skip",
         source=_place("Sec. 3.5"),
-        statement='s = 1/j; "not all types of skip connections can increase the recurrent skip coefficient": that of '
-        "h1 -> h2 over k steps leaves s = 1",
+        statement="s = 1/j; some skip connections leave s as it was: that of h1 -> h2 over k steps leaves s = 1",
         semantics="comb",
         cases=(value_case(f"h1 -> h2 over k steps, k ≤ {LARGEST_SKIP}", _skips(2, lambda _: Fraction(1))),),
     ),

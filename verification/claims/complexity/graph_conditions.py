@@ -344,8 +344,8 @@ CLAIMS = (
     Claim(
         id="cplx-D2.1b",
         source=Source("complexity", "Def. 2.1, (3)"),
-        statement='condition (3), "for any closed walk the sum of all σ is not zero", is decided on a finite graph: '
-        "it holds iff the cycle sums of each strongly connected component are nonzero and of one sign",
+        statement="condition (3), Σσ ≠ 0 along every closed walk, can be decided on a finite graph: it holds iff the "
+        "cycle sums of each strongly connected component are nonzero and of one sign",
         semantics="comb",
         cases=(
             free_case(WEIGHTED, "decision = enumeration", decided(), planted=decided(True), proof=ACYCLICITY),
@@ -365,8 +365,7 @@ CLAIMS = (
     Claim(
         id="cplx-2-corr",
         source=Source("complexity", "Sec. 2"),
-        statement='"The two kinds of graph representations ... have a one-to-one correspondence"; "m is the smallest '
-        'number that has such property for G_un"; hypotheses of Def. 2.1',
+        statement="G_c and G_un determine each other; m is the least period of G_un; under Def. 2.1",
         semantics="comb",
         cases=(
             free_case(EVERY, "m is the smallest period of G_un", least_period()),
@@ -378,8 +377,8 @@ CLAIMS = (
     Claim(
         id="cplx-2-cw",
         source=Source("complexity", "Sec. 2"),
-        statement='"Most traditional RNNs have m = 1, while some special structures like hierarchical or clockwork RNN '
-        'have m > 1"; m the smallest period of G_un',
+        statement="m = 1 for most of the usual RNNs; m > 1 for some, for example hierarchical and clockwork ones; m "
+        "the least period of G_un",
         semantics="comb",
         cases=(traditional_case(), clockwork_case()),
     ),

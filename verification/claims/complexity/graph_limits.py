@@ -125,9 +125,9 @@ CLAIMS = (
     Claim(
         id="cplx-PA.1.1",
         source=Source("complexity", "Prop. A.1.1"),
-        statement='if some cycle (1) attains the maximum of l/σ_s and (2) "the corresponding path in G_un visits nodes '
-        'at every time step", then lim D_i(n)/n = d_r for every i; (2) read as one lift (strict) or as all its copies '
-        "shifted by m together (loose)",
+        statement="if some cycle (1) attains the maximum of l/σ_s and (2) its lift to G_un meets every time, then "
+        "lim D_i(n)/n = d_r for every i; (2) read as one lift (strict) or as all its copies shifted by m together "
+        "(loose)",
         semantics="comb",
         cases=(
             *theorem(
@@ -143,9 +143,9 @@ CLAIMS = (
     Claim(
         id="cplx-T3.6/A.3",
         source=Source("complexity", "Thm 3.6 (2), A.3 text"),
-        statement="j = min over directed cycles of l/σ_s = lim d_i(n)/n under mild assumptions: that of A.3.1 (a cycle "
-        "of the smallest ratio meets every time in one lift); min_i liminf d_i(n)/n = min l/σ_s; and the limit without "
-        "the assumption, over the n for which d_i(n) is defined",
+        statement="j = min over directed cycles of l/σ_s = lim d_i(n)/n under mild assumptions: that of A.3.1 (a "
+        "cycle of the smallest ratio meets every time in one lift); min_i liminf d_i(n)/n = min l/σ_s; and the limit "
+        "without the assumption, over the n for which d_i(n) is defined",
         semantics="comb",
         cases=(
             *theorem(LEAST_RATE, extreme_rate(SHORTEST), extreme_rate(SHORTEST, LONGEST), "Skip coefficient"),
@@ -178,8 +178,8 @@ CLAIMS = (
     Claim(
         id="cplx-T3.6-loose",
         source=Source("complexity", "Thm 3.6, Prop. A.3.1"),
-        statement="Thm 3.6 under the loose reading: if the copies shifted by m of a cycle that attains the minimum of "
-        "l/σ_s together meet every time, then lim d_i(n)/n = j for every i",
+        statement="Thm 3.6 under the loose reading: if the copies shifted by m of a cycle that attains the minimum "
+        "of l/σ_s together meet every time, then lim d_i(n)/n = j for every i",
         semantics="comb",
         cases=stated(FORWARD, ("lim d_i(n)/n = j, loose", covered_limit(SHORTEST, strict=False))),
     ),

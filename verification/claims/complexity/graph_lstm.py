@@ -372,8 +372,8 @@ CLAIMS = (
     Claim(
         id="cplx-B.2a",
         source=_place("App. B.2"),
-        statement='"the Multidimensional LSTM includes the usual definition of LSTM as a special case, where the extra '
-        'forget gates are 0 (bias −∞) and extra weight matrices are 0"; c_v = i z + Σ f_u c_u, h_v = o c_v',
+        statement="the usual LSTM is that of B.2 with all other forget gates 0 (biases → −∞) and all other matrices "
+        "0; c_v = i z + Σ f_u c_u, h_v = o c_v",
         semantics="alg",
         cases=(
             contains_case("h = o c", "h = o tanh(c)"),

@@ -254,8 +254,7 @@ CLAIMS = (
     Claim(
         id="cplx-3.1-mono",
         source=Source("complexity", "Sec. 3.1"),
-        statement='"D_i(n) increases as n increases for all i"; D_i(n) approaches infinity; over the n for which it is '
-        "defined",
+        statement="D_i(n) → ∞ as n → ∞ over the n for which it is defined; in general it increases with n",
         semantics="comb",
         cases=(
             *stated(
@@ -273,8 +272,8 @@ CLAIMS = (
     Claim(
         id="cplx-T3.2/A.1",
         source=Source("complexity", "Thm A.1 (3)"),
-        statement="d_i = limsup D_i(n)/n (undefined values omitted) is m-periodic; d_r = max_i d_i = max over directed "
-        "cycles of l/σ_s",
+        statement="d_i = limsup D_i(n)/n (undefined values omitted) is m-periodic; d_r = max_i d_i = max over "
+        "directed cycles of l/σ_s",
         semantics="comb",
         cases=(
             *theorem(RATE, extreme_rate(LONGEST), extreme_rate(LONGEST, SHORTEST), "Recurrent depth"),
@@ -296,16 +295,16 @@ CLAIMS = (
     Claim(
         id="cplx-P3.3.1",
         source=Source("complexity", "Prop. 3.3.1, A.1.2"),
-        statement="d_f = sup over i, n in Z of D*_i(n) − n d_r is finite for every RNN with a path from an input to an "
-        "output, and D*_i(n) ≤ n d_r + d_f",
+        statement="d_f = sup over i, n in Z of D*_i(n) − n d_r is finite for every RNN with a path from an input to "
+        "an output, and D*_i(n) ≤ n d_r + d_f",
         semantics="comb",
         cases=theorem("sup D*_i(n) − n d_r < ∞", finite_depth(), finite_depth(Fraction(0)), "Feedforward depth"),
     ),
     Claim(
         id="cplx-3.3-large-n",
         source=Source("complexity", "Sec. 3.3"),
-        statement='"when n is large, d_r captures the nature of the bound (about n d_r)" for D*_i(n): limsup D*_i(n)/n '
-        "= d_r for some i",
+        statement="for large n the bound n d_r + d_f of Prop. 3.3.1 is about n d_r; read as: limsup D*_i(n)/n = d_r "
+        "for some i",
         semantics="comb",
         cases=stated(FORWARD, ("limsup D*_i(n)/n = d_r", full_rate())),
     ),

@@ -490,8 +490,8 @@ CLAIMS = (
     Claim(
         id="sco-3.1-cplx",
         source=Source("scornn", "Sec. 1"),
-        statement='"the method and all related theory remain valid for unitary and skew-Hermitian matrices in the '
-        'complex case": |a_jk| ≤ 1 for some D in {±1}ⁿ; for some D diagonal unitary; bijection; gradient with * for T',
+        statement="the complex case, W unitary and A skew-Hermitian, of Theorem 3.1, the bijection and Theorem 3.2: "
+        "|a_jk| ≤ 1 for some D in {±1}ⁿ; for some D diagonal unitary; bijection; gradient with * for T",
         semantics="real",
         dominated_by="thm-SC-comp",
         cases=(complex_signs_case(), unitary_diagonal_case(), complex_bijection_case(), complex_gradient_case()),
@@ -499,8 +499,8 @@ CLAIMS = (
     Claim(
         id="sco-3.1-bdd",
         source=Source("scornn", "Sec. 3.1"),
-        statement='the scaled transform "ensures that the skew-symmetric matrix A that generates the orthogonal matrix '
-        'will be bounded": by 1 for the best D; for D as fixed before training, and along gradient descent',
+        statement="with D chosen for W, the scaled transform has an A with bounded entries: by 1 for the best D; for "
+        "D as fixed before training, and along gradient descent",
         semantics="real",
         dominated_by="thm-SC-norm",
         cases=(real_case(), fixed_entry_case(), descent_case(1), descent_case(10)),

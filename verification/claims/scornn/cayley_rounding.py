@@ -419,9 +419,9 @@ CLAIMS = (
     Claim(
         id="sco-5.5.1",
         source=Source("scornn", "Sec. 5.5.1, Fig. 4"),
-        statement='multiplicative updates lose unitarity over many steps; "the orthogonality recurrent weight matrix '
-        'for scoRNN is not affected by roundoff errors". Read as: (exact) WᵀW = I as computed; (order) the score stays '
-        "below 5 √n eps κ(I + A); (drift) it does not grow with the number k of updates, or by less than k^(1/4)",
+        statement="multiplicative updates lose unitarity over many steps; the orthogonality of scoRNN's W does not "
+        "suffer from rounding as updates go on. Read as: (exact) WᵀW = I as computed; (order) the score stays below "
+        "5 √n eps κ(I + A); (drift) it does not grow with the number k of updates, or by less than k^(1/4)",
         semantics="float",
         cases=(
             *(
@@ -443,9 +443,9 @@ CLAIMS = (
     Claim(
         id="sco-5.5.1-A",
         source=Source("scornn", "Secs. 3.2, 5.5.1"),
-        statement='the Cayley form "ensures the computed recurrent weight matrix in floating point arithmetic is '
-        f'orthogonal to the order of machine precision after each update step"; read as at most {LARGE_ORDER} n u for '
-        "every skew-symmetric A, and as 5 √n eps/sin(π/2n) for |a_ij| ≤ 1",
+        statement="made anew from A by the Cayley transform, the computed W has WᵀW = I to the order of the machine "
+        f"precision; read as at most {LARGE_ORDER} n u for every skew-symmetric A, and as 5 √n eps/sin(π/2n) for "
+        "|a_ij| ≤ 1",
         semantics="float",
         dominated_by="thm-O-float",
         cases=(
@@ -460,8 +460,8 @@ CLAIMS = (
         id="thm-O-float",
         source=Source("library", "docs/derivations/orthogonality_in_floats.md"),
         statement="score = ‖ŴᵀŴ − I‖_F ≤ 2r + r² with the residual r of the computed Ŵ; matrices made anew from free "
-        "numbers do not accumulate rounding errors (less than k^(1/4)), multiplicative updates do, between k^(1/4) and "
-        "k^1.1 in the fit",
+        "numbers do not accumulate rounding errors (less than k^(1/4)), multiplicative updates do, between k^(1/4) "
+        "and k^1.1 in the fit",
         semantics="float",
         origin="library",
         cases=(

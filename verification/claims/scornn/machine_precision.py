@@ -105,8 +105,8 @@ CLAIMS = (
     Claim(
         id="sco-5.5.1-gpu",
         source=Source("scornn", "Sec. 5.5.1"),
-        statement='GPUs "have a much lower machine precision than a standard computer processing unit (CPU)"; asked of '
-        "the same dtype on both",
+        statement="the machine precision on GPUs is said to be far coarser than on CPUs; asked of the same dtype on "
+        "both",
         semantics="float",
         cases=(
             *(format_case(name) for name in ("float16", "float32", "float64")),

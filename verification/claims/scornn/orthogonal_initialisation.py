@@ -336,8 +336,8 @@ CLAIMS = (
     Claim(
         id="sco-4.2c",
         source=Source("scornn", "Sec. 5.1"),
-        statement='ρ = n/2 "gives an initial W with eigenvalues distributed uniformly on the unit circle": the law of '
-        "an eigenvalue taken at random is uniform",
+        statement="ρ = n/2: the initial spectrum of W is uniform on the circle |z| = 1: the law of an eigenvalue "
+        "taken at random is uniform",
         semantics="real",
         dominated_by="thm-init",
         cases=(

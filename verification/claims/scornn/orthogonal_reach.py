@@ -79,8 +79,8 @@ CLAIMS = (
     Claim(
         id="sco-3.1-cap",
         source=Source("scornn", "Secs 3.1, 3.2, 6"),
-        statement='scoRNN "can reach any orthogonal matrix including those with −1 eigenvalues" "with an appropriate '
-        'choice of D": every orthogonal W is C(A) D for some D; and for the D that is fixed before training',
+        statement="some D in {±1}ⁿ gives W = C(A) D, for every orthogonal W, with or without the eigenvalue −1; and "
+        "the D that is fixed before training does",
         semantics="real",
         dominated_by="thm-SC-comp",
         cases=(
@@ -93,9 +93,9 @@ CLAIMS = (
     Claim(
         id="sco-3.2-reach",
         source=Source("scornn", "Sec. 3.2"),
-        statement='"scoRNN, full-capacity uRNN, EURNN, and oRNN models all have the theoretical capacity to optimize '
-        'over all orthogonal or unitary recurrent matrices": every such matrix is reached by the parameters that '
-        "training moves; for EURNN: as many dimensions as the unitary group",
+        statement="full theoretical capacity of four models, scoRNN, full-capacity uRNN, EURNN and oRNN: every "
+        "matrix of the orthogonal or unitary group is reached by the parameters that training moves; for EURNN: as "
+        "many dimensions as the unitary group",
         semantics="real",
         dominated_by="thm-U2",
         cases=(

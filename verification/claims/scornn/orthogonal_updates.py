@@ -342,8 +342,8 @@ CLAIMS = (
     Claim(
         id="sco-2.2c",
         source=Source("scornn", "Sec. 2.2"),
-        statement='the full-capacity multiplicative update "is able to reach all unitary matrices of order n": by '
-        "steps (1), any loss; and the orthogonal matrices by real steps",
+        statement="full-capacity update: finitely many steps (1), any loss, join any two matrices of U(n); and any "
+        "two orthogonal ones by real steps",
         semantics="real",
         dominated_by="thm-U2",
         cases=(reach_case(), real_reach_case(1), real_reach_case(2), same_determinant_case()),
@@ -360,8 +360,8 @@ CLAIMS = (
     Claim(
         id="sco-3.2b",
         source=Source("scornn", "Sec. 3.2"),
-        statement='skew-symmetry of ∂L/∂A "ensures that A^{(k+1)} will be skew-symmetric and, in turn, W^{(k+1)} will '
-        'be orthogonal": exactly; and A + Aᵀ = 0 in the arithmetic of the optimizers',
+        statement="with A and ∂L/∂A skew, the updated A is skew and the new W orthogonal: exactly; and A + Aᵀ = 0 in "
+        "the arithmetic of the optimizers",
         semantics="alg",
         dominated_by="thm-SC-grad",
         cases=(skew_step_case(), *(float_skew_case(name) for name in skew_updates.OPTIMIZERS)),

@@ -197,9 +197,8 @@ CLAIMS = (
     Claim(
         id="sco-4.2b",
         source=Source("scornn", "Sec. 4.2"),
-        statement='"Multiplication by the scaling matrix D will reflect ρ of these eigenvalues across the imaginary '
-        'axis": '
-        "the spectrum of C(A) D is that of C(A) with ρ eigenvalues reflected",
+        statement="the scaling by D mirrors ρ eigenvalues in the imaginary axis: the spectrum of C(A) D is that of "
+        "C(A) with ρ eigenvalues reflected",
         semantics="real",
         dominated_by="thm-init",
         cases=(

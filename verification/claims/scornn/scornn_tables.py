@@ -217,9 +217,8 @@ CLAIMS = (
         source=Source("scornn", "Sec. 5.3, Table 1, abstract"),
         statement="scoRNN n = 512 has the highest accuracy on permuted MNIST, and outperforms the uRNNs but not the "
         "LSTM unpermuted; n = 170 is similar to both uRNNs with n = 512; at 69k parameters comparable to the "
-        'restricted uRNN, better permuted; abstract: "superior results with fewer trainable parameters than other '
-        'unitary RNNs". '
-        f"Similar, comparable: at most {SIMILAR} apart",
+        "restricted uRNN, better permuted; abstract: in several experiments better than other unitary RNNs at a "
+        f"smaller size. Similar, comparable: at most {SIMILAR} apart",
         semantics="reading",
         cases=tuple(_mnist_cases()),
     ),

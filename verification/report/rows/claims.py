@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from verification import verdict
 from verification.domains import BUDGETS, FREE, free_points, printed_name, printed_rows
-from verification.readings.reading import verdict_of
+from verification.readings.reading import note_to, verdict_of
 from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, plural, size
 from verification.report.table import Cell, Column, Table
 from verification.verdict import Judgement
@@ -252,15 +252,18 @@ def summary(judgements: Sequence[Judgement]) -> str:
     by_claim: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         by_claim.setdefault(judgement.claim, []).append(judgement)
-    totals = [replace(parts[0], verdict=verdict_of(parts)) for parts in by_claim.values()]
+    claims = [parts for claim, parts in by_claim.items() if not note_to(claim)]
+    totals = [replace(parts[0], verdict=verdict_of(parts)) for parts in claims]
     order = {name: number for number, name in enumerate(verdict.PRECEDENCE)}
     counts = Counter(total.shown for total in sorted(totals, key=lambda total: order[total.verdict]))
     cells = len({_cell_of(judgement) for judgement in judgements})
     domains = len({judgement.domain for judgement in judgements})
     shown = " · ".join(f"{number} {name}" for name, number in counts.items()) or "none"
+    notes = len(by_claim) - len(claims)
     return (
         LABEL.format("claims")
-        + f"{len(by_claim)} tried on {plural(domains, 'domain')}, {plural(cells, 'cell')}: {shown}"
+        + f"{len(claims)} tried on {plural(domains, 'domain')}, {plural(cells, 'cell')}: {shown}"
+        + (f" · {notes} that nobody claims" if notes else "")
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from verification import verdict
-from verification.readings.reading import meant, reading_of, verdict_of
+from verification.readings.reading import meant, note_to, reading_of, verdict_of
 from verification.report.numbers import NOT_AVAILABLE, count, decades, size
 from verification.report.rows.claims import (
     Facts,
@@ -69,6 +69,8 @@ def _line(claim: str, judgements: Sequence[Judgement]) -> str:
 
 
 def _total(judgements: Sequence[Judgement]) -> str:
+    if claim := note_to(judgements[0].claim):
+        return f"note to [{_cell(claim)}](#{_anchor(claim)})"
     total = replace(judgements[0], verdict=verdict_of(judgements)).shown
     return f"**{total}**" if total == verdict.REFUTED else total
 
@@ -81,10 +83,11 @@ def _section(statement: LedgerEntry, judgements: Sequence[Judgement], numbers: M
     reading = reading_of(statement.id)
     if reading is None:
         return [*lines, *_cells(judgements, numbers)]
-    lines += ["", f"*Meant*: {reading.meant} {reading.because} ({reading.place})"]
+    text = f"*Meant*: {reading.meant} {reading.because}" if reading.cases else f"*Nobody claims it*: {reading.because}"
+    lines += ["", f"{text} ({reading.place})"]
     if reading.hypotheses:
         lines += ["", f"*Supposed*: {'; '.join(f'{each.text} ({each.place})' for each in reading.hypotheses)}."]
-    lines += _cells(meant(judgements), numbers)
+    lines += _cells(meant(judgements), numbers) if reading.cases else [""]
     for note in reading.notes:
         of_note = [judgement for judgement in judgements if reading.note_of(judgement) == note]
         lines += [f"*Note, {note.kind}*: {note.because}", *_cells(of_note, numbers)]
