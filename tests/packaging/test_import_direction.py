@@ -39,7 +39,8 @@ TRIAL = (
         "kinds",
         "tasks",
         "report.table",
-    ),  # second imports nothing: test_second_back_end
+        "scripts",
+    ),  # second imports nothing: test_second_back_end, and nothing imports scripts
     ("system", "report.formats"),
     ("claim",),
     ("exact_text", "parameters"),

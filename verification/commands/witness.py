@@ -43,6 +43,12 @@ def _show(file: FileArgument) -> Action:
     return Action(lambda: show(file))
 
 
+@command.command("script")
+def _script(file: FileArgument) -> Action:
+    """Print a script of at most 40 lines that recomputes it without odernn."""
+    return Action(lambda: script(file))
+
+
 @command.command("verify")
 def _verify(
     file: FileArgument,
@@ -66,6 +72,18 @@ def show(path: Path) -> int:
     else:
         lines += _described(witness.parameters)
     out("\n".join(map(harmless, lines)) + "\n")
+    return DONE
+
+
+def script(path: Path) -> int:
+    from verification.witness.script import script_of
+    from verification.witness.text import WitnessError
+
+    witness = _read(path)
+    try:
+        out(script_of(witness))
+    except WitnessError as error:
+        raise UsageError(f'Witness "{path}": {harmless(str(error))}') from None
     return DONE
 
 

@@ -41,10 +41,11 @@ class Witness:
 
 def to_json(witness: Witness) -> str:
     """The witness as strict JSON text."""
-    return _text(witness, _plain_parameters(witness))
+    return _text(witness, plain_parameters(witness))
 
 
-def _plain_parameters(witness: Witness) -> dict[str, Any]:
+def plain_parameters(witness: Witness) -> dict[str, Any]:
+    """The parameters as they stand in the file."""
     if isinstance(witness.parameters, dict):
         return witness.parameters
     from verification.witness.state_run import plain_of
@@ -61,7 +62,7 @@ def write(witness: Witness, path: Path) -> None:
     """Write atomically. If the text exceeds ``INLINE_BYTES``, long float inputs of a run go to
     ``<stem>.safetensors`` beside it.
     """
-    parameters = _plain_parameters(witness)
+    parameters = plain_parameters(witness)
     if not isinstance(witness.parameters, dict) and len(_text(witness, parameters).encode()) > INLINE_BYTES:
         from verification.witness.state_run import moved_out
 

@@ -17,7 +17,7 @@ import torch
 from flint import arb, fmpq, fmpz_mat
 
 from odernn.orthogonal.restricted_unitary import restricted_unitary
-from tests.tiers import spread
+from tests.tiers import only, spread
 from tests.verification.claims import claim_rows as rows
 from verification.adversary import orthogonal_matrices
 from verification.answer import answer
@@ -159,7 +159,7 @@ def test_verdict(name, domain, quantity):
     assert judgement.because
 
 
-@pytest.mark.parametrize("family", spread(FAMILIES, 1), ids=lambda f: f.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("family", only(FAMILIES, restricted), ids=lambda f: f.__name__.rpartition(".")[2])
 def test_names_do_not_matter(family):
     rows.assert_no_name_of_a_family_matters(family, list(CLAIMS))
 

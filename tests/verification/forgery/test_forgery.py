@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -60,14 +61,19 @@ def test_what_once_failed_is_decided() -> None:
     assert not any(opinion.violated for opinion in check.opinions) and "≥ -inf" in check.words
 
 
-@pytest.mark.parametrize("count", [1, slow(4)])
-def test_nothing_forged_certifies_and_nothing_declared_fails(count: int) -> None:
-    tally = Tally()
-    for target in KNOWN:
+LONG = re.compile(r"printed (?!psMNIST-256).* \| \|dE/dθ\|")
+"""Bounds on gradients over hundreds of steps: half of the time for one case in a hundred; one row of each stays."""
+
+
+@pytest.mark.parametrize(("count", "left_out"), [(1, LONG), slow((4, re.compile("$^")))], ids=["1", "4"])
+def test_nothing_forged_certifies_and_nothing_declared_fails(count: int, left_out: re.Pattern[str]) -> None:
+    tally, attacked = Tally(), [target for target in KNOWN if not left_out.search(target.name)]
+    assert len(attacked) > 0.97 * len(KNOWN)
+    for target in attacked:
         attack(target, count, random.Random(target.name), tally)
     assert not tally.certified, tally.certified[:3]
     assert not tally.failed, tally.failed[:3]
-    assert sum(tally.kinds.values()) == 3 * count * len(KNOWN)
+    assert sum(tally.kinds.values()) == 3 * count * len(attacked)
     assert tally.kinds["drawn, refused"] == 0 < tally.kinds["mutated, refused"]
 
 
