@@ -6,6 +6,8 @@ One TOML file a paper; a table a claim, in our own words:
     cases                     "domain | quantity" of the cases under the meant reading: they alone carry the verdict
     hypotheses                what the paper supposes throughout: text, place
     notes                     kind, because, cases: every other case, with why it is none
+    instead                   what is true in the place of what is refuted: kind, what; the claim on trial for it (and
+                              its case); printed = false if it excludes every printed row
 
 A statement that nobody claims has ``note_to`` in the place of ``meant`` and ``cases``, the claim that it is a note to:
 it keeps its id, and its cases count nowhere. A claim that no file names is *unsorted*: all of its cases count as meant.
@@ -14,14 +16,14 @@ it keeps its id, and its cases count nowhere. A claim that no file names is *uns
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from verification.claim import ClaimError
-from verification.verdict import Judgement, aggregate
+from verification.verdict import PROVED, THEOREM_TESTED, Judgement, aggregate, shown
 
 FOLDER = Path(__file__).parent
 KINDS = {
@@ -37,6 +39,9 @@ KINDS = {
     "part": "one place or row of several, or implied by the meant ones",
     "test": "drawn places beside a proof: a test of it",
 }
+GRAVITY = {"formula": "slip", "constant": "constant", "hypothesis": "hypothesis"}
+"""How grave a refutation is by the mildest repair that holds; with none it is of "substance"."""
+REPAIRS = (*GRAVITY, "sharp theorem")
 _FIELDS, _FIELDS_OF_NOTE = {"place", "meant", "because", "cases"}, {"place", "because", "note_to", "notes"}
 
 
@@ -58,6 +63,19 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Repair:
+    """What is true in the place of a refuted claim: of which kind of ``REPAIRS``, and the claim, or case of it, that is
+    on trial for it. Only ``printed`` ones, that keep a printed row, make a refutation less grave.
+    """
+
+    kind: str
+    what: str
+    claim: str = ""
+    case: str = ""
+    printed: bool = True
+
+
+@dataclass(frozen=True)
 class Reading:
     """The meant reading of a claim, and the notes under it; or, with ``note_to``, a note to another claim."""
 
@@ -69,6 +87,7 @@ class Reading:
     note_to: str = ""
     hypotheses: tuple[Standing, ...] = ()
     notes: tuple[Note, ...] = ()
+    instead: tuple[Repair, ...] = ()
 
     def note_of(self, judgement: Judgement) -> Note | None:
         name = name_of(judgement)
@@ -101,6 +120,23 @@ def note_to(claim: str) -> str:
     return reading.note_to if reading is not None else ""
 
 
+def holds(repair: Repair, judgements: Iterable[Judgement]) -> bool:
+    """Whether the run proved what the repair says, or tested it as a theorem of ours."""
+    cells = [j for j in judgements if j.claim == repair.claim and repair.case in ("", name_of(j))]
+    if not cells:
+        return False
+    verdict = aggregate(j.verdict for j in cells) if repair.case else verdict_of(cells)
+    return shown(verdict, cells[0].origin) in (PROVED, THEOREM_TESTED)
+
+
+def gravity_of(claim: str, judgements: Sequence[Judgement]) -> str:
+    """Of a refuted claim, by the verdicts of its repairs in this run: slip, constant, hypothesis or substance."""
+    reading = reading_of(claim)
+    repairs = [repair for repair in reading.instead if repair.printed] if reading is not None else []
+    kinds = {repair.kind for repair in repairs if holds(repair, judgements)}
+    return next((grave for kind, grave in GRAVITY.items() if kind in kinds), "substance")
+
+
 @cache
 def _readings() -> dict[str, Reading]:
     known: dict[str, Reading] = {}
@@ -129,10 +165,15 @@ def _reading(claim: str, entry: dict[str, Any], file: str) -> Reading:
         cases=tuple(entry.get("cases", ())),
         note_to=entry.get("note_to", ""),
         hypotheses=tuple(Standing(**each) for each in entry.get("hypotheses", ())),
+        instead=tuple(Repair(**each) for each in entry.get("instead", ())),
         notes=tuple(Note(each["kind"], each["because"], tuple(each["cases"])) for each in entry.get("notes", ())),
     )
     if unknown := [note.kind for note in reading.notes if note.kind not in KINDS]:
         raise ClaimError(f'{file}: claim "{claim}" has a note of the kind "{unknown[0]}". Known: {", ".join(KINDS)}.')
+    if unknown := [repair.kind for repair in reading.instead if repair.kind not in REPAIRS]:
+        raise ClaimError(
+            f'{file}: claim "{claim}" has a repair of the kind "{unknown[0]}". Known: {", ".join(REPAIRS)}.'
+        )
     placed = [*reading.cases, *(case for note in reading.notes for case in note.cases)]
     if len(set(placed)) < len(placed) or bool(reading.cases) == bool(reading.note_to):
         raise ClaimError(f'{file}: claim "{claim}" has a case in two places, or none that is meant and no "note_to".')

@@ -10,7 +10,18 @@ from verification import verdict
 from verification.answer import blank_of
 from verification.claim import ClaimError
 from verification.readings import reading as readings
-from verification.readings.reading import KINDS, Reading, meant, note_to, read, reading_of, verdict_of
+from verification.readings.reading import (
+    KINDS,
+    REPAIRS,
+    Reading,
+    Repair,
+    gravity_of,
+    meant,
+    note_to,
+    read,
+    reading_of,
+    verdict_of,
+)
 from verification.registry import Registry
 from verification.report.rows import ledger
 from verification.report.rows.claims import summary
@@ -27,7 +38,7 @@ def judgements_of(identifier: str, verdicts: dict[str, str]) -> list[Judgement]:
 
 
 def test_every_reading_is_of_a_claim_that_there_is() -> None:
-    assert set(readings._readings()) == set(SORTED) and len(SORTED) >= 76
+    assert set(readings._readings()) == set(SORTED) and len(SORTED) >= 131
     hosts = [reading.note_to for reading in SORTED.values() if reading.note_to]
     assert hosts and all(host in REGISTRY.ids() and not note_to(host) for host in hosts)
 
@@ -63,7 +74,7 @@ def test_the_ledger_shows_what_is_meant_before_the_notes() -> None:
     reading = SORTED["sco-3.1-cap"]
     cells = judgements_of("sco-3.1-cap", dict.fromkeys(_cases(reading), verdict.PROVED))
     entry = ledger.LedgerEntry("sco-3.1-cap", "scornn", "text", "published")
-    lines = ledger._section(entry, cells, {})
+    lines = ledger._section(entry, cells, cells, {})
     text = "\n".join(lines)
     note = text.index("*Note, without a hypothesis*")
     assert text.index(f"*Meant*: {reading.meant}") < text.index("D free, n ≤ 5") < note
@@ -77,8 +88,40 @@ def test_a_statement_that_nobody_claims_counts_nowhere() -> None:
     assert note_to(one) == "cplx-T3.2/A.1" and meant(cells) == []
     assert summary([*cells, *counted]).startswith("claims     1 tried on ")
     assert summary([*cells, *counted]).endswith(": 1 proved · 1 that nobody claims")
-    text = "\n".join(ledger._section(ledger.LedgerEntry(one, "complexity", "text", "published"), cells, {}))
+    text = "\n".join(ledger._section(ledger.LedgerEntry(one, "complexity", "text", "published"), cells, cells, {}))
     assert "note to [cplx-T3.2/A.1](#cplx-t3-2-a-1)." in text and "*Nobody claims it*: Sec. 3" in text
+
+
+@pytest.mark.parametrize("identifier", [name for name, each in SORTED.items() if each.instead])
+def test_a_repair_names_what_is_on_trial(identifier: str) -> None:
+    for repair in SORTED[identifier].instead:
+        assert repair.what and repair.kind in REPAIRS and repair.claim in {"", *REGISTRY.ids()}
+        if repair.case:
+            assert repair.case in {f"{c.domain} | {c.quantity}" for c in REGISTRY.get(repair.claim).claim.cases}
+            assert repair.claim != identifier or repair.case not in SORTED[identifier].cases
+
+
+def test_the_gravity_follows_from_the_verdicts_of_the_repairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No label: a formula that is proved makes a slip, a tested theorem counts, what excludes every printed row not."""
+    held, tested = REGISTRY.get("cplx-L2.1").claim, REGISTRY.get("thm-deg").claim
+    cells = [replace(blank_of(held, case), verdict=verdict.PROVED) for case in held.cases]
+    cells += [replace(blank_of(tested, case), verdict=verdict.NOT_REFUTED) for case in tested.cases]
+    formula, constant = Repair("formula", "f", held.id), Repair("constant", "c", tested.id)
+    named = Repair("hypothesis", "h", held.id, f"{held.cases[0].domain} | {held.cases[0].quantity}")
+    sharp = Repair("sharp theorem", "s", held.id)
+
+    def gravity(*repairs: Repair, run: list[Judgement] = cells) -> str:
+        reading = Reading("mine", "place", "because", "meant", ("a | b",), instead=repairs)
+        monkeypatch.setattr(readings, "_readings", lambda: {"mine": reading})
+        return gravity_of("mine", run)
+
+    assert gravity(constant, formula, named) == "slip" and gravity(named, constant) == "constant"
+    assert gravity(named) == "hypothesis" and gravity(sharp) == gravity() == "substance"
+    assert gravity(replace(formula, printed=False), named) == "hypothesis"
+    fallen = [replace(cell, verdict=verdict.REFUTED) if cell.claim == held.id else cell for cell in cells]
+    assert gravity(formula, constant, run=fallen) == "constant" and gravity(formula, run=[]) == "substance"
+    published = [replace(cell, origin="published") for cell in cells]
+    assert gravity(constant, run=published) == "substance"  # not refuted is not proved
 
 
 def _cases(reading: Reading) -> list[str]:
@@ -96,6 +139,7 @@ GOOD = '[a]\nplace = "p"\nmeant = "m"\nbecause = "b"\ncases = ["x | y"]\n'
         ('[a]\nplace = "p"\nbecause = "b"\nnote_to = "c"\n', "lacks notes"),
         (f'{GOOD}note_to = "c"\nnotes = []\n', 'no "note_to"'),
         (f'{GOOD}[[a.notes]]\nkind = "wider"\nbecause = "b"\ncases = ["x | y"]\n', "in two places"),
+        (f'{GOOD}[[a.instead]]\nkind = "odd"\nwhat = "w"\n', 'repair of the kind "odd". Known: formula'),
         (f'{GOOD}[[a.notes]]\nkind = "odd"\nbecause = "b"\ncases = ["z | y"]\n', 'kind "odd". Known: literal'),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from verification import verdict
-from verification.readings.reading import meant, note_to, reading_of, verdict_of
+from verification.readings.reading import Repair, gravity_of, holds, meant, note_to, reading_of, verdict_of
 from verification.report.numbers import NOT_AVAILABLE, count, decades, size
 from verification.report.rows.claims import (
     Facts,
@@ -46,11 +46,11 @@ def page(judgements: Sequence[Judgement], statements: Mapping[str, LedgerEntry],
     groups = [(claim, list(of_claim)) for claim, of_claim in groupby(judgements, lambda judgement: judgement.claim)]
     numbers = witness_numbers(judgements)
     lines = [HEAD, summary(judgements).replace("claims     ", "**").rstrip() + "**", "", _sorted(groups), ""]
-    lines += ["| claim | verdict | cells | least slack (decades) |", "|:--|:--|--:|--:|"]
-    lines += [_line(claim, of_claim) for claim, of_claim in groups]
+    lines += ["| claim | verdict | gravity | cells | least slack (decades) |", "|:--|:--|:--|--:|--:|"]
+    lines += [_line(claim, of_claim, judgements) for claim, of_claim in groups]
     lines.append("")
     for claim, of_claim in groups:
-        lines += _section(statements.get(claim, LedgerEntry(claim, "", "", "")), of_claim, numbers)
+        lines += _section(statements.get(claim, LedgerEntry(claim, "", "", "")), of_claim, judgements, numbers)
     lines += ["---", *(f"{line}  " for line in caption(judgements, facts)), ""]
     return "\n".join(lines)
 
@@ -63,9 +63,15 @@ def _sorted(groups: Sequence[tuple[str, Sequence[Judgement]]]) -> str:
     )
 
 
-def _line(claim: str, judgements: Sequence[Judgement]) -> str:
+def _line(claim: str, judgements: Sequence[Judgement], run: Sequence[Judgement]) -> str:
     slack = min((judgement.slack for judgement in meant(judgements) if judgement.slack is not None), default=None)
-    return f"| [{_cell(claim)}](#{_anchor(claim)}) | {_total(judgements)} | {len(judgements)} | {decades(slack)} |"
+    grave = gravity_of(claim, run) if _is_refuted(claim, judgements) else ""
+    name = f"[{_cell(claim)}](#{_anchor(claim)})"
+    return f"| {name} | {_total(judgements)} | {grave} | {len(judgements)} | {decades(slack)} |"
+
+
+def _is_refuted(claim: str, judgements: Sequence[Judgement]) -> bool:
+    return reading_of(claim) is not None and not note_to(claim) and verdict_of(judgements) == verdict.REFUTED
 
 
 def _total(judgements: Sequence[Judgement]) -> str:
@@ -75,7 +81,9 @@ def _total(judgements: Sequence[Judgement]) -> str:
     return f"**{total}**" if total == verdict.REFUTED else total
 
 
-def _section(statement: LedgerEntry, judgements: Sequence[Judgement], numbers: Mapping[Key, int]) -> list[str]:
+def _section(
+    statement: LedgerEntry, judgements: Sequence[Judgement], run: Sequence[Judgement], numbers: Mapping[Key, int]
+) -> list[str]:
     lines = [f'<a id="{_anchor(statement.id)}"></a>', "", f"## {statement.id}", ""]
     lines += [f"> {statement.text}", "", f"{statement.source}; {statement.kind}; {_total(judgements)}."]
     if statement.dominated_by:
@@ -87,11 +95,21 @@ def _section(statement: LedgerEntry, judgements: Sequence[Judgement], numbers: M
     lines += ["", f"{text} ({reading.place})"]
     if reading.hypotheses:
         lines += ["", f"*Supposed*: {'; '.join(f'{each.text} ({each.place})' for each in reading.hypotheses)}."]
+    if _is_refuted(statement.id, judgements):
+        lines += ["", f"*Gravity*: {gravity_of(statement.id, run)}."]
+    lines += [line for repair in reading.instead for line in ("", _instead(repair, run))]
     lines += _cells(meant(judgements), numbers) if reading.cases else [""]
     for note in reading.notes:
         of_note = [judgement for judgement in judgements if reading.note_of(judgement) == note]
         lines += [f"*Note, {note.kind}*: {note.because}", *_cells(of_note, numbers)]
     return lines
+
+
+def _instead(repair: Repair, run: Sequence[Judgement]) -> str:
+    known = f"[{_cell(repair.claim)}](#{_anchor(repair.claim)})" if repair.claim else "not on trial"
+    held = f"{known}, {'holds' if holds(repair, run) else 'not known to hold'}" if repair.claim else known
+    excluding = "" if repair.printed else "; excludes every printed row"
+    return f"*True instead, {repair.kind}*: {repair.what} ({held}{excluding})"
 
 
 def _cells(judgements: Sequence[Judgement], numbers: Mapping[Key, int]) -> list[str]:

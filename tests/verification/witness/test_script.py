@@ -1,0 +1,142 @@
+"""The standalone scripts: each is run by an interpreter that has numpy and mpmath alone, and must be able to say no."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tiers import spread
+from verification.claim import slug
+from verification.cli import main
+from verification.commands.terminal import DONE, USAGE
+from verification.registry import Registry
+from verification.witness.file import Witness, from_json, plain_parameters, to_json
+from verification.witness.script import FOLDER, replaced, script_of, template_of
+
+MOST_LINES = 40
+PINS = json.loads((Path(__file__).parents[1] / "pins.json").read_text("utf-8"))
+WITNESSES = {
+    name: from_json(json.dumps(pin["witness"]))
+    for name, pin in PINS.items()
+    if isinstance(pin, dict) and pin["verdict"] == "refuted"
+}
+TEMPLATES = sorted(FOLDER.glob("*.py"))
+
+
+def template(witness: Witness) -> Path | None:
+    return template_of(witness.claim, f"{witness.domain} | {witness.quantity}")
+
+
+BY_TEMPLATE: dict[Path, list[str]] = {}
+for name, witness in WITNESSES.items():
+    if (path := template(witness)) is not None:
+        BY_TEMPLATE.setdefault(path, []).append(name)
+
+BARE = """
+import builtins, contextlib, io, json, sys
+imported = builtins.__import__
+def guarded(name, names=None, local=None, of=(), level=0):
+    allowed = sys.stdlib_module_names | {"numpy", "mpmath"}
+    if (names or {}).get("__name__") == "__main__" and name.split(".")[0] not in allowed:
+        raise ImportError(f"{name} is not in a bare interpreter")
+    return imported(name, names, local, of, level)
+builtins.__import__ = guarded
+answers = []
+for script in json.load(sys.stdin):
+    printed, code = io.StringIO(), None
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(compile(script, "script", "exec"), {"__name__": "__main__"})
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        except Exception as error:
+            print(f"{type(error).__name__}: {error}")
+    answers.append([code, printed.getvalue()])
+json.dump(answers, sys.stdout)
+"""
+
+
+def run(scripts: list[str]) -> list[tuple[int | None, str]]:
+    """Exit code (None: an exception) and what each script prints."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", BARE], input=json.dumps(scripts), capture_output=True, text=True, timeout=550
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [(code, text) for code, text in json.loads(done.stdout)]
+
+
+def test_every_refuted_cell_has_a_script() -> None:
+    missing = sorted({witness.claim for witness in WITNESSES.values() if template(witness) is None})
+    assert not missing
+    assert set(BY_TEMPLATE) == set(TEMPLATES)  # and every script a refuted cell
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_a_script_fits_a_page_and_needs_numpy_and_mpmath_at_most(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert len(text.rstrip("\n").split("\n")) <= MOST_LINES
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree)
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names | {"numpy", "mpmath"}
+    slugs = {slug(claim).replace("-", "_") for claim in Registry().ids()}
+    assert re.sub(r"__\d+$", "", path.stem) in slugs
+
+
+@pytest.mark.parametrize("path", spread(list(BY_TEMPLATE), 8), ids=lambda path: path.stem)
+def test_every_script_prints_the_violation_of_its_witnesses(path: Path) -> None:
+    names = BY_TEMPLATE[path]
+    for name, (code, text) in zip(names, run([script_of(WITNESSES[name]) for name in names]), strict=True):
+        assert code == 0 and text.endswith("\nviolated\n"), (name, text)
+
+
+def milder(parameters: dict[str, object]) -> list[dict[str, object]]:
+    """The parameters with one number changed."""
+    text = json.dumps(parameters, ensure_ascii=False)
+    found = []
+    for number in re.finditer(r"(?<![\w./^'])-?\d+(?:/\d+|\.\d+)?(?![\w./])", text):
+        for other in ("0", "1", "2", "1/2", "-1", "1/1000"):
+            try:
+                found.append(json.loads(text[: number.start()] + other + text[number.end() :]))
+            except ValueError:
+                continue
+    return found
+
+
+@pytest.mark.parametrize("path", spread(list(BY_TEMPLATE), 4), ids=lambda path: path.stem)
+def test_every_script_can_say_that_nothing_is_violated(path: Path) -> None:
+    for name in BY_TEMPLATE[path]:
+        witness = WITNESSES[name]
+        case, program = f"{witness.domain} | {witness.quantity}", path.read_text("utf-8")
+        changed = milder(plain_parameters(witness))
+        chosen = changed[:: len(changed) // 40 + 1]
+        answers = run([replaced(program, {"CASE": case, "P": parameters}) for parameters in chosen])
+        if any(code == 1 and text.endswith("\nNOT violated\n") for code, text in answers):
+            return
+    raise AssertionError(f"{path.name} says of nothing that it is not violated")
+
+
+def test_what_a_hostile_file_says_stays_text() -> None:
+    evil = "0'); import os; os.abort(); ('"
+    program = replaced('CASE = ""\nP = {}\nprint(P["a"], CASE)\n', {"CASE": evil, "P": {"a": evil * 20}})
+    assert run([program]) == [(None, "")] or run([program])[0][1] == f"{evil * 20} {evil}\n"
+
+
+def test_the_command_prints_the_script_or_says_that_there_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    witness = WITNESSES[BY_TEMPLATE[FOLDER / "icml_c_1.py"][0]]
+    file = tmp_path / "witness.json"
+    file.write_text(to_json(witness), "utf-8")
+    assert main(["witness", "script", str(file)]) == DONE
+    assert capsys.readouterr().out == script_of(witness)
+    file.write_text(to_json(Witness("thm-S", "a", "b", {"x": "1"})), "utf-8")
+    assert main(["witness", "script", str(file)]) == USAGE
+    assert "no script is written for thm-S, a | b. `odernn witness verify` decides it." in capsys.readouterr().err
