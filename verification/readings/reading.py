@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from verification.claim import ClaimError
-from verification.verdict import PROVED, THEOREM_TESTED, Judgement, aggregate, shown
+from verification.verdict import PROVED, REFUTED, THEOREM_TESTED, Judgement, aggregate, shown
 
 FOLDER = Path(__file__).parent
 KINDS = {
@@ -40,7 +40,9 @@ KINDS = {
     "test": "drawn places beside a proof: a test of it",
 }
 GRAVITY = {"formula": "slip", "constant": "constant", "hypothesis": "hypothesis"}
-"""How grave a refutation is by the mildest repair that holds; with none it is of "substance"."""
+"""How grave a refutation is by the mildest repair that holds."""
+SUBSTANCE = "substance"
+"""How grave it is if none holds."""
 REPAIRS = (*GRAVITY, "sharp theorem")
 _FIELDS, _FIELDS_OF_NOTE = {"place", "meant", "because", "cases"}, {"place", "because", "note_to", "notes"}
 
@@ -106,7 +108,13 @@ def reading_of(claim: str) -> Reading | None:
 
 def meant(judgements: Iterable[Judgement]) -> list[Judgement]:
     """Those of a claim that carry its verdict: all that are no notes."""
-    return [j for j in judgements if (reading := reading_of(j.claim)) is None or reading.note_of(j) is None]
+    return [judgement for judgement in judgements if not is_note(judgement)]
+
+
+def is_note(judgement: Judgement) -> bool:
+    """Whether the cell is of no meant reading."""
+    reading = reading_of(judgement.claim)
+    return reading is not None and reading.note_of(judgement) is not None
 
 
 def verdict_of(judgements: Iterable[Judgement]) -> str:
@@ -130,11 +138,14 @@ def holds(repair: Repair, judgements: Iterable[Judgement]) -> bool:
 
 
 def gravity_of(claim: str, judgements: Sequence[Judgement]) -> str:
-    """Of a refuted claim, by the verdicts of its repairs in this run: slip, constant, hypothesis or substance."""
+    """Of a refuted claim, by the verdicts of its repairs in this run: slip, constant, hypothesis or substance; empty of
+    a claim that is not refuted, or unsorted.
+    """
     reading = reading_of(claim)
-    repairs = [repair for repair in reading.instead if repair.printed] if reading is not None else []
-    kinds = {repair.kind for repair in repairs if holds(repair, judgements)}
-    return next((grave for kind, grave in GRAVITY.items() if kind in kinds), "substance")
+    if reading is None or verdict_of(j for j in judgements if j.claim == claim) != REFUTED:
+        return ""
+    kinds = {repair.kind for repair in reading.instead if repair.printed and holds(repair, judgements)}
+    return next((grave for kind, grave in GRAVITY.items() if kind in kinds), SUBSTANCE)
 
 
 @cache

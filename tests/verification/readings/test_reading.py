@@ -24,7 +24,7 @@ from verification.readings.reading import (
 )
 from verification.registry import Registry
 from verification.report.rows import ledger
-from verification.report.rows.claims import summary
+from verification.report.rows.claims import refutations, summary
 from verification.verdict import Judgement
 
 REGISTRY = Registry()
@@ -107,6 +107,7 @@ def test_the_gravity_follows_from_the_verdicts_of_the_repairs(monkeypatch: pytes
     cells = [replace(blank_of(held, case), verdict=verdict.PROVED) for case in held.cases]
     cells += [replace(blank_of(tested, case), verdict=verdict.NOT_REFUTED) for case in tested.cases]
     formula, constant = Repair("formula", "f", held.id), Repair("constant", "c", tested.id)
+    cells.append(replace(cells[0], claim="mine", domain="a", quantity="b", symbol="b", verdict=verdict.REFUTED))
     named = Repair("hypothesis", "h", held.id, f"{held.cases[0].domain} | {held.cases[0].quantity}")
     sharp = Repair("sharp theorem", "s", held.id)
 
@@ -119,9 +120,24 @@ def test_the_gravity_follows_from_the_verdicts_of_the_repairs(monkeypatch: pytes
     assert gravity(named) == "hypothesis" and gravity(sharp) == gravity() == "substance"
     assert gravity(replace(formula, printed=False), named) == "hypothesis"
     fallen = [replace(cell, verdict=verdict.REFUTED) if cell.claim == held.id else cell for cell in cells]
-    assert gravity(formula, constant, run=fallen) == "constant" and gravity(formula, run=[]) == "substance"
+    assert gravity(formula, constant, run=fallen) == "constant" and gravity(formula, run=cells[-1:]) == "substance"
+    assert gravity(formula, run=[]) == gravity(formula, run=[replace(cells[-1], verdict=verdict.PROVED)]) == ""
     published = [replace(cell, origin="published") for cell in cells]
     assert gravity(constant, run=published) == "substance"  # not refuted is not proved
+
+
+def test_the_listing_has_the_gravest_first_and_notes_last_and_the_summary_counts_gravity() -> None:
+    def fallen(claim: str, held: str) -> list[Judgement]:
+        return judgements_of(
+            claim, {c: verdict.PROVED if held in c else verdict.REFUTED for c in _cases(SORTED[claim])}
+        )
+
+    cells = [*fallen("sco-4.2b", "any D"), *fallen("icml-C.1-step", "no case")]
+    names = [line.split()[:2] for line in refutations(cells, "w")]
+    assert names[0] == ["refuted", "icml-C.1-step"]  # substance before a slip
+    first = [word for word, _ in names]
+    assert set(first) == {"refuted", "note"} and first == sorted(first, key=["refuted", "note"].index)
+    assert summary(cells).endswith(": 2 refuted (1 substance, 1 slip)")
 
 
 def _cases(reading: Reading) -> list[str]:

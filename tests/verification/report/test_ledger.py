@@ -42,7 +42,7 @@ def test_a_section_quotes_the_statement_and_shows_verdict_evidence_and_witness()
         "me, Lemma 1; published, real; **refuted**.",
         "Dominated by thm-X.",
         "| free (limit) | \\|x\\| | 1.00 | 2.01 | −0.300 | **refuted** | x = 2: 2 > 1; power control 0.95; witness 1 |",
-        "| [me-1](#me-1) | **refuted** | 2 | −0.300 |",
+        "| [me-1](#me-1) | **refuted** |  | 2 | −0.300 |",
         "seed 3",
     ):
         assert part in text, part

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from verification import verdict
 from verification.domains import BUDGETS, FREE, free_points, printed_name, printed_rows
-from verification.readings.reading import note_to, verdict_of
+from verification.readings.reading import GRAVITY, SUBSTANCE, gravity_of, is_note, note_to, verdict_of
 from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, plural, size
 from verification.report.table import Cell, Column, Table
 from verification.verdict import Judgement
@@ -258,7 +258,8 @@ def summary(judgements: Sequence[Judgement]) -> str:
     counts = Counter(total.shown for total in sorted(totals, key=lambda total: order[total.verdict]))
     cells = len({_cell_of(judgement) for judgement in judgements})
     domains = len({judgement.domain for judgement in judgements})
-    shown = " · ".join(f"{number} {name}" for name, number in counts.items()) or "none"
+    graves = {verdict.REFUTED: _graves(judgements)}
+    shown = " · ".join(f"{number} {name}{graves.get(name, '')}" for name, number in counts.items()) or "none"
     notes = len(by_claim) - len(claims)
     return (
         LABEL.format("claims")
@@ -267,14 +268,31 @@ def summary(judgements: Sequence[Judgement]) -> str:
     )
 
 
+NOTE = "note"
+
+
+def _graves(judgements: Sequence[Judgement]) -> str:
+    """How grave the refuted claims are: " (3 substance, 1 slip)"."""
+    found = Counter(gravity_of(claim, judgements) for claim in {judgement.claim for judgement in judgements})
+    named = [f"{found[grave]} {grave}" for grave in _BY_GRAVITY if found[grave]]
+    return f" ({', '.join(named)})" if named else ""
+
+
+_BY_GRAVITY = (SUBSTANCE, *reversed(GRAVITY.values()))
+
+
 def refutations(judgements: Sequence[Judgement], folder: str, claims_dirs: Sequence[str] = ()) -> list[str]:
-    """Two lines a refuted part: what was found, and how to replay it from its witness in ``folder``."""
+    """Two lines a refuted part: what was found, and how to replay it from its witness in ``folder``. The gravest come
+    first, cells that are notes last.
+    """
     names, numbers = witness_names(judgements), witness_numbers(judgements)
     options = "".join(f" --claims {shlex.quote(directory)}" for directory in claims_dirs)
+    order = ("", *_BY_GRAVITY, NOTE)
+    graves = {claim: gravity_of(claim, judgements) for claim in dict.fromkeys(j.claim for j in judgements)}
     lines = []
-    for judgement in judgements:
+    for judgement in sorted(judgements, key=lambda j: order.index(NOTE if is_note(j) else graves[j.claim])):
         if judgement.verdict == verdict.REFUTED:
-            lines.append(LABEL.format("refuted") + _sentence(judgement))
+            lines.append(LABEL.format(NOTE if is_note(judgement) else "refuted") + _sentence(judgement))
         if key_of(judgement) in names:
             path = shlex.quote(f"{folder}/{names[key_of(judgement)]}")
             replay = f"witness {numbers[key_of(judgement)]}; replay: odernn witness verify {path}{options}"

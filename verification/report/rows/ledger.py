@@ -65,13 +65,8 @@ def _sorted(groups: Sequence[tuple[str, Sequence[Judgement]]]) -> str:
 
 def _line(claim: str, judgements: Sequence[Judgement], run: Sequence[Judgement]) -> str:
     slack = min((judgement.slack for judgement in meant(judgements) if judgement.slack is not None), default=None)
-    grave = gravity_of(claim, run) if _is_refuted(claim, judgements) else ""
     name = f"[{_cell(claim)}](#{_anchor(claim)})"
-    return f"| {name} | {_total(judgements)} | {grave} | {len(judgements)} | {decades(slack)} |"
-
-
-def _is_refuted(claim: str, judgements: Sequence[Judgement]) -> bool:
-    return reading_of(claim) is not None and not note_to(claim) and verdict_of(judgements) == verdict.REFUTED
+    return f"| {name} | {_total(judgements)} | {gravity_of(claim, run)} | {len(judgements)} | {decades(slack)} |"
 
 
 def _total(judgements: Sequence[Judgement]) -> str:
@@ -95,8 +90,8 @@ def _section(
     lines += ["", f"{text} ({reading.place})"]
     if reading.hypotheses:
         lines += ["", f"*Supposed*: {'; '.join(f'{each.text} ({each.place})' for each in reading.hypotheses)}."]
-    if _is_refuted(statement.id, judgements):
-        lines += ["", f"*Gravity*: {gravity_of(statement.id, run)}."]
+    if grave := gravity_of(statement.id, run):
+        lines += ["", f"*Gravity*: {grave}."]
     lines += [line for repair in reading.instead for line in ("", _instead(repair, run))]
     lines += _cells(meant(judgements), numbers) if reading.cases else [""]
     for note in reading.notes:
