@@ -22,7 +22,7 @@ def page() -> str:
         "# Which claim stands in which file",
         "",
         "Made by `python docs/claim_index.py` from the first line of every file. What a claim says and how it fared:",
-        "[ledger.md](ledger.md).",
+        "[ledger](ledger/README.md).",
     ]
     for folder, title in PAPERS.items():
         lines += ["", f"## {title}", "| file | claims |", "|:--|:--|"]

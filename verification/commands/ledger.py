@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
 
 from verification.claim import Claim
 from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, StoreOption
@@ -12,27 +15,46 @@ from verification.registry import Registry
 from verification.report.rows import ledger
 from verification.run.store import Store
 
+FolderOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--folder", metavar="DIR", help="Write a page a paper and an index there, in the place of one page."),
+]
 
-def command(store: StoreOption = STORE, claim: ClaimOption = None, claims_dirs: ClaimsOption = None) -> Action:
+
+def command(
+    store: StoreOption = STORE,
+    claim: ClaimOption = None,
+    claims_dirs: ClaimsOption = None,
+    folder: FolderOption = None,
+) -> Action:
     """Print the latest run as a page: every statement with its verdicts and the evidence."""
-    return Action(lambda: run(store=store, claims=tuple(claim or ()), claims_dirs=tuple(claims_dirs or ())))
+    asked, dirs = tuple(claim or ()), tuple(claims_dirs or ())
+    return Action(lambda: run(store=store, claims=asked, claims_dirs=dirs, folder=folder))
 
 
-def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...]) -> int:
+def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...], folder: Path | None = None) -> int:
     with Store(store, writable=False) as opened:
         results = latest(opened)
     facts = results.facts
     if facts.judged != facts.planned:
         note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
     statements = _statements(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
-    out(ledger.page(chosen(results.judgements, claims), statements, facts))
+    book = ledger.Ledger(chosen(results.judgements, claims), statements, facts)
+    if folder is None:
+        out(book.page())
+        return DONE
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in book.pages().items():
+        (folder / name).write_text(text, "utf-8")
     return DONE
 
 
 def _statements(registry: Registry) -> dict[str, ledger.LedgerEntry]:
     claims = sorted((entry.claim for entry in registry), key=lambda claim: claim.state_bound is None)
     return {
-        claim.id: ledger.LedgerEntry(claim.id, str(claim.source), claim.statement, _kind(claim), claim.dominated_by)
+        claim.id: ledger.LedgerEntry(
+            claim.id, claim.source.key, claim.source.where, claim.statement, _kind(claim), claim.dominated_by
+        )
         for claim in claims
     }
 

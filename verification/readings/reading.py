@@ -114,7 +114,7 @@ def meant(judgements: Iterable[Judgement]) -> list[Judgement]:
 def is_note(judgement: Judgement) -> bool:
     """Whether the cell is of no meant reading."""
     reading = reading_of(judgement.claim)
-    return reading is not None and reading.note_of(judgement) is not None
+    return reading is not None and bool(reading.note_to or reading.note_of(judgement))
 
 
 def verdict_of(judgements: Iterable[Judgement]) -> str:

@@ -23,8 +23,8 @@ from verification.readings.reading import (
     verdict_of,
 )
 from verification.registry import Registry
-from verification.report.rows import ledger
-from verification.report.rows.claims import refutations, summary
+from verification.report.rows.claims import Facts, refutations, summary
+from verification.report.rows.ledger import Ledger
 from verification.verdict import Judgement
 
 REGISTRY = Registry()
@@ -73,8 +73,7 @@ def test_of_an_unsorted_claim_all_cases_count() -> None:
 def test_the_ledger_shows_what_is_meant_before_the_notes() -> None:
     reading = SORTED["sco-3.1-cap"]
     cells = judgements_of("sco-3.1-cap", dict.fromkeys(_cases(reading), verdict.PROVED))
-    entry = ledger.LedgerEntry("sco-3.1-cap", "scornn", "text", "published")
-    lines = ledger._section(entry, cells, cells, {})
+    lines = Ledger(cells, {}, Facts("0", "smoke", 0)).section("sco-3.1-cap")
     text = "\n".join(lines)
     note = text.index("*Note, without a hypothesis*")
     assert text.index(f"*Meant*: {reading.meant}") < text.index("D free, n ≤ 5") < note
@@ -88,7 +87,7 @@ def test_a_statement_that_nobody_claims_counts_nowhere() -> None:
     assert note_to(one) == "cplx-T3.2/A.1" and meant(cells) == []
     assert summary([*cells, *counted]).startswith("claims     1 tried on ")
     assert summary([*cells, *counted]).endswith(": 1 proved · 1 that nobody claims")
-    text = "\n".join(ledger._section(ledger.LedgerEntry(one, "complexity", "text", "published"), cells, cells, {}))
+    text = "\n".join(Ledger(cells, {}, Facts("0", "smoke", 0)).section(one))
     assert "note to [cplx-T3.2/A.1](#cplx-t3-2-a-1)." in text and "*Nobody claims it*: Sec. 3" in text
 
 

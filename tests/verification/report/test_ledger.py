@@ -10,7 +10,7 @@ import pytest
 from verification.cli import main
 from verification.report.formats import names as formats
 from verification.report.rows.claims import Facts
-from verification.report.rows.ledger import LedgerEntry, page
+from verification.report.rows.ledger import Ledger, LedgerEntry
 from verification.verdict import Judgement
 
 CELL = Judgement(
@@ -30,7 +30,11 @@ CELL = Judgement(
     log_worst=0.7,
     witness="{}",
 )
-STATEMENTS = {"me-1": LedgerEntry("me-1", "me, Lemma 1", "|x| ≤ 1 for all x", "published, real", "thm-X")}
+STATEMENTS = {"me-1": LedgerEntry("me-1", "me", "Lemma 1", "|x| ≤ 1 for all x", "published, real", "thm-X")}
+
+
+def page(judgements, statements, facts) -> str:
+    return Ledger(judgements, statements, facts).page()
 
 
 def test_a_section_quotes_the_statement_and_shows_verdict_evidence_and_witness():
@@ -42,7 +46,7 @@ def test_a_section_quotes_the_statement_and_shows_verdict_evidence_and_witness()
         "me, Lemma 1; published, real; **refuted**.",
         "Dominated by thm-X.",
         "| free (limit) | \\|x\\| | 1.00 | 2.01 | −0.300 | **refuted** | x = 2: 2 > 1; power control 0.95; witness 1 |",
-        "| [me-1](#me-1) | **refuted** |  | 2 | −0.300 |",
+        "| [me-1](#me-1) | Lemma 1 | **refuted** |  | 2 | −0.300 |",
         "seed 3",
     ):
         assert part in text, part
@@ -67,6 +71,36 @@ def test_the_command_prints_the_page_of_the_latest_run(tmp_path: Path, capsys, m
     shown = capsys.readouterr().out
     assert shown.startswith("# The ledger") and "## sam-D.1-elem" in shown and "| all a, b, c |" in shown
     assert main(["ledger", "--claim", "icml-C.1"]) == 2
+    assert main(["ledger", "--folder", "pages/here"]) == 0
+    assert "## sam-D.1-elem" in Path("pages/here/unicornn.md").read_text("utf-8")
+
+
+def entry(claim: str, paper: str, place: str) -> LedgerEntry:
+    return LedgerEntry(claim, paper, place, "text", "published, real")
+
+
+def test_a_folder_has_a_page_a_paper_with_theorems_first_and_links_that_lead_across_pages():
+    places = {"a-sec": "Sec. 2", "a-table": "Table 1", "a-eq": "(3)", "a-thm": "Thm 1", "cplx-T3.2-uni": "Thms A.1-A.3"}
+    statements = {claim: entry(claim, "complexity", place) for claim, place in places.items()}
+    statements |= {"b-1": entry("b-1", "sam", "(1)"), "c-1": entry("c-1", "someone", "p. 3")}
+    pages = Ledger([replace(CELL, claim=claim) for claim in statements], statements, Facts("0", "smoke", 0)).pages()
+    assert list(pages) == ["README.md", "unicornn.md", "complexity.md", "others.md"]
+    sections = [line[3:] for line in pages["complexity.md"].splitlines() if line.startswith("## ")]
+    assert sections == ["a-thm", "cplx-T3.2-uni", "a-eq", "a-table", "a-sec"]
+    assert "note to [cplx-T3.2/A.1](#cplx-t3-2-a-1)" in pages["complexity.md"]
+    assert "[b-1](unicornn.md#b-1)" in pages["unicornn.md"] and '<a id="b-1"></a>' in pages["unicornn.md"]
+    index = pages["README.md"]
+    assert (
+        "6 tried on 1 domain, 7 cells: 6 refuted · 1 that nobody claims" in index and "[UnICORNN](unicornn.md)" in index
+    )
+    assert "## " not in index and "budget smoke" in index
+
+
+def test_the_layers_of_a_network_with_one_verdict_are_one_row():
+    cells = [replace(CELL, layer=k, slack=s, witness="") for k, s in ((1, -0.3), (2, -0.7), (3, -0.1))]
+    cells.append(replace(CELL, layer=4, verdict="not-refuted", slack=0.2, witness=""))
+    rows = [line for line in page(cells, STATEMENTS, Facts("0", "smoke", 0)).splitlines() if "power control" in line]
+    assert len(rows) == 2 and "layers 1, 2, 3" in rows[0] and "−0.700" in rows[0] and "layer 4" in rows[1]
 
 
 @pytest.mark.parametrize("text", ["a|b", "a\nb"])

@@ -149,7 +149,7 @@ def test_the_caption_says_what_one_has_to_know_and_not_when_it_was() -> None:
     text = " ".join(rows.caption([POSITION, FREE], FACTS))
     for said in ("odernn 0.1.0", "float64", "budget smoke", "seed 7", "1797 images", "untrained", "beam of width 64"):
         assert said in text
-    assert "icml-C.1 (asymptotic): printed at the published dt, free in the limit dt → 0" in text
+    assert "dt sufficiently small is read printed at the published dt, free in the limit dt → 0: icml-C.1." in text
     assert "Dominated by thm-S: icml-C.1." in text
     assert "Incomplete" not in text
     assert "Incomplete: 1 of 2" in " ".join(rows.caption([POSITION], replace(FACTS, judged=1)))

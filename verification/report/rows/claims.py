@@ -229,11 +229,11 @@ def _readings(judgements: Iterable[Judgement]) -> list[str]:
         if judgement.reading and judgement.reading not in readings:
             readings.append(judgement.reading)
     words = {"limit": "free in the limit dt → 0", "printed": "printed at the published dt"}
-    return [
-        f"Reading of {claim} (asymptotic): {', '.join(words.get(reading, reading) for reading in readings)}."
-        for claim, readings in by_claim.items()
-        if readings
-    ]
+    claims: dict[str, list[str]] = {}
+    for claim, readings in by_claim.items():
+        if readings:
+            claims.setdefault(", ".join(words.get(reading, reading) for reading in readings), []).append(claim)
+    return [f"dt sufficiently small is read {how}: {', '.join(names)}." for how, names in claims.items()]
 
 
 def _dominated(judgements: Iterable[Judgement]) -> list[str]:
@@ -247,8 +247,11 @@ def _dominated(judgements: Iterable[Judgement]) -> list[str]:
 # --- summary, refutations, expectations ---------------------------------------------------------------------------
 
 
-def summary(judgements: Sequence[Judgement]) -> str:
-    """One line: how many claims came out how, each added up over the cells of its meant reading."""
+def summary(judgements: Sequence[Judgement], run: Sequence[Judgement] = ()) -> str:
+    """One line: how many claims came out how, each added up over the cells of its meant reading.
+
+    ``run`` has the judgements from which gravity follows, if they are more than those that are counted.
+    """
     by_claim: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         by_claim.setdefault(judgement.claim, []).append(judgement)
@@ -258,7 +261,7 @@ def summary(judgements: Sequence[Judgement]) -> str:
     counts = Counter(total.shown for total in sorted(totals, key=lambda total: order[total.verdict]))
     cells = len({_cell_of(judgement) for judgement in judgements})
     domains = len({judgement.domain for judgement in judgements})
-    graves = {verdict.REFUTED: _graves(judgements)}
+    graves = {verdict.REFUTED: _graves(judgements, run or judgements)}
     shown = " · ".join(f"{number} {name}{graves.get(name, '')}" for name, number in counts.items()) or "none"
     notes = len(by_claim) - len(claims)
     return (
@@ -271,9 +274,9 @@ def summary(judgements: Sequence[Judgement]) -> str:
 NOTE = "note"
 
 
-def _graves(judgements: Sequence[Judgement]) -> str:
+def _graves(judgements: Sequence[Judgement], run: Sequence[Judgement]) -> str:
     """How grave the refuted claims are: " (3 substance, 1 slip)"."""
-    found = Counter(gravity_of(claim, judgements) for claim in {judgement.claim for judgement in judgements})
+    found = Counter(gravity_of(claim, run) for claim in {judgement.claim for judgement in judgements})
     named = [f"{found[grave]} {grave}" for grave in _BY_GRAVITY if found[grave]]
     return f" ({', '.join(named)})" if named else ""
 
