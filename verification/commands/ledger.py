@@ -39,7 +39,7 @@ def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...], 
     if facts.judged != facts.planned:
         note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
     statements = _statements(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
-    book = ledger.Ledger(chosen(results.judgements, claims), statements, facts)
+    book = ledger.LedgerPages(chosen(results.judgements, claims), statements, facts)
     if folder is None:
         out(book.page())
         return DONE

@@ -24,7 +24,7 @@ from verification.readings.reading import (
 )
 from verification.registry import Registry
 from verification.report.rows.claims import Facts, refutations, summary
-from verification.report.rows.ledger import Ledger
+from verification.report.rows.ledger import LedgerPages
 from verification.verdict import Judgement
 
 REGISTRY = Registry()
@@ -73,7 +73,7 @@ def test_of_an_unsorted_claim_all_cases_count() -> None:
 def test_the_ledger_shows_what_is_meant_before_the_notes() -> None:
     reading = SORTED["sco-3.1-cap"]
     cells = judgements_of("sco-3.1-cap", dict.fromkeys(_cases(reading), verdict.PROVED))
-    lines = Ledger(cells, {}, Facts("0", "smoke", 0)).section("sco-3.1-cap")
+    lines = LedgerPages(cells, {}, Facts("0", "smoke", 0)).section("sco-3.1-cap")
     text = "\n".join(lines)
     note = text.index("*Note, without a hypothesis*")
     assert text.index(f"*Meant*: {reading.meant}") < text.index("D free, n ≤ 5") < note
@@ -87,7 +87,7 @@ def test_a_statement_that_nobody_claims_counts_nowhere() -> None:
     assert note_to(one) == "cplx-T3.2/A.1" and meant(cells) == []
     assert summary([*cells, *counted]).startswith("claims     1 tried on ")
     assert summary([*cells, *counted]).endswith(": 1 proved · 1 that nobody claims")
-    text = "\n".join(Ledger(cells, {}, Facts("0", "smoke", 0)).section(one))
+    text = "\n".join(LedgerPages(cells, {}, Facts("0", "smoke", 0)).section(one))
     assert "note to [cplx-T3.2/A.1](#cplx-t3-2-a-1)." in text and "*Nobody claims it*: Sec. 3" in text
 
 

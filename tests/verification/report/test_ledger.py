@@ -10,7 +10,7 @@ import pytest
 from verification.cli import main
 from verification.report.formats import names as formats
 from verification.report.rows.claims import Facts
-from verification.report.rows.ledger import Ledger, LedgerEntry
+from verification.report.rows.ledger import LedgerEntry, LedgerPages
 from verification.verdict import Judgement
 
 CELL = Judgement(
@@ -34,7 +34,7 @@ STATEMENTS = {"me-1": LedgerEntry("me-1", "me", "Lemma 1", "|x| ≤ 1 for all x"
 
 
 def page(judgements, statements, facts) -> str:
-    return Ledger(judgements, statements, facts).page()
+    return LedgerPages(judgements, statements, facts).page()
 
 
 def test_a_section_quotes_the_statement_and_shows_verdict_evidence_and_witness():
@@ -83,7 +83,9 @@ def test_a_folder_has_a_page_a_paper_with_theorems_first_and_links_that_lead_acr
     places = {"a-sec": "Sec. 2", "a-table": "Table 1", "a-eq": "(3)", "a-thm": "Thm 1", "cplx-T3.2-uni": "Thms A.1-A.3"}
     statements = {claim: entry(claim, "complexity", place) for claim, place in places.items()}
     statements |= {"b-1": entry("b-1", "sam", "(1)"), "c-1": entry("c-1", "someone", "p. 3")}
-    pages = Ledger([replace(CELL, claim=claim) for claim in statements], statements, Facts("0", "smoke", 0)).pages()
+    pages = LedgerPages(
+        [replace(CELL, claim=claim) for claim in statements], statements, Facts("0", "smoke", 0)
+    ).pages()
     assert list(pages) == ["README.md", "unicornn.md", "complexity.md", "others.md"]
     sections = [line[3:] for line in pages["complexity.md"].splitlines() if line.startswith("## ")]
     assert sections == ["a-thm", "cplx-T3.2-uni", "a-eq", "a-table", "a-sec"]

@@ -62,7 +62,7 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class LedgerPages:
     """The pages of one run. ``home`` has the page of each claim, if there are several."""
 
     run: Sequence[Judgement]
