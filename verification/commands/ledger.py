@@ -12,6 +12,7 @@ from verification.commands.options import STORE, Action, ClaimOption, ClaimsOpti
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, note, out
 from verification.registry import Registry
+from verification.report.rows import findings as findings_page
 from verification.report.rows import ledger
 from verification.run.store import Store
 
@@ -26,13 +27,16 @@ def command(
     claim: ClaimOption = None,
     claims_dirs: ClaimsOption = None,
     folder: FolderOption = None,
+    findings: Annotated[bool, typer.Option("--findings", help="Print the page of findings instead.")] = False,
 ) -> Action:
     """Print the latest run as a page: every statement with its verdicts and the evidence."""
     asked, dirs = tuple(claim or ()), tuple(claims_dirs or ())
-    return Action(lambda: run(store=store, claims=asked, claims_dirs=dirs, folder=folder))
+    return Action(lambda: run(store=store, claims=asked, claims_dirs=dirs, folder=folder, findings=findings))
 
 
-def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...], folder: Path | None = None) -> int:
+def run(
+    *, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...], folder: Path | None, findings: bool
+) -> int:
     with Store(store, writable=False) as opened:
         results = latest(opened)
     facts = results.facts
@@ -40,6 +44,10 @@ def run(*, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...], 
         note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
     statements = _statements(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
     book = ledger.LedgerPages(chosen(results.judgements, claims), statements, facts)
+    if findings:
+        of_run = findings_page.chosen(findings_page.CHOSEN.read_text("utf-8"))
+        out(findings_page.page(of_run, book.housed("ledger/")))
+        return DONE
     if folder is None:
         out(book.page())
         return DONE

@@ -63,12 +63,13 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerPages:
-    """The pages of one run. ``home`` has the page of each claim, if there are several."""
+    """The pages of one run. ``home`` has the page of each claim, if there are several, ``folder`` leads to them."""
 
     run: Sequence[Judgement]
     statements: Mapping[str, LedgerEntry]
     facts: Facts
     home: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""
 
     @cached_property
     def cells(self) -> dict[str, list[Judgement]]:
@@ -85,10 +86,8 @@ class LedgerPages:
 
     def pages(self) -> dict[str, str]:
         """Text by file name: README.md, the index, and a page a paper."""
-        names = {key: name for name, (_, keys) in PAPERS.items() for key in keys}
-        home = {claim: names.get(self._entry(claim).paper, OTHERS) for claim in self.cells}
-        book = replace(self, home=home)
-        pages = {name: [claim for claim in self.cells if home[claim] == name] for name in (*PAPERS, OTHERS)}
+        book = self.housed()
+        pages = {name: [claim for claim in self.cells if book.home[claim] == name] for name in (*PAPERS, OTHERS)}
         written = {f"{name}.md": book._paper(name, claims) for name, claims in pages.items() if claims}
         index = ["| paper | claims |", "|:--|:--|"]
         index += [
@@ -97,8 +96,14 @@ class LedgerPages:
         lines = [HEAD.format(up="../"), f"**{self._count(list(self.cells))}**", "", *index, "", *self._caption(), ""]
         return {"README.md": "\n".join(lines), **written}
 
+    def housed(self, folder: str = "") -> LedgerPages:
+        """The same, with links to the pages of ``folder``."""
+        names = {key: name for name, (_, keys) in PAPERS.items() for key in keys}
+        home = {claim: names.get(self._entry(claim).paper, OTHERS) for claim in self.cells}
+        return replace(self, home=home, folder=folder)
+
     def _paper(self, name: str, claims: Sequence[str]) -> str:
-        ordered = sorted(claims, key=lambda claim: (_rank(self._entry(claim).place), bool(note_to(claim))))
+        ordered = sorted(claims, key=lambda claim: (_rank(self.place(claim)), bool(note_to(claim))))
         lines = [f"# {_title(name)}", "", "[The ledger](README.md) · [conventions](../conventions.md)", ""]
         return "\n".join([*lines, *self._contents(ordered)])
 
@@ -116,28 +121,34 @@ class LedgerPages:
     def _entry(self, claim: str) -> LedgerEntry:
         return self.statements.get(claim, LedgerEntry(claim, "", "", "", ""))
 
-    def _link(self, claim: str) -> str:
-        page = f"{self.home[claim]}.md" if claim in self.home else ""
+    def place(self, claim: str) -> str:
+        return self._entry(claim).place
+
+    def source(self, claim: str) -> str:
+        """ "icml, S(7)"."""
+        return ", ".join(filter(None, (self._entry(claim).paper, self.place(claim))))
+
+    def link(self, claim: str) -> str:
+        page = f"{self.folder}{self.home[claim]}.md" if claim in self.home else ""
         return f"[{_cell(claim)}]({page}#{slug(claim)})"
 
     def _line(self, claim: str) -> str:
         cells = self.cells[claim]
         slack = min((cell.slack for cell in meant(cells) if cell.slack is not None), default=None)
-        words = (self._link(claim), self._entry(claim).place, self._total(claim), gravity_of(claim, self.run))
+        words = (self.link(claim), self.place(claim), self._total(claim), gravity_of(claim, self.run))
         return f"| {' | '.join(words)} | {len(cells)} | {decades(slack)} |"
 
     def _total(self, claim: str) -> str:
         if host := note_to(claim):
-            return f"note to {self._link(host)}"
+            return f"note to {self.link(host)}"
         total = replace(self.cells[claim][0], verdict=verdict_of(self.cells[claim])).shown
         return f"**{total}**" if total == verdict.REFUTED else total
 
     def section(self, claim: str) -> list[str]:
         """A claim: its statement, what is meant, what is true instead, its cells, and the notes with theirs."""
         entry, cells, reading = self._entry(claim), self.cells[claim], reading_of(claim)
-        source = f"{entry.paper}, {entry.place}" if entry.place else entry.paper
         lines = [f'<a id="{slug(claim)}"></a>', "", f"## {claim}", "", f"> {entry.text}", ""]
-        lines.append(f"{source}; {entry.kind}; {self._total(claim)}.")
+        lines.append(f"{self.source(claim)}; {entry.kind}; {self._total(claim)}.")
         if entry.dominated_by:
             lines.append(f"Dominated by {entry.dominated_by}.")
         if reading is None:
@@ -159,7 +170,7 @@ class LedgerPages:
 
     def _instead(self, repair: Repair) -> str:
         held = "holds" if holds(repair, self.run) else "not known to hold"
-        words = f"{self._link(repair.claim)}, {held}" if repair.claim else "not on trial"
+        words = f"{self.link(repair.claim)}, {held}" if repair.claim else "not on trial"
         excluding = "" if repair.printed else "; excludes every printed row"
         return f"*True instead, {repair.kind}*: {repair.what} ({words}{excluding})"
 

@@ -1,0 +1,63 @@
+"""The page of findings: the gravest first, then what holds; its numbers are those of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from verification.answer import blank_of
+from verification.readings.reading import note_to, reading_of
+from verification.registry import Registry
+from verification.report.rows.claims import Facts
+from verification.report.rows.findings import CHOSEN, Finding, chosen, page
+from verification.report.rows.ledger import LedgerEntry, LedgerPages
+from verification.verdict import PROVED, REFUTED, Judgement
+
+REGISTRY = Registry()
+FINDINGS = chosen(CHOSEN.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.claim)
+def test_a_finding_is_about_a_claim_with_a_meant_reading(finding: Finding) -> None:
+    reading = reading_of(finding.claim)
+    assert finding.claim in REGISTRY.ids() and reading is not None and not note_to(finding.claim)
+    assert finding.title and finding.means.endswith((".", "!")) and not finding.title.endswith(".")
+
+
+def test_there_are_some_twenty_and_each_claim_once() -> None:
+    assert 20 <= len(FINDINGS) == len({finding.claim for finding in FINDINGS}) <= 30
+
+
+def cells(claim: str, verdict: str) -> list[Judgement]:
+    known = REGISTRY.get(claim).claim
+    return [
+        replace(
+            blank_of(known, case), verdict=verdict, because=f"because of {k}", slack=float(k), found="2", claimed="1"
+        )
+        for k, case in enumerate(known.cases)
+    ]
+
+
+def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_slack() -> None:
+    run = [*cells("sco-T3.2", PROVED), *cells("sco-4.2b", REFUTED), *cells("icml-C.1-step", REFUTED)]
+    run = [replace(cell, verdict=PROVED) if cell.domain.startswith("any D") else cell for cell in run]
+    entries = {"sco-4.2b": LedgerEntry("sco-4.2b", "scornn", "Sec. 4.2", "text", "published")}
+    findings = [
+        Finding(claim, f"title of {claim}", "it means much.") for claim in ("sco-T3.2", "sco-4.2b", "icml-C.1-step")
+    ]
+    text = page(
+        [*findings, Finding("thm-deg", "not in the run", "x.")], LedgerPages(run, entries, Facts("0", "smoke", 3))
+    )
+    titles = [line for line in text.splitlines() if line.startswith("## ")]
+    assert titles == [f"## {k}. title of {name}" for k, name in enumerate(("icml-C.1-step", "sco-4.2b", "sco-T3.2"), 1)]
+    mirrored = text.partition("## 2.")[2].partition("## 3.")[0]
+    assert "scornn, Sec. 4.2" in mirrored and "**Found** (refuted, slip): −1s anywhere" in mirrored
+    assert "spectrum of C(A) D: 2, claimed 1; because of 1" in mirrored and "**True instead** (formula): For every D" in mirrored
+    assert "**For you**: it means much." in mirrored and "budget smoke, seed 3" in text
+
+
+def test_a_finding_may_name_the_case_to_show() -> None:
+    run = cells("sco-4.2b", REFUTED)
+    named = Finding("sco-4.2b", "t", "m.", "printed copying | spectrum of C(A) D")
+    assert "printed copying: " in page([named], LedgerPages(run, {}, Facts("0", "smoke", 0)))
