@@ -45,6 +45,9 @@ FIELDS: dict[str, type] = {
 }
 
 
+MOST_GROUPS_SAID, MOST_RUNS_SAID, SHORT = 2, 12, 12
+
+
 @dataclass(frozen=True)
 class StateRun:
     """An instance, the layer and step at which it is said to violate the bound, and the enclosures recorded then."""
@@ -61,6 +64,25 @@ class StateRun:
 def record(value: float) -> str:
     """A logarithm as the file records it: ``DIGITS`` significant digits."""
     return f"{value:.{DIGITS - 1}e}"
+
+
+def words_of(run: StateRun) -> str:
+    """All numbers of a small network in a line: "layer 1: w = 0, c = 20, V = 1, b = 0; u = 93 × 10, 251 × −10, …"."""
+    instance, parts = run.instance, []
+    for number, layer in enumerate(instance.layers[: run.layer], 1):
+        for group, row in list(zip(layer.groups, layer.input_weights, strict=True))[:MOST_GROUPS_SAID]:
+            count = f"{group.multiplicity} × " if group.multiplicity > 1 else ""
+            weights = ", ".join(map(_short, row[:MOST_GROUPS_SAID])) + (", …" if len(row) > MOST_GROUPS_SAID else "")
+            numbers = f"w = {_short(group.w)}, c = {_short(group.c)}, V = {weights}, b = {_short(group.bias)}"
+            parts.append(f"layer {number}: {count}{numbers}")
+        parts += ["…"] if len(layer.groups) > MOST_GROUPS_SAID else []
+    runs = [f"{count} × {' '.join(map(_short, values))}" for count, values in instance.inputs.runs[:MOST_RUNS_SAID]]
+    return f"{'; '.join(parts)}; u = {', '.join(runs)}{', …' if len(instance.inputs.runs) > MOST_RUNS_SAID else ''}"
+
+
+def _short(value: Fraction) -> str:
+    text = str(value) if len(str(value)) <= SHORT else f"{float(value):.6g}"
+    return text.replace("-", "−")
 
 
 def plain_of(run: StateRun) -> dict[str, Any]:

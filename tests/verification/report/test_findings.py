@@ -53,7 +53,10 @@ def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_sl
     assert titles == [f"## {k}. title of {name}" for k, name in enumerate(("icml-C.1-step", "sco-4.2b", "sco-T3.2"), 1)]
     mirrored = text.partition("## 2.")[2].partition("## 3.")[0]
     assert "scornn, Sec. 4.2" in mirrored and "**Found** (refuted, slip): −1s anywhere" in mirrored
-    assert "spectrum of C(A) D: 2, claimed 1; because of 1" in mirrored and "**True instead** (formula): For every D" in mirrored
+    assert (
+        "spectrum of C(A) D: 2, claimed 1; because of 1" in mirrored
+        and "**True instead** (formula): For every D" in mirrored
+    )
     assert "**For you**: it means much." in mirrored and "budget smoke, seed 3" in text
 
 

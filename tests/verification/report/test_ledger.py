@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from verification.report.formats import names as formats
 from verification.report.rows.claims import Facts
 from verification.report.rows.ledger import LedgerEntry, LedgerPages
 from verification.verdict import Judgement
+from verification.witness.file import Witness, to_json
 
 CELL = Judgement(
     claim="me-1",
@@ -28,7 +30,7 @@ CELL = Judgement(
     slack=-0.3,
     log_bound=0.0,
     log_worst=0.7,
-    witness="{}",
+    witness=to_json(Witness("me-1", "free", "|x|", {"x": "2"})),
 )
 STATEMENTS = {"me-1": LedgerEntry("me-1", "me", "Lemma 1", "|x| ≤ 1 for all x", "published, real", "thm-X")}
 
@@ -110,3 +112,37 @@ def test_text_stays_in_its_cell(text: str):
     shown = page([replace(CELL, because=text, witness="")], STATEMENTS, Facts("0", "smoke", 0))
     row = next(line for line in shown.splitlines() if line.startswith("| free"))
     assert row.replace("\\|", "").count("|") == 8
+
+
+def test_a_bound_on_states_is_refuted_with_all_numbers_of_its_network():
+    plain = {
+        "format": "odernn-witness",
+        "version": 2,
+        "claim": "me-1",
+        "domain": "free",
+        "quantity": "|x|",
+        "parameters": {
+            "layer": 2,
+            "step": 3,
+            "steps": 3,
+            "log_measured": "1",
+            "log_bound": "0",
+            "instance": {
+                "system": "unicornn",
+                "index": "icml",
+                "alpha": "1/4",
+                "layers": [
+                    {"dt": "1/2", "groups": [group("0", 2)], "input_weights": [["1"]]},
+                    {"dt": "1/2", "groups": [group("-1/3", 2)], "input_weights": [["1000"]]},
+                ],
+                "inputs": {"steps": 3, "size": 1, "runs": [[2, ["10"]], [1, ["-10"]]]},
+            },
+        },
+    }
+    text = page([replace(CELL, layer=2, witness=json.dumps(plain))], STATEMENTS, Facts("0", "smoke", 0))
+    first, second = "layer 1: 2 × w = 0, c = 20, V = 1, b = 0", "layer 2: 2 × w = −1/3, c = 20, V = 1000, b = 0"
+    assert f"{first}; {second}; u = 2 × 10, 1 × −10; " in text
+
+
+def group(w: str, multiplicity: int) -> dict[str, object]:
+    return {"multiplicity": multiplicity, "w": w, "c": "20", "bias": "0"}

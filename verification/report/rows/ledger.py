@@ -197,11 +197,22 @@ class LedgerPages:
         parts = [cell.because, cell.point]
         if not is_question(cell) and cell.evaluations:
             parts.append(f"{count(cell.evaluations)} evaluations")
+        if not is_question(cell) and cell.witness:
+            parts.append(_numbers(cell.witness))
         if cell.control is not None:
             parts.append(f"power control {cell.control:.2f}")
         if key_of(cell) in self.numbers:
             parts.append(f"witness {self.numbers[key_of(cell)]}")
         return "; ".join(filter(None, parts)) or NOT_AVAILABLE
+
+
+def _numbers(witness: str) -> str:
+    """The network and the inputs of a run that violates a bound on states."""
+    from verification.witness.file import from_json
+    from verification.witness.state_run import StateRun, words_of
+
+    run = from_json(witness).parameters
+    return words_of(run) if isinstance(run, StateRun) else ""
 
 
 def _folded(cells: Sequence[Judgement]) -> list[tuple[Judgement, list[int]]]:
