@@ -127,6 +127,7 @@ def test_a_bound_on_states_is_refuted_with_all_numbers_of_its_network():
             "steps": 3,
             "log_measured": "1",
             "log_bound": "0",
+            "limit": None,
             "instance": {
                 "system": "unicornn",
                 "index": "icml",
