@@ -250,7 +250,7 @@ GROUPS = (
     _checks(
         "checks of gradients",
         "network_gradient gradient_bounds jacobian_bounds",
-        "test_claims_gradients mutation/test_margins",
+        "test_claims_gradients verification/certify/test_network_gradient mutation/test_margins",
     ),
     _checks(
         "checks of inequalities",

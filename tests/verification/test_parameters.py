@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from verification.claim import Check, ClaimError
+from verification.claim import Check, ClaimError, Opinion
 from verification.kinds import (
     MOST_DIGITS,
     MOST_NUMBERS,
@@ -215,6 +215,15 @@ def test_a_guarded_check_sees_canonical_text_and_what_is_constant() -> None:
     with pytest.raises(RefusedError, match='Parameter "order" is "3": it is 2 in this case'):
         guarded({"order": "3", "x": "1"})
     assert len(seen) == 1
+
+
+def test_what_a_back_end_says_is_cut_after_ten_thousand_letters() -> None:
+    for length, ending in ((10_000, "x"), (10_001, "x… (10001 letters)")):
+        said = Opinion("balls", False, "x" * length)
+        declaration = declared(Parameter("a", Integer(1, 3)))
+        found = declaration.guards(lambda _, said=said: Check((said,), words=said.text))({"a": "1"})
+        expected = "x" * min(length, 10_000) + ending[1:]
+        assert found.opinions[0].text == found.words == expected
 
 
 def test_a_declaration_says_what_each_parameter_is() -> None:

@@ -235,3 +235,21 @@ def test_a_matrix_of_floats_fits_into_a_file() -> None:
     assert len(text) < LONGEST_TEXT
     file = to_json(Witness(*PLACE, {"V1": text}))
     assert from_json(file).parameters["V1"] == text and json.loads(file)
+
+
+def small_network(layers: int) -> Parameters:
+    """One neuron a layer, one input, one step."""
+    ones = " ".join(["1"] * layers)
+    between = {f"V{q}": "1" for q in range(1, layers + 1)}
+    place = {"m": "1", "alpha": "1", "dt": "1/2", "N": "1", "layer": "1", "neuron": "1"}
+    return place | {"w": ones, "c": ones, "b": ones} | between | {"u": "1", "target": "1"}
+
+
+def test_a_bound_is_asked_of_networks_of_one_to_fifty_two_layers_and_of_no_others() -> None:
+    above, below = bounded("b", Fraction(10**6)).check, bounded("b", Fraction(1, 10**30)).check
+    for layers in (1, 52):
+        assert not any(opinion.violated for opinion in above(small_network(layers)).opinions)
+    assert all(opinion.violated for opinion in below(small_network(1)).opinions)
+    for layers in (0, 53):
+        with pytest.raises(RefusedError):
+            above(small_network(layers))

@@ -27,7 +27,7 @@ from verification.certify import linear_flow
 from verification.certify.positivity import is_nonnegative
 from verification.certify.second import intervals as second
 from verification.certify.second.intervals import iv
-from verification.claim import Case, Claim
+from verification.claim import Case, Check, Claim, Opinion
 from verification.claims.unicornn import ode_bounds, printed_forms, proof_steps, step_norms
 from verification.domains import BUDGETS
 from verification.measure import ode, published_forms
@@ -575,3 +575,12 @@ def test_both_typings_of_the_growth_of_sensitivities_agree_where_no_constant_is_
             assert isinstance(inequality, Inequality)
             for ball, interval in both_sides(inequality, point):
                 assert ball == pytest.approx(interval, rel=1e-12)
+
+
+def test_parameters_of_a_whole_network_are_decided_by_its_own_check() -> None:
+    own = Check((Opinion("balls", True, "own"),))
+    bound = Inequality(
+        lambda p: (p.m, p.m), lambda p: (p.m, p.m), network=lambda given: own if given["m"] == "2" else None
+    )
+    assert bound.decide({"m": "2"}) is own
+    assert bound.decide({"m": "3"}) is None and replace(bound, network=None).decide({"m": "2"}) is not own
