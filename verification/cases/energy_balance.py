@@ -48,7 +48,7 @@ class Balance:
         return tuple(sorted(of_blocks | weights | vectors | {"eta"}))
 
     def identity(self) -> PolynomialIdentity:
-        tensor = "as printed" if self.printed else "with transposes and G"
+        tensor = "without transposes" if self.printed else "with transposes and G"
         words = f"energy identity, M {tensor}, blocks {self.blocks}, D = {self.size}, S = {self.stages}"
         return PolynomialIdentity(self.names, self.residual, self.again, words)
 
@@ -138,7 +138,7 @@ class Balance:
 
 
 def tensor_block(A: Any, B: Any, G: Any, i: int, j: int, *, printed: bool = False) -> list[list[Any]]:
-    """M_ij = B_iᵀ G A_ij + A_jiᵀ G B_j − B_iᵀ G B_j, or, as printed, B_i A_ij + B_j A_ji − B_i B_j."""
+    """M_ij = B_iᵀ G A_ij + A_jiᵀ G B_j − B_iᵀ G B_j, or, without transposes, B_i A_ij + B_j A_ji − B_i B_j."""
     if printed:
         first, second, square = _product(B[i], A[i][j]), _product(B[j], A[j][i]), _product(B[i], B[j])
     else:

@@ -53,8 +53,8 @@ class TypedStep:
 class ContractionReading:
     """How a theorem about contraction is read.
 
-    tensor    M as ``properties.matrix_coefficients`` has it, as printed without transposes, or no condition on it
-    sign      −1: (u − v)ᵀ(f(u) − f(v)) ≤ 0; +1: ≥ 0, as printed; 0: no condition
+    tensor    M as ``properties.matrix_coefficients`` has it, without transposes, or no condition on it
+    sign      −1: (u − v)ᵀ(f(u) − f(v)) ≤ 0; +1: ≥ 0, as Definition 2 has it in words; 0: no condition
     weighted  the same with G B_i before f
     norm      ‖R y‖ ≤ ‖y‖ in the Euclidean norm, in that of G, or bounded powers of R, which some norm would imply
     shared    stages with the same abscissa Σ_j a_ij have the same field, as of one y' = f(t, y)

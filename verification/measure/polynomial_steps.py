@@ -6,7 +6,7 @@
 b_i ≠ 0 has n members and q ≥ 2, y₊ has at most the degree qⁿ in y, and has it if no leading terms cancel; if there is
 one such chain, none can. On linear fields it has at most the degree 1. Proof: docs/derivations/matrix_coefficients.md,
 mc-11.
-Niu, Chuang, Horesh 2019, Definition 1, speaks of an "n-th order temporal non-linearity" instead.
+Niu, Chuang, Horesh 2019, Definition 1, calls n stages an order of nonlinearity instead.
 """
 
 from __future__ import annotations

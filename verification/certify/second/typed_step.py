@@ -148,7 +148,7 @@ def _form(A: list[list[Rows]], B: list[Rows], G: Rows) -> Rows:
 
 
 def _printed_form(A: list[list[Rows]], B: list[Rows]) -> Rows:
-    """The symmetric part of M as printed, without transposes."""
+    """The symmetric part of M without transposes."""
 
     def entry(i: int, j: int, r: int, c: int) -> Fraction:
         inner = range(len(B[i]))

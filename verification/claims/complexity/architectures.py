@@ -341,7 +341,7 @@ CLAIMS = (
     Claim(
         id="cplx-3.4-D0",
         source=_place("Sec. 3.3"),
-        statement='"Most commonly, d_f is the same as D*_t(0)"',
+        statement="d_f = D*_t(0) for most RNNs",
         semantics="comb",
         cases=(same_instant_case(),),
     ),

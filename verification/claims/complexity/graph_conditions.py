@@ -355,7 +355,7 @@ CLAIMS = (
     Claim(
         id="cplx-L2.1",
         source=Source("complexity", "Lemma 2.1"),
-        statement="the unfolding of any RNN cyclic graph, (1)-(3), is a directed acyclic graph",
+        statement="under (1)-(3) no unfolding of a cyclic graph of an RNN has a directed cycle",
         semantics="comb",
         cases=(
             free_case(EVERY, "cycles of the unfolding", acyclic(), planted=forward(), proof=ACYCLICITY),

@@ -271,19 +271,21 @@ def clocks_case(quantity: str, what: str) -> Case:
 CLAIMS = (
     Claim(
         id="x-1",
-        source=Source("odernn", "(9)–(10); scornn, Section 3.1"),
-        statement="the Cayley transform is one step of an implicit Runge–Kutta method applied to y' = W y, and "
-        "preserves norms",
+        source=Source("library", "docs/derivations/cayley_midpoint.md; odernn (9)–(10), scornn Sec. 3.1"),
+        statement="the Cayley transform of a skew matrix is one step of the implicit midpoint "
+        "rule for y' = W y, and preserves norms; also tried: the scaled transform with det D = −1",
         semantics="alg",
+        origin="library",
         dominated_by="thm-x",
         cases=(cayley_case("step"), cayley_case("norm"), scaled_case()),
     ),
     Claim(
         id="x-2",
-        source=Source("odernn", "Claim 4; complexity, Section 2"),
-        statement="clockwork RNN: the period number of its graph, the number of clocks and the order of the recurrence "
-        "in the two descriptions",
+        source=Source("library", "docs/derivations/cell_realisations.md; odernn Sec. 2.2, complexity Sec. 2"),
+        statement="clockwork RNN: the coefficients of its ODERNN have the period m of its "
+        "graph; also tried: m as the number of clocks, and as the order of the recurrence",
         semantics="comb",
+        origin="library",
         cases=(
             period_case(),
             clocks_case("the period number is the number of clocks", "clocks"),

@@ -397,8 +397,8 @@ def _theorem(name: str, statement: str, cases: tuple[Case, ...], dominated_by: s
 CLAIMS = (
     _theorem(
         "thm-SC-flip",
-        "Z' = Z with the columns S negated, A = C(Z): det(I + Z')/det(I + Z) = det A_SS; if it is not 0, C(Z') is the "
-        "principal pivot transform of A on S",
+        "I + Z regular, Z' = Z with the columns S negated, A = C(Z): det(I + Z')/det(I + "
+        "Z) = det A_SS; if it is not 0, C(Z') is the principal pivot transform of A on S",
         (
             exchange_case(),
             sampled_case("rational W, n ≤ 6, every S", "C(Z')", is_pivot_transform, (3, 4, 5, 6)),
@@ -406,13 +406,14 @@ CLAIMS = (
     ),
     _theorem(
         "thm-SC-lu",
-        "elimination on W + D with d_k = sign(s_kk) has pivots of modulus at least 1: |det(W + D)| ≥ 1",
+        "every square W: elimination on W + D with d_k = sign(s_kk), s_kk the share of W "
+        "in the k-th diagonal entry, has pivots of modulus at least 1: |det(W + D)| ≥ 1",
         (sampled_case("rational W, n ≤ 6", "|det(W + D)|", has_large_pivots, (3, 4, 5, 6)),),
     ),
     _theorem(
         "thm-SC-exist",
-        "every orthogonal W equals C(A) D with |a_ij| ≤ 1; exchanges from lu_signs find it, each multiplying det(I + "
-        "W D) ≤ 2ⁿ by a_jk² > τ²: at most n log 2/(2 log τ) for τ > 1, at most 2ⁿ⁻¹ for τ = 1",
+        "every orthogonal W equals C(A) D with |a_ij| ≤ 1 (O'Dorney 2014); exchanges from lu_signs find it, each "
+        "multiplying det(I + W D) ≤ 2ⁿ by a_jk² > τ²: at most n log 2/(2 log τ) for τ > 1, at most 2ⁿ⁻¹ for τ = 1",
         (
             free_signs_case(),
             sampled_case("rational W, n ≤ 6, τ = 1", "the algorithm", is_represented, (3, 4, 5, 6)),
@@ -421,8 +422,8 @@ CLAIMS = (
     ),
     _theorem(
         "thm-SC-norm",
-        "|a_ij| ≤ 1: ‖A‖₂ ≤ cot(π/(2n)), κ₂(I + A) ≤ 1/sin(π/(2n)) ≤ n, eigen-angles at most π − π/n; an eigen-angle φ "
-        "needs max |a_ij| ≥ tan(φ/2) tan(π/(2n)) ≥ tan(φ/2)/(n − 1)",
+        "n ≥ 2, |a_ij| ≤ 1: ‖A‖₂ ≤ cot(π/(2n)), κ₂(I + A) ≤ 1/sin(π/(2n)) ≤ n, eigen-angles at "
+        "most π − π/n; an eigen-angle φ needs max |a_ij| ≥ tan(φ/2) tan(π/(2n)) ≥ tan(φ/2)/(n − 1)",
         (angle_case(), condition_case()),
     ),
     _theorem(
@@ -441,8 +442,9 @@ CLAIMS = (
     ),
     _theorem(
         "thm-U2",
-        "W₁ = C(K) C(K) W₀ with K skew-Hermitian, ‖K‖₂ ≤ 1; dL/dλ = −‖B‖_F²/2 along (1); the restricted "
-        "parametrisation has the rank min(n², 7n − 7)",
+        "W₁ = C(K) C(K) W₀ with K skew-Hermitian, ‖K‖₂ ≤ 1; dL/dλ = −‖B‖_F²/2 at λ = 0 "
+        "along C(λB/2) W, B = G W* − W G*, G the gradient; the restricted "
+        "parametrisation has at most the rank min(n², 7n − 7), and has it for n = 2, …, 8",
         (
             factors_case(),
             descent_case(),

@@ -67,8 +67,9 @@ CLAIMS = (
     Claim(
         id="thm-S",
         source=Source("library", "docs/derivations/state_bounds.md, thm-S"),
-        statement="|y_n| ≤ h² Σ_{j≤n} |U_{j-1}(1 − αh²/2)| and |z_n| ≤ h Σ_{j≤n} |U_{j-1} − U_{j-2}| for all n, l, "
-        "all weights and inputs; α ≥ 0, zero initial state. Exact: the supremum in the first layer",
+        statement="|y_n| ≤ h² Σ_{j≤n} |U_{j-1}(1 − αh²/2)| and |z_n| ≤ h Σ_{j≤n} |U_{j-1} "
+        "− U_{j-2}| for all n, l, all weights and inputs, in exact arithmetic; α ≥ 0, "
+        "zero initial state. Exact: the supremum in the first layer over free inputs",
         semantics="real",
         state_bound=StateBound(
             parts=(_supremum("position"), _supremum("momentum")),

@@ -371,7 +371,10 @@ CLAIMS = (
     Claim(
         id="ode-T3",
         source=Source("odernn", "Theorem 3, Definition 4 (30)"),
-        statement="both 2-2-ARNN and 1-2-ARNN are reversible: ρ Φ = Φ⁻¹ ρ for a linear involution ρ",
+        statement="1-2-ARNN (symplectic Euler) and 2-2-ARNN (leapfrog) are reversible maps: they "
+        "have an inverse, and ρ Φ = Φ⁻¹ ρ ((30), reconstructed) for some linear involution ρ "
+        "that reverses the equation; of a leapfrog with biases or with any skew W only: Φ_η⁻¹ = "
+        "Φ_{−η}; also tried: one ρ after another, symmetry of symplectic Euler, implicit midpoint",
         semantics="alg",
         dominated_by="thm-rev",
         cases=REVERSALS,
@@ -379,14 +382,16 @@ CLAIMS = (
     Claim(
         id="ode-T3-fp",
         source=Source("odernn", "proof of Theorem 3"),
-        statement="inside the stable regime the ARNNs are reversible, as they are computed in float64",
+        statement="the ARNNs of ode-T3, inside the stable regime and computed in float64: the "
+        "inverse returns every state (a question of this library: of floats nothing is claimed)",
         semantics="float",
         cases=(float_case("symplectic_euler", EULER), float_case("leapfrog", LEAP)),
     ),
     Claim(
         id="ode-T3-order",
-        source=Source("odernn", "proof of Theorem 3"),
-        statement="the 2-ARNN is the first order mid-point integration, the 1-ARNN symplectic Euler (of order 1)",
+        source=Source("odernn", "proofs of Theorems 2 and 3"),
+        statement="1-ARNN: symplectic Euler, of order 1; 2-ARNN: a mid-point rule, said to be of "
+        "order 1, read as the leapfrog; also tried: the explicit and the implicit midpoint rule",
         semantics="alg",
         dominated_by="thm-rev",
         cases=(
@@ -401,8 +406,8 @@ CLAIMS = (
     Claim(
         id="ode-T3-mid",
         source=Source("odernn", "proof of Theorem 3"),
-        statement='"mid-point" integration is reversible: R(z) R(−z) = 1, for the explicit and the implicit midpoint '
-        "rule and for the leapfrog",
+        statement="the mid-point rule of the 2-ARNN is reversible: R(z) R(−z) = 1 "
+        "for the leapfrog; also tried: the explicit and the implicit midpoint rule",
         semantics="alg",
         dominated_by="thm-rev",
         cases=(midpoint_case("explicit midpoint"), midpoint_case("implicit midpoint"), leapfrog_midpoint_case()),

@@ -1,6 +1,7 @@
 # Claims: ode-eq5 · thm-E · thm-1-expl · ode-T1-expl · ode-Q3
-"""The Burrage–Butcher tensor of a step with matrix coefficients: what (5) governs with and without its transposes, and
+"""The Burrage–Butcher tensor of a step with matrix coefficients: what (5) gives with and without transposes, and
 whether the realisations of LSTM, GRU, URNN, CW-RNN and QUNN, all of them explicit, satisfy the conditions of Theorem 1.
+"Printed M" in the name of a case is M without transposes; the formula of (5) is lost.
 """
 
 from __future__ import annotations
@@ -342,9 +343,10 @@ CLAIMS = (
     Claim(
         id="ode-eq5",
         source=Source("odernn", "Def. 1 (5)"),
-        statement="M_ij = B_i A_ij + B_j A_ji − B_i B_j, transposes lost, governs the stability: "
-        "‖Δy₊‖² = ‖Δy‖² + 2η Σ w_i·B_i g_i − η² Σ g_iᵀ M_ij g_j; with scalar, diagonal, symmetric and general blocks, "
-        "and with transposes and a weight G",
+        statement="(5) enters the stability analysis; its formula is lost, and tried is M_ij = "
+        "B_i A_ij + B_j A_ji − B_i B_j, without transposes: ‖Δy₊‖² = ‖Δy‖² + 2η Σ w_i·B_i g_i "
+        "− η² Σ g_iᵀ M_ij g_j where transposes make no difference (scalar or diagonal blocks; "
+        "S = 1, B symmetric); also tried: other blocks, and M with transposes and a weight G",
         semantics="alg",
         cases=(
             Balance(2, 2, "scalar", printed=True).case("scalar blocks, D = S = 2", "printed M"),
@@ -358,8 +360,9 @@ CLAIMS = (
     ),
     Claim(
         id="thm-E",
-        source=Source("odernn", "(5), with transposes and G"),
-        statement="‖Δy₊‖_G² = ‖Δy‖_G² + 2η Σ w_iᵀ G B_i g_i − η² Σ g_iᵀ M_ij g_j, every symmetric G",
+        source=Source("library", "docs/derivations/matrix_coefficients.md, mc-1"),
+        statement="‖Δy₊‖_G² = ‖Δy‖_G² + 2η Σ w_iᵀ G B_i g_i − η² Σ g_iᵀ "
+        "M_ij g_j, every symmetric G, coefficients equal for both solutions",
         semantics="alg",
         cases=tuple(
             Balance(D, S).case(f"D = {D}, S = {S}", "energy identity")
@@ -369,8 +372,8 @@ CLAIMS = (
     ),
     Claim(
         id="thm-1-expl",
-        source=Source("odernn", "Thm 1, explicit methods"),
-        statement="A_ii = 0 implies M_ii = −B_iᵀ G B_i, so that M ≥ 0 iff every B_i = 0",
+        source=Source("library", "docs/derivations/matrix_coefficients.md, mc-5"),
+        statement="A_ii = 0 implies M_ii = −B_iᵀ G B_i; so with G > 0 and A_ii = 0 for all i, M ≥ 0 iff every B_i = 0",
         semantics="alg",
         cases=tuple(explicit_case(size) for size in (1, 2, 3)),
         origin="library",
@@ -378,8 +381,8 @@ CLAIMS = (
     Claim(
         id="ode-T1-expl",
         source=Source("odernn", "Sec. 3"),
-        statement="a simple ODERNN represents the dynamics of an LSTM while providing specific stability guarantees "
-        "through Theorem 1: the constructions of Claims 1-4 satisfy conditions I and II",
+        statement="some ODERNN of the kind of an LSTM's satisfies conditions I and II of "
+        "Theorem 1; asked of the constructions of Claims 1-4, of which nobody claims it",
         semantics="real",
         cases=(
             *(condition_case(name, "I") for name in TYPED_AGAIN),
@@ -390,8 +393,8 @@ CLAIMS = (
     Claim(
         id="ode-Q3",
         source=Source("odernn", "Sec. 3.2"),
-        statement='"the general QUNN stability can be ensured by choosing parameters in (32) and (35) according to the '
-        'requirements in Theorem 1"; and whether parameters make layers non-expansive by other means',
+        statement="QUNN: some choice of the parameters of (32) and (35) satisfies conditions I "
+        "and II of Theorem 1; also tried: some choice makes layers non-expansive by other means",
         semantics="real",
         cases=(
             *(chain_case(form, depth) for form in ("ResNet", "plain") for depth in (1, 2, 4)),

@@ -288,8 +288,9 @@ CLAIMS = (
     Claim(
         id="ode-C1",
         source=Source("odernn", "Claim 1"),
-        statement="for any LSTM with L hidden layers there is an ODERNN with the same input-output relation (proof: an "
-        "L-2-ODERNN, one more order of nonlinearity a layer)",
+        statement="for any LSTM with L hidden layers some ODERNN has the same outputs, "
+        "its gates as coefficients, n = L and t = 2 (labels partly lost; idle stages "
+        "make up for n < L); also tried: gates counted as stages, constant coefficients",
         semantics="alg",
         dominated_by="thm-cells",
         cases=(
@@ -304,7 +305,8 @@ CLAIMS = (
     Claim(
         id="ode-C1-lab",
         source=Source("odernn", "Claims 1 and 2 with their proofs"),
-        statement='the claims print "2-?-ODERNN", the proofs "L-2-ODERNN": the same labels in the same order',
+        statement="Claims 1 and 2 print the label 2 first, their proofs last (an "
+        "erratum); read with n or with t in the first place: the same numbers",
         semantics="reading",
         cases=(
             labels_case("n-t, n-t", "n of claim and proof", lambda _: 2, lambda L: L),
@@ -315,8 +317,9 @@ CLAIMS = (
     Claim(
         id="ode-C2",
         source=Source("odernn", "Claim 2"),
-        statement="for any GRU with L hidden layers there is an ODERNN (proof: an L-2-ODERNN) that realises the "
-        "transformation of the hidden variables",
+        statement="for any GRU with L hidden layers some ODERNN has the same hidden "
+        "states, its gates as coefficients: asked with (n, t) = (2 L, 1), gates counted as "
+        "stages (the proof's n = L is not asked); also tried: n = 1, constant coefficients",
         semantics="alg",
         dominated_by="thm-cells",
         cases=(
@@ -329,7 +332,7 @@ CLAIMS = (
     Claim(
         id="ode-C3",
         source=Source("odernn", "Claim 3"),
-        statement="any URNN is realised by an ODERNN with coefficients of the type of the identity",
+        statement="any URNN is an ODERNN with coefficients ±I and (n, t) = (1, 1), both reconstructed",
         semantics="alg",
         dominated_by="thm-cells",
         cases=(unitary_case(),),
@@ -337,7 +340,8 @@ CLAIMS = (
     Claim(
         id="ode-C4",
         source=Source("odernn", "Claim 4"),
-        statement="an ODERNN with labels given by the number of clocks realises the clockwork RNN",
+        statement="some ODERNN realises the clockwork RNN, coefficients depending on time (its "
+        "labels are lost); also tried: n or t below the number of clocks, constant coefficients",
         semantics="alg",
         dominated_by="thm-cells",
         cases=(clockwork_case(), clocks_case("n"), clocks_case("t"), autonomous_case()),
@@ -345,7 +349,8 @@ CLAIMS = (
     Claim(
         id="ode-C*",
         source=Source("odernn", "Section 2.2 with Definition 1"),
-        statement="scope of the family: which maps are n-t-ODERNNs if coefficients depend on time, memory and state",
+        statement="a question of this library: which maps are "
+        "n-t-ODERNNs if coefficients may depend on time, memory and state",
         semantics="alg",
         dominated_by="thm-cells",
         cases=(every_map_case(), square_case()),
@@ -353,9 +358,10 @@ CLAIMS = (
     Claim(
         id="thm-cells",
         source=Source("library", "docs/derivations/cell_realisations.md"),
-        statement="(n, t) of one layer: LSTM (2, 2) gated and (4, 2) constant, GRU (2, 1) and (4, 1), URNN (1, 1), "
-        "clockwork (1, 1) with coefficients that depend on time; n times L for L layers; with coefficients that depend "
-        "on the state every map is a 1-1-ODERNN",
+        statement="(n, t) of one layer: LSTM (2, 2) gated and (4, 2) constant, GRU (2, 1) and "
+        "(4, 1), URNN (1, 1), clockwork (1, 1) with coefficients that depend on time; n times "
+        "L for L layers, which are composed; with coefficients that depend on the state every "
+        "map is a 1-1-ODERNN. Asked for L ≤ 2, widths d ≤ 2 and four sets of periods",
         semantics="alg",
         origin="library",
         cases=(

@@ -327,9 +327,10 @@ CLAIMS = (
     Claim(
         id="ode-T5",
         source=Source("odernn", "Theorem 5, (40)"),
-        statement="any Boolean function from the uniform family maps to a unique fixed point with polynomially many "
-        "parameters: the ground state of H has energy exactly zero, is unique, separated by a gap, and its projection "
-        "on the last state of the clock gives the output",
+        statement="polynomial-time Boolean functions correspond to unique fixed points, with "
+        "polynomially many parameters: for T reversible gates H = H_in + H_prop (H_in "
+        "reconstructed) has ground energy 0, one ground state, a gap, the output as its part "
+        "on the last state of the clock, and at most T + n terms; also tried: H_prop alone",
         semantics="alg",
         dominated_by="thm-clock",
         cases=(
@@ -369,7 +370,8 @@ CLAIMS = (
     Claim(
         id="ode-T5-terms",
         source=Source("odernn", "end of Appendix A"),
-        statement="the number of terms of the Hamiltonian equals the number of time steps",
+        statement="H has as many terms as the machine has steps: those "
+        "of H_prop; also tried: with the n terms that fix the input",
         semantics="comb",
         dominated_by="thm-clock",
         cases=(
@@ -394,7 +396,8 @@ CLAIMS = (
     Claim(
         id="ode-T5-fix",
         source=Source("odernn", "Theorem 5"),
-        statement="a unique fixed point of an ODE evolution: of i ψ' = H ψ, or of ψ' = −H ψ",
+        statement="one fixed point of an evolution, i ψ' = H ψ or ψ' = −H ψ, up to "
+        "a factor; also tried: counting multiples and 0, and whether it attracts",
         semantics="real",
         dominated_by="thm-clock",
         cases=(
@@ -426,8 +429,9 @@ CLAIMS = (
     Claim(
         id="ode-T5-herm",
         source=Source("odernn", "Appendix A, (38), (39)"),
-        statement="the overall unitary takes the form (38); adding the inverse process (39), whose eigenvalues are "
-        "purely imaginary, gives a Hermitian matrix",
+        statement="(38), with its inverse process (39) added, makes a Hermitian matrix that "
+        "is said to have imaginary eigenvalues (both together leave 0 alone, whatever the "
+        "lost formulas are); also tried: (38) alone, said to be unitary, and (38) minus (39)",
         semantics="alg",
         dominated_by="thm-clock",
         cases=(
@@ -442,8 +446,9 @@ CLAIMS = (
     Claim(
         id="thm-clock",
         source=Source("library", "docs/derivations/clock_hamiltonian.md"),
-        statement="H ≥ 0, its kernel is spanned by Σ U_l…U_1|x⟩⊗|l⟩, its smallest nonzero eigenvalue is "
-        "1 − cos(π/(2(T+1))); the part of the kernel on |T⟩ is the output, of amplitude 1/√(T+1)",
+        statement="H ≥ 0, its kernel is spanned by Σ U_l…U_1|x⟩⊗|l⟩, its smallest "
+        "nonzero eigenvalue is 1 − cos(π/(2(T+1))); the part of the kernel on |T⟩ "
+        "is the output, of amplitude 1/√(T+1). Asked for three circuits",
         semantics="alg",
         origin="library",
         cases=(

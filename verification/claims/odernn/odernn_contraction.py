@@ -345,10 +345,11 @@ CLAIMS = (
     ),
     Claim(
         id="thm-1*",
-        source=Source("odernn", "Thm 1, corrected"),
-        statement="G > 0, M ≥ 0 with transposes and G, each stage G-monotone with weight B_i, coefficients constant or "
-        "functions of time with one G: ‖Δy₊‖_G ≤ ‖Δy‖_G. Instances: (i) A_ij = a_ij P, B_i = b_i P, G = P⁻¹; (ii) B_i "
-        "diagonal, f_i entrywise non-increasing; (iii) f_i = −B_i⁻¹ Kᵀ σ(K Y + b)",
+        source=Source("library", "docs/derivations/matrix_coefficients.md, mc-2, mc-8"),
+        statement="G > 0, M ≥ 0 with transposes and G, each stage G-monotone with weight B_i, coefficients "
+        "constant or functions of time with one G, stage equations solved: ‖Δy₊‖_G ≤ ‖Δy‖_G. Instances: (i) A_ij = "
+        "a_ij P, B_i = b_i P, G = P⁻¹, P > 0, M of (a, b) ≥ 0, b_i ≥ 0, f_i monotone; (ii) G = I, M ≥ 0, B_i ≥ 0 "
+        "diagonal, f_i entrywise non-increasing; (iii) G = I, M ≥ 0, f_i = −B_i⁻¹ Kᵀ σ(K Y + b), σ non-decreasing",
         semantics="real",
         cases=(
             implied_case(
@@ -370,9 +371,9 @@ CLAIMS = (
     Claim(
         id="ode-T1-relu",
         source=Source("odernn", "proof of Thm 1"),
-        statement='the monotonicity that Theorem 1 requires "is naturally satisfied by the rectified linear function '
-        'or tanh": sign of (u−v)ᵀ(f(u)−f(v)) for σ alone, for σ(Ky + b) with every K, for antisymmetric K; "≥ 0" is '
-        'the printed sign, "≤ 0" the one for which steps contract',
+        statement="ReLU and tanh are said to have the monotonicity that Theorem 1 requires: "
+        "(u−v)ᵀ(σ(u)−σ(v)) ≥ 0, as Definition 2 has the sign in words; also tried: ≤ 0, for "
+        "which steps contract; σ(Ky + b) with every K, and with antisymmetric K",
         semantics="real",
         cases=tuple(
             sign_case(activation, kind, sign)

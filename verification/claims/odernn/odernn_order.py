@@ -36,7 +36,7 @@ def power(n: int, q: int) -> int:
 
 
 def count(n: int, _: int) -> int:
-    """ "n-th order non-linearity", read as the degree."""
+    """The order n of nonlinearity, read as the degree."""
     return n
 
 
@@ -450,8 +450,9 @@ CLAIMS = (
     Claim(
         id="ode-D1-n",
         source=Source("odernn", "Def. 1"),
-        statement='an n-stage Runge–Kutta step represents an ODE "with n-th order temporal non-linearity": the degree '
-        "of one explicit step on polynomial fields of degree q as a function of n",
+        statement="n stages of a Runge–Kutta step are said to make an order n of "
+        "nonlinearity: n stages in a chain nest a field of degree q to the degree qⁿ in "
+        "one explicit step; also tried: degree n, every explicit table, linear fields",
         semantics="alg",
         cases=(
             chain_case(),
@@ -464,16 +465,18 @@ CLAIMS = (
     Claim(
         id="ode-D1-t",
         source=Source("odernn", "Sec. 2.1"),
-        statement="a t-th order ODE (or recurrence) maps to a first-order one of t-fold length; t is the number of "
-        "coupled variables, so that t coupled variables are a t-th order ODE",
+        statement="an ODE (or recurrence) of order t is one of first order for t blocks, the successive derivatives "
+        "(or values) of one variable; also tried: any t coupled variables, which need not be an ODE of order t",
         semantics="alg",
         cases=(companion_case(), derivative_case(2), derivative_case(3, 5), converse_case()),
     ),
     Claim(
         id="thm-deg",
-        source=Source("odernn", "Def. 1, corrected"),
-        statement="one explicit step whose longest chain of stages is n has the degree qⁿ on generic fields of degree "
-        "q, and degree 1 at most on linear fields; a recurrence of order t is a first-order system of t blocks",
+        source=Source("library", "docs/derivations/matrix_coefficients.md, mc-11"),
+        statement="one explicit step whose longest chain of stages is n has at most the "
+        "degree qⁿ on fields of degree q ≥ 2, and has it where the leading terms of longest "
+        "chains do not cancel (asked of single chains and of the catalogue); degree 1 at "
+        "most on linear fields; a recurrence of order t is a first-order system of t blocks",
         semantics="alg",
         cases=(chain_case(), linear_case(), catalogue_case(), companion_case()),
         origin="library",

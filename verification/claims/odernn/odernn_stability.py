@@ -1,9 +1,10 @@
 # Claims: ode-T1 · ode-T1-1st · ode-T1-sign · ode-T1-diff · ode-T1-dyn · ode-T1-nec
 """Theorem 1 of the ODERNN paper, reading by reading: M ≥ 0 and B_i ≥ 0 are said to make a step BN-stable.
 
-Def. 2 has lost its formulas. Its words leave open the sign ("non-negative"), whether differences are meant, which
-coefficients, and with Def. 1's "B_i" and (5) where transposes belong; so each choice is a case of its own. "Some norm"
-means: no norm contracts, because powers of one and the same step are unbounded.
+Def. 2 has lost its formulas. Its words have a sign, ≥ 0, that the cited theorem has not, and leave open whether
+differences are meant and which coefficients; condition II and (5) leave open where transposes belong. So each choice is
+a case of its own. "Some norm" means: no norm contracts, because powers of one and the same step are unbounded. "As
+printed" in the name of a case is M without transposes; the formula of (5) is lost.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def alternating(tables: int, least: int = 1, most: int | None = None) -> Family:
 def turned_couplings(turns: int = 1) -> Family:
     """B_1 = B_2 = I, A_11 = A_22 = I/2, A_12 = I/2 + x J, A_21 = I/2 − x J, f_1 = −r I, f_2 = s J: A_12 + A_21 = I.
 
-    As printed M = 0; with transposes M_12 = 2x J. ``turns=0`` leaves out x: both are 0.
+    Without transposes M = 0; with them M_12 = 2x J. ``turns=0`` leaves out x: both are 0.
     """
 
     def family(budget: Budget) -> Iterator[Parameters]:
@@ -383,8 +384,10 @@ CLAIMS = (
     Claim(
         id="ode-T1",
         source=_SOURCE,
-        statement=f"{_STATEMENT}; coefficients A_ij, B_i in R^(D×D), (u−v)ᵀ(f_i(u)−f_i(v)) ≤ 0; M with transposes, or "
-        "as printed",
+        statement=f"{_STATEMENT}; A_ij, B_i in R^(D×D), (u−v)ᵀ(f_i(u)−f_i(v)) ≤ 0. The witnesses "
+        "have diagonal B_i > 0, M = 0 and skew f_i: neither transposes, nor the sign, nor a lost "
+        "letter matter to them; with ≥ 0, which ReLU and tanh have, f(y) = y fails already. Also "
+        "tried: M without transposes where they matter, and f_i monotone with weight B_i",
         semantics="real",
         cases=(
             searched("S = 1", "‖Δy₊‖₂ ≤ ‖Δy‖₂", ORDINARY, midpoints(), step_of(ORDINARY, stages=ONE)),
@@ -429,7 +432,7 @@ CLAIMS = (
     Claim(
         id="ode-T1-sign",
         source=Source("odernn", "Def. 2, Thm 1"),
-        statement=f"{_STATEMENT}; with the printed sign: (u−v)ᵀ(f_i(u)−f_i(v)) ≥ 0",
+        statement=f"{_STATEMENT}; with the sign that Definition 2 has in words: (u−v)ᵀ(f_i(u)−f_i(v)) ≥ 0",
         semantics="real",
         cases=tuple(
             searched(
@@ -462,8 +465,8 @@ CLAIMS = (
     Claim(
         id="ode-T1-dyn",
         source=Source("odernn", "Claim 1, Sec. 2.3, Thm 1"),
-        statement=f'{_STATEMENT}; coefficients that "can depend on time" and on memory, conditions I and II at every '
-        "time and state",
+        statement=f"{_STATEMENT}; coefficients that are functions of time and memory, conditions "
+        "I and II at every time and state; also tried: scalar functions of time alone",
         semantics="real",
         cases=(
             implied_case("class (b): scalar coefficients of time, S ≤ 3", "‖Δy₊‖ ≤ ‖Δy‖ at each step", SCALAR, SIGNS),
@@ -480,8 +483,8 @@ CLAIMS = (
     Claim(
         id="ode-T1-nec",
         source=_SOURCE,
-        statement="the conclusion of Theorem 1 for scalar methods with b_i ≥ 0 without condition I, and whether "
-        "condition I is necessary for it",
+        statement="questions of this library: the conclusion of Theorem 1 for scalar methods "
+        "with b_i ≥ 0 without condition I, and whether condition I is necessary for it",
         semantics="real",
         cases=(
             *(

@@ -104,8 +104,9 @@ CLAIMS = (
     Claim(
         id="ode-eq1",
         source=Source("odernn", "Sec. 2 (1)"),
-        statement="z₊ = z − η σ(Kᵀ y + b), y₊ = y + η σ(K z₊ + b') is \"stable regardless of the form of weight "
-        'matrix": bounded powers of its linearisation for all K and η',
+        statement="z₊ = z − η σ(Kᵀ y + b), y₊ = y + η σ(K z₊ + b'): stable whatever K "
+        "is, read as bounded powers of the linearisation at slopes 1 for η σ_max(K) < 2 "
+        "(the regime is reconstructed, by thm-ARNN); also tried: every η, and the border",
         semantics="real",
         cases=(
             verlet_case("every K, η", None, PAIRS),

@@ -415,8 +415,8 @@ CLAIMS = (
     Claim(
         id="ode-D5q",
         source=Source("odernn", "second Definition 5, (32)–(36)"),
-        statement="QUNN (reconstructed): layers of products of consecutive inputs of a block on a clock; for linear σ "
-        "the outputs are a sum over the block, and no output depends on another block",
+        statement="QUNN (reconstructed, with σ(0) = 0: layers of products of consecutive inputs of a block on a "
+        "clock): no output depends on another block; also tried: for linear σ the outputs are a sum over the block",
         semantics="alg",
         dominated_by="thm-QUNN",
         cases=(closed_form_case(), blocks_case()),
@@ -424,16 +424,16 @@ CLAIMS = (
     Claim(
         id="ode-Q1",
         source=Source("odernn", "Abstract, Section 3.2"),
-        statement="the number of training parameters is linear in the temporal correlation length and independent of "
-        "the dimension of the data",
+        statement="a QUNN has a number of parameters linear in the correlation length T, "
+        "whatever the dimension d of the data: 2 T (reconstructed: two numbers a layer, T layers)",
         semantics="comb",
         cases=(count_case(),),
     ),
     Claim(
         id="ode-Q2",
         source=Source("odernn", "Sections 3.2 and 4"),
-        statement="QUNN provides a quadratic reduction in the number of training parameters as a function of temporal "
-        "correlation length than generic LSTM architectures",
+        statement="parameters as a function of the correlation length T: QUNN linear, LSTM quadratic, if its "
+        "width has to grow like h = T, which is assumed here; also tried: an LSTM of fixed width, and the ratio",
         semantics="comb",
         cases=(
             degree_case(FIXED, "its number of parameters grows like T²", "h", 2, ratio=False),
@@ -445,8 +445,9 @@ CLAIMS = (
     Claim(
         id="ode-Q4",
         source=Source("odernn", "Section 3.2"),
-        statement="a QUNN with N hidden layers corresponds to an N-N-ODERNN; longer range of memory scale than both "
-        "LSTM and URNN",
+        statement="a QUNN with N hidden layers has n = t = N, and its memory scale, "
+        "the order t, exceeds that of LSTM and URNN; also tried: the first stage "
+        "counted as a layer, N = T, and how long inputs matter beside LSTM and URNN",
         semantics="comb",
         cases=(
             depth_case("σ_0 linear", True),
@@ -460,8 +461,9 @@ CLAIMS = (
     Claim(
         id="thm-QUNN",
         source=Source("library", "docs/derivations/qunn.md"),
-        statement="σ linear: o_l = Σ_i w_i ⟨x_{l−i}, x_l⟩ x_{l−i+1}, w_i = β_i Π_{j≠i} α_j; σ(0) = 0: two states of "
-        "the clock suffice, and outputs depend on inputs of their block only",
+        statement="σ linear: o_l = Σ_i w_i ⟨x_{l−i}, x_l⟩ x_{l−i+1}, w_i = β_i Π_{j≠i} "
+        "α_j, i = 1, …, min(k, N), k the place of x_l in its block; σ(0) = 0: two "
+        "states of the clock suffice, and outputs depend on inputs of their block only",
         semantics="alg",
         origin="library",
         cases=(closed_form_case(), two_states_case(), blocks_case()),

@@ -394,7 +394,7 @@ CLAIMS = (
     Claim(
         id="sco-4.1b",
         source=Source("scornn", "Sec. 4.1"),
-        statement='modReLU "does not have vanishing gradient issues": ‖∂h_T/∂h_0‖ does not vanish as T grows',
+        statement="modReLU keeps gradients from vanishing: ‖∂h_T/∂h_0‖ does not vanish as T grows",
         semantics="real",
         dominated_by="thm-H-grad",
         cases=(
@@ -406,9 +406,8 @@ CLAIMS = (
     Claim(
         id="sco-5.5.2",
         source=Source("scornn", "Secs. 3.2, 5.5.2"),
-        statement='scoRNN "maintains stable hidden state gradients in the sense that the gradient norm does not change '
-        'significantly in time"; read as: ‖∂L/∂h_t‖ within a factor 10 of ‖∂L/∂h_T‖ for all t, the loss at the end or '
-        "at every step",
+        statement="scoRNN keeps the norms of its hidden state gradients about equal over time; read "
+        "as: ‖∂L/∂h_t‖ within a factor 10 of ‖∂L/∂h_T‖ for all t, the loss at the end or at every step",
         semantics="real",
         dominated_by="thm-H-grad",
         cases=(
@@ -421,8 +420,8 @@ CLAIMS = (
     Claim(
         id="sco-5.5.2-exp",
         source=Source("scornn", "Sec. 5.5.2, Fig. 5 left"),
-        statement='at the beginning of training the gradients "decay by less than an order of magnitude" over T = 500 '
-        "steps of the adding problem, n = 170",
+        statement="at the beginning of training gradients shrink by a "
+        "factor below 10 over T = 500 steps of the adding problem, n = 170",
         semantics="float",
         cases=(initial_case("small"), initial_case("glorot")),
     ),

@@ -321,8 +321,8 @@ CLAIMS = (
     Claim(
         id="sco-4.2a",
         source=Source("scornn", "Sec. 4.2"),
-        statement="with t_j ~ U[0, π/2], s_j = √((1 − cos t_j)/(1 + cos t_j)), C(A) has eigenvalues ±e^{it_j}, "
-        '"distributed uniformly along the right unit half-circle"',
+        statement="with t_j ~ U[0, π/2], s_j = √((1 − cos t_j)/(1 + cos t_j)), C(A) "
+        "has eigenvalues ±e^{it_j}, uniform on the right half of the unit circle",
         semantics="real",
         dominated_by="thm-init",
         cases=(

@@ -115,9 +115,9 @@ CLAIMS = (
     Claim(
         id="sco-2.2b",
         source=Source("scornn", "Sec. 2.2"),
-        statement='the restricted-capacity uRNN "has only 7n parameters, which is insufficient to represent all '
-        'unitary matrices for n > 7": short for every n ≥ 8; and, the threshold read as sharp, not short for n ≤ 7: '
-        "there the differential has rank n² somewhere",
+        statement="the 7n parameters of the restricted-capacity uRNN are too few "
+        "for all unitary W if n > 7: short for every n ≥ 8; and, the threshold read "
+        "as sharp, not short for n ≤ 7: there the differential has rank n² somewhere",
         semantics="alg",
         dominated_by="thm-U2",
         cases=(count_case(), *map(rank_case, range(2, 8))),

@@ -387,7 +387,7 @@ CLAIMS = (
     Claim(
         id="sco-5.1b",
         source=Source("scornn", "Sec. 5.1; complexity Sec. 4.1"),
-        statement='sequences of T + 20 entries, the first ten from 1 to 8, "a 9 placed ten timesteps from the end": '
+        statement="sequences of T + 20 entries, the first ten from 1 to 8, a 9 ten steps from the end: "
         "the words determine its position; and with the last 11 entries starting with 9 of the other paper",
         semantics="reading",
         cases=(

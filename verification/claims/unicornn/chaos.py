@@ -371,13 +371,13 @@ _PRESCRIBED = Case(
     is_search=True,
 )
 _APPENDIX = Source("icml", "App. D")
-_NOT_CHAOTIC = "does not exhibit chaotic behavior with respect to changes in the input"
+_NOT_CHAOTIC = "is not chaotic under changes of its input"
 
 CLAIMS = (
     Claim(
         id="icml-D-nochaos",
         source=_APPENDIX,
-        statement=f"the UnICORNN architecture {_NOT_CHAOTIC}",
+        statement=f"UnICORNN {_NOT_CHAOTIC}",
         semantics="real",
         cases=(
             _rest("one neuron, constant input", AT_REST),

@@ -164,7 +164,7 @@ def network_places(form: GradientForm, *extra: Hypothesis) -> tuple[Place, ...]:
     )
 
 
-# --- "there is a uniform bound"
+# --- one bound for all gradients
 
 
 def _layers_at(sizes: Iterable[int]) -> list[Parameters]:
@@ -268,8 +268,7 @@ CLAIMS = (
     Claim(
         id="both-3.x-input",
         source=Source("sam", "Prop. 3.2, D.2; icml Prop. 3.1, C.2"),
-        statement='the bounds hold "with respect to any parameter θ in Θ", in particular θ = V^1_{ij}, for inputs '
-        "of any size",
+        statement="the bounds hold for every parameter in Θ, θ = V^1_{ij} among them, and for inputs of any size",
         semantics="real",
         cases=(
             menu_case("sam (13), T = 1", "|dE/dV^1|", SAM_13, "V", _inputs, BY_INPUT, (T_IS_ONE,)),
@@ -329,8 +328,8 @@ CLAIMS = (
     Claim(
         id="sam-3.2-uniform",
         source=Source("sam", "Sec. 3"),
-        statement="as long as the weights w^L, V^q are bounded, there is a uniform bound on the hidden state gradients "
-        "(at fixed α, T, Ȳ, over all remaining data)",
+        statement="bounded weights w^L, V^q give one bound for the gradients "
+        "of all hidden states (at fixed α, T, Ȳ, over all remaining data)",
         semantics="real",
         cases=(unbounded_case("w^l"), unbounded_case("u")),
     ),

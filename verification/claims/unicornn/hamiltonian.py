@@ -376,14 +376,14 @@ CLAIMS = (
     Claim(
         id="both-liouville-a",
         source=Source("sam", "Section 3"),
-        statement="by Liouville's theorem the system (8) cannot have any asymptotically stable fixed points",
+        statement="(8) has no asymptotically stable fixed point, by Liouville's theorem",
         semantics="real",
         cases=(fixed_point_case(asymptotic=True),),
     ),
     Claim(
         id="both-liouville-b",
         source=Source("sam", "Section 3"),
-        statement="this implies that {0, 0} cannot be a stable fixed point for the hidden state gradients (y_θ, z_θ)",
+        statement="hence (0, 0) is no stable fixed point of (8), for (y_θ, z_θ)",
         semantics="real",
         cases=(fixed_point_case(asymptotic=False),),
     ),
@@ -404,7 +404,7 @@ CLAIMS = (
     Claim(
         id="both-2.2-exactH",
         source=Source("sam", "Section 2.2"),
-        statement="RNNs based on symplectic integrators enforce exact conservation of the Hamiltonian in time",
+        statement="symplectic integrators make RNNs that conserve the Hamiltonian exactly, at all times",
         semantics="real",
         cases=(Case("constant input", "H along (5)", _energy, ONE_NEURON.guards(_energy_check)),),
     ),

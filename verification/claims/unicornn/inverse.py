@@ -97,7 +97,7 @@ CLAIMS = (
     Claim(
         id="both-symplectic-Llayer",
         source=Source("sam", "Section 2.3, for the L-layer network (6)"),
-        statement="our proposed RNN is a symplectic Euler discretization for a Hamiltonian system; hence it is "
+        statement="the L-layer network is a symplectic Euler scheme of a Hamiltonian system, so it is "
         "invertible: DFᵀ J_{mL} DF = J_{mL} for the state map F of L layers with given input; F has an inverse",
         semantics="alg",
         cases=(

@@ -468,7 +468,7 @@ CLAIMS = (
     Claim(
         id="icml-(27)",
         source=Source("icml", "S(27)"),
-        statement='‖dX^L_n/dX^l_k‖_∞ ≤ dt^{L−l} Π_{q>l}‖V^q‖_∞ (1 + 2γ(n−k)dt) "as dt ≪ 1" ≤ V̄ dt^{L−l} (1 + 2γt_n), '
+        statement="‖dX^L_n/dX^l_k‖_∞ ≤ dt^{L−l} Π_{q>l}‖V^q‖_∞ (1 + 2γ(n−k)dt), for dt ≪ 1, ≤ V̄ dt^{L−l} (1 + 2γt_n), "
         "γ = K + K²/2, K = max(2, ‖w^L‖_∞ + α)",
         semantics="real",
         cases=(

@@ -107,14 +107,15 @@ SENSITIVITY_UNDAMPED = SensitivityBound(undamped=True, offset=Fraction(1), floor
 
 _SENSITIVITY_STATEMENT = (
     "|y_θ(t)|² ≤ (|y_θ(0)|² + |z_θ(0)|²/α)e^{w̄} + (C̄/α)e^{w̄}, |z_θ(t)|² ≤ (α|y_θ(0)|² + |z_θ(0)|²)e^{w̄} + C̄e^{w̄}, "
-    "w̄ = max{‖w‖_∞²/α, 2}; t in [0, 1], α > 0, |C(t)|² ≤ C̄"
+    "w̄ = max{‖w‖_∞²/α, 2}; t in [0, 1], α > 0, |C(t)|² ≤ C̄ (sam-27)"
 )
 
 CLAIMS = (
     Claim(
         id="sam-C.1-a",
         source=Source("sam", "(23)"),
-        statement="α > 0: |y(t)|² ≤ m e/α, |z(t)|² ≤ m e for t in (0, 1]; y(0) = z(0) = 0",
+        statement="α > 0: |y(t)|² ≤ m e/α, |z(t)|² ≤ m e for t in (0, "
+        "1]; y(0) = z(0) = 0 (sharper, thm-C: α|y|² + |z|² ≤ m t²)",
         semantics="real",
         cases=(state_case("t ≤ 1", POSITION, E, horizon=1), state_case("t ≤ 1", MOMENTUM, E, horizon=1)),
     ),
@@ -128,8 +129,8 @@ CLAIMS = (
     Claim(
         id="sam-C.1-b",
         source=Source("sam", "(24)"),
-        statement='α = 0: |y(t)|² ≤ m e², |z(t)|² ≤ m e² "for all t in (0, T]"; the statement opens with t in [0, 1], '
-        "T is not defined",
+        statement="α = 0: |y(t)|² ≤ m e², |z(t)|² ≤ m e², t in (0, "
+        "1]; (24) prints an undefined T for 1; also tried: every T",
         semantics="real",
         cases=(
             state_case("t ≤ 1", UNDAMPED_POSITION, E_SQUARED, horizon=1, undamped=True),
@@ -141,8 +142,7 @@ CLAIMS = (
     Claim(
         id="sam-27",
         source=Source("sam", "(27)"),
-        statement='|C(t)|² ≤ C̄ for t in [0, 1], and C̄ "only depends on the dimension m and on the constant c that '
-        'bounds the input", |u(t)|² < c',
+        statement="|C(t)|² ≤ C̄ on [0, 1], C̄ a function of m and c alone, |u(t)|² < c",
         semantics="real",
         cases=(forcing_case(),),
     ),

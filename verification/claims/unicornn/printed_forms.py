@@ -297,16 +297,17 @@ CLAIMS = (
     Claim(
         id="icml-C.1-table6",
         source=Source("icml", "S(7) at Table 6"),
-        statement="max_i |y_n| ≤ √((2/α)(1 + 2βt_n)), max_i |z_n| ≤ √(2(1 + 2βt_n)) for all n ≤ N at the printed "
-        "(N, dt, α); β = max{1 + 2α, 4α²}",
+        statement="icml-C.1 at the (N, dt, α) of Table 6, where α > 0: max_i |y_n| ≤ √((2/α)(1 + 2βt_n)), max_i "
+        "|z_n| ≤ √(2(1 + 2βt_n)) for all n ≤ N; β = max{1 + 2α, 4α²} (by thm-S-Q, not by the printed proof)",
         semantics="real",
         cases=tuple(square_root_case(row, quantity) for row in ROWS for quantity in ("position", "momentum")),
     ),
     Claim(
         id="both-F-Delta",
         source=Source("sam", "(14), (42), (66), (67); icml (12), S(15), S(39)"),
-        statement="the printed variants of F and Δ are the same, and are what (32) and S(7) give: F = bound on |y|, "
-        "Δ = 2 + (bound on |z|) + (2+α)(bound on |y|)",
+        statement="the printed F and Δ are at least what (32) and S(7) give: F ≥ bound on |y|, Δ ≥ 2 + "
+        "(bound on |z|) + (2+α)(bound on |y|), and S(39) has the Δ of (12); also tried: that the other "
+        "variants are equal, of which (14), (66), (67) put factors outside of a root and S(15) lacks a √2",
         semantics="reading",
         cases=(
             same_case(SAM_14, SAM_42, "Δ of (14) = Δ of (42), T = 1", Constant(1)),
@@ -325,23 +326,25 @@ CLAIMS = (
     Claim(
         id="both-2-T1",
         source=Source("sam", "Sec. 2, (1), (5); icml the same; Table 6"),
-        statement="the time variable t of the model runs over [0, 1]: T = N dt ≤ 1, 0 < dt < 1",
+        statement="the time of (1) and (5) runs over [0, 1]; a question of this library: "
+        "whether that holds of the networks of Table 6, T = N dt ≤ 1, 0 < dt < 1",
         semantics="reading",
         cases=_of_rows(horizon_case),
     ),
     Claim(
         id="both-alpha0",
         source=Source("sam", "Prop. 3.2, icml Prop. 3.1, Table 6"),
-        statement="the gradient propositions apply to the networks of the experiments: α > 0 and dt < 1 at the rows of "
-        "Table 6",
+        statement="a question of this library: whether the hypotheses of the "
+        "gradient propositions, α > 0 and dt < 1, hold at the rows of Table 6",
         semantics="reading",
         cases=_of_rows(hypothesis_case),
     ),
     Claim(
         id="sam-E-computable",
         source=Source("sam", "App. E, (41)"),
-        statement='"the upper bound (41) can be explicitly computed and it is finite, even after training has '
-        'concluded"; (41) = ((1−dt^L)/(1−dt)) T e^{w̄^L T} V̄ (Ȳ + F)Δ, w̄^L = max{2, ‖w^L‖_∞ + α}',
+        statement="(41) is finite and can be evaluated for the trained network: for all "
+        "finite weights, asked at ‖w^L‖_∞ = V̄ = Ȳ = 1; (41) = ((1−dt^L)/(1−dt)) T e^{w̄^L "
+        "T} V̄ (Ȳ + F)Δ, w̄^L = max{2, ‖w^L‖_∞ + α}; also tried: its value in float32",
         semantics="real",
         cases=(*_of_rows(computable_case), *_of_rows(float_case)),
     ),

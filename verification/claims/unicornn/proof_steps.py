@@ -232,16 +232,17 @@ CLAIMS = (
     Claim(
         id="icml-C.1-step",
         source=Source("icml", "S(11)"),
-        statement='(1 + β dt)^n ≤ 1 + 2β n dt "as dt ≪ 1"; in S(11) ((1+β dt)^n/(β dt))(2dt + 4α dt⁴) ≤ '
-        "(1/β)(1 + 2βn dt)(2 + 4α dt³) ≤ 2(1 + 2βt_n)",
+        statement="for dt ≪ 1: (1 + β dt)^n ≤ 1 + 2β n dt; in S(11) ((1+β dt)^n/(β dt))(2dt + 4α "
+        "dt⁴) ≤ (1/β)(1 + 2βn dt)(2 + 4α dt³) ≤ 2(1 + 2βt_n); also tried: the power at the printed dt",
         semantics="real",
         cases=(power_case(), rest_case(), *(_power_row(row) for row in ROWS)),
     ),
     Claim(
         id="both-66/39",
         source=Source("sam", "(66); icml S(39)"),
-        statement="‖∂X^l_k/∂θ‖_∞ ≤ dt Δ; (66): Δ = 2 + √(2mT(1+2α dt³))e^{ᾱT} + (2+α)√(2mT/α)(1+2α dt³)e^{ᾱT}; "
-        "S(39): Δ = 2 + √(2(1+2βT)) + (2+α)√((2/α)(1+2βT)); α > 0, dt < 1 (sam), dt ≪ 1 (icml)",
+        statement="‖∂X^l_k/∂θ‖_∞ ≤ dt Δ; (66): Δ = 2 + √(2mT(1+2α dt³))e^{ᾱT} + "
+        "(2+α)√(2mT/α)(1+2α dt³)e^{ᾱT}; S(39): Δ = 2 + √(2(1+2βT)) + (2+α)√((2/α)(1+2βT)); "
+        "α > 0, dt < 1 (sam), dt ≪ 1 (icml); also tried: the printed dt",
         semantics="real",
         cases=(
             sam_partial_case(),
@@ -255,7 +256,7 @@ CLAIMS = (
         id="both-67/40",
         source=Source("sam", "(67); icml S(40)"),
         statement="‖dE_n/dX^L_n‖_∞ ≤ Ȳ + F, the maximum norm; (67): F = √(2mT/α)(1+2α dt³)e^{ᾱT}; "
-        "S(40): F = √((2/α)(1+2βT)); α > 0, dt < 1 (sam), dt ≪ 1 (icml)",
+        "S(40): F = √((2/α)(1+2βT)); α > 0, dt < 1 (sam), dt ≪ 1 (icml); also tried: the printed dt",
         semantics="real",
         cases=(
             sam_output_case(),

@@ -189,8 +189,8 @@ CLAIMS = (
     Claim(
         id="both-72",
         source=Source("sam", "(72)"),
-        statement="β = O(γ) means C γ ≤ β ≤ C′ γ with C, C′ > 0 for scalars, ‖M‖ ≤ C′ γ for matrices; the scalar "
-        "remainder O(dt²) of (73), 1 ≤ k ≪ n, is meant so",
+        statement="β = O(γ) means C γ ≤ β ≤ C′ γ with C, C′ > 0 for scalars, ‖M‖ ≤ C′ γ for matrices; a "
+        "question of this library: whether the scalar remainder O(dt²) of (73), 1 ≤ k ≪ n, is so bounded below",
         semantics="reading",
         cases=(
             Case(
@@ -217,7 +217,8 @@ CLAIMS = (
     Claim(
         id="both-80",
         source=Source("sam", "(80)-(82)"),
-        statement="dX_n/dX_k = I + dt C + O(dt²), C = [[0, (n−k)σ̂], [−(n−k)ασ̂ − σ̂ w Σ σ′(A_{j−1}), 0]]",
+        statement="n − k fixed: dX_n/dX_k = I + dt C + O(dt²), C = [[0, (n−k)σ̂], [−(n−k)ασ̂ "
+        "− σ̂ w Σ σ′(A_{j−1}), 0]]; also tried: t_n fixed, where the paper has (84)",
         semantics="slope",
         cases=(
             _proved(
@@ -247,7 +248,8 @@ CLAIMS = (
     Claim(
         id="both-3.3/3.2-repr",
         source=Source("sam", "(16), (73)"),
-        statement="∂E_k^{(n,1)}/∂w = −dt σ̂² t_n σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) + O(dt²) for 1 ≤ k ≪ n",
+        statement="∂E_k^{(n,1)}/∂w = −dt σ̂² t_n σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) + "
+        "O(dt²) for 1 ≤ k ≪ n at fixed t_n; also tried: a remainder of at least c dt²",
         semantics="slope",
         cases=(
             order_case(T1, "remainder, L = 1", 2, "at most", domain=LONG.format(T=1), **REMAINDER),
@@ -259,14 +261,16 @@ CLAIMS = (
     Claim(
         id="both-3.3-fixed-n",
         source=Source("sam", "(16), (73)"),
-        statement="∂E_k^{(n,1)}/∂w = −dt σ̂² t_n σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) + O(dt²) at fixed n and k, dt → 0",
+        statement="a question of this library, (16) at fixed n and k, dt → 0: "
+        "∂E_k^{(n,1)}/∂w = −dt σ̂² t_n σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) + O(dt²)",
         semantics="slope",
         cases=both_sides(T1_FIXED, "remainder, L = 1", 2, domain="n = 32, k = 2", fixed_n=32, **REMAINDER),
     ),
     Claim(
         id="both-3.3-Odt",
         source=Source("sam", "after (16)"),
-        statement="with all weights O(1) the leading-order term of ∂E_k^{(n,1)}/∂w is O(dt)",
+        statement="with all weights O(1) the leading term of ∂E_k^{(n,1)}/∂w is O(dt), "
+        "and of that order where y_{k−1} is of order 1; also tried: of that order at k = 2",
         semantics="slope",
         cases=(
             *both_sides(T1, "contribution", 1, domain=LONG.format(T=1), **CONTRIBUTION),
@@ -276,7 +280,8 @@ CLAIMS = (
     Claim(
         id="both-3.3-nok",
         source=Source("sam", "after (16)"),
-        statement="there is no k-dependence of ∂E_k^{(n,1)}/∂w but through σ′(A_{k−1}) y_{k−1}, 1 ≤ k ≪ n",
+        statement="∂E_k^{(n,1)}/∂w depends on k through σ′(A_{k−1}) y_{k−1} alone, 1 ≤ "
+        "k ≪ n, read as k ≤ ρ n with a small ρ (k/n → 0 is no counterexample, by thm-R)",
         semantics="real",
         cases=(
             Case(

@@ -236,10 +236,10 @@ CLAIMS = (
     Claim(
         id="both-3-novanish-ODE",
         source=Source("sam", "Sec. 3; icml Sec. 3"),
-        statement='"We have established that the hidden state gradients for the underlying continuous ODE (2) do not '
-        'vanish": |(y_θ, z_θ)| of (8), θ in {w, V, b}, from (0, 0): not as small as one likes on [0, t] as parameters '
-        "vary (if |A| ≤ a: a floor, in a form of this library); not tending to 0 as t → ∞ (inputs unbounded; if "
-        "|A| ≤ a: θ = b). What a change of θ at time s leaves at time t: no exponential decay in t − s; ‖Φ(t, s)‖ ≥ 1. "
+        statement="said to be shown by Liouville's theorem: (y_θ, z_θ) of (8), θ in {w, V, b}, are not "
+        "drawn to (0, 0). Read as: from (0, 0) and with |A| ≤ a neither as small as one likes on [0, t] "
+        "nor tending to 0 (θ = b; the floors are this library's); changes of θ at time s do not all die "
+        "out, ‖Φ(t, s)‖ ≥ 1. Also tried: one floor for all b, unbounded inputs, one change of θ at time s. "
         "Not counted: where b = u = 0 the network is at rest, and y_w, z_w, y_V, z_V are 0 for all times",
         semantics="real",
         cases=(

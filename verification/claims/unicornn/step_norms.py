@@ -41,9 +41,9 @@ CLAIMS = (
     Claim(
         id="both-63-65",
         source=Source("sam", "(63)-(65); icml S(36)-S(38)"),
-        statement="|∂z_k/∂θ| ≤ dt(1 + α|y_{k−1}| + max(|y_{k−1}|, |y^{l−1}_k|, 1)) (63); "
-        "|∂y_k/∂θ| ≤ dt|z_k| + dt²(same bracket) (64); "
-        "‖∂X_k/∂θ‖_∞ ≤ dt(2 + ‖z_k‖_∞ + (1+α)‖y_{k−1}‖_∞ + ‖y^{l−1}_k‖_∞) (65), ∂ with earlier states fixed; dt < 1",
+        statement="|∂z_k/∂θ| ≤ dt(1 + α|y_{k−1}| + max(|y_{k−1}|, |y^{l−1}_k|, 1)) (63); |∂y_k/∂θ| ≤ dt|z_k| + "
+        "dt²(same bracket) (64); ‖∂X_k/∂θ‖_∞ ≤ dt(2 + ‖z_k‖_∞ + (1+α)‖y_{k−1}‖_∞ + ‖y^{l−1}_k‖_∞) (65), ∂ with "
+        "earlier states fixed; dt < 1; also tried: the index k − 1 of y^{l−1} in sam (6), (31), (59), an erratum",
         semantics="real",
         cases=(partial_case("(63)"), partial_case("(64)"), partial_case("(65)"), shifted_case()),
     ),

@@ -266,13 +266,13 @@ CLAIMS = (
     Claim(
         id="both-2-sigmoid",
         source=Source("sam", "Section 2, after (6)"),
-        statement="σ̂(u) = 0.5 + 0.5 tanh(u/2) ensures that the time step dt is multiplied by a value between 0 and 1",
+        statement="σ̂(u) = 1/2 + (1/2)tanh(u/2) lies in (0, 1), so that dt σ̂ < dt",
         semantics="real",
         cases=(between_zero_and_one(_HALF, _HALF),),
     ),
     Claim(
         id="icml-effective-dt-def",
-        source=Source("icml", "Section 4, Figure 5"),
+        source=Source("icml", "Section 4, Figure 5; Section 2, after (6)"),
         statement="the effective time step of neuron i is dt σ̂(c_i) ≤ dt; a neuron is (2) with its own time scale",
         semantics="real",
         cases=(between_zero_and_one(_HALF, _HALF), OWN_STEP.case("all numbers", "one step")),
@@ -280,32 +280,32 @@ CLAIMS = (
     Claim(
         id="both-2-noninteraction",
         source=Source("sam", "Section 2"),
-        statement="there is no interaction between the neurons in the hidden layer of (5): dX_j/dX_{j−1} is block "
-        "diagonal",
+        statement="in (5) a neuron of a layer does not see the others: dX_j/dX_{j−1} "
+        "is block diagonal, for every m, as (5) goes by components (asked for m = 2, 3)",
         semantics="alg",
         cases=(UNCOUPLED.case("2 ≤ m ≤ 3", "dX_j/dX_{j−1}", ONE_LAYER[1:]),),
     ),
     Claim(
         id="both-2-onlypossible",
         source=Source("sam", "Section 2"),
-        statement="including this multi-scale time stepping is only possible, as each neuron (within the same hidden "
-        "layer) is independent of the others",
+        statement="a time step for each neuron is possible since neurons of a layer are uncoupled; asked, which "
+        "nobody claims: that with a full W no such step is explicit and invertible, volume-preserving or symplectic",
         semantics="alg",
         cases=tuple(only_if_uncoupled(wanted) for wanted in PROPERTIES),
     ),
     Claim(
         id="both-sympl-1layer",
         source=Source("sam", "Sections 2 and 3, (5)"),
-        statement="symplectic Euler (5) is structure preserving, BᵀJB = J, and the phase-space volume of (5) is "
-        "conserved, det B = 1",
+        statement="symplectic Euler (5) is structure preserving, BᵀJB = J, and keeps "
+        "volumes of phase space, det B = 1 (m = 1 gives every m, by both-2-noninteraction)",
         semantics="alg",
         cases=(SYMPLECTIC.case("m ≤ 3", "BᵀJB", ONE_LAYER), VOLUME.case("m ≤ 3", "det B", ONE_LAYER)),
     ),
     Claim(
         id="both-volume-Llayer",
         source=Source("sam", "Discussion"),
-        statement="given the Hamiltonian structure of our continuous and discrete dynamical system, … volume "
-        "preservation in phase space [is] guaranteed: det DF = 1 for the 2mL × 2mL Jacobian of a step, any L",
+        statement="volume in phase space is preserved by the discrete network: det DF = 1 for the 2mL "
+        "× 2mL Jacobian of a step, any L (it is block triangular, with the blocks of both-sympl-1layer)",
         semantics="alg",
         cases=(
             VOLUME.case("L ≤ 3, m ≤ 2", "det DF, icml indices", UP_TO_THREE),

@@ -96,8 +96,8 @@ CLAIMS = (
     Claim(
         id="both-novanish",
         source=Source("sam", "Sec. 3, D.3, D.4"),
-        statement="for k ≪ n |∂E_k^{(n,L)}/∂θ| does not tend to 0 exponentially fast: the vanishing gradient problem, "
-        "with respect to recurrent connections, is mitigated",
+        statement="for k ≪ n |∂E_k^{(n,L)}/∂θ| does not decay exponentially in n − "
+        "k, whatever the inputs; dt fixed, n → ∞, as at fixed T nothing can (thm-R)",
         semantics="real",
         cases=(
             decay_case(ALPHA, W, DT, domain="dt fixed, n → ∞, w < −α"),
@@ -107,14 +107,16 @@ CLAIMS = (
     Claim(
         id="both-novanish-norm",
         source=Source("sam", "Sec. 3"),
-        statement="the product Φ(n,k) of Jacobians of the hidden state does not tend to 0 in norm",
+        statement="the product Φ(n,k) of Jacobians of the hidden "
+        "state does not tend to 0 in norm: ‖Φ(n,k)‖ ≥ 1 (thm-V (a))",
         semantics="real",
         cases=(Case("all weights, inputs, α, h", "‖Φ(n,k)‖ ≥ 1", _norms, PRODUCTS.guards(_shrinks)),),
     ),
     Claim(
         id="both-exploding-mitigated",
         source=Source("sam", "Sec. 3"),
-        statement="the exploding gradient problem is mitigated: with fixed weights no gradient grows exponentially",
+        statement="the exploding gradient problem is mitigated: with bounded weights and at fixed T the gradient "
+        "stays bounded as dt → 0 (asked of one network; thm-G-inf has it for all); also tried: dt fixed, N → ∞",
         semantics="real",
         cases=(
             growth_case(ALPHA, W, DT, domain="dt fixed, N → ∞"),
@@ -124,8 +126,8 @@ CLAIMS = (
     Claim(
         id="icml-3.1-T3",
         source=Source("icml", "Sec. 3"),
-        statement="the bound (12) grows at most as (N dt)³; there is no exponential growth of the gradient with "
-        "respect to the number of time steps",
+        statement="the bound (12) is O((N dt)³), and the gradient does not "
+        "grow exponentially in N at fixed dt; also tried: dt → 0 at fixed T",
         semantics="slope",
         cases=(
             bound_growth_case(3),
