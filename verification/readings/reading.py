@@ -139,13 +139,19 @@ def holds(repair: Repair, judgements: Iterable[Judgement]) -> bool:
 
 def gravity_of(claim: str, judgements: Sequence[Judgement]) -> str:
     """Of a refuted claim, by the verdicts of its repairs in this run: slip, constant, hypothesis or substance; empty of
-    a claim that is not refuted, or unsorted.
+    a claim that is not refuted, or unsorted, and where a repair that decides it was not tried in the run.
     """
     reading = reading_of(claim)
     if reading is None or verdict_of(j for j in judgements if j.claim == claim) != REFUTED:
         return ""
-    kinds = {repair.kind for repair in reading.instead if repair.printed and holds(repair, judgements)}
-    return next((grave for kind, grave in GRAVITY.items() if kind in kinds), SUBSTANCE)
+    tried = {judgement.claim for judgement in judgements}
+    for kind, grave in GRAVITY.items():
+        repairs = [each for each in reading.instead if each.kind == kind and each.printed and each.claim]
+        if any(holds(repair, judgements) for repair in repairs):
+            return grave
+        if any(repair.claim not in tried for repair in repairs):
+            return ""
+    return SUBSTANCE
 
 
 @cache

@@ -132,7 +132,7 @@ def test_the_gravity_follows_from_the_verdicts_of_the_repairs(monkeypatch: pytes
     assert gravity(named) == "hypothesis" and gravity(sharp) == gravity() == "substance"
     assert gravity(replace(formula, printed=False), named) == "hypothesis"
     fallen = [replace(cell, verdict=verdict.REFUTED) if cell.claim == held.id else cell for cell in cells]
-    assert gravity(formula, constant, run=fallen) == "constant" and gravity(formula, run=cells[-1:]) == "substance"
+    assert gravity(formula, constant, run=fallen) == "constant" and gravity(formula, run=cells[-1:]) == ""
     assert gravity(formula, run=[]) == gravity(formula, run=[replace(cells[-1], verdict=verdict.PROVED)]) == ""
     published = [replace(cell, origin="published") for cell in cells]
     assert gravity(constant, run=published) == "substance"  # not refuted is not proved

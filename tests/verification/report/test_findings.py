@@ -10,7 +10,7 @@ from verification.answer import blank_of
 from verification.readings.reading import note_to, reading_of
 from verification.registry import Registry
 from verification.report.rows.claims import Facts
-from verification.report.rows.findings import CHOSEN, Finding, chosen, page
+from verification.report.rows.findings import CHOSEN, Told, chosen, page
 from verification.report.rows.ledger import LedgerEntry, LedgerPages
 from verification.verdict import PROVED, REFUTED, Judgement
 
@@ -19,7 +19,7 @@ FINDINGS = chosen(CHOSEN.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.claim)
-def test_a_finding_is_about_a_claim_with_a_meant_reading(finding: Finding) -> None:
+def test_a_finding_is_about_a_claim_with_a_meant_reading(finding: Told) -> None:
     reading = reading_of(finding.claim)
     assert finding.claim in REGISTRY.ids() and reading is not None and not note_to(finding.claim)
     assert finding.title and finding.means.endswith((".", "!")) and not finding.title.endswith(".")
@@ -44,11 +44,9 @@ def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_sl
     run = [replace(cell, verdict=PROVED) if cell.domain.startswith("any D") else cell for cell in run]
     entries = {"sco-4.2b": LedgerEntry("sco-4.2b", "scornn", "Sec. 4.2", "text", "published")}
     findings = [
-        Finding(claim, f"title of {claim}", "it means much.") for claim in ("sco-T3.2", "sco-4.2b", "icml-C.1-step")
+        Told(claim, f"title of {claim}", "it means much.") for claim in ("sco-T3.2", "sco-4.2b", "icml-C.1-step")
     ]
-    text = page(
-        [*findings, Finding("thm-deg", "not in the run", "x.")], LedgerPages(run, entries, Facts("0", "smoke", 3))
-    )
+    text = page([*findings, Told("thm-deg", "not in the run", "x.")], LedgerPages(run, entries, Facts("0", "smoke", 3)))
     titles = [line for line in text.splitlines() if line.startswith("## ")]
     assert titles == [f"## {k}. title of {name}" for k, name in enumerate(("icml-C.1-step", "sco-4.2b", "sco-T3.2"), 1)]
     mirrored = text.partition("## 2.")[2].partition("## 3.")[0]
@@ -62,5 +60,5 @@ def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_sl
 
 def test_a_finding_may_name_the_case_to_show() -> None:
     run = cells("sco-4.2b", REFUTED)
-    named = Finding("sco-4.2b", "t", "m.", "printed copying | spectrum of C(A) D")
+    named = Told("sco-4.2b", "t", "m.", "printed copying | spectrum of C(A) D")
     assert "printed copying: " in page([named], LedgerPages(run, {}, Facts("0", "smoke", 0)))

@@ -34,7 +34,7 @@ _ORDER = (readings.SUBSTANCE, *reversed(readings.GRAVITY.values()), "")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Told:
     """A claim that is chosen, under a title, and what it means for whoever uses such networks."""
 
     claim: str
@@ -43,12 +43,12 @@ class Finding:
     case: str = ""
 
 
-def chosen(text: str) -> list[Finding]:
+def chosen(text: str) -> list[Told]:
     """Those of a TOML text, in its order."""
-    return [Finding(**entry) for entry in tomllib.loads(text)["finding"]]
+    return [Told(**entry) for entry in tomllib.loads(text)["finding"]]
 
 
-def page(findings: Sequence[Finding], book: LedgerPages) -> str:
+def page(findings: Sequence[Told], book: LedgerPages) -> str:
     """The page: refuted claims by gravity, then what holds, each in the order of ``findings``; of claims in the run."""
     tried = [finding for finding in findings if finding.claim in book.cells]
     ordered = sorted(tried, key=lambda finding: _ORDER.index(readings.gravity_of(finding.claim, book.run)))
@@ -59,7 +59,7 @@ def page(findings: Sequence[Finding], book: LedgerPages) -> str:
     return "\n".join(lines)
 
 
-def _lines(finding: Finding, book: LedgerPages) -> list[str]:
+def _lines(finding: Told, book: LedgerPages) -> list[str]:
     reading, cells, run = readings.reading_of(finding.claim), book.cells[finding.claim], book.run
     verdict = readings.verdict_of(cells)
     grave = readings.gravity_of(finding.claim, run)
@@ -77,7 +77,7 @@ def _lines(finding: Finding, book: LedgerPages) -> list[str]:
     return lines
 
 
-def _shown(finding: Finding, cells: Sequence[Judgement]) -> Judgement:
+def _shown(finding: Told, cells: Sequence[Judgement]) -> Judgement:
     """The case that is named; else, of the meant ones with the claim's verdict, that of the least slack."""
     if finding.case:
         return next(cell for cell in cells if readings.name_of(cell) == finding.case)
