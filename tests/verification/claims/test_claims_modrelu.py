@@ -23,7 +23,7 @@ from verification.parameters import RefusedError
 
 CLAIMS = {each.id: each for each in (*definition.CLAIMS, *gradients.CLAIMS)}
 EXPECTED = {
-    "sco-4.1a": ["proved", "refuted", "refuted", "refuted"],
+    "sco-4.1a": ["proved", "proved", "proved", "refuted", "refuted", "refuted"],
     "sco-4.1b": ["refuted", "proved", "refuted"],
     "sco-5.5.2": ["proved", "refuted", "proved", "refuted"],
     "sco-5.5.2-exp": ["not-refuted", "not-refuted"],
@@ -49,6 +49,23 @@ def test_every_case_is_answered(name: str) -> None:
 # modReLU itself.
 
 
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_a_bias_of_the_other_sign_in_the_branches_is_refuted(is_complex: bool) -> None:
+    case = definition.forms_case(is_complex, turned=-1)
+    assert verdict_of(case) == "refuted"
+    direction = {"e_re": "3/5", "e_im": "4/5"} if is_complex else {"e": "-1"}
+    assert not rows.doubt_of(case, {"r": "2", "b": "-1", **direction})  # 1 z/|z| against 3 z/|z|
+    assert rows.doubt_of(definition.forms_case(is_complex), {"r": "2", "b": "-1", **direction})
+
+
+@pytest.mark.parametrize("change", [{"r": "0"}, {"r": "-1"}, {"e_im": "1"}])
+def test_the_forms_are_compared_where_z_is_not_zero(change: dict[str, str]) -> None:
+    case = definition.forms_case(is_complex=True)
+    assert case.check is not None
+    with pytest.raises(RefusedError, match=f'"{next(iter(change))}"'):
+        case.check({"r": "1", "e_re": "1", "e_im": "0", "b": "0", **change})
+
+
 def test_half_of_the_lipschitz_constant_is_refuted() -> None:
     assert verdict_of(definition.non_expansive_case(Q(1, 2))) == "refuted"
     assert verdict_of(definition.non_expansive_case(Q(2))) == "proved"
@@ -56,7 +73,7 @@ def test_half_of_the_lipschitz_constant_is_refuted() -> None:
 
 @pytest.mark.parametrize("b", ["0", "-1"])
 def test_there_is_no_jump_for_a_bias_that_is_not_positive(b: str) -> None:
-    for case in CLAIMS["sco-4.1a"].cases[1:3]:
+    for case in CLAIMS["sco-4.1a"].cases[3:5]:
         assert case.check is not None
         with pytest.raises(RefusedError, match='"b"'):
             case.check({"b": b, "reach": "1/1000"})
