@@ -25,8 +25,8 @@ CLAIMS = {each.id: each for each in (*definition.CLAIMS, *gradients.CLAIMS)}
 EXPECTED = {
     "sco-4.1a": ["proved", "proved", "proved", "refuted", "refuted", "refuted"],
     "sco-4.1b": ["refuted", "proved", "refuted"],
-    "sco-5.5.2": ["proved", "refuted", "proved", "refuted"],
-    "sco-5.5.2-exp": ["not-refuted", "not-refuted"],
+    "sco-5.5.2": ["proved", "proved", "not-refuted", "not-refuted", "refuted", "proved", "refuted"],
+    "sco-5.5.2-exp": ["not-refuted"] * 3,
     "thm-H-grad": ["not-refuted"],
 }
 
@@ -151,6 +151,7 @@ def test_growth_and_constancy_where_units_fall_silent_are_refuted() -> None:
     assert verdict_of(gradients.gradient_case(gradients.FREE, gradients.ISOMETRIC)) == "refuted"
     shrinking = gradients.loss_statement("‖∂L/∂h_1‖ ≤ ‖∂L/∂h_T‖/2", False, lambda early, late: 4 * early <= late)
     assert verdict_of(gradients.gradient_case(gradients.ACTIVE, shrinking)) == "refuted"
+    assert verdict_of(gradients.gradient_case(gradients.INITIAL, shrinking)) == "refuted"
 
 
 def test_a_proof_is_not_used_against_an_exception() -> None:
@@ -220,5 +221,8 @@ def test_the_initial_gradients_are_those_of_a_product_of_jacobians() -> None:
 
 def test_a_factor_beyond_the_printed_one_would_be_suspect(monkeypatch: pytest.MonkeyPatch) -> None:
     decaying = torch.logspace(-2, 0, 500, dtype=torch.float64)
-    monkeypatch.setattr(hidden_gradients, "on_adding", lambda **_: decaying)
+    asked = []
+    monkeypatch.setattr(hidden_gradients, "on_adding", lambda **given: asked.append(given["network"]) or decaying)
     assert verdict_of(gradients.initial_case("small")) == "suspect"
+    assert verdict_of(gradients.initial_case("small", "adding-200")) == "suspect"
+    assert asked == ["adding-400"] * 5 + ["adding-200"] * 5
