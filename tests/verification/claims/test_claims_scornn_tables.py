@@ -26,7 +26,7 @@ from verification.tasks import adding, copying_memory
 
 CLAIMS = {each.id: each for each in (*counted.CLAIMS, *tables.CLAIMS, *tasks.CLAIMS)}
 EXPECTED = {
-    "sco-T1T2": ["proved"] * 30 + ["refuted"],
+    "sco-T1T2": ["proved"] * 31 + ["refuted"],
     "sco-T3tab": ["refuted", "refuted", "proved"],
     "sco-5.5.3": ["proved", "not-refuted", "proved", "refuted"],
     "sco-T3time": ["proved"] * 4,
@@ -99,7 +99,9 @@ def _unitary_tangents(n: int) -> torch.Tensor:
 
 def test_there_are_eight_conventions_and_a_count_says_how_it_reads() -> None:
     assert len(counts.conventions()) == len(set(counts.conventions())) == 8
-    assert counts.reads_as(135_434, "135k") == "rounded or cut off"
+    assert counts.reads_as(135_434, "135k") == counts.reads_as(134_500, "135k") == "rounded"
+    assert counts.reads_as(135_500, "135k") == counts.reads_as(135_999, "135k") == "cut off"
+    assert [counts.reads_as(count, "2.4k") for count in (2_349, 2_350, 2_450, 2_500)] == ["", "rounded", "cut off", ""]
     assert counts.reads_as(267_786, "270k") == "the last 0 of 270k holding its place"
     assert counts.reads_as(264_999, "270k") == counts.reads_as(134_000, "135k") == ""
 
