@@ -26,6 +26,7 @@ EXPECTED = {
     "sco-4.2b": [
         "proved",
         "refuted",
+        "refuted",
         *("refuted" if each.name in ODD else "proved" for each in networks("scornn")),
         "proved",
     ],
@@ -168,6 +169,18 @@ def test_a_block_that_is_kept_does_not_count() -> None:
     case = CLAIMS["sco-4.2b"].cases[1]
     assert not rows.doubt_of(case, {"D": "1 -1", "s": "1/2"})
     assert rows.doubt_of(case, {"D": "1 1", "s": "1/2"})
+
+
+def test_no_placement_of_an_odd_number_of_signs_escapes() -> None:
+    """Each is a witness by itself; of an even number those on whole blocks are none, and the row does not have them."""
+    case = next(each for each in CLAIMS["sco-4.2b"].cases if each.domain == "n even, ρ odd, every placement")
+    placements = reflected.of_odd_rho((2, 4, 6))
+    assert len(placements) == sum(2 ** (n - 1) for n in (2, 4, 6))
+    for D in placements:
+        assert not rows.doubt_of(case, reflected._parameters(D))
+    assert_refused(case, reflected._parameters([1, -1]), {"D": "-1 -1"})
+    on_blocks = reflected.reflection_case("whole", lambda: [[-1, -1, 1, 1], [1, 1, -1, -1]], "n = 4")
+    assert verdict_of(on_blocks) == "proved"
 
 
 @pytest.mark.parametrize("change", [{"s": "2"}, {"D": "1 2"}, {"s": "1/2 1/3"}])
