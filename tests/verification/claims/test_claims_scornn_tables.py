@@ -27,7 +27,7 @@ from verification.tasks import adding, copying_memory
 CLAIMS = {each.id: each for each in (*counted.CLAIMS, *tables.CLAIMS, *tasks.CLAIMS)}
 EXPECTED = {
     "sco-T1T2": ["proved"] * 31 + ["refuted"],
-    "sco-T3tab": ["refuted", "refuted", "proved"],
+    "sco-T3tab": ["refuted", "refuted", "proved", "proved"],
     "sco-5.5.3": ["proved", "not-refuted", "proved", "refuted"],
     "sco-T3time": ["proved"] * 4,
     "sco-5.3-tab": ["proved"] * 7 + ["refuted"] * 2,
@@ -123,6 +123,17 @@ def changed(found: PrintedModel, **fields: object) -> PrintedModel:
 )
 def test_another_number_or_another_model_turns_the_verdict(found: PrintedModel, expected: str) -> None:
     assert verdict_of(counted.count_case(found)) == expected
+
+
+def test_a_correction_that_is_off_by_one_is_refuted() -> None:
+    case = counted.corrected_case({116: 14_858, 360: 133_931})
+    assert verdict_of(case) == "refuted"
+    assert not rows.doubt_of(case, {"n": "360", "count": "133931"}) and rows.doubt_of(
+        case, {"n": "116", "count": "14858"}
+    )
+    assert case.check is not None
+    with pytest.raises(RefusedError, match='"count"'):
+        case.check({"n": "360", "count": "14858"})
 
 
 def test_a_count_of_other_sizes_is_turned_away() -> None:
