@@ -193,6 +193,7 @@ FALSEHOODS = {
     "dL/dλ = −‖B‖²": scaled_cayley_theorems.descent_case(1),
     "det(I + W D) is 2 on the average": bounded_entries.unitary_diagonal_case(2),
     "max |a_ij| = |t|/2": bounded_entries.near_case(2),
+    "D in the place of D*": bounded_entries.complex_gradient_case(conjugated=False),
     "dL = Re tr((V* − V)* dA)": bounded_entries.complex_gradient_case(Fraction(1)),
     "C(C(A)) = −A": scaled_cayley.forward_case(-1),
     "every orthogonal W has a C(W)": scaled_cayley.backward_case(without=False),
