@@ -176,7 +176,7 @@ def test_a_claim_file_names_no_verdict(family):
 FALSEHOODS = {
     "‖Wx‖⁴ = ‖x‖²": orthogonal_updates.norm_case(True, power=4),
     "‖Wx‖⁴ = ‖x‖², real": orthogonal_updates.norm_case(False, power=4),
-    "8n < n² for n ≥ 8": restricted.count_case(8),
+    "8n < n² for n ≥ 8": restricted.count_case(diagonals=4),
     "one step reaches everything": reach_case(1),
     "(I + K)⁻¹(I − 2K) is unitary": orthogonal_updates.unitary_step_case(2),
     "ascent descends": orthogonal_updates.descent_case(-1),
@@ -223,7 +223,7 @@ TRUTHS = {
     "the exchange matrix is reached with one sign": fixed_signs_case("p", (0, 1, 1, 0), (1, -1)),
     "real D of the reference are ±1": bounded_entries.attribution_case(real=True),
     "descent towards I is bounded": bounded_entries.descent_case(10, towards=1),
-    "6n < n² for n ≥ 8": restricted.count_case(6),
+    "6n < n² for n ≥ 8": restricted.count_case(diagonals=2),
     "447.2125": scaled_cayley.printed_case("a_12 of A = C(W)", "447.2125", 4),
     "float64 keeps A skew": orthogonal_updates.float_skew_case("Adam", "float64"),
 }
