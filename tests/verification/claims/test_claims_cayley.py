@@ -197,7 +197,7 @@ FALSEHOODS = {
     "dL = Re tr((V* − V)* dA)": bounded_entries.complex_gradient_case(Fraction(1)),
     "C(C(A)) = −A": scaled_cayley.forward_case(-1),
     "every orthogonal W has a C(W)": scaled_cayley.backward_case(without=False),
-    "products of skew matrices are skew": scaled_cayley.closed_case("product"),
+    "products of skew matrices are skew": scaled_cayley.closed_case(product=True),
     "447.213": scaled_cayley.printed_case("a_12 of A = C(W)", "447.213", 3),
     "0.00448": scaled_cayley.printed_case("imaginary part of the eigenvalues", "0.00448", 5),
     "+0.99999": scaled_cayley.printed_case("real part of the eigenvalues", "0.99999", 5),

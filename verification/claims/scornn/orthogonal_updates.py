@@ -415,8 +415,7 @@ CLAIMS = (
     Claim(
         id="sco-2.2c",
         source=Source("scornn", "Sec. 2.2"),
-        statement="full-capacity update: finitely many steps (1), any loss, join any two matrices of U(n); and any "
-        "two orthogonal ones by real steps",
+        statement="full-capacity update: finitely many steps (1), any loss, join any two matrices of U(n)",
         semantics="real",
         dominated_by="thm-U2",
         cases=(reach_case(), real_reach_case(1), real_reach_case(2), same_determinant_case()),
@@ -424,8 +423,8 @@ CLAIMS = (
     Claim(
         id="sco-eq1",
         source=Source("scornn", "Sec. 2.2 (1)"),
-        statement="W_{k+1} = (I + λ/2 B)⁻¹(I − λ/2 B) W_k, B = G W* − W G*, G = ∂L/∂W, stays unitary and moves in a "
-        "descent direction",
+        statement="W_{k+1} = (I + λ/2 B)⁻¹(I − λ/2 B) W_k stays unitary and moves in a descent direction; B = G W* − "
+        "W G*, G = ∂L/∂W, is that of the references cited for (1)",
         semantics="alg",
         dominated_by="thm-U2",
         cases=(unitary_step_case(), descent_case()),
