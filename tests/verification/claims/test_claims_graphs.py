@@ -68,7 +68,7 @@ REFUTED = {
     ("cplx-PA.1.1", 2), ("cplx-PA.1.1", 3), ("cplx-P3.3.1", 2), ("cplx-3.3-large-n", 0), ("cplx-T3.4/A.2", 2),
     ("cplx-T3.6/A.3", 2), ("cplx-T3.6/A.3", 5), ("cplx-T3.6/A.3", 6), ("cplx-T3.6/A.3", 7), ("cplx-A.3-printed", 0),
     ("cplx-A.3-printed", 1), ("cplx-PA.3.1", 2), ("cplx-T3.6-loose", 0),
-    ("cplx-4.5", 2), ("cplx-F1a-text", 1), ("cplx-F1a-t", 0),
+    ("cplx-4.5", 4), ("cplx-F1a-text", 0), ("cplx-F1a-text", 2), ("cplx-F1a-t", 0),
 }  # fmt: skip
 SEARCHED = {
     ("cplx-D2.1a", 1), ("cplx-D2.1b", 0), ("cplx-L2.1", 0), ("cplx-2-corr", 2), ("cplx-3.1-mono", 2),
@@ -104,7 +104,7 @@ PARTS = (
 
 
 def test_all_statements_of_the_parts_on_graphs_are_there() -> None:
-    assert len(CASES) == 95
+    assert len(CASES) == 96
     assert set(CLAIMS) == {f"cplx-{name}" for line in PARTS for name in line.split()}
 
 
@@ -231,6 +231,21 @@ def test_a_misprinted_value_is_seen() -> None:
     assert judged(architectures.value_case("td", [wrong])) == verdict.REFUTED
     assert judged(architectures.path_case("t = 0", (0,), {1: 5, 2: 6, 3: 7, 4: 9})) == verdict.REFUTED
     assert judged(architectures.ratio_case(Fraction(2))) == verdict.REFUTED
+    assert judged(architectures.printed_twice_case("7", "7/2")) == verdict.REFUTED
+    assert judged(architectures.printed_twice_case("14/4", "7/2")) == verdict.PROVED
+
+
+def test_a_number_that_is_printed_twice_is_typed_in_as_printed() -> None:
+    case = CLAIMS["cplx-F1a-text"].cases[0]
+    assert not doubt_of(case, {"text": "3", "caption": "7/2"})
+    assert '"text" is "7/2": it is 3' in doubt_of(case, {"text": "7/2", "caption": "7/2"})
+
+
+@pytest.mark.parametrize(("name", "value"), [("d_f", Fraction(5)), ("s", Fraction(2)), ("d_r", Fraction(2))])
+def test_a_graph_that_is_found_has_no_edge_back_in_time(name: str, value: Fraction) -> None:
+    found = architectures.existence_case(name, value).ask(SMOKE, 1)
+    graph = json.loads(found.proof.rpartition(" has ")[0])
+    assert min(sigma for *_, sigma in graph["edges"]) >= 0
 
 
 def test_a_graph_that_does_not_exist_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
