@@ -23,6 +23,7 @@ from verification.claim import Case, Claim, Parameters
 from verification.claims.complexity import (
     architectures,
     graph_conditions,
+    graph_correspondence,
     graph_limits,
     graph_measures,
     graph_proof_steps,
@@ -32,7 +33,7 @@ from verification.domains import BUDGETS
 from verification.measure import described_graphs, graph_facts
 
 SMOKE = BUDGETS["smoke"]
-FILES = (architectures, graph_conditions, graph_limits, graph_measures, graph_proof_steps)
+FILES = (architectures, graph_conditions, graph_correspondence, graph_limits, graph_measures, graph_proof_steps)
 CLAIMS: dict[str, Claim] = {each.id: each for file in FILES for each in file.CLAIMS}
 CASES = [(name, number) for name, each in CLAIMS.items() for number in range(len(each.cases))]
 
@@ -60,7 +61,7 @@ def case_of(name: str, quantity: str, domain: str) -> Case:
 # What is found.
 
 REFUTED = {
-    ("cplx-D2.1a", 0), ("cplx-2-corr", 0), ("cplx-2-corr", 1),
+    ("cplx-D2.1a", 0), ("cplx-2-corr", 4), ("cplx-2-corr", 5),
     ("cplx-3.1-mono", 0), ("cplx-3.1-mono", 1), ("cplx-3.1-mono", 4),
     ("cplx-T3.2", 2), ("cplx-T3.2", 3), ("cplx-T3.2", 4), ("cplx-T3.2/A.1", 2), ("cplx-A.1-i", 0),
     ("cplx-T3.2-uni", 0), ("cplx-T3.2-uni", 1), ("cplx-T3.2-uni", 2),
@@ -71,10 +72,10 @@ REFUTED = {
     ("cplx-4.5", 4), ("cplx-F1a-text", 0), ("cplx-F1a-text", 2), ("cplx-F1a-t", 0),
 }  # fmt: skip
 SEARCHED = {
-    ("cplx-D2.1a", 1), ("cplx-D2.1b", 0), ("cplx-L2.1", 0), ("cplx-2-corr", 2), ("cplx-3.1-mono", 2),
+    ("cplx-D2.1a", 1), ("cplx-D2.1b", 0), ("cplx-L2.1", 0), ("cplx-2-corr", 6), ("cplx-3.1-mono", 2),
     ("cplx-T3.2/A.1", 0), ("cplx-T3.2/A.1", 3), ("cplx-PA.1.1", 0), ("cplx-P3.3.1", 0), ("cplx-T3.4/A.2", 0),
     ("cplx-T3.2", 0), ("cplx-T3.6/A.3", 0), ("cplx-T3.6/A.3", 3), ("cplx-PA.3.1", 0),
-    ("cplx-A.1-pf", 1), ("cplx-A.1-pf", 3), ("cplx-A.1-pf", 5),
+    ("cplx-A.1-pf", 1), ("cplx-A.1-pf", 3), ("cplx-A.1-pf", 5), ("cplx-2-corr", 0), ("cplx-2-corr", 2),
 }  # fmt: skip
 """Cases on a whole domain in which nothing is found. Every other case is proved."""
 
@@ -105,7 +106,7 @@ PARTS = (
 
 
 def test_all_statements_of_the_parts_on_graphs_are_there() -> None:
-    assert len(CASES) == 102
+    assert len(CASES) == 106
     assert set(CLAIMS) == {f"cplx-{name}" for line in PARTS for name in line.split()}
 
 
@@ -185,6 +186,8 @@ def falsehoods() -> list[tuple[str, GraphStatement]]:
         ("d_f without d_r Σσ", graph_measures.depth_by_paths(with_sigma=False)),
         ("limits, loose", graph_limits.covered_limit(SHORTEST, strict=False)),
         ("d_r ≤ 1", graph_statements.shallow()),
+        ("G_un gives G_c whatever m is", graph_correspondence.folds(least=False)),
+        ("m is the least shift", graph_correspondence.least_divides(is_m=True)),
         ("D(γ₀) counts the labels twice", graph_proof_steps.duration()),
         ("|D(γ₀)| ≤ m", graph_proof_steps.bounded(share=0)),
         ("limsup D_i(n)/n ≤ j", graph_proof_steps.up_to_epsilon(SHORTEST)),
@@ -213,6 +216,34 @@ def test_periodicity_is_asked_of_every_time() -> None:
     facts = graph_facts.facts_of('{"period": 2, "nodes": {"a": 0, "b": 1}, "edges": [["a", "b", 1], ["b", "a", 1]]}')
     assert facts is not None
     assert [place["i"] for place in graph_measures.periodic().places(facts)] == ["0", "1"]
+
+
+RING = '{"period": 4, "nodes": {"a": 0, "b": 1, "c": 2, "d": 3}, "edges": [["a", "b", 1], ["b", "c", 1], ["c", "d", 1], ["d", "a", 1]]}'  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("labels", "least"), [("0 0 0 0", 1), ("0 1 0 1", 2), ("0 1 2 3", 4), ("0 0 1 1", 4), ("0 0 0 1", 4)]
+)
+def test_shifts_of_a_labelled_ring_are_the_multiples_of_the_least(labels: str, least: int) -> None:
+    facts, graph = graph_facts.facts_of(RING), graph_second.parse(RING)
+    assert facts is not None
+    parameters = {"graph": RING, "labels": labels}
+    expected = list(range(least, 9, least))
+    assert graph_correspondence.shifts(facts, parameters) == expected
+    assert graph_correspondence.shifts_again(graph, parameters) == expected
+    case = case_of("cplx-2-corr", "m least: G_un and its labels give G_c, without m", "graphs with (1)-(3)")
+    doubt = doubt_of(case, parameters)
+    assert ("m is the least shift" in doubt) == (least < 4) and doubt
+    loose = free_case(FORWARD, "loose", graph_correspondence.folds(least=False))
+    assert bool(doubt_of(loose, parameters)) == (least == 4)
+
+
+@pytest.mark.parametrize("labels", ["0 1", "0 1 2 100", "0 1 2 -1", "00 1 2 3"])
+def test_labels_that_are_none_are_refused(labels: str) -> None:
+    case = case_of("cplx-2-corr", "the least shift of G_un divides every one", "graphs with (1)-(3)")
+    assert '"labels"' in doubt_of(case, {"graph": RING, "labels": labels})
+    same_time = RING.replace('"b": 1', '"b": 0').replace('["a", "b", 1]', '["a", "b", 4]').replace('"c", 1', '"c", 2')
+    assert '"labels"' in doubt_of(case, {"graph": same_time, "labels": "0 0 1 2"})
 
 
 def test_cycles_are_closed_walks_without_repeated_edges() -> None:

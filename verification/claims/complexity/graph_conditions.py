@@ -1,25 +1,20 @@
-# Claims: cplx-D2.1a · cplx-D2.1b · cplx-L2.1 · cplx-2-corr · cplx-2-cw
+# Claims: cplx-D2.1a · cplx-D2.1b · cplx-L2.1 · cplx-2-cw
 """Cyclic graphs and their unfoldings: what Definition 2.1, Lemma 2.1 and the text of Section 2 say of them."""
 
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import networkx
 
 from odernn.architecture import catalogue, files
 from odernn.published.sources import Source
 from verification.cases import decision
-from verification.cases.graph_kinds import Cover, NodeImages, TimeOf
 from verification.cases.graph_statements import CYCLE, EVERY, Domain, GraphStatement, Side, box_case, free_case
 from verification.certify.second.graph import Graph, parse
 from verification.claim import Case, Claim, Decided, Hypothesis, Parameters
-from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
-from verification.parameters import Parameter, declared
+from verification.measure.graph_facts import GraphFacts, Raw, raw_of
 
 ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
 
@@ -143,125 +138,6 @@ def forward() -> GraphStatement:
     return GraphStatement(first, second)
 
 
-# --- Section 2: the correspondence of G_c and G_un
-
-
-def least_period() -> GraphStatement:
-    """m is the smallest number such that G_un is mapped on itself by a shift in time."""
-
-    def places(facts: GraphFacts) -> Iterator[Parameters]:
-        graph = facts.graph
-        names = tuple(graph.nodes)
-        for p in range(1, graph.period):
-            if graph.period % p:
-                continue
-            for images in itertools.permutations(names):
-                moved = dict(zip(names, images, strict=True))
-                if all((graph.nodes[b] - graph.nodes[a] - p) % graph.period == 0 for a, b in moved.items()):
-                    yield {"shift": str(p), "images": " ".join(images)}
-
-    def first(facts: GraphFacts, parameters: Parameters) -> Side:
-        graph, p = facts.graph, int(parameters["shift"])
-        moved = dict(zip(graph.nodes, parameters["images"].split(), strict=True))
-        long = 2 * facts.reach + 2 * graph.period
-        here, there = graph.unfolding(0, long), graph.unfolding(p, long + p)
-        image = {((t + p, moved[u]), (s + p, moved[v])) for (t, u), (s, v) in here.edges}
-        same = image == set(there.edges) and {(t + p, moved[u]) for t, u in here.nodes} == set(there.nodes)
-        return _shifted(graph.period, p, moved, same)
-
-    def second(graph: Graph, parameters: Parameters) -> Side:
-        p, images = int(parameters["shift"]), parameters["images"].split()
-        moved = dict(zip(graph.times, images, strict=True))
-        bijective = set(images) == set(graph.times)
-        later = all(graph.times[b] == (graph.times[a] + p) % graph.period for a, b in moved.items())
-        edges = {(moved[u], moved[v], sigma) for u, v, sigma in graph.edges}
-        return _shifted(graph.period, p, moved, bijective and later and edges == set(graph.edges))
-
-    moved = declared(Parameter("shift", TimeOf()), Parameter("images", NodeImages()))
-    return GraphStatement(first, second, places, parameters=moved)
-
-
-def _shifted(m: int, p: int, moved: dict[str, str], same: bool) -> Side:
-    images = ", ".join(f"{a} → {b}" for a, b in moved.items())
-    if not 0 < p < m:
-        return Side(0, f"the shift {p} is not less than m = {m}")
-    text = f"m = {m}, and G_un shifted by {p} with {images} is {'G_un' if same else 'another graph'}"
-    return Side(int(same), text)
-
-
-def one_to_one() -> GraphStatement:
-    """Different G_c have different G_un; the other graph is the two-fold cover."""
-
-    def places(facts: GraphFacts) -> Iterator[Parameters]:
-        cover = facts.graph.cover(2)
-        plain = {"period": cover.period, "nodes": dict(cover.nodes), "edges": cover.edges}
-        if cover.inputs or cover.outputs:
-            plain |= {"inputs": cover.inputs, "outputs": cover.outputs}
-        if cover.allow_unreachable:
-            plain["allow_unreachable"] = True
-        yield {"other": json.dumps(plain)}
-
-    def first(facts: GraphFacts, parameters: Parameters) -> Side:
-        other = facts_of(parameters["other"])
-        if other is None:
-            return Side(0, "the other is no graph with (1)-(3)")
-        long = 2 * facts.reach + 2 * other.graph.period
-        renamed = {
-            ((t, u.partition("@")[0]), (s, v.partition("@")[0]))
-            for (t, u), (s, v) in other.graph.unfolding(0, long).edges
-        }
-        same = renamed == set(facts.graph.unfolding(0, long).edges)
-        return _two(len(facts.graph.nodes), len(other.graph.nodes), same, parameters)
-
-    def second(graph: Graph, parameters: Parameters) -> Side:
-        other = parse(parameters["other"])
-        folds = other.period // graph.period
-        named = {f"{v}@{time + r * graph.period}" for v, time in graph.times.items() for r in range(folds)}
-        edges = {
-            (f"{u}@{t}", f"{v}@{(t + sigma) % other.period}", sigma)
-            for u, v, sigma in graph.edges
-            for t in range(graph.times[u], other.period, graph.period)
-        }
-        same = other.has_residues and set(other.times) == named and set(other.edges) == edges
-        return _two(graph.size, other.size, same, parameters)
-
-    return GraphStatement(first, second, places, parameters=declared(Parameter("other", Cover())))
-
-
-def _two(nodes: int, others: int, same: bool, parameters: Parameters) -> Side:
-    text = f"it has {nodes} nodes, {parameters['other']} has {others}"
-    unfoldings = "their unfolding is the same, (t, v) being (t, v@t)" if same else "their unfoldings differ"
-    return Side(int(same and nodes != others), f"{text}; {unfoldings}")
-
-
-def folded(with_sigma: bool = True) -> GraphStatement:
-    """G_un with its labels and m give G_c back: fold time modulo m; ``with_sigma=False`` keeps one edge for each pair
-    of nodes, which is the planted falsehood.
-    """
-
-    def first(facts: GraphFacts, _: Parameters) -> Side:
-        graph = facts.graph
-        edges: set[Any] = set()
-        for (t, u), (s, v) in graph.unfolding(-facts.reach, graph.period + facts.reach + 1).edges:
-            if 0 <= t < graph.period:
-                edges.add((u, v, s - t) if with_sigma else (u, v))
-        return Side(int(len(edges) != len(graph.edges)), f"{len(edges)} of {len(graph.edges)} edges come back")
-
-    def second(graph: Graph, _: Parameters) -> Side:
-        reach = max(abs(sigma) for *_, sigma in graph.edges)
-        order = graph.window(-reach, graph.period + reach)
-        inside = set(order or ())
-        edges = {
-            (u, v, sigma) if with_sigma else (u, v)
-            for t, u in inside
-            for _, v, sigma in graph.after[u]
-            if 0 <= t < graph.period and (t + sigma, v) in inside
-        }
-        return Side(int(len(edges) != len(graph.edges)), f"{len(edges)} edges come back")
-
-    return GraphStatement(first, second)
-
-
 # --- Section 2: periods of named networks
 
 
@@ -360,18 +236,6 @@ CLAIMS = (
         cases=(
             free_case(EVERY, "cycles of the unfolding", acyclic(), planted=forward(), proof=ACYCLICITY),
             box_case(EVERY, "cycles of the unfolding", acyclic()),
-        ),
-    ),
-    Claim(
-        id="cplx-2-corr",
-        source=Source("complexity", "Sec. 2"),
-        statement="G_c and G_un determine each other; m is the least period of G_un; under Def. 2.1",
-        semantics="comb",
-        cases=(
-            free_case(EVERY, "m is the smallest period of G_un", least_period()),
-            free_case(EVERY, "different G_c have different G_un", one_to_one()),
-            free_case(EVERY, "G_un, its labels and m give G_c", folded(), planted=folded(False)),
-            box_case(EVERY, "G_un, its labels and m give G_c", folded()),
         ),
     ),
     Claim(
