@@ -106,7 +106,7 @@ PARTS = (
 
 
 def test_all_statements_of_the_parts_on_graphs_are_there() -> None:
-    assert len(CASES) == 106
+    assert len(CASES) == 107
     assert set(CLAIMS) == {f"cplx-{name}" for line in PARTS for name in line.split()}
 
 
@@ -268,6 +268,12 @@ def test_a_misprinted_value_is_seen() -> None:
     assert judged(architectures.ratio_case(Fraction(2))) == verdict.REFUTED
     assert judged(architectures.printed_twice_case("7", "7/2")) == verdict.REFUTED
     assert judged(architectures.printed_twice_case("14/4", "7/2")) == verdict.PROVED
+
+
+def test_levels_of_one_pace_have_the_period_one() -> None:
+    case = graph_conditions.hierarchical_case((1, 2))
+    assert judged(case, "cplx-2-cw") == verdict.REFUTED
+    assert not doubt_of(case, {"k": "1", "levels": "3"}) and doubt_of(case, {"k": "2", "levels": "3"})
 
 
 def test_a_number_that_is_printed_twice_is_typed_in_as_printed() -> None:

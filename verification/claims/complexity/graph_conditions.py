@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import networkx
 
@@ -14,7 +15,8 @@ from verification.cases import decision
 from verification.cases.graph_statements import CYCLE, EVERY, Domain, GraphStatement, Side, box_case, free_case
 from verification.certify.second.graph import Graph, parse
 from verification.claim import Case, Claim, Decided, Hypothesis, Parameters
-from verification.measure.graph_facts import GraphFacts, Raw, raw_of
+from verification.measure import described_graphs
+from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
 
 ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
 
@@ -170,9 +172,45 @@ def clockwork_case(largest: int = 6, modules: int = 3) -> Case:
         decision.at(*({"periods": " ".join(map(str, periods))} for periods in chosen)),
         first,
         second,
-        box=f"clockwork RNNs of 2 to {modules} periods ≤ {largest}",
+        box=f"clockwork RNNs of 2 to {modules} periods ≤ {largest}; whatever the periods are, all modules act at t = 0 "
+        "and only those of period 1 at t = 1",
         claimed="m > 1",
         names=("catalogue", "periods"),
+    )
+
+
+def hierarchical_case(ratios: Sequence[int] = (2, 3, 4)) -> Case:
+    """m > 1 for hierarchical RNNs, whose level l acts every k^l steps: no shift by less than m keeps how many act.
+
+    A ratio k = 1 has no levels of different pace: a planted falsehood.
+    """
+
+    def first(parameters: Parameters) -> Decided:
+        facts = facts_of(described_graphs.hierarchical(int(parameters["k"]), int(parameters["levels"])))
+        assert facts is not None
+        m = facts.graph.period
+        acting = [0] * 2 * m
+        for time, _ in facts.graph.unfolding(0, 2 * m).nodes:
+            acting[time] += 1
+        least = next(shift for shift in range(1, m + 1) if acting[shift:] == acting[: len(acting) - shift])
+        return Decided(least == 1, f"k = {parameters['k']}: the number of nodes at a time has the period {least}")
+
+    def second(parameters: Parameters) -> Decided:
+        """Every level acts at t = 0, the slow ones not at t = 1."""
+        graph = parse(described_graphs.hierarchical(int(parameters["k"]), int(parameters["levels"])))
+        counted = [sum(time == t % graph.period for time in graph.times.values()) for t in (0, 1)]
+        return Decided(counted[0] == counted[1], f"{counted[0]} nodes at t = 0, {counted[1]} at t = 1")
+
+    places = ({"k": str(k), "levels": str(levels)} for k in ratios for levels in (2, 3))
+    return decision.decided(
+        f"hierarchical RNNs of 2 and 3 levels, k in {{{', '.join(map(str, ratios))}}}",
+        "m",
+        decision.at(*places),
+        first,
+        second,
+        box="level l acts every k^l steps",
+        claimed="m > 1",
+        names=("odernn", "times"),
     )
 
 
@@ -241,9 +279,9 @@ CLAIMS = (
     Claim(
         id="cplx-2-cw",
         source=Source("complexity", "Sec. 2"),
-        statement="m = 1 for most of the usual RNNs; m > 1 for some, for example hierarchical and clockwork ones; m "
-        "the least period of G_un",
+        statement="m, the least period of G_un, is 1 for most of the usual RNNs, and more for some, such as "
+        "hierarchical and clockwork ones",
         semantics="comb",
-        cases=(traditional_case(), clockwork_case()),
+        cases=(traditional_case(), clockwork_case(), hierarchical_case()),
     ),
 )
