@@ -7,18 +7,15 @@ import itertools
 import math
 from collections.abc import Sequence
 
-import networkx
-
 from odernn.architecture import catalogue, files
 from odernn.published.sources import Source
 from verification.cases import decision
-from verification.cases.graph_statements import CYCLE, EVERY, Domain, GraphStatement, Side, box_case, free_case
+from verification.cases.graph_statements import EVERY, GraphStatement, Side, box_case, free_case, proved_in
+from verification.cases.graph_theorems import WEIGHTED, acyclic, decided, forward
 from verification.certify.second.graph import Graph, parse
 from verification.claim import Case, Claim, Decided, Hypothesis, Parameters
 from verification.measure import described_graphs
-from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
-
-ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
+from verification.measure.graph_facts import GraphFacts, facts_of
 
 # --- Definition 2.1: labels, edges of the unfolding
 
@@ -65,77 +62,6 @@ def pairs_apart(with_sigma: bool = True) -> GraphStatement:
             for place, edge in enumerate(graph.edges)
         )
         return Side(lost, f"{lost} edges fall together with another one")
-
-    return GraphStatement(first, second)
-
-
-# --- Definition 2.1, condition (3): a decision against all closed walks
-
-WEIGHTED = Domain(
-    "weighted graphs with (1), (2)",
-    (
-        Hypothesis(
-            "(1) σ = time(v) − time(u) mod m",
-            lambda at: at.known.has_residues,
-            second_margin=lambda at: at.known.has_residues,
-        ),
-        Hypothesis(CYCLE.text, lambda at: at.known.has_cycle, second_margin=CYCLE.second_margin),
-    ),
-    load=raw_of,
-)
-
-
-def decided(simple_cycles_only: bool = False) -> GraphStatement:
-    """(3) as decided on the finite graph = no closed walk of sum 0, as a long enough piece of the unfolding shows.
-
-    ``simple_cycles_only`` decides by the sums of simple cycles, none of which is to be 0: the planted falsehood.
-    """
-
-    def side(decision: bool, truth: bool) -> Side:
-        return Side(int(decision != truth), f"decided: (3) {_holds(decision)}; closed walks: (3) {_holds(truth)}")
-
-    def first(raw: Raw, _: Parameters) -> Side:
-        return side(0 not in raw.cycle_sums if simple_cycles_only else raw.is_admitted, raw.unfolds)
-
-    def second(graph: Graph, _: Parameters) -> Side:
-        rule = all(s for s in graph.sums) if simple_cycles_only else graph.has_one_sign
-        return side(rule, graph.is_acyclic_in_time)
-
-    return GraphStatement(first, second)
-
-
-def _holds(condition: bool) -> str:
-    return "holds" if condition else "fails"
-
-
-# --- Lemma 2.1
-
-
-def acyclic() -> GraphStatement:
-    """The unfolding over 8 |V| max |σ| + m times has no directed cycle; one anywhere else could be moved there."""
-
-    def first(facts: GraphFacts, _: Parameters) -> Side:
-        window = facts.graph.unfolding(0, 8 * facts.reach + facts.graph.period)
-        return Side(int(not networkx.is_directed_acyclic_graph(window)), f"{len(window)} nodes of the unfolding")
-
-    def second(graph: Graph, _: Parameters) -> Side:
-        order = graph.window(0, 8 * graph.reach + graph.period)
-        return Side(int(order is None), "a cycle" if order is None else f"{len(order)} nodes in an order")
-
-    return GraphStatement(first, second)
-
-
-def forward() -> GraphStatement:
-    """No edge of the unfolding leads back in time: the planted falsehood."""
-
-    def first(facts: GraphFacts, _: Parameters) -> Side:
-        window = facts.graph.unfolding(0, 2 * facts.reach + facts.graph.period)
-        back = sum(head[0] < tail[0] for tail, head in window.edges)
-        return Side(int(back > 0), f"{back} edges back in time")
-
-    def second(graph: Graph, _: Parameters) -> Side:
-        back = [edge for edge in graph.edges if edge[2] < 0]
-        return Side(int(bool(back)), f"{len(back)} edges back in time")
 
     return GraphStatement(first, second)
 
@@ -246,8 +172,8 @@ CLAIMS = (
     Claim(
         id="cplx-D2.1a",
         source=Source("complexity", "Def. 2.1"),
-        statement='time index "i in {0, 2, …, m − 1}"; E_c in V × V × Z with parallel edges; "E_un in V_un × V_un": '
-        "every time has a label, every edge of G_c has edges of G_un of its own",
+        statement="time indices are 0, …, m − 1 (the list begins 0, 2 in print); edges of G_c are triples (u, v, σ), "
+        "of which parallel ones give different pairs of nodes in G_un",
         semantics="reading",
         cases=(
             free_case(EVERY, "labels, read as steps of 2", printed_labels()),
@@ -261,8 +187,11 @@ CLAIMS = (
         statement="condition (3), Σσ ≠ 0 along every closed walk, can be decided on a finite graph: it holds iff the "
         "cycle sums of each strongly connected component are nonzero and of one sign",
         semantics="comb",
+        dominated_by="thm-A-dag",
         cases=(
-            free_case(WEIGHTED, "decision = enumeration", decided(), planted=decided(True), proof=ACYCLICITY),
+            free_case(
+                WEIGHTED, "decision = enumeration", decided(), planted=decided(True), proof=proved_in("Acyclicity")
+            ),
             box_case(WEIGHTED, "decision = enumeration", decided()),
         ),
     ),
@@ -271,8 +200,9 @@ CLAIMS = (
         source=Source("complexity", "Lemma 2.1"),
         statement="the unfolding of any RNN cyclic graph, (1)-(3), is a directed acyclic graph",
         semantics="comb",
+        dominated_by="thm-A-dag",
         cases=(
-            free_case(EVERY, "cycles of the unfolding", acyclic(), planted=forward(), proof=ACYCLICITY),
+            free_case(EVERY, "cycles of the unfolding", acyclic(), planted=forward(), proof=proved_in("Acyclicity")),
             box_case(EVERY, "cycles of the unfolding", acyclic()),
         ),
     ),
