@@ -321,7 +321,7 @@ def _scornn_networks() -> Iterator[PublishedNetwork]:
         yield network(f"psMNIST-{n}", "scornn Table 1", n, 1, 10, parameters, "1/2", "rho = n/2: with the table")
     for n, parameters in ((224, "83k"), (322, "135k"), (425, "200k")):
         yield network(f"TIMIT-{n}", "scornn Table 2", n, 129, 129, parameters, "1/10", "rho = n/10: with the table")
-    yield network("copying", "scornn Sec. 5.1", 190, 10, 10, "22k", "1/2", "rho = n/2: scornn Sec. 5.1")
+    yield network("copying", "scornn Sec. 5.1", 190, 10, 9, "22k", "1/2", "rho = n/2: scornn Sec. 5.1")
     for length, rho in ((200, "1/2"), (400, "7/10"), (750, "7/10")):
         place = "scornn Sec. 5.2"
         yield network(f"adding-{length}", place, 170, 2, 1, "15k", rho, f"rho = n · {rho}: {place}")
@@ -343,7 +343,7 @@ def _gated_networks() -> Iterator[PublishedNetwork]:
         lstm  TIMIT-84     84  129  129    83k    scornn Table 2
         lstm  TIMIT-120   120  129  129   135k    scornn Table 2
         lstm  TIMIT-158   158  129  129   200k    scornn Table 2
-        lstm  copying      68   10   10    22k    scornn Sec. 5.1
+        lstm  copying      68   10    9    22k    scornn Sec. 5.1
         lstm  adding       60    2    1    15k    scornn Sec. 5.2
     """
     for line in table.strip().splitlines():

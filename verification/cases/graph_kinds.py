@@ -260,6 +260,34 @@ class TimeOf:
 
 
 @dataclass(frozen=True)
+class LabelsOf:
+    """A label p for every node of the graph, in their order: nodes (t, p) of one time have different labels."""
+
+    def __str__(self) -> str:
+        return "a whole number from 0 to 99 for every node, in their order, different at one time"
+
+    def read(self, text: str, values: Values) -> tuple[int, ...]:
+        times = values["graph"].times
+        words = text.split(" ")
+        if len(words) != len(times) or not all(re.fullmatch("0|[1-9][0-9]?", word) for word in words):
+            raise NotOfThisKindError("")
+        labels = tuple(map(int, words))
+        if len(set(zip(times.values(), labels, strict=True))) < len(times):
+            raise NotOfThisKindError("two nodes of one time have one label")
+        return labels
+
+    def write(self, value: Sequence[int]) -> str:
+        return " ".join(map(str, value))
+
+    def draw(self, rng: random.Random, values: Values) -> tuple[int, ...]:
+        times = values["graph"].times
+        orders = {t: rng.sample(range(len(times)), len(times)) for t in times.values()}
+        if rng.random() < 0.7:  # the same few labels at every time
+            orders = {t: list(range(len(times))) for t in orders}
+        return tuple(orders[t].pop(0) for t in times.values())
+
+
+@dataclass(frozen=True)
 class NodeImages:
     """The nodes of the graph in some order: where each one is moved to."""
 

@@ -418,7 +418,19 @@ def climb_evaluations(budget: Budget) -> int:
     return _CLIMB[budget.name]
 
 
-PROOFS = "docs/derivations/cyclic_graphs.md"
+PROOFS = {
+    "Acyclicity": "thm-A-dag",
+    "Recurrent depth": "thm-A-rate",
+    "Skip coefficient": "thm-A-rate",
+    "Feedforward depth": "thm-A-df",
+    "Limits": "thm-A-lim",
+}
+"""The theorem of each section of the written proofs."""
+
+
+def proved_in(section: str) -> str:
+    """Where a reader finds the written proof."""
+    return f"{PROOFS[section]}, docs/derivations/cyclic_graphs.md, {section}"
 
 
 def theorem(
@@ -432,7 +444,7 @@ def theorem(
 ) -> tuple[Case, ...]:
     """Under (U): on the whole domain and on a box; then, if ``widely``, on all graphs of Definition 2.1."""
     cases = (
-        free_case(FORWARD, quantity, statement, planted=planted, proof=f"{PROOFS}, {section}"),
+        free_case(FORWARD, quantity, statement, planted=planted, proof=proved_in(section)),
         box_case(FORWARD, quantity, statement, box),
     )
     return (*cases, free_case(EVERY, quantity, statement, planted=planted)) if widely else cases

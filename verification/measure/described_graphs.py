@@ -43,6 +43,28 @@ def section_4_5(number: int, k: int) -> str:
     return layered(2, more[number])
 
 
+def hierarchical(k: int, levels: int) -> str:
+    """Levels 0, 1, …, of which level l acts at the times that k^l divides; m is the pace of the slowest.
+
+    A level reads itself as last computed, the level below at the same time, and the level above as last computed.
+    """
+    paces = [k**level for level in range(levels)]
+    m = paces[-1]
+    nodes = {f"in@{t}": t for t in range(m)} | {f"out@{t}": t for t in range(m)}
+    nodes |= {f"h{level}@{t}": t for level, pace in enumerate(paces) for t in range(0, m, pace)}
+    edges = [[f"in@{t}", f"h0@{t}", 0] for t in range(m)]
+    edges += [[f"h{level}@{t - t % pace}", f"out@{t}", t % pace] for level, pace in enumerate(paces) for t in range(m)]
+    for level, pace in enumerate(paces):
+        for t in range(0, m, pace):
+            for other, slow in list(enumerate(paces))[level : level + 2]:
+                since = (t - 1) % slow + 1
+                edges.append([f"h{other}@{(t - since) % m}", f"h{level}@{t}", since])
+            if level:
+                edges.append([f"h{level - 1}@{t}", f"h{level}@{t}", 0])
+    inputs, outputs = ([f"{end}@{t}" for t in range(m)] for end in ("in", "out"))
+    return json.dumps({"period": m, "nodes": nodes, "inputs": inputs, "outputs": outputs, "edges": edges})
+
+
 FIGURE_1A = json.dumps(
     {
         "period": 2,

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def on_adding(*, initial: Initial, steps: int, count: int, seed: int) -> Tensor:
+def on_adding(*, initial: Initial, steps: int, count: int, seed: int, network: str = "adding-400") -> Tensor:
     """Mean over ``count`` sequences of ‖∂L/∂h_t‖₂, t = 1..steps, L the squared error of a sequence.   (steps,) float64
 
-    The network is that of the adding problem, n = 170, ρ = 7n/10 (printed for T = 400 and 750), in float32, as it is
-    initialised; the readout is uniform in ±1/√n, as torch has it. All from ``seed``.
+    The network is that of the adding problem, n = 170, ρ = 7n/10 (printed for T = 400 and 750) or, "adding-200", n/2
+    (for T = 200), in float32, as it is initialised; the readout is uniform in ±1/√n, as torch has it. All from
+    ``seed``.
     """
     import torch
 
     generator = torch.Generator().manual_seed(seed)
-    network = ScoRNN.from_paper("adding-400", initial=initial, generator=generator)
-    layer = network.layers[0]
+    (layer,) = ScoRNN.from_paper(network, initial=initial, generator=generator).layers
     sequences, targets, _ = adding.load("train", steps=steps, count=count, seed=seed)
     n = layer.hidden_size
     V = (2 * torch.rand(n, generator=generator) - 1) / n**0.5

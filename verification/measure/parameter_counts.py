@@ -77,7 +77,9 @@ def by_tensors(model: str, n: int, m: int, p: int, counted: Iterable[str]) -> in
 
 
 def reads_as(count: int, printed: str) -> str:
-    """How a count reads as printed: "rounded", "the last 0 holding its place", or "" if it does not."""
+    """How a count reads as printed: "rounded", "cut off", "the last 0 holding its place", or "" if it does not."""
     if agrees(count, printed):
-        return "rounded or cut off"
+        digits = printed.removesuffix("k").replace(",", "")
+        twice = 2 * count * 10 ** len(digits.partition(".")[2])
+        return "rounded" if twice < 1000 * (2 * int(digits.replace(".", "")) + 1) else "cut off"
     return f"the last 0 of {printed} holding its place" if agrees_to_tens(count, printed) else ""

@@ -26,6 +26,7 @@ from verification.cases.cayley_entries import angle_case, complex_signs_case
 from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
 from verification.cases.cayley_statements import Statement, up_to
 from verification.certify.second import cayley as again
+from verification.certify.second import entrywise_updates as again_updates
 from verification.claim import Case
 from verification.claims.library import scaled_cayley_theorems
 from verification.claims.scornn import bounded_entries, orthogonal_reach, orthogonal_updates, scaled_cayley
@@ -33,8 +34,8 @@ from verification.claims.scornn import restricted_unitary as restricted
 from verification.domains import BUDGETS
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
+from verification.measure import entrywise_updates, reflections, sign_matrices, skew_updates
 from verification.measure import reflection_ranks as ranks
-from verification.measure import reflections, sign_matrices, skew_updates
 from verification.parameters import RefusedError
 
 FAMILIES = (
@@ -104,6 +105,7 @@ EXPECTED = {
     },
     "sco-3.2b": {
         "exact arithmetic": PROVED,
+        **{f"{name}, exact arithmetic": PROVED for name in entrywise_updates.METHODS},
         **{f"{name}, float32": NOT_REFUTED for name in skew_updates.OPTIMIZERS},
     },
     "sco-3.2-reach": {
@@ -147,7 +149,7 @@ def witness_of(name: str, domain: str, quantity: str) -> dict[str, str]:
 
 def test_every_pin_has_its_case():
     assert set(EXPECTED) == set(CLAIMS) and len(CLAIMS) == 23
-    assert len(CASES) == 82
+    assert len(CASES) == 86
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), spread(CASES, 36))
@@ -174,11 +176,16 @@ def test_a_claim_file_names_no_verdict(family):
 FALSEHOODS = {
     "‖Wx‖⁴ = ‖x‖²": orthogonal_updates.norm_case(True, power=4),
     "‖Wx‖⁴ = ‖x‖², real": orthogonal_updates.norm_case(False, power=4),
-    "8n < n² for n ≥ 8": restricted.count_case(8),
+    "8n < n² for n ≥ 8": restricted.count_case(diagonals=4),
     "one step reaches everything": reach_case(1),
     "(I + K)⁻¹(I − 2K) is unitary": orthogonal_updates.unitary_step_case(2),
     "ascent descends": orthogonal_updates.descent_case(-1),
     "A − λ(Vᵀ + V) is skew": orthogonal_updates.skew_step_case(1),
+    **{
+        f"{name} keeps A skew with Vᵀ + V": orthogonal_updates.entrywise_case(name, mirrored=1)
+        for name in entrywise_updates.METHODS
+    },
+    "momentum keeps A skew with −2g below": orthogonal_updates.entrywise_case("SGD with momentum", mirrored=-2),
     "A + Aᵀ = 0 with Vᵀ + V": orthogonal_updates.float_skew_case("SGD", sign=1),
     "A + Aᵀ = 0 with Vᵀ + V, Adam": orthogonal_updates.float_skew_case("Adam", sign=1),
     "det(I + Z')/det(I + Z) = 2 det A_SS": scaled_cayley_theorems.exchange_case(2),
@@ -186,10 +193,11 @@ FALSEHOODS = {
     "dL/dλ = −‖B‖²": scaled_cayley_theorems.descent_case(1),
     "det(I + W D) is 2 on the average": bounded_entries.unitary_diagonal_case(2),
     "max |a_ij| = |t|/2": bounded_entries.near_case(2),
+    "D in the place of D*": bounded_entries.complex_gradient_case(conjugated=False),
     "dL = Re tr((V* − V)* dA)": bounded_entries.complex_gradient_case(Fraction(1)),
     "C(C(A)) = −A": scaled_cayley.forward_case(-1),
     "every orthogonal W has a C(W)": scaled_cayley.backward_case(without=False),
-    "products of skew matrices are skew": scaled_cayley.closed_case("product"),
+    "products of skew matrices are skew": scaled_cayley.closed_case(product=True),
     "447.213": scaled_cayley.printed_case("a_12 of A = C(W)", "447.213", 3),
     "0.00448": scaled_cayley.printed_case("imaginary part of the eigenvalues", "0.00448", 5),
     "+0.99999": scaled_cayley.printed_case("real part of the eigenvalues", "0.99999", 5),
@@ -215,7 +223,7 @@ TRUTHS = {
     "the exchange matrix is reached with one sign": fixed_signs_case("p", (0, 1, 1, 0), (1, -1)),
     "real D of the reference are ±1": bounded_entries.attribution_case(real=True),
     "descent towards I is bounded": bounded_entries.descent_case(10, towards=1),
-    "6n < n² for n ≥ 8": restricted.count_case(6),
+    "6n < n² for n ≥ 8": restricted.count_case(diagonals=2),
     "447.2125": scaled_cayley.printed_case("a_12 of A = C(W)", "447.2125", 4),
     "float64 keeps A skew": orthogonal_updates.float_skew_case("Adam", "float64"),
 }
@@ -470,6 +478,31 @@ def test_torch_and_the_formulas_make_the_same_updates(name, sign):
     np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-11)  # 8 solves and divisions by √v, each some 1e2 to 1e3 u
 
 
+@pytest.mark.parametrize("method", entrywise_updates.METHODS)
+def test_exact_steps_are_those_of_torch(method: str) -> None:
+    """λ p/(√q + ε) of four gradients, by recurrences and by sums, against torch's optimizer in float64."""
+    gradients = [Fraction(1, 2), Fraction(-1, 3), Fraction(2), Fraction(-5, 4)]
+    rates = dict(zip(("first", "second"), orthogonal_updates.RATES[method], strict=True))
+    ours = entrywise_updates.after(method, gradients, rates)
+    assert ours == again_updates.steps(method, gradients, **rates)
+    weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    optimizer = skew_updates.OPTIMIZERS[method]([weight])
+    for g, (p, q) in zip(gradients, ours, strict=True):
+        before = float(weight.detach())
+        weight.grad = torch.tensor([float(g)], dtype=torch.float64)
+        optimizer.step()
+        under = float(q) ** 0.5 + 1e-8 if method != "SGD with momentum" else 1.0
+        assert before - float(weight.detach()) == pytest.approx(skew_updates.RATE * float(p) / under, rel=1e-9)
+
+
+def test_steps_of_which_nothing_agrees_are_left_open() -> None:
+    third = Fraction(1, 3)
+    assert again_updates.stay_opposite([(third, third)], [(-third, third)]) is True
+    assert again_updates.stay_opposite([(third, third)], [(third, third)]) is False
+    assert again_updates.stay_opposite([(third, third)], [(-third, 2 * third)]) is False
+    assert again_updates.stay_opposite([(third, third)], [(third, 2 * third)]) is None
+
+
 # --- doubts
 
 
@@ -487,7 +520,7 @@ def test_doubt_remains_off_the_hypotheses():
     refused(CLAIMS["sco-T3.1"].cases[0], {"W": " ".join(["0"] * 49)}, "1 to 5 rows")
     refused(CLAIMS["sco-T3.1"].cases[0], {"W": "1 0 0"}, "it has 3 entries")
     refused(CLAIMS["sco-3.1-bdd"].cases[2], {"a": "1/2", "rate": "1/4", "steps": "1000000"}, "whole number from")
-    refused(CLAIMS["sco-3.2b"].cases[1], {"n": "1000", "updates": "5", "seed": "1"}, "whole number from")
+    refused(CLAIMS["sco-3.2b"].cases[5], {"n": "1000", "updates": "5", "seed": "1"}, "whole number from")
     short = {"a_re": "1 2", "a_im": "0 0", "b_re": "1 3", "b_im": "0 0"}
     refused(CLAIMS["sco-2.2b"].case("n = 6", "largest rank of the differential against n²"), short, "2 entries")
     case = CLAIMS["sco-2.2b"].case("n = 7", "largest rank of the differential against n²")

@@ -30,7 +30,7 @@ ON_A_GPU = "inapplicable"
 EXPECTED = {
     "sco-5.5.1": ["not-refuted"] * 8 + ["refuted"] * 2,
     "sco-5.5.1-A": ["refuted"] * 2 + ["not-refuted"] * 2,
-    "sco-5.5.1-gpu": ["refuted"] * 3 + [ON_A_GPU] * 2,
+    "sco-5.5.1-gpu": ["proved"] + ["refuted"] * 3 + [ON_A_GPU] * 2,
     "thm-O-float": ["not-refuted"] * 9,
 }
 
@@ -227,9 +227,17 @@ def test_measured_epsilon_is_that_of_the_format(name: str) -> None:
 
 @pytest.mark.parametrize("k", ["22", "24", "52"])
 def test_another_epsilon_is_not_that_of_float32(k: str) -> None:
-    case = CLAIMS["sco-5.5.1-gpu"].cases[1]
+    case = CLAIMS["sco-5.5.1-gpu"].cases[2]
     assert not rows.doubt_of(case, {"k": "23"})
     assert rows.doubt_of(case, {"k": k})
+
+
+@pytest.mark.parametrize("formats", [("float64", "float64"), ("float64", "float32"), ("float32", "bfloat16")])
+def test_a_format_that_is_no_coarser_is_refuted(formats: tuple[str, str]) -> None:
+    case = precision.in_use_case(*formats)
+    assert verdict_of(case) == "refuted"
+    assert not rows.doubt_of(case, dict(zip(("GPU", "CPU"), formats, strict=True)))
+    assert verdict_of(precision.in_use_case("bfloat16", "float32")) == "proved"
 
 
 def test_a_device_would_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,14 +22,15 @@ CLAIMS = {each.id: each for each in (*start.CLAIMS, *reflected.CLAIMS)}
 ODD = {"MNIST-170", "psMNIST-170", "MNIST-512", "copying", "adding-200", "adding-400", "adding-750"}
 """The printed networks with an even n and an odd ρ."""
 EXPECTED = {
-    "sco-4.2a": ["refuted", "proved", "proved", "refuted", "not-refuted"],
+    "sco-4.2a": ["refuted", "proved", "proved", "refuted", "proved", "not-refuted"],
     "sco-4.2b": [
         "proved",
+        "refuted",
         "refuted",
         *("refuted" if each.name in ODD else "proved" for each in networks("scornn")),
         "proved",
     ],
-    "sco-4.2c": ["refuted", "proved", "proved", "refuted", "refuted", "refuted", "not-refuted"],
+    "sco-4.2c": [*["proved"] * 5, *["refuted"] * 3, "refuted", "not-refuted"],
     "thm-init": ["proved", "proved", "proved"],
 }
 
@@ -137,7 +138,17 @@ def test_laws_that_are_not_uniform_are_refuted_and_uniform_ones_proved() -> None
 def test_the_law_by_roots_is_the_law_by_blocks() -> None:
     for n in range(1, 7):
         for D in itertools.product((1, -1), repeat=n):
-            assert start.law_again(D) == spectral_law(Blocks.of(D))
+            assert start.law_again(D) == (law := spectral_law(Blocks.of(D)))
+            assert start.distance_again(law) == law.distance
+
+
+def test_half_of_a_split_pair_is_too_little_and_only_where_a_pair_is_split() -> None:
+    found = {each.name: verdict_of(start.nearly_uniform_case(each, pairs=Q(1, 2))) for each in start._HALF}
+    assert found == {each.name: "refuted" if each.name in ODD else "proved" for each in start._HALF}
+    (copying,) = (each for each in start._HALF if each.name == "copying")
+    text = " ".join(map(str, start.half_signs(copying)))
+    assert not rows.doubt_of(start.nearly_uniform_case(copying, pairs=Q(1, 2)), {"D": text})
+    assert rows.doubt_of(start.nearly_uniform_case(copying), {"D": text})
 
 
 def test_the_law_of_a_random_D_is_the_mean_over_all() -> None:
@@ -158,6 +169,18 @@ def test_a_block_that_is_kept_does_not_count() -> None:
     case = CLAIMS["sco-4.2b"].cases[1]
     assert not rows.doubt_of(case, {"D": "1 -1", "s": "1/2"})
     assert rows.doubt_of(case, {"D": "1 1", "s": "1/2"})
+
+
+def test_no_placement_of_an_odd_number_of_signs_escapes() -> None:
+    """Each is a witness by itself; of an even number those on whole blocks are none, and the row does not have them."""
+    case = next(each for each in CLAIMS["sco-4.2b"].cases if each.domain == "n even, ρ odd, every placement")
+    placements = reflected.of_odd_rho((2, 4, 6))
+    assert len(placements) == sum(2 ** (n - 1) for n in (2, 4, 6))
+    for D in placements:
+        assert not rows.doubt_of(case, reflected._parameters(D))
+    assert_refused(case, reflected._parameters([1, -1]), {"D": "-1 -1"})
+    on_blocks = reflected.reflection_case("whole", lambda: [[-1, -1, 1, 1], [1, 1, -1, -1]], "n = 4")
+    assert verdict_of(on_blocks) == "proved"
 
 
 @pytest.mark.parametrize("change", [{"s": "2"}, {"D": "1 2"}, {"s": "1/2 1/3"}])

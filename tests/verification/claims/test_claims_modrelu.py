@@ -23,10 +23,10 @@ from verification.parameters import RefusedError
 
 CLAIMS = {each.id: each for each in (*definition.CLAIMS, *gradients.CLAIMS)}
 EXPECTED = {
-    "sco-4.1a": ["proved", "refuted", "refuted", "refuted"],
+    "sco-4.1a": ["proved", "proved", "proved", "refuted", "refuted", "refuted"],
     "sco-4.1b": ["refuted", "proved", "refuted"],
-    "sco-5.5.2": ["proved", "refuted", "proved", "refuted"],
-    "sco-5.5.2-exp": ["not-refuted", "not-refuted"],
+    "sco-5.5.2": ["proved", "proved", "not-refuted", "not-refuted", "refuted", "proved", "refuted"],
+    "sco-5.5.2-exp": ["not-refuted"] * 3,
     "thm-H-grad": ["not-refuted"],
 }
 
@@ -49,6 +49,23 @@ def test_every_case_is_answered(name: str) -> None:
 # modReLU itself.
 
 
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_a_bias_of_the_other_sign_in_the_branches_is_refuted(is_complex: bool) -> None:
+    case = definition.forms_case(is_complex, turned=-1)
+    assert verdict_of(case) == "refuted"
+    direction = {"e_re": "3/5", "e_im": "4/5"} if is_complex else {"e": "-1"}
+    assert not rows.doubt_of(case, {"r": "2", "b": "-1", **direction})  # 1 z/|z| against 3 z/|z|
+    assert rows.doubt_of(definition.forms_case(is_complex), {"r": "2", "b": "-1", **direction})
+
+
+@pytest.mark.parametrize("change", [{"r": "0"}, {"r": "-1"}, {"e_im": "1"}])
+def test_the_forms_are_compared_where_z_is_not_zero(change: dict[str, str]) -> None:
+    case = definition.forms_case(is_complex=True)
+    assert case.check is not None
+    with pytest.raises(RefusedError, match=f'"{next(iter(change))}"'):
+        case.check({"r": "1", "e_re": "1", "e_im": "0", "b": "0", **change})
+
+
 def test_half_of_the_lipschitz_constant_is_refuted() -> None:
     assert verdict_of(definition.non_expansive_case(Q(1, 2))) == "refuted"
     assert verdict_of(definition.non_expansive_case(Q(2))) == "proved"
@@ -56,7 +73,7 @@ def test_half_of_the_lipschitz_constant_is_refuted() -> None:
 
 @pytest.mark.parametrize("b", ["0", "-1"])
 def test_there_is_no_jump_for_a_bias_that_is_not_positive(b: str) -> None:
-    for case in CLAIMS["sco-4.1a"].cases[1:3]:
+    for case in CLAIMS["sco-4.1a"].cases[3:5]:
         assert case.check is not None
         with pytest.raises(RefusedError, match='"b"'):
             case.check({"b": b, "reach": "1/1000"})
@@ -134,6 +151,7 @@ def test_growth_and_constancy_where_units_fall_silent_are_refuted() -> None:
     assert verdict_of(gradients.gradient_case(gradients.FREE, gradients.ISOMETRIC)) == "refuted"
     shrinking = gradients.loss_statement("‖∂L/∂h_1‖ ≤ ‖∂L/∂h_T‖/2", False, lambda early, late: 4 * early <= late)
     assert verdict_of(gradients.gradient_case(gradients.ACTIVE, shrinking)) == "refuted"
+    assert verdict_of(gradients.gradient_case(gradients.INITIAL, shrinking)) == "refuted"
 
 
 def test_a_proof_is_not_used_against_an_exception() -> None:
@@ -203,5 +221,8 @@ def test_the_initial_gradients_are_those_of_a_product_of_jacobians() -> None:
 
 def test_a_factor_beyond_the_printed_one_would_be_suspect(monkeypatch: pytest.MonkeyPatch) -> None:
     decaying = torch.logspace(-2, 0, 500, dtype=torch.float64)
-    monkeypatch.setattr(hidden_gradients, "on_adding", lambda **_: decaying)
+    asked = []
+    monkeypatch.setattr(hidden_gradients, "on_adding", lambda **given: asked.append(given["network"]) or decaying)
     assert verdict_of(gradients.initial_case("small")) == "suspect"
+    assert verdict_of(gradients.initial_case("small", "adding-200")) == "suspect"
+    assert asked == ["adding-400"] * 5 + ["adding-200"] * 5

@@ -26,11 +26,11 @@ from verification.tasks import adding, copying_memory
 
 CLAIMS = {each.id: each for each in (*counted.CLAIMS, *tables.CLAIMS, *tasks.CLAIMS)}
 EXPECTED = {
-    "sco-T1T2": ["proved"] * 30 + ["refuted"],
-    "sco-T3tab": ["refuted", "refuted", "proved"],
+    "sco-T1T2": ["proved"] * 31 + ["refuted"],
+    "sco-T3tab": ["refuted", "refuted", "proved", "proved"],
     "sco-5.5.3": ["proved", "not-refuted", "proved", "refuted"],
-    "sco-T3time": ["proved"] * 4,
-    "sco-5.3-tab": ["proved"] * 7 + ["refuted"] * 2,
+    "sco-T3time": ["proved"] * 7 + ["refuted"],
+    "sco-5.3-tab": ["proved"] * 10 + ["refuted"] * 2,
     "sco-5.4-tab": ["proved"] * 6,
     "sco-5.1a": ["proved"] * 2,
     "sco-5.1b": ["refuted", "proved", "proved"],
@@ -99,7 +99,9 @@ def _unitary_tangents(n: int) -> torch.Tensor:
 
 def test_there_are_eight_conventions_and_a_count_says_how_it_reads() -> None:
     assert len(counts.conventions()) == len(set(counts.conventions())) == 8
-    assert counts.reads_as(135_434, "135k") == "rounded or cut off"
+    assert counts.reads_as(135_434, "135k") == counts.reads_as(134_500, "135k") == "rounded"
+    assert counts.reads_as(135_500, "135k") == counts.reads_as(135_999, "135k") == "cut off"
+    assert [counts.reads_as(count, "2.4k") for count in (2_349, 2_350, 2_450, 2_500)] == ["", "rounded", "cut off", ""]
     assert counts.reads_as(267_786, "270k") == "the last 0 of 270k holding its place"
     assert counts.reads_as(264_999, "270k") == counts.reads_as(134_000, "135k") == ""
 
@@ -121,6 +123,17 @@ def changed(found: PrintedModel, **fields: object) -> PrintedModel:
 )
 def test_another_number_or_another_model_turns_the_verdict(found: PrintedModel, expected: str) -> None:
     assert verdict_of(counted.count_case(found)) == expected
+
+
+def test_a_correction_that_is_off_by_one_is_refuted() -> None:
+    case = counted.corrected_case({116: 14_858, 360: 133_931})
+    assert verdict_of(case) == "refuted"
+    assert not rows.doubt_of(case, {"n": "360", "count": "133931"}) and rows.doubt_of(
+        case, {"n": "116", "count": "14858"}
+    )
+    assert case.check is not None
+    with pytest.raises(RefusedError, match='"count"'):
+        case.check({"n": "360", "count": "14858"})
 
 
 def test_a_count_of_other_sizes_is_turned_away() -> None:
@@ -200,6 +213,35 @@ def test_similar_is_half_a_point() -> None:
         other = changed(one, results={**one.results, "MNIST": accuracy})
         case = tables.pairs_case("x", "MNIST", [(one, other)], tables.CLOSE, "similar")
         assert verdict_of(case) == expected
+
+
+@pytest.mark.parametrize(
+    ("relation", "minutes", "expected"),
+    [
+        (tables.SIMILAR_TIME, "4.24", "proved"), (tables.SIMILAR_TIME, "4.23", "refuted"),
+        (tables.SIMILAR_TIME, "6.625", "proved"), (tables.SIMILAR_TIME, "6.63", "refuted"),
+        (tables.NO_SLOWER, "50.1", "proved"), (tables.NO_SLOWER, "4.24", "proved"),
+        (tables.NO_SLOWER, "4.23", "refuted"),
+        (tables.TENTH, "53", "proved"), (tables.TENTH, "52.9", "refuted"),
+    ],
+)  # fmt: skip
+def test_words_of_size_have_one_meaning(relation: tables.PairRelation, minutes: str, expected: str) -> None:
+    one = row("Table 3", "scoRNN", 170)  # 5.3 minutes
+    case = tables.pairs_case("x", "minutes", [(one, changed(one, results={"minutes": minutes}))], relation, "q")
+    assert verdict_of(case) == expected
+
+
+def test_some_is_refuted_only_for_all() -> None:
+    """Without the one larger model that a smaller scoRNN is above; with one that is equal, or as large, as well."""
+    ours, theirs = row("Table 1", "scoRNN", 512), row("Table 1", "full uRNN", 512)
+
+    def found(**fields: object) -> str:
+        return verdict_of(tables.some_case([ours, changed(theirs, **fields)], "MNIST"))
+
+    assert found() == "proved"
+    assert found(results={"MNIST": "0.985"}) == found(parameters="137k") == found(parameters="16k") == "refuted"
+    case = tables.some_case([ours, changed(theirs, parameters="137k")], "MNIST")
+    assert not rows.doubt_of(case, {"scoRNN": "137 0.985", "others": "137 0.974"})
 
 
 def test_numbers_that_are_not_printed_are_turned_away() -> None:

@@ -231,14 +231,19 @@ def turns_of_columns(A: Matrix, e: Number, mean: int = 1) -> list[Number]:
     return differences
 
 
-def complex_gradient_difference(A: Matrix, dA: Matrix, G: Matrix, D: Sequence[int], factor: Fraction) -> Fraction:
-    """Re tr(G* dW) − factor Re tr((V* − V)* dA), V = (I + A)⁻* G (D* + W*), (I + A) dW = −dA (D + W), W = C(A) D."""
+def complex_gradient_difference(
+    A: Matrix, dA: Matrix, G: Matrix, D: Sequence[Number], factor: Fraction, conjugated: bool
+) -> Fraction:
+    """Re tr(G* dW) − factor Re tr((V* − V)* dA), V = (I + A)⁻* G (D* + W*), (I + A) dW = −dA (D + W), W = C(A) D.
+
+    D itself stands in V where it is not ``conjugated``.
+    """
     shifted, image = combined(unit(len(A)), A, 1), cayley(A)
     assert image is not None
-    signs = [[(Fraction(D[i] * (i == j)), Fraction(0)) for j in range(len(D))] for i in range(len(D))]
-    W = product(image, signs)
-    slope = solved(shifted, product(dA, combined(signs, W, 1)))
-    V = solved(adjoint(shifted), product(G, adjoint(combined(signs, W, 1))))
+    scale = scaled(unit(len(A)), D)
+    W = product(image, scale)
+    slope = solved(shifted, product(dA, combined(scale, W, 1)))
+    V = solved(adjoint(shifted), product(G, combined(adjoint(scale) if conjugated else scale, adjoint(W), 1)))
     assert slope is not None and V is not None
 
     def real_inner(X: Matrix, Y: Matrix) -> Fraction:

@@ -19,11 +19,12 @@ from odernn.architecture.graph import RNNGraph
 from odernn.architecture.measures import feedforward_depth, recurrent_depth, smallest_rate
 from odernn.published.sources import Source
 from verification.adversary import graphs
+from verification.cases.decision import at, decided
 from verification.cases.graph_growth import LONGEST
 from verification.cases.graph_kinds import OneGraph
 from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
 from verification.certify.second.graph import Graph, attains, parse
-from verification.claim import BOTH, Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import BOTH, Attempt, Case, Check, Claim, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.kinds import Choice, Constant
 from verification.measure.described_graphs import DEEPEST_STACK, FIGURE_1A, LARGEST_SKIP, layered, nine, section_4_5
@@ -78,8 +79,8 @@ def _shown(values: Mapping[str, Fraction | None]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
-def value_case(domain: str, family: Sequence[Printed]) -> Case:
-    """The printed values are those of the graphs, every one of the family."""
+def value_case(domain: str, family: Sequence[Printed], beyond: str = "") -> Case:
+    """The printed values are those of the graphs, every one of the family; ``beyond``: why others have them, too."""
     names = tuple(family[0].values)
 
     def ask(_: Budget, __: int) -> Attempt:
@@ -94,6 +95,7 @@ def value_case(domain: str, family: Sequence[Printed]) -> Case:
                 candidates=tuple({"graph": each.graph} for each, _ in wrong),
             )
         text = "by both back-ends, " + (f"for all {len(family)}" if len(family) > 1 else _evidence(family[0]))
+        text += f"; {beyond}" if beyond else ""
         last = _shown(family[-1].values) + (f" at {family[-1].name}" if len(family) > 1 else "")
         return Attempt(text, len(family), found=last, claimed=last, proof=text)
 
@@ -213,13 +215,39 @@ def ratio_case(printed: Fraction) -> Case:
     return Case("Figure 1(a), every t", "lim D_t(n)/n", ask, parameters.guards(check))
 
 
+def printed_twice_case(text: str, caption: str) -> Case:
+    """d_f of one graph is printed in the text and in a caption: whatever the figure shows, they are one number."""
+
+    def first(p: Parameters) -> Decided:
+        gap = Fraction(p["text"]) - Fraction(p["caption"])
+        return Decided(gap != 0, f"d_f is {p['text']} in the text, {p['caption']} in the caption")
+
+    def second(p: Parameters) -> Decided:
+        """a/b = c/d iff ad = bc."""
+        (a, b), (c, d) = ([int(part) for part in f"{p[place]}/1".split("/")[:2]] for place in ("text", "caption"))
+        return Decided(a * d != b * c, f"{a}/{b} and {c}/{d}")
+
+    return decided(
+        "Figure 1(a), no graph",
+        "d_f as printed in Sec. 3.3 and in the caption",
+        at({"text": text, "caption": caption}),
+        first,
+        second,
+        box="two printed numbers",
+        claimed="one number",
+        names=("fractions", "integers"),
+    )
+
+
 # --- existence, counting, computing
 
 
 def existence_case(name: str, value: Fraction) -> Case:
-    """A graph with this value, found by the search and confirmed by both back-ends."""
+    """A graph with this value and no edge back in time, found by the search and confirmed by both back-ends."""
 
     def score(sketch: graphs.Sketch) -> Fraction | None:
+        if any(sigma < 0 for *_, sigma in sketch.edges):
+            return None
         facts = facts_of(graphs.text(sketch))
         if facts is None or not facts.is_unidirectional or not facts.is_open:
             return None
@@ -228,7 +256,7 @@ def existence_case(name: str, value: Fraction) -> Case:
 
     def ask(budget: Budget, seed: int) -> Attempt:
         tried = 0
-        for sketch in (*graphs.enumerated(SMALL_ENDS), None):
+        for sketch in (*graphs.enumerated(SMALL_ENDS), *graphs.named(), None):
             tried += 1
             if sketch is None:
                 evaluations = 4 * climb_evaluations(budget)
@@ -335,13 +363,14 @@ CLAIMS = (
             value_case(
                 f"stacks of L ≤ {DEEPEST_STACK} layers",
                 [_one(f"stack-{L}", layered(L), d_r=1) for L in range(1, DEEPEST_STACK + 1)],
+                "for every L: edges lead upwards but for loops of σ = 1, so every cycle is one of these",
             ),
         ),
     ),
     Claim(
         id="cplx-3.4-D0",
         source=_place("Sec. 3.3"),
-        statement="d_f = D*_t(0) for most RNNs",
+        statement="for most RNNs in use d_f is D*_t(0), the longest path from an input to an output within one step",
         semantics="comb",
         cases=(same_instant_case(),),
     ),
@@ -388,26 +417,28 @@ CLAIMS = (
             value_case(
                 f"with connections over k steps, 2 ≤ k ≤ {LARGEST_SKIP}",
                 [_one(f"skip-{k}", layered(1, [("h1", "h1", k)]), s=k) for k in range(2, LARGEST_SKIP + 1)],
+                "for every k: no edge has σ > k, so no cycle has l/Σσ < 1/k, which the new loop has",
             ),
         ),
     ),
     Claim(
         id="cplx-4.5",
         source=_place("Sec. 4.5, Fig. 2(b) right"),
-        statement="s of the architectures (1) 1, (2) 1, (3) k/2, (4) k, for every k ≥ 1",
+        statement="s of the architectures (1) 1, (2) 1, (3) k/2, (4) k, for every k ≥ 2",
         semantics="comb",
         cases=(
             value_case("(1)", _skips(1, lambda _: Fraction(1))[:1]),
-            value_case(f"(2), 1 ≤ k ≤ {LARGEST_SKIP}", _skips(2, lambda _: Fraction(1))),
-            value_case(f"(3), 1 ≤ k ≤ {LARGEST_SKIP}", _skips(3, lambda k: Fraction(k, 2))),
+            value_case(f"(2), 2 ≤ k ≤ {LARGEST_SKIP}", _skips(2, lambda _: Fraction(1))[1:]),
             value_case(f"(3), 2 ≤ k ≤ {LARGEST_SKIP}", _skips(3, lambda k: Fraction(k, 2))[1:]),
-            value_case(f"(4), 1 ≤ k ≤ {LARGEST_SKIP}", _skips(4, Fraction)),
+            value_case(f"(4), 2 ≤ k ≤ {LARGEST_SKIP}", _skips(4, Fraction)[1:]),
+            value_case(f"(3), 1 ≤ k ≤ {LARGEST_SKIP}", _skips(3, lambda k: Fraction(k, 2))),
         ),
     ),
     Claim(
         id="cplx-F1a-caption",
         source=_place("Fig. 1 caption"),
-        statement="d_r = 3/2, d_f = 7/2, s = 2 in Figure 1(a) (reconstructed)",
+        statement="d_r = 3/2, d_f = 7/2, s = 2 in Figure 1(a): there is such a graph of period 2 with the two edges "
+        "that the text names",
         semantics="comb",
         cases=(
             value_case("Figure 1(a)", [_one("figure 1(a)", FIGURE_1A, d_r=Fraction(3, 2), d_f=Fraction(7, 2), s=2)]),
@@ -416,9 +447,10 @@ CLAIMS = (
     Claim(
         id="cplx-F1a-text",
         source=_place("Sec. 3.3"),
-        statement='"in Figure 1(a), ... d_f = D*_t(0) = 3" (reconstructed, with the d_r, d_f and s of the caption)',
+        statement="d_f = D*_t(0) = 3 in Figure 1(a), of which the caption prints d_f = 7/2",
         semantics="comb",
         cases=(
+            printed_twice_case("3", "7/2"),
             path_case("Figure 1(a), t = 0, 1", (0, 1), {0: 3}, between=True),
             value_case("Figure 1(a)", [_one("figure 1(a)", FIGURE_1A, d_f=3)]),
         ),
@@ -426,8 +458,9 @@ CLAIMS = (
     Claim(
         id="cplx-F1a-D",
         source=_place("Sec. 3.1"),
-        statement="in Figure 1(a) D_t(1) = 5, D_t(2) = 6, D_t(3) = 8, D_t(4) = 9; ratios tend to 3/2 (reconstructed: "
-        "edges (1,7) -> (0,3) of weight 1, loop (0,3) of weight 2, period 2)",
+        statement="in Figure 1(a) D_t(1) = 5, D_t(2) = 6, D_t(3) = 8, D_t(4) = 9 from the time t at which the drawing "
+        "starts, and ratios tend to 3/2: there is such a graph, with the edges (1,7) -> (0,3) of weight 1 and (0,3) -> "
+        "(0,3) of weight 2, and period 2",
         semantics="comb",
         cases=(
             path_case("Figure 1(a), t = 0", (0,), {1: 5, 2: 6, 3: 8, 4: 9}),

@@ -1,27 +1,21 @@
-# Claims: cplx-D2.1a · cplx-D2.1b · cplx-L2.1 · cplx-2-corr · cplx-2-cw
+# Claims: cplx-D2.1a · cplx-D2.1b · cplx-L2.1 · cplx-2-cw
 """Cyclic graphs and their unfoldings: what Definition 2.1, Lemma 2.1 and the text of Section 2 say of them."""
 
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from collections.abc import Iterator
-from typing import Any
-
-import networkx
+from collections.abc import Sequence
 
 from odernn.architecture import catalogue, files
 from odernn.published.sources import Source
 from verification.cases import decision
-from verification.cases.graph_kinds import Cover, NodeImages, TimeOf
-from verification.cases.graph_statements import CYCLE, EVERY, Domain, GraphStatement, Side, box_case, free_case
+from verification.cases.graph_statements import EVERY, GraphStatement, Side, box_case, free_case, proved_in
+from verification.cases.graph_theorems import WEIGHTED, acyclic, decided, forward
 from verification.certify.second.graph import Graph, parse
 from verification.claim import Case, Claim, Decided, Hypothesis, Parameters
-from verification.measure.graph_facts import GraphFacts, Raw, facts_of, raw_of
-from verification.parameters import Parameter, declared
-
-ACYCLICITY = "docs/derivations/cyclic_graphs.md, Acyclicity"
+from verification.measure import described_graphs
+from verification.measure.graph_facts import GraphFacts, facts_of
 
 # --- Definition 2.1: labels, edges of the unfolding
 
@@ -72,196 +66,6 @@ def pairs_apart(with_sigma: bool = True) -> GraphStatement:
     return GraphStatement(first, second)
 
 
-# --- Definition 2.1, condition (3): a decision against all closed walks
-
-WEIGHTED = Domain(
-    "weighted graphs with (1), (2)",
-    (
-        Hypothesis(
-            "(1) σ = time(v) − time(u) mod m",
-            lambda at: at.known.has_residues,
-            second_margin=lambda at: at.known.has_residues,
-        ),
-        Hypothesis(CYCLE.text, lambda at: at.known.has_cycle, second_margin=CYCLE.second_margin),
-    ),
-    load=raw_of,
-)
-
-
-def decided(simple_cycles_only: bool = False) -> GraphStatement:
-    """(3) as decided on the finite graph = no closed walk of sum 0, as a long enough piece of the unfolding shows.
-
-    ``simple_cycles_only`` decides by the sums of simple cycles, none of which is to be 0: the planted falsehood.
-    """
-
-    def side(decision: bool, truth: bool) -> Side:
-        return Side(int(decision != truth), f"decided: (3) {_holds(decision)}; closed walks: (3) {_holds(truth)}")
-
-    def first(raw: Raw, _: Parameters) -> Side:
-        return side(0 not in raw.cycle_sums if simple_cycles_only else raw.is_admitted, raw.unfolds)
-
-    def second(graph: Graph, _: Parameters) -> Side:
-        rule = all(s for s in graph.sums) if simple_cycles_only else graph.has_one_sign
-        return side(rule, graph.is_acyclic_in_time)
-
-    return GraphStatement(first, second)
-
-
-def _holds(condition: bool) -> str:
-    return "holds" if condition else "fails"
-
-
-# --- Lemma 2.1
-
-
-def acyclic() -> GraphStatement:
-    """The unfolding over 8 |V| max |σ| + m times has no directed cycle; one anywhere else could be moved there."""
-
-    def first(facts: GraphFacts, _: Parameters) -> Side:
-        window = facts.graph.unfolding(0, 8 * facts.reach + facts.graph.period)
-        return Side(int(not networkx.is_directed_acyclic_graph(window)), f"{len(window)} nodes of the unfolding")
-
-    def second(graph: Graph, _: Parameters) -> Side:
-        order = graph.window(0, 8 * graph.reach + graph.period)
-        return Side(int(order is None), "a cycle" if order is None else f"{len(order)} nodes in an order")
-
-    return GraphStatement(first, second)
-
-
-def forward() -> GraphStatement:
-    """No edge of the unfolding leads back in time: the planted falsehood."""
-
-    def first(facts: GraphFacts, _: Parameters) -> Side:
-        window = facts.graph.unfolding(0, 2 * facts.reach + facts.graph.period)
-        back = sum(head[0] < tail[0] for tail, head in window.edges)
-        return Side(int(back > 0), f"{back} edges back in time")
-
-    def second(graph: Graph, _: Parameters) -> Side:
-        back = [edge for edge in graph.edges if edge[2] < 0]
-        return Side(int(bool(back)), f"{len(back)} edges back in time")
-
-    return GraphStatement(first, second)
-
-
-# --- Section 2: the correspondence of G_c and G_un
-
-
-def least_period() -> GraphStatement:
-    """m is the smallest number such that G_un is mapped on itself by a shift in time."""
-
-    def places(facts: GraphFacts) -> Iterator[Parameters]:
-        graph = facts.graph
-        names = tuple(graph.nodes)
-        for p in range(1, graph.period):
-            if graph.period % p:
-                continue
-            for images in itertools.permutations(names):
-                moved = dict(zip(names, images, strict=True))
-                if all((graph.nodes[b] - graph.nodes[a] - p) % graph.period == 0 for a, b in moved.items()):
-                    yield {"shift": str(p), "images": " ".join(images)}
-
-    def first(facts: GraphFacts, parameters: Parameters) -> Side:
-        graph, p = facts.graph, int(parameters["shift"])
-        moved = dict(zip(graph.nodes, parameters["images"].split(), strict=True))
-        long = 2 * facts.reach + 2 * graph.period
-        here, there = graph.unfolding(0, long), graph.unfolding(p, long + p)
-        image = {((t + p, moved[u]), (s + p, moved[v])) for (t, u), (s, v) in here.edges}
-        same = image == set(there.edges) and {(t + p, moved[u]) for t, u in here.nodes} == set(there.nodes)
-        return _shifted(graph.period, p, moved, same)
-
-    def second(graph: Graph, parameters: Parameters) -> Side:
-        p, images = int(parameters["shift"]), parameters["images"].split()
-        moved = dict(zip(graph.times, images, strict=True))
-        bijective = set(images) == set(graph.times)
-        later = all(graph.times[b] == (graph.times[a] + p) % graph.period for a, b in moved.items())
-        edges = {(moved[u], moved[v], sigma) for u, v, sigma in graph.edges}
-        return _shifted(graph.period, p, moved, bijective and later and edges == set(graph.edges))
-
-    moved = declared(Parameter("shift", TimeOf()), Parameter("images", NodeImages()))
-    return GraphStatement(first, second, places, parameters=moved)
-
-
-def _shifted(m: int, p: int, moved: dict[str, str], same: bool) -> Side:
-    images = ", ".join(f"{a} → {b}" for a, b in moved.items())
-    if not 0 < p < m:
-        return Side(0, f"the shift {p} is not less than m = {m}")
-    text = f"m = {m}, and G_un shifted by {p} with {images} is {'G_un' if same else 'another graph'}"
-    return Side(int(same), text)
-
-
-def one_to_one() -> GraphStatement:
-    """Different G_c have different G_un; the other graph is the two-fold cover."""
-
-    def places(facts: GraphFacts) -> Iterator[Parameters]:
-        cover = facts.graph.cover(2)
-        plain = {"period": cover.period, "nodes": dict(cover.nodes), "edges": cover.edges}
-        if cover.inputs or cover.outputs:
-            plain |= {"inputs": cover.inputs, "outputs": cover.outputs}
-        if cover.allow_unreachable:
-            plain["allow_unreachable"] = True
-        yield {"other": json.dumps(plain)}
-
-    def first(facts: GraphFacts, parameters: Parameters) -> Side:
-        other = facts_of(parameters["other"])
-        if other is None:
-            return Side(0, "the other is no graph with (1)-(3)")
-        long = 2 * facts.reach + 2 * other.graph.period
-        renamed = {
-            ((t, u.partition("@")[0]), (s, v.partition("@")[0]))
-            for (t, u), (s, v) in other.graph.unfolding(0, long).edges
-        }
-        same = renamed == set(facts.graph.unfolding(0, long).edges)
-        return _two(len(facts.graph.nodes), len(other.graph.nodes), same, parameters)
-
-    def second(graph: Graph, parameters: Parameters) -> Side:
-        other = parse(parameters["other"])
-        folds = other.period // graph.period
-        named = {f"{v}@{time + r * graph.period}" for v, time in graph.times.items() for r in range(folds)}
-        edges = {
-            (f"{u}@{t}", f"{v}@{(t + sigma) % other.period}", sigma)
-            for u, v, sigma in graph.edges
-            for t in range(graph.times[u], other.period, graph.period)
-        }
-        same = other.has_residues and set(other.times) == named and set(other.edges) == edges
-        return _two(graph.size, other.size, same, parameters)
-
-    return GraphStatement(first, second, places, parameters=declared(Parameter("other", Cover())))
-
-
-def _two(nodes: int, others: int, same: bool, parameters: Parameters) -> Side:
-    text = f"it has {nodes} nodes, {parameters['other']} has {others}"
-    unfoldings = "their unfolding is the same, (t, v) being (t, v@t)" if same else "their unfoldings differ"
-    return Side(int(same and nodes != others), f"{text}; {unfoldings}")
-
-
-def folded(with_sigma: bool = True) -> GraphStatement:
-    """G_un with its labels and m give G_c back: fold time modulo m; ``with_sigma=False`` keeps one edge for each pair
-    of nodes, which is the planted falsehood.
-    """
-
-    def first(facts: GraphFacts, _: Parameters) -> Side:
-        graph = facts.graph
-        edges: set[Any] = set()
-        for (t, u), (s, v) in graph.unfolding(-facts.reach, graph.period + facts.reach + 1).edges:
-            if 0 <= t < graph.period:
-                edges.add((u, v, s - t) if with_sigma else (u, v))
-        return Side(int(len(edges) != len(graph.edges)), f"{len(edges)} of {len(graph.edges)} edges come back")
-
-    def second(graph: Graph, _: Parameters) -> Side:
-        reach = max(abs(sigma) for *_, sigma in graph.edges)
-        order = graph.window(-reach, graph.period + reach)
-        inside = set(order or ())
-        edges = {
-            (u, v, sigma) if with_sigma else (u, v)
-            for t, u in inside
-            for _, v, sigma in graph.after[u]
-            if 0 <= t < graph.period and (t + sigma, v) in inside
-        }
-        return Side(int(len(edges) != len(graph.edges)), f"{len(edges)} edges come back")
-
-    return GraphStatement(first, second)
-
-
 # --- Section 2: periods of named networks
 
 
@@ -294,9 +98,45 @@ def clockwork_case(largest: int = 6, modules: int = 3) -> Case:
         decision.at(*({"periods": " ".join(map(str, periods))} for periods in chosen)),
         first,
         second,
-        box=f"clockwork RNNs of 2 to {modules} periods ≤ {largest}",
+        box=f"clockwork RNNs of 2 to {modules} periods ≤ {largest}; whatever the periods are, all modules act at t = 0 "
+        "and only those of period 1 at t = 1",
         claimed="m > 1",
         names=("catalogue", "periods"),
+    )
+
+
+def hierarchical_case(ratios: Sequence[int] = (2, 3, 4)) -> Case:
+    """m > 1 for hierarchical RNNs, whose level l acts every k^l steps: no shift by less than m keeps how many act.
+
+    A ratio k = 1 has no levels of different pace: a planted falsehood.
+    """
+
+    def first(parameters: Parameters) -> Decided:
+        facts = facts_of(described_graphs.hierarchical(int(parameters["k"]), int(parameters["levels"])))
+        assert facts is not None
+        m = facts.graph.period
+        acting = [0] * 2 * m
+        for time, _ in facts.graph.unfolding(0, 2 * m).nodes:
+            acting[time] += 1
+        least = next(shift for shift in range(1, m + 1) if acting[shift:] == acting[: len(acting) - shift])
+        return Decided(least == 1, f"k = {parameters['k']}: the number of nodes at a time has the period {least}")
+
+    def second(parameters: Parameters) -> Decided:
+        """Every level acts at t = 0, the slow ones not at t = 1."""
+        graph = parse(described_graphs.hierarchical(int(parameters["k"]), int(parameters["levels"])))
+        counted = [sum(time == t % graph.period for time in graph.times.values()) for t in (0, 1)]
+        return Decided(counted[0] == counted[1], f"{counted[0]} nodes at t = 0, {counted[1]} at t = 1")
+
+    places = ({"k": str(k), "levels": str(levels)} for k in ratios for levels in (2, 3))
+    return decision.decided(
+        f"hierarchical RNNs of 2 and 3 levels, k in {{{', '.join(map(str, ratios))}}}",
+        "m",
+        decision.at(*places),
+        first,
+        second,
+        box="level l acts every k^l steps",
+        claimed="m > 1",
+        names=("odernn", "times"),
     )
 
 
@@ -332,8 +172,8 @@ CLAIMS = (
     Claim(
         id="cplx-D2.1a",
         source=Source("complexity", "Def. 2.1"),
-        statement='time index "i in {0, 2, …, m − 1}"; E_c in V × V × Z with parallel edges; "E_un in V_un × V_un": '
-        "every time has a label, every edge of G_c has edges of G_un of its own",
+        statement="time indices are 0, …, m − 1 (the list begins 0, 2 in print); edges of G_c are triples (u, v, σ), "
+        "of which parallel ones give different pairs of nodes in G_un",
         semantics="reading",
         cases=(
             free_case(EVERY, "labels, read as steps of 2", printed_labels()),
@@ -347,8 +187,11 @@ CLAIMS = (
         statement="condition (3), Σσ ≠ 0 along every closed walk, can be decided on a finite graph: it holds iff the "
         "cycle sums of each strongly connected component are nonzero and of one sign",
         semantics="comb",
+        dominated_by="thm-A-dag",
         cases=(
-            free_case(WEIGHTED, "decision = enumeration", decided(), planted=decided(True), proof=ACYCLICITY),
+            free_case(
+                WEIGHTED, "decision = enumeration", decided(), planted=decided(True), proof=proved_in("Acyclicity")
+            ),
             box_case(WEIGHTED, "decision = enumeration", decided()),
         ),
     ),
@@ -357,29 +200,18 @@ CLAIMS = (
         source=Source("complexity", "Lemma 2.1"),
         statement="under (1)-(3) no unfolding of a cyclic graph of an RNN has a directed cycle",
         semantics="comb",
+        dominated_by="thm-A-dag",
         cases=(
-            free_case(EVERY, "cycles of the unfolding", acyclic(), planted=forward(), proof=ACYCLICITY),
+            free_case(EVERY, "cycles of the unfolding", acyclic(), planted=forward(), proof=proved_in("Acyclicity")),
             box_case(EVERY, "cycles of the unfolding", acyclic()),
-        ),
-    ),
-    Claim(
-        id="cplx-2-corr",
-        source=Source("complexity", "Sec. 2"),
-        statement="G_c and G_un determine each other; m is the least period of G_un; under Def. 2.1",
-        semantics="comb",
-        cases=(
-            free_case(EVERY, "m is the smallest period of G_un", least_period()),
-            free_case(EVERY, "different G_c have different G_un", one_to_one()),
-            free_case(EVERY, "G_un, its labels and m give G_c", folded(), planted=folded(False)),
-            box_case(EVERY, "G_un, its labels and m give G_c", folded()),
         ),
     ),
     Claim(
         id="cplx-2-cw",
         source=Source("complexity", "Sec. 2"),
-        statement="m = 1 for most of the usual RNNs; m > 1 for some, for example hierarchical and clockwork ones; m "
-        "the least period of G_un",
+        statement="m, the least period of G_un, is 1 for most of the usual RNNs, and more for some, such as "
+        "hierarchical and clockwork ones",
         semantics="comb",
-        cases=(traditional_case(), clockwork_case()),
+        cases=(traditional_case(), clockwork_case(), hierarchical_case()),
     ),
 )

@@ -71,16 +71,16 @@ CLAIMS = (
     Claim(
         id="cplx-4.4-par",
         source=_place("Sec. 4.4"),
-        statement='"roughly the same number of parameters": 724 units with s = 1 against 512 with two hidden matrices, '
-        "128 against 90, 90 against 64, counted as tanh units",
+        statement="a tanh RNN of 724 units with s = 1 and one of 512 with two hidden matrices have about equally many "
+        "parameters",
         semantics="comb",
         cases=tuple(equal_case(sizes, "tanh", "tanh", meaning) for sizes in _tanh_pairs() for meaning in MEANINGS),
     ),
     Claim(
         id="cplx-4.4-lstm",
         source=_place("Sec. 4.4, App. B.2"),
-        statement='"roughly the same number of parameters" for LSTMs: 128 units with s = 1 against 90, 90 against 64, '
-        "with a forget gate for each of the two hidden edges, as in B.2",
+        statement="an LSTM of 128 units with s = 1 and one of 90 with two hidden edges, and a forget gate for each of "
+        "them as in B.2, have about equally many parameters",
         semantics="comb",
         cases=tuple(
             equal_case(sizes, reading, reading, meaning)

@@ -33,7 +33,7 @@ from verification.cases.random_networks import INPUTS, SEEDS, STEPS, UNITS
 from verification.cases.related import OneOf
 from verification.certify.second import intervals as second
 from verification.certify.second.graph import Graph, parse
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import BOTH, Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers, rational
 from verification.kinds import Integer, Listed, Rational, Values
@@ -85,18 +85,51 @@ def _is_multigraph(graph: Graph) -> bool:
     return len(set(pairs)) < len(pairs)
 
 
-def unfolded_value(graph: Graph, node: str, time: int, W: Mapping[str, Any], x: Sequence[Any], tanh: Any) -> Any:
-    """h_v(t) over the edges of the unfolding, each with the matrix W(u) of its tail; 0 before the first input."""
+def unfolded_value(
+    graph: Graph, node: str, time: int, W: Mapping[str, Any], x: Sequence[Any], tanh: Any, *, fades: bool = False
+) -> Any:
+    """h_v(t) over the edges of the unfolding, each with the matrix W(u) of its tail; 0 before the first input.
+
+    ``fades``: one matrix an edge, W(u)/2^σ.
+    """
     if node in graph.inputs:
         return x[time] if 0 <= time < len(x) else 0 * x[0]
     total = 0 * x[0]
     for u, v, sigma in graph.edges:
         if v == node and time >= sigma:
-            total = total + W[u] * unfolded_value(graph, u, time - sigma, W, x, tanh)
+            value = W[u] * unfolded_value(graph, u, time - sigma, W, x, tanh, fades=fades)
+            total = total + (value / 2**sigma if fades and sigma > 0 else value * 2**-sigma if fades else value)
     return tanh(total)
 
 
-def swept_values(graph: RNNGraph, last: int, W: Mapping[str, Any], x: Sequence[Any]) -> dict[tuple[int, str], Any]:
+def unfolded_expression(graph: Graph, node: str, time: int, *, fades: bool) -> str:
+    """h_v(t) as written out over the edges: sums of the same terms are one text, in whatever order they are added."""
+    if node in graph.inputs:
+        return f"x({time})"
+    reads = [(u, sigma) for u, v, sigma in graph.edges if v == node and time >= sigma]
+    terms = [
+        f"W({u}{f', {sigma}' * fades}) {unfolded_expression(graph, u, time - sigma, fades=fades)}" for u, sigma in reads
+    ]
+    return f"tanh({' + '.join(sorted(terms))})"
+
+
+def swept_expressions(graph: RNNGraph, last: int, *, fades: bool) -> dict[tuple[int, str], str]:
+    """The same for all nodes at once, in a topological order of the library's unfolding."""
+    unfolding = graph.unfolding(0, last + 1)
+    written: dict[tuple[int, str], str] = {}
+    for time, node in networkx.topological_sort(unfolding):
+        if node in graph.inputs:
+            written[time, node] = f"x({time})"
+            continue
+        reads = unfolding.predecessors((time, node))
+        terms = [f"W({u}{f', {time - before}' * fades}) {written[before, u]}" for before, u in reads]
+        written[time, node] = f"tanh({' + '.join(sorted(terms))})"
+    return written
+
+
+def swept_values(
+    graph: RNNGraph, last: int, W: Mapping[str, Any], x: Sequence[Any], *, fades: bool = False
+) -> dict[tuple[int, str], Any]:
     """The same in balls, for all nodes at once, in a topological order of the library's unfolding."""
     unfolding = graph.unfolding(0, last + 1)
     values: dict[tuple[int, str], Any] = {}
@@ -104,7 +137,10 @@ def swept_values(graph: RNNGraph, last: int, W: Mapping[str, Any], x: Sequence[A
         if node in graph.inputs:
             values[time, node] = BALLS.exact(x[time]) if time < len(x) else BALLS.exact(0)
             continue
-        reads = [BALLS.exact(W[u]) * values[before, u] for before, u in unfolding.predecessors((time, node))]
+        reads = [
+            BALLS.exact(W[u] * Fraction(1, 2) ** ((time - before) * fades)) * values[before, u]
+            for before, u in unfolding.predecessors((time, node))
+        ]
         values[time, node] = BALLS.tanh(sum(reads, start=BALLS.exact(0)))
     return values
 
@@ -119,24 +155,42 @@ class LoopedGraphs(Graphs):
         return self.read(rng.choice(tuple(_looped())), values)
 
 
-def determined_case(domain: str, data: Data, quantity: str = "h_v determined by In and W") -> Case:
-    """Two networks that agree in the data of the equation, and in W, have the same hidden states."""
+def determined_case(
+    domain: str, data: Data, quantity: str = "h_v determined by In and W", *, fades: bool = False
+) -> Case:
+    """Two networks that agree in the data of the equation, and in W, have the same hidden states.
+
+    W(u) is one matrix a node; with ``fades`` there is one an edge.
+    """
     times = range(len(IMPULSE))
 
     def differing(one: Graph, other: Graph) -> int | None:
         values = [
-            [unfolded_value(graph, "h1", t, WEIGHTS, list(map(float, IMPULSE)), math.tanh) for t in times]
+            [unfolded_value(graph, "h1", t, WEIGHTS, list(map(float, IMPULSE)), math.tanh, fades=fades) for t in times]
             for graph in (one, other)
         ]
         return next((t for t in times if abs(values[0][t] - values[1][t]) > APART), None)
 
+    def is_one_expression(texts: Sequence[str]) -> bool:
+        """By both back-ends, at every time. ArithmeticError if they do not write the same."""
+        known = []
+        for text in texts:
+            facts = facts_of(text)
+            assert facts is not None
+            swept = swept_expressions(_without_outputs(facts.graph), times[-1], fades=fades)
+            known.append([swept[t, "h1"] for t in times])
+            if known[-1] != [unfolded_expression(parse(text), "h1", t, fades=fades) for t in times]:
+                raise ArithmeticError(f"{text}: h1 is written in two ways")
+        return known[0] == known[1]
+
     def ask(_: Budget, __: int) -> Attempt:
-        candidates, compared = [], 0
+        candidates, compared, same = [], 0, 0
         for one, other in itertools.combinations(_looped(), 2):
             graphs = parse(one), parse(other)
             if data(graphs[0]) != data(graphs[1]) or not any(map(_is_multigraph, graphs)):
                 continue
             compared += 1
+            same += is_one_expression((one, other))
             if (time := differing(*graphs)) is not None:
                 point = {
                     "graph": one,
@@ -150,10 +204,15 @@ def determined_case(domain: str, data: Data, quantity: str = "h_v determined by 
             f"{compared} pairs of graphs with loops of h1 of σ ≤ {max(LOOPS)}, one with parallel edges, x = 1, 0, 0, 0"
         )
         shown = f"{len(candidates)} pairs have other hidden states"
-        return Attempt(text, compared, found=shown, claimed="none", candidates=tuple(candidates))
+        proof = (
+            f"{text}: each pair is one expression in W and x, written out over the edges" if same == compared else ""
+        )
+        return Attempt(
+            text, compared, found=shown, claimed="none", candidates=tuple(candidates), proof=proof, twice=BOTH
+        )
 
     def check(parameters: Parameters) -> Check:
-        return _two_networks(parameters, data)
+        return _two_networks(parameters, data, fades)
 
     value = Rational(least=-LARGEST, most=LARGEST)
     parameters = declared(
@@ -166,7 +225,7 @@ def determined_case(domain: str, data: Data, quantity: str = "h_v determined by 
     return Case(domain, quantity, ask, parameters.guards(check))
 
 
-def _two_networks(parameters: Parameters, data: Data) -> Check:
+def _two_networks(parameters: Parameters, data: Data, fades: bool) -> Check:
     """The hidden states of the node at the time in both graphs, by both back-ends."""
     texts = [parameters[key] for key in ("graph", "other")]
     node, time, x = parameters["node"], int(parameters["time"]), numbers(parameters, "x")
@@ -186,13 +245,15 @@ def _two_networks(parameters: Parameters, data: Data) -> Check:
     if not all(premise.holds for premise in premises):
         return Check((), premises)
     with flint.ctx.workprec(BITS):
-        swept = [swept_values(_without_outputs(fact.graph), time, W, x)[time, node] for fact in facts if fact]
+        swept = [
+            swept_values(_without_outputs(fact.graph), time, W, x, fades=fades)[time, node] for fact in facts if fact
+        ]
         first = abs(swept[0] - swept[1]) > 0
         shown = [value.str(8, radius=False) for value in swept]
     with second.iv.workprec(BITS):
         weights = {u: second.number(str(value)) for u, value in W.items()}
         inputs = [second.number(str(value)) for value in x]
-        again = [unfolded_value(graph, node, time, weights, inputs, second.tanh) for graph in graphs]
+        again = [unfolded_value(graph, node, time, weights, inputs, second.tanh, fades=fades) for graph in graphs]
         apart = bool(again[0].a > again[1].b or again[1].a > again[0].b)
         shown_again = [f"{float(value.mid):.8g}" for value in again]
     return Check(
@@ -202,7 +263,8 @@ def _two_networks(parameters: Parameters, data: Data) -> Check:
         ),
         premises=premises,
         words=f"{node} at t = {time} is {shown[0]} with the edges {_edges(graphs[0])} and {shown[1]} with "
-        f"{_edges(graphs[1])}, W = {', '.join(f'{u}: {value}' for u, value in W.items())}, x = {parameters['x']}",
+        f"{_edges(graphs[1])}, W = {', '.join(f'{u}: {value}' for u, value in W.items())}"
+        f"{' over 2^σ' * fades}, x = {parameters['x']}",
     )
 
 
@@ -311,10 +373,11 @@ CLAIMS = (
     Claim(
         id="cplx-B.1",
         source=_place("App. B.1"),
-        statement="h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u) is well defined for multigraphs. Readings: In(v) a set of nodes "
-        "u of the cyclic graph; one matrix W(u) a node u, for all edges from it to v; one matrix an edge",
+        statement="h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u), In(v) the incoming nodes of v in the unfolding, that is with "
+        "one matrix for each edge of the cyclic graph into v: this defines h_v",
         semantics="reading",
         cases=(
+            determined_case("one matrix an edge", all_edges, "h_v determined by the edges and W", fades=True),
             determined_case("In(v) a set of nodes", in_sets),
             equal_case(EQUAL_SIZES[0], "tanh", "tanh, by node", ROUGHLY_THE_SAME),
             edges_case(),

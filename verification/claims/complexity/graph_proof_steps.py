@@ -1,18 +1,20 @@
 # Claims: cplx-A.1-pf
-"""cplx-A.1-pf: three steps of the proof of Theorem A.1, as printed."""
+"""cplx-A.1-pf: three steps of the proof of Theorem A.1: as meant, as printed, and as they should be."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
+from odernn.architecture.graph import RNNGraph
 from odernn.published.sources import Source
-from verification.cases.graph_growth import cycle_of
-from verification.cases.graph_kinds import CYCLE_NAMED, PATH_NAMED
-from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case
+from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, cycle_of
+from verification.cases.graph_kinds import CYCLE_NAMED, PATH_NAMED, TIME
+from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case, theorem
 from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
-from verification.claim import Claim, Parameters
+from verification.claim import Claim, Hypothesis, Parameters
 from verification.measure.graph_facts import GraphFacts
 from verification.parameters import declared
 
@@ -74,17 +76,54 @@ def duration(*, labels: int = 1) -> GraphStatement:
     return _of_paths(margin)
 
 
-def bounded() -> GraphStatement:
-    """|D(γ₀)| ≤ m + Γ max σ(e), with Γ as large as the number of edges of the graph."""
+NO_EDGE_BACK = Hypothesis(
+    "no edge leads back in time: σ ≥ 0",
+    lambda at: min(edge.sigma for edge in at.known.graph.edges),
+    strict=False,
+    second_margin=lambda at: min(step for *_, step in at.known.edges),
+)
+
+
+def bounded(*, forward: bool = False, share: int = 1) -> GraphStatement:
+    """|D(γ₀)| ≤ m + Γ max σ(e), Γ the number of nodes, whether D is the time taken or has the labels in it once more.
+
+    ``forward``: in graphs without an edge back in time. ``share`` = 0 leaves Γ max σ out, a planted falsehood.
+    """
 
     def margin(graph: GraphFacts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
-        m, edges = (
-            (graph.graph.period, graph.graph.edges) if isinstance(graph, GraphFacts) else (graph.period, graph.edges)
-        )
-        most = m + len(edges) * max(step for *_, step in edges)
-        return Side(abs(taken) - most, f"γ₀ = {_text(path)} has |D(γ₀)| = {abs(taken)}, m + Γ max σ = {most}")
+        known = graph.graph if isinstance(graph, GraphFacts) else graph
+        times = known.nodes if isinstance(known, RNNGraph) else known.times
+        most = known.period + share * len(times) * max(step for *_, step in known.edges)
+        largest = max(abs(taken), abs(taken + times[path[-1][1]] - times[path[0][0]]))
+        return Side(largest - most, f"γ₀ = {_text(path)} has |D(γ₀)| = {largest}, m + Γ max σ = {most}")
 
-    return _of_paths(margin)
+    return replace(_of_paths(margin), hypotheses=(NO_EDGE_BACK,) if forward else ())
+
+
+def up_to_epsilon(extreme: Sense = LONGEST) -> GraphStatement:
+    """For every ε > 0: D_i(n)/n ≤ d_r + ε for all n > N, that is, no class of n has a larger rate than d_r.
+
+    With j in the place of d_r it is a planted falsehood.
+    """
+
+    def side(start: int, rates: Iterable[Fraction], top: Fraction) -> Side | None:
+        largest = max(rates, default=None)
+        if largest is None:
+            return None
+        return Side(largest - top, f"limsup D_{start}(n)/n = {largest}, {extreme.measure} = {top}")
+
+    def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
+        start = int(parameters["i"])
+        return side(start, LONGEST.growth(facts, start).classes, extreme.value(facts))
+
+    def second(graph: Graph, parameters: Parameters) -> Side | None:
+        start = int(parameters["i"])
+        return side(start, LONGEST.growth_again(graph, start).classes, extreme.ratio(graph))
+
+    def places(facts: GraphFacts) -> Iterator[Parameters]:
+        return ({"i": str(i)} for i in range(facts.graph.period))
+
+    return GraphStatement(first, second, places, parameters=declared(TIME))
 
 
 def within_epsilon() -> GraphStatement:
@@ -126,15 +165,21 @@ def within_epsilon() -> GraphStatement:
     return GraphStatement(first, second, places, parameters=declared(PATH_NAMED, CYCLE_NAMED))
 
 
+_BOUNDED = "|D(γ₀)| ≤ m + Γ max σ where σ ≥ 0"
+_EPSILON = "ε > 0: D_i(n)/n ≤ d_r + ε for n > N"
+
 CLAIMS = (
     Claim(
         id="cplx-A.1-pf",
         source=Source("complexity", "proof of Thm A.1"),
-        statement='"D(γ₀) = t̄_end − t̄_0 + Σ σ(e_i)"; "|D(γ₀)| ≤ m + Γ max σ(e)", Γ at most the number of edges; "for '
-        'any ε ≥ 0 there is N" with D_i(n)/n ≤ d_r + ε for n > N',
+        statement="three steps: a path γ₀ takes the time D(γ₀) = t̄_end − t̄_0 + Σ σ(e_i); |D(γ₀)| ≤ m + Γ max σ, Γ the "
+        "number of nodes; for ε > 0 there is N with D_i(n)/n ≤ d_r + ε for n > N. The theorem stands with D(γ₀) = Σ σ",
         semantics="reading",
         cases=(
             free_case(FORWARD, "D(γ₀) = t̄_end − t̄_0 + Σσ", duration()),
+            *theorem(_BOUNDED, bounded(forward=True), bounded(share=0), "Recurrent depth", widely=False),
+            *theorem(_EPSILON, up_to_epsilon(), up_to_epsilon(SHORTEST), "Recurrent depth", widely=False),
+            *theorem("D(γ₀) = Σσ", duration(labels=0), duration(), "Recurrent depth", widely=False),
             free_case(FORWARD, "|D(γ₀)| ≤ m + Γ max σ", bounded()),
             free_case(FORWARD, "ε = 0: D_i(n)/n ≤ d_r for n > N", within_epsilon()),
         ),

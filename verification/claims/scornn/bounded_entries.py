@@ -24,7 +24,6 @@ from verification.cases.scornn_parameters import (
     order,
     orthogonal,
     phases,
-    signs,
     skew_hermitian,
     square_like,
 )
@@ -276,8 +275,12 @@ def complex_bijection_case() -> Case:
     return identity_case("skew-Hermitian A", "A → C(A) and back", decide, first, second, parameters)
 
 
-def complex_gradient_case(factor: Fraction = Fraction(1, 2)) -> Case:
-    """dL = ½ Re tr((V* − V)* dA), V = (I + A)⁻*(∂L/∂W)(D* + W*), dL = Re tr((∂L/∂W)* dW): Theorem 3.2 with * for T."""
+def complex_gradient_case(factor: Fraction = Fraction(1, 2), conjugated: bool = True) -> Case:
+    """dL = ½ Re tr((V* − V)* dA), V = (I + A)⁻*(∂L/∂W)(D* + W*), dL = Re tr((∂L/∂W)* dW): Theorem 3.2 with * for T.
+
+    D is diagonal unitary. That dL is read so, and the factor ½ that goes with it, is a convention of ours: the paper
+    defines no complex gradient. ``conjugated`` = False has D in the place of D*, a planted falsehood.
+    """
     share = fmpq(*factor.as_integer_ratio())
 
     def halved(n: int) -> bool:
@@ -293,7 +296,7 @@ def complex_gradient_case(factor: Fraction = Fraction(1, 2)) -> Case:
             (
                 "(I + A) dW = −dA (D + W), so dL = −Re tr(V* dA): Re tr(G* R dA S) = Re tr((R* G S*)* dA) for free R, "
                 "here (I + A)⁻¹, free S, here D + W, and every G, as polynomials, n ≤ 2",
-                up_to(2, moved),
+                up_to(2, moved) and conjugated,
             ),
             (
                 "that is ½ Re tr((V* − V)* dA) for skew-Hermitian dA, as polynomials in V and dA, n ≤ 3",
@@ -304,19 +307,20 @@ def complex_gradient_case(factor: Fraction = Fraction(1, 2)) -> Case:
     def first(p: Parameters) -> list[fmpq]:
         """dL of dW = −(I + A)⁻¹ dA (D + W), traces of embedded matrices."""
         A, dA, G = (exact.typed_complex(p, name) for name in ("A", "dA", "G"))
-        D, one = diagonal(2 * [int(sign) for sign in numbers(p, "D")]), identity(A.nrows())
+        D, one = exact.scaling(numbers(p, "D_re"), numbers(p, "D_im")), identity(A.nrows())
         W, inverse = cayley(A) * D, (one + A).inv()
-        V = inverse.transpose() * G * (D + W.transpose())
+        V = inverse.transpose() * G * ((D.transpose() if conjugated else D) + W.transpose())
         slope, formula = -inverse * dA * (D + W), V.transpose() - V
         return [_trace(G.transpose() * slope) - share * _trace(formula.transpose() * dA)]
 
     def second(p: Parameters) -> list[Fraction]:
         A, dA, G = (again.read(p, name) for name in ("A", "dA", "G"))
-        return [again.complex_gradient_difference(A, dA, G, list(map(int, p["D"].split())), factor)]
+        D = list(zip(*(map(Fraction, p[name].split()) for name in ("D_re", "D_im")), strict=True))
+        return [again.complex_gradient_difference(A, dA, G, D, factor, conjugated)]
 
     A, dA = skew_hermitian("A", 3), skew_hermitian("dA", 3, like="A_re")
     G = [Parameter(name, square_like("A_re")) for name in ("G_re", "G_im")]
-    parameters = declared(*A, *dA, *G, Parameter("D", signs(order("A_re"))))
+    parameters = declared(*A, *dA, *G, *phases("D", order("A_re")))
     return identity_case("skew-Hermitian A, n ≤ 3", "Theorem 3.2 with * for T", decide, first, second, parameters)
 
 
@@ -462,8 +466,8 @@ CLAIMS = (
     Claim(
         id="sco-3.1d",
         source=Source("scornn", "Sec. 3.1"),
-        statement='orthogonal matrices with eigenvalues near −1 "can require large entries of A": with D = I, max '
-        "|a_ij| ≥ tan(φ/2) tan(π/(2n)) for an eigen-angle φ, and without bound as φ → π",
+        statement="some orthogonal matrices with eigenvalues near −1, and none equal to it, need large entries of A = "
+        "C(W): without bound as the eigenvalues approach −1",
         semantics="real",
         dominated_by="thm-SC-norm",
         cases=(near_case(), angle_case()),
@@ -490,8 +494,8 @@ CLAIMS = (
     Claim(
         id="sco-3.1-cplx",
         source=Source("scornn", "Sec. 1"),
-        statement="the complex case, W unitary and A skew-Hermitian, of Theorem 3.1, the bijection and Theorem 3.2: "
-        "|a_jk| ≤ 1 for some D in {±1}ⁿ; for some D diagonal unitary; bijection; gradient with * for T",
+        statement="the complex case, W unitary and A skew-Hermitian: Theorem 3.1 with D diagonal unitary, the "
+        "bijection, and Theorem 3.2 with * for T",
         semantics="real",
         dominated_by="thm-SC-comp",
         cases=(complex_signs_case(), unitary_diagonal_case(), complex_bijection_case(), complex_gradient_case()),
@@ -499,8 +503,7 @@ CLAIMS = (
     Claim(
         id="sco-3.1-bdd",
         source=Source("scornn", "Sec. 3.1"),
-        statement="with D chosen for W, the scaled transform has an A with bounded entries: by 1 for the best D; for "
-        "D as fixed before training, and along gradient descent",
+        statement="with D chosen for W, the scaled transform has an A with bounded entries: a corollary of Theorem 3.1",
         semantics="real",
         dominated_by="thm-SC-norm",
         cases=(real_case(), fixed_entry_case(), descent_case(1), descent_case(10)),

@@ -1,5 +1,5 @@
 # Claims: sco-5.5.1-gpu
-"""sco-5.5.1-gpu: is the machine precision of a GPU lower than that of a CPU, in the same dtype?"""
+"""sco-5.5.1-gpu: is the machine precision of a GPU lower than that of a CPU: as in use, and in the same dtype?"""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from odernn.published.sources import Source
-from verification.certify.float_replay import FORMATS
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.cases.decision import at, decided
+from verification.certify.float_replay import FORMATS, rounded
+from verification.claim import Attempt, Case, Check, Claim, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.kinds import Integer
 from verification.parameters import Parameter, declared
@@ -17,6 +18,36 @@ from verification.parameters import Parameter, declared
 NAMES = ("float32", "float64")
 EXPONENT = declared(Parameter("k", Integer(1, 128)))
 """eps = 2^−k."""
+
+
+def in_use_case(on_gpu: str = "float32", on_cpu: str = "float64") -> Case:
+    """The format in use on a GPU has the larger eps. The paper prints no dtypes; its published code has float32."""
+
+    def first(p: Parameters) -> Decided:
+        import torch
+
+        from verification.measure.machine_precision import DTYPES
+
+        gpu, cpu = (torch.finfo(DTYPES[p[device]]).eps for device in ("GPU", "CPU"))
+        return Decided(not gpu > cpu, f"eps of {p['GPU']} is {gpu:.4g}, of {p['CPU']} {cpu:.4g}")
+
+    def second(p: Parameters) -> Decided:
+        """1 + eps/2 of the coarser format is halfway between two of its numbers, and a number of the finer one."""
+        coarse, fine = FORMATS[p["GPU"]], FORMATS[p["CPU"]]
+        halfway = 1 + Fraction(1, 2**coarse.precision)
+        told = rounded(halfway, fine) == halfway != rounded(halfway, coarse)
+        return Decided(not told, f"{halfway} is {'' if told else 'no '}number of {p['CPU']} and none of {p['GPU']}")
+
+    return decided(
+        f"{on_gpu} on the GPU, {on_cpu} on the CPU",
+        "eps on a GPU > eps on a CPU",
+        at({"GPU": on_gpu, "CPU": on_cpu}),
+        first,
+        second,
+        box="the formats in use",
+        claimed="a larger eps on the GPU",
+        names=("torch", "replay"),
+    )
 
 
 def format_case(name: str) -> Case:
@@ -44,7 +75,6 @@ def _format_check(parameters: Parameters, name: str) -> Check:
     """1 + 2^−k is a number of the format and 1 + 2^−(k+1) rounds to 1: by torch, and by rounding written by hand."""
     import torch
 
-    from verification.certify.float_replay import rounded
     from verification.measure.machine_precision import DTYPES, measured_epsilon
 
     k = int(parameters["k"])
@@ -105,10 +135,11 @@ CLAIMS = (
     Claim(
         id="sco-5.5.1-gpu",
         source=Source("scornn", "Sec. 5.5.1"),
-        statement="the machine precision on GPUs is said to be far coarser than on CPUs; asked of the same dtype on "
-        "both",
+        statement="the machine precision on GPUs is said to be far coarser than on CPUs: single against double, as in "
+        "use, and asked of the same dtype on both",
         semantics="float",
         cases=(
+            in_use_case(),
             *(format_case(name) for name in ("float16", "float32", "float64")),
             *(device_case(name) for name in NAMES),
         ),

@@ -1,8 +1,10 @@
 # Claims: sco-4.1a
-"""sco-4.1a: is modReLU defined and continuous at 0, for either sign of its bias?"""
+"""sco-4.1a: the three forms of modReLU are one function; and, beside that, what it does at z = 0."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import flint
@@ -10,17 +12,103 @@ from flint import arb, fmpq, fmpq_mpoly_ctx
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
+from verification.cases.cayley_statements import Found, Statement, listed
 from verification.cases.inequality import Inequality, Piece, attempt
+from verification.cases.scornn_parameters import phases
 from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
-from verification.kinds import Rational
+from verification.exact_text import rationals as written
+from verification.kinds import SIGN, Rational
+from verification.measure import cayley_symbols as symbolic
 from verification.parameters import Parameter, declared, rationals
 
 
 def _exact(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
+
+
+# --- z ≠ 0: one function in three forms
+
+PLACES = tuple((Fraction(r), Fraction(b)) for r in (1, Fraction(1, 2), 3) for b in (0, 1, -1, -2, Fraction(1, 3)))
+"""|z| and b, |z| + b of either sign and 0."""
+DIRECTIONS = {
+    False: ((1, 0), (-1, 0)),
+    True: ((0, 1), (0, -1), (Fraction(3, 5), Fraction(-4, 5)), (Fraction(-5, 13), Fraction(12, 13))),
+}
+"""z/|z| of a real and of a complex z."""
+
+
+def forms_case(is_complex: bool, turned: int = 1) -> Case:
+    """(z/|z|) ReLU(|z| + b) = (z/|z|)(|z| + b) or 0, and for real z = sign(z) ReLU(|z| + b).
+
+    ``turned`` = −1 has |z| − b in the branches, a planted falsehood.
+    """
+
+    def decide() -> str:
+        x, y, r, b = symbolic.symbols("x", "y", "r", "b")
+        facts = [
+            (
+                "where r = |z| has r + b ≥ 0, ReLU(r + b) = r + b, and both forms times r are z(r + b), as polynomials "
+                "in z, r and b; where r + b < 0 both are 0",
+                all(z * (r + b) == z * (r + turned * b) for z in (x, y)),
+            )
+        ]
+        if not is_complex:
+            signed = all(s * (r + b) * r == (s * r) * (r + b) for s in (1, -1))
+            facts.append(("z = ±r: sign(z) r = z, so the third form times r is the same", signed))
+        return listed(*facts)
+
+    def points(_: Budget, __: int) -> Iterator[Parameters]:
+        for r, b in PLACES:
+            for x, y in DIRECTIONS[is_complex]:
+                yield {"r": str(r), "b": str(b), **_direction(Fraction(x), Fraction(y), is_complex)}
+
+    def first(p: Parameters) -> Found:
+        """Components of every form, in FLINT: ReLU(t) = (t + |t|)/2."""
+        r, b = _exact(number(p, "r")), _exact(number(p, "b"))
+        e = [_exact(number(p, name)) for name in (("e_re", "e_im") if is_complex else ("e",))]
+        active = (r + b + abs(r + b)) / 2
+        printed = [x * active for x in e]
+        branches = [x * (r + turned * b) if r + turned * b >= 0 else fmpq(0) for x in e]
+        forms = [printed, branches] + ([] if is_complex else [[fmpq(1 if e[0] > 0 else -1) * active]])
+        return any(form != printed for form in forms), " and ".join(str(form) for form in forms)
+
+    def second(p: Parameters) -> Found:
+        """In fractions, from z: |z| is the root of a square."""
+        names = ("e_re", "e_im") if is_complex else ("e",)
+        z = [Fraction(p["r"]) * Fraction(p[name]) for name in names]
+        square, b = sum(x * x for x in z), Fraction(p["b"])
+        size = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+        relu = max(size + b, Fraction(0))
+        values = [[x / size * relu for x in z]]
+        values.append([Fraction(0)] * len(z) if size + turned * b < 0 else [x / size * (size + turned * b) for x in z])
+        if not is_complex:
+            values.append([-relu if z[0] < 0 else relu])
+        return any(value != values[0] for value in values[1:]), " and ".join(map(written, values))
+
+    direction = phases("e", lambda _: 1) if is_complex else (Parameter("e", SIGN),)
+    names = "two branches" if is_complex else "two branches = sign(z) ReLU(|z| + b)"
+    statement = Statement(
+        "the forms of modReLU",
+        decide,
+        points,
+        first,
+        second,
+        "equal",
+        "equal",
+        parameters=declared(Parameter("r", Rational(above=0)), *direction, Parameter("b", Rational())),
+    )
+    domain = f"{'complex' if is_complex else 'real'} z ≠ 0, any b"
+    return statement.case(domain, f"(z/|z|) ReLU(|z| + b) = {names}")
+
+
+def _direction(x: Fraction, y: Fraction, is_complex: bool) -> dict[str, str]:
+    return {"e_re": str(x), "e_im": str(y)} if is_complex else {"e": str(x)}
+
+
+# --- z = 0
 
 
 def non_expansive_case(factor: Fraction = Fraction(1)) -> Case:
@@ -122,10 +210,12 @@ CLAIMS = (
     Claim(
         id="sco-4.1a",
         source=Source("scornn", "Sec. 4.1"),
-        statement="modReLU(z) = (z/|z|) ReLU(|z| + b), in the real case sign(z) ReLU(|z| + b), b trained: defined and "
-        "continuous at z = 0 for either sign of b",
+        statement="modReLU(z) = (z/|z|) ReLU(|z| + b), b trained, is (z/|z|)(|z| + b) where |z| + b ≥ 0 and 0 where it "
+        "is not; for real z it is sign(z) ReLU(|z| + b)",
         semantics="real",
         cases=(
+            forms_case(is_complex=False),
+            forms_case(is_complex=True),
             non_expansive_case(),
             jump_case("continuous at z = 0 with modReLU(0; b) = 0", both_sides=False),
             jump_case("some value at z = 0 makes it continuous", both_sides=True),

@@ -79,8 +79,7 @@ CLAIMS = (
     Claim(
         id="sco-3.1-cap",
         source=Source("scornn", "Secs 3.1, 3.2, 6"),
-        statement="some D in {±1}ⁿ gives W = C(A) D, for every orthogonal W, with or without the eigenvalue −1; and "
-        "the D that is fixed before training does",
+        statement="some D in {±1}ⁿ gives W = C(A) D, for every orthogonal W, with or without the eigenvalue −1",
         semantics="real",
         dominated_by="thm-SC-comp",
         cases=(
@@ -93,9 +92,9 @@ CLAIMS = (
     Claim(
         id="sco-3.2-reach",
         source=Source("scornn", "Sec. 3.2"),
-        statement="full theoretical capacity of four models, scoRNN, full-capacity uRNN, EURNN and oRNN: every "
-        "matrix of the orthogonal or unitary group is reached by the parameters that training moves; for EURNN: as "
-        "many dimensions as the unitary group",
+        statement="full theoretical capacity of four models: scoRNN, D among its choices, and oRNN give every "
+        "orthogonal matrix, the full-capacity uRNN every unitary one; EURNN with n layers has as many dimensions as "
+        "U(n), an open set of it: that it is all of it is not decided",
         semantics="real",
         dominated_by="thm-U2",
         cases=(

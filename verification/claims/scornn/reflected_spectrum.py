@@ -78,8 +78,11 @@ def is_reflected_again(halves: Sequence[Fraction], D: Signs) -> bool:
     return turned == list(D).count(-1)
 
 
-def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box: str) -> Case:
-    """For every D of the row: exact characteristic polynomials at rational angles."""
+def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box: str, why: str = "") -> Case:
+    """For every D of the row: exact characteristic polynomials at rational angles.
+
+    ``why`` says how an exception goes on for larger n.
+    """
     rows = placements()
 
     def ask(_: Budget, __: int) -> Attempt:
@@ -88,7 +91,7 @@ def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box:
         return Attempt(
             text,
             len(rows),
-            found=f"{len(wrong)} exceptions",
+            found=f"{len(wrong)} exceptions" + (", every one" if len(wrong) == len(rows) else ""),
             claimed="ρ eigenvalues reflected",
             proof="" if wrong or not all(block_identity(*pair) for pair in KEPT_OR_TURNED) else f"{text}; {ANY_ANGLE}",
             candidates=tuple(_parameters(D) for D in wrong[:3]),
@@ -104,7 +107,7 @@ def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box:
                 Opinion("fractions", not is_reflected_again(halves, D), shown),
             ),
             words=f"n = {len(D)}, ρ = {D.count(-1)}: {shown} for every t_j, neither e^{{±it_j}} nor reflections of "
-            f"them",
+            f"them" + (f"; {why}" if why else ""),
         )
 
     parameters = declared(Parameter("D", row_of_signs(rows)), HALVES)
@@ -133,6 +136,11 @@ def every(n: int) -> list[list[int]]:
         for rho in range(n + 1)
         for chosen in combinations(range(n), rho)
     ]
+
+
+def of_odd_rho(sizes: Sequence[int]) -> list[list[int]]:
+    """Every D with an odd number of −1s, of even sizes."""
+    return [D for n in sizes for D in every(n) if D.count(-1) % 2]
 
 
 def published_signs(network: PublishedNetwork) -> list[list[int]]:
@@ -206,6 +214,12 @@ CLAIMS = (
                 "−1s on whole blocks", lambda: [D for n in range(1, 7) for D in aligned(n)], "n = 1 to 6, any angles"
             ),
             reflection_case("−1s anywhere", lambda: [D for n in range(2, 5) for D in every(n)], "n = 2 to 4"),
+            reflection_case(
+                "n even, ρ odd, every placement",
+                lambda: of_odd_rho((2, 4, 6)),
+                "n = 2, 4, 6",
+                "an odd number of −1s on blocks of two splits one of them, wherever they stand, for every even n",
+            ),
             *map(printed_case, networks("scornn")),
             left_half_case(),
         ),

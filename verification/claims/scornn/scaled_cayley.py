@@ -1,5 +1,5 @@
 # Claims: sco-3.1a · sco-3.1c · sco-T3.2 · sco-3.3-band
-"""The Cayley transform of skew-symmetric matrices: scornn, Sections 3.1 to 3.3; Theorem 3.1: ``bounded_entries``."""
+"""The Cayley transform of skew-symmetric matrices: scornn, Sections 3.1 and 3.2; Theorem 3.1: ``bounded_entries``."""
 
 from __future__ import annotations
 
@@ -126,12 +126,15 @@ def backward_case(without: bool = True) -> Case:
     return statement.case("orthogonal W without eigenvalue −1", "C(W) skew, C(C(W)) = W")
 
 
-def closed_case(unchanged: str = "sum") -> Case:
-    """Sums of skew matrices are skew; ``unchanged`` = "product" asks it of products."""
+def closed_case(product: bool = False) -> Case:
+    """Sums and differences of skew matrices are skew; ``product`` asks it of products, too."""
 
     def decide() -> str:
         return listed(
-            (f"(A + B)ᵀ = −(A + B) for free entries, n ≤ {FREE}", unchanged == "sum" and up_to(FREE, _sum_is_skew))
+            (
+                f"(A ± B)ᵀ = −(A ± B) for free entries, n ≤ {FREE}",
+                not product and up_to(FREE, lambda n: all(_combination_is_skew(n, sign) for sign in (1, -1))),
+            )
         )
 
     def points(_: Budget, seed: int) -> Iterator[Parameters]:
@@ -141,17 +144,18 @@ def closed_case(unchanged: str = "sum") -> Case:
 
     def first(p: Parameters) -> Found:
         A, B = exact.typed(p, "A"), exact.typed(p, "B")
-        new = A + B if unchanged == "sum" else A * B
-        return new.transpose() != -new, exact.text(new)
+        made = [A + B, A - B] + [A * B] * product
+        broken = [new for new in made if new.transpose() != -new]
+        return bool(broken), exact.text((broken or made)[0])
 
     def second(p: Parameters) -> Found:
         A, B = again.read(p, "A"), again.read(p, "B")
-        new = again.combined(A, B, 1) if unchanged == "sum" else again.product(A, B)
-        skew = again.is_skew(new)
+        made = [again.combined(A, B, 1), again.combined(A, B, -1)] + [again.product(A, B)] * product
+        skew = all(map(again.is_skew, made))
         return not skew, "skew" if skew else "not skew"
 
     statement = Statement(
-        f"the {unchanged} of A and B",
+        "A + B and A − B",
         decide,
         points,
         first,
@@ -162,14 +166,15 @@ def closed_case(unchanged: str = "sum") -> Case:
             Parameter("A", Square(FREE, structure=SKEW)), Parameter("B", square_like("A", structure=SKEW))
         ),
     )
-    return statement.case(f"skew A and B, n ≤ {FREE}", f"skew-symmetry of the {unchanged}")
+    return statement.case(f"skew A and B, n ≤ {FREE}", "skew-symmetry of the sum and the difference")
 
 
-def _sum_is_skew(n: int) -> bool:
+def _combination_is_skew(n: int, sign: int) -> bool:
+    """A + sign B."""
     names = [f"b{i}_{j}" for i, j in itertools.combinations(range(n), 2)]
     A, _, more = symbolic.skew(n, names)
     B = dict(zip(itertools.combinations(range(n), 2), more, strict=True))
-    total = {(i, j): A[i][j] + (B[i, j] if i < j else -B[j, i]) for i in range(n) for j in range(n) if i != j}
+    total = {(i, j): A[i][j] + sign * (B[i, j] if i < j else -B[j, i]) for i in range(n) for j in range(n) if i != j}
     return all(total[i, j] + total[j, i] == 0 for i, j in total)
 
 
@@ -426,7 +431,7 @@ CLAIMS = (
         id="sco-3.1a",
         source=Source("scornn", "Sec. 3.1"),
         statement="W = (I + A)⁻¹(I − A), A = (I + W)⁻¹(I − W) is a bijection between skew-symmetric matrices and "
-        "orthogonal matrices without eigenvalue −1; the parameters are closed under addition",
+        "orthogonal matrices without eigenvalue −1; sums and differences of the former are skew-symmetric",
         semantics="alg",
         cases=(forward_case(), backward_case(), closed_case()),
     ),
@@ -445,17 +450,17 @@ CLAIMS = (
     Claim(
         id="sco-T3.2",
         source=Source("scornn", "Thm 3.2, (2)"),
-        statement="∂L/∂A = Vᵀ − V, V = (I + A)⁻ᵀ (∂L/∂W)(D + Wᵀ), for differentiable L and skew A: as the derivative "
-        "by the free entries, and as the matrix of partial derivatives",
+        statement="∂L/∂A = Vᵀ − V, V = (I + A)⁻ᵀ (∂L/∂W)(D + Wᵀ), for differentiable L and skew A: the derivative by "
+        "a_ij where a_ji = −a_ij moves along, as in the proof in the supplement",
         semantics="alg",
         dominated_by="thm-SC-grad",
         cases=(gradient_case("free"), gradient_case("matrix")),
     ),
     Claim(
         id="sco-3.3-band",
-        source=Source("scornn", "Sec. 3.3"),
-        statement="restricting A to bandwidth ℓ reduces the number of trainable parameters, to ℓ(2n − ℓ − 1)/2, and "
-        "the representational capacity",
+        source=Source("scornn", "Sec. 3.2"),
+        statement="restricting A to bandwidth ℓ reduces the number of trainable parameters and the representational "
+        "capacity",
         semantics="comb",
         cases=(band_count_case(), band_reach_case()),
     ),
