@@ -58,7 +58,7 @@ EXPECTED = {
     "both-3.3/3.2-repr": {"refuted": 4, "not-refuted": 2},
     "both-3.3-fixed-n": {"refuted": 1, "not-refuted": 1},
     "both-3.3-Odt": {"refuted": 1, "not-refuted": 3},
-    "both-3.3-nok": {"refuted": 1},
+    "both-3.3-nok": {"refuted": 2},
     "both-D.4/C.4": {"refuted": 2, "not-refuted": 1},
     "both-D.4-order": {"refuted": 2, "not-refuted": 2},
     "both-(101)/(74)": {"refuted": 6, "not-refuted": 10},
