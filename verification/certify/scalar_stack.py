@@ -1,6 +1,6 @@
 """A stack of single neurons that a reader can type in, and what a gradient contribution is made of, over any numbers.
 
-    A^q_{n-1} = w y^q_{n-1} + x^q_n,     x^1 = b,     x^q = v y^{q-1}_n  (+ v y^{q-S-1}_n for q > S + 1, with S ≥ 2)
+    A^q_{n-1} = w y^q_{n-1} + x^q_n,     x^1 = b,     x^q = v y^{q-1}_n  (+ v y^{q-S-1}_n for q > S + 1, with S ≥ 1)
     z^q_n = z^q_{n-1} − h (tanh(A^q_{n-1}) + α y^q_{n-1}),     y^q_n = y^q_{n-1} + h z^q_n
 
 with zero states, zero input, c = 0, that is h = dt/2, dt = T/N and n = N: one neuron a layer, every weight between
@@ -23,7 +23,10 @@ FIELDS = ("layers", "skip", "alpha", "w", "v", "b", "target", "horizon", "offset
 
 @dataclass(frozen=True)
 class ScalarStack:
-    """The exact parameters; ``skip`` is S or 0. Step k is ``offset`` + ``ratio`` N: fixed, or a fixed part of N."""
+    """The exact parameters; ``skip`` is S of y^{q-S-1}, an edge over S + 1 layers, or 0: no edge.
+
+    Step k is ``offset`` + ``ratio`` N: fixed, or a fixed part of N.
+    """
 
     layers: int = 1
     skip: int = 0
@@ -59,7 +62,7 @@ class ScalarStack:
 
     def describe(self) -> str:
         """The system in words that one can type."""
-        shape = f"L = {self.layers}" + (f", S = {self.skip}" if self.skip else "")
+        shape = f"L = {self.layers}" + (f", edges l − {self.skip + 1} → l" if self.skip else "")
         step = f"k = {self.offset}" + (f" + {self.ratio} N" if self.ratio else "")
         step = f"k = N − {-self.offset}" if self.ratio == 1 else step
         between = f", V = {self.v}" if self.layers > 1 else ""

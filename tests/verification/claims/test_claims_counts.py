@@ -142,6 +142,7 @@ def test_counts_read_as_printed() -> None:
         ("both-A-init", "every fan_in", "proved"),
         ("both-A-init", "fan_in of Table 6", "not-refuted"),
         ("both-C.4-L3max", "rows of Table 6", "proved"),
+        ("both-C.4-L3max", "App. E, standard network", "refuted"),
         ("both-2.3-memory", "all layers stepped back together", "not-refuted"),
         ("both-2.3-memory", "stored states", "not-refuted"),
         ("both-2.3-mem-vs-fast", "layer after layer, in parallel over time", "refuted"),
@@ -154,7 +155,7 @@ def test_every_case_is_answered(name: str, domain: str, verdict: str) -> None:
 
 
 def test_no_case_is_left_out_of_the_list_above() -> None:
-    assert sum(len(each.cases) for each in CLAIMS.values()) == 29
+    assert sum(len(each.cases) for each in CLAIMS.values()) == 30
 
 
 def test_other_sizes_than_the_tables_do_not_count_against_it() -> None:
@@ -178,6 +179,28 @@ def test_a_count_misprinted_is_seen() -> None:
         CLAIMS["both-param-counts"].cases[1], ask=tables._counted(size), check=tables._counted_check(size)
     )
     assert answer(CLAIMS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"
+
+
+def test_one_convention_fits_all_six_rows_and_no_other_does() -> None:
+    sizes = [tables._size(row) for row in tables.ROWS if row.parameters is not None]
+    sizes.append(tables._size(tables.network("unicornn", "Lorenz96")))
+    counts = [tables.by_formula(each.cell, each.m, each.d, each.L, each.outputs) for each in sizes]
+    fitting = [
+        convention
+        for convention in counts[0]
+        if all(
+            tables.agreeing({"": count[convention]}, each.printed) for count, each in zip(counts, sizes, strict=True)
+        )
+    ]
+    assert fitting == [tables.ONE_FOR_ALL]
+    assert sorted(count[tables.ONE_FOR_ALL] for count in counts) == [1509, 9365, 29825, 34954, 47114, 135434]
+    case = tables._count_case("planted", tables.ROWS[2], "biases b^l, readout")
+    assert answer(CLAIMS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"
+
+
+def test_five_layers_at_most_would_be_exceeded_in_app_e_and_six_not() -> None:
+    claim = CLAIMS["both-C.4-L3max"]
+    assert [answer(claim, tables._depths(most), SMOKE, 0).verdict for most in (5, 6)] == ["refuted", "proved"]
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -15,6 +15,7 @@ import flint
 import numpy as np
 import pytest
 
+from odernn.bounds.routes import route_counts
 from odernn.published.sources import Source
 from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
@@ -57,14 +58,14 @@ EXPECTED = {
     "both-3.3/3.2-repr": {"refuted": 4, "not-refuted": 2},
     "both-3.3-fixed-n": {"refuted": 1, "not-refuted": 1},
     "both-3.3-Odt": {"refuted": 1, "not-refuted": 3},
-    "both-3.3-nok": {"refuted": 1},
+    "both-3.3-nok": {"refuted": 2},
     "both-D.4/C.4": {"refuted": 2, "not-refuted": 1},
     "both-D.4-order": {"refuted": 2, "not-refuted": 2},
     "both-(101)/(74)": {"refuted": 6, "not-refuted": 10},
-    "both-106/79": {"refuted": 6, "not-refuted": 2},
-    "both-(107)/(80)": {"refuted": 8, "not-refuted": 8},
+    "both-106/79": {"refuted": 10, "not-refuted": 6},
+    "both-(107)/(80)": {"refuted": 16, "not-refuted": 16},
     "both-D.5-example": {"proved": 1},
-    "both-D.5-Slarge": {"refuted": 2},
+    "both-D.5-Slarge": {"refuted": 2, "proved": 1},
     "both-novanish": {"refuted": 2},
     "both-novanish-norm": {"proved": 1},
     "both-exploding-mitigated": {"refuted": 1, "not-refuted": 1},
@@ -172,7 +173,7 @@ def test_both_back_ends_enclose_the_same_local_slope():
 
 # --- the estimates that carry the limit
 
-SHAPES = [(1, 0), (2, 0), (3, 0), (4, 0), (4, 2), (5, 3), (7, 2), (7, 3)]
+SHAPES = [(1, 0), (2, 0), (3, 0), (4, 0), (4, 1), (4, 2), (5, 3), (7, 1), (7, 2), (7, 3)]
 PLACES = [(1, Fraction(1, 16)), (2, Fraction(0)), (3, Fraction(0))]
 
 
@@ -237,6 +238,28 @@ def test_the_counter_is_counted_three_ways():
         for S in range(2, 60):
             nu = depth_orders.counter(L, S)
             assert nu == depth_orders._counter_by_counting(L, S) == depth_orders._counter_by_intervals(L, S)
+
+
+def test_with_edges_over_s_layers_the_printed_hops_are_the_fewest():
+    """And with the printed y^{l−S−1} they are not: (4, 2) has 1 for 2, (7, 3) has 3 for 2."""
+    pairs = [(L, S) for L in range(2, 30) for S in range(2, L)]
+    assert all(min(route_counts(L, S - 1)) == depth_orders.printed_hops(L, S) for L, S in pairs)
+    assert [min(route_counts(*pair)) for pair in ((4, 2), (7, 3))] == [1, 3]
+    assert [depth_orders.printed_hops(*pair) for pair in ((4, 2), (7, 3))] == [2, 2]
+
+
+def test_a_residual_edge_saves_one_hop_and_not_always_two():
+    assert judged(depth_orders.shorter_case()).verdict == verdict.PROVED
+    assert judged(depth_orders.shorter_case(gain=2)).verdict == verdict.REFUTED
+
+
+@pytest.mark.parametrize("pair", depth_orders.PAIRS)
+def test_with_edges_over_s_layers_the_next_exponent_of_106_is_refuted(pair):
+    stack = depth_orders.same_time(pair[0], pair[1] - 1)
+    power = depth_orders._residual_power(pair)
+    assert judged(orders.order_case(stack, "y by y", power, "at least", **NAMES)).verdict == verdict.NOT_REFUTED
+    found = judged(orders.order_case(stack, "y by y", power + 1, "at most", **NAMES))
+    assert found.verdict == verdict.REFUTED and f"edges l − {pair[1]} → l" in found.because
 
 
 def test_the_tail_is_tuned_exactly():

@@ -62,6 +62,9 @@ EXPECTED = {
     "both-2.1-frequency": {
         "w = 0, no input | angular frequency": REFUTED,
         "w = 1, no input | angular frequency": REFUTED,
+        "angular frequency √α, at every amplitude": PROVED,
+        "√(α + w) grows with α": PROVED,
+        "√(α + w) grows with w": PROVED,
     },
     "icml-4-damping": {"decay, ODE (1)": REFUTED, "decay, scheme (5)": REFUTED},
     "both-2.2-exactH": {"H along (5)": REFUTED},
@@ -98,7 +101,14 @@ EXPECTED = {
         "(63) for θ = V, sam indices": REFUTED,
     },
     "both-96-99": {"dX³_n/dX¹_n": PROVED},
-    "both-104": {"(104), total": REFUTED, "(104), partial": REFUTED, "(104), skip edge": REFUTED},
+    "both-104": {
+        "(104), total": REFUTED,
+        "(104), partial": REFUTED,
+        "(104), skip edge": REFUTED,
+        "(L, S) = (4, 3), (5, 4) | (104), edges l − S": PROVED,
+        "(L, S) = (4, 2), (5, 3), (7, 3) | (104), edges l − S": REFUTED,
+        "all routes, edges l − S": PROVED,
+    },
 }
 """Verdict by quantity, or by "domain | quantity" where the quantity alone does not tell."""
 
@@ -107,7 +117,7 @@ CASES = [(q.id, c.domain, c.quantity) for q in CLAIMS.values() for c in q.cases]
 
 def test_every_pin_has_its_case():
     assert set(EXPECTED) == set(CLAIMS) and len(CLAIMS) == 26
-    assert sum(map(len, EXPECTED.values())) == len(CASES) == 66
+    assert sum(map(len, EXPECTED.values())) == len(CASES) == 72
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
@@ -251,8 +261,8 @@ class Floats:
         J = torch.block_diag(*[torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)] * (self.L * self.m))
         return DF.T @ J @ DF - J
 
-    def stacked_gap(self, reading):
-        L, S = self.L, self.S
+    def stacked_gap(self, reading, longer=0):
+        L, S = self.L, self.S + longer
         nu = L // S if L % S else L // S - 1
         first = chain = torch.eye(2 * self.m, dtype=torch.float64)
         for l in range(2, L - nu * S + 1):
@@ -289,6 +299,8 @@ NETWORK_GAPS = [
      lambda f: f.total(2, 1, 1, 1) - f.climb(2, 1)),
     *(("both-104", "(L, S) = (4, 2), (5, 3)", f"(104), {reading}", jacobian_paths.STACKED[reading],
        lambda f, reading=reading: f.stacked_gap(reading)) for reading in ("total", "partial", "skip edge")),
+    ("both-104", "(L, S) = (4, 2), (5, 3), (7, 3)", "(104), edges l − S", jacobian_paths.EDGES_BY_S,
+     lambda f: f.stacked_gap("skip edge", longer=1)),
     ("both-symplectic-Llayer", "L = 2, m ≤ 2", "DFᵀ J DF, icml indices", inverse.SYMPLECTIC, Floats.symplectic_gap),
     ("both-symplectic-Llayer", "L = 2, m ≤ 2", "DFᵀ J DF, sam indices", inverse.SYMPLECTIC_SAM, Floats.symplectic_gap),
     ("sam-7-inverse", "L = 1", "(7) after (31)", inverse.SAM, Floats.inverse_gap),
@@ -613,6 +625,15 @@ FALSEHOODS = {
         "planted",
         ({"u": "0 1"},),
     ).case("p", "p", (Shape(1, 1, 1),)),
+    **{
+        f"(104), edges l − S, {skips} skips at most, (L, S) = (7, 3)": jacobian_paths.route_sum(skips).case(
+            "p", "p", jacobian_paths.MORE_ROUTES[-1:]
+        )
+        for skips in (0, 1)
+    },
+    "frequency 2√α": hamiltonian.every_amplitude_case(factor=2),
+    "the frequency falls with α": hamiltonian.tuning_case("alpha", sign=-1),
+    "the frequency falls with w": hamiltonian.tuning_case("w", sign=-1),
     "H with −log cosh": hamiltonian.hamiltonian_case(sign=-1),
     "H without 1/w": hamiltonian.hamiltonian_case(power=0),
     "H with w for 1/w": hamiltonian.hamiltonian_case(power=1),

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
+from flint import Ordering, fmpq_mpoly_ctx
 
 from odernn.published.sources import Source
 from verification.cases.order import Symbol, both_sides, order_case
@@ -20,16 +21,19 @@ from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Constant, Integer
-from verification.parameters import Parameter, declared
+from verification.parameters import Parameter, Rule, declared
 
 PAIRS = ((4, 2), (5, 3), (7, 2), (7, 3))
+"""(L, S). The edges that the text counts lead from l − S to l; the formula for x^l, as printed, has l − S − 1."""
 LONG, SHORT = "T = 1, k = 1 + n/16", "T = 1, k = 2"
+EDGES = ((0, ""), (1, "edges l − S, "))
+"""By how much an edge is shorter than the printed S + 1, and what the domain says of it."""
 CONTRIBUTION = Symbol(symbol="|∂E_k/∂w|")
 REMAINDER = Symbol(symbol="|∂E_k/∂w − printed|")
 
 
 def part(layers: int, skip: int = 0) -> ScalarStack:
-    """k = 1 + n/16."""
+    """k = 1 + n/16. Edges l − skip − 1, as for all stacks."""
     return ScalarStack(layers=layers, skip=skip)
 
 
@@ -107,6 +111,11 @@ def _example_check(parameters: Parameters) -> Check:
 MOST_LAYERS = {"smoke": 12, "standard": 40, "deep": 100}
 DEPTH = declared(Parameter("L", Integer(2, MOST_LAYERS["deep"])))
 DEPTH_AND_SKIP = declared(*DEPTH.parameters, Parameter("S", Integer(2, 3 * MOST_LAYERS["deep"])))
+SHORTENING = declared(
+    Parameter("L", Integer(4, MOST_LAYERS["deep"])),
+    Parameter("S", Integer(2, MOST_LAYERS["deep"] - 1)),
+    rules=(Rule("S ≤ L − 1", lambda values: values["S"] < values["L"]),),
+)
 
 
 def _large_skips(budget: Budget, _: int) -> Attempt:
@@ -136,6 +145,49 @@ def _large_skips_check(parameters: Parameters) -> Check:
         limit="for this S and every larger one no multiple of S is below L: ν = 0, both sides L − 1" if forever else "",
         words=f"L = {L}, S = {S}: {opinions[0].text}",
     )
+
+
+def _by_hand(gain: int) -> str:
+    """What (L − 1) − (ν + L − νS − 1) − gain is with ν = 1 + i, S = 2 + j, if it is ≥ 0 for all i, j ≥ 0; else ""."""
+    ring = fmpq_mpoly_ctx.get(["L", "i", "j"], Ordering.degrevlex)
+    L, i, j = ring.gens()
+    nu, S = 1 + i, 2 + j
+    left = (L - 1) - (nu + L - nu * S - 1) - gain
+    return str(left) if all(coefficient >= 0 for coefficient in left.coeffs()) else ""
+
+
+def shorter_case(gain: int = 1) -> Case:
+    """ν + L − νS − 1 ≤ L − 1 − gain for all 2 ≤ S ≤ L − 1: S itself is a multiple of S below L, so ν ≥ 1."""
+
+    def ask(budget: Budget, _: int) -> Attempt:
+        most = MOST_LAYERS[budget.name]
+        pairs = [(L, S) for L in range(4, most + 1) for S in range(2, L)]
+        failing = [(L, S) for L, S in pairs if printed_hops(L, S) > L - 1 - gain]
+        rest = "" if failing or not all(counter(*pair) >= 1 for pair in pairs) else _by_hand(gain)
+        return Attempt(
+            tried=f"all 4 ≤ L ≤ {most}, 2 ≤ S ≤ L − 1",
+            evaluations=len(pairs),
+            found=f"fails at {len(failing)} of {len(pairs)} pairs",
+            claimed="holds for all",
+            proof=f"for all L: ν ≥ 1, as S < L, and with ν = 1 + i, S = 2 + j the gap less {gain} is {rest}, no "
+            "coefficient of which is negative"
+            if rest
+            else "",
+            candidates=tuple({"L": str(L), "S": str(S)} for L, S in failing[:3]),
+        )
+
+    def check(parameters: Parameters) -> Check:
+        L, S = (int(number(parameters, name)) for name in ("L", "S"))
+        opinions = []
+        for name, count in (("counting", _counter_by_counting), ("mpmath", _counter_by_intervals)):
+            hops = count(L, S) * (1 - S) + L - 1
+            opinions.append(Opinion(name, hops > L - 1 - gain, f"{hops} against {L - 1}"))
+        return Check(
+            opinions=tuple(opinions),
+            words=f"L = {L}, S = {S}: {opinions[0].text}",
+        )
+
+    return Case("4 ≤ L, 2 ≤ S ≤ L − 1", "ν + L − νS − 1 < L − 1", ask, SHORTENING.guards(check))
 
 
 def _some_skip(budget: Budget, _: int) -> Attempt:
@@ -213,13 +265,14 @@ CLAIMS = (
         semantics="slope",
         cases=tuple(
             order_case(
-                same_time(*pair),
+                same_time(pair[0], pair[1] - shorter),
                 block,
                 _residual_power(pair),
                 "at most",
-                domain="L = {}, S = {}, T = 1".format(*pair),
+                domain="{}L = {}, S = {}, T = 1".format(edges, *pair),
                 symbol=symbol,
             )
+            for shorter, edges in EDGES
             for pair in PAIRS
             for block, symbol in (("y by y", "|∂y^L_n/∂y^1_n|"), ("norm", "‖dX^L_n/dX^1_n‖"))
         ),
@@ -231,13 +284,14 @@ CLAIMS = (
         semantics="slope",
         cases=tuple(
             case
-            for pair in PAIRS
-            for stack, domain in ((part(*pair), LONG), (fixed(*pair), SHORT))
+            for shorter, edges in EDGES
+            for L, S in PAIRS
+            for stack, domain in ((part(L, S - shorter), LONG), (fixed(L, S - shorter), SHORT))
             for case in both_sides(
                 stack,
                 "contribution",
-                printed_power(*pair),
-                domain="L = {}, S = {}, {}".format(*pair, domain),
+                printed_power(L, S),
+                domain=f"{edges}L = {L}, S = {S}, {domain}",
                 **CONTRIBUTION,
             )
         ),
@@ -262,6 +316,7 @@ CLAIMS = (
                 DEPTH_AND_SKIP.guards(_large_skips_check),
                 reading="limit",
             ),
+            shorter_case(),
             Case("some S for every L ≥ 2", "ν + L − νS − 1 < L − 1", _some_skip, DEPTH.guards(_some_skip_check)),
         ),
     ),

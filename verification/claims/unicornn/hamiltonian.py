@@ -13,7 +13,7 @@ from typing import Any
 
 import mpmath
 import sympy
-from flint import arb, arb_series, fmpq
+from flint import Ordering, arb, arb_series, fmpq, fmpq_mpoly_ctx
 
 from odernn.published.sources import Source
 from verification.cases.identity import PolynomialIdentity, describe
@@ -26,7 +26,7 @@ from verification.kinds import Rational
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
 from verification.measure.exact_network import Shape
-from verification.parameters import declared, rationals
+from verification.parameters import Rule, declared, rationals
 
 # --- (4): H = α/2 |y|² + 1/2 |z|² + Σ (1/w_i) log cosh(w_i y_i + (V u)_i + b_i)
 
@@ -257,6 +257,84 @@ def frequency_case(w: Fraction, claimed_power: Fraction = Fraction(1)) -> Case:
     return Case(f"w = {w}, no input", "angular frequency", ask, parameters.guards(check))
 
 
+def every_amplitude_case(factor: int = 1) -> Case:
+    """w = 0: y = y₀ c + (z₀/r) s, z = −r y₀ s + z₀ c with c′ = −f r s, s′ = f r c, α = r², solve y′ = z, z′ = −α y.
+
+    c and s are cosine and sine of f r t, whatever y₀ and z₀ are; f = 1 is the statement.
+    """
+
+    def residual(v: Mapping[str, Any]) -> list[Any]:
+        r, y, z, c, s = (v[name] for name in ("r", "y", "z", "c", "s"))
+        c_dot, s_dot = -factor * r * s, factor * r * c
+        position, momentum = r * y * c + z * s, z * c - r * y * s  # r times the position
+        return [
+            r * y * c_dot + z * s_dot - r * momentum,
+            z * c_dot - r * y * s_dot + r * position,
+        ]
+
+    def retyped(v: Mapping[str, Any]) -> list[Any]:
+        """By the matrix of the system on the two vectors of cos and sin: M P = f r Q, M Q = −f r P."""
+        r, y, z, c, s = (v[name] for name in ("r", "y", "z", "c", "s"))
+        P, Q = (r * y, r * z), (z, -r * r * y)  # r times (y, z) at cos = 1, and at sin = 1
+        flow = [(X[1], -r * r * X[0]) for X in (P, Q)]
+        return [(flow[0][i] - factor * r * Q[i]) * c + (flow[1][i] + factor * r * P[i]) * s for i in range(2)]
+
+    identity = PolynomialIdentity(
+        ("r", "y", "z", "c", "s"),
+        residual,
+        retyped,
+        "w = 0, no input, α = r²: every solution is a sum of cos(√α t) and sin(√α t)",
+        {"r": Rational(above=0)},
+    )
+    return identity.case("w = 0, no input", "angular frequency √α, at every amplitude")
+
+
+def tuning_case(name: str, sign: int = 1) -> Case:
+    """Near A = 0 the frequency √(α + w) grows strictly (falls, with ``sign`` −1) with "alpha", resp. with "w"."""
+
+    def squared(alpha: Any, w: Any) -> Any:
+        """det of y' = z, z' = −(α + w σ'(0)) y: the square of the frequency."""
+        matrix: ring_matrices.Matrix = [[0, 1], [-(alpha + w), 0]]
+        return ring_matrices.determinant(matrix)
+
+    def ask(_: Budget, __: int) -> Attempt:
+        ring = fmpq_mpoly_ctx.get(["alpha", "w", "gap"], Ordering.degrevlex)
+        alpha, w, gap = ring.gens()
+        moved = (alpha + gap, w) if name == "alpha" else (alpha, w + gap)
+        rest = sign * (squared(*moved) - squared(alpha, w))
+        text = f"the squares of the two frequencies differ by {rest}"
+        if all(coefficient > 0 for coefficient in rest.coeffs()) and set(rest.monoms()) == {(0, 0, 1)}:
+            return Attempt(text, 1, found="grows", claimed="grows", proof=f"{text} > 0, and both are positive")
+        return Attempt(text, 1, found="falls", claimed="grows", candidates=({"alpha": "1", "w": "0", "gap": "1"},))
+
+    def check(parameters: Parameters) -> Check:
+        alpha, w, gap = (number(parameters, each) for each in ("alpha", "w", "gap"))
+        with net.at_precision():
+            slow = _ball(alpha + w).sqrt()
+            fast = _ball(alpha + w + gap).sqrt()
+            first = bool(fast <= slow) if sign > 0 else bool(fast >= slow)
+        a, v, d = (_interval(each) for each in (alpha, w, gap))
+        later = iv.sqrt(a + d + v) - iv.sqrt(a + v)
+        second = bool(later.b <= 0) if sign > 0 else bool(later.a >= 0)
+        return Check(
+            opinions=(
+                Opinion("balls", first, f"frequencies {slow.str(8, radius=False)}, {fast.str(8, radius=False)}"),
+                Opinion("mpmath", second, f"they differ by {mpmath.nstr(later.mid, 8)}"),
+            ),
+            words=f"α = {alpha}, w = {w}, {name} larger by {gap}: {fast.str(6, radius=False)} for "
+            f"{slow.str(6, radius=False)}",
+        )
+
+    parameters = declared(
+        *rationals("alpha", above=0, most=LARGEST),
+        *rationals("w", least=-LARGEST, most=LARGEST),
+        *rationals("gap", above=0, most=LARGEST),
+        rules=(Rule("α + w > 0", lambda values: values["alpha"] + values["w"] > 0),),
+    )
+    letter = "α" if name == "alpha" else name
+    return Case("near A = 0, no input", f"√(α + w) grows with {letter}", ask, parameters.guards(check))
+
+
 def damping_case(*, discrete: bool, damping: int = 0) -> Case:
     """Free oscillations (w = 0, no input) decay: every eigenvalue of y'' = −α y, or of its step, is inside.
 
@@ -390,9 +468,16 @@ CLAIMS = (
     Claim(
         id="both-2.1-frequency",
         source=Source("sam", "Section 2.1"),
-        statement="each oscillator's dynamics is determined by the frequency α",
+        statement="each oscillator's dynamics is determined by the frequency α: α sets the frequency of free "
+        "oscillations, the same for all neurons, and w modulates it",
         semantics="real",
-        cases=(frequency_case(Fraction(0)), frequency_case(Fraction(1))),
+        cases=(
+            frequency_case(Fraction(0)),
+            frequency_case(Fraction(1)),
+            every_amplitude_case(),
+            tuning_case("alpha"),
+            tuning_case("w"),
+        ),
     ),
     Claim(
         id="icml-4-damping",

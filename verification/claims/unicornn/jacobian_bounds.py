@@ -251,7 +251,8 @@ def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
         return first_violation((finite(norms), uniform), points(), "networks at rest, α = 1, c = 0, T = 1 to 40")
 
     depth = 1 if same else 2
-    parameters = jacobian_parameters("l = L" if same else "l < L", range(depth, depth + 1))
+    positive: dict[str, Kind] = {"alpha": Rational(above=0)}
+    parameters = jacobian_parameters("l = L" if same else "l < L", range(depth, depth + 1), positive)
     return Case(domain, quantity, ask, parameters.guards(joined(finite(norms), uniform, text)), reading="limit")
 
 
@@ -303,6 +304,8 @@ def row_case(row: PublishedRow, norms: JacobianForm) -> Case:
                 yield _at_rest(row.alpha, row.dt[-1], lag, [-row.alpha - W])
 
     def ask(_: Budget, __: int) -> Attempt:
+        if not row.alpha > 0:
+            return Attempt("", 0, inapplicable=f"α = {row.alpha}, but the statement is about α > 0")
         tried = f"top layer at rest, w = −α − 1 to −α − 64, n < {row.steps}"
         return first_violation((finite(norms),), points(), tried)
 
@@ -310,7 +313,7 @@ def row_case(row: PublishedRow, norms: JacobianForm) -> Case:
     fixed["N"] = Integer(2, min(row.steps, MOST_STEPS))
     parameters = jacobian_parameters("l = L", range(1, row.num_layers + 1), fixed)
     check = parameters.guards(finite(norms).check)
-    return Case(printed_name(row), "‖dX^L_n/dX^L_k‖_∞", ask, check, reading="printed")
+    return Case(printed_name(row), "‖dX^L_n/dX^L_k‖_∞", ask, check if row.alpha > 0 else None, reading="printed")
 
 
 # --- sam (68), icml S(41)
@@ -469,7 +472,7 @@ CLAIMS = (
         id="icml-(27)",
         source=Source("icml", "S(27)"),
         statement="‖dX^L_n/dX^l_k‖_∞ ≤ dt^{L−l} Π_{q>l}‖V^q‖_∞ (1 + 2γ(n−k)dt), for dt ≪ 1, ≤ V̄ dt^{L−l} (1 + 2γt_n), "
-        "γ = K + K²/2, K = max(2, ‖w^L‖_∞ + α)",
+        "γ = K + K²/2, K = max(2, ‖w^L‖_∞ + α), α > 0",
         semantics="real",
         cases=(
             _limit_case("l = L", _FIRST, JacobianForm("linear")),

@@ -10,6 +10,7 @@ times are k = 1 and n = N, the last step of a shape.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -46,11 +47,14 @@ def published_counter(L: int, S: int) -> int:
     return L // S - (L % S == 0)
 
 
-def _residual_stacking(reading: str) -> Callable[[Layered], list[Any]]:
-    """(104) at one time n. ``reading`` of the factor dX^{L−(s−1)S}/dX^{L−sS}: "total", "partial" or "skip edge"."""
+def _residual_stacking(reading: str, longer: int = 0) -> Callable[[Layered], list[Any]]:
+    """(104) at one time n. ``reading`` of the factor dX^{L−(s−1)S}/dX^{L−sS}: "total", "partial" or "skip edge".
+
+    ``weights.skip`` is S of the printed y^{l−S−1}; with ``longer`` = 1, S is the length of an edge, l − S to l.
+    """
 
     def factor(network: Layered, q: int) -> Matrix:
-        S = network.weights.skip
+        S = network.weights.skip + longer
         if reading == "total":
             return network.total(q, 1, q - S, 1)
         if reading == "skip edge":
@@ -58,7 +62,7 @@ def _residual_stacking(reading: str) -> Callable[[Layered], list[Any]]:
         return [[0] * (2 * network.neurons) for _ in range(2 * network.neurons)]
 
     def residual(network: Layered) -> list[Any]:
-        L, S = network.layers, network.weights.skip
+        L, S = network.layers, network.weights.skip + longer
         nu = published_counter(L, S)
         first = [factor(network, L - (s - 1) * S) for s in range(1, nu + 1)]
         first += [network.climb(l, 1) for l in range(L - nu * S, 1, -1)]
@@ -69,9 +73,9 @@ def _residual_stacking(reading: str) -> Callable[[Layered], list[Any]]:
     return residual
 
 
-def _residual_stacking_again(reading: str) -> Callable[[again.IntervalNetwork], list[Any]]:
+def _residual_stacking_again(reading: str, longer: int = 0) -> Callable[[again.IntervalNetwork], list[Any]]:
     def residual(network: again.IntervalNetwork) -> list[Any]:
-        L, S, size = network.L, network.S, 2 * network.m
+        L, S, size = network.L, network.S + longer, 2 * network.m
         nu = L // S if L % S else L // S - 1
         first, chain = again.eye(size), again.eye(size)
         for l in range(2, L - nu * S + 1):
@@ -100,6 +104,71 @@ STACKED = {
     for reading in ("total", "partial", "skip edge")
 }
 STACKS = (Shape(4, 1, 1, 2), Shape(5, 1, 1, 3))
+
+EDGES_BY_S = PathIdentity(
+    "icml",
+    _residual_stacking("skip edge", longer=1),
+    _residual_stacking_again("skip edge", longer=1),
+    "dX^L_n/dX¹_n against (104), factors over S layers read as the edge from l − S to l",
+)
+
+
+def _all_routes(most_skips: int | None = None) -> Callable[[Layered], list[Any]]:
+    """dX^L_n/dX¹_n against the sum over the routes with hops of length 1 and S, or those with few skips only."""
+
+    def residual(network: Layered) -> list[Any]:
+        L, length = network.layers, network.weights.skip + 1
+        total: Matrix | None = None
+        for number in range((L - 1) // length + 1 if most_skips is None else most_skips + 1):
+            for route in set(itertools.permutations([length] * number + [1] * (L - 1 - length * number))):
+                at, hops = 1, []
+                for hop in route:
+                    at += hop
+                    hops.insert(0, network.climb(at, 1) if hop == 1 else network.jump(at, 1))
+                along = ring_matrices.product(*hops)
+                total = along if total is None else ring_matrices.plus(total, along)
+        assert total is not None
+        return ring_matrices.entries(ring_matrices.minus(network.total(L, 1, 1, 1), total))
+
+    return residual
+
+
+def _all_routes_again(most_skips: int | None = None) -> Callable[[again.IntervalNetwork], list[Any]]:
+    """By how many skips are left: R_s(l) = DE R_s(l − 1) + Λ-edge R_{s−1}(l − S)."""
+
+    def residual(network: again.IntervalNetwork) -> list[Any]:
+        L, length, size = network.L, network.S + 1, 2 * network.m
+        most = L if most_skips is None else most_skips
+        reach = [[again.zeros(size) for _ in range(most + 1)] for _ in range(L + 1)]
+        reach[1][0] = again.eye(size)
+        for l in range(2, L + 1):
+            for s in range(most + 1):
+                reach[l][s] = again.mul(network.DE(l, 1), reach[l - 1][s])
+                if s and l > length:
+                    reach[l][s] = again.add(
+                        reach[l][s], again.mul(network.DE(l, 1, far=True), reach[l - length][s - 1])
+                    )
+        found = network.total(L, 1, 1, 1)
+        for s in range(most + 1):
+            found = again.add(found, reach[L][s], -1)
+        return again.flat(found)
+
+    return residual
+
+
+def route_sum(most_skips: int | None = None) -> PathIdentity:
+    """The corrected (104): every route, or, which is false where L > S + 1, those with few skips."""
+    return PathIdentity(
+        "icml",
+        _all_routes(most_skips),
+        _all_routes_again(most_skips),
+        "dX^L_n/dX¹_n against the sum over the routes with hops of length 1 and S",
+    )
+
+
+TWO_ROUTES = (Shape(4, 1, 1, 2), Shape(4, 2, 1, 2), Shape(5, 1, 1, 3))
+MORE_ROUTES = (Shape(4, 1, 1, 1), Shape(5, 1, 1, 2), Shape(7, 1, 1, 2))
+"""(L, S) = (4, 3), (5, 4); (4, 2), (5, 3), (7, 3) with edges over S layers: 2; 3, 3 and 6 routes."""
 
 _REST = (Shape(2, 1, 1), Shape(2, 2, 1), Shape(3, 1, 1), Shape(3, 2, 1))
 
@@ -182,13 +251,18 @@ CLAIMS = (
     Claim(
         id="both-104",
         source=Source("sam", "(104), (105); icml S(77), S(78)"),
-        statement="residual form x^l_n = Λ^l y^{l−S−1}_n + V^l y^{l−1}_n: dX^L_n/dX¹_n = ∏_{s=1..ν} "
+        statement="residual form x^l_n = Λ^l y^{l−S}_n + V^l y^{l−1}_n (printed: l − S − 1): dX^L_n/dX¹_n = ∏_{s=1..ν} "
         "dX^{L−(s−1)S}_n/dX^{L−sS}_n ∏_{l=2..L−νS} dX^l_n/dX^{l−1}_n + ∏_{l=1..L−1} dX^{l+1}_n/dX^l_n, ν = [L/S] or "
         "[L/S] − 1",
         semantics="alg",
-        cases=tuple(
-            identity.case("(L, S) = (4, 2), (5, 3)", f"(104), {reading}", STACKS)
-            for reading, identity in STACKED.items()
+        cases=(
+            *(
+                identity.case("(L, S) = (4, 2), (5, 3)", f"(104), {reading}", STACKS)
+                for reading, identity in STACKED.items()
+            ),
+            EDGES_BY_S.case("(L, S) = (4, 3), (5, 4)", "(104), edges l − S", TWO_ROUTES),
+            EDGES_BY_S.case("(L, S) = (4, 2), (5, 3), (7, 3)", "(104), edges l − S", MORE_ROUTES),
+            route_sum().case("(L, S) = (4, 2), (5, 3), (7, 3)", "all routes, edges l − S", MORE_ROUTES),
         ),
     ),
 )

@@ -2,16 +2,18 @@
 #   both-A-init · both-C.4-L3max
 """Numbers of the tables and of the text around them: parameters, hyperparameters, lengths, an initialisation bound.
 
-A printed count agrees if it agrees under any of the conventions stated here: with or without biases, with or without
-the readout, rounded or cut off at the last printed digit or at the last digit that is not a 0.
+The printed counts of UnICORNN are asked under one convention, no biases and the readout, for all rows alike. Those of
+the others agree if they agree under any of the conventions stated here: with or without biases, with or without the
+readout, rounded or cut off at the last printed digit or at the last digit that is not a 0.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 import torch
 from flint import fmpq
@@ -32,6 +34,12 @@ from verification.parameters import Declaration, Parameter, declared
 # --- parameter counts
 
 
+Counter: TypeAlias = Callable[[str, int, int, int, int], dict[str, int]]
+"""Of cell, m, d, L and the number of outputs."""
+ONE_FOR_ALL = "no biases, readout"
+"""The convention that fits all six rows of UnICORNN."""
+
+
 @dataclass(frozen=True)
 class Size:
     """A network as its table gives it."""
@@ -42,6 +50,13 @@ class Size:
     L: int
     outputs: int
     printed: str
+    convention: str = ""
+    """The one of ``by_formula`` under which the printed number is said to be that of the network; "" for any."""
+
+    def counted(self, counter: Counter, m: int, d: int, L: int) -> dict[str, int]:
+        """The count of such a network under the conventions that are asked."""
+        counts = counter(self.cell, m, d, L, self.outputs)
+        return {name: count for name, count in counts.items() if self.convention in ("", name)}
 
     def parameters(self) -> Parameters:
         return {"m": str(self.m), "d": str(self.d), "L": str(self.L), "n_out": str(self.outputs)}
@@ -107,11 +122,11 @@ def agreeing(counts: dict[str, int], printed: str) -> list[str]:
 
 def _counted(size: Size) -> Callable[[Budget, int], Attempt]:
     def ask(_: Budget, __: int) -> Attempt:
-        counts = by_formula(size.cell, size.m, size.d, size.L, size.outputs)
+        counts = size.counted(by_formula, size.m, size.d, size.L)
         good = agreeing(counts, size.printed)
         nearest = min(counts.values(), key=lambda count: abs(count - _value(size.printed)))
         return Attempt(
-            tried=f"{len(counts)} conventions",
+            tried="; ".join(counts) if size.convention else f"{len(counts)} conventions",
             evaluations=len(counts),
             found=good[0] if good else f"{min(counts.values()):,} to {max(counts.values()):,}, nearest {nearest:,}",
             claimed=size.printed,
@@ -128,24 +143,25 @@ def _value(printed: str) -> Fraction:
 
 def _counted_check(size: Size) -> Callable[[Parameters], Check]:
     def check(parameters: Parameters) -> Check:
-        m, d, L, outputs = (int(number(parameters, name)) for name in ("m", "d", "L", "n_out"))
+        m, d, L = (int(number(parameters, name)) for name in ("m", "d", "L"))
         opinions = []
         for backend, counter in (("formula", by_formula), ("modules", by_modules)):
-            counts = counter(size.cell, m, d, L, outputs)
+            counts = size.counted(counter, m, d, L)
             text = "; ".join(f"{name}: {count:,}" for name, count in counts.items())
             opinions.append(Opinion(backend, not agreeing(counts, size.printed), text))
-        low, high = (end(by_formula(size.cell, m, d, L, outputs).values()) for end in (min, max))
+        counts = size.counted(by_formula, m, d, L)
+        low, high = (end(counts.values()) for end in (min, max))
         return Check(
             opinions=tuple(opinions),
-            words=f"{size.cell}, m = {m}, d = {d}, L = {L}, n_out = {outputs}: {low:,} to {high:,} parameters under "
-            f"the {len(by_formula(size.cell, m, d, L, outputs))} conventions, printed {size.printed}",
+            words=f"{size.cell}, m = {m}, d = {d}, L = {L}, n_out = {size.outputs}: {low:,} to {high:,} parameters "
+            f"under {size.convention or f'the {len(counts)} conventions'}, printed {size.printed}",
         )
 
     return check
 
 
-def _count_case(domain: str, printed: PublishedRow | PublishedNetwork) -> Case:
-    size = _size(printed)
+def _count_case(domain: str, printed: PublishedRow | PublishedNetwork, convention: str = "") -> Case:
+    size = replace(_size(printed), convention=convention)
     parameters = _constants(size.parameters())
     return Case(domain, f"parameters, printed {size.printed}", _counted(size), parameters.guards(_counted_check(size)))
 
@@ -299,6 +315,40 @@ def _of_rows_check(value: Callable[[Fraction, Fraction], Fraction], most: Fracti
     return check
 
 
+STACKS_OF_APP_E = (3, 4, 5, 6)
+"""Layers of the fully connected networks that are trained beside residual ones: sam Fig. 3, icml Fig. 6."""
+
+
+def _depths(most: int) -> Case:
+    """L ≤ ``most`` for the standard networks of App. E."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        deeper = [L for L in STACKS_OF_APP_E if most < L]
+        text = f"L = {', '.join(map(str, STACKS_OF_APP_E))}"
+        return Attempt(
+            tried=text,
+            evaluations=len(STACKS_OF_APP_E),
+            found=f"L = {max(STACKS_OF_APP_E)}",
+            claimed=f"L ≤ {most}",
+            proof="" if deeper else f"{text}, as printed",
+            candidates=tuple({"L": str(L)} for L in reversed(deeper)),
+        )
+
+    def check(parameters: Parameters) -> Check:
+        L = number(parameters, "L")
+        gap = iv.mpf(L.numerator) / L.denominator - most
+        return Check(
+            opinions=(
+                Opinion("fractions", most < L, f"{L} against {most}"),
+                Opinion("mpmath", bool(gap.a > 0), f"difference {gap}"),
+            ),
+            words=f"a fully connected stack of L = {L} layers is trained, against L ≤ {most}",
+        )
+
+    layers = declared(Parameter("L", OneOf(lambda _: list(map(str, STACKS_OF_APP_E)))))
+    return Case("App. E, standard network", "L", ask, layers.guards(check))
+
+
 def _sizes_of(rows: tuple[PublishedRow, ...]) -> Declaration:
     """L and N of one of them."""
     return declared(
@@ -375,8 +425,8 @@ def _drawn(budget: Budget, seed: int) -> Attempt:
 def _unicornn_cases() -> Iterator[Case]:
     for row in ROWS:
         if row.parameters is not None:
-            yield _count_case(printed_name(row), row)
-    yield _count_case("printed Lorenz96", network("unicornn", "Lorenz96"))
+            yield _count_case(printed_name(row), row, ONE_FOR_ALL)
+    yield _count_case("printed Lorenz96", network("unicornn", "Lorenz96"), ONE_FOR_ALL)
 
 
 def _baseline_cases() -> Iterator[Case]:
@@ -393,7 +443,8 @@ CLAIMS = (
     Claim(
         id="both-param-counts",
         source=Source("icml", "Tables 1, 2, 3, 5, 7"),
-        statement="UnICORNN has 35k, 135k, 47k, 1.5k, 30k and 9k parameters in the rows of the tables",
+        statement="UnICORNN has 35k, 135k, 47k, 1.5k, 30k and 9k parameters in the rows of the tables, "
+        "without biases and with the readout",
         semantics="comb",
         cases=tuple(_unicornn_cases()),
     ),
@@ -469,6 +520,7 @@ CLAIMS = (
                 _of_rows("L", lambda r: Fraction(r.num_layers), Fraction(3), ROWS),
                 _sizes_of(ROWS).guards(_of_rows_check(lambda L, N: L, Fraction(3))),
             ),
+            _depths(3),
         ),
     ),
 )
