@@ -121,7 +121,8 @@ def _all_routes(most_skips: int | None = None) -> Callable[[Layered], list[Any]]
         total: Matrix | None = None
         for number in range((L - 1) // length + 1 if most_skips is None else most_skips + 1):
             for route in set(itertools.permutations([length] * number + [1] * (L - 1 - length * number))):
-                at, hops = 1, []
+                at = 1
+                hops: list[Matrix] = []
                 for hop in route:
                     at += hop
                     hops.insert(0, network.climb(at, 1) if hop == 1 else network.jump(at, 1))

@@ -135,7 +135,7 @@ def _k_dependence_check(parameters: Parameters) -> Check:
     """
     stack, steps = ScalarStack.from_text(parameters), int(parameters["steps"])
     late = stack.step(steps)
-    bits = orders.BITS + math.ceil(2 * math.sqrt(min(stack.alpha, WIDE)) * stack.horizon)
+    bits = orders.BITS + math.ceil(2 * math.sqrt(min(stack.alpha, Fraction(WIDE))) * stack.horizon)
     with flint.ctx.workprec(bits):
         states = scalar_stack.run(stack, steps, BALLS)
         values = [scalar_stack.jacobian_product(states, k)[0][1] for k in (2, late)]
