@@ -1,4 +1,4 @@
-"""Writes docs/verdict_changes.md: what became of each verdict when its meant reading was decided. `python docs/verdict_changes.py`
+"""Writes docs/verdict_changes.md: what became of each verdict when its meant reading was decided.
 
 ``verdicts_before.json`` has {claim: verdict} of the run before, when every case of a claim counted; the verdicts of
 today come from the pins, the passages from verification/readings.
@@ -21,8 +21,8 @@ PINS = HERE.parent / "tests" / "verification" / "pins.json"
 HEAD = """# What became of the verdicts
 
 Once every case of a claim counted, and one refuted case of any reading refuted the claim. Now the *meant* reading alone
-carries the verdict ([conventions.md](conventions.md)). This page has every claim whose verdict changed with that, and the
-passage that decides it. Made by `python docs/verdict_changes.py` from the pins and `verification/readings`.
+carries the verdict ([conventions.md](conventions.md)). This page has every claim whose verdict changed with that, and
+the passage that decides it. Made by `python docs/verdict_changes.py` from the pins and `verification/readings`.
 """
 
 
