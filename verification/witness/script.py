@@ -32,7 +32,8 @@ def script_of(witness: Witness) -> str:
     if template is None:
         raise WitnessError(f"no script is written for {witness.claim}, {case}. `odernn witness verify` decides it.")
     needs = f"# odernn {__version__}: a witness against {witness.claim}. Python with numpy and mpmath runs it.\n"
-    values = {"CASE": case, "P": {k: v for k, v in plain_parameters(witness).items() if k not in RECORDED}}
+    recorded = () if isinstance(witness.parameters, dict) else RECORDED
+    values = {"CASE": case, "P": {k: v for k, v in plain_parameters(witness).items() if k not in recorded}}
     return needs + replaced(template.read_text("utf-8"), values)
 
 

@@ -27,6 +27,11 @@ WITNESSES = {
     if isinstance(pin, dict) and pin["verdict"] == "refuted"
 }
 TEMPLATES = sorted(FOLDER.glob("*.py"))
+HARMLESS = {
+    "both_4_health": {"frequency": "125", "minutes": "8", "printed": "60000"},
+    "ode_t2_proof": {"theorem 5": "the step of an ARNN with anti-Hermitian weights is stable for small eigenvalues"},
+}
+"""Parameters at which nothing is violated, of scripts that are about a few printed words or numbers."""
 
 
 def template(witness: Witness) -> Path | None:
@@ -115,7 +120,7 @@ def test_every_script_can_say_that_nothing_is_violated(path: Path) -> None:
     for name in BY_TEMPLATE[path]:
         witness = WITNESSES[name]
         case, program = f"{witness.domain} | {witness.quantity}", path.read_text("utf-8")
-        changed = milder(plain_parameters(witness))
+        changed = [HARMLESS[path.stem]] if path.stem in HARMLESS else milder(plain_parameters(witness))
         chosen = changed[:: len(changed) // 40 + 1]
         answers = run([replaced(program, {"CASE": case, "P": parameters}) for parameters in chosen])
         if any(code == 1 and text.endswith("\nNOT violated\n") for code, text in answers):
