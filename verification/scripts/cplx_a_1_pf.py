@@ -4,7 +4,7 @@ of every cycle is > 0, (U).
 
 A graph: nodes v with times, edges [u, v, σ] from (t, u) to (t + σ, v), repeated with the period m. Measured: the time
 that the path of P takes when it is walked in the unfolded graph.
-Cases: D\(γ₀\)
+Cases: D.γ₀
 """
 import json
 
