@@ -2,8 +2,8 @@
 each neuron (within the same hidden layer) is independent of the others".
 
 Two neurons with a full matrix W in the place of w and steps h₁ ≠ h₂: z' = z − h (σ(W y + x) + α y), y' = y + h z', the
-input x the same for both. Measured, for σ = tanh at five random points, with 50 digits: what the inverse, y = y' − h z',
-z = z' + h (σ(W y + x) + α y), misses; |det DF − 1|; the largest entry of DFᵀ J DF − J. Bound for "possible": 10⁻⁴⁰.
+input x the same for both. Measured, for σ = tanh at five random points, with 50 digits: what the inverse, y = y' − h
+z', z = z' + h (σ(W y + x) + α y), misses; |det DF − 1|; the largest entry of DFᵀ J DF − J. Bound for "possible": 10⁻⁴⁰.
 """
 from fractions import Fraction
 from random import Random

@@ -2,8 +2,8 @@
 read as: (y_b, z_b) of (8) from (0, 0) does not tend to 0 as t → ∞, whatever the input.
 
 (8), θ = b: y_b' = z_b, z_b' = −κ y_b − s, s = σ′(A), κ = α + w s. The input holds s at the slopes of P in turn, for
-2π/√κ each: any A can be held, by u = (A − b − w y)/V, A = artanh √(1 − s); |A| grows. Measured: max(|y_b|, |z_b|) in each
-pulse, by the solution at constant s. Bound: 1/1000 of pulse 1; all falls are by the same factor, so it tends to 0.
+2π/√κ each: any A can be held, by u = (A − b − w y)/V, A = artanh √(1 − s); |A| grows. Measured: max(|y_b|, |z_b|) in
+each pulse, by the solution at constant s. Bound: 1/1000 of pulse 1; all falls are by the same factor, so it tends to 0.
 Cases: zero start, inputs unbounded
 """
 from fractions import Fraction

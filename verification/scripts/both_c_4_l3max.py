@@ -1,5 +1,6 @@
-"""both-C.4-L3max (UnICORNN, ICML 2021, C.4): no fully connected stack of the experiments has more than L = 3 layers; that
-of Sec. 4 may be meant. The experiment of App. E trains standard networks of up to L = 6 layers beside residual ones.
+"""both-C.4-L3max (UnICORNN, ICML 2021, C.4): no fully connected stack of the experiments has more than L = 3 layers;
+that of Sec. 4 may be meant. The experiment of App. E trains standard networks of up to L = 6 layers beside residual
+ones.
 """
 from fractions import Fraction
 

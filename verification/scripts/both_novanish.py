@@ -1,9 +1,9 @@
-"""both-novanish (UnICORNN, sam Sec. 3, D.3, D.4): for k ≪ n the contribution of step k to the gradient, |∂E_k/∂w|, does not
-decay exponentially in n − k, whatever the inputs are; dt fixed, n → ∞.
+"""both-novanish (UnICORNN, sam Sec. 3, D.3, D.4): for k ≪ n the contribution of step k to the gradient, |∂E_k/∂w|, does
+not decay exponentially in n − k, whatever the inputs are; dt fixed, n → ∞.
 
-One neuron, h = dt/2 (c = 0): zₙ = zₙ₋₁ − h (tanh Aₙ + α yₙ₋₁), yₙ = yₙ₋₁ + h zₙ from 0, Aₙ = w yₙ₋₁ + uₙ; the input u can
-make A anything, here tanh A = −√(1 − s) for the slopes s = σ′(A) of P: a kick, the word again and again (1 if there is
-none), a tail. E = (yₙ − ȳ)²/2. Measured: ∂E/∂w if w changes at step k alone, at three k whole words apart, and its
+One neuron, h = dt/2 (c = 0): zₙ = zₙ₋₁ − h (tanh Aₙ + α yₙ₋₁), yₙ = yₙ₋₁ + h zₙ from 0, Aₙ = w yₙ₋₁ + uₙ; the input u
+can make A anything, here tanh A = −√(1 − s) for the slopes s = σ′(A) of P: a kick, the word again and again (1 if there
+is none), a tail. E = (yₙ − ȳ)²/2. Measured: ∂E/∂w if w changes at step k alone, at three k whole words apart, and its
 factor beside y_{k−1}: log differences a step, equal ones for λ^(n−k). Bound: no exponential decay, they tend to 0.
 """
 from fractions import Fraction as F

@@ -1,5 +1,5 @@
-"""cplx-2-corr (complexity Sec. 2): the period m of the cyclic graph is the smallest number of steps by which the unfolded
-graph can be shifted in time and is what it was.
+"""cplx-2-corr (complexity Sec. 2): the period m of the cyclic graph is the smallest number of steps by which the
+unfolded graph can be shifted in time and is what it was.
 
 A graph: nodes v with times, edges [u, v, s]; unfolded, (t, u) → (t + s, v) for all t = time(u) mod m. Measured: whether
 the shift of P, with nodes renamed as P says (a node for each, in their order), maps the unfolded graph on itself, for
@@ -18,7 +18,7 @@ image = dict(zip(time, P["images"].split()))
 
 def cycles(path):  # the simple cycles that begin so
     on = [e for e in edges if e[0] == path[-1][1] and e[1] not in [v for _, v, _ in path]]
-    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles(path + [e])]
+    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles([*path, e])]
 
 def unfolded(low, high):  # the edges that start from low to high
     return {((t, u), (t + s, v)) for u, v, s in edges for t in range(low, high) if (t - time[u]) % m == 0}

@@ -1,5 +1,5 @@
-"""cplx-2-corr (complexity Sec. 2): cyclic graphs and unfolded graphs correspond one to one, so that different cyclic graphs
-have different unfolded ones.
+"""cplx-2-corr (complexity Sec. 2): cyclic graphs and unfolded graphs correspond one to one, so that different cyclic
+graphs have different unfolded ones.
 
 A graph: nodes v with times, edges [u, v, s]; unfolded, (t, u) → (t + s, v) for all t = time(u) mod m, m the period. A
 node "a@1" of the second graph of P is at its times what "a" of the first is. Measured: whether both unfold to the same
@@ -16,7 +16,7 @@ one, other = json.loads(P["graph"]), json.loads(P["other"])
 
 def cycles(edges, path):  # the simple cycles that begin so
     on = [e for e in edges if e[0] == path[-1][1] and e[1] not in [v for _, v, _ in path]]
-    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles(edges, path + [e])]
+    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles(edges, [*path, e])]
 
 def unfolded(G):
     name = lambda v: v.partition("@")[0]

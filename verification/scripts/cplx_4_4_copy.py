@@ -1,5 +1,5 @@
-"""cplx-4.4-copy (complexity Sec. 4.4): cross entropies of the copying memory problem are printed, 0.2409 for T = 200 and
-s = 1 and so on. Asked, which nobody claims: that a network is not worse than one without memory.
+"""cplx-4.4-copy (complexity Sec. 4.4): cross entropies of the copying memory problem are printed, 0.2409 for T = 200
+and s = 1 and so on. Asked, which nobody claims: that a network is not worse than one without memory.
 
 Ten symbols out of eight, T − 1 blanks, a delimiter, ten blanks while the symbols are to be repeated: T + 20 steps. A
 network without memory knows which steps are blank, and guesses each of the ten symbols: log 8 (nats), 3 (bits). As a

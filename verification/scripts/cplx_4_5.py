@@ -16,7 +16,7 @@ edges = json.loads(P["graph"])["edges"]
 
 def cycles(path):  # the simple cycles that begin so
     on = [e for e in edges if e[0] == path[-1][1] and e[1] not in [v for _, v, _ in path]]
-    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles(path + [e])]
+    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles([*path, e])]
 
 k = max(s for *_, s in edges)
 found = {tuple(map(tuple, c)): (len(c), sum(s for *_, s in c)) for e in edges for c in cycles([e])}

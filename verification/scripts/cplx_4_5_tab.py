@@ -1,6 +1,6 @@
-"""cplx-4.5-tab (complexity Secs 4.4, 4.5, Table 2): every skip coefficient s > 1 gains much on s = 1: 10 points of accuracy
-or more; or: different s make the difference, so that two of the four architectures with different s are further apart
-than two with the same s. (s is 1, 1, k/2, k for the architectures (1) to (4).)
+"""cplx-4.5-tab (complexity Secs 4.4, 4.5, Table 2): every skip coefficient s > 1 gains much on s = 1: 10 points of
+accuracy or more; or: different s make the difference, so that two of the four architectures with different s are
+further apart than two with the same s. (s is 1, 1, k/2, k for the architectures (1) to (4).)
 
 P has the columns, "by s" that of s > 1 first, else two of different s and two of the same s, and the printed numbers.
 Cases: 10 points or more on s = 1|than the same s

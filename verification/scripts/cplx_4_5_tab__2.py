@@ -1,5 +1,5 @@
-"""cplx-4.5-tab (complexity Sec. 4.5): the authors' tanh RNN with skips, "stanh", has 25 % of the parameters of an LSTM; the
-size of the LSTM is not printed. Which parameters are counted is not said.
+"""cplx-4.5-tab (complexity Sec. 4.5): the authors' tanh RNN with skips, "stanh", has 25 % of the parameters of an LSTM;
+the size of the LSTM is not printed. Which parameters are counted is not said.
 
 stanh: one pixel of input, 10 classes, a hidden matrix for h(t − 1) and one for h(t − k). LSTM: four gates that read the
 input and h(t − 1). Counted in 8 ways: hidden matrices, with or without those of the input, the biases, the read-out.

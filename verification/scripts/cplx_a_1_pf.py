@@ -1,6 +1,6 @@
-"""cplx-A.1-pf (complexity, proof of Thm A.1): a path γ₀ takes the time D(γ₀) = t̄_end − t̄_0 + Σ σ(e), t̄ the times of its
-first and last node; and |D(γ₀)| ≤ m + Γ max σ, Γ the number of nodes. For graphs with (1) to (3) in which the time Σ σ
-of every cycle is > 0, (U).
+"""cplx-A.1-pf (complexity, proof of Thm A.1): a path γ₀ takes the time D(γ₀) = t̄_end − t̄_0 + Σ σ(e), t̄ the times of
+its first and last node; and |D(γ₀)| ≤ m + Γ max σ, Γ the number of nodes. For graphs with (1) to (3) in which the time
+Σ σ of every cycle is > 0, (U).
 
 A graph: nodes v with times, edges [u, v, σ] from (t, u) to (t + σ, v), repeated with the period m. Measured: the time
 that the path of P takes when it is walked in the unfolded graph.
@@ -17,7 +17,7 @@ m, time, edges = G["period"], G["nodes"], G["edges"]
 
 def cycles(path):  # the simple cycles that begin so
     on = [e for e in edges if e[0] == path[-1][1] and e[1] not in [v for _, v, _ in path]]
-    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles(path + [e])]
+    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles([*path, e])]
 
 C = [c for e in edges for c in cycles([e])]
 premise = C != [] and all(sum(s for *_, s in c) > 0 for c in C) and all(e in edges for e in path)

@@ -1,5 +1,5 @@
-"""cplx-B.1 (complexity App. B.1): h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u) defines h_v, In(v) the set of nodes from which an edge
-leads to v, W(u) a matrix for each node u.
+"""cplx-B.1 (complexity App. B.1): h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u) defines h_v, In(v) the set of nodes from which an
+edge leads to v, W(u) a matrix for each node u.
 
 Two graphs in P with the same In(v) for every node, the same weights W (numbers: one neuron a node) and the input x; an
 edge [u, v, s] passes what u was s steps ago, 0 before the first input. Measured: h of the node of P at the time of P in

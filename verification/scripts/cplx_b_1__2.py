@@ -1,6 +1,6 @@
-"""cplx-B.1 (complexity App. B.1, Sec. 4.4): h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u) with a matrix for each node u; a tanh RNN of
-n units with s = 1 and one of n′ units with two hidden edges have about equally many parameters; read as: apart by at
-most 10 % of the smaller. Which parameters are counted is not said.
+"""cplx-B.1 (complexity App. B.1, Sec. 4.4): h_v = tanh(Σ_{u ∈ In(v)} W(u) h_u) with a matrix for each node u; a tanh
+RNN of n units with s = 1 and one of n′ units with two hidden edges have about equally many parameters; read as: apart
+by at most 10 % of the smaller. Which parameters are counted is not said.
 
 A matrix a node is one hidden matrix, h → h, for both networks, however many edges there are. Counted in 8 ways: hidden
 matrix, with or without that of the input, the bias, the read-out.

@@ -1,5 +1,5 @@
-"""cplx-B.2a (complexity App. B.2): the usual LSTM is a special case of the multidimensional one, whose other forget gates
-are 0. As printed the latter has h_v = o c_v, and c_v = i z + Σ_u f_u c_u; the usual one has h = o tanh(c).
+"""cplx-B.2a (complexity App. B.2): the usual LSTM is a special case of the multidimensional one, whose other forget
+gates are 0. As printed the latter has h_v = o c_v, and c_v = i z + Σ_u f_u c_u; the usual one has h = o tanh(c).
 
 One unit: P has the pre-activations of z (tanh), i, o, f (logistic function σ), the cell c that f keeps, another cell
 c_extra and the value f_extra of its forget gate. Measured: |h of B.2 − h of the usual LSTM|. Bound: 0.

@@ -1,5 +1,5 @@
-"""cplx-B.2a (complexity App. B.2): the usual LSTM is the multidimensional one with the other forget gates 0; here with a
-real number b as the bias of such a gate, its matrices 0.
+"""cplx-B.2a (complexity App. B.2): the usual LSTM is the multidimensional one with the other forget gates 0; here with
+a real number b as the bias of such a gate, its matrices 0.
 
 c_v = i z + Σ_u f_u c_u: the two cells differ by f_extra c_extra, f_extra = σ(b) = 1/(1 + e^−b). Measured: that
 distance. Bound: 0.

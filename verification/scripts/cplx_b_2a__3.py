@@ -1,8 +1,8 @@
-"""cplx-B.2a (complexity App. B.2): the usual LSTM is a special case of the multidimensional one, so that its forget gate
-σ(W_x x + W_h h(t − 1)) is one of B.2's, f_u = σ(Σ_{u' ∈ In(v)} W(u') h_u) for u = h(t − 1).
+"""cplx-B.2a (complexity App. B.2): the usual LSTM is a special case of the multidimensional one, so that its forget
+gate σ(W_x x + W_h h(t − 1)) is one of B.2's, f_u = σ(Σ_{u' ∈ In(v)} W(u') h_u) for u = h(t − 1).
 
-As printed f_u depends on h_u alone: at two inputs x and x_2 with the same h(t − 1) it is the same, whatever its matrices
-are. Measured: how far apart the usual gate is at the two. Bound: 0.
+As printed f_u depends on h_u alone: at two inputs x and x_2 with the same h(t − 1) it is the same, whatever its
+matrices are. Measured: how far apart the usual gate is at the two. Bound: 0.
 Cases: forget gates of
 """
 from fractions import Fraction

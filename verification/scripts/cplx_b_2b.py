@@ -1,5 +1,5 @@
-"""cplx-B.2b (complexity App. B.2): the forget gate is f_u = σ(Σ_{u' ∈ In(v)} W_{f_u}(u') h_u), printed with h_u in the sum;
-tried: that it is the gate with h_{u'} in the sum, which reads every node of In(v).
+"""cplx-B.2b (complexity App. B.2): the forget gate is f_u = σ(Σ_{u' ∈ In(v)} W_{f_u}(u') h_u), printed with h_u in the
+sum; tried: that it is the gate with h_{u'} in the sum, which reads every node of In(v).
 
 One neuron a node, σ the logistic function; P has W(u') and h_{u'} for the nodes u' of In(v), the first of which is u.
 Measured: the distance of the two gates. Bound: 0.

@@ -1,5 +1,5 @@
-"""cplx-B.2b (complexity App. B.2, Sec. 4.4): the forget gate f_u = σ(Σ_{u' ∈ In(v)} W_{f_u}(u') h_u) is determined by the
-node u; tried where two edges lead from the hidden node h to itself, over 1 and 2 steps.
+"""cplx-B.2b (complexity App. B.2, Sec. 4.4): the forget gate f_u = σ(Σ_{u' ∈ In(v)} W_{f_u}(u') h_u) is determined by
+the node u; tried where two edges lead from the hidden node h to itself, over 1 and 2 steps.
 
 Then h_u of the one gate f_h is h(t − 1) or h(t − 2). One neuron; P has the sum W of the matrices and both states.
 Measured: the distance of the gates for the two edges. Bound: 0.

@@ -1,5 +1,5 @@
-"""cplx-B.2b (complexity App. B.2, Sec. 4.4): with B.2's forget gates f_u = σ(Σ_{u' ∈ In(v)} W_{f_u}(u') h_u) an LSTM of n
-units with one hidden edge and one of n′ units with two have about equally many parameters; read as: apart by at most
+"""cplx-B.2b (complexity App. B.2, Sec. 4.4): with B.2's forget gates f_u = σ(Σ_{u' ∈ In(v)} W_{f_u}(u') h_u) an LSTM of
+n units with one hidden edge and one of n′ units with two have about equally many parameters; read as: apart by at most
 10 % of the smaller. Which parameters are counted is not said.
 
 z, i, o read the input and the hidden edges. A forget gate for each edge: "printed index" has a matrix for every u' of

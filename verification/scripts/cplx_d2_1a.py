@@ -1,8 +1,9 @@
-"""cplx-D2.1a (complexity Def. 2.1), read literally: the time index of a node of the cyclic graph, of period m, is one of
-{0, 2, …, m − 1}; as steps of two that is {0, 2, 4, …} up to m − 1.
+"""cplx-D2.1a (complexity Def. 2.1), read literally: the time index of a node of the cyclic graph, of period m, is one
+of {0, 2, …, m − 1}; as steps of two that is {0, 2, 4, …} up to m − 1.
 
 Definition 2.2 unfolds the graph: a node of index i stands for the times i, i + m, i + 2m, … A graph with (1) to (3)
-that has a node at a time for which the list has no index has no place in the definition. Measured: such nodes. Bound: 0.
+that has a node at a time for which the list has no index has no place in the definition. Measured: such nodes. Bound:
+0.
 """
 import json
 
@@ -14,7 +15,7 @@ m, time, edges = G["period"], G["nodes"], G["edges"]  # [u, v, s] leads from u t
 
 def cycles(path):  # the simple cycles that begin so
     on = [e for e in edges if e[0] == path[-1][1] and e[1] not in [v for _, v, _ in path]]
-    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles(path + [e])]
+    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles([*path, e])]
 
 sums = [sum(s for *_, s in c) for e in edges for c in cycles([e])]
 residues = all((s - time[v] + time[u]) % m == 0 for u, v, s in edges)

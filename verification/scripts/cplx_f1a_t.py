@@ -19,7 +19,7 @@ m, time, edges = G["period"], G["nodes"], G["edges"]
 @cache
 def longest(t, v):  # a longest path from time start to (t, v), as its nodes, None if there is none
     before = [longest(t - s, u) for u, w, s in edges if w == v and t - s >= start]
-    return max([p + ((t, v),) for p in before if p] + [((t, v),)] * (t == start), key=len, default=None)
+    return max([(*p, (t, v)) for p in before if p] + [((t, v),)] * (t == start), key=len, default=None)
 
 premise = all((s - time[v] + time[u]) % m == 0 and s >= 0 for u, v, s in edges)
 print(f"premise (1), no edge back in time: {'holds' if premise else 'fails'}")

@@ -1,8 +1,8 @@
 """cplx-F1a-text (complexity Sec. 3.3): in Figure 1(a) the feedforward depth d_f is 3; the caption has d_f = 7/2.
 
 d_f is the largest l − σ d_r of a path from an input to an output, l its length, σ the time that it takes (Thm 3.4), and
-d_r the largest l/σ of a directed cycle (Thm 3.2). The graph of P, of period 2, is read off the figure: nodes with times,
-edges [u, v, σ]. Measured: d_f of the graph. Bound: 3, to which it is to be equal.
+d_r the largest l/σ of a directed cycle (Thm 3.2). The graph of P, of period 2, is read off the figure: nodes with
+times, edges [u, v, σ]. Measured: d_f of the graph. Bound: 3, to which it is to be equal.
 """
 import json
 from fractions import Fraction as F
@@ -19,7 +19,7 @@ sigma = lambda path: sum(s for *_, s in path)
 def paths(path, ends):  # the simple paths and cycles that begin so and end there
     on = [e for e in edges if e[0] == path[-1][1] and e[1] not in [v for _, v, _ in path]]
     here = [path] if path[-1][1] in ends else []
-    return here if path[-1][1] == path[0][0] else here + [p for e in on for p in paths(path + [e], ends)]
+    return here if path[-1][1] == path[0][0] else here + [p for e in on for p in paths([*path, e], ends)]
 
 cycles = [c for e in edges for c in paths([e], [e[0]]) if c[-1][1] == e[0]]
 premise = all((s - time[v] + time[u]) % m == 0 for u, v, s in edges) and all(sigma(c) > 0 for c in cycles)

@@ -17,7 +17,7 @@ m, time, edges = G["period"], G["nodes"], G["edges"]  # [u, v, s] stands for the
 sigma, ratio = lambda path: sum(s for *_, s in path), lambda path: F(len(path), sum(s for *_, s in path))
 def cycles(path):  # the simple cycles that begin so
     on = [e for e in edges if e[0] == path[-1][1] and e[1] not in [v for _, v, _ in path]]
-    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles(path + [e])]
+    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles([*path, e])]
 C = [c for e in edges for c in cycles([e])]
 premise = C != [] and all((s - time[v] + time[u]) % m == 0 for u, v, s in edges) and all(sigma(c) > 0 for c in C)
 visits = {(time[cycle[0][0]] + sigma(cycle[:k])) % m for k in range(len(cycle))}

@@ -15,9 +15,9 @@ m, time, edges = G["period"], G["nodes"], G["edges"]  # [u, v, s] stands for the
 sigma, ratio = lambda path: sum(s for *_, s in path), lambda path: F(len(path), sum(s for *_, s in path))
 def cycles(path):  # the simple cycles that begin so
     on = [e for e in edges if e[0] == path[-1][1] and e[1] not in [v for _, v, _ in path]]
-    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles(path + [e])]
+    return [path] if path[-1][1] == path[0][0] else [c for e in on for c in cycles([*path, e])]
 C = [c for e in edges for c in cycles([e])]
-leads = lambda u, v, k: u == v or k > 0 and any(e[0] == u and leads(e[1], v, k - 1) for e in edges)
+leads = lambda u, v, k: u == v or (k > 0 and any(e[0] == u and leads(e[1], v, k - 1) for e in edges))
 premise = C != [] and all((s - time[v] + time[u]) % m == 0 for u, v, s in edges) and all(sigma(c) * sigma(d) > 0
     for c in C for d in C if leads(c[0][0], d[0][0], len(time)) and leads(d[0][0], c[0][0], len(time)))  # (1) to (3)
 visits = {(time[cycle[0][0]] + sigma(cycle[:k])) % abs(sigma(cycle)) for k in range(len(cycle))}

@@ -1,5 +1,5 @@
-"""ode-Q2 (Sections 3.2, 4): parameters as a function of the correlation length T: QUNN linear, 2T, LSTM quadratic; tried: for
-an LSTM of fixed width h, and that the ratio LSTM/QUNN grows like T² if h = T.
+"""ode-Q2 (Sections 3.2, 4): parameters as a function of the correlation length T: QUNN linear, 2T, LSTM quadratic;
+tried: for an LSTM of fixed width h, and that the ratio LSTM/QUNN grows like T² if h = T.
 
 LSTM of h units and d inputs: 4 gates with matrices h × d, h × h and two biases. Counted for T = 1, …, 64; the degree is
 the number of differences until they vanish (of the ratio: less 1). Measured: the degree. Bound: 2, to be equal.

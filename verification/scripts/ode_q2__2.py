@@ -1,7 +1,8 @@
-"""ode-Q2 (Sections 3.2, 4): a QUNN has fewer parameters than an LSTM, 2T for the correlation length T; tried for every T and
-an LSTM of fixed width h.
+"""ode-Q2 (Sections 3.2, 4): a QUNN has fewer parameters than an LSTM, 2T for the correlation length T; tried for every
+T and an LSTM of fixed width h.
 
-LSTM of h units and d inputs: 4 gates with matrices h × d, h × h and two biases. Measured: 2T. Bound: less than the LSTM.
+LSTM of h units and d inputs: 4 gates with matrices h × d, h × h and two biases. Measured: 2T. Bound: less than the
+LSTM.
 Cases: fewer
 """
 CASE = "an LSTM of fixed width | a QUNN has fewer parameters at every T"

@@ -1,8 +1,8 @@
-"""ode-Q4 (Section 3.2): a QUNN with N hidden layers is an N-N-ODERNN, n = N nested functions; tried with the first stage σ_0
-= σ counted as a layer.
+"""ode-Q4 (Section 3.2): a QUNN with N hidden layers is an N-N-ODERNN, n = N nested functions; tried with the first
+stage σ_0 = σ counted as a layer.
 
-z_0 = σ_0(x_l ⊗ e_k), z_i = σ(α_i z_{i−1} + β_i …) for i = 1, …, N, k the place of x_l in its block; o_l is a part of z_N.
-Measured: how many times a function is applied on the longest way to o_l. Bound: N.
+z_0 = σ_0(x_l ⊗ e_k), z_i = σ(α_i z_{i−1} + β_i …) for i = 1, …, N, k the place of x_l in its block; o_l is a part of
+z_N. Measured: how many times a function is applied on the longest way to o_l. Bound: N.
 Cases: nested functions
 """
 CASE = "σ_0 = σ | n = N nested functions"

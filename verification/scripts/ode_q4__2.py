@@ -1,9 +1,9 @@
-"""ode-Q4 (Section 3.2): a QUNN with N hidden layers has the order t = N: some output depends on x_{l−N}; tried with blocks
-of T = N inputs.
+"""ode-Q4 (Section 3.2): a QUNN with N hidden layers has the order t = N: some output depends on x_{l−N}; tried with
+blocks of T = N inputs.
 
-z_0 = x_l ⊗ e_k, z_i = (α_i + β_i x_{l−i+1} x_{l−i} ⊗ P) z_{i−1} for i ≤ k = l mod T, P the next state of the clock; o_l:
-the part of z_N on e_{k+1} (reconstructed). Measured: the largest lag at which a change of an input changes an output of
-the first two blocks. Bound: N.
+z_0 = x_l ⊗ e_k, z_i = (α_i + β_i x_{l−i+1} x_{l−i} ⊗ P) z_{i−1} for i ≤ k = l mod T, P the next state of the clock;
+o_l: the part of z_N on e_{k+1} (reconstructed). Measured: the largest lag at which a change of an input changes an
+output of the first two blocks. Bound: N.
 Cases: x_.l−N.
 """
 from fractions import Fraction as F

@@ -1,8 +1,9 @@
-"""ode-Q4 (Section 3.2): the memory scale of a QUNN exceeds that of LSTM and URNN; read as: inputs matter at least as long.
+"""ode-Q4 (Section 3.2): the memory scale of a QUNN exceeds that of LSTM and URNN; read as:
+inputs matter at least as long.
 
-Two inputs that differ at time 0 only, all others 1, all weights 1. QUNN (reconstructed, N = T layers, linear σ): o_l sees
-the block of l only. LSTM: h = o tanh(c), c = f c + i tanh(a), all gates the logistic function of a = h + x. URNN: h = W h
-+ x, W = −1. Measured: the difference of the outputs at time l for both. Bound: 0 for the other if 0 for the QUNN.
+Two inputs that differ at time 0 only, all others 1, all weights 1. QUNN (reconstructed, N = T layers, linear σ): o_l
+sees the block of l only. LSTM: h = o tanh(c), c = f c + i tanh(a), all gates the logistic function of a = h + x. URNN:
+h = W h + x, W = −1. Measured: the difference of the outputs at time l for both. Bound: 0, if 0 for the QUNN.
 Cases: at least as long
 """
 from fractions import Fraction as F
@@ -13,7 +14,6 @@ P = {"T": "4", "l": "8", "first": "0 1"}
 
 T, l, first = int(P["T"]), int(P["l"]), [F(x) for x in P["first"].split()]
 N, mp.dps = T, 60
-
 def output(x, l):  # o_l of the QUNN with one input a step, weights α_i = β_i = 1 and linear σ; clock states 0, …, T
     k, z = l % T, [F(0)] * (T + 1)
     z[k] = x[l]

@@ -1,5 +1,5 @@
-"""ode-T5 (Theorem 5, (40)): the Hamiltonian of a reversible circuit of T gates has a unique ground state; tried for H_prop
-alone, without H_in, which fixes the input.
+"""ode-T5 (Theorem 5, (40)): the Hamiltonian of a reversible circuit of T gates has a unique ground state; tried for
+H_prop alone, without H_in, which fixes the input.
 
 H_prop = Σ_l ½(I ⊗ |l⟩⟨l| + I ⊗ |l−1⟩⟨l−1| − U_l ⊗ |l⟩⟨l−1| − U_lᵀ ⊗ |l−1⟩⟨l|) is a sum of squares, so that its ground
 states are those with H_prop ψ = 0. Measured: the dimension of that space. Bound: 1.
@@ -21,7 +21,7 @@ def matrix(entries):
 
 def hop(gate, up, low):  # ½(|l⟩⟨l| + |l−1⟩⟨l−1| − U |l⟩⟨l−1| − Uᵀ |l−1⟩⟨l|), up and low the first places of l and l − 1
     moved = [(up + gate[w], low + w) for w in range(size)]
-    return matrix([(i, j, v) for p, q in moved for i, j, v in ((p, p, F(1, 2)), (q, q, F(1, 2)), (p, q, F(-1, 2)), (q, p, F(-1, 2)))])
+    return matrix([(i, j, F(1 if i == j else -1, 2)) for p, q in moved for i, j in ((p, p), (q, q), (p, q), (q, p))])
 
 terms = [hop(gate, l * size, (l - 1) * size) for l, gate in enumerate(gates, 1)]  # of H_prop
 H = [[sum(t[i][j] for t in terms) for j in range(N)] for i in range(N)]

@@ -1,5 +1,5 @@
-"""ode-T5-fix (Theorem 5): the evolution i ψ' = H ψ or ψ' = −H ψ has one fixed point, the output; tried: that there is one
-(multiples and 0 counted), that it attracts under i ψ' = H ψ, that under ψ' = −H ψ no start but 0 ends in 0.
+"""ode-T5-fix (Theorem 5): the evolution i ψ' = H ψ or ψ' = −H ψ has one fixed point, the output; tried: that there is
+one (multiples and 0 counted), that it attracts under i ψ' = H ψ, that under ψ' = −H ψ no start but 0 ends in 0.
 
 H = H_in + H_prop ≥ 0 of a reversible circuit, Hᵀ = H. v = Σ_l U_l … U_1 |x⟩ ⊗ |l⟩ has H v = 0. Both equations keep what
 is orthogonal to v apart from it; i ψ' = H ψ keeps its length, ψ' = −H ψ keeps ψ·v.
@@ -19,8 +19,7 @@ def matrix(entries):
     return M
 def hop(gate, up, low):  # ½(|l⟩⟨l| + |l−1⟩⟨l−1| − U |l⟩⟨l−1| − Uᵀ |l−1⟩⟨l|), up and low the first places of l and l − 1
     moved = [(up + gate[w], low + w) for w in range(size)]
-    return matrix([(i, j, v) for p, q in moved for i, j, v in ((p, p, F(1, 2)), (q, q, F(1, 2)), (p, q, F(-1, 2)), (q, p, F(-1, 2)))])
-
+    return matrix([(i, j, F(1 if i == j else -1, 2)) for p, q in moved for i, j in ((p, p), (q, q), (p, q), (q, p))])
 terms = [hop(gate, l * size, (l - 1) * size) for l, gate in enumerate(gates, 1)]  # of H_prop
 terms += [matrix([(w, w, F(1)) for w in range(size) if (w ^ x) >> b & 1]) for b in range(bits)]  # of H_in, one a bit
 H, words = [[sum(t[i][j] for t in terms) for j in range(N)] for i in range(N)], [x]

@@ -1,5 +1,6 @@
 """sco-2.2b (scoRNN Sec. 2.2): W = D₃ R₂ F⁻¹ D₂ Π R₁ F D₁ has 7n real parameters (phases of D₁, D₂, D₃; vectors of the
-reflections R₁, R₂), fewer than the n² dimensions of U(n) for n ≥ 8; tried: that it gives every unitary matrix for n ≤ 7.
+reflections R₁, R₂), fewer than the n² dimensions of U(n) for n ≥ 8; tried: that it gives every unitary matrix for n ≤
+7.
 
 Along 7 directions W does not change: length and phase of both vectors (4), phases moved between D₁, D₂ and D₃ (2), and
 R₁, R₂ turned together (1): K = b a* − a b* has K R(a) R(b) = R(a) R(b) K for reflections along a and b if a*b is real.

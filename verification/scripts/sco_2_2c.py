@@ -1,5 +1,5 @@
-"""sco-2.2c (scoRNN Sec. 2.2): finitely many updates (1), W ← (I + K)⁻¹(I − K) W, join any two unitary matrices; tried with
-real orthogonal matrices and real skew K from W₀ = I, so that the determinant stays what it was.
+"""sco-2.2c (scoRNN Sec. 2.2): finitely many updates (1), W ← (I + K)⁻¹(I − K) W, join any two unitary matrices; tried
+with real orthogonal matrices and real skew K from W₀ = I, so that the determinant stays what it was.
 """
 from fractions import Fraction as F
 from itertools import product

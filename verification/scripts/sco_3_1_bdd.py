@@ -1,5 +1,5 @@
-"""sco-3.1-bdd (scoRNN Sec. 3.1): the scaled transform W = C(A) D, C(A) = (I + A)⁻¹(I − A), has an A with bounded entries,
-|a_ij| ≤ 1, if D is chosen for W; tried with D = I fixed, n = 2.
+"""sco-3.1-bdd (scoRNN Sec. 3.1): the scaled transform W = C(A) D, C(A) = (I + A)⁻¹(I − A), has an A with bounded
+entries, |a_ij| ≤ 1, if D is chosen for W; tried with D = I fixed, n = 2.
 
 Then A = C(W). Measured: the largest |a_ij| of the A of the orthogonal W of P (row by row). Bound: 1.
 Cases: of the A of W

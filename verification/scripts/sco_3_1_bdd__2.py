@@ -1,8 +1,8 @@
-"""sco-3.1-bdd (scoRNN Sec. 3.1): the scaled transform W = C(A) D, C(A) = (I + A)⁻¹(I − A), has an A with bounded entries,
-if D is chosen for W; tried along gradient descent with D = I fixed, n = 2.
+"""sco-3.1-bdd (scoRNN Sec. 3.1): the scaled transform W = C(A) D, C(A) = (I + A)⁻¹(I − A), has an A with bounded
+entries, if D is chosen for W; tried along gradient descent with D = I fixed, n = 2.
 
-A = [0 a; −a 0], L = ½‖W + I‖²: by Theorem 3.2 ∂L/∂A = Vᵀ − V, V = (I + A)⁻ᵀ (∂L/∂W)(D + Wᵀ), ∂L/∂W = W + I.
-Measured: |a| after the steps of P at the learning rate of P. Bound: the number in CASE.
+A = [0 a; −a 0], L = ½‖W + I‖²: by Theorem 3.2 ∂L/∂A = Vᵀ − V, V = (I + A)⁻ᵀ (∂L/∂W)(D + Wᵀ), ∂L/∂W = W + I. Measured:
+|a| after the steps of P at the learning rate of P. Bound: the number in CASE.
 Cases: gradient descent
 """
 from fractions import Fraction

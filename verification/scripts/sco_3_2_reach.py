@@ -1,8 +1,8 @@
-"""sco-3.2-reach (scoRNN Sec. 3.2): scoRNN has full capacity, every orthogonal W is W = C(A) D, C(A) = (I + A)⁻¹(I − A); tried
-with D fixed beforehand, not chosen for W.
+"""sco-3.2-reach (scoRNN Sec. 3.2): scoRNN has full capacity, every orthogonal W is W = C(A) D, C(A) = (I + A)⁻¹(I − A);
+tried with D fixed beforehand, not chosen for W.
 
-W D = C(A), and I + C(A) = 2(I + A)⁻¹ is never singular: W is reached with this D only if det(I + W D) ≠ 0.
-W is given row by row, D by its diagonal.
+W D = C(A), and I + C(A) = 2(I + A)⁻¹ is never singular: W is reached with this D only if det(I + W D) ≠ 0. W is given
+row by row, D by its diagonal.
 Cases: scoRNN
 """
 from fractions import Fraction as F

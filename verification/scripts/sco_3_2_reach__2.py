@@ -1,5 +1,5 @@
-"""sco-3.2-reach (scoRNN Sec. 3.2): the updates W ← (I + K)⁻¹(I − K) W, K skew-symmetric, give every orthogonal matrix; tried
-from W₀ = I with real K, so that the determinant stays what it was.
+"""sco-3.2-reach (scoRNN Sec. 3.2): the updates W ← (I + K)⁻¹(I − K) W, K skew-symmetric, give every orthogonal matrix;
+tried from W₀ = I with real K, so that the determinant stays what it was.
 Cases: orthogonal
 """
 from fractions import Fraction as F

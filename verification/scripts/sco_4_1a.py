@@ -1,5 +1,5 @@
-"""sco-4.1a (scoRNN Sec. 4.1): modReLU(z) = (z/|z|) ReLU(|z| + b); tried: that it is continuous at z = 0, where it is 0 by
-convention (or has any other value); real z = ±r here.
+"""sco-4.1a (scoRNN Sec. 4.1): modReLU(z) = (z/|z|) ReLU(|z| + b); tried: that it is continuous at z = 0, where it is 0
+by convention (or has any other value); real z = ±r here.
 
 Measured, b > 0: modReLU at z = ±r for r = reach, reach/10, reach/100, …: above b/2 on the right, below −b/2 on the
 left; as ReLU(r + b) ≥ b for r > 0, so it is for every smaller r. Bound: a value at 0 that is the limit from both sides.

@@ -1,4 +1,5 @@
-"""sco-4.1a (scoRNN Sec. 4.1): modReLU(z) = (z/|z|) ReLU(|z| + b); tried: that the printed formula has a value for every z.
+"""sco-4.1a (scoRNN Sec. 4.1): modReLU(z) = (z/|z|) ReLU(|z| + b); tried: that the printed formula has a value for every
+z.
 
 Computed as printed, in fractions, at the z of P. Bound: a number.
 Cases: any b

@@ -1,5 +1,5 @@
-"""sco-4.1b (scoRNN Sec. 4.1): modReLU keeps gradients from vanishing: ‖∂h_T/∂h_0‖ does not vanish. Tried with biases b < 0,
-or b ≥ 0 and some z_t = 0, where the derivative is taken to be 0.
+"""sco-4.1b (scoRNN Sec. 4.1): modReLU keeps gradients from vanishing: ‖∂h_T/∂h_0‖ does not vanish. Tried with biases b
+< 0, or b ≥ 0 and some z_t = 0, where the derivative is taken to be 0.
 
 z_t = W h_{t−1} + drive_t, h_t = sign(z_t) ReLU(|z_t| + b), W = C(A) D, C(A) = (I + A)⁻¹(I − A), all in fractions.
 ∂h_T/∂h_0 = Π D_t W, D_t the slopes of modReLU, 1 where |z| + b > 0 and z ≠ 0. A: its entries above the diagonal, row by

@@ -1,7 +1,8 @@
-"""sco-4.2a (scoRNN Sec. 4.2): the initial A has blocks B_j = [0 s_j; −s_j 0], s_j = √((1 − cos t_j)/(1 + cos t_j)), and C(A)
-= (I + A)⁻¹(I − A) the eigenvalues ±e^{it_j}, as printed: e^{it_j} and −e^{it_j}, whose sum is 0.
+"""sco-4.2a (scoRNN Sec. 4.2): the initial A has blocks B_j = [0 s_j; −s_j 0], s_j = √((1 − cos t_j)/(1 + cos t_j)), and
+C(A) = (I + A)⁻¹(I − A) the eigenvalues ±e^{it_j}, as printed: e^{it_j} and −e^{it_j}, whose sum is 0.
 
-s = tan(t/2) in P, so cos t = (1 − s²)/(1 + s²). Measured: the trace of C(B), which is the sum of its eigenvalues. Bound: 0.
+s = tan(t/2) in P, so cos t = (1 − s²)/(1 + s²). Measured: the trace of C(B), which is the sum of its eigenvalues.
+Bound: 0.
 Cases: as printed
 """
 from fractions import Fraction as F

@@ -1,9 +1,9 @@
 """sco-4.2a (scoRNN Sec. 4.2): with t_j ~ U[0, π/2] the eigenvalues of the initial C(A) are uniform on the right half of
 |z| = 1; here for an odd n, that of the TIMIT experiment.
 
-A has blocks [0 s_j; −s_j 0], s_j = tan(t_j/2), and for odd n a last 0; C(A) = (I + A)⁻¹(I − A), D = I in P. Counted from
-the characteristic polynomials of the blocks at two angles. Measured: the share of eigenvalues that are 1 whatever the
-angles are. Bound: 0, as a uniform law has no point of positive probability.
+A has blocks [0 s_j; −s_j 0], s_j = tan(t_j/2), and for odd n a last 0; C(A) = (I + A)⁻¹(I − A), D = I in P. Counted
+from the characteristic polynomials of the blocks at two angles. Measured: the share of eigenvalues that are 1 whatever
+the angles are. Bound: 0, as a uniform law has no point of positive probability.
 Cases: n odd
 """
 from fractions import Fraction as F

@@ -1,8 +1,8 @@
 """sco-4.2c (scoRNN Sec. 5.1): with ρ = n/2 entries −1 in D the initial spectrum of W = C(A) D is uniform on |z| = 1.
 
-A has blocks [0 s_j; −s_j 0], s_j = tan(t_j/2), t_j ~ U[0, π/2], and for odd n a last 0; C(A) = (I + A)⁻¹(I − A). Counted
-from the characteristic polynomials of the blocks of W at two angles. Measured: the share of eigenvalues that are 1 or −1
-whatever the angles are, and those on the right and left half. Bound: 0, and as many right as left.
+A has blocks [0 s_j; −s_j 0], s_j = tan(t_j/2), t_j ~ U[0, π/2], and for odd n a last 0; C(A) = (I + A)⁻¹(I − A).
+Counted from the characteristic polynomials of the blocks of W at two angles. Measured: the share of eigenvalues that
+are 1 or −1 whatever the angles are, and those on the right and left half. Bound: 0, and as many right as left.
 Cases: printed
 """
 from fractions import Fraction as F

@@ -1,8 +1,8 @@
-"""sco-4.2c (scoRNN Sec. 5.1): with ρ = n/2 entries −1 in D the initial spectrum of W = C(A) D is uniform on |z| = 1; tried
-for D at random, which the paper does not say.
+"""sco-4.2c (scoRNN Sec. 5.1): with ρ = n/2 entries −1 in D the initial spectrum of W = C(A) D is uniform on |z| = 1;
+tried for D at random, which the paper does not say.
 
-A has blocks [0 s_j; −s_j 0], s_j = tan(t_j/2), t_j ~ U[0, π/2]; C(A) = (I + A)⁻¹(I − A). All D with n/2 entries −1 in turn.
-Measured: the share of eigenvalues that are 1, or −1, whatever the angles are: n/(4(n − 1)) each. Bound: 0.
+A has blocks [0 s_j; −s_j 0], s_j = tan(t_j/2), t_j ~ U[0, π/2]; C(A) = (I + A)⁻¹(I − A). All D with n/2 entries −1 in
+turn. Measured: the share of eigenvalues that are 1, or −1, whatever the angles are: n/(4(n − 1)) each. Bound: 0.
 Cases: at random
 """
 from fractions import Fraction as F

@@ -1,8 +1,8 @@
-"""sco-5.1b (scoRNN Sec. 5.1): copying problem, sequences of T + 20 entries with a marker 9 ten time steps before the end;
-tried: that these words put the 9 at one position.
+"""sco-5.1b (scoRNN Sec. 5.1): copying problem, sequences of T + 20 entries with a marker 9 ten time steps before the
+end; tried: that these words put the 9 at one position.
 
-Read as: ten time steps come after the 9; or: the 9 is the tenth entry from the end. Each position of P is written out as
-a sequence. Measured: positions that one of the readings admits. Bound: one.
+Read as: ten time steps come after the 9; or: the 9 is the tenth entry from the end. Each position of P is written out
+as a sequence. Measured: positions that one of the readings admits. Bound: one.
 """
 CASE = "scornn alone | one position of the 9"
 P = {"T": "1000", "p": "1010 1011"}

@@ -1,5 +1,5 @@
-"""sco-5.2b (scoRNN Sec. 5.2): adding problem, markers at indices drawn from [1, T/2) and [T/2, T); tried: that every one of
-the T entries of a sequence may be marked, its indices from 1 or from 0.
+"""sco-5.2b (scoRNN Sec. 5.2): adding problem, markers at indices drawn from [1, T/2) and [T/2, T); tried: that every
+one of the T entries of a sequence may be marked, its indices from 1 or from 0.
 
 Measured: whether the entry k of P lies in one of the two intervals. Bound: it does.
 Cases: every entry

@@ -1,5 +1,5 @@
-"""sco-5.2b (scoRNN Sec. 5.2): adding problem, markers at indices drawn from [1, T/2) and [T/2, T); tried: that this says
-whether indices begin at 0 or at 1.
+"""sco-5.2b (scoRNN Sec. 5.2): adding problem, markers at indices drawn from [1, T/2) and [T/2, T); tried: that this
+says whether indices begin at 0 or at 1.
 
 Measured: how many of the two choices have every index of the intervals, 1 to T − 1. Bound: one.
 Cases: index base

@@ -1,5 +1,6 @@
-"""sco-5.3-tab (scoRNN Sec. 5.3, Table 1, abstract): scoRNN does better than other unitary RNNs at a smaller size; read as:
-for every uRNN of the table there is a better scoRNN with no more parameters (the abstract has: in some experiments).
+"""sco-5.3-tab (scoRNN Sec. 5.3, Table 1, abstract): scoRNN does better than other unitary RNNs at a smaller size; read
+as: for every uRNN of the table there is a better scoRNN with no more parameters (the abstract has: in some
+experiments).
 
 P has the accuracies of the best such scoRNN and of the uRNN, as printed. Bound: the first is the larger.
 """

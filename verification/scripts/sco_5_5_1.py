@@ -1,8 +1,8 @@
-"""sco-5.5.1 (scoRNN Sec. 5.5.1): the orthogonality of W = C(A) D, C(A) = (I + A)⁻¹(I − A), does not suffer from rounding;
-read as: WᵀW = I exactly for W as computed, every operation rounded to the format. n = 2, A = [0 a; −a 0].
+"""sco-5.5.1 (scoRNN Sec. 5.5.1): the orthogonality of W = C(A) D, C(A) = (I + A)⁻¹(I − A), does not suffer from
+rounding; read as: WᵀW = I exactly for W as computed, every operation rounded to the format. n = 2, A = [0 a; −a 0].
 
-(I + A) W = (I − A) D is solved by Gaussian elimination with row exchanges, entry by entry. Measured: the largest entry of
-WᵀW − I, formed exactly in fractions. Bound: 0.
+(I + A) W = (I − A) D is solved by Gaussian elimination with row exchanges, entry by entry. Measured: the largest entry
+of WᵀW − I, formed exactly in fractions. Bound: 0.
 """
 from fractions import Fraction as F
 import numpy as np

@@ -1,5 +1,5 @@
-"""sco-5.5.1-A (scoRNN Secs. 3.2, 5.5.1): W made anew from A by the scaled Cayley transform has WᵀW = I to the order of the
-machine precision; read as: max |WᵀW − I| ≤ 1000 n u for every skew-symmetric A, u the unit roundoff.
+"""sco-5.5.1-A (scoRNN Secs. 3.2, 5.5.1): W made anew from A by the scaled Cayley transform has WᵀW = I to the order of
+the machine precision; read as: max |WᵀW − I| ≤ 1000 n u for every skew-symmetric A, u the unit roundoff.
 
 (I + A) W = (I − A) D is solved in the format by Gaussian elimination with row exchanges, every operation rounded once.
 Measured: the largest entry of WᵀW − I, formed exactly in fractions. A is given above the diagonal, row by row.
@@ -9,11 +9,10 @@ import numpy as np
 
 CASE = "any A, float32 | max |WᵀW − I| ≤ 1000 n u"
 P = {"A": "-1441792 -2293760 2162688", "D": "1 1 1"}
-
 fl, u = (np.float32, F(1, 2**24)) if "float32" in CASE else (np.float64, F(1, 2**53))
 above, D = [fl(float(F(x))) for x in P["A"].split()], [fl(int(d)) for d in P["D"].split()]
 n, entries = len(D), iter(above)
-A = [[fl(0)] * n for _ in range(n)]
+A, W = ([[fl(0)] * n for _ in range(n)] for _ in range(2))
 for i in range(n):
     for j in range(i + 1, n):
         A[i][j] = next(entries)
@@ -27,13 +26,11 @@ for k in range(n):
     for r in range(k + 1, n):
         factor = rows[r][k] / rows[k][k]
         rows[r] = [x - factor * y if c > k else fl(0) for c, (x, y) in enumerate(zip(rows[r], rows[k]))]
-W = [[fl(0)] * n for _ in range(n)]
 for j in range(n):
     for i in reversed(range(n)):
-        total = rows[i][n + j]
         for k in range(i + 1, n):
-            total = total - rows[i][k] * W[k][j]
-        W[i][j] = total / rows[i][i]
+            rows[i][n + j] -= rows[i][k] * W[k][j]
+        W[i][j] = rows[i][n + j] / rows[i][i]
 exact = [[F(float(x)) for x in row] for row in W]
 measured = max(abs(sum(exact[k][i] * exact[k][j] for k in range(n)) - (i == j)) for i in range(n) for j in range(n))
 print("computed W =", [[float(x) for x in row] for row in W])

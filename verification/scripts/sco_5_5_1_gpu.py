@@ -1,5 +1,5 @@
-"""sco-5.5.1-gpu (scoRNN Sec. 5.5.1): the machine precision of GPUs is far coarser than that of CPUs; asked of one format on
-both, which nobody claims. eps of a format is fixed by IEEE 754, not by the device.
+"""sco-5.5.1-gpu (scoRNN Sec. 5.5.1): the machine precision of GPUs is far coarser than that of CPUs; asked of one
+format on both, which nobody claims. eps of a format is fixed by IEEE 754, not by the device.
 
 eps = 2^−k: 1 + 2^−k is a number of the format, and 1 + 2^−(k+1) rounds to 1. Measured: eps of the format by these two
 additions, exponent k in P, which any device that keeps IEEE 754 reproduces. Bound: larger on a GPU than here.

@@ -1,8 +1,8 @@
-"""sco-5.5.2 (scoRNN Secs. 3.2, 5.5.2): the size of ∂L/∂h_t varies little over the sequence; read as: by less than a factor
-10 between t = 1 and t = T, with L = v·h_T (b < 0), or with a loss v·h_t at every step (b ≥ 0, no z_t is 0).
+"""sco-5.5.2 (scoRNN Secs. 3.2, 5.5.2): the size of ∂L/∂h_t varies little over the sequence; read as: by less than a
+factor 10 between t = 1 and t = T, with L = v·h_T (b < 0), or with a loss v·h_t at every step (b ≥ 0, no z_t is 0).
 
-z_t = W h_{t−1} + drive_t, h_t = sign(z_t) ReLU(|z_t| + b), W = C(A) D, C(A) = (I + A)⁻¹(I − A), all in fractions. A: its
-entries above the diagonal, row by row; drive: step by step. Measured: ‖∂L/∂h_1‖², ‖∂L/∂h_T‖², backwards through Wᵀ D_t.
+z_t = W h_{t−1} + drive_t, h_t = sign(z_t) ReLU(|z_t| + b), W = C(A) D, C(A) = (I + A)⁻¹(I − A), all in fractions. A:
+its entries above the diagonal, row by row; drive: step by step. Measured: ‖∂L/∂h_1‖², ‖∂L/∂h_T‖² by backpropagation.
 """
 from fractions import Fraction
 

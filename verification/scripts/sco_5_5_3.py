@@ -1,5 +1,5 @@
-"""sco-5.5.3 (scoRNN Sec. 5.5.3): the memory of scoRNN is that of a standard RNN and the n(n − 1)/2 entries of A; tried with
-the n signs of D counted, which have to be kept, too.
+"""sco-5.5.3 (scoRNN Sec. 5.5.3): the memory of scoRNN is that of a standard RNN and the n(n − 1)/2 entries of A; tried
+with the n signs of D counted, which have to be kept, too.
 
 Both have input and output matrices, biases, and n × n numbers of W. Measured: what scoRNN has more. Bound: n(n − 1)/2.
 """

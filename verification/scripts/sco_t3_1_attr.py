@@ -1,6 +1,6 @@
-"""sco-T3.1-attr (scoRNN Sec. 3.1): Theorem 3.1, every orthogonal W is C(A) D with |a_ij| ≤ 1 and D = diag(±1), is said to be
-from Kahan 2006. Its theorem is about unitary W and a diagonal unitary D for which S = (I + W D)⁻¹(I − W D) has zero
-diagonal and |s_jk| ≤ 1. Tried: that at a real W every such D is ±1, so that Theorem 3.1 is its special case.
+"""sco-T3.1-attr (scoRNN Sec. 3.1): Theorem 3.1, every orthogonal W is C(A) D with |a_ij| ≤ 1 and D = diag(±1), is said
+to be from Kahan 2006. Its theorem is about unitary W and a diagonal unitary D for which S = (I + W D)⁻¹(I − W D) has
+zero diagonal and |s_jk| ≤ 1. Tried: that at a real W every such D is ±1, so that Theorem 3.1 is its special case.
 
 Over Q(i): a complex number is a pair of fractions. W is given row by row, D by its real and imaginary parts.
 """

@@ -35,6 +35,6 @@ for i in range(n):
         dA = [[F((k, l) == (i, j)) - ((k, l) == (j, i)) for l in range(n)] for k in range(n)]
         dL = -sum(g * w for rows in zip(G, times(times(back, dA), plus(D, W))) for g, w in zip(*rows))
         print(f"i = {i + 1}, j = {j + 1}: measured dL/dε = {dL} against bound {formula[i][j] - formula[j][i]} by (2)")
-        violated = violated or premise and dL != formula[i][j] - formula[j][i]
+        violated = violated or (premise and dL != formula[i][j] - formula[j][i])
 print("violated" if violated else "NOT violated")
 raise SystemExit(0 if violated else 1)

@@ -1,8 +1,8 @@
 """sco-T3tab (scoRNN Table 3): the standard RNN with n = 116 units has 16k parameters, with n = 360 137k.
 
-RNN of Sec. 2.1: m = 1 pixel in, p = 10 digits out; n² + nm + pn numbers, with or without the hidden bias, the output bias,
-the initial state. A count agrees if it reads as printed, rounded or cut off, or to tens where the last 0 may hold its
-place. Measured: all 8 counts. Bound: one agrees.
+RNN of Sec. 2.1: m = 1 pixel in, p = 10 digits out; n² + nm + pn numbers, with or without the hidden bias, the output
+bias, the initial state. A count agrees if it reads as printed, rounded or cut off, or to tens where the last 0 may hold
+its place. Measured: all 8 counts. Bound: one agrees.
 """
 from itertools import product
 

@@ -1,5 +1,5 @@
-"""sco-T3time (scoRNN Sec. 5.5.3, Table 3): RNN and LSTM are the fastest of all models, whatever n is; read to the digit: no
-RNN or LSTM of the table takes as many minutes an epoch as any other model.
+"""sco-T3time (scoRNN Sec. 5.5.3, Table 3): RNN and LSTM are the fastest of all models, whatever n is; read to the
+digit: no RNN or LSTM of the table takes as many minutes an epoch as any other model.
 
 P has the minutes of an RNN or LSTM and of another model, as printed. Bound: the first is the smaller.
 """

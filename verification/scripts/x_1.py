@@ -1,8 +1,8 @@
-"""x-1 (RNNs in the Eye of ODEs (9), (10); scoRNN Sec. 3.1): the Cayley transform of a skew matrix is one step of the implicit
-midpoint rule for y' = W y, Wᵀ = −W; tried for the scaled transform C(A) D with an odd number of −1 in D.
+"""x-1 (RNNs in the Eye of ODEs (9), (10); scoRNN Sec. 3.1): the Cayley transform of a skew matrix is one step of the
+implicit midpoint rule for y' = W y, Wᵀ = −W; tried for the scaled transform C(A) D with an odd number of −1 in D.
 
-A step y₊ = y + W (y + y₊)/2 is C(−W/2), of determinant det(I + W/2)/det(I − W/2) = 1: both are polynomials of degree ≤ 2
-in each entry of W, equal if they are so on a grid of three values each. Measured: det C(A) D = det D. Bound: 1.
+A step y₊ = y + W (y + y₊)/2 is C(−W/2), of determinant det(I + W/2)/det(I − W/2) = 1: both are polynomials of degree ≤
+2 in each entry of W, equal if they are so on a grid of three values each. Measured: det C(A) D = det D. Bound: 1.
 """
 from fractions import Fraction as F
 from itertools import product

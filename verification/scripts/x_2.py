@@ -1,8 +1,8 @@
-"""x-2 (RNNs in the Eye of ODEs Sec. 2.2; complexity Sec. 2): the clockwork RNN as a graph has the period m; tried: that m is
-the number of clocks, and that it is the order t of the recurrence.
+"""x-2 (RNNs in the Eye of ODEs Sec. 2.2; complexity Sec. 2): the clockwork RNN as a graph has the period m; tried: that
+m is the number of clocks, and that it is the order t of the recurrence.
 
-The group with period T_i acts at the times that T_i divides: h_i(l) from h(l − 1), else h_i(l) = h_i(l − 1), so that t =
-1. m: the smallest shift in time that leaves, at every time, the set of acting groups as it is. Bound: m.
+The group with period T_i acts at the times that T_i divides: h_i(l) from h(l − 1), else h_i(l) = h_i(l − 1), so that t
+= 1. m: the smallest shift in time that leaves, at every time, the set of acting groups as it is. Bound: m.
 """
 from math import prod
 
