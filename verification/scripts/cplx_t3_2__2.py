@@ -34,7 +34,7 @@ def rates(i, pick):  # by how much it grows in a step, for n of the same residue
     return [F(known[n + M] - known[n], M) for n in range(20 * M, 21 * M) if known[n] is not None]
 i, end = int(P["i"]), max(map(ratio, C))
 limits = set(rates(i, max))
-violated = premise and (len(limits) > 1 if "exists" in CASE else len(limits) == 1 and limits != {end})
+violated = premise and (len(limits) > 1 if "for every i" in CASE else len(limits) == 1 and limits != {end})
 print(f"measured limits of D_{i}(n)/n along residues:", *limits, f"against bound: one, max l/σ = {end}")
 print("violated" if violated else "NOT violated")
 raise SystemExit(0 if violated else 1)

@@ -35,6 +35,6 @@ early, late = sum(g * g for g in gradient), sum(x * x for x in v)
 premise = all(x < 0 for x in b) if CASE.startswith("b < 0") else all(x >= 0 for x in b) and not zero
 print(f"W = {[list(map(str, row)) for row in W]}, premise {CASE.split(' | ')[0]}: {'holds' if premise else 'fails'}")
 print(f"measured ‖∂L/∂h_1‖² = {early}, ‖∂L/∂h_T‖² = {late}, T = {T}, against bound {CASE.split(' | ')[1]}")
-violated = premise and (100 * early < late if "≥" in CASE else early > 100 * late)
+violated = premise and (100 * early < late if CASE.startswith("b < 0") else early > 100 * late)
 print("violated" if violated else "NOT violated")
 raise SystemExit(0 if violated else 1)
