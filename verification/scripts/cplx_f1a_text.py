@@ -3,7 +3,7 @@
 d_f is the largest l − σ d_r of a path from an input to an output, l its length, σ the time that it takes (Thm 3.4), and
 d_r the largest l/σ of a directed cycle (Thm 3.2). The graph of P, of period 2, is read off the figure: nodes with
 times, edges [u, v, σ]. Measured: d_f of the graph. Bound: 3, to which it is to be equal.
-Cases: a.. . d_f$
+Cases: [)] [|] d_f$
 """
 import json
 from fractions import Fraction as F

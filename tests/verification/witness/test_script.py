@@ -29,6 +29,7 @@ WITNESSES = {
 TEMPLATES = sorted(FOLDER.glob("*.py"))
 HARMLESS = {
     "both_4_health": {"frequency": "125", "minutes": "8", "printed": "60000"},
+    "cplx_f1a_text__2": {"text": "7/2", "caption": "7/2"},
     "ode_t2_proof": {"theorem 5": "the step of an ARNN with anti-Hermitian weights is stable for small eigenvalues"},
     "sco_2_2b": {"a_re": "2 3 4 5 6", "a_im": "1 1 1 1 1", "b_re": "3 6 4 4 6", "b_im": "2 3 4 5 6"},
 }

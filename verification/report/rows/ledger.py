@@ -23,6 +23,7 @@ from verification.report.rows.claims import (
     key_of,
     network,
     summary,
+    witness_names,
     witness_numbers,
 )
 from verification.verdict import Judgement
@@ -63,13 +64,16 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerPages:
-    """The pages of one run. ``home`` has the page of each claim, if there are several, ``folder`` leads to them."""
+    """The pages of one run. ``home`` has the page of each claim, if there are several, ``folder`` leads to them, and
+    ``witnesses`` to the folder with their files, if there is one.
+    """
 
     run: Sequence[Judgement]
     statements: Mapping[str, LedgerEntry]
     facts: Facts
     home: Mapping[str, str] = field(default_factory=dict)
     folder: str = ""
+    witnesses: str = ""
 
     @cached_property
     def cells(self) -> dict[str, list[Judgement]]:
@@ -78,6 +82,10 @@ class LedgerPages:
     @cached_property
     def numbers(self) -> Mapping[Key, int]:
         return witness_numbers(self.run)
+
+    @cached_property
+    def names(self) -> Mapping[Key, str]:
+        return witness_names(self.run)
 
     def page(self) -> str:
         """All claims on one page, in the order of the run."""
@@ -175,7 +183,18 @@ class LedgerPages:
         return f"*True instead, {repair.kind}*: {repair.what} ({words}{excluding})"
 
     def _table(self, cells: Sequence[Judgement]) -> list[str]:
-        return ["", *_COLUMNS, *(self._row(cell, layers) for cell, layers in _folded(cells)), ""]
+        rows = _folded(cells)
+        return ["", *_COLUMNS, *(self._row(cell, layers) for cell, layers in rows), "", *self._given(rows)]
+
+    def _given(self, rows: Sequence[tuple[Judgement, list[int]]]) -> list[str]:
+        """The parameters of the refutations whose rows do not say all of them."""
+        cells = [cell for cell, _ in rows if cell.given and cell.given not in cell.because]
+        lines = [f"- {self._witness(cell)}: {_plain(cell.given)}" for cell in cells if key_of(cell) in self.numbers]
+        return [*lines, ""] if lines else []
+
+    def _witness(self, cell: Judgement) -> str:
+        text = f"witness {self.numbers[key_of(cell)]}"
+        return f"[{text}]({self.witnesses}/{self.names[key_of(cell)]})" if self.witnesses else text
 
     def _row(self, cell: Judgement, layers: Sequence[int]) -> str:
         shown = f"**{cell.shown}**" if cell.verdict == verdict.REFUTED else cell.shown
@@ -202,7 +221,7 @@ class LedgerPages:
         if cell.control is not None:
             parts.append(f"power control {cell.control:.2f}")
         if key_of(cell) in self.numbers:
-            parts.append(f"witness {self.numbers[key_of(cell)]}")
+            parts.append(self._witness(cell))
         return "; ".join(filter(None, parts)) or NOT_AVAILABLE
 
 
@@ -238,6 +257,11 @@ def _rank(place: str) -> int:
 
 def _title(name: str) -> str:
     return PAPERS[name][0] if name in PAPERS else "Claims of one's own"
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown finds no emphasis, link or tag."""
+    return re.sub(r"([\\*_<`\[\]|])", r"\\\1", text).replace("\n", " ")
 
 
 def _cell(text: str) -> str:
