@@ -142,15 +142,14 @@ class Declaration:
         return self.texts(self.read(texts))
 
     def described(self, texts: Mapping[str, str]) -> list[str]:
-        """Each parameter with its value and what it is: what a reader must know of the domain."""
-        given = self.canonical(texts)
-        said = {parameter.name: f": {parameter.kind}" for parameter in self.parameters}
-        said |= {
-            parameter.name: ", a constant of this case"
+        """Each parameter with its value, laid out, and what it is: what a reader must know of the domain."""
+        values = self.read(texts)
+        return [
+            f"{self._arranged(parameter, values)}"
+            + (", a constant of this case" if isinstance(parameter.kind, Constant) else f": {parameter.kind}")
             for parameter in self.parameters
-            if isinstance(parameter.kind, Constant)
-        }
-        return [f"{name} = {_shown(text)}{said[name]}" for name, text in given.items()]
+            if parameter.name in values
+        ]
 
     def laid_out(self, texts: Mapping[str, str]) -> str:
         """The parameters for readers in a line: matrices as matrices, long values cut, lists without entries left out.
@@ -161,16 +160,16 @@ class Declaration:
         """
         values = self.read(texts)
         return "; ".join(
-            f"{parameter.name} = {_within(self._laid_out(parameter, values))}"
-            + (f" ({parameter.order})" if parameter.order else "")
+            self._arranged(parameter, values)
             for parameter in self.parameters
             if parameter.name in values and values[parameter.name] not in ((), "")
         )
 
     @staticmethod
-    def _laid_out(parameter: Parameter, values: Values) -> str:
+    def _arranged(parameter: Parameter, values: Values) -> str:
         value = values[parameter.name]
-        return parameter.layout(value, values) if parameter.layout else laid_out(parameter.kind, value)
+        text = parameter.layout(value, values) if parameter.layout else laid_out(parameter.kind, value)
+        return f"{parameter.name} = {_within(text)}" + (f" ({parameter.order})" if parameter.order else "")
 
     def draw(self, rng: random.Random) -> dict[str, str]:
         """The text of some parameters of the case."""

@@ -12,7 +12,6 @@ from mpmath import log, mp, mpf, nstr, sqrt
 CASE = "dt fixed, n → ∞, w < −α | |∂E_k/∂w|"
 P = {"alpha": "4", "w": "-9", "dt": "1/5", "target": "1", "steps": "160", "kick": "3/4",
      "tail": "102288374498009641569860652/379370489983095428615152277 1/9 1/9 1/9 1/9 1/9 1/9 1/9 1/9 1/9 1/9 1/9 1/9 1/9"}
-
 n, number = int(P["steps"]), lambda x: mpf(F(x).numerator) / F(x).denominator
 mp.dps = 60 + n
 alpha, w, dt, target = (number(P[name]) for name in ("alpha", "w", "dt", "target"))

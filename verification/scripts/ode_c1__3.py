@@ -30,7 +30,6 @@ def annihilated(forms):  # of s(h) c; terms s^(k)(h) c^power
             new[k, power - 1] = new.get((k, power - 1), 0) - a * x * power
         terms = new
     return sum(x * value[k] * c**power for (k, power), x in terms.items())
-
 forms = [(F(m), F(1)) for m in range(N)]
 measured = [annihilated(forms), annihilated([(F(1), F(0)), *forms[1:]])]
 for kind, x in zip(("all b_j ≠ 0", "one b_m = 0"), measured):

@@ -24,11 +24,9 @@ g = [np.array([F(P[f"g{i}_{r}"]) for r in range(D)]) for i in range(S)]
 d = np.array([F(P[f"d{r}"]) for r in range(D)])
 w = [d + eta * sum(A[i][j] @ g[j] for j in range(S)) for i in range(S)]
 after = d + eta * sum(B[i] @ g[i] for i in range(S))
-
 def right(M):
     lost = sum(g[i] @ M(i, j) @ g[j] for i in range(S) for j in range(S))
     return d @ d + 2 * eta * sum(w[i] @ B[i] @ g[i] for i in range(S)) - eta**2 * lost
-
 symmetric = all((X == X.T).all() for X in [*B, *(X for row in A for X in row)])
 print("Δy =", *d, " Δy₊ =", *after, " g_i =", *(f"({', '.join(map(str, x))})" for x in g), " symmetric:", symmetric)
 printed = right(lambda i, j: B[i] @ A[i][j] + B[j] @ A[j][i] - B[i] @ B[j])

@@ -21,7 +21,6 @@ runs = [[F(int(i == j)) for i in range(size)] for j in range(-1, size)]  # from 
 def sigma(z, slope):  # of all runs: one bias for all
     b = 1 - min(z) if slope == 1 else -1 - max(z)
     return [max(x + b, m * (x + b)) for x in z]
-
 for k, slope in enumerate(slopes):
     if leapfrog:  # (y_l, y_{l-1})
         u, v = sigma([-r[1] for r in runs], slope), sigma([r[0] for r in runs], slope)

@@ -26,7 +26,6 @@ def returned(tanh):
     (x0, x1), (y0, y1) = state[:2], state[2:]  # W y = (-y1, y0)
     z0, z1 = x0 + 2 * eta * tanh(-y1), x1 + 2 * eta * tanh(y0)
     return [z0 - 2 * eta * tanh(-y1), z1 - 2 * eta * tanh(y0), y0, y1]
-
 premise = all(F(x) == y for x, y in zip(state, exact))
 print(f"premise every number of the state is a float64: {'holds' if premise else 'fails'}")
 violated = premise

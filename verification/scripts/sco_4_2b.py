@@ -9,7 +9,6 @@ from fractions import Fraction as F
 
 CASE = "−1s anywhere | spectrum of C(A) D"
 P = {"D": "-1 1", "s": "1/2"}
-
 D, halves = [int(d) for d in P["D"].split()], [F(s) for s in P["s"].split()]
 premise = set(D) <= {1, -1} and len(halves) == len(D) // 2 and all(0 < s < 1 for s in halves)
 print(f"premise D = diag(±1), n = {len(D)}, ρ = {D.count(-1)}, 0 < t_j < π/2: {'holds' if premise else 'fails'}")

@@ -100,8 +100,10 @@ def test_a_script_fits_a_page_and_needs_numpy_and_mpmath_at_most(path: Path) -> 
 @pytest.mark.parametrize("path", spread(list(BY_TEMPLATE), 8), ids=lambda path: path.stem)
 def test_every_script_prints_the_violation_of_its_witnesses(path: Path) -> None:
     names = BY_TEMPLATE[path]
-    for name, (code, text) in zip(names, run([script_of(WITNESSES[name]) for name in names]), strict=True):
+    scripts = [script_of(WITNESSES[name]) for name in names]
+    for name, script, (code, text) in zip(names, scripts, run(scripts), strict=True):
         assert code == 0 and text.endswith("\nviolated\n"), (name, text)
+        assert len(script.rstrip("\n").split("\n")) <= MOST_LINES, name
 
 
 def milder(parameters: dict[str, object]) -> list[dict[str, object]]:
@@ -134,6 +136,12 @@ def test_what_a_hostile_file_says_stays_text() -> None:
     evil = "0'); import os; os.abort(); ('"
     program = replaced('CASE = ""\nP = {}\nprint(P["a"], CASE)\n', {"CASE": evil, "P": {"a": evil * 20}})
     assert run([program]) == [(None, "")] or run([program])[0][1] == f"{evil * 20} {evil}\n"
+
+
+def test_a_long_row_of_few_numbers_is_written_as_runs() -> None:
+    row = " ".join(["1"] * 60 + ["-1"] * 40)
+    program = replaced('P = {}\nprint(P["D"])\n', {"P": {"D": row}})
+    assert "['1'] * 60 + ['-1'] * 40" in program and run([program]) == [(None, f"{row}\n")]
 
 
 def test_the_command_prints_the_script_or_says_that_there_is_none(
