@@ -1,5 +1,5 @@
-"""both-2-hyperparams (UnICORNN, both versions, Sec. 2; App. A, Table 6): dt and α are shared across the layers, "which
-results in a memory unit of L layers with a total of only 2 hyperparameters".
+"""both-2-hyperparams (UnICORNN, both versions, Sec. 2; App. A, Table 6): a memory unit of
+L layers shares dt and α, and so has two hyperparameters, however deep it is.
 
 Counted: the different values of dt over the layers, and α. For IMDB and EigenWorms App. A gives the first layer another
 dt than the one in Table 6. Learning rate, sizes and dropout are not counted. Bound: 2.

@@ -1,5 +1,5 @@
-"""both-2-onlypossible (UnICORNN, both versions, Sec. 2): a time step of its own for each neuron "is only possible, as
-each neuron (within the same hidden layer) is independent of the others".
+"""both-2-onlypossible (UnICORNN, both versions, Sec. 2): neurons can have time steps of their own only
+because no neuron of a layer acts on another one.
 
 Two neurons with a full matrix W in the place of w and steps h₁ ≠ h₂: z' = z − h (σ(W y + x) + α y), y' = y + h z', the
 input x the same for both. Measured, for σ = tanh at five random points, with 50 digits: what the inverse, y = y' − h

@@ -1,5 +1,5 @@
-"""both-4-health (UnICORNN, both versions, Sec. 4): the PPG and ECG signals "are sampled with a frequency of 125Hz for 8
-minutes each. The resulting two-dimensional sequences have a length of 4000."
+"""both-4-health (UnICORNN, both versions, Sec. 4): records of 8 minutes, sampled at 125 Hz, give
+sequences of 4000 entries; read as: a sequence is a whole record.
 
 Computed: 125 Hz · 8 · 60 s against 4000, if no other step (a shorter window, a lower frequency) lies between.
 """

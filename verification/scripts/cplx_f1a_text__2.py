@@ -1,7 +1,8 @@
-"""cplx-F1a-text (complexity Sec. 3.3, caption of Fig. 1): the text and the caption have the same feedforward depth d_f of
-Figure 1(a), whatever the figure shows.
+"""cplx-F1a-text (complexity Sec. 3.3, caption of Fig. 1): the text and the caption have the same feedforward depth d_f
+of Figure 1(a), whatever the figure shows.
 
-P has d_f as printed in the text and in the caption. Measured: that of the text. Bound: that of the caption, to be equal.
+P has d_f as printed in the text and in the caption. Measured: that of the text. Bound: that of the caption, to be
+equal.
 Cases: no graph
 """
 from fractions import Fraction

@@ -1,6 +1,6 @@
 """cplx-T3.6-loose (complexity Thm 3.6, Prop. A.3.1), read loosely: with (U), if a cycle has the smallest
 l/σ, length by time, and its copies shifted by m together meet every time, then lim d_i(n)/n = that l/σ for every i.
-d_i(n) is the length of the shortest path from time i to time i + n of the unfolded graph.
+d_i(n): how long the shortest path from time i to time i + n of the unfolded graph is.
 """
 import json
 from fractions import Fraction as F

@@ -1,5 +1,5 @@
-"""icml-3.1-T3 (UnICORNN, ICML 2021, after Proposition 3.1): the bound on the gradient grows at most as (N dt)³, "thus,
-there is no exponential growth of the gradient with respect to the number of time steps".
+"""icml-3.1-T3 (UnICORNN, ICML 2021, after Proposition 3.1): the bound on the gradient grows at most as (N dt)³, hence
+gradients do not grow exponentially with the number N of steps.
 
 One neuron, h = dt/2 (c = 0), zero input and states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + b) + α yₙ₋₁), yₙ = yₙ₋₁ + h zₙ, and
 E = (1/N) Σ (yₙ − ȳ)²/2, ȳ = 1. Measured: |dE/db| at b = 0, by a difference quotient, at N, 2N, 4N. As (N dt)³ it would

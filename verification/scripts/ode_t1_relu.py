@@ -1,5 +1,5 @@
-"""ode-T1-relu (proof of Theorem 1, last sentence): the monotonicity is "naturally satisfied by the rectified linear
-function or tanh": (u-v)ᵀ(f(u)-f(v)) has one sign for all u, v (>= 0 as printed, or <= 0, with which steps contract).
+"""ode-T1-relu (proof of Theorem 1, last sentence): ReLU and tanh satisfy the condition of monotonicity:
+(u-v)ᵀ(f(u)-f(v)) has one sign for all u, v (>= 0 as printed, or <= 0, with which steps contract).
 
 f(y) = σ(y), or the layer f(y) = σ(K y + b) with any K, or with K = -Kᵀ; b = 0 here. Measured: the product at u and v.
 Bound: 0.

@@ -1,13 +1,13 @@
-"""ode-T2-proof (proof of Theorem 2): the condition on the step size "will be proven in Theorem 5"; and the numbers by
-which such references go are unique.
+"""ode-T2-proof (proof of Theorem 2): the condition on the step size is proven in Theorem 5, as is announced; and the
+numbers by which such references go are unique.
 
-Theorem 5 (Appendix A), quoted in P, is to speak of what Theorem 2 asserts: a step, stability, an ARNN, anti-Hermitian
-weights, eigenvalues. Measured: how many of these words it has (bound: at least 1), or how many of the numbers of the
-definitions, in the order in which they are printed in P, come twice (bound: 0).
+Theorem 5 (Appendix A), of which P has the notions, is to speak of what Theorem 2 asserts: a step, stability, an ARNN,
+anti-Hermitian weights, eigenvalues. Measured: how many of these words it has (bound: at least 1), or how many of the
+numbers of the definitions, in the order in which they are printed in P, come twice (bound: 0).
 """
 CASE = "text of Theorem 5 | proves a condition on the step size"
-P = {"theorem 5": "Any Boolean function from the uniform family can be mapped to a unique fixed point of an ODE "
-     "evolution with a polynomial number of parameters"}
+P = {"theorem 5": "Boolean functions, uniform family, map, uniqueness, fixed point, evolution of an ODE, "
+     "characteristic function, polynomial number, parameters"}
 
 if "numbering" in CASE:
     (kind, printed), = P.items()
