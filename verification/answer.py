@@ -130,7 +130,9 @@ def _judged(claim: Claim, case: Case, attempt: Attempt, heard: list[Heard], fill
 def _refuted(claim: Claim, case: Case, heard: Heard, filled: Judgement) -> Judgement:
     witness = Witness(claim.id, case.domain, case.quantity, dict(heard.parameters))
     because = "; ".join(filter(None, [heard.check.words, heard.check.limit])) or "certified by two back-ends"
-    return _settled(_certified(filled, heard.check, to_json(witness)), Findings(certified=because))
+    given = case.check.declaration.laid_out(heard.parameters) if isinstance(case.check, Guarded) else ""
+    certified = replace(_certified(filled, heard.check, to_json(witness)), given=given)
+    return _settled(certified, Findings(certified=because))
 
 
 def _proof(attempt: Attempt, heard: list[Heard]) -> str:

@@ -123,6 +123,10 @@ class Attempt:
                 raise ClaimError(f"Attempt: {name} is nan. A comparison that is not finite is no comparison: drop it.")
 
 
+GIVEN = "{given}"
+"""In the words of a check: its parameters, laid out by the declaration (``Declaration.laid_out``)."""
+
+
 @dataclass(frozen=True)
 class Opinion:
     """What one back-end proves about the two sides at exact parameters. ``violated``: certainly, or it is False."""

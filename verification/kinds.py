@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from itertools import groupby
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 Values: TypeAlias = dict[str, Any]
 """What has been read so far, by name: a Fraction, an int, a word, a tuple of numbers, or a tuple of rows."""
@@ -24,6 +25,7 @@ MOST_DIGITS = 1_400
 MOST_NUMBERS = 4_096
 """In one list or matrix: 64 × 64."""
 
+_IS_NUMBER = re.compile(r"-?[0-9]+(?:[./][0-9]+)?")
 _NUMBER = re.compile(rf"(-?[0-9]{{1,{MOST_DIGITS}}})(?:/([0-9]{{1,{MOST_DIGITS}}}))?")
 
 
@@ -42,6 +44,87 @@ class Kind(Protocol):
 
     def draw(self, rng: random.Random, values: Values) -> Any:
         """Some value of the kind, small and simple ones, extreme ones and those between."""
+
+
+@runtime_checkable
+class Arranged(Protocol):
+    """A kind whose values are laid out for readers otherwise than they are written in a file: lists and matrices."""
+
+    def show(self, value: Any) -> str:
+        """The value as nobody can misread it."""
+
+
+def laid_out(kind: Kind, value: Any) -> str:
+    """The value for readers: a list in parentheses, a matrix in brackets with ";" between its rows, all else as in a
+    file.
+
+    >>> laid_out(Matrix(2, 2), ((Fraction(1), Fraction(1, 2)), (Fraction(0), Fraction(-1))))
+    '[1 1/2; 0 -1]'
+    >>> laid_out(Listed(Rational(), 6), (Fraction(2), *[Fraction(1)] * 5))
+    '(2, 5 × 1)'
+    """
+    if isinstance(kind, Arranged):
+        return kind.show(value)
+    text = kind.write(value)
+    words = text.split(" ")
+    return f"({', '.join(_alike(words))})" if len(words) > 1 and all(map(_IS_NUMBER.fullmatch, words)) else text
+
+
+MOST_ALIKE = 3
+"""Entries of a list that are the same and stand side by side: more than so many are counted, "85 × 1"."""
+
+
+def _alike(entries: Sequence[str]) -> list[str]:
+    runs = [(entry, len(list(run))) for entry, run in groupby(entries)]
+    return [text for entry, n in runs for text in ([f"{n} × {_enclosed(entry)}"] if n > MOST_ALIKE else [entry] * n)]
+
+
+def _enclosed(row: str) -> str:
+    return f"({row})" if " " in row and row[0] != "[" else row
+
+
+Layout: TypeAlias = Callable[[Any, Values], str]
+"""How a value is laid out, given those read before it: where the kind of a flat list does not know its rows."""
+
+
+def in_rows(width: Count) -> Layout:
+    """A matrix of so many columns: "[1 0; 0 -1]"."""
+
+    def layout(value: Any, values: Values) -> str:
+        return _rows_of_texts(_flat(value), _count(width, values)[1])
+
+    return layout
+
+
+def in_blocks(size: Count) -> Layout:
+    """Square matrices of so many rows, in the order in which they stand: "([1 0; 0 1], [0 1; -1 0])"."""
+
+    def layout(value: Any, values: Values) -> str:
+        texts, rows = _flat(value), _count(size, values)[1]
+        blocks = [texts[start : start + rows * rows] for start in range(0, len(texts), rows * rows)]
+        return f"({', '.join(_alike([_rows_of_texts(block, rows) for block in blocks]))})"
+
+    return layout
+
+
+def _flat(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return value.split()
+    return [text for entry in value for text in _flat(entry)] if isinstance(value, Sequence) else [str(value)]
+
+
+def _rows_of_texts(texts: Sequence[str], width: int) -> str:
+    rows = [" ".join(texts[start : start + width]) for start in range(0, len(texts), width)]
+    return f"[{'; '.join(_alike(rows))}]"
+
+
+def _list_of(kind: Kind, value: Sequence[Any]) -> str:
+    return f"({', '.join(_alike([laid_out(kind, entry) for entry in value]))})"
+
+
+def _matrix_of(kind: Kind, value: Sequence[Sequence[Any]]) -> str:
+    rows = [" ".join(laid_out(kind, entry) for entry in row) for row in value]
+    return f"[{'; '.join(_alike(rows))}]"
 
 
 def _fraction(text: str) -> Fraction:
@@ -223,6 +306,9 @@ class Listed:
     def write(self, value: Sequence[Any]) -> str:
         return " ".join(map(self.of.write, value))
 
+    def show(self, value: Sequence[Any]) -> str:
+        return _list_of(self.of, value)
+
     def draw(self, rng: random.Random, values: Values) -> tuple[Any, ...]:
         least, most = _count(self.count, values)
         return tuple(self.of.draw(rng, values) for _ in range(rng.randint(least, min(most, least + 8))))
@@ -285,6 +371,9 @@ class Matrix:
     def write(self, value: Sequence[Sequence[Any]]) -> str:
         return " ".join(self.of.write(entry) for row in value for entry in row)
 
+    def show(self, value: Sequence[Sequence[Any]]) -> str:
+        return _matrix_of(self.of, value)
+
     def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
         rows, columns = self._shape(values)
         drawn = [[self.of.draw(rng, values) for _ in range(columns)] for _ in range(rows)]
@@ -314,6 +403,9 @@ class Square:
     def write(self, value: Sequence[Sequence[Any]]) -> str:
         return " ".join(self.of.write(entry) for row in value for entry in row)
 
+    def show(self, value: Sequence[Sequence[Any]]) -> str:
+        return _matrix_of(self.of, value)
+
     def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
         rows = rng.randint(self.least, self.most)
         return Matrix(rows, rows, self.of, self.structure).draw(rng, values)
@@ -341,6 +433,9 @@ class Rows:
 
     def write(self, value: Sequence[Sequence[Any]]) -> str:
         return " ".join(self.of.write(entry) for row in value for entry in row)
+
+    def show(self, value: Sequence[Sequence[Any]]) -> str:
+        return _matrix_of(self.of, value)
 
     def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
         """A few rows, as a rule."""

@@ -25,12 +25,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from verification.claim import ClaimError
-from verification.kinds import Constant, Kind, NotOfThisKindError, Rational, Values
+from verification.claim import GIVEN, ClaimError
+from verification.kinds import Constant, Kind, Layout, NotOfThisKindError, Rational, Values, laid_out
 
 MOST_LETTERS = 2**20
 """Of one parameter. Looked at first of all."""
 SHOWN = 60
+LONGEST_LAID_OUT = 1_000
 MOST_SAID = 10_000
 """Letters of what a back-end says."""
 MOST_DRAWS = 2_000
@@ -48,13 +49,17 @@ class RefusedError(ClaimError):
 class Parameter:
     """A name and a kind. What is ``optional`` may be left out, and is then not there; what is needed, a rule says.
 
-    ``when``: it is there only, and then always, where this holds of what was read before it.
+    ``when``: it is there only, and then always, where this holds of what was read before it. ``order`` says in which
+    order its entries stand, where the kind does not: "a row a layer", "again and again"; ``layout`` says where the rows
+    of a flat list end.
     """
 
     name: str
     kind: Kind
     optional: bool = False
     when: Callable[[Values], bool] | None = None
+    order: str = ""
+    layout: Layout | None = None
 
 
 @dataclass(frozen=True)
@@ -137,15 +142,34 @@ class Declaration:
         return self.texts(self.read(texts))
 
     def described(self, texts: Mapping[str, str]) -> list[str]:
-        """Each parameter with its value and what it is: what a reader must know of the domain."""
-        given = self.canonical(texts)
-        said = {parameter.name: f": {parameter.kind}" for parameter in self.parameters}
-        said |= {
-            parameter.name: ", a constant of this case"
+        """Each parameter with its value, laid out, and what it is: what a reader must know of the domain."""
+        values = self.read(texts)
+        return [
+            f"{self._arranged(parameter, values)}"
+            + (", a constant of this case" if isinstance(parameter.kind, Constant) else f": {parameter.kind}")
             for parameter in self.parameters
-            if isinstance(parameter.kind, Constant)
-        }
-        return [f"{name} = {_shown(text)}{said[name]}" for name, text in given.items()]
+            if parameter.name in values
+        ]
+
+    def laid_out(self, texts: Mapping[str, str]) -> str:
+        """The parameters for readers in a line: matrices as matrices, long values cut, lists without entries left out.
+
+        >>> orders = (Parameter("w", Matrix(2, 1), order="a row a layer"), Parameter("dt", Rational()))
+        >>> Declaration(orders).laid_out({"w": "-13 0", "dt": "1/2"})
+        'w = [-13; 0] (a row a layer); dt = 1/2'
+        """
+        values = self.read(texts)
+        return "; ".join(
+            self._arranged(parameter, values)
+            for parameter in self.parameters
+            if parameter.name in values and values[parameter.name] not in ((), "")
+        )
+
+    @staticmethod
+    def _arranged(parameter: Parameter, values: Values) -> str:
+        value = values[parameter.name]
+        text = parameter.layout(value, values) if parameter.layout else laid_out(parameter.kind, value)
+        return f"{parameter.name} = {_within(text)}" + (f" ({parameter.order})" if parameter.order else "")
 
     def draw(self, rng: random.Random) -> dict[str, str]:
         """The text of some parameters of the case."""
@@ -174,8 +198,11 @@ class Guarded:
         canonical = self.declaration.canonical(texts)
         with _any_number_of_digits():
             check = self.check(canonical)
+            words = check.words
+            if GIVEN in words:
+                words = words.replace(GIVEN, self.declaration.laid_out(canonical))
         opinions = tuple(replace(opinion, text=_cut(opinion.text)) for opinion in check.opinions)
-        return replace(check, opinions=opinions, words=_cut(check.words))
+        return replace(check, opinions=opinions, words=_cut(words))
 
 
 @contextmanager
@@ -201,6 +228,10 @@ def declared(*parameters: Parameter, rules: Iterable[Rule] = (), is_costly: bool
 def rationals(*names: str, **limits: Any) -> tuple[Parameter, ...]:
     """A rational number of each name, with the same limits."""
     return tuple(Parameter(name, Rational(**limits)) for name in names)
+
+
+def _within(text: str) -> str:
+    return text if len(text) <= LONGEST_LAID_OUT else f"{text[:LONGEST_LAID_OUT]}… ({len(text)} letters, in its file)"
 
 
 def _shown(text: str) -> str:

@@ -211,7 +211,7 @@ class Judgement:
     value over n ≤ N; or, if refuted, the violated n of the witness. ``log_data`` and ``log_range`` are the largest
     values over n on real input and on the worst input in the data's range, for the row's own network. A case's
     judgement has layer 0, ``found`` and ``claimed`` as text where they are not sizes, and ``log_worst``, ``log_bound``
-    of its worst comparison where they are.
+    of its worst comparison where they are. ``given``: the parameters of the witness, laid out for readers.
     """
 
     claim: str
@@ -241,6 +241,7 @@ class Judgement:
     witness: str = ""
     found: str = ""
     claimed: str = ""
+    given: str = ""
 
     def to_plain(self) -> dict[str, Any]:
         return asdict(self)

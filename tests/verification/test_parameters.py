@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from verification.claim import Check, ClaimError, Opinion
+from verification.claim import GIVEN, Check, ClaimError, Opinion
 from verification.kinds import (
     MOST_DIGITS,
     MOST_NUMBERS,
@@ -25,6 +25,8 @@ from verification.kinds import (
     Rational,
     Rows,
     Square,
+    in_blocks,
+    in_rows,
 )
 from verification.parameters import Declaration, Parameter, RefusedError, Rule, declared, rationals
 
@@ -233,12 +235,50 @@ def test_a_declaration_says_what_each_parameter_is() -> None:
         Parameter("x", Listed(Rational(), (1, 99))),
         Parameter("left", Rational(), optional=True),
     )
-    long = " ".join(["12"] * 40)
-    assert declaration.described({"dt": "2/4", "x": long}) == [
+    assert declaration.described({"dt": "2/4", "x": " ".join(["12"] * 40)}) == [
         "dt = 1/2: a rational number > 0 and < 1",
         "gamma = 1/10, a constant of this case",
-        f"x = {long[:60]}… (119 letters): a list; each entry is a rational number",
+        "x = (40 × 12): a list; each entry is a rational number",
     ]
+    long = declaration.described({"dt": "1/2", "x": " ".join(str(10**20 + k) for k in range(60))})[2]
+    assert "… (1380 letters, in its file): a list; each entry is a rational number" in long and len(long) < 1_100
+
+
+def test_matrices_are_laid_out_as_matrices_and_the_order_of_lists_is_said() -> None:
+    declaration = declared(
+        Parameter("L", Integer(1, 9)),
+        Parameter("W", Matrix(2, 3)),
+        Parameter("T", Square(2)),
+        Parameter("w", Listed(Rational(), "L"), order="a number a layer"),
+        Parameter("V", Listed(Rational(), lambda v: 4 * v["L"]), order="a matrix a layer", layout=in_blocks(2)),
+        Parameter("b", Listed(Rational(), lambda v: 2 * v["L"]), layout=in_rows(2)),
+        Parameter("D", Constant("1 1 1 1 -1")),
+        Parameter("u", Rows(Rational(), 2, lambda _: (5,))),
+        Parameter("none", Listed(Rational(), 0)),
+        Parameter("word", Choice(("a b", "c"))),
+    )
+    texts = {
+        "L": "2",
+        "W": "1 2 3 4 5 6",
+        "T": "0 1 -1 0",
+        "w": "-13 1/2",
+        "V": "1 0 0 1 0 2 3 0",
+        "b": "1 2 3 4",
+        "u": " ".join(["0 0"] * 4 + ["1 0"]),
+        "none": "",
+        "word": "a b",
+    }
+    assert declaration.laid_out(texts) == (
+        "L = 2; W = [1 2 3; 4 5 6]; T = [0 1; -1 0]; w = (-13, 1/2) (a number a layer); "
+        "V = ([1 0; 0 1], [0 2; 3 0]) (a matrix a layer); b = [1 2; 3 4]; D = (4 × 1, -1); u = [4 × (0 0); 1 0]; "
+        "word = a b"
+    )
+
+
+def test_the_guard_says_the_parameters_in_the_words_of_a_check() -> None:
+    declaration = declared(Parameter("W", Matrix(2, 2)))
+    guarded = declaration.guards(lambda _: Check((), words=f"{GIVEN}: det W = -2"))
+    assert guarded({"W": "1 2 3 4"}).words == "W = [1 2; 3 4]: det W = -2"
 
 
 def test_a_rule_that_few_numbers_obey_is_obeyed_by_what_is_drawn() -> None:

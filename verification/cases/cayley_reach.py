@@ -17,7 +17,7 @@ from verification.certify.second import cayley as again
 from verification.claim import BOTH, Attempt, Case, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers
-from verification.kinds import Constant, Matrix
+from verification.kinds import Constant, Matrix, in_rows
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
 from verification.measure.exact_cayley import cayley, diagonal, identity
@@ -165,7 +165,7 @@ def real_reach_case(n: int = 2) -> Case:
         second,
         claimed="reached",
         parameters=declared(
-            Parameter("W0", Constant(exact.text(identity(n)))),
+            Parameter("W0", Constant(exact.text(identity(n))), layout=in_rows(n)),
             Parameter("W1", Matrix(n, n, structure=ORTHOGONAL)),
         ),
     ).case(f"orthogonal, n = {n}", "W₁ reached from W₀ = I")

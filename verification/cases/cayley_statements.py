@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from verification.cases.related import short
-from verification.claim import Attempt, Case, Check, Opinion, Parameters, Premise
+from verification.claim import GIVEN, Attempt, Case, Check, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.parameters import Declaration
 
@@ -72,11 +72,10 @@ class Statement:
 
     def check(self, parameters: Parameters) -> Check:
         first, second = self.first(parameters), self.second(parameters)
-        given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
         return Check(
             opinions=(Opinion("flint", *first), Opinion("fractions", *second)),
             premises=self.premises(parameters),
-            words=f"{given}: {first[1]}",
+            words=f"{GIVEN}: {first[1]}",
         )
 
 

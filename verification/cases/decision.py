@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from verification.cases.related import OneOf
-from verification.claim import Attempt, Case, Check, ClaimError, Decided, Opinion, Parameters, Premise
+from verification.claim import GIVEN, Attempt, Case, Check, ClaimError, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.kinds import Constant, Values
 from verification.parameters import Declaration, Parameter, declared
@@ -123,7 +123,7 @@ def decided(
             opinions=(Opinion(names[0], one.violated, one.text), Opinion(names[1], other.violated, other.text)),
             premises=premises(parameters),
             limit=limit(parameters),
-            words=f"{_shown(parameters)}: {one.text}",
+            words=f"{GIVEN}: {one.text}",
             partial=partial,
         )
 

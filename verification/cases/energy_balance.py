@@ -66,7 +66,11 @@ class Balance:
         def check(parameters: Parameters) -> Check:
             checked = identity.check(parameters)
             shown = ", ".join(f"{name} = {value}" for name, value in parameters.items() if value != "0")
-            return replace(checked, words=f"{identity.words}: {checked.opinions[0].text} at {shown}, all others 0")
+            return replace(
+                checked,
+                words=f"{identity.words}: {checked.opinions[0].text} at {shown}, all others 0 "
+                "(Aij_rc: entry (r, c) of A_ij)",
+            )
 
         return Case(domain, quantity, ask, identity.declaration.guards(check))
 

@@ -87,8 +87,8 @@ def decay_parameters(alpha: Fraction, w: Kind, dt: Fraction) -> Declaration:
         Parameter("target", Rational()),
         Parameter("steps", Integer(2, MOST_DECAY_STEPS)),
         Parameter("kick", slopes),
-        Parameter("word", Listed(slopes, (1, MOST_LETTERS)), optional=True),
-        Parameter("tail", Listed(slopes, (1, MOST_TAIL))),
+        Parameter("word", Listed(slopes, (1, MOST_LETTERS)), optional=True, order="slopes, again and again"),
+        Parameter("tail", Listed(slopes, (1, MOST_TAIL)), order="slopes of the last steps"),
         rules=(
             Rule("the steps are a kick, whole periods of the word and the tail", whole),
             Rule(f"the denominators of the slopes have {MOST_BITS} bits together", lambda v: bits(v) <= MOST_BITS),

@@ -18,7 +18,7 @@ import mpmath
 from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx
 
 from verification.certify.second import exact_network as again
-from verification.claim import Attempt, Case, Check, Opinion, Parameters
+from verification.claim import GIVEN, Attempt, Case, Check, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Kind, Rational
@@ -192,9 +192,7 @@ class StateIdentity:
 
 def _checked_again(identity: PathIdentity | StateIdentity, parameters: Parameters, opinion: Opinion) -> Check:
     other = Opinion("mpmath", *again.run(dict(parameters), identity.indices == "sam", identity.retyped))
-    return Check(
-        opinions=(opinion, other), words=f"{identity.words}: not equal at {describe(parameters)}; {opinion.text}"
-    )
+    return Check(opinions=(opinion, other), words=f"{identity.words}: not equal at {GIVEN}; {opinion.text}")
 
 
 # --- a residual that is a polynomial in named real numbers
@@ -254,19 +252,6 @@ class PolynomialIdentity:
 
 
 # --- shared words
-
-
-def describe(parameters: Parameters) -> str:
-    """A typed network for people: what is 0 or absent is left out."""
-    shown = {k: v for k, v in parameters.items() if k not in ("layers", "neurons", "skip") and set(v.split()) - {"0"}}
-    head = f"L = {parameters['layers']}, m = {parameters['neurons']}"
-    head += f", S = {parameters['skip']}" if parameters["skip"] != "0" else ""
-    return ", ".join([head, *(f"{k} = {_shortened(v)}" for k, v in shown.items()), "all else 0"])
-
-
-def _shortened(text: str) -> str:
-    words = text.split()
-    return f"{words[0]} (all)" if len(words) > 1 and len(set(words)) == 1 else text
 
 
 def _list(shapes: Sequence[Shape]) -> str:

@@ -14,7 +14,7 @@ from odernn.bounds.numbers import BALLS
 from verification.certify.enclosures import are_apart
 from verification.certify.positivity import Side, is_nonnegative
 from verification.certify.second import intervals as second
-from verification.claim import Attempt, Check, Hypothesis, Opinion, Parameters
+from verification.claim import GIVEN, Attempt, Check, Hypothesis, Opinion, Parameters
 from verification.exact_text import numbers, rational
 from verification.parameters import Declaration
 
@@ -88,8 +88,7 @@ class Inequality:
             opinions=(Opinion("balls", violated, text), Opinion("mpmath", bool(below.a > above.b), gap)),
             premises=tuple(hypothesis.at(exact) for hypothesis in self.hypotheses),
             limit=self.limit(exact) if self.limit is not None else "",
-            words=f"{', '.join(f'{name} = {value}' for name, value in parameters.items())}: {text}"
-            + (" (logarithms)" if self.are_logs else ""),
+            words=f"{GIVEN}: {text}" + (" (logarithms)" if self.are_logs else ""),
             log_measured=sizes[0] if None not in sizes else None,
             log_claimed=sizes[1] if None not in sizes else None,
             apart="; ".join(apart),

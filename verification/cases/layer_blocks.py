@@ -8,9 +8,9 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from verification.cases.identity import PathIdentity, StateIdentity, describe
+from verification.cases.identity import PathIdentity, StateIdentity
 from verification.certify.second import exact_network as again
-from verification.claim import Attempt, Case, Check, Opinion, Parameters
+from verification.claim import GIVEN, Attempt, Case, Check, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.measure import exact_network as net
@@ -154,7 +154,7 @@ def gradient_by_V(indices: Indices) -> Case:
                 Opinion("balls", exceeds, f"|∂⁺z/∂V| = {sizes[0]:.6g} against {sizes[1]:.6g}"),
                 Opinion("mpmath", *again.run(dict(parameters), indices == "sam", excess)),
             ),
-            words=f"{describe(parameters)}: |∂⁺z_1/∂V| = {sizes[0]:.6g} > {sizes[1]:.6g}",
+            words=f"{GIVEN}: |∂⁺z_1/∂V| = {sizes[0]:.6g} > {sizes[1]:.6g}",
         )
 
     return Case(

@@ -59,6 +59,9 @@ def quantity_of(theta: str) -> str:
 
 # --- what a bound on |dE/dθ| is asked about
 
+A_LAYER, A_STEP = "a row a layer", "a row a step, or one for every step"
+"""The order of weights, of inputs and targets."""
+
 
 def _is_whole(values: Values) -> bool:
     return "m" in values
@@ -136,13 +139,13 @@ def gradient_parameters(
         Parameter("layer", Small(1, depths[-1])),
         Parameter("neuron", Small(1, MOST_NEURONS), when=_is_whole),
         *([Parameter("source", Small(1, MOST_CHANNELS), when=_is_whole)] if theta == "V" else []),
-        Parameter("w", _rows_of(_width, lambda values: depths)),
-        Parameter("c", _rows_of(_width, _as_deep), when=_is_whole),
-        Parameter("V", Listed(Rational(), _depth), when=lambda values: not _is_whole(values)),
-        Parameter("b", _rows_of(_width, _as_deep)),
+        Parameter("w", _rows_of(_width, lambda values: depths), order=A_LAYER),
+        Parameter("c", _rows_of(_width, _as_deep), when=_is_whole, order=A_LAYER),
+        Parameter("V", Listed(Rational(), _depth), when=lambda v: not _is_whole(v), order="a number a layer"),
+        Parameter("b", _rows_of(_width, _as_deep), order=A_LAYER),
         *_matrices(),
-        Parameter("u", _rows_of(_inputs, _one_or_all)),
-        Parameter("target", _rows_of(_width, _one_or_all)),
+        Parameter("u", _rows_of(_inputs, _one_or_all), order=A_STEP),
+        Parameter("target", _rows_of(_width, _one_or_all), order=A_STEP),
     ]
     return declared(
         *(parameter for parameter in parameters if whole != "no" or parameter.when is not _is_whole),

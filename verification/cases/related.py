@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from verification.certify.float_replay import FORMATS, rounded
-from verification.kinds import Integer, Kind, NotOfThisKindError, Rational, Values
+from verification.kinds import Integer, Kind, NotOfThisKindError, Rational, Values, laid_out
 from verification.parameters import Rule
 
 
@@ -39,6 +39,9 @@ class Related:
 
     def write(self, value: Any) -> str:
         return self.kind.write(value)
+
+    def show(self, value: Any) -> str:
+        return laid_out(self.kind, value)
 
     def draw(self, rng: random.Random, values: Values) -> Any:
         return self.impose(self.kind.draw(rng, values), values)

@@ -28,6 +28,7 @@ from verification.kinds import (
     Square,
     Structure,
     Values,
+    laid_out,
 )
 from verification.measure import cayley_exact as exact
 from verification.measure.exact_cayley import cayley, identity
@@ -125,6 +126,9 @@ class RealPart:
     def write(self, value: Any) -> str:
         return self.of.write(value)
 
+    def show(self, value: Any) -> str:
+        return laid_out(self.of, value)
+
     def draw(self, rng: random.Random, values: Values) -> Any:
         real, values[self.imaginary] = self.drawn(rng, values)
         return real
@@ -151,6 +155,9 @@ class ImaginaryPart:
 
     def write(self, value: Any) -> str:
         return self.of.write(value)
+
+    def show(self, value: Any) -> str:
+        return laid_out(self.of, value)
 
     def draw(self, _rng: random.Random, values: Values) -> Any:
         return values[self.name]
@@ -235,8 +242,15 @@ class Steps:
     def write(self, value: Sequence[Sequence[Any]]) -> str:
         return " ".join(self.of.write(entry) for row in value for entry in row)
 
+    def show(self, value: Sequence[Sequence[Any]]) -> str:
+        return f"[{'; '.join(' '.join(map(self.of.write, row)) for row in value)}]"
+
     def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
         return Matrix(rng.randint(1, self.most), len(values[self.per]), self.of).draw(rng, values)
+
+
+ABOVE = "above the diagonal, row by row"
+"""The order of the free entries of a skew matrix."""
 
 
 def signs(count: Count) -> Listed:

@@ -16,7 +16,7 @@ from typing import Any
 from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.related import Related, short
 from verification.certify.typed_step import ContractionReading
-from verification.kinds import SYMMETRIC, Constant, Integer, Kind, Matrix, Rational, Rows, Values
+from verification.kinds import SYMMETRIC, Constant, Integer, Kind, Matrix, Rational, Rows, Values, in_blocks, in_rows
 from verification.parameters import Declaration, Parameter, Rule, declared
 
 LARGEST = 8
@@ -89,9 +89,9 @@ def step_of(
         Parameter("D", _size(decided)),
         Parameter("S", _size(stages)),
         Parameter("eta", Rational(above=0)),
-        Parameter("B", weights.of(of_weights)),
-        Parameter("A", couplings.of(of_couplings)),
-        Parameter("N", Matrix("S", lambda v: v["D"] ** 2)),
+        Parameter("B", weights.of(of_weights), order="B_1, …, B_S of each table", layout=in_blocks("D")),
+        Parameter("A", couplings.of(of_couplings), order="A_11, A_12, …, A_SS of each table", layout=in_blocks("D")),
+        Parameter("N", Matrix("S", lambda v: v["D"] ** 2), order="N_1, …, N_S", layout=in_blocks("D")),
         *([Parameter("G", Matrix("D", "D", structure=SYMMETRIC), optional=True)] if _has_weight(reading) else []),
         rules=(
             Rule(f"D·S is at most {LARGEST}", lambda v: v["D"] * v["S"] <= LARGEST),
@@ -112,15 +112,19 @@ def step_of_method(
     """Steps of this method: rational numbers a_ij and b_i, and P and G, if there are any, are those of the case."""
     most = sizes[0], min(sizes[1], LARGEST // tableau.stages)
     texts = (_text(tableau.A), _text([tableau.b]))
-    constants = [Parameter(name, Constant(text)) for name, text in zip(names, texts, strict=True)]
-    blocks = [Parameter(name, Constant(_text(X))) for name, X in (("P", P), ("G", G)) if X is not None]
+    constants = [
+        Parameter(name, Constant(text), layout=in_rows(tableau.stages)) for name, text in zip(names, texts, strict=True)
+    ]
+    blocks = [
+        Parameter(name, Constant(_text(X)), layout=in_rows(len(X))) for name, X in (("P", P), ("G", G)) if X is not None
+    ]
     return declared(
         Parameter("D", _size(most)),
         Parameter("S", Constant(tableau.stages)),
         Parameter("eta", Rational(above=0)),
         *constants,
         *blocks,
-        Parameter("N", fields.of(Matrix("S", lambda v: v["D"] ** 2))),
+        Parameter("N", fields.of(Matrix("S", lambda v: v["D"] ** 2)), order="N_1, …, N_S", layout=in_blocks("D")),
         rules=(short(MOST_LETTERS, "eta", "N"),),
     )
 

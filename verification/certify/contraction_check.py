@@ -11,7 +11,7 @@ from dataclasses import asdict
 from verification.certify import typed_step_exact as first
 from verification.certify.second import typed_step as second
 from verification.certify.typed_step import ContractionReading, parsed
-from verification.claim import Check, Opinion, Parameters, Premise
+from verification.claim import GIVEN, Check, Opinion, Parameters, Premise
 
 
 def check(parameters: Parameters, reading: ContractionReading) -> Check:
@@ -29,7 +29,7 @@ def check(parameters: Parameters, reading: ContractionReading) -> Check:
             Opinion("fractions", *second.violation(parameters, norm=reading.norm)),
         ),
         premises=premises,
-        words=f"{_described(parameters)}: {first.violation(step, reading)[1]}",
+        words=f"{GIVEN}: {first.violation(step, reading)[1]}",
         log_measured=None if growth is None else math.log(growth),
         log_claimed=None if growth is None else 0.0,
     )
@@ -44,8 +44,3 @@ def _premises(reading: ContractionReading) -> list[str]:
     premises += ["stages of equal abscissa share their field"] if reading.shared else []
     premises += ["G > 0"] if reading.norm == "weighted" else []
     return [text for text in premises if text]
-
-
-def _described(parameters: Parameters) -> str:
-    names = [name for name in ("a", "b", "P", "A", "B", "N", "G", "eta") if name in parameters]
-    return ", ".join(f"{name} = ({parameters[name]})" for name in names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -9,13 +11,23 @@ import typer
 
 from verification.claim import Claim
 from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, StoreOption
-from verification.commands.results import chosen, latest
-from verification.commands.terminal import DONE, note, out
+from verification.commands.results import chosen, latest, write_witnesses
+from verification.commands.terminal import DONE, UsageError, note, out
 from verification.registry import Registry
 from verification.report.rows import findings as findings_page
 from verification.report.rows import ledger
 from verification.run.store import Store
 
+WitnessesOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--witnesses",
+        metavar="DIR",
+        show_default=False,
+        help="With --folder: where a file for every refutation goes, and no other witness stays.  "
+        "[default: witnesses, beside that folder]",
+    ),
+]
 FolderOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--folder", metavar="DIR", help="Write a page a paper and an index there, in the place of one page."),
@@ -27,15 +39,26 @@ def command(
     claim: ClaimOption = None,
     claims_dirs: ClaimsOption = None,
     folder: FolderOption = None,
+    witnesses: WitnessesOption = None,
     findings: Annotated[bool, typer.Option("--findings", help="Print the page of findings instead.")] = False,
 ) -> Action:
     """Print the latest run as a page: every statement with its verdicts and the evidence."""
     asked, dirs = tuple(claim or ()), tuple(claims_dirs or ())
-    return Action(lambda: run(store=store, claims=asked, claims_dirs=dirs, folder=folder, findings=findings))
+    if witnesses is not None and folder is None:
+        raise UsageError("--witnesses goes with --folder. Name the folder of the pages, too.")
+    return Action(
+        lambda: run(store=store, claims=asked, claims_dirs=dirs, folder=folder, witnesses=witnesses, findings=findings)
+    )
 
 
 def run(
-    *, store: Path, claims: tuple[str, ...], claims_dirs: tuple[Path, ...], folder: Path | None, findings: bool
+    *,
+    store: Path,
+    claims: tuple[str, ...],
+    claims_dirs: tuple[Path, ...],
+    folder: Path | None,
+    witnesses: Path | None,
+    findings: bool,
 ) -> int:
     with Store(store, writable=False) as opened:
         results = latest(opened)
@@ -51,9 +74,12 @@ def run(
     if folder is None:
         out(book.page())
         return DONE
+    files = witnesses or folder.parent / "witnesses"
     folder.mkdir(parents=True, exist_ok=True)
+    book = replace(book, witnesses=Path(os.path.relpath(files, folder)).as_posix())
     for name, text in book.pages().items():
         (folder / name).write_text(text, "utf-8")
+    write_witnesses(book.run, files, alone=True)
     return DONE
 
 

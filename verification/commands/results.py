@@ -78,15 +78,20 @@ def witnesses_beside(store: Path) -> Path:
     return store.parent / "witnesses"
 
 
-def write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
-    """A file in the folder for every refutation; UsageError if it cannot be written."""
+def write_witnesses(judgements: Sequence[Judgement], folder: Path, *, alone: bool = False) -> None:
+    """A file in the folder for every refutation; UsageError if it cannot be written.
+
+    ``alone``: witnesses of other runs that are there are removed, so that the folder holds those of this run.
+    """
     refuting = [judgement for judgement in judgements if judgement.witness]
-    if not refuting:
+    if not refuting and not alone:
         return
     from verification.witness.file import from_json, write
 
     names = rows.witness_names(judgements)
     try:
+        for path in _other_witnesses(folder, set(names.values())) if alone else ():
+            path.unlink()
         for judgement in refuting:
             write(from_json(judgement.witness), folder / names[rows.key_of(judgement)])
     except OSError as error:
@@ -94,3 +99,13 @@ def write_witnesses(judgements: Sequence[Judgement], folder: Path) -> None:
             f'Witnesses folder "{folder}" cannot be written: {error.strerror or error}. Nothing is lost: choose '
             "another with --witnesses and run the same command again."
         ) from None
+
+
+def _other_witnesses(folder: Path, names: set[str]) -> list[Path]:
+    """Files with a witness, and the inputs beside them, that have none of the names."""
+    from verification.witness.file import FORMAT
+
+    others = [path for path in sorted(folder.glob("*.json")) if path.name not in names]
+    found = [path for path in others if f'"format": "{FORMAT}"' in path.read_text("utf-8", errors="replace")[:200]]
+    beside = [path.with_suffix(".safetensors") for path in found]
+    return [*found, *(path for path in beside if path.is_file())]

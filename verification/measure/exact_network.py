@@ -21,7 +21,7 @@ from flint import Ordering, arb, ctx, fmpq, fmpq_mpoly_ctx
 
 from verification.claim import ClaimError, Parameters
 from verification.exact_text import number, numbers
-from verification.kinds import Constant, Integer, Listed, Rational, Rows
+from verification.kinds import Constant, Integer, Listed, Rational, Rows, in_blocks, in_rows
 from verification.measure.ring_matrices import Matrix, entries, minus, product, symplectic_unit, transpose
 from verification.parameters import Declaration, Parameter, Rule, declared
 
@@ -437,11 +437,26 @@ def declared_network(
         Parameter("skip", Integer(min(skips), max(skips))),
         Parameter("alpha", Rational(least=0)),
         Parameter("dt", Rational(above=0, below=1)),
-        *(Parameter(name, Listed(Rational(), own)) for name in ("c", "w", "b")),
-        Parameter("V", Listed(Rational(), matrices)),
-        Parameter("u", (HeldInput if constant_input else Rows)(Rational(), "neurons", lambda _: range(2, steps + 2))),
-        Parameter("Lambda", Listed(Rational(), edges)),
-        *(Parameter(name, at_rest, optional=True) for name in ("y0", "z0")),
+        *(
+            Parameter(name, Listed(Rational(), own), order="a row a layer", layout=in_rows("neurons"))
+            for name in ("c", "w", "b")
+        ),
+        Parameter("V", Listed(Rational(), matrices), order="a matrix a layer", layout=in_blocks("neurons")),
+        Parameter(
+            "u",
+            (HeldInput if constant_input else Rows)(Rational(), "neurons", lambda _: range(2, steps + 2)),
+            order="a row a time, from time 0 on",
+        ),
+        Parameter(
+            "Lambda",
+            Listed(Rational(), edges),
+            order="a matrix a layer, for the layers after the first S = skip",
+            layout=in_blocks("neurons"),
+        ),
+        *(
+            Parameter(name, at_rest, optional=True, order="a row a layer", layout=in_rows("neurons"))
+            for name in ("y0", "z0")
+        ),
         *more,
         rules=(
             Rule(f"(L, S) is one of {known}", lambda v: (v["layers"], v["skip"]) in known),

@@ -14,9 +14,7 @@ P = {"layer": 1, "step": 1600,
                   "inputs": {"runs": [[126, ["10"]], [252, ["-10"]], [252, ["10"]], [252, ["-10"]], [252, ["10"]],
                                       [252, ["-10"]], [214, ["10"]]]}}}
 
-def number(text):
-    return float.fromhex(text) if "x" in text else float(Fraction(text))
-
+number = lambda text: float.fromhex(text) if "x" in text else float(Fraction(text))
 alpha, layers = number(P["instance"]["alpha"]), P["instance"]["layers"][: P["layer"]]
 nets = [[(number(layer["dt"]) / (1 + math.exp(-number(neuron["c"]))), number(neuron["w"]), number(neuron["bias"]),
           [(j, number(v)) for j, v in enumerate(V) if number(v)])  # h, w, b and a row of V

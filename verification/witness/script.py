@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import groupby
 from pathlib import Path
 from pprint import pformat
 from typing import Any
@@ -20,8 +21,8 @@ from verification.witness.text import WitnessError
 
 FOLDER = Path(__file__).parents[1] / "scripts"
 WIDTH = 120
-RECORDED = ("steps", "log_measured", "log_bound")
-"""Of a run on states: what was found, which the script computes itself."""
+RECORDED = ("steps", "log_measured", "log_bound", "limit")
+"""Of a run on states: what was found, which the script computes itself, and what carries it to every smaller dt."""
 _CASES = re.compile(r"^Cases: (.*)$", re.MULTILINE)
 
 
@@ -31,9 +32,10 @@ def script_of(witness: Witness) -> str:
     template = template_of(witness.claim, case)
     if template is None:
         raise WitnessError(f"no script is written for {witness.claim}, {case}. `odernn witness verify` decides it.")
-    needs = f"# odernn {__version__}: a witness against {witness.claim}. Python with numpy and mpmath runs it.\n"
-    values = {"CASE": case, "P": {k: v for k, v in plain_parameters(witness).items() if k not in RECORDED}}
-    return needs + replaced(template.read_text("utf-8"), values)
+    needs = f'"""  # a witness of odernn {__version__}; Python with numpy and mpmath runs it\n'
+    recorded = () if isinstance(witness.parameters, dict) else RECORDED
+    values = {"CASE": case, "P": {k: v for k, v in plain_parameters(witness).items() if k not in recorded}}
+    return replaced(template.read_text("utf-8"), values).replace('"""\n', needs, 1)
 
 
 def template_of(claim: str, case: str) -> Path | None:
@@ -60,6 +62,8 @@ def replaced(template: str, values: dict[str, Any]) -> str:
 
 def _packed(value: Any, indent: int) -> str:
     """The value as Python, as many entries in a line as fit."""
+    if isinstance(value, str) and len(repr(value)) > WIDTH - indent - 2 and (short := _repeating(value)):
+        return short
     if len(repr(value)) <= WIDTH - indent - 2 or not isinstance(value, (dict, list)):
         return pformat(value, width=WIDTH - indent).replace("\n", f"\n{' ' * indent}")
     items: list[str] = []
@@ -74,3 +78,10 @@ def _packed(value: Any, indent: int) -> str:
         end = indent + 1 + len(text.rpartition("\n")[2].strip())
     brackets = "{}" if isinstance(value, dict) else "[]"
     return "\n".join(line.rstrip() for line in (brackets[0] + text.rstrip(", ") + brackets[1]).split("\n"))
+
+
+def _repeating(text: str) -> str:
+    """``" ".join(["1"] * 85 + ["-1"] * 85)`` for a text of few different words, one after the other; "" for others."""
+    runs = [(word, len(list(same))) for word, same in groupby(text.split(" "))]
+    parts = " + ".join(f"[{word!r}] * {count}" for word, count in runs)
+    return f'" ".join({parts})' if len(runs) < len(text.split(" ")) // 4 else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -29,7 +30,7 @@ from verification.instance import (
     strict_name,
     to_plain,
 )
-from verification.witness.text import WitnessError, content, replaced
+from verification.witness.text import WitnessError, content, parsed, replaced
 
 FREE, PRINTED, LIMIT = DOMAINS = "free", "printed", "limit"
 """Where a bound is read: at any run, at the hyperparameters of a row of Table 6, at every dt ≤ dt₀."""
@@ -46,6 +47,7 @@ FIELDS: dict[str, type] = {
 
 
 MOST_GROUPS_SAID, MOST_RUNS_SAID, SHORT = 2, 12, 12
+MOST_LETTERS_GIVEN = 2_000
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,39 @@ def record(value: float) -> str:
 
 def words_of(run: StateRun) -> str:
     """All numbers of a small network in a line: "layer 1: w = 0, c = 20, V = 1, b = 0; u = 93 × 10, 251 × −10, …"."""
+    return _network_and_inputs(run, MOST_GROUPS_SAID, MOST_RUNS_SAID, _short)
+
+
+def given_of(witness: str) -> str:
+    """All that the run of a witness, as text, is made of, for readers: V a row for each group of neurons, the inputs
+    as "93 × 10", so many steps of one value. What is longer than ``MOST_LETTERS_GIVEN`` is in the file.
+    """
+    run = run_of(parsed(witness)["parameters"])
+    alpha, dts = run.instance.alpha, ", ".join(str(layer.dt) for layer in run.instance.layers)
+    text = f"layer {run.layer}, n = {run.step}; α = {alpha}; dt = {dts}; " + _network_and_inputs(run, None, None, str)
+    many = f"… ({len(text)} letters, in its file)"
+    return text if len(text) <= MOST_LETTERS_GIVEN else text[:MOST_LETTERS_GIVEN] + many
+
+
+def _network_and_inputs(
+    run: StateRun, most_groups: int | None, most_runs: int | None, write: Callable[[Fraction], str]
+) -> str:
     instance, parts = run.instance, []
     for number, layer in enumerate(instance.layers[: run.layer], 1):
-        for group, row in list(zip(layer.groups, layer.input_weights, strict=True))[:MOST_GROUPS_SAID]:
+        for group, row in list(zip(layer.groups, layer.input_weights, strict=True))[:most_groups]:
             count = f"{group.multiplicity} × " if group.multiplicity > 1 else ""
-            weights = ", ".join(map(_short, row[:MOST_GROUPS_SAID])) + (", …" if len(row) > MOST_GROUPS_SAID else "")
-            numbers = f"w = {_short(group.w)}, c = {_short(group.c)}, V = {weights}, b = {_short(group.bias)}"
+            weights = ", ".join(map(write, row[:most_groups])) + (", …" if row[:most_groups] != row else "")
+            weights = f"({weights})" if len(row) > 1 else weights
+            numbers = f"w = {write(group.w)}, c = {write(group.c)}, V = {weights}, b = {write(group.bias)}"
             parts.append(f"layer {number}: {count}{numbers}")
-        parts += ["…"] if len(layer.groups) > MOST_GROUPS_SAID else []
-    runs = [f"{count} × {' '.join(map(_short, values))}" for count, values in instance.inputs.runs[:MOST_RUNS_SAID]]
-    return f"{'; '.join(parts)}; u = {', '.join(runs)}{', …' if len(instance.inputs.runs) > MOST_RUNS_SAID else ''}"
+        parts += ["…"] if layer.groups[:most_groups] != layer.groups else []
+    runs = [f"{count} × {_value(values, write)}" for count, values in instance.inputs.runs[:most_runs]]
+    more = ", …" if instance.inputs.runs[:most_runs] != instance.inputs.runs else ""
+    return f"{'; '.join(parts)}; u = {', '.join(runs)}{more}"
+
+
+def _value(values: Sequence[Fraction], write: Callable[[Fraction], str]) -> str:
+    return write(values[0]) if len(values) == 1 else f"({', '.join(map(write, values))})"
 
 
 def _short(value: Fraction) -> str:

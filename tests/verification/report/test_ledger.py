@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from verification.cli import main
+from verification.commands.results import write_witnesses
 from verification.report.formats import names as formats
 from verification.report.rows.claims import Facts
 from verification.report.rows.ledger import LedgerEntry, LedgerPages
 from verification.verdict import Judgement
-from verification.witness.file import Witness, to_json
+from verification.witness.file import Witness, read, to_json
 
 CELL = Judgement(
     claim="me-1",
@@ -73,8 +74,44 @@ def test_the_command_prints_the_page_of_the_latest_run(tmp_path: Path, capsys, m
     shown = capsys.readouterr().out
     assert shown.startswith("# The ledger") and "## sam-D.1-elem" in shown and "| all a, b, c |" in shown
     assert main(["ledger", "--claim", "icml-C.1"]) == 2
+    assert main(["ledger", "--witnesses", "here"]) == 2
+    assert main(["verify", "both-4-health", "--jobs", "1"]) == 0
     assert main(["ledger", "--folder", "pages/here"]) == 0
-    assert "## sam-D.1-elem" in Path("pages/here/unicornn.md").read_text("utf-8")
+    (name,) = [path.name for path in Path("pages/witnesses").iterdir()]
+    page_of_paper = Path("pages/here/unicornn.md").read_text("utf-8")
+    assert "## both-4-health" in page_of_paper and f"[witness 1](../witnesses/{name})" in page_of_paper
+    assert main(["witness", "verify", f"pages/witnesses/{name}", "--limit", "0"]) == 0
+    assert main(["ledger", "--folder", "pages/here", "--witnesses", "pages/here/files"]) == 0
+    assert f"[witness 1](files/{name})" in Path("pages/here/unicornn.md").read_text("utf-8")
+
+
+def test_a_refutation_links_its_file_and_says_the_parameters_that_its_row_does_not():
+    cells = [
+        replace(CELL, given="W = [0 1; -1 0]"),
+        replace(CELL, domain="other", because="W = [1]: too large", given="W = [1]"),
+        replace(CELL, domain="third", witness="", verdict="proved"),
+    ]
+    for witnesses, first, second in (
+        ("", "witness 1", "witness 2"),
+        ("../w", "[witness 1](../w/", "[witness 2](../w/"),
+    ):
+        text = LedgerPages(cells, STATEMENTS, Facts("0", "smoke", 0), witnesses=witnesses).page()
+        assert f"power control 0.95; {first}" in text and f"power control 0.95; {second}" in text
+        lines = [line for line in text.splitlines() if line.startswith(f"- {first}")]
+        assert len(lines) == 1 and lines[0].endswith("W = \\[0 1; -1 0\\]") and f"- {second}" not in text
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_the_folder_of_witnesses_has_those_of_the_run_and_no_others(tmp_path: Path):
+    witnesses = tmp_path / "witnesses"
+    first = Witness("me-1", "free", "|x|", {"x": "2"})
+    cells = [CELL, replace(CELL, domain="other", witness=to_json(replace(first, domain="other")))]
+    write_witnesses(cells, witnesses)
+    (witnesses / "notes.json").write_text('{"mine": 1}', "utf-8")
+    assert {path.name for path in witnesses.iterdir()} == {"me-1-free-x.json", "me-1-other-x.json", "notes.json"}
+    write_witnesses(cells[:1], witnesses, alone=True)
+    assert {path.name for path in witnesses.iterdir()} == {"me-1-free-x.json", "notes.json"}
+    assert read(witnesses / "me-1-free-x.json") == first
 
 
 def entry(claim: str, paper: str, place: str) -> LedgerEntry:

@@ -27,6 +27,13 @@ WITNESSES = {
     if isinstance(pin, dict) and pin["verdict"] == "refuted"
 }
 TEMPLATES = sorted(FOLDER.glob("*.py"))
+HARMLESS = {
+    "both_4_health": {"frequency": "125", "minutes": "8", "printed": "60000"},
+    "cplx_f1a_text__2": {"text": "7/2", "caption": "7/2"},
+    "ode_t2_proof": {"theorem 5": "the step of an ARNN with anti-Hermitian weights is stable for small eigenvalues"},
+    "sco_2_2b": {"a_re": "2 3 4 5 6", "a_im": "1 1 1 1 1", "b_re": "3 6 4 4 6", "b_im": "2 3 4 5 6"},
+}
+"""Parameters at which nothing is violated, of scripts that are about a few printed words or numbers."""
 
 
 def template(witness: Witness) -> Path | None:
@@ -93,8 +100,10 @@ def test_a_script_fits_a_page_and_needs_numpy_and_mpmath_at_most(path: Path) -> 
 @pytest.mark.parametrize("path", spread(list(BY_TEMPLATE), 8), ids=lambda path: path.stem)
 def test_every_script_prints_the_violation_of_its_witnesses(path: Path) -> None:
     names = BY_TEMPLATE[path]
-    for name, (code, text) in zip(names, run([script_of(WITNESSES[name]) for name in names]), strict=True):
+    scripts = [script_of(WITNESSES[name]) for name in names]
+    for name, script, (code, text) in zip(names, scripts, run(scripts), strict=True):
         assert code == 0 and text.endswith("\nviolated\n"), (name, text)
+        assert len(script.rstrip("\n").split("\n")) <= MOST_LINES, name
 
 
 def milder(parameters: dict[str, object]) -> list[dict[str, object]]:
@@ -115,7 +124,7 @@ def test_every_script_can_say_that_nothing_is_violated(path: Path) -> None:
     for name in BY_TEMPLATE[path]:
         witness = WITNESSES[name]
         case, program = f"{witness.domain} | {witness.quantity}", path.read_text("utf-8")
-        changed = milder(plain_parameters(witness))
+        changed = [HARMLESS[path.stem]] if path.stem in HARMLESS else milder(plain_parameters(witness))
         chosen = changed[:: len(changed) // 40 + 1]
         answers = run([replaced(program, {"CASE": case, "P": parameters}) for parameters in chosen])
         if any(code == 1 and text.endswith("\nNOT violated\n") for code, text in answers):
@@ -127,6 +136,12 @@ def test_what_a_hostile_file_says_stays_text() -> None:
     evil = "0'); import os; os.abort(); ('"
     program = replaced('CASE = ""\nP = {}\nprint(P["a"], CASE)\n', {"CASE": evil, "P": {"a": evil * 20}})
     assert run([program]) == [(None, "")] or run([program])[0][1] == f"{evil * 20} {evil}\n"
+
+
+def test_a_long_row_of_few_numbers_is_written_as_runs() -> None:
+    row = " ".join(["1"] * 60 + ["-1"] * 40)
+    program = replaced('P = {}\nprint(P["D"])\n', {"P": {"D": row}})
+    assert "['1'] * 60 + ['-1'] * 40" in program and run([program]) == [(None, f"{row}\n")]
 
 
 def test_the_command_prints_the_script_or_says_that_there_is_none(

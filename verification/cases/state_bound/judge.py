@@ -32,6 +32,7 @@ from verification.cases.state_bound.ratios import (
 from verification.claim import Claim, Part
 from verification.domains import FREE
 from verification.verdict import LOG_10, LOG_FLOAT32_MAX, Findings, Judgement, Sides
+from verification.witness.state_run import given_of
 
 
 def judge(claim: Claim, evidence: Evidence) -> list[Judgement]:
@@ -77,7 +78,8 @@ def _judge_part(claim: Claim, part: Part, evidence: Evidence, blank: Judgement) 
     attempted = refute.attempt(claim, part, evidence, ratios)
     if isinstance(attempted, refute.Refutation):
         refuted = _at(filled, part, evidence, [attempted.ratio], attempted.ratio.step)
-        return _settled(replace(refuted, witness=attempted.witness), Findings(certified=attempted.because))
+        refuted = replace(refuted, witness=attempted.witness, given=given_of(attempted.witness))
+        return _settled(refuted, Findings(certified=attempted.because))
     failed = [control for control in evidence.controls if not control["passed"]]
     findings = Findings(
         doubt="" if attempted is None else attempted.because,

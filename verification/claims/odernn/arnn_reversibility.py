@@ -23,7 +23,7 @@ from verification.cases.related import FormatNumber, Related
 from verification.certify import float_replay, sturm
 from verification.certify.float_replay import FORMATS, rounded
 from verification.certify.second import arnn as arnn_again
-from verification.claim import Attempt, Case, Check, Claim, Decided, Opinion, Parameters
+from verification.claim import GIVEN, Attempt, Case, Check, Claim, Decided, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers
 from verification.kinds import SKEW as SKEW_MATRIX
@@ -120,7 +120,7 @@ class Reversal:
                 Opinion("flint", bool(largest != 0), f"largest difference {largest}"),
                 Opinion("fractions", other != 0, f"largest difference {other}"),
             ),
-            words=f"{name}, " + ", ".join(f"{k} = {v}" for k, v in parameters.items()) + f": differs by {largest}",
+            words=f"{name}; {GIVEN}: differs by {largest}",
         )
 
 

@@ -70,6 +70,7 @@ def relu_case() -> Case:
 LONGEST, MOST_WORK = 1024, 8192
 """Slopes of a word, in pairs those of symplectic Euler; and those times the letters of the step."""
 IN_PAIRS = "a step of symplectic Euler has two slopes"
+ONE_AFTER_THE_OTHER = "one an activation, again and again"
 
 
 def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple[Fraction, ...], ...]] = ()) -> Case:
@@ -92,7 +93,7 @@ def word_case(scheme: Scheme, values: Sequence[str], words: Sequence[tuple[tuple
         claimed="bounded differences",
         parameters=declared(
             Parameter("a", Rational(above=0, below=threshold)),
-            Parameter("slopes", Listed(Choice((str(least), "1")), (per_step, LONGEST))),
+            Parameter("slopes", Listed(Choice((str(least), "1")), (per_step, LONGEST)), order=ONE_AFTER_THE_OTHER),
             rules=(
                 Rule(IN_PAIRS, lambda v: len(v["slopes"]) % per_step == 0),
                 short(MOST_LETTERS, "a"),
@@ -144,7 +145,7 @@ def tanh_case() -> Case:
         claimed="bounded Jacobians",
         parameters=declared(
             Parameter("a", Rational(above=0, below=2)),
-            Parameter("preactivations", Listed(Integer(-99, 99), (2, 64))),
+            Parameter("preactivations", Listed(Integer(-99, 99), (2, 64)), order=ONE_AFTER_THE_OTHER),
             rules=(Rule(IN_PAIRS, lambda v: len(v["preactivations"]) % 2 == 0),),
         ),
         premises=lambda p: (premise("0 < η L_s max|λ| < 2", min(number(p, "a"), 2 - number(p, "a"))),),

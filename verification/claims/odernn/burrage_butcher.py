@@ -29,7 +29,7 @@ from verification.certify.typed_step import ContractionReading
 from verification.claim import Attempt, Case, Check, Claim, ClaimError, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
-from verification.kinds import Choice, Constant, Integer, Rational
+from verification.kinds import Choice, Constant, Integer, Rational, in_blocks, in_rows
 from verification.parameters import Parameter, Rule, declared, rationals
 
 # --- the constructions of Claims 1-4: M_ii = −B_iᵀ G B_i where A_ii = 0
@@ -272,7 +272,8 @@ def chain_case(form: str, depth: int) -> Case:
             words=f"{form} form, N = {depth}, any α, β and data: diagonal of M = ({', '.join(map(str, diagonal))})",
         )
 
-    chain = declared(*(Parameter(name, Constant(text)) for name, text in parameters.items()))
+    tables = {"a": in_rows("S"), "b": in_rows("S"), "N": in_blocks("D")}
+    chain = declared(*(Parameter(name, Constant(text), layout=tables.get(name)) for name, text in parameters.items()))
     return Case(f"{form} form, N = {depth}", "condition I: M ≥ 0", ask, chain.guards(check))
 
 

@@ -29,7 +29,7 @@ from verification.cases.typed_steps import FALLING_FIELDS, FREE, LARGEST, step_o
 from verification.certify import contraction_check
 from verification.certify.second.intervals import iv
 from verification.certify.typed_step import ContractionReading
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
+from verification.claim import GIVEN, Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
 from verification.kinds import ANY, SKEW, Listed, Matrix, Rational, Structure
@@ -218,13 +218,12 @@ def sign_case(activation: Activation, kind: Fields, sign: int) -> Case:
         rows = [K[k * D : (k + 1) * D] for k in range(D)]
         first, second = _product(activation, rows, u, v), _product_again(activation, rows, u, v)
         shown = first.str(8, radius=False) if activation == "tanh" else str(first)
-        words = f"{activation}, K = ({parameters['K']}), u = ({parameters['u']}), v = ({parameters['v']})"
         return Check(
             opinions=(
                 Opinion("flint", bool(sign * first < 0), f"(u−v)ᵀ(f(u)−f(v)) = {first}"),
                 Opinion("fractions" if activation == "relu" else "mpmath", bool((sign * second) < 0), f"{second}"),
             ),
-            words=f"{words}: (u−v)ᵀ(f(u)−f(v)) = {shown}, {'≥' if sign > 0 else '≤'} 0 was to hold",
+            words=f"{activation}; {GIVEN}: (u−v)ᵀ(f(u)−f(v)) = {shown}, {'≥' if sign > 0 else '≤'} 0 was to hold",
         )
 
     shown = {"σ alone": "σ(y)", "K": "σ(Ky + b)", "antisymmetric K": "σ(Ky + b), K = −Kᵀ"}[kind]

@@ -17,7 +17,7 @@ from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.decision import premise
 from verification.cases.identity import PolynomialIdentity
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
+from verification.claim import GIVEN, Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rationals
 from verification.kinds import STRICTLY_LOWER, Integer, Listed, Matrix, Rational
@@ -257,8 +257,7 @@ def _degree_check(parameters: Parameters, claimed: Degree, *, chained: bool, is_
             Opinion("fractions", second > expected if is_most else second != expected, f"degree {second}"),
         ),
         premises=tuple(premises),
-        words=f"a = ({parameters['a']}), b = ({parameters['b']}), f with the coefficients ({parameters['f']}): "
-        f"{n} stages, q = {q}, the step has the degree {first}, not {expected}",
+        words=f"{GIVEN}: {n} stages, q = {q}, the step has the degree {first}, not {expected}",
     )
 
 
@@ -300,7 +299,7 @@ def companion_case(orders: Iterable[int] = (1, 2, 3, 4), shift: int = 0) -> Case
             again = again or history[0] != values[-1]
         return Check(
             opinions=(Opinion("flint", differs, str(state[0])), Opinion("fractions", again, str(history[0]))),
-            words=f"t = {t}, F = Σ w_i x_i, w = ({parameters['weights']}): {state[0]} against {values[-1]}",
+            words=f"F = Σ w_i x_i; {GIVEN}: {state[0]} against {values[-1]}",
         )
 
     parameters = declared(Parameter("t", Integer(1, max(known))), Parameter("weights", Listed(Rational(), "t")))

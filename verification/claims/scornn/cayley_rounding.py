@@ -20,8 +20,9 @@ from odernn.bounds import cayley_rounding as bounds
 from odernn.bounds import orthogonal
 from odernn.published.sources import Source
 from verification.cases.related import FormatNumber
+from verification.cases.scornn_parameters import ABOVE
 from verification.certify.float_replay import FORMATS
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
+from verification.claim import GIVEN, Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
 from verification.kinds import SIGN, Count, Listed, Rational
@@ -141,7 +142,7 @@ LARGEST_POWER = 32
 def float_matrix(name: str, rows: Count = (1, MOST_ROWS)) -> Declaration:
     """The signs of D, and A above the diagonal row by row, in numbers of the format."""
     entries = Listed(FormatNumber(name, LARGEST_POWER), lambda v: len(v["D"]) * (len(v["D"]) - 1) // 2)
-    return declared(Parameter("D", Listed(SIGN, rows)), Parameter("A", entries))
+    return declared(Parameter("D", Listed(SIGN, rows)), Parameter("A", entries, order=ABOVE))
 
 
 def computed_case(
@@ -197,8 +198,7 @@ def _computed_check(parameters: Parameters, name: str, limit: Callable[[int], Fr
             Opinion("LAPACK and flint", first > bound, f"max |ŴᵀŴ − I| = {float(first / u):.5g} u"),
             Opinion("replay and fractions", again > bound, f"max |ŴᵀŴ − I| = {float(again / u):.5g} u"),
         ),
-        words=f"{name}, A = [{parameters['A']}] (row by row above the diagonal), D = [{parameters['D']}]: the computed "
-        f"W has max |WᵀW − I| = {float(first):.4g} = {float(first / u):.4g} u",
+        words=f"{name}; {GIVEN}: the computed W has max |WᵀW − I| = {float(first):.4g} = {float(first / u):.4g} u",
         log_measured=_log(first),
         log_claimed=_log(bound) if bound > 0 else None,
     )
@@ -379,12 +379,16 @@ def residual_case(name: str, factor: Fraction = Fraction(1)) -> Case:
                 Opinion("flint", bool(left > right), f"{left.str(8)} against {right.str(8)}"),
                 Opinion("fractions", first > (factor * second) ** 2, f"{float(first):.6g}, the squares"),
             ),
-            words=f"A = [{parameters['A']}], D = [{parameters['D']}] in {name}: {left.str(6)} > {right.str(6)}",
+            words=f"{GIVEN} in {name}: {left.str(6)} > {right.str(6)}",
         )
 
     parameters = declared(
         Parameter("D", Listed(SIGN, (1, 8))),
-        Parameter("A", Listed(Rational(), lambda v: len(v["D"]) * (len(v["D"]) - 1) // 2)),
+        Parameter(
+            "A",
+            Listed(Rational(), lambda v: len(v["D"]) * (len(v["D"]) - 1) // 2),
+            order=ABOVE,
+        ),
     )
     return Case(f"any A, {name}", "score ≤ 2r + r², r = ‖(I − A)D − (I + A)Ŵ‖_F", ask, parameters.guards(check))
 

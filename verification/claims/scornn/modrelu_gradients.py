@@ -19,11 +19,11 @@ from flint import arb, fmpq, fmpz_poly
 from odernn.bounds import hidden_gradient
 from odernn.published.sources import Source
 from verification.cases.related import short
-from verification.cases.scornn_parameters import Steps, order, signs
+from verification.cases.scornn_parameters import ABOVE, Steps, order, signs
 from verification.certify import modrelu_run
 from verification.certify.modrelu_run import ModReLURun
 from verification.certify.second import modrelu_run as modrelu_run_second
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import GIVEN, Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import rationals
 from verification.kinds import Constant, Kind, Listed, Rational
@@ -175,10 +175,14 @@ def network_parameters(biases: Biases) -> Declaration:
     each_unit = order("D")
     return declared(
         Parameter("D", signs((1, MOST_UNITS))),
-        Parameter("A", Listed(Rational(), lambda v: len(v["D"]) * (len(v["D"]) - 1) // 2)),
+        Parameter(
+            "A",
+            Listed(Rational(), lambda v: len(v["D"]) * (len(v["D"]) - 1) // 2),
+            order=ABOVE,
+        ),
         Parameter("b", Listed(biases.kind, each_unit)),
         Parameter("h", Listed(Rational(), each_unit)),
-        Parameter("drive", Steps("D", LONGEST, Rational())),
+        Parameter("drive", Steps("D", LONGEST, Rational()), order="a row a step"),
         Parameter("v", Listed(Rational(), each_unit)),
         rules=[short(MOST_LETTERS, "A", "b", "h", "drive", "v")],
     )
@@ -250,8 +254,7 @@ def gradient_case(
                 Opinion("fractions", not statement.holds_again(parameters), f"not {statement.claimed}, forwards"),
             ),
             premises=(Premise(f"{biases.text}, exactly", parameters["b"], admits),),
-            words=f"W = C(A) D with A = [{parameters['A']}], D = [{parameters['D']}], b = [{parameters['b']}], h_0 = "
-            f"[{parameters['h']}]: {statement.found(run, parameters)}" + (f"; {why}" if why else ""),
+            words=f"W = C(A) D; {GIVEN}: {statement.found(run, parameters)}" + (f"; {why}" if why else ""),
         )
 
     return Case(biases.text, statement.claimed, ask, network_parameters(biases).guards(check))
@@ -373,7 +376,7 @@ def singular_value_case(quantity: str, lost: int = 1) -> Case:
                 Opinion("flint", violated(run), f"silent units {run.silent}"),
                 Opinion("fractions", violated_again(parameters), "by elimination"),
             ),
-            words=f"A = [{parameters['A']}], b = [{parameters['b']}]: silent units {run.silent}",
+            words=f"{GIVEN}: silent units {run.silent}",
         )
 
     return Case("b free", quantity, ask, network_parameters(FREE).guards(check))

@@ -24,7 +24,7 @@ from verification.certify.block_spectra import (
     computed_block,
     distinct_halves,
 )
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
+from verification.claim import GIVEN, Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import numbers, rationals
 from verification.kinds import Listed, Rational
@@ -194,7 +194,7 @@ def left_half_case(sizes: Sequence[int] = (1, 2, 3, 4, 5, 6, 7), off: int = 0) -
                 Opinion("flint", enclosed != claimed, f"{enclosed} enclosed roots on the left"),
                 Opinion("fractions", counted != claimed, f"{counted} by signs of coefficients"),
             ),
-            words=f"D = [{parameters['D']}]: {counted} eigenvalues with a negative real part, not {claimed}",
+            words=f"{GIVEN}: {counted} eigenvalues with a negative real part, not {claimed}",
         )
 
     parameters = declared(Parameter("D", signs((1, max(sizes)))), HALVES)

@@ -88,11 +88,11 @@ def _stacks(region: Region, *, at_rest: bool = False) -> Declaration:
     inputs = (1, 1) if at_rest or region.where.is_constant else (1, MOST_INPUTS)
     return declared(
         Parameter("alpha", Rational(least=0, most=LARGEST)),
-        Parameter("w", Listed(weight, L)),
-        Parameter("h", Listed(Rational(above=0, below=1), L)),
-        Parameter("V", Listed(Rational(least=-LARGEST, most=LARGEST), L)),
-        Parameter("b", Listed(value, L)),
-        Parameter("input", Listed(value, inputs)),
+        Parameter("w", Listed(weight, L), order="a number a layer"),
+        Parameter("h", Listed(Rational(above=0, below=1), L), order="a number a layer"),
+        Parameter("V", Listed(Rational(least=-LARGEST, most=LARGEST), L), order="a number a layer"),
+        Parameter("b", Listed(value, L), order="a number a layer"),
+        Parameter("input", Listed(value, inputs), order="a number a step, again and again"),
         Parameter("eps", Rational(above=0, most=1)),
         Parameter("steps", Small(LEAST_STEPS, SEARCH_STEPS)),
         is_costly=True,

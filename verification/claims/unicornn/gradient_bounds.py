@@ -210,10 +210,16 @@ def unbounded_case(kind: str) -> Case:
         lists=LISTS,
     )
 
+    order = dict.fromkeys(("w", "V", "b"), "a number a layer") | dict.fromkeys(
+        ("u", "target"), "the same at every step"
+    )
     template = _layers_at([1])[0] if kind == "w^l" else next(_inputs())
     free: dict[str, Kind] = {"w": _CalmOnTop(Rational(), 2)} if kind == "w^l" else {"u": Rational()}
     parameters_of = declared(
-        *(Parameter(name, free.get(name, Constant(text))) for name, text in template.items()),
+        *(
+            Parameter(name, free.get(name, Constant(text)), order=order.get(name, ""))
+            for name, text in template.items()
+        ),
         Parameter("C", Rational(above=0)),
         rules=(Rule("w^L = −1", lambda values: kind == "u" or values["w"][1] == -1),),
     )

@@ -16,10 +16,10 @@ import sympy
 from flint import Ordering, arb, arb_series, fmpq, fmpq_mpoly_ctx
 
 from odernn.published.sources import Source
-from verification.cases.identity import PolynomialIdentity, describe
+from verification.cases.identity import PolynomialIdentity
 from verification.certify.second import exact_network as again
 from verification.certify.second.intervals import iv
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
+from verification.claim import GIVEN, Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number
 from verification.kinds import Rational
@@ -412,7 +412,7 @@ def _energy_check(parameters: Parameters) -> Check:
             Opinion("mpmath", *again.run(dict(parameters), False, change_again)),
         ),
         premises=(Premise("w ≠ 0", str(abs(w)), w != 0),),
-        words=f"{describe(parameters)}: H changes by {change.str(6, radius=False)} in {network.steps} step(s)",
+        words=f"{GIVEN}: H changes by {change.str(6, radius=False)} in {network.steps} step(s)",
     )
 
 

@@ -25,6 +25,7 @@ from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
 from verification.cases.identity import PathIdentity
 from verification.cases.inequality import BITS, STEP_BELOW_ONE, Inequality
+from verification.cases.network_gradient import A_LAYER, A_STEP
 from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
 from verification.certify.neuron_chain import LISTS, NeuronChain
@@ -109,10 +110,10 @@ def jacobian_parameters(
         Parameter("dt", known.get("dt", Rational(above=0, below=1))),
         Parameter("N", known.get("N", Integer(2, MOST_STEPS))),
         Parameter("k", Integer(1, lambda values: int(values["N"]) - 1)),
-        Parameter("w", (HeldInput if "equal" in where else Rows)(Rational(), 1, lambda _: layers_of)),
+        Parameter("w", (HeldInput if "equal" in where else Rows)(Rational(), 1, lambda _: layers_of), order=A_LAYER),
         Parameter("layer", Integer(1, lambda values: len(values["w"]) - (where != "l = L"))),
-        *(Parameter(name, Listed(Rational(), lambda values: len(values["w"]))) for name in ("V", "b")),
-        *(Parameter(name, Rows(Rational(), 1, one_or_all)) for name in ("u", "target")),
+        *(Parameter(name, Listed(Rational(), lambda values: len(values["w"])), order=A_LAYER) for name in ("V", "b")),
+        *(Parameter(name, Rows(Rational(), 1, one_or_all), order=A_STEP) for name in ("u", "target")),
         rules=(
             Rule(f"n · L ≤ {MOST_STEPS}", lambda values: values["N"] * len(values["w"]) <= MOST_STEPS),
             Rule(f"the network and its layer l are of the case {where}", place),

@@ -108,7 +108,7 @@ def _row(parts: Sequence[Judgement], numbers: Mapping[Key, int], full: bool) -> 
         decades(shown.slack),
         _verdict(shown, [numbers[key_of(part)] for part in parts if key_of(part) in numbers]),
     )
-    return (*row, shown.point or NOT_AVAILABLE) if full else row
+    return (*row, shown.point or shown.given or NOT_AVAILABLE) if full else row
 
 
 def collapsed(parts: Sequence[Judgement]) -> Judgement:
@@ -285,8 +285,8 @@ _BY_GRAVITY = (SUBSTANCE, *reversed(GRAVITY.values()))
 
 
 def refutations(judgements: Sequence[Judgement], folder: str, claims_dirs: Sequence[str] = ()) -> list[str]:
-    """Two lines a refuted part: what was found, and how to replay it from its witness in ``folder``. The gravest come
-    first, cells that are notes last.
+    """Of a refuted part: what was found, at which parameters if that does not say it, and how to replay it from its
+    witness in ``folder``. The gravest come first, cells that are notes last.
     """
     names, numbers = witness_names(judgements), witness_numbers(judgements)
     options = "".join(f" --claims {shlex.quote(directory)}" for directory in claims_dirs)
@@ -296,6 +296,8 @@ def refutations(judgements: Sequence[Judgement], folder: str, claims_dirs: Seque
     for judgement in sorted(judgements, key=lambda j: order.index(NOTE if is_note(j) else graves[j.claim])):
         if judgement.verdict == verdict.REFUTED:
             lines.append(LABEL.format(NOTE if is_note(judgement) else "refuted") + _sentence(judgement))
+            if judgement.given and judgement.given not in judgement.because:
+                lines.append(LABEL.format("") + f"at {judgement.given}")
         if key_of(judgement) in names:
             path = shlex.quote(f"{folder}/{names[key_of(judgement)]}")
             replay = f"witness {numbers[key_of(judgement)]}; replay: odernn witness verify {path}{options}"

@@ -26,7 +26,7 @@ What the suite found that a researcher should know, the gravest first, and after
 `odernn ledger --findings` from {facts}; every claim with its evidence is in the [ledger](ledger/README.md). *Gravity*
 says what is left of a refuted claim: nothing of its kind is known to hold (substance), it holds under one more
 hypothesis, with another constant, or with a formula corrected (slip). Each witness is a file in [witnesses](witnesses);
-its script is a program of some 40 lines that needs numpy and mpmath alone.
+its script is a program of at most 40 lines that needs numpy and mpmath alone.
 """
 LONGEST = 360
 """Characters of the evidence that is shown; the ledger has all of it."""

@@ -23,6 +23,7 @@ from verification.report.rows.claims import (
     key_of,
     network,
     summary,
+    witness_names,
     witness_numbers,
 )
 from verification.verdict import Judgement
@@ -63,13 +64,16 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerPages:
-    """The pages of one run. ``home`` has the page of each claim, if there are several, ``folder`` leads to them."""
+    """The pages of one run. ``home`` has the page of each claim, if there are several, ``folder`` leads to them, and
+    ``witnesses`` to the folder with their files, if there is one.
+    """
 
     run: Sequence[Judgement]
     statements: Mapping[str, LedgerEntry]
     facts: Facts
     home: Mapping[str, str] = field(default_factory=dict)
     folder: str = ""
+    witnesses: str = ""
 
     @cached_property
     def cells(self) -> dict[str, list[Judgement]]:
@@ -78,6 +82,10 @@ class LedgerPages:
     @cached_property
     def numbers(self) -> Mapping[Key, int]:
         return witness_numbers(self.run)
+
+    @cached_property
+    def names(self) -> Mapping[Key, str]:
+        return witness_names(self.run)
 
     def page(self) -> str:
         """All claims on one page, in the order of the run."""
@@ -175,13 +183,25 @@ class LedgerPages:
         return f"*True instead, {repair.kind}*: {repair.what} ({words}{excluding})"
 
     def _table(self, cells: Sequence[Judgement]) -> list[str]:
-        return ["", *_COLUMNS, *(self._row(cell, layers) for cell, layers in _folded(cells)), ""]
+        rows = _folded(cells)
+        return ["", *_COLUMNS, *(self._row(cell, same) for cell, same in rows), "", *self._given(cells)]
 
-    def _row(self, cell: Judgement, layers: Sequence[int]) -> str:
+    def _given(self, cells: Sequence[Judgement]) -> list[str]:
+        """The parameters of the refutations whose rows do not say all of them."""
+        unsaid = [cell for cell in cells if cell.given and cell.given not in cell.because]
+        lines = [f"- {self._witness(cell)}: {_plain(cell.given)}" for cell in unsaid if key_of(cell) in self.numbers]
+        return [*lines, ""] if lines else []
+
+    def _witness(self, cell: Judgement) -> str:
+        text = f"witness {self.numbers[key_of(cell)]}"
+        return f"[{text}]({self.witnesses}/{self.names[key_of(cell)]})" if self.witnesses else text
+
+    def _row(self, cell: Judgement, same: Sequence[Judgement]) -> str:
         shown = f"**{cell.shown}**" if cell.verdict == verdict.REFUTED else cell.shown
         where = cell.domain if is_question(cell) else network(cell)
-        if len(layers) > 1:
-            where = where.replace(f"layer {cell.layer}", f"layers {', '.join(map(str, sorted(layers)))}")
+        if len(same) > 1:
+            layers = ", ".join(map(str, sorted(each.layer for each in same)))
+            where = where.replace(f"layer {cell.layer}", f"layers {layers}")
         words = (
             f"{where} ({cell.reading})" if cell.reading else where,
             cell.symbol,
@@ -189,11 +209,11 @@ class LedgerPages:
             cell.found or size(cell.log_worst),
             decades(cell.slack),
             shown,
-            self._evidence(cell),
+            self._evidence(cell, same),
         )
         return f"| {' | '.join(map(_cell, words))} |"
 
-    def _evidence(self, cell: Judgement) -> str:
+    def _evidence(self, cell: Judgement, same: Sequence[Judgement]) -> str:
         parts = [cell.because, cell.point]
         if not is_question(cell) and cell.evaluations:
             parts.append(f"{count(cell.evaluations)} evaluations")
@@ -201,8 +221,7 @@ class LedgerPages:
             parts.append(_numbers(cell.witness))
         if cell.control is not None:
             parts.append(f"power control {cell.control:.2f}")
-        if key_of(cell) in self.numbers:
-            parts.append(f"witness {self.numbers[key_of(cell)]}")
+        parts += [self._witness(each) for each in same if key_of(each) in self.numbers]
         return "; ".join(filter(None, parts)) or NOT_AVAILABLE
 
 
@@ -215,14 +234,14 @@ def _numbers(witness: str) -> str:
     return words_of(run) if isinstance(run, StateRun) else ""
 
 
-def _folded(cells: Sequence[Judgement]) -> list[tuple[Judgement, list[int]]]:
-    """The layers of one network with one verdict are a row: that of the least slack, with all their numbers."""
+def _folded(cells: Sequence[Judgement]) -> list[tuple[Judgement, list[Judgement]]]:
+    """The layers of one network with one verdict are a row: that of the least slack, with all of them."""
     rows: dict[tuple[object, ...], list[Judgement]] = {}
     for number, cell in enumerate(cells):
         same = (cell.domain, cell.symbol, cell.verdict) if cell.layer else (number,)
         rows.setdefault(same, []).append(cell)
     least = (min(row, key=lambda cell: float("inf") if cell.slack is None else cell.slack) for row in rows.values())
-    return [(cell, [each.layer for each in row]) for cell, row in zip(least, rows.values(), strict=True)]
+    return list(zip(least, rows.values(), strict=True))
 
 
 def _sorted(claims: Sequence[str]) -> list[str]:
@@ -238,6 +257,11 @@ def _rank(place: str) -> int:
 
 def _title(name: str) -> str:
     return PAPERS[name][0] if name in PAPERS else "Claims of one's own"
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown finds no emphasis, link or tag."""
+    return re.sub(r"([\\*_<`\[\]|])", r"\\\1", text).replace("\n", " ")
 
 
 def _cell(text: str) -> str:

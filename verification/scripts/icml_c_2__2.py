@@ -1,0 +1,40 @@
+"""icml-C.2 (ICML 2021, S(14), S(15)): |dE/dθ| ≤ ((1 − dt^L)/(1 − dt)) T (1 + 2γT) V̄ (Ȳ + F) Δ, α > 0, dt ≪ 1, with
+K = max(2, |w^L| + α), γ = K + K²/2, β = max(1 + 2α, 4α²), F = √((2/α)(1 + 2βT)), Δ = 2 + √(1 + 2βT) + (2 + α)F.
+
+One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
+h zₙ, y⁰ = u; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/db^l by a complex step, Im E(b^l + iε)/ε, the other neurons
+of the printed network at rest.
+Cases: printed
+"""
+from fractions import Fraction
+from mpmath import fprod, mp, mpc, mpf, nstr, sqrt, tanh
+
+CASE = "printed nCIFAR | |dE/dθ|, θ = b^L"
+P = {"alpha": "13", "dt": "63/500", "N": "1000", "layer": "3", "w": "0 0 -14", "V": "0 0 0", "b": "0 0 0", "u": "0",
+     "target": "1"}
+
+mp.dps, eps = 50, mpf(10) ** -300
+row = lambda name: [mpf(x.numerator) / x.denominator for x in map(Fraction, P[name].split())]
+(alpha,), w, b, V, N, l = row("alpha"), row("w"), row("b"), row("V"), int(P["N"]), int(P["layer"])
+L, u, target = len(w), row("u") * (N if " " not in P["u"] else 1), row("target") * (N if " " not in P["target"] else 1)
+row_of = {"nCIFAR": "13 0.126 1000", "psMNIST-128": "12.53 0.482 784", "psMNIST-256": "30.65 0.19 784",
+          "RR": "9 0.011 4000", "HR": "10 0.046 4000"}[CASE.split(" ")[1]]  # alpha, dt of Table 6, N of the task
+violated = L == 3 and list(map(Fraction, row_of.split())) == [Fraction(P[x]) for x in ("alpha", "dt", "N")]
+print(f"premise alpha, dt, N, L = 3 are those of {CASE.split(' ')[1]} in Table 6: {'holds' if violated else 'fails'}")
+b[l - 1] += mpc(0, eps)
+(dt,), y, z, E = row("dt"), [mpc(0)] * L, [mpc(0)] * L, 0
+for n in range(N):
+    for q in range(L):
+        A = w[q] * y[q] + V[q] * (y[q - 1] if q else u[n]) + b[q]
+        z[q] -= dt / 2 * (tanh(A) + alpha * y[q])
+        y[q] += dt / 2 * z[q]
+    E += (y[-1] - target[n]) ** 2 / (2 * N)
+T, K, beta = N * dt, max(2, abs(w[-1]) + alpha), max(1 + 2 * alpha, 4 * alpha**2)
+gamma, root = K + K**2 / 2, 2 * (1 + 2 * beta * T)
+F, Vbar, Ybar = sqrt(root / alpha), fprod(max(1, abs(v.real)) for v in V), max(map(abs, target))
+Delta = 2 + sqrt(root / 2) + (2 + alpha) * F
+bound = (1 - dt**L) / (1 - dt) * T * (1 + 2 * gamma * T) * Vbar * (Ybar + F) * Delta
+print(f"measured {nstr(abs(E.imag) / eps, 12)} against bound {nstr(bound, 12)}")
+violated = violated and abs(E.imag) / eps > bound
+print("violated" if violated else "NOT violated")
+raise SystemExit(0 if violated else 1)
