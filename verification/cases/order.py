@@ -1,4 +1,4 @@
-"""Cases that ask for an exponent: |quantity| ≤ C dt^p or |quantity| ≥ c dt^p as dt → 0, for a stack one can type.
+"""Cases that ask for an exponent: |quantity| ≤ C dt^p, ≥ c dt^p or both as dt → 0, for a stack one can type.
 
 Asking measures the slope on a ladder; a slope on the wrong side, by more than half a power, names a candidate. Checking
 encloses the quantity at two refinements by both back-ends, and cites an estimate uniform in dt if there is one
@@ -29,7 +29,7 @@ from verification.measure import scaling
 from verification.measure.scaling import HALF_A_POWER
 from verification.parameters import Declaration, Parameter, Rule, declared
 
-Side: TypeAlias = Literal["at most", "at least"]
+Side: TypeAlias = Literal["at most", "at least", "exactly"]
 
 
 class Symbol(TypedDict):
@@ -54,6 +54,12 @@ def quantity_of(states: scalar_stack.ScalarRun, quantity: str) -> Any:
             return scalar_stack.remainder_of_one_layer(states)
         case "remainder, L = 3":
             return scalar_stack.remainder_of_three_layers(states)
+        case "remainder, S":
+            return scalar_stack.remainder_of_the_limit(states)
+        case "kernel, leading":
+            return scalar_stack.kernel_less_leading(states)
+        case "Φ":
+            return scalar_stack.product_less_limit(states, states.stack.step(states.steps) + 1)
         case "y by y":
             return scalar_stack.same_time_column(states)[0]
         case "norm":
@@ -74,6 +80,8 @@ def limit_of(stack: ScalarStack, steps: int, quantity: str, refine: str) -> TwoS
             return scaling_limits.remainder_of_one_layer(stack, steps)
         case "remainder, L = 3":
             return scaling_limits.remainder_of_three_layers(stack, steps)
+        case "remainder, S" | "kernel, leading" | "Φ":
+            raise NoLimitError("no estimate from below of what a theorem of ours leaves")
         case "y by y" | "norm":
             return scaling_limits.same_time(stack, steps, quantity)
     if stack.ratio:
@@ -132,9 +140,20 @@ def second_look(stack: ScalarStack) -> str:
 MOST_CERTIFIED_STEPS = 64
 WEIGHTS: Mapping[str, Kind] = {"alpha": Rational(least=0), **dict.fromkeys(("w", "v", "b", "target"), Rational())}
 
+ENCLOSED_FLOW = ("remainder, S", "Φ")
+"""Quantities that need a differential equation enclosed: asked where this takes seconds, at few drawn places."""
+GENTLE: Mapping[str, Kind] = {
+    "alpha": Rational(least=0, most=4),
+    **dict.fromkeys(("w", "b", "target"), Rational(least=-4, most=4)),
+}
+
 
 def stack_parameters(
-    stack: ScalarStack, *more: Parameter, steps: Kind | None = None, kinds: Mapping[str, Kind] = WEIGHTS
+    stack: ScalarStack,
+    *more: Parameter,
+    steps: Kind | None = None,
+    kinds: Mapping[str, Kind] = WEIGHTS,
+    is_costly: bool = False,
 ) -> Declaration:
     """The stack with any weights: L, S, T and k are those of the case, as far as ``kinds`` does not say otherwise."""
     free = steps or Integer(int(stack.horizon) + 1, MOST_CERTIFIED_STEPS)
@@ -148,6 +167,7 @@ def stack_parameters(
         Parameter("steps", free),
         *more,
         rules=(Rule(f"k = {stack.offset} + {stack.ratio} N is a step", step),),
+        is_costly=is_costly,
     )
 
 
@@ -161,7 +181,7 @@ def order_case(
     symbol: str,
     fixed_n: int = 0,
 ) -> Case:
-    """|quantity| ≤ C dt^power ("at most") or ≥ c dt^power ("at least") along N → ∞ at fixed T, or at fixed n = N."""
+    """|quantity| ≤ C dt^power ("at most"), ≥ c dt^power ("at least") or both, N → ∞ at fixed T, or T → 0 at n = N."""
 
     def ask(budget: Budget, _: int) -> Attempt:
         refinements = REFINEMENTS[budget.name]
@@ -182,12 +202,19 @@ def order_case(
             tried=f"{slope.describe()}: {stack.describe()}{f', n = {fixed_n}' if fixed_n else ''}{further}",
             evaluations=len(values),
             found=slope.describe(),
-            claimed=f"slope {power} or {'more' if side == 'at most' else 'less'}",
+            claimed=f"slope {power}" + {"at most": " or more", "at least": " or less", "exactly": ""}[side],
             candidates=(candidate,) if wrong else (),
         )
 
     refine = Parameter("refine", Constant("fixed n" if fixed_n else "fixed T"))
-    parameters = stack_parameters(stack, refine, steps=Constant(fixed_n) if fixed_n else None)
+    compared = quantity in ENCLOSED_FLOW
+    parameters = stack_parameters(
+        stack,
+        refine,
+        steps=Constant(fixed_n) if fixed_n else None,
+        kinds=GENTLE if compared else WEIGHTS,
+        is_costly=compared,
+    )
     return Case(
         domain=domain,
         quantity=f"{symbol} {_relation(power, side)}",
@@ -199,7 +226,7 @@ def order_case(
 
 def _relation(power: int, side: Side) -> str:
     unit = {0: "", 1: " dt"}.get(power, f" dt^{power}")
-    return ("≤ C" if side == "at most" else "≥ c") + unit
+    return {"at most": "≤ C", "at least": "≥ c", "exactly": "between c and C times"}[side] + unit
 
 
 def both_sides(stack: ScalarStack, quantity: str, power: int, **names: Any) -> tuple[Case, Case]:
@@ -275,4 +302,5 @@ def _opinion(backend: str, slope: Callable[[], tuple[float, float]], power: int,
 
 def _is_excluded(low: float, high: float, power: int, side: Side) -> bool:
     """Whether a slope between ``low`` and ``high`` is on the wrong side of the claimed one by half a power."""
-    return high < power - HALF_A_POWER if side == "at most" else low > power + HALF_A_POWER
+    smaller, larger = high < power - HALF_A_POWER, low > power + HALF_A_POWER
+    return {"at most": smaller, "at least": larger, "exactly": smaller or larger}[side]

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from odernn.bounds.numbers import FLOATS, Numbers
+from verification.certify.oscillator_flow import fundamental_matrix
 
 FIELDS = ("layers", "skip", "alpha", "w", "v", "b", "target", "horizon", "offset", "ratio")
 
@@ -72,6 +73,9 @@ class ScalarStack:
         )
 
 
+Matrix = tuple[tuple[Any, Any], tuple[Any, Any]]
+
+
 @dataclass(frozen=True)
 class ScalarRun:
     """All states of a run: ``y[q][n]`` and ``slope[q][n]`` = σ′(A^q_{n−1}), n = 0..N, q = 0..L−1; numbers."""
@@ -121,6 +125,17 @@ def _below(stack: ScalarStack, q: int, value: Callable[[int], Any]) -> Any:
 
 def contribution(states: ScalarRun) -> Any:
     """∂E^{(n,L)}_{k,1}/∂w^1 at n = N: w is changed at step k only, and the change carried to the end."""
+    k = states.stack.step(states.steps)
+    return states.error * _carried(states, -states.h * (states.slope[0][k] * states.y[0][k - 1]))
+
+
+def kernel(states: ScalarRun) -> Any:
+    """K^{(L)}(N, k): the y^L_N that a unit kick of z^1 in step k has become."""
+    return _carried(states, 1 + 0 * states.h)
+
+
+def _carried(states: ScalarRun, kick: Any) -> Any:
+    """The change of y^L_N by a kick of z^1 in step k, every layer and step after it."""
     stack, h = states.stack, states.h
     k = stack.step(states.steps)
     dz = [0 * h] * stack.layers
@@ -130,11 +145,11 @@ def contribution(states: ScalarRun) -> Any:
             inside = states.w * dy[q]
             if q > 0:
                 inside = inside + states.v * _below(stack, q, lambda p: dy[p])
-            elif n == k:
-                inside = inside + states.y[0][n - 1]
             dz[q] = dz[q] - h * (states.slope[q][n] * inside + states.alpha * dy[q])
+            if q == 0 and n == k:
+                dz[q] = dz[q] + kick
             dy[q] = dy[q] + h * dz[q]
-    return states.error * dy[-1]
+    return dy[-1]
 
 
 def remainder_of_one_layer(states: ScalarRun) -> Any:
@@ -153,7 +168,38 @@ def remainder_of_three_layers(states: ScalarRun) -> Any:
     return contribution(states) - n * h * direct * hops * states.error
 
 
-Matrix = tuple[tuple[Any, Any], tuple[Any, Any]]
+def remainder_of_the_limit(states: ScalarRun) -> Any:
+    """∂E_k/∂w less −h σ′(A_{k−1}) y_{k−1} (y_n − ȳ) S(τ_n, τ_{k−1}), S of the differential equation.   thm-R"""
+    k = states.stack.step(states.steps)
+    response = _limit(states, k - 1)[0][1]
+    return contribution(states) + states.h * states.slope[0][k] * states.y[0][k - 1] * states.error * response
+
+
+def kernel_less_leading(states: ScalarRun) -> Any:
+    """K^{(L)}(N, k) less its leading power of h at fixed n − k.   thm-ML (2), (3)
+
+    (−1)^p h^{2p+1} C(n − k + 2p + 1, 2p + 1) Σ ∏ σ′(A_{k−1}) v over the shortest routes, of p hops.
+    """
+    stack, k = states.stack, states.stack.step(states.steps)
+    shortest: list[tuple[int, Any]] = [(0, 1 + 0 * states.h)]
+    for q in range(1, stack.layers):
+        sources = [q - 1, *([q - stack.skip - 1] if stack.skip and q > stack.skip else [])]
+        hops = min(shortest[p][0] for p in sources)
+        total = sum((shortest[p][1] for p in sources if shortest[p][0] == hops), 0 * states.h)
+        shortest.append((hops + 1, -states.v * states.slope[q][k] * total))
+    hops, gain = shortest[-1]
+    paths = math.comb(states.steps - k + 2 * hops + 1, 2 * hops + 1)
+    return kernel(states) - states.h ** (2 * hops + 1) * paths * gain
+
+
+def _limit(states: ScalarRun, first: int) -> Matrix:
+    """Φ(τ_N, τ_first) of the differential equation, in the numbers of the run."""
+    stack = states.stack
+    start, end = (stack.horizon * n / (2 * states.steps) for n in (first, states.steps))
+    rows = fundamental_matrix(stack.alpha, stack.w, stack.b, start, end)
+    if isinstance(states.h, float):
+        return tuple(tuple(float(entry.mid()) for entry in row) for row in rows)  # type: ignore[return-value]
+    return rows
 
 
 def jacobian_product(states: ScalarRun, first: int) -> Matrix:
@@ -180,6 +226,12 @@ def product_remainder(states: ScalarRun, first: int, form: str) -> Any:
     slopes = sum(states.slope[0][first:], 0 * states.h)
     below = -time * states.alpha - states.h * states.w * slopes
     return max_modulus((a - 1, b - time, c - below, d - 1))
+
+
+def product_less_limit(states: ScalarRun, first: int) -> Any:
+    """Max norm of the product from step ``first`` on less Φ(τ_N, τ_{first−1}) of the differential equation.   thm-R"""
+    product, limit = jacobian_product(states, first), _limit(states, first - 1)
+    return max_modulus(tuple(product[i][j] - limit[i][j] for i in (0, 1) for j in (0, 1)))
 
 
 def same_time_column(states: ScalarRun) -> tuple[Any, Any]:

@@ -43,8 +43,9 @@ class TwoSided:
     fixed_steps: bool = False
 
     def contradicts(self, power: Fraction, side: str) -> bool:
-        """Whether it excludes |quantity| ≤ C′ dt^power ("at most"), or ≥ c′ dt^power ("at least"), for small dt."""
-        return self.power < power if side == "at most" else self.power > power
+        """Whether it excludes ≤ C′ dt^power ("at most"), ≥ c′ dt^power ("at least") or both of them, for small dt."""
+        smaller, larger = self.power < power, self.power > power
+        return {"at most": smaller, "at least": larger, "exactly": smaller or larger}[side]
 
     def describe(self) -> str:
         low, high = f"{float(self.low.lower()) * 0.999:.3g}", f"{float(self.high.upper()) * 1.001:.3g}"

@@ -7,7 +7,8 @@ One TOML file a paper; a table a claim, in our own words:
     hypotheses                what the paper supposes throughout: text, place
     notes                     kind, because, cases: every other case, with why it is none
     instead                   what is true in the place of what is refuted: kind, what; the claim on trial for it (and
-                              its case); printed = false if it excludes every printed row
+                              its case); printed = false if it excludes every printed row; untried, if no claim is on trial
+                              for it, and why
 
 A statement that nobody claims has ``note_to`` in the place of ``meant`` and ``cases``, the claim that it is a note to:
 it keeps its id, and its cases count nowhere. A claim that no file names is *unsorted*: all of its cases count as meant.
@@ -67,7 +68,8 @@ class Note:
 @dataclass(frozen=True)
 class Repair:
     """What is true in the place of a refuted claim: of which kind of ``REPAIRS``, and the claim, or case of it, that is
-    on trial for it. Only ``printed`` ones, that keep a printed row, make a refutation less grave.
+    on trial for it. Only ``printed`` ones, that keep a printed row, make a refutation less grave. ``untried`` says why
+    there is no claim, where nothing of its kind is known to hold, or what holds cannot be asked.
     """
 
     kind: str
@@ -75,6 +77,7 @@ class Repair:
     claim: str = ""
     case: str = ""
     printed: bool = True
+    untried: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,8 @@ def _reading(claim: str, entry: dict[str, Any], file: str) -> Reading:
         raise ClaimError(
             f'{file}: claim "{claim}" has a repair of the kind "{unknown[0]}". Known: {", ".join(REPAIRS)}.'
         )
+    if odd := [repair.what for repair in reading.instead if repair.claim and repair.untried]:
+        raise ClaimError(f'{file}: claim "{claim}": "{odd[0]}" names a claim and says why none is on trial. Keep one.')
     placed = [*reading.cases, *(case for note in reading.notes for case in note.cases)]
     if len(set(placed)) < len(placed) or bool(reading.cases) == bool(reading.note_to):
         raise ClaimError(f'{file}: claim "{claim}" has a case in two places, or none that is meant and no "note_to".')

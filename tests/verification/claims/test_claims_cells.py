@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -39,7 +40,7 @@ EXPECTED = {
     "ode-T5-terms": [REFUTED, PROVED],
     "ode-T5-fix": [REFUTED, PROVED, REFUTED, PROVED, REFUTED],
     "ode-T5-herm": [REFUTED, PROVED, PROVED, REFUTED, REFUTED, PROVED],
-    "thm-clock": [PROVED] * 3,
+    "thm-clock": [PROVED] * 4,
     "x-1": [PROVED, PROVED, REFUTED],
     "x-2": [PROVED, REFUTED, REFUTED],
     "thm-x": [PROVED, PROVED],
@@ -310,6 +311,20 @@ def test_inside_a_block_a_qunn_remembers():
 # --- the clock
 
 
+def test_cosines_of_another_path_are_refuted():
+    assert rows.verdict_of(clock_hamiltonian.cosines_case()).verdict == PROVED
+    assert rows.verdict_of(clock_hamiltonian.cosines_case(ends=1)).verdict == REFUTED
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5, 8])
+def test_the_path_has_the_eigenvalues_of_numpy(steps):
+    path = np.diag(np.ones(steps), 1) + np.diag(np.ones(steps), -1)
+    cosines = [2 * np.cos(np.pi * k / (steps + 2)) for k in range(steps + 1, 0, -1)]
+    assert np.allclose(np.linalg.eigvalsh(path), cosines, atol=1e-13)
+    assert not clock_again.has_cosines(steps, 1)[0] and clock_again.has_cosines(steps, 1, 3)[0]
+    assert clock_again.has_cosines(steps, -1)[0]
+
+
 def forgets_certificates():
     certificates.spectrum.cache_clear()
     clock_again.kernel_of.cache_clear()
@@ -375,8 +390,6 @@ def test_rank_modulo_a_prime_is_that_of_flint():
 
 
 def test_hopping_has_the_spectrum_of_a_path():
-    import numpy as np
-
     for steps in range(1, 7):
         hop = np.array([[float(i == j + 1) for j in range(steps + 1)] for i in range(steps + 1)])
         wanted = sorted(2 * np.cos(np.pi * k / (steps + 2)) for k in range(1, steps + 2))

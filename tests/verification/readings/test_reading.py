@@ -54,6 +54,11 @@ def test_every_reading_is_of_a_claim_that_there_is() -> None:
     assert hosts and all(host in REGISTRY.ids() and not note_to(host) for host in hosts)
 
 
+def test_every_claim_has_one_reading() -> None:
+    """Two are refused when they are read."""
+    assert set(SORTED) == set(REGISTRY.ids())
+
+
 @pytest.mark.parametrize("identifier", SORTED)
 def test_every_case_of_a_sorted_claim_is_meant_or_a_note(identifier: str) -> None:
     reading = SORTED[identifier]

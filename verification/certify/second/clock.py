@@ -196,6 +196,32 @@ def is_hermitian(steps: int, sign: int) -> tuple[bool, str]:
     return bool(wrong), f"{len(wrong)} entries differ from those of the transpose"
 
 
+def has_cosines(steps: int, sign: int, ends: int = 2) -> tuple[bool, str]:
+    """Every k = 1 … T + 1 has an eigenvector, A v = (ζ^k + ζ^−k) v: v_l = ζ^(k(l+1)) − ζ^(−k(l+1)), ζ^(2(T+ends)) = 1.
+
+    In the group ring of Z/2(T + ends): lists of integers, exact. The cosines are different, so that these are all.
+    """
+    period, rows = 2 * (steps + ends), _rows(steps, sign)
+
+    def power(exponent: int, factor: int = 1) -> list[int]:
+        return [factor * int(place == exponent % period) for place in range(period)]
+
+    def plus(*terms: list[int]) -> list[int]:
+        return [sum(entries) for entries in zip(*terms, strict=True)]
+
+    def turned(x: list[int], by: int) -> list[int]:
+        return [x[(place - by) % period] for place in range(period)]
+
+    wrong = []
+    for k in range(1, steps + 2):
+        v = [plus(power(k * (l + 1)), power(-k * (l + 1), -1)) for l in range(steps + 1)]
+        images = [plus(*([a * y for y in x] for a, x in zip(row, v, strict=True))) for row in rows]
+        if images != [plus(turned(x, k), turned(x, -k)) for x in v]:
+            wrong.append(k)
+    text = f"no eigenvector for k = {wrong}" if wrong else f"an eigenvector for each of {steps + 1} cosines"
+    return bool(wrong), text
+
+
 def is_imaginary(steps: int, sign: int) -> tuple[bool, str]:
     """trace A² = Σ λ²: positive for real eigenvalues that are not all 0; and Aᵀ = −A has imaginary ones only."""
     rows, size = _rows(steps, sign), steps + 1

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from verification.certify.second import oscillator_flow
 from verification.certify.second.intervals import iv, number, tanh
 
 
@@ -16,6 +17,7 @@ class ScalarStates:
     """The states of all layers, rows n = 0..N of ``y`` and of ``gain`` = 1 − tanh² of the step that leads to row n."""
 
     def __init__(self, text: Mapping[str, str], steps: int) -> None:
+        self.text = text
         self.depth, self.jump = int(text["layers"]), int(text["skip"])
         self.alpha, self.w, self.v, bias, self.target = (
             number(text[name]) for name in ("alpha", "w", "v", "b", "target")
@@ -65,11 +67,37 @@ class ScalarStates:
             rows.append((p[0], q[0]))
         return rows
 
+    def kernel(self) -> Any:
+        """Derivative of y^L_N with respect to the momentum of layer 1 within step k, before the drift."""
+        p, q = self.adjoint()[-1]
+        return q + self.h * p
+
     def contribution(self) -> Any:
         """Derivative of (y^L_N − ȳ)²/2 with respect to w of layer 1, used at step k only."""
-        p, q = self.adjoint()[-1]
         kick = -self.h * self.gain[self.k][0] * self.y[self.k - 1][0]
-        return (self.y[self.N][-1] - self.target) * kick * (q + self.h * p)
+        return (self.y[self.N][-1] - self.target) * kick * self.kernel()
+
+    def leading(self) -> Any:
+        """Of the kernel at fixed N − k: all shortest ways down, from the top, times the number of paths of each."""
+        fewest = [self.depth] * (self.depth - 1) + [0]
+        weight = [iv.mpf(0)] * (self.depth - 1) + [iv.mpf(1)]
+        for i in range(self.depth - 1, 0, -1):
+            for j in self.seen(i):
+                way = -self.v * self.gain[self.k][i] * weight[i]
+                if fewest[i] + 1 < fewest[j]:
+                    fewest[j], weight[j] = fewest[i] + 1, way
+                elif fewest[i] + 1 == fewest[j]:
+                    weight[j] = weight[j] + way
+        odd = 2 * fewest[0] + 1
+        count = iv.mpf(1)
+        for i in range(1, odd + 1):
+            count = count * (self.N - self.k + i) / i
+        return weight[0] * count * self.h**odd
+
+    def flow(self, first: int) -> list[list[Any]]:
+        """The fundamental matrix of the differential equation from the time of row ``first`` to that of row N."""
+        bias = number(self.text["b"])
+        return oscillator_flow.fundamental(self.alpha, self.w, bias, first * self.h, self.N * self.h)
 
 
 def value(text: Mapping[str, str], steps: int, quantity: str) -> Any:
@@ -81,6 +109,11 @@ def value(text: Mapping[str, str], steps: int, quantity: str) -> Any:
         return run.contribution()
     if quantity == "remainder, L = 1":
         return run.contribution() + h * (n * h) * run.gain[k][0] * run.y[k - 1][0] * miss
+    if quantity == "remainder, S":
+        response = run.flow(k - 1)[0][1]
+        return run.contribution() + h * run.gain[k][0] * run.y[k - 1][0] * miss * response
+    if quantity == "kernel, leading":
+        return run.kernel() - run.leading()
     if quantity == "remainder, L = 3":
         path = h**4 * run.v**2 * run.gain[n][1] * run.gain[n][2]
         return run.contribution() + n * h * h * run.gain[k][0] * run.y[k - 1][0] * path * miss
@@ -105,6 +138,9 @@ def _product_remainder(run: ScalarStates, first: int, form: str) -> Any:
         rows.append((a, b))
     clock = (run.N if form == "(84)" else count) * h
     gains = sum((run.gain[j][0] for j in range(first, run.N + 1)), iv.mpf(0))
+    if form == "Φ":
+        limit = run.flow(first - 1)
+        return _largest(tuple(rows[i][j] - limit[i][j] for i in (0, 1) for j in (0, 1)))
     low = -(clock * run.alpha) - h * run.w * gains
     return _largest((rows[0][0] - 1, rows[0][1] - clock, rows[1][0] - low, rows[1][1] - 1))
 

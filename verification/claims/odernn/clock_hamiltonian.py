@@ -323,6 +323,26 @@ def _imaginary(A: fmpz_mat, _: int) -> Decided:
     return Decided(True, f"an eigenvalue {off[0].real.str(6, radius=False)}")
 
 
+def cosines_case(*, ends: int = 2) -> Case:
+    """(38) plus (39) is symmetric with the eigenvalues 2 cos(πk/(T + 2)), k = 1 … T + 1. ``ends`` = 1 is planted."""
+
+    def first(A: fmpz_mat, steps: int) -> Decided:
+        """Of 2 cos(2πj/N), N = 2(T + ends), all but ±2 are the roots of the minimal polynomials of divisors of N."""
+        full = 2 * (steps + ends)
+        product = fmpz_poly([1])
+        for divisor in range(3, full + 1):
+            if full % divisor == 0:
+                product *= fmpz_poly.cos_minpoly(divisor)
+        good = A.transpose() == A and A.charpoly() == product
+        return Decided(not good, f"det(x − A) is {'' if good else 'not '}the product of minimal polynomials of cosines")
+
+    def second(steps: int, sign: int) -> tuple[bool, str]:
+        symmetric, cosines = again.is_hermitian(steps, sign), again.has_cosines(steps, sign, ends)
+        return symmetric[0] or cosines[0], f"{symmetric[1]}; {cosines[1]}"
+
+    return hop_case(f"Hermitian, eigenvalues 2 cos(πk/(T + {ends}))", 1, first, second, "A = Aᵀ, real eigenvalues")
+
+
 CLAIMS = (
     Claim(
         id="ode-T5",
@@ -448,7 +468,8 @@ CLAIMS = (
         source=Source("library", "docs/derivations/clock_hamiltonian.md"),
         statement="H ≥ 0, its kernel is spanned by Σ U_l…U_1|x⟩⊗|l⟩, its smallest "
         "nonzero eigenvalue is 1 − cos(π/(2(T+1))); the part of the kernel on |T⟩ "
-        "is the output, of amplitude 1/√(T+1). Asked for three circuits",
+        "is the output, of amplitude 1/√(T+1). Asked for three circuits. A step forth and its "
+        "inverse together are Hermitian, with the real eigenvalues 2 cos(πk/(T + 2)), k = 1 … T + 1",
         semantics="alg",
         origin="library",
         cases=(
@@ -461,6 +482,7 @@ CLAIMS = (
                 claimed="1 − cos(π/(2(T+1)))",
             ),
             case("H = H_in + H_prop", "amplitude on |T⟩", _output, _output_again, claimed="1/√(T+1)"),
+            cosines_case(),
         ),
     ),
 )
