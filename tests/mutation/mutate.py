@@ -171,6 +171,7 @@ GROUPS = (
         (
             "verification/measure/gradient_forms.py",
             "verification/cases/chain_gradients.py",
+            "verification/cases/chain_jacobians.py",
             "verification/cases/top_layer_gradients.py",
             "verification/claims/unicornn/gradient_bounds.py",
             "verification/claims/unicornn/jacobian_bounds.py",
