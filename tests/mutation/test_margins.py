@@ -61,9 +61,9 @@ EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
     (one_step_norms._NEURON, "0 < dt < 1", ["dt=1/9", "dt=8/9"], ["dt=0", "dt=1", "dt=9/8", "dt=-1"]),
     (one_step_norms._NEURON, "0 < σ̂ < 1", ["sigma=1/9", "sigma=8/9"], ["sigma=0", "sigma=1", "sigma=2", "sigma=-1"]),
     (one_step_norms._NEURON, "0 < σ' ≤ 1", ["slope=1/9", "slope=1"], ["slope=0", "slope=9/8", "slope=2", "slope=-1"]),
-    (one_step_norms._PARTIAL_PREMISES, "|s| < 1", ["s=0", "s=-8/9", "s=8/9"], ["s=1", "s=-1", "s=9/8", "s=-5/4"]),
+    (one_step_norms.PARTIAL_PREMISES, "|s| < 1", ["s=0", "s=-8/9", "s=8/9"], ["s=1", "s=-1", "s=9/8", "s=-5/4"]),
     (
-        one_step_norms._PARTIAL_PREMISES,
+        one_step_norms.PARTIAL_PREMISES,
         "sizes are not negative",
         ["y=0 z=0 below=0", "y=1 z=2 below=3"],
         ["y=-1/9 z=2 below=3", "y=1 z=-1/9 below=3", "y=1 z=2 below=-1/9"],

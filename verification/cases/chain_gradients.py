@@ -54,7 +54,11 @@ class RightSide(Protocol):
 
 
 def finite(
-    form: RightSide, theta: str, extra: tuple[Hypothesis, ...] = (), parameters: Declaration | None = None
+    form: RightSide,
+    theta: str,
+    extra: tuple[Hypothesis, ...] = (),
+    parameters: Declaration | None = None,
+    premises: tuple[Hypothesis, ...] = PREMISES,
 ) -> Inequality:
     """|dE/dθ|, or |∂E^{(N,L)}_{1,l}/∂θ| for the summands, by the recursion itself, θ of p.layer: of a chain of single
     neurons, and |dE/dθ| of a whole network, too, if the parameters describe one.
@@ -72,7 +76,7 @@ def finite(
         left = chain.contribution(layer, theta, 1) if form.of_one_step else chain.gradient(layer, theta)
         return left, form.interval(p)
 
-    premises = (*PREMISES, *extra)
+    premises = (*premises, *extra)
     whole = None if form.of_one_step else NetworkGradient(theta, form.ball, form.interval, premises).decide
     return Inequality(balls, intervals, premises, lists=LISTS, parameters=parameters, network=whole)
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from verification.cases.inequality import STEP_BELOW_ONE, Inequality
 from verification.certify.neuron_chain import LISTS, NeuronChain
@@ -104,7 +104,15 @@ def jacobian_parameters(
     )
 
 
-def finite(norms: JacobianForm, parameters: Declaration | None = None) -> Inequality:
+class JacobianRightSide(Protocol):
+    """A form of the right side, a ball and an interval."""
+
+    def ball(self, p: Any) -> Any: ...
+
+    def interval(self, p: Any) -> Any: ...
+
+
+def finite(norms: JacobianRightSide, parameters: Declaration | None = None) -> Inequality:
     """‖dX^L_N/dX^l_k‖_∞ by the recursion itself."""
     return Inequality(
         lambda p: (NeuronChain(p).jacobian_norm(round(float(p.layer)), round(float(p.k))), norms.ball(p)),

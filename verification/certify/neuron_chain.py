@@ -14,7 +14,7 @@ from typing import Any
 
 from flint import arb
 
-LISTS = ("w", "V", "b", "u", "target")
+LISTS = ("w", "V", "b", "u", "target", "form")
 """The parameters that are lists: one number a layer, or a step."""
 
 

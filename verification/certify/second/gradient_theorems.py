@@ -1,10 +1,9 @@
-"""The right sides of thm-G and thm-G-inf typed again, in mpmath intervals and without logarithms; imports no other file
-of the first back-end.
+"""The right sides of thm-G and thm-G-inf typed again, in mpmath intervals, without logarithms; imports nothing else.
 
-    m_l (Ȳ + Ŷ_L) o g_θ Π_{q>l} v_q Σ_{j<N} C(j+p, p) s^j,     p = L − l,   s the largest growth of a step in layers q ≥ l
+    m_l (Ȳ + Ŷ_L) o g_θ Π_{q>l} v_q Σ_{j<N} C(j+p, p) s^j,    p = L − l,   s the largest growth of a step, layers q ≥ l
 
 With one number a in (0, 4/h²) a neuron, r = √(a(1 − ah²/4)): s = g/2 + √(1 + g²/4), g = h|κ − a|/r at both ends of κ;
-v_q = max_i h Σ_r |V_ir|/r_r; o = max 1/r. In the maximum norm: s = exp(max h · max(2, max|w| + α)), v = max_i h Σ|V_ir|,
+v_q = max_i h Σ_r |V_ir|/r_r; o = max 1/r. In the maximum norm: s = exp(max h · max(2, max|w| + α)), v = max h Σ|V|,
 o = 1. A bound or a weight that is 0 counts as 2^−1000, as in the functions of the library.
 """
 
@@ -15,15 +14,19 @@ from typing import Any
 from verification.certify.second.intervals import iv
 
 
-def bound(n: Any, theorem: str, layer: int, theta: str) -> Any:
-    """n has alpha, steps, target, and by layer w, h, rest, V, form; y, z by level from 0. ``layer`` from 1."""
-    invariant = theorem == "thm-G"
+def bound(n: Any, layer: int, theta: str, *, invariant: bool, outputs: bool = True, top_alone: bool = False) -> Any:
+    """n has alpha, steps, target, and by layer w, h, rest, V, form; y, z by level from 0. ``layer`` from 1.
+
+    ``outputs`` False leaves m_l out, ``top_alone`` the growth of the lower layers: planted falsehoods.
+    """
     depth = len(n.w)
     roots = [[iv.mpf(1)] * len(n.y[0])]
     for q in range(depth):
         sizes = zip(n.form[q], n.h[q], strict=True) if invariant else ()
         roots.append([iv.sqrt((4 - a * h * h) * a) / 2 for a, h in sizes] or [iv.mpf(1)] * len(n.w[q]))
-    growth = _most([_growth(n, q, roots[q + 1], invariant) for q in range(layer - 1, depth)])
+    growth = _most(
+        [_growth(n, q, roots[q + 1], invariant) for q in range(depth - 1 if top_alone else layer - 1, depth)]
+    )
     value = _paths(growth, depth - layer, n.steps)
     for q in range(layer, depth):
         rows = [
@@ -33,7 +36,7 @@ def bound(n: Any, theorem: str, layer: int, theta: str) -> Any:
         value = value * _floored(_most(rows))
     value = value * _most([1 / r for r in roots[-1]]) * _direct(n, layer - 1, theta, invariant)
     value = value * (_floored(n.target) + _floored(_most(n.y[-1])))
-    return value if layer == depth else value * len(n.w[-1])
+    return value * len(n.w[-1]) if outputs and layer < depth else value
 
 
 def _growth(n: Any, q: int, roots: list[Any], invariant: bool) -> Any:
