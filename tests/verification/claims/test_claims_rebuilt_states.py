@@ -88,9 +88,9 @@ POINT = {"w": "-3/4", "h": "3/16", "alpha": "5/4", "form": "7/8"}
 LARGEST = Q(5, 4), Q(3, 2)
 
 
-def stated(name: str, steps: int) -> float:
+def stated(point: dict[str, str], name: str, steps: int) -> float:
     """docs/derivations/reconstruction.md, thm-F (a), in plain floats."""
-    w, h, alpha, a = (float(Q(POINT[key])) for key in ("w", "h", "alpha", "form"))
+    w, h, alpha, a = (float(Q(point[key])) for key in ("w", "h", "alpha", "form"))
     u, nu = reconstruction.PRECISIONS[name].unit_roundoff, reconstruction.PRECISIONS[name].underflow
     Y, Z = map(float, LARGEST)
     r = math.sqrt(a * (1 - a * h * h / 4))
@@ -103,12 +103,14 @@ def stated(name: str, steps: int) -> float:
     return sigma * sum(rho**j for j in range(steps))
 
 
+@pytest.mark.parametrize("change", [{}, {"form": "5"}, {"w": "2"}, {"form": "1/8", "w": "1/4"}])
 @pytest.mark.parametrize("name", FORMATS)
-def test_both_typings_of_the_bound_are_the_statement(name: str) -> None:
+def test_both_typings_of_the_bound_are_the_statement(name: str, change: dict[str, str]) -> None:
     """The library has u² Y more in δz, so that no logarithm is of 0."""
+    point = POINT | change
     precision = reconstruction.PRECISIONS[name]
     with flint.ctx.workprec(128), second.iv.workprec(128):
-        balls = {key: BALLS.exact(Q(text)) for key, text in POINT.items()}
+        balls = {key: BALLS.exact(Q(text)) for key, text in point.items()}
         growth = reconstruction.error_growth(
             w=balls["w"],
             step_size=balls["h"],
@@ -121,12 +123,12 @@ def test_both_typings_of_the_bound_are_the_statement(name: str) -> None:
             numbers=BALLS,
         )
         first = float(growth.log_after(7, numbers=BALLS).exp().mid())
-        n = SimpleNamespace(**{key: second.number(text) for key, text in POINT.items()})
+        n = SimpleNamespace(**{key: second.number(text) for key, text in point.items()})
         n.u, n.nu = second.iv.mpf(precision.unit_roundoff), second.iv.mpf(precision.underflow)
         n.Y, n.Z = (second.number(str(value)) for value in LARGEST)
         other = float(again.bound(n, 7).mid)
-    assert other == pytest.approx(stated(name, 7), rel=1e-12)
-    assert first == pytest.approx(stated(name, 7), rel=1e-12 + 2 * precision.unit_roundoff)
+    assert other == pytest.approx(stated(point, name, 7), rel=1e-12)
+    assert first == pytest.approx(stated(point, name, 7), rel=1e-12 + 2 * precision.unit_roundoff)
     assert first >= other * (1 - 1e-12)
 
 

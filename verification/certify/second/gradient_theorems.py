@@ -46,8 +46,8 @@ def _growth(n: Any, q: int, roots: list[Any], invariant: bool) -> Any:
         return iv.exp(_most(n.h[q]) * stiff)
     sizes = []
     for w, h, a, r in zip(n.w[q], n.h[q], n.form[q], roots, strict=True):
-        for end in (iv.mpf([min(w.a, 0), min(w.b, 0)]), iv.mpf([max(w.a, 0), max(w.b, 0)])):
-            half = abs(n.alpha + end - a) * h / r / 2
+        for kappa in (n.alpha, n.alpha + w):  # both ends, in one order or the other
+            half = abs(kappa - a) * h / r / 2
             sizes.append(half + iv.sqrt(1 + half**2))
     return _most(sizes)
 

@@ -43,7 +43,7 @@ def size(y: Any, z: Any, form: Any, h: Any) -> Any:
 
 def _growth(n: Any, r: Any) -> Any:
     sizes = []
-    for end in (iv.mpf([min(n.w.a, 0), min(n.w.b, 0)]), iv.mpf([max(n.w.a, 0), max(n.w.b, 0)])):
-        half = abs(n.alpha + end - n.form) * n.h / r / 2
+    for kappa in (n.alpha, n.alpha + n.w):  # both ends, in one order or the other
+        half = abs(kappa - n.form) * n.h / r / 2
         sizes.append(half + iv.sqrt(half**2 + 1))
     return iv.mpf([max(each.a for each in sizes), max(each.b for each in sizes)])
