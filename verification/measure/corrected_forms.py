@@ -74,9 +74,7 @@ class CorrectedGradient:
             right = ((N + climbs) * p.dt) ** (climbs + 1) / factorial(climbs + 1) * (rate * N).exp()
         for V in p.V[layer:]:
             right = right * abs(V)
-        layers = range(1, len(p.w) + 1)
-        F = _ball_most([p.states.largest(p.states.y, q) for q in layers])
-        Z = _ball_most([p.states.largest(p.states.z, q) for q in layers])
+        F, Z = (_ball_most([size for row in rows for size in row]) for rows in (p.states.y, p.states.z))
         seen = F.max(_ball_most(p.u)) if self.input_seen else F
         right = right * (_ball_most(p.target) + F) * (2 + Z + (1 + p.alpha) * F + seen)
         return right * coefficient(self.factor)

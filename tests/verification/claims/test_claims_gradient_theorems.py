@@ -16,7 +16,7 @@ import torch
 
 from odernn.published.sources import Source
 from tests.tiers import spread
-from tests.verification.claims.both_typings import both_sides
+from tests.verification.claims.both_typings import both_sides, inequality_of
 from tests.verification.claims.claim_rows import FORBIDDEN, SMOKE, doubt_of
 from verification import verdict
 from verification.adversary import network_ascent
@@ -310,8 +310,56 @@ def test_both_typings_of_a_whole_network_are_the_statement(theorem: Any, theta: 
         assert not any(opinion.violated for opinion in check.opinions) and all(each.holds for each in check.premises)
 
 
+@pytest.mark.parametrize("theorem", ["thm-G", "thm-G-inf"])
+def test_what_is_planted_into_a_theorem_is_planted_into_both_typings(theorem: Any) -> None:
+    """Layer 2 has the smaller rate of the two."""
+    p = {**NETWORK, "w": "-9 8 3/4 -5/3"}
+    if theorem == "thm-G-inf":
+        p = {name: text for name, text in p.items() if name != "form"}
+    statement = GradientTheorem(theorem)
+    whole = right_side(p, theorem, "b")
+    for planted_, share in (
+        (replace(statement, outputs=False), 1 / 2),
+        (replace(statement, factor=Q(3, 5)), 3 / 5),
+        (replace(statement, top_alone=True), None),
+    ):
+        check = network_case(planted_, "b").check
+        assert check is not None
+        found = check(p)
+        assert found.log_claimed is not None
+        size = math.exp(found.log_claimed)
+        assert float(found.opinions[1].text.split()[-1]) == pytest.approx(size, rel=1e-9)
+        assert size == pytest.approx(share * whole, rel=1e-9) if share else size < 0.9 * whole
+
+
+@pytest.mark.parametrize("sizes", ["2 1 3", "1/2 4 3", "1/2 4 1/9"])
+@pytest.mark.parametrize("direct", [{"y": "1/3", "z": "3"}, {"y": "1/2", "z": "0"}])
+@pytest.mark.parametrize("input_seen", [True, False])
+def test_both_typings_of_the_direct_effects_are_their_formula(
+    sizes: str, direct: dict[str, str], input_seen: bool
+) -> None:
+    """F, F_z, U; the larger of |∂z|, |∂y| is the one and the other."""
+    F, F_z, U = sizes.split()
+    p = {"dt": "9/10", "sigma": "1/10", "alpha": "1/5", "s": "1/2", "slope": "1/100", "below": "1/8"}
+    p |= {**direct, "F": F, "F_z": F_z, "U": U}
+    inequality = inequality_of(corrected_bounds.direct_case(input_seen=input_seen))
+    assert inequality is not None
+    (left, again), (right, other) = both_sides(inequality, p)
+    v = {name: float(Q(text)) for name, text in p.items()}
+    h = v["sigma"] * v["dt"]
+    push = h * (1 - v["sigma"]) * (v["s"] + v["alpha"] * v["y"])
+    entry = h * v["slope"] * max(v["y"], 1, v["below"])
+    of_y = max(h * entry, h * push + h * (1 - v["sigma"]) * v["z"])
+    assert (of_y > max(entry, push)) == (direct["z"] == "3")
+    assert (left, again) == pytest.approx((max(entry, push, of_y),) * 2, rel=1e-12)
+    seen = max(v["F"], v["U"]) if input_seen else v["F"]
+    stated = v["dt"] * (2 + v["F_z"] + (1 + v["alpha"]) * v["F"] + seen)
+    assert (right, other) == pytest.approx((stated,) * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("factor", [Q(1), Q(3, 5)])
 @pytest.mark.parametrize("of_one_step", [False, True])
-def test_the_closed_forms_are_their_formula_and_no_smaller_than_the_form_with_h(of_one_step: bool) -> None:
+def test_the_closed_forms_are_their_formula_and_no_smaller_than_the_form_with_h(of_one_step: bool, factor: Q) -> None:
     for layer in ("1", "2"):
         p = {**CHAIN, "layer": layer}
         _, _, y, z = run_of(p)
@@ -326,10 +374,10 @@ def test_the_closed_forms_are_their_formula_and_no_smaller_than_the_form_with_h(
             grown = (
                 float((N * dt + hops * dt) ** (hops + 1)) / math.factorial(hops + 1) * math.exp(rate * N * float(dt))
             )
-        form = CorrectedGradient(of_one_step=of_one_step)
+        form = CorrectedGradient(of_one_step=of_one_step, factor=factor)
         _, (right, other) = both_sides(chain_gradients.finite(form, "b"), p)
-        assert (right, other) == pytest.approx((ends * grown,) * 2, rel=1e-9)
-        if not of_one_step:
+        assert (right, other) == pytest.approx((ends * grown * float(factor),) * 2, rel=1e-9)
+        if not of_one_step and factor == 1:
             assert all(right >= right_side(p, "thm-G-inf", theta) for theta in "bwVc")
 
 
