@@ -171,6 +171,8 @@ GROUPS = (
         (
             "verification/measure/gradient_forms.py",
             "verification/cases/chain_gradients.py",
+            "verification/cases/chain_jacobians.py",
+            "verification/cases/three_norms.py",
             "verification/cases/top_layer_gradients.py",
             "verification/claims/unicornn/gradient_bounds.py",
             "verification/claims/unicornn/jacobian_bounds.py",
@@ -249,8 +251,28 @@ GROUPS = (
     _checks("checks of counts", "parameter_counts module_counts table_arithmetic", "test_claims_counts"),
     _checks(
         "checks of gradients",
-        "network_gradient gradient_bounds jacobian_bounds",
+        "network_gradient gradient_bounds jacobian_bounds chain_jacobians three_norms",
         "test_claims_gradients verification/certify/test_network_gradient mutation/test_margins",
+    ),
+    Group(
+        "gradient theorems",
+        (
+            "verification/measure/corrected_forms.py",
+            "verification/measure/gradient_theorems.py",
+            "verification/certify/second/gradient_theorems.py",
+            "verification/cases/corrected_bounds.py",
+            "verification/cases/gradient_theorems.py",
+        ),
+        ("tests/verification/claims/test_claims_gradient_theorems.py",),
+    ),
+    Group(
+        "rebuilt states",
+        (
+            "verification/certify/second/rebuilding.py",
+            "verification/cases/rebuilding.py",
+            "verification/cases/binades.py",
+        ),
+        ("tests/verification/claims/test_claims_rebuilt_states.py",),
     ),
     _checks(
         "checks of inequalities",

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from tests.verification.claims.both_typings import inequality_of
-from verification.cases import chain_ends, chain_gradients, ode_states, one_step_norms, rest_sensitivities
+from verification.cases import (
+    chain_ends,
+    chain_gradients,
+    chain_jacobians,
+    ode_states,
+    one_step_norms,
+    rest_sensitivities,
+)
 from verification.cases.graph_statements import AtGraph
 from verification.claim import Hypothesis
 from verification.claims.complexity import graph_lstm
@@ -20,7 +27,7 @@ from verification.claims.unicornn import gradient_bounds, jacobian_bounds, ode_b
 from verification.measure import gradient_forms
 from verification.registry import Registry
 
-NORMS = jacobian_bounds.JacobianForm("exponential")
+NORMS = chain_jacobians.JacobianForm("exponential")
 
 
 def of(case: Any) -> tuple[Hypothesis, ...]:
@@ -37,9 +44,9 @@ def named(identifier: str) -> Any:
 EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
     # of which hypotheses, which one, where it holds, where it does not
     ((gradient_bounds.T_IS_ONE,), "T = N dt ≤ 1", ["N=10 dt=1/10", "N=1 dt=1"], ["N=11 dt=1/10", "N=5 dt=1/3"]),
-    (jacobian_bounds.CHAIN_PREMISES, "N ≥ 1, a whole number", ["N=1", "N=2"], ["N=0", "N=-1", "N=3/2", "N=1/2"]),
+    (chain_jacobians.CHAIN_PREMISES, "N ≥ 1, a whole number", ["N=1", "N=2"], ["N=0", "N=-1", "N=3/2", "N=1/2"]),
     (
-        jacobian_bounds.CHAIN_PREMISES,
+        chain_jacobians.CHAIN_PREMISES,
         "1 ≤ l ≤ L, whole",
         ["layer=1 w=0,0,0", "layer=3 w=0,0,0"],
         ["layer=0 w=0,0,0", "layer=4 w=0,0,0", "layer=3/2 w=0,0,0", "layer=1/2 w=0,0,0"],
@@ -54,9 +61,9 @@ EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
     (one_step_norms._NEURON, "0 < dt < 1", ["dt=1/9", "dt=8/9"], ["dt=0", "dt=1", "dt=9/8", "dt=-1"]),
     (one_step_norms._NEURON, "0 < σ̂ < 1", ["sigma=1/9", "sigma=8/9"], ["sigma=0", "sigma=1", "sigma=2", "sigma=-1"]),
     (one_step_norms._NEURON, "0 < σ' ≤ 1", ["slope=1/9", "slope=1"], ["slope=0", "slope=9/8", "slope=2", "slope=-1"]),
-    (one_step_norms._PARTIAL_PREMISES, "|s| < 1", ["s=0", "s=-8/9", "s=8/9"], ["s=1", "s=-1", "s=9/8", "s=-5/4"]),
+    (one_step_norms.PARTIAL_PREMISES, "|s| < 1", ["s=0", "s=-8/9", "s=8/9"], ["s=1", "s=-1", "s=9/8", "s=-5/4"]),
     (
-        one_step_norms._PARTIAL_PREMISES,
+        one_step_norms.PARTIAL_PREMISES,
         "sizes are not negative",
         ["y=0 z=0 below=0", "y=1 z=2 below=3"],
         ["y=-1/9 z=2 below=3", "y=1 z=-1/9 below=3", "y=1 z=2 below=-1/9"],

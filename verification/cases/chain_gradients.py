@@ -19,8 +19,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
+from odernn.published.networks import PublishedRow
 from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Inequality
 from verification.cases.network_gradient import NetworkGradient
 from verification.cases.nominate import growth_exponent_in_balls, growth_exponent_in_intervals
@@ -29,7 +30,6 @@ from verification.certify.second import intervals as second
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claim import Hypothesis, Parameters
 from verification.exact_text import rational, rationals
-from verification.measure.gradient_forms import GradientForm
 from verification.parameters import Declaration
 
 PREMISES = (
@@ -40,24 +40,43 @@ PREMISES = (
 )
 
 
+class RightSide(Protocol):
+    """A form of the right side, of |dE/dθ| or of one summand: a ball and an interval. They see the parameters, and the
+    run in ``states``.
+    """
+
+    @property
+    def of_one_step(self) -> bool: ...
+
+    def ball(self, p: Any) -> Any: ...
+
+    def interval(self, p: Any) -> Any: ...
+
+
 def finite(
-    form: GradientForm, theta: str, extra: tuple[Hypothesis, ...] = (), parameters: Declaration | None = None
+    form: RightSide,
+    theta: str,
+    extra: tuple[Hypothesis, ...] = (),
+    parameters: Declaration | None = None,
+    premises: tuple[Hypothesis, ...] = PREMISES,
 ) -> Inequality:
     """|dE/dθ|, or |∂E^{(N,L)}_{1,l}/∂θ| for the summands, by the recursion itself, θ of p.layer: of a chain of single
     neurons, and |dE/dθ| of a whole network, too, if the parameters describe one.
     """
 
     def balls(p: Any) -> tuple[Any, Any]:
-        chain, layer = NeuronChain(p), round(float(p.layer))
+        p.states = chain = NeuronChain(p)
+        layer = round(float(p.layer))
         left = chain.contribution(layer, theta, 1) if form.of_one_step else chain.gradient(layer, theta)
         return left, form.ball(p)
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        chain, layer = Adjoints(p), int(p.texts["layer"])
+        p.states = chain = Adjoints(p)
+        layer = int(p.texts["layer"])
         left = chain.contribution(layer, theta, 1) if form.of_one_step else chain.gradient(layer, theta)
         return left, form.interval(p)
 
-    premises = (*PREMISES, *extra)
+    premises = (*premises, *extra)
     whole = None if form.of_one_step else NetworkGradient(theta, form.ball, form.interval, premises).decide
     return Inequality(balls, intervals, premises, lists=LISTS, parameters=parameters, network=whole)
 
@@ -84,6 +103,35 @@ def hyperbolic() -> Iterator[Parameters]:
         yield at_rest(Fraction(1), dt, int(horizon / dt), [Fraction(-1 - W)])
 
 
+def stiff_below(depth: int = 2) -> Iterator[Parameters]:
+    """T = 1, dt = 1/10: w^L = −1 = −α, all layers below stiffer and stiffer."""
+    for size in (10, 100, 1000, 10**4, 10**5):
+        yield at_rest(Fraction(1), Fraction(1, 10), 10, [*[Fraction(-size)] * (depth - 1), Fraction(-1)])
+
+
+def inputs() -> Iterator[Parameters]:
+    """One neuron, α = 1, w = −1, V^1 = 0: it rests whatever u is."""
+    for power in range(1, 16):
+        yield at_rest(Fraction(1), Fraction(1, 10), 10, [Fraction(-1)], u=10**power)
+
+
+def two_layers() -> Iterator[Parameters]:
+    for horizon, W in itertools.product((5, 10, 20, 40), (4, 16)):
+        yield at_rest(Fraction(1), Fraction(1, 20), 20 * horizon, [Fraction(-1 - W), Fraction(-1)])
+
+
+def of_row(row: PublishedRow, theta: str) -> Iterator[Parameters]:
+    """α, dt of the top layer, N, L of a row of Table 6; θ = V^1: inputs of any size; θ = b^L: w^L < −α, V = 0."""
+    if theta == "V":
+        for power in range(6, 40, 3):
+            yield at_rest(row.alpha, row.dt[-1], row.steps, [-row.alpha] * row.num_layers, u=10**power)
+        return
+    for W in (1, 2, 4, 8, 16, 32):
+        w = [*[Fraction(0)] * (row.num_layers - 1), -row.alpha - W]
+        point = at_rest(row.alpha, row.dt[-1], row.steps, w, layer=row.num_layers)
+        yield {**point, "V": " ".join(["0"] * row.num_layers)}
+
+
 # --- dt → 0
 
 AT_REST = (
@@ -92,7 +140,7 @@ AT_REST = (
 )
 
 
-def uniform(form: GradientForm, theta: str) -> Inequality:
+def uniform(form: RightSide, theta: str) -> Inequality:
     """The lower bounds of the docstring above, for all dt' ≤ dt at the same T; summands over dt.
 
     The right sides of icml do not depend on dt but by dt^{L−l}, which is largest at dt.

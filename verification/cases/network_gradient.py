@@ -12,7 +12,8 @@ into a file. Parameters are texts of exact numbers:
     u, target            one row for all steps (d or m numbers), or N rows
 
 The right side sees the norms of the statement: ``w`` has ‖w^q‖_∞ and ``V`` has ‖V^q‖_∞, q = 1..L, ``target`` has
-max_n ‖ȳ_n‖_∞, besides α, dt, N, m, layer. Margins of premises are rational numbers, computed exactly.
+max_n ‖ȳ_n‖_∞, besides α, dt, N, m, layer; and the network itself, ``data`` in exact numbers, ``run`` in floats with
+proved roundings. Margins of premises are rational numbers, computed exactly.
 """
 
 from __future__ import annotations
@@ -221,7 +222,7 @@ class _Read:
 
     def __init__(self, parameters: Parameters, theta: str) -> None:
         self.m, self.layer, self.neuron = (int(parameters[name]) for name in ("m", "layer", "neuron"))
-        steps = int(parameters["N"])
+        steps, self.texts = int(parameters["N"]), parameters
         rows = {name: _rows(numbers(parameters, name), self.m) for name in ("w", "c", "b")}
         self.depth = len(rows["w"])
         self.alpha, self.dt = (number(parameters, name) for name in ("alpha", "dt"))
@@ -252,6 +253,8 @@ class _Read:
             w=[make(max(map(abs, layer.w))) for layer in layers],
             V=[make(max(sum(map(abs, row), Fraction(0)) for row in layer.V)) for layer in layers],
             target=[make(max(abs(v) for row in self.data.target for v in row))],
+            data=self.data,
+            texts=self.texts,
         )
 
 

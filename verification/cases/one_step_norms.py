@@ -248,11 +248,39 @@ def climb_case(power: int = 1) -> Case:
 _PARTIAL_NAMES = ("dt", "sigma", "alpha", "y", "z", "s", "below", "slope")
 _PARTIAL_BOX = (_UNIT, _UNIT, (0, None), (0, None), (0, None), _UNIT, (0, None), _UNIT)
 _PARTIAL_OVER = "0 ≤ σ̂, dt, σ', |s| ≤ 1, α, |y_{k−1}|, |z_k|, |y^{l−1}_k| ≥ 0, θ in {w, b, V, c}"
-_PARTIAL_PREMISES = (
+PARTIAL_PREMISES = (
     *_NEURON,
     Hypothesis("|s| < 1", lambda p: 1 - p.s * p.s),
     Hypothesis("sizes are not negative", lambda p: min(p.y, p.z, p.below), strict=False),
 )
+
+
+OF_PARTIAL = (
+    *OF_STEP,
+    *rationals("alpha", above=0),
+    *rationals("y", "z", "below", least=0),
+    *rationals("s", above=-1, below=1),
+    *rationals("slope", above=0, most=1),
+)
+
+
+def partials_in_balls(p: Any) -> tuple[Any, Any]:
+    """The largest |∂z_k/∂θ| and |∂y_k/∂θ|, θ in {w, b, V, c}."""
+    h = p.sigma * p.dt
+    entry = h * p.slope * p.y.max(1).max(p.below)
+    push = h * (1 - p.sigma) * (p.s + p.alpha * p.y)
+    drift = (h * entry).max(h * push + h * (1 - p.sigma) * p.z)
+    return entry.max(push), drift
+
+
+def partials_in_intervals(p: Any) -> tuple[Any, Any]:
+    """The same, typed again."""
+    step = p.dt * p.sigma
+    largest = _interval_largest(p.y, p.below, second.iv.mpf(1))
+    of_c = step * (1 - p.sigma) * (p.alpha * p.y + p.s)
+    of_z = _interval_largest(largest * step * p.slope, of_c)
+    of_y = _interval_largest(largest * step**2 * p.slope, step * (of_c + (1 - p.sigma) * p.z))
+    return of_z, of_y
 
 
 def _partials() -> Iterator[tuple[Any, Any, Any, Side]]:
@@ -295,24 +323,18 @@ def partial_case(line: str, drop: str = "") -> Case:
         return attempt(pieces, _PARTIAL_OVER)
 
     def balls(p: Any) -> tuple[Any, Any]:
-        h = p.sigma * p.dt
-        entry = h * p.slope * p.y.max(1).max(p.below)
-        push = h * (1 - p.sigma) * (p.s + p.alpha * p.y)
-        drift = (h * entry).max(h * push + h * (1 - p.sigma) * p.z)
+        of_z, of_y = partials_in_balls(p)
         bracket = (0 if drop == "1" else 1) + (0 if drop == "y" else p.alpha * p.y) + p.y.max(1).max(p.below)
         if line == "(63)":
-            return entry.max(push), p.dt * bracket
+            return of_z, p.dt * bracket
         if line == "(64)":
-            return drift, (0 if drop == "z" else p.dt * p.z) + p.dt**2 * bracket
+            return of_y, (0 if drop == "z" else p.dt * p.z) + p.dt**2 * bracket
         rest = (0 if drop == "z" else p.z) + (0 if drop == "y" else (1 + p.alpha) * p.y) + p.below
-        return entry.max(push).max(drift), p.dt * ((0 if drop == "1" else 2) + rest)
+        return of_z.max(of_y), p.dt * ((0 if drop == "1" else 2) + rest)
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        step = p.dt * p.sigma
+        of_z, of_y = partials_in_intervals(p)
         largest = _interval_largest(p.y, p.below, second.iv.mpf(1))
-        of_c = step * (1 - p.sigma) * (p.alpha * p.y + p.s)
-        of_z = _interval_largest(largest * step * p.slope, of_c)
-        of_y = _interval_largest(largest * step**2 * p.slope, step * (of_c + (1 - p.sigma) * p.z))
         kept = {name: second.iv.mpf(name != drop) for name in ("1", "y", "z")}
         bracket = largest + kept["y"] * p.y * p.alpha + kept["1"]
         if line == "(63)":
@@ -323,14 +345,7 @@ def partial_case(line: str, drop: str = "") -> Case:
         return _interval_largest(of_z, of_y), total * p.dt
 
     what = {"(63)": "|∂z_k/∂θ|", "(64)": "|∂y_k/∂θ|", "(65)": "‖∂X_k/∂θ‖_∞"}[line]
-    parameters = declared(
-        *OF_STEP,
-        *rationals("alpha", above=0),
-        *rationals("y", "z", "below", least=0),
-        *rationals("s", above=-1, below=1),
-        *rationals("slope", above=0, most=1),
-    )
-    check = Inequality(balls, intervals, _PARTIAL_PREMISES, parameters=parameters).check
+    check = Inequality(balls, intervals, PARTIAL_PREMISES, parameters=declared(*OF_PARTIAL)).check
     return Case("indices of icml", what, ask, check)
 
 

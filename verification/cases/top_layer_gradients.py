@@ -60,7 +60,7 @@ def _parts(budget: Budget, seed: int) -> tuple[str, ...]:
     return tuple(case.ask(budget, seed).proof for case in cases)
 
 
-def _proof(form: GradientForm, budget: Budget, seed: int) -> str:
+def proof_by_parts(form: GradientForm, budget: Budget, seed: int) -> str:
     """θ of layer L, not V^1: |e_i| ‖Φ(n,k)‖_∞ ‖∂⁺X_k‖_∞ by machine proofs of (52), (65), (32); "" if one is missing.
 
     A form of another growth, a smaller factor or smaller F, Δ than (41), (42) is not covered.
@@ -119,7 +119,7 @@ def top_layer_case(form: GradientForm, domain: str, extra: tuple[Hypothesis, ...
                 candidates.append((gap, {**exact, "N": str(steps), "layer": str(depth), **short}))
             if depth == 1:
                 shares.append(ascent.control(alpha, dt, steps, seed=seed))
-        proof = _proof(form, budget, seed)
+        proof = proof_by_parts(form, budget, seed)
         candidates.sort(key=lambda candidate: -candidate[0])
         tried = f"sign ascent on w, V, b, u, ȳ from {count} starts at {len(places)} (α, dt, N), L = 1, 2"
         return Attempt(
@@ -144,7 +144,7 @@ def top_summand_case(form: GradientForm) -> Case:
         stiff = (at_rest(Fraction(1), Fraction(1, 20), 20 * T, [Fraction(-401)]) for T in (1, 5, 20))
         points = itertools.chain(hyperbolic(), stiff)
         seen = first_violation((inequality,), points, "one neuron at rest, T = 1 to 40, w = −2 to −401")
-        proof = _proof(form, budget, seed)
+        proof = proof_by_parts(form, budget, seed)
         return Attempt(
             proof or seen.tried,
             seen.evaluations,

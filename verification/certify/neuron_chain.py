@@ -14,7 +14,7 @@ from typing import Any
 
 from flint import arb
 
-LISTS = ("w", "V", "b", "u", "target")
+LISTS = ("w", "V", "b", "u", "target", "form")
 """The parameters that are lists: one number a layer, or a step."""
 
 
@@ -27,6 +27,7 @@ class NeuronChain:
         self.u = p.u * self.N if len(p.u) == 1 else p.u
         self.target = p.target * self.N if len(p.target) == 1 else p.target
         self.y = [[arb(0)] * self.depth]
+        self.z = [[arb(0)] * self.depth]
         self.slopes: list[list[Any]] = [[]]
         z = [arb(0)] * self.depth
         for n in range(1, self.N + 1):
@@ -39,7 +40,15 @@ class NeuronChain:
                 row.append(below)
                 slopes.append(1 - s * s)
             self.y.append(row)
+            self.z.append(list(z))
             self.slopes.append(slopes)
+
+    def largest(self, rows: list[list[Any]], layer: int) -> Any:
+        """max_n |·| of ``rows`` = y or z, of layer 1..L."""
+        size = arb(0)
+        for row in rows:
+            size = size.max(abs(row[layer - 1]))
+        return size
 
     def push(self, n: int, dy: list[Any], dz: list[Any], layer: int, kick: Any) -> None:
         """(dy, dz) of step n − 1 become those of step n, in place; A of ``layer`` is moved by ``kick`` at this step."""

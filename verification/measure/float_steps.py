@@ -14,7 +14,7 @@ _INTEGERS = {"float16": torch.int16, "bfloat16": torch.int16, "float32": torch.i
 WINDOW = 256
 
 
-def array(values: Sequence[float] | float, name: str) -> Any:
+def array(values: Sequence[float] | float | np.ndarray, name: str) -> Any:
     """The values, rounded to the format, as an array of the library."""
     if LIBRARY[name] == "torch":
         return torch.tensor(values, dtype=torch.float64).to(getattr(torch, name))

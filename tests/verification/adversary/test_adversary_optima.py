@@ -27,12 +27,12 @@ from verification.adversary import (
     words,
 )
 from verification.answer import answer
-from verification.cases import controls
+from verification.cases import chain_jacobians, controls
 from verification.cases.controls import CONTROL_POINTS
 from verification.cases.shares import shares
 from verification.certify import balls
 from verification.claim import Attempt, Case, Claim
-from verification.claims.unicornn import jacobian_bounds, vanishing
+from verification.claims.unicornn import vanishing
 from verification.domains import BUDGETS, SearchPoint, point_to_plain
 from verification.measure.gradient import log_norms_of_products
 from verification.parameters import RefusedError
@@ -548,8 +548,8 @@ def test_words_drive_products_of_jacobians_further_than_constants_do() -> None:
     """The points of (54), l = L: α = 1, w = 8, T = 10, and the same network at rest and saturated."""
     from verification.cases.nominate import glance
 
-    inequality = jacobian_bounds.finite(jacobian_bounds.JacobianForm("exponential"))
-    points = list(jacobian_bounds._resonant())
+    inequality = chain_jacobians.finite(chain_jacobians.JacobianForm("exponential"))
+    points = list(chain_jacobians.resonant())
     assert len(points) == 6
     gains = []
     for point in points:

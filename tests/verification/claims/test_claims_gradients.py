@@ -21,7 +21,8 @@ from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
 from verification.adversary import gradient_ascent as ascent
 from verification.answer import answer
-from verification.cases import chain_gradients, top_layer_gradients
+from verification.cases import chain_gradients, chain_jacobians, three_norms, top_layer_gradients
+from verification.cases.chain_jacobians import JacobianForm
 from verification.cases.inequality import Inequality
 from verification.cases.network_gradient import gradient_parameters
 from verification.certify.neuron_chain import LISTS, NeuronChain
@@ -29,8 +30,8 @@ from verification.certify.second.intervals import iv
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claim import Case, Claim
 from verification.claims.unicornn import gradient_bounds, jacobian_bounds
-from verification.claims.unicornn.jacobian_bounds import JacobianForm
 from verification.domains import BUDGETS
+from verification.measure import gradient_forms
 from verification.measure.gradient_forms import SAM_41, SAM_69, GradientForm
 from verification.parameters import Guarded
 from verification.verdict import doubt_about
@@ -198,7 +199,7 @@ def test_the_lower_bounds_hold_at_finer_and_finer_steps() -> None:
             continue
         p = json.loads(judged_case(name, case.domain, case.quantity).witness)["parameters"]
         theta = "V" if name == "both-3.x-input" else "b2" if "l < L" in case.domain else "b"
-        form = gradient_bounds.ICML_42 if name == "both-69/42" else gradient_bounds.ICML_MAIN
+        form = gradient_forms.ICML_42 if name == "both-69/42" else gradient_forms.ICML_MAIN
         low = chain_gradients.uniform(form, theta).check(p).log_measured
         assert low is not None
         for finer in (1, 2, 3):
@@ -228,7 +229,7 @@ def test_three_norms_by_hand() -> None:
     norm = max(abs(by_y[i]) + abs(by_z[i]) for i in range(2))
     moved = column(-h * h, -h)[0]
     assert abs(m * moved) > norm * h
-    check = jacobian_bounds.three_norms_check(p)
+    check = three_norms.three_norms_check(p)
     assert check.log_measured == pytest.approx(math.log(abs(m * moved)), abs=1e-12)
     assert check.log_claimed == pytest.approx(math.log(norm * h), abs=1e-12)
 
@@ -238,16 +239,16 @@ def test_three_norms_by_hand() -> None:
 
 def mutants() -> Iterator[tuple[str, Callable[[], Case]]]:
     yield "(54), l = L, a tenth", lambda: jacobian_bounds.same_layer_case(Q(1, 10))
-    sam = gradient_bounds.SAM_41
+    sam = SAM_41
     yield "(41) without e^{w̄T}", lambda: top_layer_gradients.top_layer_case(replace(sam, growth="none"), "free")
     tiny = replace(sam, factor=Q(1, 10**5))
     yield "(41) a hundred-thousandth", lambda: top_layer_gradients.top_layer_case(tiny, "free")
     short = (gradient_bounds.T_IS_ONE,)
     yield (
         "(13) without e^{w̄}",
-        lambda: top_layer_gradients.top_layer_case(replace(gradient_bounds.SAM_13, growth="none"), "T ≤ 1", short),
+        lambda: top_layer_gradients.top_layer_case(replace(gradient_forms.SAM_13, growth="none"), "T ≤ 1", short),
     )
-    step = gradient_bounds.SAM_69
+    step = SAM_69
     yield (
         "(69) without e^{w̄T}",
         lambda: top_layer_gradients.top_summand_case(replace(step, growth="none", factor=Q(1, 10))),
@@ -275,12 +276,12 @@ def test_bounds_that_have_room_are_not_refuted() -> None:
     """(54), S(27) with dt^{L−l} taken off and stiff layers away; the gradient bounds times 1e100."""
     roomy = JacobianForm("exponential", power=1, factor=Q(10))
     assert judged(jacobian_bounds.free_case("l < L, all w equal", "made", roomy)).verdict == verdict.NOT_REFUTED
-    safe = replace(gradient_bounds.SAM_41, factor=Q(10**100))
-    for theta, points in (("b", gradient_bounds._stiff_below), ("V", gradient_bounds._inputs)):
+    safe = replace(SAM_41, factor=Q(10**100))
+    for theta, points in (("b", chain_gradients.stiff_below), ("V", chain_gradients.inputs)):
         of_any = gradient_parameters(theta, whole="no")
         case = gradient_bounds.menu_case("made", "made", safe, theta, points, of_any)
         assert judged(case).verdict == verdict.NOT_REFUTED
-    safe = replace(gradient_bounds.ICML_MAIN, factor=Q(10**100))
+    safe = replace(gradient_forms.ICML_MAIN, factor=Q(10**100))
     found = judged(gradient_bounds.limit_case("L = 1", safe, "b", chain_gradients.hyperbolic))
     assert found.verdict == verdict.NOT_REFUTED
 
@@ -352,7 +353,7 @@ def test_forms_in_floats_are_the_forms_in_balls() -> None:
     free = {name: torch.tensor([floats(TYPED[name])], dtype=torch.float64) for name in ("w", "V", "b", "u")}
     free["target"] = torch.tensor([[2.0]], dtype=torch.float64)
     p = {**TYPED, "layer": "2", "target": "2"}
-    for form in (gradient_bounds.SAM_41, gradient_bounds.SAM_13, gradient_bounds.ICML_MAIN, gradient_bounds.ICML_14):
+    for form in (SAM_41, gradient_forms.SAM_13, gradient_forms.ICML_MAIN, gradient_forms.ICML_14):
         balls, intervals = sides_of(form, p)
         assert float(top_layer_gradients._float_form(form, free, 0.5, 2 / 3, 6)[0]) == pytest.approx(balls, rel=1e-10)
         assert balls == pytest.approx(intervals, rel=1e-12)
@@ -416,7 +417,7 @@ GENERIC: tuple[dict[str, str], ...] = (
         "C": "1/2",
     },
 )
-FORMS = [getattr(gradient_bounds, name) for name in ("SAM_13", "SAM_41", "ICML_MAIN", "ICML_14", "SAM_69", "ICML_42")]
+FORMS = [getattr(gradient_forms, name) for name in ("SAM_13", "SAM_41", "ICML_MAIN", "ICML_14", "SAM_69", "ICML_42")]
 NORMS = [
     JacobianForm(growth, is_last, power, factor)
     for growth in ("exponential", "linear")
@@ -433,7 +434,7 @@ def inequalities_at(point: dict[str, str]) -> Iterator[Inequality]:
         if form.of_one_step and len(point["w"].split()) == 2:
             yield chain_gradients.uniform(form, "b2")
     for norms in NORMS:
-        yield from (jacobian_bounds.finite(norms), jacobian_bounds._same_layer(norms))
+        yield from (chain_jacobians.finite(norms), jacobian_bounds._same_layer(norms))
         if len(point["w"].split()) == 2:
             yield jacobian_bounds._one_layer_up(norms)
 
@@ -455,16 +456,16 @@ def test_both_typings_of_every_inequality_agree_at_generic_networks(point: dict[
 @pytest.mark.parametrize("factor", [Q(1), Q(3, 4)])
 def test_both_typings_of_the_product_of_three_norms_agree(factor: Q) -> None:
     parameters = {
-        **jacobian_bounds._product_parameters(2),
+        **three_norms.equal_outputs(2),
         "target": "3/5 -7/4",
         "k": "2",
         "w": "-1/3 2/5 3/4 -1/6",
         "b": "1/5 -2/3 1/2 3/7",
     }
     with flint.ctx.workprec(256):
-        balls = [float(x.mid()) for x in jacobian_bounds._three_norms_in_balls(parameters, factor)]
+        balls = [float(x.mid()) for x in three_norms.three_norms_in_balls(parameters, factor)]
     with iv.workprec(256):
-        again = [float(x.mid) for x in jacobian_bounds._three_norms_in_intervals(parameters, factor)]
+        again = [float(x.mid) for x in three_norms.three_norms_in_intervals(parameters, factor)]
     assert balls == pytest.approx(again, rel=1e-12)
 
 
@@ -498,7 +499,7 @@ def test_the_uniform_floor_by_the_input_weight_reads_the_size_of_a_negative_inpu
 def test_the_three_norms_are_those_of_numpy(target: str) -> None:
     """The Jacobian by autograd; errors of either sign, rows of mixed signs. α = 1, h = 9/20, X^1_11 moved, N = 12."""
     p = {
-        **jacobian_bounds._product_parameters(2),
+        **three_norms.equal_outputs(2),
         "target": target,
         "k": "11",
         "w": "-9 8 3/4 -6",
@@ -527,7 +528,7 @@ def test_the_three_norms_are_those_of_numpy(target: str) -> None:
     left = float((errors @ (jacobian @ x)[0::2]).abs())
     right = float(errors.abs().max() * jacobian.abs().sum(1).max() * x.abs().max()) * 3 / 4
     with iv.workprec(256):
-        again = [float(each.mid) for each in jacobian_bounds._three_norms_in_intervals(p, Q(3, 4))]
+        again = [float(each.mid) for each in three_norms.three_norms_in_intervals(p, Q(3, 4))]
         with flint.ctx.workprec(256):
-            balls = [float(each.mid()) for each in jacobian_bounds._three_norms_in_balls(p, Q(3, 4))]
+            balls = [float(each.mid()) for each in three_norms.three_norms_in_balls(p, Q(3, 4))]
     assert [balls, again] == [pytest.approx([left, right], rel=1e-9)] * 2

@@ -16,7 +16,7 @@ KINDS = {"w": 0, "b": 1, "c": 2}
 
 
 def sides(texts: dict[str, str], theta: str) -> tuple[Any, Any]:
-    """(|dE/dθ|, the norms that a right side is made of): intervals at the precision in force.
+    """(|dE/dθ|, the norms that a right side is made of, and the run): intervals at the precision in force.
 
     NotEnclosedError where float64 does not enclose the run or the derivative.
     """
@@ -41,9 +41,12 @@ def sides(texts: dict[str, str], theta: str) -> tuple[Any, Any]:
         "target": _held(given["target"], size, steps),
     }
     column = KINDS[theta] if theta in KINDS else 2 + int(texts["source"])
-    box = FloatNetwork(plain).gradient_of(layer - 1, [column])
+    run = FloatNetwork(plain)
+    box = run.gradient_of(layer - 1, [column])
     lower, upper = float(box.lower[neuron - 1, 0]), float(box.upper[neuron - 1, 0])
-    return abs(second.iv.mpf([lower, upper])), _norms(texts, layers, given["target"], depth)
+    norms = _norms(texts, layers, given["target"], depth)
+    norms.run, norms.layers, norms.inputs, norms.given = run, layers, given["u"], texts
+    return abs(second.iv.mpf([lower, upper])), norms
 
 
 def _held(words: list[str], width: int, steps: int) -> list[list[str]]:

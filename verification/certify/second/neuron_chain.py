@@ -22,6 +22,7 @@ class Adjoints:
         self.step_size = p.dt / 2
         zero = iv.mpf(0)
         self.rows: list[list[Any]] = [[zero for _ in range(self.L)]]
+        self.momenta: list[list[Any]] = [[zero for _ in range(self.L)]]
         # −h σ′ and h (α + w σ′) of every step and layer; where a neuron rests exactly, σ′ = 1
         rest = [(-self.step_size, (w + p.alpha) * self.step_size) for w in p.w]
         self.local: list[list[tuple[Any, Any]]] = [rest]
@@ -43,7 +44,13 @@ class Adjoints:
                 gain = 1 - t**2
                 local.append((-self.step_size * gain, (gain * p.w[q] + p.alpha) * self.step_size))
             self.rows.append(row)
+            self.momenta.append(list(momentum))
             self.local.append(local)
+
+    def peak(self, history: list[list[Any]], layer: int) -> Any:
+        """The largest modulus over all steps of ``rows`` or ``momenta``."""
+        sizes = [abs(row[layer - 1]) for row in history]
+        return iv.mpf([max(size.a for size in sizes), max(size.b for size in sizes)])
 
     @staticmethod
     def given(values: list[Any], n: int) -> Any:

@@ -7,9 +7,8 @@ Networks are chains of single neurons with c = 0; what is proved of them stands 
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -19,7 +18,17 @@ import flint
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
 from verification.cases import gradient_decay
-from verification.cases.chain_gradients import PREMISES, at_rest, finite, hyperbolic, uniform
+from verification.cases.chain_gradients import (
+    PREMISES,
+    at_rest,
+    finite,
+    hyperbolic,
+    inputs,
+    of_row,
+    stiff_below,
+    two_layers,
+    uniform,
+)
 from verification.cases.gradient_decay import decay_case
 from verification.cases.gradient_growth import growth_case
 from verification.cases.inequality import Inequality
@@ -46,18 +55,6 @@ T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 
 
 # --- violations at fixed dt
-
-
-def _stiff_below(depth: int = 2) -> Iterator[Parameters]:
-    """T = 1, dt = 1/10: w^L = −1 = −α, all layers below stiffer and stiffer."""
-    for size in (10, 100, 1000, 10**4, 10**5):
-        yield at_rest(Fraction(1), Fraction(1, 10), 10, [*[Fraction(-size)] * (depth - 1), Fraction(-1)])
-
-
-def _inputs() -> Iterator[Parameters]:
-    """One neuron, α = 1, w = −1, V^1 = 0: it rests whatever u is."""
-    for power in range(1, 16):
-        yield at_rest(Fraction(1), Fraction(1, 10), 10, [Fraction(-1)], u=10**power)
 
 
 FIRST = range(1, 2)
@@ -88,11 +85,6 @@ def menu_case(
     return Case(domain, quantity, ask, inequality.check)
 
 
-def _two_layers() -> Iterator[Parameters]:
-    for horizon, W in itertools.product((5, 10, 20, 40), (4, 16)):
-        yield at_rest(Fraction(1), Fraction(1, 20), 20 * horizon, [Fraction(-1 - W), Fraction(-1)])
-
-
 def limit_case(domain: str, form: GradientForm, theta: str, points: Callable[[], Iterable[Parameters]]) -> Case:
     """θ: "b", "b2" (b of layer 1 of 2) or "V"."""
     at, below = finite(form, theta[0]), uniform(form, theta)
@@ -120,16 +112,6 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
     θ = b^L: the top layer with w^L < −α, V^L = 0. θ = V^1: inputs of any size.
     """
 
-    def points() -> Iterator[Parameters]:
-        if theta == "V":
-            for power in range(6, 40, 3):
-                yield at_rest(row.alpha, row.dt[-1], row.steps, [-row.alpha] * row.num_layers, u=10**power)
-            return
-        for W in (1, 2, 4, 8, 16, 32):
-            w = [*[Fraction(0)] * (row.num_layers - 1), -row.alpha - W]
-            point = at_rest(row.alpha, row.dt[-1], row.steps, w, layer=row.num_layers)
-            yield {**point, "V": " ".join(["0"] * row.num_layers)}
-
     parameters = gradient_parameters(
         theta,
         whole="no",  # of the row's size they would be more work than a check takes on
@@ -143,7 +125,7 @@ def row_case(row: PublishedRow, form: GradientForm, theta: str) -> Case:
         if not row.alpha > 0:
             return Attempt("", 0, inapplicable=f"α = {row.alpha}, but the statement is about α > 0")
         tried = f"N = {row.steps}, at rest, w^L = −α − 1 to −α − 32" if theta == "b" else "|u| up to 1e39"
-        return first_violation((inequality,), points(), tried)
+        return first_violation((inequality,), of_row(row, theta), tried)
 
     quantity = f"|dE/dθ|, θ = {'b^L' if theta == 'b' else 'V^1'}"
     return Case(printed_name(row), quantity, ask, inequality.check if row.alpha > 0 else None, reading="printed")
@@ -213,7 +195,7 @@ def unbounded_case(kind: str) -> Case:
     order = dict.fromkeys(("w", "V", "b"), "a number a layer") | dict.fromkeys(
         ("u", "target"), "the same at every step"
     )
-    template = _layers_at([1])[0] if kind == "w^l" else next(_inputs())
+    template = _layers_at([1])[0] if kind == "w^l" else next(inputs())
     free: dict[str, Kind] = {"w": _CalmOnTop(Rational(), 2)} if kind == "w^l" else {"u": Rational()}
     parameters_of = declared(
         *(
@@ -239,7 +221,7 @@ def unbounded_case(kind: str) -> Case:
         C = 10**6
         sizes = (10**j for j in range(1, 9))
         if kind == "u":
-            points = [{**point, "C": str(C)} for point in _inputs()]
+            points = [{**point, "C": str(C)} for point in inputs()]
         else:
             points = [{**point, "C": str(C)} for point in _layers_at(sizes)]
         return first_violation((inequality,), points, "networks at rest, α = 1, T = 1, dt = 1/10, w^L = −1, ȳ = 1")
@@ -266,9 +248,9 @@ CLAIMS = (
         semantics="real",
         cases=(
             top_summand_case(SAM_69),
-            menu_case("sam (69), l < L", "|∂E_{k,l}/∂θ|", SAM_69, "b", _stiff_below, BELOW_THE_TOP),
+            menu_case("sam (69), l < L", "|∂E_{k,l}/∂θ|", SAM_69, "b", stiff_below, BELOW_THE_TOP),
             limit_case("icml S(42), l = L", ICML_42, "b", hyperbolic),
-            limit_case("icml S(42), l < L", ICML_42, "b2", _two_layers),
+            limit_case("icml S(42), l < L", ICML_42, "b2", two_layers),
         ),
     ),
     Claim(
@@ -277,10 +259,10 @@ CLAIMS = (
         statement="the bounds hold for every parameter in Θ, θ = V^1_{ij} among them, and for inputs of any size",
         semantics="real",
         cases=(
-            menu_case("sam (13), T = 1", "|dE/dV^1|", SAM_13, "V", _inputs, BY_INPUT, (T_IS_ONE,)),
-            menu_case("sam (41)", "|dE/dV^1|", SAM_41, "V", _inputs, BY_INPUT),
-            limit_case("icml (12)", ICML_MAIN, "V", _inputs),
-            limit_case("icml S(14)", ICML_14, "V", _inputs),
+            menu_case("sam (13), T = 1", "|dE/dV^1|", SAM_13, "V", inputs, BY_INPUT, (T_IS_ONE,)),
+            menu_case("sam (41)", "|dE/dV^1|", SAM_41, "V", inputs, BY_INPUT),
+            limit_case("icml (12)", ICML_MAIN, "V", inputs),
+            limit_case("icml S(14)", ICML_14, "V", inputs),
             *(row_case(row, ICML_MAIN, "V") for row in ROWS),
         ),
     ),
@@ -314,7 +296,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             top_layer_case(SAM_13, "T ≤ 1", (T_IS_ONE,)),
-            menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", _stiff_below, _first_of(2), (T_IS_ONE,)),
+            menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", stiff_below, _first_of(2), (T_IS_ONE,)),
             menu_case("any T, L = 1", "|dE/dθ|, θ = b^1", SAM_13, "b", hyperbolic, _first_of(1)),
         ),
         places=network_places(SAM_13, T_IS_ONE),
@@ -327,7 +309,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             top_layer_case(SAM_41, "free"),
-            menu_case("free, L = 2", "|dE/dθ|, θ = b^1", SAM_41, "b", _stiff_below, _first_of(2)),
+            menu_case("free, L = 2", "|dE/dθ|, θ = b^1", SAM_41, "b", stiff_below, _first_of(2)),
         ),
         places=network_places(SAM_41),
     ),

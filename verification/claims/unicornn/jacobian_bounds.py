@@ -11,191 +11,39 @@ With κ = 0 in two layers |∂z^2_n/∂y^1_k| = h|V|(n − k + 1) ≥ σ̂|V|T e
 
 from __future__ import annotations
 
-import functools
 import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import flint
-
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
+from verification.cases.chain_jacobians import (
+    MOST_STEPS,
+    JacobianForm,
+    at_rest,
+    calm,
+    finite,
+    hyperbolic,
+    jacobian_parameters,
+    resonant,
+    stiff_below,
+)
 from verification.cases.identity import PathIdentity
-from verification.cases.inequality import BITS, STEP_BELOW_ONE, Inequality
-from verification.cases.network_gradient import A_LAYER, A_STEP
+from verification.cases.inequality import Inequality
 from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
-from verification.certify.neuron_chain import LISTS, NeuronChain
+from verification.cases.three_norms import THREE_NORMS, equal_outputs, three_norms_check
+from verification.certify.neuron_chain import LISTS
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
-from verification.certify.second.neuron_chain import Adjoints
-from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters
+from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
 from verification.domains import Budget, printed_name
-from verification.exact_text import numbers, rational, rationals
-from verification.kinds import Constant, Integer, Kind, Listed, Rational, Rows, Values
+from verification.exact_text import numbers
+from verification.kinds import Constant, Integer, Kind, Rational
 from verification.measure import exact_network
-from verification.measure.exact_network import HeldInput, Shape
-from verification.measure.polynomials import coefficient
-from verification.parameters import Declaration, Parameter, Rule, declared
-
-MOST_STEPS = 4000
-CHAIN_PREMISES = (
-    STEP_BELOW_ONE,
-    Hypothesis("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
-    Hypothesis("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
-)
-_PREMISES = (
-    *CHAIN_PREMISES,
-    Hypothesis("α ≥ 0", lambda p: p.alpha, strict=False),
-    Hypothesis("1 ≤ k < n, whole", lambda p: Fraction(p.k.denominator == 1 and 1 <= p.k < p.N)),
-)
-
-
-@dataclass(frozen=True)
-class JacobianForm:
-    """dt^{L−l} Π_{q>l}|V_q| g((n−k)dt), or its last form V̄ dt^{L−l} g(t_n); one neuron a layer.
-
-    growth   "exponential": g(t) = e^{w̄t}, w̄ = max(2, |w_L| + α) (54); "linear": 1 + 2γt, γ = w̄ + w̄²/2, S(27)
-    power    taken off the exponent of dt
-    factor   of the whole
-    """
-
-    growth: str
-    is_last: bool = False
-    power: int = 0
-    factor: Fraction = Fraction(1)
-
-    def ball(self, p: Any) -> Any:
-        layer, N = round(float(p.layer)), round(float(p.N))
-        K = (abs(p.w[-1]) + p.alpha).max(2)
-        time = p.dt * (N if self.is_last else N - round(float(p.k)))
-        right = (K * time).exp() if self.growth == "exponential" else 1 + (2 * K + K * K) * time
-        right = right * p.dt ** (len(p.w) - layer - self.power) * coefficient(self.factor)
-        for V in p.V if self.is_last else p.V[layer:]:
-            right = right * (abs(V).max(1) if self.is_last else abs(V))
-        return right
-
-    def interval(self, p: Any) -> Any:
-        n, k, climbs = int(p.texts["N"]), int(p.texts["k"]), len(p.w) - int(p.texts["layer"])
-        size = abs(p.w[-1]) + p.alpha
-        K = second.iv.mpf([max(size.a, 2), max(size.b, 2)])
-        t = n * p.dt if self.is_last else (n - k) * p.dt
-        bound = second.iv.exp(t * K) if self.growth == "exponential" else K * (K + 2) * t + 1
-        for j, V in enumerate(p.V):
-            if self.is_last:
-                bound = bound * second.iv.mpf([max(abs(V).a, 1), max(abs(V).b, 1)])
-            elif j >= len(p.V) - climbs:
-                bound = bound * abs(V)
-        return bound * p.dt ** (climbs - self.power) * self.factor.numerator / self.factor.denominator
-
-
-def jacobian_parameters(
-    where: str, layers_of: range = range(1, 4), fixed: Mapping[str, Kind] | None = None
-) -> Declaration:
-    """A chain and the place of dX^L_N/dX^l_k: "l = L", "l < L", or "l < L" with equal w."""
-    known: Mapping[str, Kind] = fixed or {}
-
-    def place(values: Values) -> bool:
-        is_top = values["layer"] == len(values["w"])
-        return is_top == (where == "l = L") and ("equal" not in where or len(set(values["w"])) == 1)
-
-    def one_or_all(values: Values) -> tuple[int, ...]:
-        return (1, values["N"])
-
-    return declared(
-        Parameter("alpha", known.get("alpha", Rational(least=0))),
-        Parameter("dt", known.get("dt", Rational(above=0, below=1))),
-        Parameter("N", known.get("N", Integer(2, MOST_STEPS))),
-        Parameter("k", Integer(1, lambda values: int(values["N"]) - 1)),
-        Parameter("w", (HeldInput if "equal" in where else Rows)(Rational(), 1, lambda _: layers_of), order=A_LAYER),
-        Parameter("layer", Integer(1, lambda values: len(values["w"]) - (where != "l = L"))),
-        *(Parameter(name, Listed(Rational(), lambda values: len(values["w"])), order=A_LAYER) for name in ("V", "b")),
-        *(Parameter(name, Rows(Rational(), 1, one_or_all), order=A_STEP) for name in ("u", "target")),
-        rules=(
-            Rule(f"n · L ≤ {MOST_STEPS}", lambda values: values["N"] * len(values["w"]) <= MOST_STEPS),
-            Rule(f"the network and its layer l are of the case {where}", place),
-        ),
-    )
-
-
-def finite(norms: JacobianForm, parameters: Declaration | None = None) -> Inequality:
-    """‖dX^L_N/dX^l_k‖_∞ by the recursion itself."""
-    return Inequality(
-        lambda p: (NeuronChain(p).jacobian_norm(round(float(p.layer)), round(float(p.k))), norms.ball(p)),
-        lambda p: (Adjoints(p).jacobian_norm(int(p.texts["layer"]), int(p.texts["k"])), norms.interval(p)),
-        _PREMISES,
-        lists=LISTS,
-        parameters=parameters,
-    )
-
-
-def _at_rest(alpha: Fraction, dt: Fraction, lag: int, w: list[Fraction]) -> Parameters:
-    """From step k = 1 of layer 1 to step n = 1 + lag of the top one; V = 1 between layers, no input."""
-    return {
-        "alpha": rational(alpha),
-        "dt": rational(dt),
-        "N": str(1 + lag),
-        "k": "1",
-        "layer": "1",
-        "w": " ".join(map(rational, w)),
-        "V": " ".join(["0", *["1"] * (len(w) - 1)]),
-        "b": " ".join("0" for _ in w),
-        "u": "0",
-        "target": "0",
-    }
-
-
-_STEPS = tuple(Fraction(1, n) for n in (2, 4, 10, 20, 50, 100))
-
-
-def _calm() -> Iterator[Parameters]:
-    """Two and three layers with w = −α = −1 everywhere, T = (n − k) dt = 1."""
-    for depth, dt in itertools.product((2, 3), _STEPS):
-        yield _at_rest(Fraction(1), dt, int(1 / dt), [Fraction(-1)] * depth)
-
-
-def _stiff_below() -> Iterator[Parameters]:
-    """Two layers at dt = 1/10, T = 1, the lower with larger and larger |w|."""
-    for size in (10, 100, 1000, 10**4, 10**5):
-        yield _at_rest(Fraction(1), Fraction(1, 10), 10, [Fraction(-size), Fraction(-1)])
-
-
-def _hyperbolic() -> Iterator[Parameters]:
-    for horizon, W, dt in itertools.product((1, 5, 10, 20, 40), (1, 4, 16), (Fraction(1, 4), Fraction(1, 20))):
-        yield _at_rest(Fraction(1), dt, int(horizon / dt), [Fraction(-1 - W)])
-
-
-_SWITCHED = ((4, -3, 10), (1, 8, 4), (4, 12, 10))
-"""(α, w, 1/dt) of products that a periodic input makes grow."""
-_HARD = 6
-"""|A| of a saturated step: σ′ = 2.5e-5."""
-
-
-def _resonant() -> Iterator[Parameters]:
-    """One neuron under the fastest word in B(α + w), B(α) that the search knows, for T = 5 and 10.   thm-J (b)
-
-    x_n = −w y_{n−1} makes pre-activation 0, in thousandths; a saturated step pushes back.
-    """
-    from verification.adversary import words
-
-    for alpha, w, fineness in _SWITCHED:
-        h = 0.5 / fineness
-        word = words.search(alpha + min(w, 0), alpha + max(w, 0), h)
-        is_driven = [(letter == 0) == (w < 0) for letter in word.letters]
-        for horizon in (5, 10):
-            y = z = 0.0
-            u: list[Fraction] = []
-            for n in range(horizon * fineness):
-                pushed = _HARD if y >= 0 else -_HARD
-                u.append(Fraction(round(1000 * (-w * y + (0 if is_driven[n % len(is_driven)] else pushed))), 1000))
-                z -= h * (math.tanh(w * y + float(u[-1])) + alpha * y)
-                y += h * z
-            at = _at_rest(Fraction(alpha), Fraction(1, fineness), len(u) - 1, [Fraction(w)])
-            yield {**at, "V": "1", "u": rationals(u)}
-
+from verification.measure.exact_network import Shape
 
 # --- dt → 0
 
@@ -246,7 +94,7 @@ def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
 
     same = "= L" in domain
     uniform, text = (_same_layer(norms), by_rate) if same else (_one_layer_up(norms), by_count)
-    points = _hyperbolic if same else lambda: (p for p in _calm() if len(numbers(p, "w")) == 2)
+    points = hyperbolic if same else lambda: (p for p in calm() if len(numbers(p, "w")) == 2)
 
     def ask(_: Budget, __: int) -> Attempt:
         return first_violation((finite(norms), uniform), points(), "networks at rest, α = 1, c = 0, T = 1 to 40")
@@ -262,7 +110,7 @@ def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
 
 def free_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     """Networks at rest: "w^l free" takes the lower layer stiff, else all w are equal."""
-    points = _stiff_below if "w^l" in domain else _calm
+    points = stiff_below if "w^l" in domain else calm
     parameters = jacobian_parameters(domain, range(2, 4))
 
     def ask(_: Budget, __: int) -> Attempt:
@@ -274,11 +122,11 @@ def free_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
 def same_layer_case(factor: Fraction = Fraction(1)) -> Case:
     """l = L: one step by (52), which a machine proves; norms multiply and e^{w̄dt} multiplies exactly."""
     norms = JacobianForm("exponential", factor=factor)
-    short = _at_rest(Fraction(1), Fraction(1, 10), 1, [Fraction(-1)])
+    short = at_rest(Fraction(1), Fraction(1, 10), 1, [Fraction(-1)])
 
     def ask(budget: Budget, seed: int) -> Attempt:
         step = exponential_case().ask(budget, seed)
-        points = (*_hyperbolic(), *_resonant(), short)
+        points = (*hyperbolic(), *resonant(), short)
         seen = first_violation((finite(norms),), points, "c = 0: networks at rest, T = 1/10 to 40, and driven by words")
         proof = f"n − k factors, each: {step.proof}" if step.proof and factor >= 1 and not seen.candidates else ""
         return Attempt(
@@ -302,7 +150,7 @@ def row_case(row: PublishedRow, norms: JacobianForm) -> Case:
     def points() -> Iterator[Parameters]:
         for W, lag in itertools.product((1, 4, 16, 64), (50, 200, 400, 783, 3999)):
             if lag < row.steps:
-                yield _at_rest(row.alpha, row.dt[-1], lag, [-row.alpha - W])
+                yield at_rest(row.alpha, row.dt[-1], lag, [-row.alpha - W])
 
     def ask(_: Budget, __: int) -> Attempt:
         if not row.alpha > 0:
@@ -347,100 +195,13 @@ def _top_layer_case() -> Case:
     return replace(case, ask=ask)
 
 
-def _product_parameters(neurons: int) -> Parameters:
-    """All layers at rest, κ = 0; neuron 1 of layer 1 feeds every neuron of layer 2, all with the same target."""
-    steps = 12
-    V = ["0"] * neurons**2 + ["1" if j % neurons == 0 else "0" for j in range(neurons**2)]
-    shape = Shape(2, neurons, steps)
-    network = exact_network.small_network(shape, alpha="1", dt="9/10", w="-1", V=" ".join(V))
-    return {**network, "target": " ".join(["1"] * neurons), "k": "1"}
-
-
-def _three_norms_in_balls(parameters: Parameters, factor: Fraction) -> tuple[Any, Any]:
-    k, target = int(numbers(parameters, "k")[0]), [coefficient(t) for t in numbers(parameters, "target")]
-    network, states = exact_network.typed(parameters, "icml")
-    n, L, m = network.steps, network.layers, network.neurons
-    error = [flint.arb(y) - t for y, t in zip(states[n][L - 1][0], target, strict=True)]
-    jacobian = network.total(L, n, 1, k)
-    h = network.weights.h[0][0]
-    kick = -h * network.slopes[k][0][0]
-    x = [h * kick, kick]
-    left = abs(sum((e * (jacobian[2 * i][0] * x[0] + jacobian[2 * i][1] * x[1]) for i, e in enumerate(error)), 0 * h))
-    norms = [_largest(error), flint.arb(0), _largest(x)]
-    for row in jacobian:
-        norms[1] = norms[1].max(sum((abs(flint.arb(entry)) for entry in row), flint.arb(0)))
-    assert len(error) == m
-    return left, norms[0] * norms[1] * norms[2] * coefficient(factor)
-
-
-def _largest(values: Sequence[Any]) -> Any:
-    """The largest modulus of balls."""
-    return functools.reduce(lambda largest, value: largest.max(abs(value)), values, flint.arb(0))
-
-
-def _three_norms_in_intervals(parameters: Parameters, factor: Fraction) -> tuple[Any, Any]:
-    iv = exact_network_again.iv
-    network = exact_network_again.IntervalNetwork(dict(parameters), False)
-    k, target = int(parameters["k"]), exact_network_again.exact(parameters["target"])
-    jacobian = network.total(network.L, network.N, 1, k)
-    rate = network.h[1][0] * network.s[k][1][0]
-    moved = [-network.h[1][0] * rate, -rate]
-    errors = [y - t for y, t in zip(network.y[network.N][network.L], target, strict=True)]
-    left = sum(
-        (errors[i] * (jacobian[2 * i][0] * moved[0] + jacobian[2 * i][1] * moved[1]) for i in range(network.m)),
-        iv.mpf(0),
-    )
-    sizes = (
-        max(abs(e).b for e in errors),
-        max(sum((abs(entry) for entry in row), iv.mpf(0)).b for row in jacobian),
-        max(abs(v).b for v in moved),
-    )
-    right = iv.mpf(sizes[0]) * sizes[1] * sizes[2] * factor.numerator / factor.denominator
-    return abs(left), right
-
-
-THREE_NORMS = exact_network.declared_network(
-    [Shape(2, 1, 12), Shape(2, 4, 12)],
-    Parameter("target", Listed(Rational(), "neurons")),
-    Parameter("k", Integer(1, 12)),
-    rules=(Rule("1 ≤ k ≤ n", lambda values: values["k"] < len(values["u"])),),
-)
-
-
-def three_norms_check(parameters: Parameters, factor: Fraction = Fraction(1)) -> Check:
-    """θ = b^1 of neuron 1 at step k: the signed sum over the outputs against the product of the three norms."""
-    with flint.ctx.workprec(BITS):
-        left, right = _three_norms_in_balls(parameters, factor)
-        text = f"{left.str(8, radius=False)} against {right.str(8, radius=False)}"
-        first = Opinion("balls", bool(left > right), text)
-        logs = tuple(float(side.log().mid()) if side > 0 else None for side in (left, right))
-    with second.iv.workprec(BITS):
-        again = _three_norms_in_intervals(parameters, factor)
-        shown = f"left at least {float(again[0].a.mid):.8g}, right at most {float(again[1].b.mid):.8g}"
-        other = Opinion("mpmath", bool(again[0].a > again[1].b), shown)
-    m, N = parameters["neurons"], len(numbers(parameters, "u")) // int(parameters["neurons"]) - 1
-    return Check(
-        opinions=(first, other),
-        words=f"L = 2, m = {m}, α = {parameters['alpha']}, w = {_plain(parameters['w'])}, dt = {parameters['dt']}, "
-        f"n = {N}, k = {parameters['k']}, θ = b^1 of neuron 1: the sum over the {m} outputs is {text}",
-        log_measured=logs[0] if None not in logs else None,
-        log_claimed=logs[1] if None not in logs else None,
-    )
-
-
-def _plain(text: str) -> str:
-    """A list whose entries are all the same number as that number."""
-    entries = set(text.split())
-    return (entries.pop() if len(entries) == 1 else text).replace("-", "−")
-
-
 def lower_layer_case(factor: Fraction = Fraction(1)) -> Case:
     """l < L: m outputs that move alike."""
 
     def ask(_: Budget, __: int) -> Attempt:
         sides: tuple[float, float] | None = None
         for count, neurons in enumerate((1, 2, 3, 4), 1):
-            parameters = _product_parameters(neurons)
+            parameters = equal_outputs(neurons)
             check = three_norms_check(parameters, factor)
             assert check.log_measured is not None and check.log_claimed is not None
             sides = check.log_measured, check.log_claimed
