@@ -306,8 +306,8 @@ CLAIMS = (
         id="both-F-Delta",
         source=Source("sam", "(14), (42), (66), (67); icml (12), S(15), S(39)"),
         statement="the printed F and Δ are at least what (32) and S(7) give: F ≥ bound on |y|, Δ ≥ 2 + "
-        "(bound on |z|) + (2+α)(bound on |y|), and S(39) has the Δ of (12); also tried: that the other "
-        "variants are equal, of which (14), (66), (67) put factors outside of a root and S(15) lacks a √2",
+        "(bound on |z|) + (2+α)(bound on |y|), and S(39) has the Δ of (12); also tried: that the other variants "
+        "are equal, of which (14), (66), (67) put factors outside of a root",
         semantics="reading",
         cases=(
             same_case(SAM_14, SAM_42, "Δ of (14) = Δ of (42), T = 1", Constant(1)),

@@ -17,6 +17,7 @@ from flint import arb, fmpq_mpoly_ctx
 from odernn.bounds.numbers import BALLS, FLOATS
 from odernn.published.sources import Source
 from verification.cases import order as orders
+from verification.cases import small_shares
 from verification.cases.order import WEIGHTS, Symbol, both_sides, order_case, stack_parameters
 from verification.certify import scalar_stack
 from verification.certify.scalar_stack import ScalarStack
@@ -210,6 +211,7 @@ REMAINDER = Symbol(symbol="|∂E_k/∂w − printed|")
 CONTRIBUTION = Symbol(symbol="|∂E_k/∂w|")
 LONG = "T = {T}, k = 1 + n/16"
 SHORT = "T = {T}, k = 2"
+SMALL = "T = {T}, k = n^(3/4)"
 
 CLAIMS = (
     Claim(
@@ -280,6 +282,12 @@ CLAIMS = (
         cases=(
             order_case(T1, "remainder, L = 1", 2, "at most", domain=LONG.format(T=1), **REMAINDER),
             order_case(T4, "remainder, L = 1", 2, "at most", domain=LONG.format(T=4), **REMAINDER),
+            *(
+                small_shares.case(
+                    stack, "remainder", Fraction(2), domain=SMALL.format(T=T), symbol="|∂E_k/∂w − printed| ≤ C dt^2"
+                )
+                for T, stack in ((1, T1), (4, T4))
+            ),
             *both_sides(T1_FIXED, "remainder, L = 1", 2, domain=SHORT.format(T=1), **REMAINDER),
             *both_sides(T4_FIXED, "remainder, L = 1", 2, domain=SHORT.format(T=4), **REMAINDER),
         ),
@@ -306,10 +314,20 @@ CLAIMS = (
     Claim(
         id="both-3.3-nok",
         source=Source("sam", "after (16)"),
-        statement="∂E_k^{(n,1)}/∂w depends on k through σ′(A_{k−1}) y_{k−1} alone, 1 ≤ "
-        "k ≪ n, read as k ≤ ρ n with a small ρ (k/n → 0 is no counterexample, by thm-R)",
+        statement="∂E_k^{(n,1)}/∂w depends on k through σ′(A_{k−1}) y_{k−1} alone, 1 ≤ k ≪ n: its other factor is one "
+        "number up to O(k/n); also tried: of one sign for k ≤ n/10, and for k ≤ n/100 at the T of nCIFAR",
         semantics="real",
         cases=(
+            *(
+                small_shares.case(
+                    replace(T1, horizon=T),
+                    "factor",
+                    Fraction(1, 4),
+                    domain=SMALL.format(T=T),
+                    symbol="|factor at k − factor at 2| ≤ C k/n",
+                )
+                for T in (Fraction(1), Fraction(13, 2))
+            ),
             Case(
                 "fixed T, k ≤ n/10",
                 "∂E_k/∂w by σ′(A_{k−1}) y_{k−1}",

@@ -511,7 +511,7 @@ CLAIMS = (
     Claim(
         id="both-C.4-L3max",
         source=Source("icml", "C.4, Table 6"),
-        statement="no fully connected stack of the experiments of Sec. 4 has more than L = 3 layers",
+        statement="no fully connected stack that is used has more than L = 3 layers; also tried: none of Sec. 4",
         semantics="reading",
         cases=(
             Case(
