@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import flint
 import numpy as np
@@ -134,6 +134,32 @@ def sam_output_case(root: Root = SAM_67) -> Case:
         return _against_suprema(root, root.implies(SAM_32), because, check, budget)
 
     return Case("sam (67)", "‖dE_n/dX_n‖_∞", ask, check)
+
+
+def sam_state_case(quantity: Literal["position", "momentum"], root: Root = SAM_32) -> Case:
+    """(32) for any layer of m neurons, by the steps of its printed proof: each neuron has H_n of its own, whatever drives
+    it, and the squares add up. Tried at the exact suprema of thm-S, m = 1.
+    """
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        right = root.ball(with_ones(p, BALLS.exact(1)))
+        return suprema.balls(p, quantity), right / p.alpha.sqrt() if quantity == "position" else right
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        right = root.interval(with_ones(p, second.iv.mpf(1)))
+        weight = second.iv.sqrt(1 / p.alpha) if quantity == "position" else second.iv.mpf(1)
+        return suprema.intervals(p, int(p.texts["N"]), quantity), weight * right
+
+    check = Inequality(balls, intervals, _RUN_PREMISES, parameters=RUN).check
+    because = (
+        "from H_0 = 0, with at most N terms 2dt(1 + 2α dt³) and each factor G ≤ e^{ᾱ dt}, summed over m neurons: "
+        "α‖y_n‖² + ‖z_n‖² ≤ 2mT(1 + 2α dt³)e^{ᾱT} for all n ≤ N and layers"
+    )
+
+    def ask(budget: Budget, _: int) -> Attempt:
+        return _against_suprema(root, root.implies(SAM_32), because, check, budget)
+
+    return Case("all α > 0, dt < 1, N, m, l", f"{quantity}, by (34)-(38)", ask, check)
 
 
 def _input_ask(delta: Delta) -> Callable[[Budget, int], Attempt]:

@@ -112,25 +112,34 @@ def _interval_bias_gradient(alpha: Fraction, w: Fraction, h: Fraction, steps: in
     return step * total / steps
 
 
-def fixed_horizon(budget: Budget, _: int) -> Attempt:
-    """|dE/db| of the same network at T = 2, N doubling."""
-    ladder = scaling.fixed_horizon(Fraction(2), 16, {"smoke": 5, "standard": 6, "deep": 7}[budget.name])
-    values = []
-    for horizon, steps in ladder.rungs:
-        h = float(horizon) / steps / 2
-        y = z = total = 0.0
-        for _n in range(steps):
-            z -= h * (-5 * y + 1)
-            y += h * z
-            total -= y
-        values.append(total / steps)
-    slope = scaling.fit([float(dt) for dt in ladder.steps], values)
-    return Attempt(
-        tried=f"one neuron, α = 4, w = −9, c = 0, zero input and states, ȳ = 1, T = 2: {slope.describe()}",
-        evaluations=len(values),
-        found=slope.describe(),
-        claimed="bounded: slope 0",
-    )
+def fixed_horizon_case(horizon: Fraction, *, depth: int = 1) -> Case:
+    """|dE/db^1| of one network at a fixed T, N doubling: α = 4, w = −9 in every layer, V = 1 between layers, at rest."""
+
+    def ask(budget: Budget, _: int) -> Attempt:
+        ladder = scaling.fixed_horizon(horizon, 16, {"smoke": 5, "standard": 6, "deep": 7}[budget.name])
+        values = [_rest_gradient(float(T) / steps / 2, steps, depth) for T, steps in ladder.rungs]
+        slope = scaling.fit([float(dt) for dt in ladder.steps], values)
+        shape = "one neuron" if depth == 1 else f"one neuron a layer, L = {depth}, V = 1"
+        return Attempt(
+            tried=f"{shape}, α = 4, w = −9, c = 0, zero input and states, ȳ = 1, T = {horizon}: {slope.describe()}",
+            evaluations=len(values),
+            found=slope.describe(),
+            claimed="bounded: slope 0",
+        )
+
+    one, quantity = ("", "|dE/db|") if depth == 1 else (f", one network, L = {depth}", "|dE/db^1|")
+    return Case(f"T = {horizon} fixed, dt → 0{one}", quantity, ask)
+
+
+def _rest_gradient(h: float, steps: int, depth: int) -> float:
+    """dE/db^1 in floats: the derivative of every layer at rest, where all slopes are 1."""
+    y, z, total = [0.0] * depth, [0.0] * depth, 0.0
+    for _ in range(steps):
+        for q in range(depth):
+            z[q] -= h * (-5 * y[q] + (1.0 if q == 0 else y[q - 1]))
+            y[q] += h * z[q]
+        total -= y[-1]
+    return total / steps
 
 
 # --- the printed bound of icml, as a function of T

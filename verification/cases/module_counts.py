@@ -1,4 +1,4 @@
-"""Numbers of parameters of UnICORNN, coRNN and LSTM as their tables give them, under every convention.
+"""Numbers of parameters of UnICORNN, coRNN, expRNN, IndRNN and LSTM as their tables give them, under every convention.
 
 Counted by formula, and once more tensor by tensor from the modules. Which of biases and read-out the source counts is
 not printed: a printed number is contradicted only where it is under all conventions, or under the one that is asked.
@@ -14,6 +14,8 @@ from typing import TypeAlias
 from torch import nn
 
 from odernn.cells.cornn import CoRNN
+from odernn.cells.exprnn import ExpRNN
+from odernn.cells.indrnn import IndRNN
 from odernn.cells.unicornn import UnICORNN
 from odernn.published.networks import PublishedNetwork, PublishedRow, agrees, agrees_to_tens
 from verification.claim import Attempt, Case, Check, Opinion, Parameters
@@ -24,6 +26,8 @@ from verification.parameters import Declaration, Parameter, declared
 
 Counter: TypeAlias = Callable[[str, int, int, int, int], dict[str, int]]
 """Of cell, m, d, L and the number of outputs."""
+NORMALISED = "biases b^l, batch norm"
+"""Scale and shift of a batch normalisation after each layer: how icml Sec. 4 runs IndRNN."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,18 @@ def _size(printed: PublishedRow | PublishedNetwork) -> Size:
 
 
 def by_formula(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int]:
-    """The count under every convention (definitions 1.9 for UnICORNN; one hidden layer for coRNN and LSTM)."""
+    """The count under every convention (definitions 1.9 for UnICORNN; one hidden layer but for UnICORNN and IndRNN)."""
     recurrent: dict[str, int] = {}
     if cell == "unicornn":
         plain = m * d + (L - 1) * m * m + 2 * L * m
         recurrent = {"no biases": plain, "biases b^l": plain + L * m}
     elif cell == "cornn":
         recurrent = {"no bias": 2 * m * m + m * d, "bias": 2 * m * m + m * d + m}
+    elif cell == "exprnn":
+        recurrent = {"no bias": m * (m - 1) // 2 + m * d, "bias": m * (m - 1) // 2 + m * d + m}
+    elif cell == "indrnn":
+        plain = m * d + (L - 1) * m * m + L * m
+        recurrent = {"no biases": plain, "biases b^l": plain + L * m, NORMALISED: plain + 3 * L * m}
     elif cell == "lstm":
         recurrent = {f"{count} bias vectors": 4 * (m * m + m * d + count * m) for count in (0, 1, 2)}
     readouts = {"no readout": 0, "readout": (m + 1) * outputs}
@@ -76,6 +85,8 @@ def by_modules(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int
         "unicornn": lambda: UnICORNN(d, m, L, dt=0.1, alpha=1.0),
         "cornn": lambda: CoRNN(d, m, L, dt=0.1, gamma=1.0, epsilon=1.0),
         "lstm": lambda: nn.LSTM(d, m, L),
+        "exprnn": lambda: ExpRNN(d, m, L),
+        "indrnn": lambda: IndRNN(d, m, L),
     }
     tensors = dict(modules[cell]().named_parameters())
     biases = {name for name in tensors if name.split(".")[-1] == "b" or name.startswith("bias")}
@@ -85,8 +96,11 @@ def by_modules(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int
     if cell == "lstm":
         recurrent = {f"{count} bias vectors": weights + count * extra // 2 for count in (0, 1, 2)}
     else:
-        none, some = {"unicornn": ("no biases", "biases b^l"), "cornn": ("no bias", "bias")}[cell]
+        none, some = ("no biases", "biases b^l") if cell in ("unicornn", "indrnn") else ("no bias", "bias")
         recurrent = {none: weights, some: weights + extra}
+        if cell == "indrnn":
+            norms = (nn.BatchNorm1d(m) for _ in range(L))
+            recurrent[NORMALISED] = weights + extra + sum(p.numel() for norm in norms for p in norm.parameters())
     return {
         f"{name}, {text}": count + more
         for name, count in recurrent.items()
@@ -147,7 +161,12 @@ def _counted_check(size: Size) -> Callable[[Parameters], Check]:
 
 
 def count_case(domain: str, printed: PublishedRow | PublishedNetwork, convention: str = "") -> Case:
-    size = replace(_size(printed), convention=convention)
+    """A row of a table, under every convention or the one that is named."""
+    return sized_case(domain, replace(_size(printed), convention=convention))
+
+
+def sized_case(domain: str, size: Size) -> Case:
+    """The printed number of a network against its counts."""
     parameters = constants(size.parameters())
     return Case(domain, f"parameters, printed {size.printed}", _counted(size), parameters.guards(_counted_check(size)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from verification.cases.identity import PathIdentity
 from verification.certify.second import exact_network as again
@@ -12,21 +12,23 @@ from verification.measure import ring_matrices
 from verification.measure.exact_network import Layered
 from verification.measure.ring_matrices import Matrix
 
-# --- (44): the gradient as a sum over layers and times; θ an entry of w, V or b of any layer
+# --- (44): the gradient as a sum over layers and times; θ an entry of w, V, b or c of any layer
+
+
+Kick: TypeAlias = Callable[[int], tuple[Any, Any]]
+"""(∂⁺y_k, ∂⁺z_k) of the neuron that θ moves directly, as a function of the step."""
 
 
 def _sum_over_paths(network: Layered) -> list[Any]:
     """dX^L_N/dθ against Σ_k (dX^L_N/dX^l_k)(∂⁺X^l_k/∂θ): the rows of (44) before dE_N/dX^L_N, any loss, is applied."""
     L, N = network.layers, network.steps
     residuals = []
-    for l, i, factor in _parameters(network):
+    for l, i, kick in _kicks(network):
 
-        def source(layer: int, k: int, l: int = l, i: int = i, factor: Any = factor) -> tuple[list[Any], list[Any]]:
+        def source(layer: int, k: int, l: int = l, i: int = i, kick: Kick = kick) -> tuple[list[Any], list[Any]]:
             y, z = [0] * network.neurons, [0] * network.neurons
             if layer == l:
-                h = network.weights.h[l - 1][i]
-                z[i] = -h * network.slopes[k][l - 1][i] * factor(k)
-                y[i] = h * z[i]
+                y[i], z[i] = kick(k)
             return y, z
 
         left = network.along(N, source)
@@ -39,46 +41,80 @@ def _sum_over_paths(network: Layered) -> list[Any]:
     return residuals
 
 
-def _parameters(network: Layered) -> list[tuple[int, int, Callable[[int], Any]]]:
-    """(layer, neuron, dA/dθ as a function of the step) of every w, b and V."""
+def _kicks(network: Layered) -> list[tuple[int, int, Kick]]:
+    """(layer, neuron, kick) of every w, b and V, and of every c but for the factor σ̂'/(dt σ̂²), which has no k in it.
+
+    For c it is h² ∂/∂h of the step: with d_k = h z_k = y_k − y_{k−1}, h ∂⁺z_k = d_k − d_{k−1}, and d_0 = h z_0 = 0.
+    """
     late = network.weights.indices == "icml"
-    parameters: list[tuple[int, int, Callable[[int], Any]]] = []
+    kicks: list[tuple[int, int, Kick]] = []
+
+    def by_force(l: int, i: int, factor: Callable[[int], Any]) -> Kick:
+        def kick(k: int) -> tuple[Any, Any]:
+            h = network.weights.h[l - 1][i]
+            z = -h * network.slopes[k][l - 1][i] * factor(k)
+            return h * z, z
+
+        return kick
+
+    def by_step(l: int, i: int) -> Kick:
+        def moved(k: int) -> Any:
+            return network.levels[k][l][i] - network.levels[k - 1][l][i] if k else 0
+
+        def kick(k: int) -> tuple[Any, Any]:
+            z = moved(k) - moved(k - 1)
+            return network.weights.h[l - 1][i] * (moved(k) + z), z
+
+        return kick
+
     for l, i in itertools.product(range(1, network.layers + 1), range(network.neurons)):
-        parameters.append((l, i, lambda k, l=l, i=i: network.levels[k - 1][l][i]))  # type: ignore[misc]
-        parameters.append((l, i, lambda k: 1))
+        kicks.append((l, i, by_force(l, i, lambda k, l=l, i=i: network.levels[k - 1][l][i])))  # type: ignore[misc]
+        kicks.append((l, i, by_force(l, i, lambda _: 1)))
         for r in range(network.neurons):
-            parameters.append((l, i, lambda k, l=l, r=r: network.levels[k if late else k - 1][l - 1][r]))  # type: ignore[misc]
-    return parameters
+            read: Callable[[int], Any] = lambda k, l=l, r=r: network.levels[k if late else k - 1][l - 1][r]  # type: ignore[misc]  # noqa: E731
+            kicks.append((l, i, by_force(l, i, read)))
+        kicks.append((l, i, by_step(l, i)))
+    return kicks
 
 
 def _sum_over_paths_again(network: again.IntervalNetwork) -> list[Any]:
-    """For θ = w^l_i and b^l_i: the inhomogeneous recursion of blocks against the sum over all routes."""
+    """The inhomogeneous recursion of blocks against the sum over all routes; for c with the momenta themselves."""
     residuals, iv, N, L = [], again.iv, network.N, network.L
-    for l in range(1, L + 1):
-        for i in range(network.m):
-            for kind in "wb":
-                kicks: list[Any] = [None]
-                for k in range(1, N + 1):
-                    column = [[iv.mpf(0)] for _ in range(2 * network.m)]
-                    C = network.y[k - 1][l][i] if kind == "w" else iv.mpf(1)
-                    column[2 * i + 1][0] = -network.h[l][i] * network.s[k][l][i] * C
-                    column[2 * i][0] = network.h[l][i] * column[2 * i + 1][0]
-                    kicks.append(column)
-                d: list[Any] = [[None, *([[iv.mpf(0)] for _ in range(2 * network.m)] for _ in range(L))]]
-                for n in range(1, N + 1):
-                    row: list[Any] = [None]
-                    for q in range(1, L + 1):
-                        value = again.mul(network.B(q, n), d[n - 1][q])
-                        if q > 1:
-                            lower = d[n - 1] if network.sam else row
-                            value = again.add(value, again.mul(network.DE(q, n), lower[q - 1]))
-                        row.append(again.add(value, kicks[n]) if q == l else value)
-                    d.append(row)
-                total = [[iv.mpf(0)] for _ in range(2 * network.m)]
-                for k in range(1, N + 1):
-                    total = again.add(total, again.mul(network.total(L, N, l, k), kicks[k]))
-                residuals += again.flat(again.add(d[N][L], total, -1))
+    names = ["w", "b", "c", *range(network.m)]  # a number names V^l_{i,r}
+    for l, i, name in itertools.product(range(1, L + 1), range(network.m), names):
+        kicks: list[Any] = [None]
+        for k in range(1, N + 1):
+            column = [[iv.mpf(0)] for _ in range(2 * network.m)]
+            column[2 * i][0], column[2 * i + 1][0] = _kick_again(network, l, i, name, k)
+            kicks.append(column)
+        d: list[Any] = [[None, *([[iv.mpf(0)] for _ in range(2 * network.m)] for _ in range(L))]]
+        for n in range(1, N + 1):
+            row: list[Any] = [None]
+            for q in range(1, L + 1):
+                value = again.mul(network.B(q, n), d[n - 1][q])
+                if q > 1:
+                    lower = d[n - 1] if network.sam else row
+                    value = again.add(value, again.mul(network.DE(q, n), lower[q - 1]))
+                row.append(again.add(value, kicks[n]) if q == l else value)
+            d.append(row)
+        total = [[iv.mpf(0)] for _ in range(2 * network.m)]
+        for k in range(1, N + 1):
+            total = again.add(total, again.mul(network.total(L, N, l, k), kicks[k]))
+        residuals += again.flat(again.add(d[N][L], total, -1))
     return residuals
+
+
+def _kick_again(network: again.IntervalNetwork, l: int, i: int, name: str | int, k: int) -> tuple[Any, Any]:
+    h = network.h[l][i]
+    if name == "c":  # times σ̂/σ̂': h ∂/∂h of z_k = z_{k−1} − h(…), y_k = y_{k−1} + h z_k
+        change = network.z[k][l][i] - network.z[k - 1][l][i]
+        return h * (network.z[k][l][i] + change), change
+    if isinstance(name, int):
+        C = network.y[k - 1 if network.sam else k][l - 1][name]
+    else:
+        C = network.y[k - 1][l][i] if name == "w" else again.iv.mpf(1)
+    momentum = -h * network.s[k][l][i] * C
+    return h * momentum, momentum
 
 
 SUM_OVER_PATHS = {

@@ -15,13 +15,14 @@ from flint import arb
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import ALPHA_POSITIVE, Inequality
 from verification.cases.nominate import first_violation
+from verification.cases.related import Related
 from verification.certify import linear_flow
 from verification.certify.positivity import is_nonnegative
 from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Check, Hypothesis, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import numbers, rational, rationals
-from verification.kinds import Constant, Listed, Rational
+from verification.kinds import Constant, Integer, Listed, Rational, Values
 from verification.measure.polynomials import variables
 from verification.parameters import Parameter, Rule, declared
 
@@ -337,3 +338,122 @@ def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -
 
     domain = "zero start, |A| ≤ a, t → ∞" if least > 0 else "zero start, inputs unbounded, t → ∞"
     return Case(domain, "(y_θ, z_θ), θ = b", ask, worded(inequality, words))
+
+
+# --- from the zero start: back to it, θ = w
+
+
+RATIOS = (2, 9)
+
+
+def _returning(w: Fraction, values: Values) -> Fraction:
+    """w of κ = α + w(1 − s²) = r²α."""
+    return (values["r"] ** 2 - 1) * values["alpha"] / (1 - values["s"] ** 2)
+
+
+def return_case(is_whole: bool = True) -> Case:
+    """(y_w, z_w) does not tend to 0 as t → ∞, |A| ≤ a. Tried with tanh A = s for 2π/√α, then A = 0 for ever.
+
+    y = −(s/α)(1 − cos √α t) makes, with κ = α + w(1 − s²) = r²α,
+
+        y_w = ((1 − s²)s/α) ((1 − cos r√α t)/κ − (cos √α t − cos r√α t)/(κ − α)),
+
+    so for whole r ≥ 2 everything is 0 again after a period of y, and stays so, A = 0 being rest; half a period earlier
+    y_w is not 0. ``is_whole`` = False would let r be any number > 1, for which that is false.
+    """
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        c, omega = 1 - p.s**2, p.alpha.sqrt()
+        kappa = p.alpha + p.w * c
+
+        def at(time: Any) -> tuple[Any, Any, Any, Any]:
+            """(y, z), and (q, p) of q = y_w + y/w, for which q'' = −κq − s/w."""
+            own = linear_flow.in_balls(arb(0), arb(0), p.alpha, p.s, time)
+            return *own, *linear_flow.in_balls(arb(0), arb(0), kappa, p.s / p.w, time)
+
+        y, _, q, _ = at(arb.pi() / omega)
+        first = abs(q - y / p.w)
+        y, z, q, speed = map(abs, at(2 * arb.pi() / omega))
+        root, w = (p.alpha + p.w).sqrt(), abs(p.w)  # A = 0: q'' = −(α + w)q, y'' = −αy
+        top = (q + speed / root + (y + z / omega) / w).max(root * q + speed + (omega * y + z) / w)
+        return BALLS.exact(SMALL) * first, top.abs_upper()
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        iv = second.iv
+        c, omega = 1 - p.s * p.s, iv.sqrt(p.alpha)
+        kappa = p.w * c + p.alpha
+        root, share = iv.sqrt(kappa), c * p.s / p.alpha
+
+        def sine(angle: Any) -> Any:
+            return iv.cos(angle - iv.pi / 2)
+
+        def position(time: Any) -> Any:
+            slow, fast = iv.cos(omega * time), iv.cos(root * time)
+            return share * ((1 - fast) / kappa - (slow - fast) / (kappa - p.alpha))
+
+        def momentum(time: Any) -> Any:
+            slow, fast = omega * sine(omega * time), root * sine(root * time)
+            return share * (fast / kappa + (slow - fast) / (kappa - p.alpha))
+
+        period = 2 * iv.pi / omega
+        drift = abs(p.s / p.alpha * (1 - iv.cos(omega * period))) + abs(p.s / p.alpha * sine(omega * period))
+        rest, left = iv.sqrt(p.alpha + p.w), [abs(position(period)), abs(momentum(period))]
+        # Duhamel over one more period: y_w'' = −(α + w)y_w − y, |y| ≤ drift
+        top = ends(left[0] + (left[1] + drift * period) / rest, left[0] * rest + left[1] + drift * period)
+        return abs(position(period / 2)) * SMALL.numerator / SMALL.denominator, iv.mpf(top)
+
+    def ratio(p: Any) -> Fraction:
+        """r² ≥ 4 a square, of κ = r²α; else −1."""
+        square = (p.alpha + p.w * (1 - p.s * p.s)) / p.alpha
+        return (
+            square
+            if square.denominator == 1 and square >= 4 and math.isqrt(int(square)) ** 2 == square
+            else Fraction(-1)
+        )
+
+    def limit(p: Any) -> str:
+        square = ratio(p)
+        if square < 0:
+            return ""
+        return (
+            f"√κ = {math.isqrt(int(square))} √α over Q: after 2π/√α all sines of both are 0 and all cosines 1, so y, z, "
+            "y_w and z_w are exactly 0, and with A = 0, u = −b/V, from then on they stay 0 for all times"
+        )
+
+    premises = (
+        ALPHA_POSITIVE,
+        Hypothesis("0 < |s| < 1", lambda p: min(abs(p.s), 1 - abs(p.s))),
+        *([Hypothesis("κ/α is the square of a whole number", ratio)] if is_whole else []),
+    )
+    kind: Any = Integer(*RATIOS) if is_whole else Rational(above=1, most=RATIOS[1])
+    inequality = Inequality(
+        balls,
+        intervals,
+        premises,
+        limit=limit if is_whole else None,
+        are_same=False,
+        parameters=declared(
+            Parameter("alpha", Rational(above=0, most=MOST)),
+            Parameter("s", Rational(above=-1, below=1, nonzero=True)),
+            Parameter("r", kind),
+            Parameter("w", Related(Rational(), "α + w(1 − s²) = r²α", _returning)),
+        ),
+    )
+
+    def words(p: Parameters) -> str:
+        return (
+            f"θ = w, α = {p['alpha']}, w = {p['w']}, tanh A = {p['s']} for 2π/√α, then A = 0: a thousandth of |y_w| at "
+            "π/√α against all that is left after 2π/√α"
+        )
+
+    def ask(_: Budget, __: int) -> Attempt:
+        points = []
+        for alpha, s, r in itertools.product((1, 4), (Fraction(1, 2), Fraction(-3, 5)), (2, 3)):
+            values: Values = {"alpha": Fraction(alpha), "s": s, "r": r}
+            w = _returning(Fraction(0), values)
+            points.append({"alpha": str(alpha), "s": rational(s), "r": str(r), "w": rational(w)})
+        attempt = first_violation((inequality,), points, f"{len(points)} inputs of two values, closed form")
+        shown = "(0, 0) after 2π/√α and for ever" if attempt.candidates else "no return found"
+        return replace(attempt, log_measured=None, log_claimed=None, found=shown, claimed="does not tend to 0")
+
+    return Case("zero start, |A| ≤ a, t → ∞", "(y_θ, z_θ), θ = w", ask, worded(inequality, words))

@@ -36,10 +36,11 @@ SORTED = {identifier: reading for identifier in REGISTRY.ids() if (reading := re
 def names_of(identifier: str) -> list[str]:
     """Of a claim its cases; of a bound on states its quantities, free and on the rows of Table 6, for all layers."""
     claim = REGISTRY.get(identifier).claim
+    cases = [f"{case.domain} | {case.quantity}" for case in claim.cases]
     if claim.state_bound is None:
-        return [f"{case.domain} | {case.quantity}" for case in claim.cases]
+        return cases
     domains = [FREE, *map(printed_name, ROWS)]
-    return [f"{domain} | {part.quantity}" for domain in domains for part in claim.bound.parts]
+    return [*cases, *(f"{domain} | {part.quantity}" for domain in domains for part in claim.bound.parts)]
 
 
 def judgements_of(identifier: str, verdicts: dict[str, str]) -> list[Judgement]:

@@ -388,7 +388,7 @@ CLAIMS = (
     Claim(
         id="icml-D-nochaos-L2",
         source=_APPENDIX,
-        statement=f"UnICORNN with L = 2 and constant input {_NOT_CHAOTIC}",
+        statement=f"a restriction made by this library: UnICORNN with L = 2 and constant input {_NOT_CHAOTIC}",
         semantics="real",
         cases=(
             _rest("two layers, constant input", TWO_CONSTANT),
@@ -399,7 +399,8 @@ CLAIMS = (
     Claim(
         id="icml-D-nochaos-wpos",
         source=_APPENDIX,
-        statement=f"one layer of UnICORNN with w in (0, 1), the range of the initialisation, {_NOT_CHAOTIC}",
+        statement="a restriction made by this library: one layer of UnICORNN with w in (0, 1), the range of the "
+        f"initialisation, {_NOT_CHAOTIC}",
         semantics="real",
         cases=(_PRESCRIBED, _one("one neuron, 0 < w < 1, periodic input", UNIT)),
     ),

@@ -30,7 +30,7 @@ from verification.cases.chain_gradients import (
     uniform,
 )
 from verification.cases.gradient_decay import decay_case
-from verification.cases.gradient_growth import growth_case
+from verification.cases.gradient_growth import fixed_horizon_case, growth_case
 from verification.cases.inequality import Inequality
 from verification.cases.network_gradient import (
     ANY_NETWORK,
@@ -41,8 +41,10 @@ from verification.cases.network_gradient import (
     quantity_of,
 )
 from verification.cases.nominate import first_violation, joined
+from verification.cases.order import order_case
 from verification.cases.top_layer_gradients import top_layer_case, top_summand_case
 from verification.certify.neuron_chain import LISTS, NeuronChain
+from verification.certify.scalar_stack import ScalarStack
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Parameters, Place, Premise
 from verification.domains import Budget, printed_name
@@ -325,10 +327,20 @@ CLAIMS = (
         id="both-5-no-assumptions",
         source=Source("sam", "Discussion"),
         statement="the Hamiltonian structure mitigates the exploding and vanishing gradient problem without any "
-        "assumptions on the weights: no exponential growth or decay for any weights",
+        "assumptions on the weights: at fixed T no exponential growth or decay for any weights (asked at w = −9, "
+        "α = 4); also tried: dt fixed, N → ∞",
         semantics="real",
         cases=(
-            growth_case(Fraction(1), Fraction(-201), Fraction(1, 10), domain="w = −201, dt fixed, N → ∞"),
+            fixed_horizon_case(Fraction(1), depth=2),
+            order_case(
+                ScalarStack(alpha=gradient_decay.ALPHA, w=gradient_decay.W),
+                "contribution",
+                1,
+                "at least",
+                domain="w = −9, T = 1, k = 1 + n/16",
+                symbol="|∂E_k/∂w|",
+            ),
+            growth_case(gradient_decay.ALPHA, gradient_decay.W, gradient_decay.DT, domain="w = −9, dt fixed, N → ∞"),
             decay_case(
                 gradient_decay.ALPHA,
                 gradient_decay.W,

@@ -16,6 +16,7 @@ import sympy
 from flint import Ordering, arb, arb_series, fmpq, fmpq_mpoly_ctx
 
 from odernn.published.sources import Source
+from verification.cases import leapfrog_energy
 from verification.cases.identity import PolynomialIdentity
 from verification.certify.second import exact_network as again
 from verification.certify.second.intervals import iv
@@ -489,8 +490,13 @@ CLAIMS = (
     Claim(
         id="both-2.2-exactH",
         source=Source("sam", "Section 2.2"),
-        statement="symplectic integrators make RNNs that conserve the Hamiltonian exactly, at all times",
+        statement="said of the symplectic RNNs that are cited: a symplectic integrator of a time-independent Hamiltonian "
+        "conserves it exactly, at all times; also tried: (5) with constant input, and what leapfrog does keep",
         semantics="real",
-        cases=(Case("constant input", "H along (5)", _energy, ONE_NEURON.guards(_energy_check)),),
+        cases=(
+            leapfrog_energy.change_case(),
+            leapfrog_energy.kept_case(),
+            Case("constant input", "H along (5)", _energy, ONE_NEURON.guards(_energy_check)),
+        ),
     ),
 )

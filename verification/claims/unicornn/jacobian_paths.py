@@ -178,7 +178,7 @@ CLAIMS = (
         id="both-(44)/(17)",
         source=Source("sam", "(44); icml S(17)"),
         statement="dE_n/dθ = Σ_{l=1..L} Σ_{k=1..n} (dE_n/dX^L_n)(dX^L_n/dX^l_k)(∂⁺X^l_k/∂θ), total derivative in the "
-        "middle; θ an entry of w^l, V^l, b^l",
+        "middle; θ an entry of w^l, V^l, b^l, c^l",
         semantics="alg",
         cases=tuple(
             SUM_OVER_PATHS[indices].case("L ≤ 3, n ≤ 3", f"dX^L_n/dθ, {indices} indices", SHORT)

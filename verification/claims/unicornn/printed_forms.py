@@ -297,7 +297,8 @@ CLAIMS = (
     Claim(
         id="icml-C.1-table6",
         source=Source("icml", "S(7) at Table 6"),
-        statement="icml-C.1 at the (N, dt, α) of Table 6, where α > 0: max_i |y_n| ≤ √((2/α)(1 + 2βt_n)), max_i "
+        origin="library",
+        statement="the bound of icml-C.1 at the (N, dt, α) of Table 6, where α > 0: max_i |y_n| ≤ √((2/α)(1 + 2βt_n)), max_i "
         "|z_n| ≤ √(2(1 + 2βt_n)) for all n ≤ N; β = max{1 + 2α, 4α²} (by thm-S-Q, not by the printed proof)",
         semantics="real",
         cases=tuple(square_root_case(row, quantity) for row in ROWS for quantity in ("position", "momentum")),
@@ -306,8 +307,8 @@ CLAIMS = (
         id="both-F-Delta",
         source=Source("sam", "(14), (42), (66), (67); icml (12), S(15), S(39)"),
         statement="the printed F and Δ are at least what (32) and S(7) give: F ≥ bound on |y|, Δ ≥ 2 + "
-        "(bound on |z|) + (2+α)(bound on |y|), and S(39) has the Δ of (12); also tried: that the other "
-        "variants are equal, of which (14), (66), (67) put factors outside of a root and S(15) lacks a √2",
+        "(bound on |z|) + (2+α)(bound on |y|), and S(39) has the Δ of (12); also tried: that the other variants "
+        "are equal, of which (14), (66), (67) put factors outside of a root",
         semantics="reading",
         cases=(
             same_case(SAM_14, SAM_42, "Δ of (14) = Δ of (42), T = 1", Constant(1)),

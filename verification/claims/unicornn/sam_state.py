@@ -5,6 +5,7 @@ from typing import Any
 
 from odernn.bounds import sam
 from odernn.published.sources import Source
+from verification.cases.chain_ends import sam_state_case
 from verification.claim import Claim, Hypothesis, Part, StateBound
 
 
@@ -46,6 +47,7 @@ CLAIMS = (
                 Hypothesis("dt < 1", lambda s: 1 - s.dt, second_margin=lambda s: -(s.dt - 1)),
             ),
         ),
+        cases=(sam_state_case("position"), sam_state_case("momentum")),
         dominated_by="thm-S",
     ),
     Claim(

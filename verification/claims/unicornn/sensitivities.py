@@ -40,6 +40,7 @@ from verification.cases.rest_sensitivities import (
     ends,
     fading_case,
     floor_case,
+    return_case,
     saturation_case,
     worded,
 )
@@ -237,9 +238,9 @@ CLAIMS = (
         id="both-3-novanish-ODE",
         source=Source("sam", "Sec. 3; icml Sec. 3"),
         statement="said to be shown by Liouville's theorem: (y_θ, z_θ) of (8), θ in {w, V, b}, are not "
-        "drawn to (0, 0). Read as: from (0, 0) and with |A| ≤ a neither as small as one likes on [0, t] "
-        "nor tending to 0 (θ = b; the floors are this library's); changes of θ at time s do not all die "
-        "out, ‖Φ(t, s)‖ ≥ 1. Also tried: one floor for all b, unbounded inputs, one change of θ at time s. "
+        "drawn to (0, 0): changes of θ at time s do not all die out, ‖Φ(t, s)‖ ≥ 1. Also tried: from (0, 0) "
+        "and with |A| ≤ a neither as small as one likes on [0, t] nor tending to 0 (true of θ = b, with floors "
+        "of this library, false of θ = w), one floor for all b, unbounded inputs, one change of θ at time s. "
         "Not counted: where b = u = 0 the network is at rest, and y_w, z_w, y_V, z_V are 0 for all times",
         semantics="real",
         cases=(
@@ -247,6 +248,7 @@ CLAIMS = (
             saturation_case(),
             fading_case(),
             fading_case(least=Fraction(1, 10)),
+            return_case(),
             kick_case(),
             norm_case(),
         ),

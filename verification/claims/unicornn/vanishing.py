@@ -1,7 +1,8 @@
 # Claims: both-novanish · both-novanish-norm · both-exploding-mitigated · icml-3.1-T3
 """Whether contributions of early steps can vanish, and gradients grow, exponentially in the number of steps.
 
-The network is one neuron with V = 1, c = 0 and inputs that are free (``verification.cases.gradient_decay``).
+At fixed dt the network is one neuron with V = 1, c = 0 and inputs that are free (``verification.cases.gradient_decay``);
+at fixed T it is a stack of single neurons.
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ from flint import fmpq, fmpq_mat, fmpq_mpoly_ctx
 
 from odernn.published.sources import Source
 from verification.cases.gradient_decay import ALPHA, DT, W, decay_case, resonant_decay_case
-from verification.cases.gradient_growth import bound_growth_case, fixed_horizon, growth_case
-from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
+from verification.cases.gradient_growth import bound_growth_case, fixed_horizon_case, growth_case
+from verification.cases.order import order_case
+from verification.cases.top_layer_gradients import top_layer_case
+from verification.certify.scalar_stack import ScalarStack
+from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import brief, number, numbers
 from verification.kinds import Listed, Rational
 from verification.measure.exact_cayley import identity
+from verification.measure.gradient_forms import SAM_13
 from verification.parameters import Parameter, declared
 
 # --- the norm of the product does not
@@ -92,14 +97,31 @@ def _norms(budget: Budget, seed: int) -> Attempt:
     )
 
 
+# --- at fixed T
+
+
+T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
+STACKS = {
+    "L = 1": ScalarStack(),
+    "L = 1, w = −9": ScalarStack(alpha=ALPHA, w=W),
+    "L = 3": ScalarStack(layers=3),
+}
+
+
 CLAIMS = (
     Claim(
         id="both-novanish",
         source=Source("sam", "Sec. 3, D.3, D.4"),
-        statement="for k ≪ n |∂E_k^{(n,L)}/∂θ| does not decay exponentially in n − "
-        "k, whatever the inputs; dt fixed, n → ∞, as at fixed T nothing can (thm-R)",
+        statement="for k ≪ n and t_n of order 1 |∂E_k^{(n,L)}/∂θ| does not decay exponentially in n − k: it is not below "
+        "every power of dt, but of order dt (asked of three stacks; thm-R has it for all); also tried: dt fixed, n → ∞",
         semantics="real",
         cases=(
+            *(
+                order_case(
+                    stack, "contribution", 1, "at least", domain=f"{name}, T = 1, k = 1 + n/16", symbol="|∂E_k/∂w|"
+                )
+                for name, stack in STACKS.items()
+            ),
             decay_case(ALPHA, W, DT, domain="dt fixed, n → ∞, w < −α"),
             resonant_decay_case(ALPHA, DT, domain="dt fixed, n → ∞, −α < w < 0"),
         ),
@@ -115,12 +137,14 @@ CLAIMS = (
     Claim(
         id="both-exploding-mitigated",
         source=Source("sam", "Sec. 3"),
-        statement="the exploding gradient problem is mitigated: with bounded weights and at fixed T the gradient "
-        "stays bounded as dt → 0 (asked of one network; thm-G-inf has it for all); also tried: dt fixed, N → ∞",
+        statement="the exploding gradient problem is mitigated: with bounded weights and at T ≤ 1 the gradient stays "
+        "bounded as dt → 0 (θ of the top layer for all networks, by a bound free of N; b^1 of two layers for one network, "
+        "thm-G-inf has it for all); also tried: dt fixed, N → ∞",
         semantics="real",
         cases=(
             growth_case(ALPHA, W, DT, domain="dt fixed, N → ∞"),
-            Case("T = 2 fixed, dt → 0", "|dE/db|", fixed_horizon),
+            top_layer_case(SAM_13, "T ≤ 1", (T_IS_ONE,)),
+            fixed_horizon_case(Fraction(1), depth=2),
         ),
     ),
     Claim(
@@ -132,7 +156,7 @@ CLAIMS = (
         cases=(
             bound_growth_case(3),
             growth_case(ALPHA, W, DT, domain="dt fixed, N → ∞"),
-            Case("T = 2 fixed, dt → 0", "|dE/db|", fixed_horizon),
+            fixed_horizon_case(Fraction(2)),
         ),
     ),
 )

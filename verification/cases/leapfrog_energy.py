@@ -1,0 +1,97 @@
+"""Leapfrog, the integrator of symplectic recurrent networks, on H = z²/2 + y^p/p, which does not depend on time.
+
+    z½ = z − (h/2) y^(p−1),   y' = y + h z½,   z' = z½ − (h/2) y'^(p−1)
+
+is symplectic. It does not keep H; for p = 2 it keeps z²/2 + (1 − h²/4) y²/2, exactly. Everything is rational.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from flint import fmpq
+
+from verification.cases.identity import PolynomialIdentity
+from verification.claim import Attempt, Case, Check, Opinion, Parameters
+from verification.domains import Budget
+from verification.exact_text import number
+from verification.kinds import Integer, Rational
+from verification.parameters import Parameter, declared, rationals
+
+MOST_STEPS = 4
+
+
+def _step(y: Any, z: Any, h: Any, p: int) -> tuple[Any, Any]:
+    z = z - h / 2 * y ** (p - 1)
+    y = y + h * z
+    return y, z - h / 2 * y ** (p - 1)
+
+
+def _step_again(y: Any, z: Any, h: Any, p: int) -> tuple[Any, Any]:
+    """As Störmer's method: y' = y + h z − (h²/2) y^(p−1), and z' by the mean of both forces."""
+    force = -(y ** (p - 1))
+    moved = y + h * z + h * h / 2 * force
+    return moved, z + h * (force - moved ** (p - 1)) / 2
+
+
+def change_case(p: int = 4) -> Case:
+    """H is the same after some steps; claimed of every symplectic integrator."""
+
+    def change(parameters: Parameters, make: Callable[[Fraction], Any], step: Callable[..., tuple[Any, Any]]) -> Any:
+        h, y, z = (make(number(parameters, name)) for name in ("h", "y", "z"))
+        start = z**2 / 2 + y**p / p
+        for _ in range(int(parameters["steps"])):
+            y, z = step(y, z, h, p)
+        return z**2 / 2 + y**p / p - start
+
+    def check(parameters: Parameters) -> Check:
+        first = change(parameters, lambda x: x, _step)
+        second = change(parameters, lambda x: fmpq(x.numerator, x.denominator), _step_again)
+        return Check(
+            opinions=(
+                Opinion("fractions", first != 0, f"H changes by {float(first):.6g}"),
+                Opinion("flint", second != 0, f"H changes by {float(second):.6g}"),
+            ),
+            words=f"H = z²/2 + y^{p}/{p}, h = {parameters['h']}, from y = {parameters['y']}, z = {parameters['z']}: H "
+            f"changes by {float(first):.6g} in {parameters['steps']} leapfrog step(s)",
+            apart="" if Fraction(int(second.p), int(second.q)) == first else "the changes differ",
+        )
+
+    def ask(_: Budget, __: int) -> Attempt:
+        grid = [
+            {"h": h, "y": y, "z": z, "steps": steps}
+            for h, y, z, steps in itertools.product(("1/2", "1/10"), ("1", "0"), ("0", "1"), ("1", "4"))
+        ]
+        changing = tuple(each for each in grid if check(each).opinions[0].violated)
+        shown = "H changes" if changing else "H constant"
+        return Attempt("one pair, 1 and 4 steps", len(grid), found=shown, claimed="H constant", candidates=changing[:3])
+
+    parameters = declared(
+        *rationals("h", above=0, below=1), *rationals("y", "z"), Parameter("steps", Integer(1, MOST_STEPS))
+    )
+    return Case(f"leapfrog, H = z²/2 + y^{p}/{p}", "H along the steps", ask, parameters.guards(check))
+
+
+def kept_case(share: Fraction = Fraction(1, 4)) -> Case:
+    """p = 2: z²/2 + (1 − share h²) y²/2 is kept; true of share = 1/4 alone."""
+
+    def residual(step: Callable[..., tuple[Any, Any]]) -> Callable[[Mapping[str, Any]], list[Any]]:
+        def of(v: Mapping[str, Any]) -> list[Any]:
+            """h = 2g, so that no halves are left; 1 − share h² = 1 − 4 share g²."""
+            g, quarters = v["g"], int(4 * share)
+            y, z = step(v["y"], v["z"], 2 * g, 2)
+            return [z * z - v["z"] ** 2 + (1 - quarters * g * g) * (y * y - v["y"] ** 2)]
+
+        return of
+
+    identity = PolynomialIdentity(
+        ("g", "y", "z"),
+        residual(_step),
+        residual(_step_again),
+        "leapfrog on H = (y² + z²)/2: z² + (1 − h²/4) y² before and after a step",
+        {"g": Rational(above=0)},
+    )
+    return identity.case("leapfrog, H = (y² + z²)/2", "z² + (1 − h²/4) y² along the steps")
