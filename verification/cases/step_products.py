@@ -27,13 +27,14 @@ from verification.cases.identity import PolynomialIdentity
 from verification.cases.inequality import STEP_BELOW_ONE, Inequality
 from verification.cases.nominate import first_violation
 from verification.cases.one_step_norms import exponential_case
+from verification.cases.related import Related
 from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
 from verification.exact_text import rational, rationals
-from verification.kinds import Listed, Rational
+from verification.kinds import Listed, Rational, Values
 from verification.measure.polynomials import coefficient
-from verification.parameters import Parameter, declared
+from verification.parameters import Declaration, Parameter, declared
 from verification.parameters import rationals as all_rational
 
 LARGEST = 1000
@@ -246,19 +247,36 @@ def _log_norm(kappas: Sequence[float], h: float, a: float) -> float:
 
 # --- thm-J-inf: the maximum norm
 
-_LAYER = declared(
-    *all_rational("alpha", least=0, most=LARGEST),
-    *all_rational("w", least=-LARGEST, most=LARGEST),
-    *all_rational("dt", "sigma", above=0, below=1),
-    Parameter("slopes", Listed(Rational(above=0, most=1), (1, 2000))),
-)
+
+def _layer_parameters(longest: Fraction | None) -> Declaration:
+    """A neuron and the slopes of its steps; dt is read last, so that it keeps to the range."""
+
+    def fitting(dt: Fraction, values: Values) -> Fraction:
+        if longest is None:
+            return dt
+        return min(dt, longest / (_gamma(values["alpha"], values["w"]) * len(values["slopes"])))
+
+    text = "0 < dt < 1" if longest is None else f"γ(n − k)dt ≤ {longest}"
+    return declared(
+        *all_rational("alpha", least=0, most=LARGEST),
+        *all_rational("w", least=-LARGEST, most=LARGEST),
+        *all_rational("sigma", above=0, below=1),
+        Parameter("slopes", Listed(Rational(above=0, most=1), (1, 2000))),
+        Parameter("dt", Related(Rational(above=0, below=1), text, fitting)),
+    )
+
+
 _LINES = tuple(itertools.product((1, 4, 16), map(Fraction, ("1/4", "1/20", "1/1000")), (1, 5, 40)))
 
 
 def _layer_points(longest: Fraction | None) -> Iterator[Parameters]:
-    """Saddles at pre-activation 0, w = −1 − W; words in two slopes; as many steps as the range allows."""
+    """Short single steps, saddles at pre-activation 0, w = −1 − W, words in two slopes; as many as the range allows."""
     from verification.adversary import words
 
+    for w in (9, -201):
+        yield from _layer_point(
+            Fraction(1), Fraction(w), Fraction(1, 10**4), [Fraction(1)], Fraction(1, 10**4), longest
+        )
     for W, dt, horizon in _LINES:
         yield from _layer_point(Fraction(1), Fraction(-1 - W), dt, [Fraction(1)], horizon, longest)
     for alpha, w, h in _SWITCHED:
@@ -269,7 +287,7 @@ def _layer_points(longest: Fraction | None) -> Iterator[Parameters]:
 
 
 def _layer_point(
-    alpha: Fraction, w: Fraction, dt: Fraction, word: list[Fraction], horizon: int, longest: Fraction | None
+    alpha: Fraction, w: Fraction, dt: Fraction, word: list[Fraction], horizon: Fraction | int, longest: Fraction | None
 ) -> Iterator[Parameters]:
     count = int(horizon / dt) if longest is None else int(longest / (_gamma(alpha, w) * dt))
     slopes = (word * (count // len(word) + 1))[: min(count, 2000)]
@@ -317,7 +335,7 @@ def layer_case(longest: Fraction | None = None, multiple: Fraction = Fraction(1)
             *premises,
             Hypothesis(text, lambda p: longest - _gamma(p.alpha, p.w) * len(p.slopes) * p.dt, strict=False),
         )
-    inequality = Inequality(balls, intervals, premises, lists=("slopes",), parameters=_LAYER)
+    inequality = Inequality(balls, intervals, premises, lists=("slopes",), parameters=_layer_parameters(longest))
 
     def ask(budget: Budget, seed: int) -> Attempt:
         seen = first_violation((inequality,), _layer_points(longest), "saddles at rest and words in two slopes")
