@@ -33,7 +33,7 @@ from verification.parameters import Parameter, Rule, declared
 from verification.parameters import rationals as all_rational
 
 SEGMENTS = 6
-LARGEST, LATEST = 400, 40
+LARGEST, LATEST, SMALL = 400, 40, 25
 
 
 # --- (a) √E_a(t) ≤ (√E_a(0) + ∫|σ'C|) e^{λ_a t}
@@ -280,7 +280,7 @@ def supremum_case(quantity: str, factor: Fraction = Fraction(1)) -> Case:
         return abs(y if is_position else z), area * factor.numerator / factor.denominator
 
     parameters = declared(
-        *all_rational("alpha", above=0, most=LARGEST),
+        *all_rational("alpha", above=0, most=SMALL),
         Parameter("times", Listed(Rational(above=0, most=LATEST), (1, SEGMENTS))),
         Parameter("s", Listed(Rational(least=-1, most=1), lambda v: len(v["times"]))),
     )

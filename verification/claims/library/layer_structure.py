@@ -11,7 +11,6 @@ from odernn.published.sources import Source
 from verification.cases.invariant_form import INVARIANT, SHARP, VALUES, definite_case, modified_case
 from verification.cases.layered_maps import (
     ICML_INVERSE,
-    LARGER,
     ONE_LAYER,
     SAM_INVERSE,
     SYMPLECTIC,
@@ -60,7 +59,6 @@ CLAIMS = (
             SYMPLECTIC.case("(a), L = 1, m ≤ 3", "DFᵀ J DF", ONE_LAYER),
             VOLUME.case("(b), L ≤ 3, m ≤ 2", "det DF, icml indices", UP_TO_THREE),
             VOLUME_SAM.case("(b), L ≤ 3, m ≤ 2", "det DF, sam indices", UP_TO_THREE),
-            VOLUME.sampled("(b), L ≤ 6", "det DF, icml indices", LARGER),
             SAM_INVERSE.case("(b), L ≤ 3, m ≤ 2", "inverse, sam indices", UP_TO_THREE),
             ICML_INVERSE.case("(c), L ≤ 3, m ≤ 2", "(7) after (6)", UP_TO_THREE),
             UNCOUPLED.case("(d), 2 ≤ m ≤ 3", "dX_j/dX_{j−1}", ONE_LAYER[1:]),
