@@ -41,8 +41,9 @@ MODULES = (energy_states, layer_structure, oscillator_theorems, step_jacobians)
 CLAIMS: dict[str, Claim] = {claim.id: claim for module in MODULES for claim in module.CLAIMS}
 P, N = "proved", "not-refuted"
 EXPECTED = {
-    "thm-S-exp": [P],
-    "thm-S-root": [P],
+    "thm-S-exp": [],
+    "thm-S-root": [],
+    "thm-S-step": [P, P],
     "thm-G-root": [N, N],
     "thm-J": [P, P, P, P, P, P, P, N, N, N, P],
     "thm-J-inf": [P, P],

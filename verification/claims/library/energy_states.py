@@ -1,6 +1,6 @@
-# Claims: thm-S-exp · thm-S-root · thm-G-root
-"""thm-S-exp, thm-S-root, thm-G-root: what the published energy inequality does give: state bounds with an exponential
-at all times, and with the square root of 1 + 2βt_n where βt_n ≤ x₀ = 1.2564… (thm-S'); gradients in such a range.
+# Claims: thm-S-exp · thm-S-root · thm-S-step · thm-G-root
+"""thm-S-exp, thm-S-root, thm-S-step, thm-G-root: what the published energy inequality does give: state bounds with an
+exponential at all times, with the square root of 1 + 2βt_n where βT ≤ x₀ = 1.2564… (thm-S'); gradients in that range.
 
 Proofs: docs/derivations/state_bounds.md. They are tried by the same adversaries as icml S(7), which they repair.
 """
@@ -21,16 +21,16 @@ ALPHA_POSITIVE = Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s:
 STEP_BELOW_ONE = Hypothesis("dt < 1", lambda s: 1 - s.dt, second_margin=lambda s: -(s.dt - 1))
 IN_RANGE = (
     Hypothesis(
-        f"(1 + 2α)t_n ≤ {float(RANGE)}",
-        lambda s: RANGE.numerator - RANGE.denominator * (1 + 2 * s.alpha) * s.time,
+        f"(1 + 2α)T ≤ {float(RANGE)}",
+        lambda s: RANGE.numerator - RANGE.denominator * (1 + 2 * s.alpha) * s.horizon,
         strict=False,
-        second_margin=lambda s: RANGE.numerator - (s.time + 2 * s.time * s.alpha) * RANGE.denominator,
+        second_margin=lambda s: RANGE.numerator - (s.horizon + 2 * s.horizon * s.alpha) * RANGE.denominator,
     ),
     Hypothesis(
-        f"4α²t_n ≤ {float(RANGE)}",
-        lambda s: RANGE.numerator - RANGE.denominator * 4 * s.alpha * s.alpha * s.time,
+        f"4α²T ≤ {float(RANGE)}",
+        lambda s: RANGE.numerator - RANGE.denominator * 4 * s.alpha * s.alpha * s.horizon,
         strict=False,
-        second_margin=lambda s: RANGE.numerator - (2 * s.alpha) ** 2 * s.time * RANGE.denominator,
+        second_margin=lambda s: RANGE.numerator - (2 * s.alpha) ** 2 * s.horizon * RANGE.denominator,
     ),
 )
 
@@ -69,28 +69,35 @@ CLAIMS = (
         id="thm-S-exp",
         source=Source("library", "docs/derivations/state_bounds.md, thm-S' (for all times)"),
         statement="|y_n| ≤ √(2/α) e^{βt_n/2} and |z_n| ≤ √2 e^{βt_n/2} for all n, l, all weights and inputs, "
-        "β = max{1 + 2α, 4α²}, as (1 + β dt)^n ≤ e^{βt_n}; α > 0, dt < 1, zero initial state",
+        "β = max{1 + 2α, 4α²}; α > 0, dt < 1, zero initial state",
         semantics="real",
         state_bound=StateBound(
             parts=(_exponential("position"), _exponential("momentum")), hypotheses=(ALPHA_POSITIVE, STEP_BELOW_ONE)
         ),
-        cases=(exponential_case(),),
         origin="library",
         dominated_by="thm-S",
     ),
     Claim(
         id="thm-S-root",
         source=Source("library", "docs/derivations/state_bounds.md, thm-S'"),
-        statement="|y_n| ≤ √((2/α)(1 + 2βt_n)) and |z_n| ≤ √(2(1 + 2βt_n)) for all l, all weights and inputs, as long "
-        "as βt_n ≤ x₀ = 1.2564312086…, e^{x₀} = 1 + 2x₀; β = max{1 + 2α, 4α²}; α > 0, dt < 1, zero initial state",
+        statement="|y_n| ≤ √((2/α)(1 + 2βt_n)) and |z_n| ≤ √(2(1 + 2βt_n)) for all n, l, all weights and inputs, where "
+        "βT ≤ x₀ = 1.2564312086…, e^{x₀} = 1 + 2x₀; β = max{1 + 2α, 4α²}; α > 0, dt < 1, zero initial state",
         semantics="real",
         state_bound=StateBound(
             parts=(_square_root("position"), _square_root("momentum")),
             hypotheses=(ALPHA_POSITIVE, STEP_BELOW_ONE, *IN_RANGE),
         ),
-        cases=(linear_case(),),
         origin="library",
         dominated_by="thm-S",
+    ),
+    Claim(
+        id="thm-S-step",
+        source=Source("library", "docs/derivations/state_bounds.md, thm-S'"),
+        statement="(1 + β dt)^n ≤ e^{βt_n} for all n and 0 < dt < 1, and ≤ 1 + 2βt_n as long as βt_n ≤ x₀ = "
+        "1.2564312086…, e^{x₀} = 1 + 2x₀; β = max{1 + 2α, 4α²}, α > 0",
+        semantics="real",
+        cases=(exponential_case(), linear_case()),
+        origin="library",
     ),
     Claim(
         id="thm-G-root",
