@@ -107,6 +107,16 @@ def square_root_margin(*, alpha: Any, time: Any, numbers: Numbers = FLOATS) -> A
     return numbers.exp(-x) * (1 + 2 * x) - 1
 
 
+def log_exponential_bound(*, alpha: Any, time: Any, quantity: str, numbers: Numbers = FLOATS) -> Any:
+    """log of √(2/α) e^{βt_n/2} for |y_n|, of √2 e^{βt_n/2} for |z_n|; β = max(1 + 2α, 4α²), 0 < dt < 1.   thm-S-exp
+
+    α > 0, t_n = n·dt, all weights, inputs and layers: what the energy inequality of thm-S' gives without a range.
+    """
+    beta = numbers.maximum(1 + 2 * alpha, 4 * alpha * alpha)
+    log_bound = (numbers.log(numbers.exact(2)) + beta * time) / 2
+    return log_bound - numbers.log(alpha) / 2 if _index(quantity) == 0 else log_bound
+
+
 def uniform_lower_bound(
     *, alpha: Any, horizon: Any, dt: Any, sigma: Any, amplitude: Any, quantity: str, numbers: Numbers
 ) -> Any:

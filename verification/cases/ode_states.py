@@ -173,7 +173,7 @@ def state_case(domain: str, shape: StateQuantity, bound: Bound, *, horizon: int 
         known = ode.largest_mean_sine()
         violated = bool(gap[worst] > 1e-9)
         candidates = _constant_controls(shape, bound, t[:, 0], x, gap, horizon, undamped) if violated else ()
-        proof = "" if candidates or horizon is None else _proof(shape, bound, horizon)
+        proof = "" if candidates else _proof(shape, bound, horizon)
         return Attempt(
             tried=f"{gap.size} pairs (t, √αt), the supremum over all controls in closed form",
             evaluations=gap.size,
@@ -187,8 +187,13 @@ def state_case(domain: str, shape: StateQuantity, bound: Bound, *, horizon: int 
     return Case(domain, shape.name, ask, check, is_search=True)
 
 
-def _proof(shape: StateQuantity, bound: Bound, horizon: int) -> str:
+def _proof(shape: StateQuantity, bound: Bound, horizon: int | None) -> str:
     c = supremum_ball(shape)
+    if horizon is None:
+        is_same = shape.power == bound.power and bound.growth == 0 <= bound.rate
+        if not (is_same and c <= coefficient(bound.factor)):
+            return ""
+        return f"over all t, every α, control and m: {shape.name} ≤ m c t^{shape.power} (thm-C), c ≤ {bound.factor}"
     if not bound.exceeds(c, shape.power, horizon):
         return ""
     return (

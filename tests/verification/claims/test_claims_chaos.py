@@ -15,6 +15,7 @@ from tests.tiers import spread
 from tests.verification.claims.claim_rows import doubt_of
 from verification.adversary import chaos as adversary
 from verification.answer import answer
+from verification.cases import driven_stacks
 from verification.certify import divergence
 from verification.certify.divergence import Loop, Stack
 from verification.claims.unicornn import chaos
@@ -103,7 +104,7 @@ def test_the_two_enclosures_agree_and_contain_a_run_in_multiple_precision(stack:
 
 
 def parameters(stack: Stack, steps: int) -> dict[str, str]:
-    return dict(chaos._written(stack, steps))
+    return dict(driven_stacks.written(stack, steps))
 
 
 def test_a_chaotic_neuron_counts_and_a_calm_one_does_not() -> None:

@@ -58,7 +58,7 @@ def test_a_trained_run_is_tried_printed_and_kept(capsys: pytest.CaptureFixture[s
     loop.train(configuration.read("plan.toml"), Path("run"))
     assert main(["verify", "--checkpoint", "run", "--sequences", "2"]) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("bounds     64 rows: ") and "What holds for run" in captured.out
+    assert captured.out.startswith("bounds     72 rows: ") and "What holds for run" in captured.out
     assert "margins    6 of 6 do not fail" in captured.out and "nearest    " in captured.out
     assert "2 of 40 sequences of the test split of adding" in captured.out and "(odernn train)" in captured.out
     assert "unicornn, 2 × 4, float32" in captured.err
@@ -107,7 +107,7 @@ def test_every_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert (first["premises"], first["premise_margins"], first["premises_hold"]) == (["α > 0"], [1.0], [True])
     assert main(["verify", "--checkpoint", str(path), "--config", "network.toml", "--format", "csv"]) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("kind,layer,quantity") and "bounds     64 rows" in captured.err
+    assert captured.out.startswith("kind,layer,quantity") and "bounds     72 rows" in captured.err
 
 
 def test_weights_decide_and_not_names(capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +218,7 @@ def test_a_full_disk_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     captured = capsys.readouterr()
-    assert "bounds     64 rows: " in captured.out and "icml-C.1" in captured.out
+    assert "bounds     72 rows: " in captured.out and "icml-C.1" in captured.out
     assert 'odernn: Store "odernn.sqlite" cannot be written: ' in captured.err and "free some space" in captured.err
     assert "results are in" not in captured.err
     assert main(arguments) == 0 and capsys.readouterr().out == captured.out

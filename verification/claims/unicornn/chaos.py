@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
@@ -22,81 +21,39 @@ from flint import arb, fmpq
 
 from odernn.published.sources import Source
 from verification.adversary import chaos
-from verification.cases.related import Small
+from verification.cases.driven_stacks import (
+    AT_REST,
+    EPS,
+    FREE,
+    LARGEST,
+    LEAST_STEPS,
+    MOST_INPUTS,
+    SEARCH_STEPS,
+    TWO_CONSTANT,
+    TWO_CONSTANT_UNIT,
+    UNIT,
+    Region,
+    read,
+    stacks,
+    written,
+)
 from verification.certify import divergence
 from verification.certify.divergence import Divergence, Loop, Stack
 from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.exact_text import number, numbers, rational, rationals
-from verification.kinds import Constant, Listed, Rational
+from verification.kinds import Listed, Rational
 from verification.measure import lyapunov
-from verification.parameters import Declaration, Parameter, declared
+from verification.parameters import Parameter, declared
 
-EPS = Fraction(1, 10**20)
 LEAST_FACTOR = math.log(1e6)
 """Two orbits have separated if they are at least a million times as far apart as the inputs were."""
 LEAST_RATIO = 1.5
 """log‖Φ(N)‖ against log‖Φ(N/2)‖: 2 for an exponential, log N / log(N/2) < 1.2 for any power of N ≥ 100."""
-LEAST_STEPS, MOST_INPUTS = 100, 64
-LARGEST = 20
 LOOPS = 16
 COUNT = {"smoke": 1200, "standard": 6000, "deep": 40000}
-SEARCH_STEPS = 2000
-"""Of the orbits that are searched, and the most that a check runs."""
 ALPHAS = {"smoke": "1/10 1/5", "standard": "1/20 1/10 1/5", "deep": "1/50 1/20 1/10 1/5 1"}
-
-
-@dataclass(frozen=True)
-class Region:
-    """Where the statement is meant to hold: the number of layers, w in the open interval, constant input or any."""
-
-    where: chaos.StackRange
-
-
-FREE = Region(chaos.StackRange(1, (-20, 0), (0.01, 10), 3, (2, 3, 5, 8)))
-UNIT = Region(chaos.StackRange(1, (0, 1), (0.01, 1), 12, (3, 6, 12, 25)))
-TWO_CONSTANT = Region(chaos.StackRange(2, (-15, 8), (0.1, 10), 2, ()))
-TWO_CONSTANT_UNIT = Region(chaos.StackRange(2, (0, 1), (0.01, 1), 2, ()))
-AT_REST = Region(chaos.StackRange(1, (-20, 0), (0.01, 10), 3, ()))
-
-
-def _written(stack: Stack, steps: int) -> Parameters:
-    return {
-        "alpha": rational(stack.alpha),
-        "w": rationals(stack.w),
-        "h": rationals(stack.h),
-        "V": rationals(stack.V),
-        "b": rationals(stack.b),
-        "input": rationals(stack.input),
-        "eps": rational(EPS),
-        "steps": str(steps),
-    }
-
-
-def _read(parameters: Parameters) -> tuple[Stack, Fraction, int]:
-    rows = (tuple(numbers(parameters, name)) for name in ("w", "h", "V", "b", "input"))
-    return Stack(number(parameters, "alpha"), *rows), number(parameters, "eps"), int(parameters["steps"])
-
-
-def _stacks(region: Region, *, at_rest: bool = False) -> Declaration:
-    """Stacks of the region; ``at_rest``: with zero input and bias."""
-    L, zero = region.where.layers, Constant(Fraction(0))
-    low, high = region.where.w
-    weight = Rational(above=0, below=Fraction(high)) if low == 0 else Rational(least=-LARGEST, most=LARGEST)
-    value = zero if at_rest else Rational(least=-LARGEST, most=LARGEST)
-    inputs = (1, 1) if at_rest or region.where.is_constant else (1, MOST_INPUTS)
-    return declared(
-        Parameter("alpha", Rational(least=0, most=LARGEST)),
-        Parameter("w", Listed(weight, L), order="a number a layer"),
-        Parameter("h", Listed(Rational(above=0, below=1), L), order="a number a layer"),
-        Parameter("V", Listed(Rational(least=-LARGEST, most=LARGEST), L), order="a number a layer"),
-        Parameter("b", Listed(value, L), order="a number a layer"),
-        Parameter("input", Listed(value, inputs), order="a number a step, again and again"),
-        Parameter("eps", Rational(above=0, most=1)),
-        Parameter("steps", Small(LEAST_STEPS, SEARCH_STEPS)),
-        is_costly=True,
-    )
 
 
 # --- free orbits: N steps
@@ -114,7 +71,7 @@ def _free(region: Region) -> Callable[[Budget, int], Attempt]:
             evaluations=tried,
             found=f"largest λ = {orbits[0].exponent:.3g} (floats)" if orbits else "no λ h > 0.005",
             claimed="λ ≤ 0",
-            candidates=tuple(_written(each.stack, steps) for each, steps in grown or pairs[:1]),
+            candidates=tuple(written(each.stack, steps) for each, steps in grown or pairs[:1]),
             control=chaos.stack_control(SEARCH_STEPS),
         )
 
@@ -128,7 +85,7 @@ def _diverges(growth: Divergence) -> bool:
 
 def _free_check(region: Region) -> Callable[[Parameters], Check]:
     def check(parameters: Parameters) -> Check:
-        stack, eps, steps = _read(parameters)
+        stack, eps, steps = read(parameters)
         balls, intervals = divergence.in_balls(stack, eps, steps), divergence.in_intervals(stack, eps, steps)
         time = float(steps * stack.h[-1])
         rate = balls.full / time if time else -math.inf  # a step size that no float holds
@@ -188,7 +145,7 @@ def _saddle(region: Region) -> Callable[[Budget, int], Attempt]:
             found=f"largest λ = {largest:.4g}",
             claimed="λ ≤ 0",
             candidates=tuple(
-                _written(
+                written(
                     Stack(
                         alpha,
                         (w,) * layers,
@@ -208,7 +165,7 @@ def _saddle(region: Region) -> Callable[[Budget, int], Attempt]:
 
 def _saddle_check(region: Region) -> Callable[[Parameters], Check]:
     def check(parameters: Parameters) -> Check:
-        stack, eps, steps = _read(parameters)
+        stack, eps, steps = read(parameters)
         alpha, w, h = stack.alpha, stack.w[-1], stack.h[-1]
         trace = 2 - h * h * (alpha + w)
         with flint.ctx.workprec(128):
@@ -346,14 +303,14 @@ def _one(domain: str, region: Region) -> Case:
         domain,
         "λ_N and separation, N steps",
         _free(region),
-        _stacks(region).guards(_free_check(region)),
+        stacks(region).guards(_free_check(region)),
         is_search=True,
     )
 
 
 def _rest(domain: str, region: Region) -> Case:
     return Case(
-        domain, "λ at a saddle, all time", _saddle(region), _stacks(region, at_rest=True).guards(_saddle_check(region))
+        domain, "λ at a saddle, all time", _saddle(region), stacks(region, at_rest=True).guards(_saddle_check(region))
     )
 
 

@@ -10,6 +10,13 @@ from typing import Any
 
 from odernn.published.sources import Source
 from verification.cases.identity import PathIdentity, StateIdentity
+from verification.cases.layered_maps import (
+    CHANGING,
+    CONSTANT,
+    ICML_INVERSE,
+    there_and_back,
+    there_and_back_again,
+)
 from verification.certify.second import exact_network as again
 from verification.claim import Claim
 from verification.measure import exact_network as net
@@ -19,44 +26,18 @@ ONE, TWO, THREE = (tuple(Shape(L, m, 1) for m in (1, 2)) for L in (1, 2, 3))
 LARGER = (Shape(2, 4, 1), Shape(4, 2, 1), Shape(6, 3, 1))
 
 
-def _there_and_back(
-    weights: Weights, before: State, u_before: Sequence[Any], u: Sequence[Any], sigma: Callable[[Any], Any]
-) -> list[Any]:
-    """(7) after the step, minus where it started."""
-    after, _ = net.forward(weights, before, u_before, u, sigma)
-    return net.difference(net.printed_inverse(weights, after, u, sigma), before)
-
-
 def _with_constant_input(
     weights: Weights, before: State, u_before: Sequence[Any], u: Sequence[Any], sigma: Callable[[Any], Any]
 ) -> list[Any]:
     """The same where u_{n−1} = u_n."""
-    return _there_and_back(weights, before, u, u, sigma)
+    return there_and_back(weights, before, u, u, sigma)
 
 
-def _there_and_back_again(network: again.IntervalNetwork) -> list[Any]:
-    """(7) from the last state of the run, minus the one before it."""
-    n, residuals = network.N, []
-    for l in range(1, network.L + 1):
-        for i in range(network.m):
-            h = network.h[l][i]
-            y = network.y[n][l][i] - h * network.z[n][l][i]
-            A = network.w[l][i] * y + network.drive(n, l, i)
-            z = network.z[n][l][i] + h * again.tanh(A) + h * network.alpha * y
-            residuals += [y - network.y[n - 1][l][i], z - network.z[n - 1][l][i]]
-    return residuals
-
-
-CONSTANT = ({"u": "1"}, {"b": "1", "u": "1"})
-CHANGING = ({"u": "0 1"}, *CONSTANT)
-"""What is tried, for one neuron a layer and one step."""
-
-ICML = StateIdentity("icml", _there_and_back, _there_and_back_again, "(7) after a step of icml (6)", CHANGING)
-SAM = StateIdentity("sam", _there_and_back, _there_and_back_again, "(7) after a step of sam (6) = (31)", CHANGING)
+SAM = StateIdentity("sam", there_and_back, there_and_back_again, "(7) after a step of sam (6) = (31)", CHANGING)
 SAM_CONSTANT = StateIdentity(
     "sam",
     _with_constant_input,
-    _there_and_back_again,
+    there_and_back_again,
     "(7) after a step of sam (31), constant input",
     CONSTANT,
     constant_input=True,
@@ -79,8 +60,8 @@ CLAIMS = (
         statement=f"{PRINTED} icml (6), whose input is V y^{{l−1}}_n",
         semantics="alg",
         cases=(
-            ICML.case("L ≤ 3, m ≤ 2", "(7) after (6)", ONE + TWO + THREE),
-            ICML.sampled("L ≤ 6", "(7) after (6)", LARGER),
+            ICML_INVERSE.case("L ≤ 3, m ≤ 2", "(7) after (6)", ONE + TWO + THREE),
+            ICML_INVERSE.sampled("L ≤ 6", "(7) after (6)", LARGER),
         ),
     ),
     Claim(
@@ -104,7 +85,7 @@ CLAIMS = (
             SYMPLECTIC.case("L = 1, m ≤ 2", "DFᵀ J DF, icml indices", ONE),
             SYMPLECTIC.case("L = 2, m ≤ 2", "DFᵀ J DF, icml indices", TWO),
             SYMPLECTIC_SAM.case("L = 2, m ≤ 2", "DFᵀ J DF, sam indices", TWO),
-            ICML.case("L ≤ 3, m ≤ 2", "inverse", ONE + TWO + THREE),
+            ICML_INVERSE.case("L ≤ 3, m ≤ 2", "inverse", ONE + TWO + THREE),
         ),
     ),
 )

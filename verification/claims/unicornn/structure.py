@@ -15,7 +15,16 @@ import sympy
 from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.published.sources import Source
-from verification.cases.identity import PathIdentity, PolynomialIdentity
+from verification.cases.identity import PolynomialIdentity
+from verification.cases.layered_maps import (
+    LARGER,
+    ONE_LAYER,
+    SYMPLECTIC,
+    UNCOUPLED,
+    UP_TO_THREE,
+    VOLUME,
+    VOLUME_SAM,
+)
 from verification.certify.second import exact_network as again
 from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
@@ -24,42 +33,7 @@ from verification.exact_text import number, numbers
 from verification.kinds import Listed, Matrix, Rational
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
-from verification.measure.exact_network import Layered, Shape
 from verification.parameters import Parameter, declared
-
-ONE_LAYER = (Shape(1, 1, 1), Shape(1, 2, 1), Shape(1, 3, 1))
-UP_TO_THREE = tuple(Shape(L, m, 1) for L in (1, 2, 3) for m in (1, 2))
-LARGER = (Shape(3, 3, 1), Shape(4, 2, 1), Shape(5, 2, 1), Shape(6, 1, 1))
-
-
-# --- the step as a map: its Jacobian DF, all layers, input given
-
-
-def _coupling(network: Layered) -> list[Any]:
-    """What neuron i sees of neuron r ≠ i: the off-diagonal blocks of dX_j/dX_{j−1}."""
-    jacobian = network.total(1, 1, 1, 0)
-    size = len(jacobian)
-    return [jacobian[a][b] for a, b in itertools.product(range(size), repeat=2) if a // 2 != b // 2]
-
-
-def _coupling_again(network: again.IntervalNetwork) -> list[Any]:
-    jacobian = network.whole_step(1)
-    return [x for a, row in enumerate(jacobian) for b, x in enumerate(row) if a // 2 != b // 2]
-
-
-def _volume(network: Layered) -> list[Any]:
-    return [ring_matrices.determinant(network.step_jacobian(1)) - 1]
-
-
-def _volume_again(network: again.IntervalNetwork) -> list[Any]:
-    return [again.det(network.whole_step(1)) - 1]
-
-
-UNCOUPLED = PathIdentity("icml", _coupling, _coupling_again, "off-diagonal blocks of dX_j/dX_{j−1} against 0")
-SYMPLECTIC = PathIdentity("icml", net.symplectic_defect, again.symplectic_defect, "DFᵀ J DF against J")
-VOLUME = PathIdentity("icml", _volume, _volume_again, "det DF against 1")
-VOLUME_SAM = PathIdentity("sam", _volume, _volume_again, "det DF against 1")
-
 
 # --- σ̂(u) = 1/2 + 1/2 tanh(u/2): a rational function of E = e^u > 0
 
