@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
@@ -14,7 +13,6 @@ import flint
 
 from verification.cases.chain_ends import sam_output_case, sam_partial_case
 from verification.cases.chain_gradients import at_rest, finite, hyperbolic
-from verification.cases.growth_factors import RANGE
 from verification.cases.network_gradient import gradient_parameters
 from verification.cases.nominate import first_violation
 from verification.cases.one_step_norms import exponential_case, partial_case
@@ -163,37 +161,3 @@ def top_summand_case(form: GradientForm) -> Case:
 # --- θ of the top layer, in icml, where βT and γT are at most x₀
 
 _SHORT: dict[str, Kind] = {"alpha": Rational(above=0, most=2), "dt": Rational(above=0, most=Fraction(1, 50))}
-
-
-def _beta(p: Any) -> Fraction:
-    return Fraction(max(1 + 2 * p.alpha, 4 * p.alpha**2))
-
-
-def _gamma(p: Any) -> Fraction:
-    K = max(abs(p.w[-1]) + p.alpha, Fraction(2))
-    return Fraction(K + K * K / 2)
-
-
-def _short_networks(longest: Fraction) -> Iterator[Parameters]:
-    """Saddles at rest, one layer and two, as many steps as the range allows."""
-    for alpha, W, dt in itertools.product(("1/10", "1"), (0, 1, 4, 16), ("1/50", "1/200", "1/1000")):
-        w, step = -Fraction(alpha) - W, Fraction(dt)
-        at = SimpleNamespace(alpha=Fraction(alpha), w=[w])
-        steps = math.floor(longest / (max(_beta(at), _gamma(at)) * step))
-        for depth in (1, 2) if 0 < steps <= 2000 else ():
-            yield at_rest(Fraction(alpha), step, steps, [*[Fraction(-1)] * (depth - 1), w], layer=depth, target=10**4)
-
-
-def range_case(form: GradientForm, domain: str, longest: Fraction = RANGE) -> Case:
-    """(12) or S(14) for θ of layer L, not V^1, as long as βT and γT are at most ``longest``."""
-    in_range = (
-        Hypothesis(f"βT ≤ {longest}", lambda p: longest - _beta(p) * p.N * p.dt, strict=False),
-        Hypothesis(f"γT ≤ {longest}", lambda p: longest - _gamma(p) * p.N * p.dt, strict=False),
-    )
-    parameters = gradient_parameters("b", whole="no", layer=lambda L: range(L, L + 1), fixed=_SHORT)
-    inequality = finite(form, "b", (*in_range, IS_TOP), parameters)
-
-    def ask(_: Budget, __: int) -> Attempt:
-        return first_violation((inequality,), _short_networks(longest), "networks at rest in the range, L = 1, 2")
-
-    return Case(domain, "|dE/dθ|, θ of layer L, not V^1", ask, inequality.check)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction as Q
 from types import ModuleType
 
@@ -26,7 +25,6 @@ from verification.cases import (
     ode_theorems,
     orbit_separation,
     step_products,
-    top_layer_gradients,
     vanishing_inputs,
     word_rates,
 )
@@ -34,7 +32,6 @@ from verification.cases.driven_stacks import FREE, TWO_CONSTANT
 from verification.certify.divergence import Stack
 from verification.claim import Case, Claim
 from verification.claims.library import energy_states, layer_structure, oscillator_theorems, step_jacobians
-from verification.measure.gradient_forms import ICML_MAIN
 from verification.parameters import RefusedError
 
 MODULES = (energy_states, layer_structure, oscillator_theorems, step_jacobians)
@@ -44,7 +41,6 @@ EXPECTED = {
     "thm-S-exp": [],
     "thm-S-root": [],
     "thm-S-step": [P, P],
-    "thm-G-root": [N, N],
     "thm-J": [P, P, P, P, P, P, P, N, N, N, P],
     "thm-J-inf": [P, P],
     "thm-V": [P, N, P],
@@ -71,9 +67,6 @@ def test_every_case_is_answered(name: str) -> None:
 PLANTED: dict[str, Callable[[], Case]] = {
     "9/10 of βt_n in the exponent": lambda: growth_factors.exponential_case(Q(9, 10)),
     "1 + 2βt_n up to βt_n = 3/2": lambda: growth_factors.linear_case(Q(3, 2)),
-    "a ten-thousandth of (12) in its range": lambda: top_layer_gradients.range_case(
-        replace(ICML_MAIN, factor=Q(1, 10**4)), "(12), βT, γT ≤ x₀"
-    ),
     "twice the shear of a step": lambda: step_products.norm_identity(2).case("all a, h, κ", "‖B(κ)‖_a"),
     "99/100 of the norm of a product": lambda: step_products.product_case(Q(99, 100)),
     "e^{K(n−k)dt/2}": lambda: step_products.layer_case(multiple=Q(1, 2)),

@@ -1,6 +1,6 @@
-# Claims: thm-S-exp · thm-S-root · thm-S-step · thm-G-root
-"""thm-S-exp, thm-S-root, thm-S-step, thm-G-root: what the published energy inequality does give: state bounds with an
-exponential at all times, with the square root of 1 + 2βt_n where βT ≤ x₀ = 1.2564… (thm-S'); gradients in that range.
+# Claims: thm-S-exp · thm-S-root · thm-S-step
+"""thm-S-exp, thm-S-root, thm-S-step: what the published energy inequality does give: state bounds with an
+exponential at all times, with the square root of 1 + 2βt_n where βT ≤ x₀ = 1.2564… (thm-S').
 
 Proofs: docs/derivations/state_bounds.md. They are tried by the same adversaries as icml S(7), which they repair.
 """
@@ -13,9 +13,7 @@ from odernn.bounds import icml, sharp
 from odernn.bounds.numbers import Numbers
 from odernn.published.sources import Source
 from verification.cases.growth_factors import RANGE, exponential_case, linear_case
-from verification.cases.top_layer_gradients import range_case
 from verification.claim import Claim, Hypothesis, Part, Setting, StateBound
-from verification.measure.gradient_forms import ICML_14, ICML_MAIN
 
 ALPHA_POSITIVE = Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha)
 STEP_BELOW_ONE = Hypothesis("dt < 1", lambda s: 1 - s.dt, second_margin=lambda s: -(s.dt - 1))
@@ -97,16 +95,6 @@ CLAIMS = (
         "1.2564312086…, e^{x₀} = 1 + 2x₀; β = max{1 + 2α, 4α²}, α > 0",
         semantics="real",
         cases=(exponential_case(), linear_case()),
-        origin="library",
-    ),
-    Claim(
-        id="thm-G-root",
-        source=Source("library", "docs/derivations/state_bounds.md, thm-G-root"),
-        statement="icml (12) and S(14) for θ of layer L, not V^1, as long as βT ≤ x₀ and γT ≤ x₀ = 1.2564…: |dE/dθ| ≤ "
-        "((1−dt^L)/(1−dt)) T (1 + 2γT) V̄ (Ȳ + F) Δ; β = max{1 + 2α, 4α²}, γ = K + K²/2, K = max(2, ‖w^L‖_∞ + α); "
-        "α > 0, dt < 1, zero initial state",
-        semantics="real",
-        cases=(range_case(ICML_MAIN, "(12), βT, γT ≤ x₀"), range_case(ICML_14, "S(14), βT, γT ≤ x₀")),
         origin="library",
     ),
 )
