@@ -87,7 +87,7 @@ REFUTED = {
     *(("cplx-4.4-copy", number) for number in (2, 3, 6, 10, 11, 14, 15)),
     ("cplx-4.4-tab", 9),
     ("cplx-4.4-tab", 10),
-    ("both-4-T5", 2),
+    ("both-4-T5-tab", 2),
     ("cplx-4.5-tab", 11),
     ("cplx-4.5-tab", 14),
     ("cplx-4.5-tab", 15),
@@ -114,7 +114,7 @@ def test_all_statements_on_tables_are_there() -> None:
         "cplx-4.4-copy": 18,
         "cplx-4.4-tab": 11,
         "cplx-4.5-tab": 31,
-        "both-4-T5": 3,
+        "both-4-T5-tab": 3,
     }
     assert set(CASES) >= REFUTED
 

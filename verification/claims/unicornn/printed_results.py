@@ -1,4 +1,4 @@
-# Claims: both-4-T5
+# Claims: both-4-T5-tab
 """What is said of a printed table of results of UnICORNN: Table 5, IMDB."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fewer_case(share: Fraction = SIGNIFICANT) -> Case:
 
 CLAIMS = (
     Claim(
-        id="both-4-T5",
+        id="both-4-T5-tab",
         source=Source("icml", "Sec. 4, IMDB, Table 5"),
         statement="on IMDB UnICORNN has the highest accuracy of the table and significantly fewer parameters than "
         f"every other network, which is read as fewer by {SIGNIFICANT} of theirs or more; also tried: by a half",
