@@ -246,7 +246,7 @@ GROUPS = (
         "graph_statements graph_kinds graph_growth graph_conditions",
         "test_claims_graphs mutation/test_margins",
     ),
-    _checks("checks of counts", "parameter_counts module_counts table_arithmetic", "test_claims_counts"),
+    _checks("checks of counts", "parameter_counts table_arithmetic", "test_claims_counts"),
     _checks(
         "checks of gradients",
         "network_gradient gradient_bounds jacobian_bounds",

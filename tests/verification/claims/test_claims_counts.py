@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from odernn.published.networks import ROWS, network
 from tests.verification.claims.claim_rows import doubt_of
 from verification.answer import answer
-from verification.cases import module_counts
 from verification.claims.unicornn import memory as memory_claims
 from verification.claims.unicornn import table_arithmetic as tables
 from verification.domains import BUDGETS
@@ -111,15 +109,15 @@ def test_the_counts_by_formula_are_those_of_the_modules() -> None:
         ("lstm", 5, 4, 1, 2),
     ]
     for cell, m, d, L, outputs in sizes:
-        assert module_counts.by_formula(cell, m, d, L, outputs) == module_counts.by_modules(cell, m, d, L, outputs)
+        assert tables.by_formula(cell, m, d, L, outputs) == tables.by_modules(cell, m, d, L, outputs)
 
 
 def test_counts_read_as_printed() -> None:
-    assert module_counts.agreeing({"a": 34954, "b": 33664}, "35k") == ["34,954 (a)"]
-    assert module_counts.agreeing({"a": 1344, "b": 1509, "c": 1573}, "1.5k") == ["1,509 (b)", "1,573 (c)"]
-    assert module_counts.agreeing({"a": 267786}, "270k") == ["267,786 (a, the 0 of 270k holding the place)"]
-    assert module_counts.agreeing({"a": 264999}, "270k") == []
-    assert module_counts.agreeing({"a": 117002}, "64k") == []
+    assert tables.agreeing({"a": 34954, "b": 33664}, "35k") == ["34,954 (a)"]
+    assert tables.agreeing({"a": 1344, "b": 1509, "c": 1573}, "1.5k") == ["1,509 (b)", "1,573 (c)"]
+    assert tables.agreeing({"a": 267786}, "270k") == ["267,786 (a, the 0 of 270k holding the place)"]
+    assert tables.agreeing({"a": 264999}, "270k") == []
+    assert tables.agreeing({"a": 117002}, "64k") == []
 
 
 @pytest.mark.parametrize(
@@ -163,7 +161,7 @@ def test_no_case_is_left_out_of_the_list_above() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(114_689, 117_002), (114_688, 117_001), (64_000, 117_002)])
 def test_another_count_than_that_of_the_lstm_is_refuted(low: int, high: int) -> None:
-    case = module_counts.range_case("d", network("lstm", "nCIFAR"), low, high)
+    case = tables.range_case("d", tables.network("lstm", "nCIFAR"), low, high)
     claim = dataclasses.replace(CLAIMS["both-baseline-counts"], cases=(case,))
     assert answer(claim, case, SMOKE, 0).verdict == "refuted"
 
@@ -184,28 +182,27 @@ def test_other_numbers_than_the_texts_do_not_count_against_it() -> None:
 
 def test_a_count_misprinted_is_seen() -> None:
     """The planted falsehood: 36k for psMNIST-128."""
-    size = dataclasses.replace(module_counts._size(ROWS[1]), printed="36k")
+    size = dataclasses.replace(tables._size(tables.ROWS[1]), printed="36k")
     case = dataclasses.replace(
-        CLAIMS["both-param-counts"].cases[1], ask=module_counts._counted(size), check=module_counts._counted_check(size)
+        CLAIMS["both-param-counts"].cases[1], ask=tables._counted(size), check=tables._counted_check(size)
     )
     assert answer(CLAIMS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"
 
 
 def test_one_convention_fits_all_six_rows_and_no_other_does() -> None:
-    sizes = [module_counts._size(row) for row in ROWS if row.parameters is not None]
-    sizes.append(module_counts._size(network("unicornn", "Lorenz96")))
-    counts = [module_counts.by_formula(each.cell, each.m, each.d, each.L, each.outputs) for each in sizes]
+    sizes = [tables._size(row) for row in tables.ROWS if row.parameters is not None]
+    sizes.append(tables._size(tables.network("unicornn", "Lorenz96")))
+    counts = [tables.by_formula(each.cell, each.m, each.d, each.L, each.outputs) for each in sizes]
     fitting = [
         convention
         for convention in counts[0]
         if all(
-            module_counts.agreeing({"": count[convention]}, each.printed)
-            for count, each in zip(counts, sizes, strict=True)
+            tables.agreeing({"": count[convention]}, each.printed) for count, each in zip(counts, sizes, strict=True)
         )
     ]
     assert fitting == [tables.ONE_FOR_ALL]
     assert sorted(count[tables.ONE_FOR_ALL] for count in counts) == [1509, 9365, 29825, 34954, 47114, 135434]
-    case = module_counts.count_case("planted", ROWS[2], "biases b^l, readout")
+    case = tables._count_case("planted", tables.ROWS[2], "biases b^l, readout")
     assert answer(CLAIMS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"
 
 
@@ -251,7 +248,7 @@ def test_a_ratio_of_every_row_is_decided_by_both(most: str, wrong: bool) -> None
     ("dt", "numbers"), [("1/10", 2), ("1/10 1/10", 2), ("1/10 1/20", 3), ("1/10 1/20 1/10", 3), ("1/10 1/20 1/5", 4)]
 )
 def test_numbers_of_a_row_are_counted_by_both(dt: str, numbers: int) -> None:
-    check = tables._hyperparameters_check(ROWS[0])({"dt": dt, "alpha": "1"})
+    check = tables._hyperparameters_check(tables.ROWS[0])({"dt": dt, "alpha": "1"})
     assert [each.text.split(" ")[0] for each in check.opinions] == [str(numbers)] * 2
     assert [each.violated for each in check.opinions] == [numbers > 2] * 2
 

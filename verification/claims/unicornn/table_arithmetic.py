@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 import torch
 from flint import fmpq
 from torch import nn
 
-from odernn.published.networks import ROWS, PublishedRow, network
+from odernn.cells.cornn import CoRNN
+from odernn.cells.unicornn import UnICORNN
+from odernn.published.networks import ROWS, PublishedNetwork, PublishedRow, agrees, agrees_to_tens, network
 from odernn.published.sources import Source
-from verification.cases.module_counts import constants, count_case, range_case
 from verification.cases.related import OneOf
 from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
@@ -28,8 +31,176 @@ from verification.exact_text import number, numbers, rational, rationals
 from verification.kinds import Constant
 from verification.parameters import Declaration, Parameter, declared
 
+# --- parameter counts
+
+
+Counter: TypeAlias = Callable[[str, int, int, int, int], dict[str, int]]
+"""Of cell, m, d, L and the number of outputs."""
 ONE_FOR_ALL = "no biases, readout"
 """The convention that fits all six rows of UnICORNN."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """A network as its table gives it."""
+
+    cell: str
+    m: int
+    d: int
+    L: int
+    outputs: int
+    printed: str
+    convention: str = ""
+    """The one of ``by_formula`` under which the printed number is said to be that of the network; "" for any."""
+
+    def counted(self, counter: Counter, m: int, d: int, L: int) -> dict[str, int]:
+        """The count of such a network under the conventions that are asked."""
+        counts = counter(self.cell, m, d, L, self.outputs)
+        return {name: count for name, count in counts.items() if self.convention in ("", name)}
+
+    def parameters(self) -> Parameters:
+        return {"m": str(self.m), "d": str(self.d), "L": str(self.L), "n_out": str(self.outputs)}
+
+
+def _size(printed: PublishedRow | PublishedNetwork) -> Size:
+    cell = printed.cell if isinstance(printed, PublishedNetwork) else "unicornn"
+    assert printed.parameters is not None
+    return Size(cell, printed.hidden_size, printed.input_size, printed.num_layers, printed.outputs, printed.parameters)
+
+
+def by_formula(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int]:
+    """The count under every convention (definitions 1.9 for UnICORNN; one hidden layer for coRNN and LSTM)."""
+    recurrent: dict[str, int] = {}
+    if cell == "unicornn":
+        plain = m * d + (L - 1) * m * m + 2 * L * m
+        recurrent = {"no biases": plain, "biases b^l": plain + L * m}
+    elif cell == "cornn":
+        recurrent = {"no bias": 2 * m * m + m * d, "bias": 2 * m * m + m * d + m}
+    elif cell == "lstm":
+        recurrent = {f"{count} bias vectors": 4 * (m * m + m * d + count * m) for count in (0, 1, 2)}
+    readouts = {"no readout": 0, "readout": (m + 1) * outputs}
+    return {
+        f"{name}, {readout}": count + more for name, count in recurrent.items() for readout, more in readouts.items()
+    }
+
+
+def by_modules(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int]:
+    """The same from the tensors of the modules themselves, one by one: weights, then biases."""
+    modules: dict[str, Callable[[], nn.Module]] = {
+        "unicornn": lambda: UnICORNN(d, m, L, dt=0.1, alpha=1.0),
+        "cornn": lambda: CoRNN(d, m, L, dt=0.1, gamma=1.0, epsilon=1.0),
+        "lstm": lambda: nn.LSTM(d, m, L),
+    }
+    tensors = dict(modules[cell]().named_parameters())
+    biases = {name for name in tensors if name.split(".")[-1] == "b" or name.startswith("bias")}
+    weights = sum(each.numel() for name, each in tensors.items() if name not in biases)
+    extra = sum(tensors[name].numel() for name in biases)
+    readout = sum(parameter.numel() for parameter in nn.Linear(m, outputs).parameters())
+    if cell == "lstm":
+        recurrent = {f"{count} bias vectors": weights + count * extra // 2 for count in (0, 1, 2)}
+    else:
+        none, some = {"unicornn": ("no biases", "biases b^l"), "cornn": ("no bias", "bias")}[cell]
+        recurrent = {none: weights, some: weights + extra}
+    return {
+        f"{name}, {text}": count + more
+        for name, count in recurrent.items()
+        for text, more in (("no readout", 0), ("readout", readout))
+    }
+
+
+def agreeing(counts: dict[str, int], printed: str) -> list[str]:
+    """The conventions under which a count reads as printed; if there are none, those in which one final 0 before the k
+    only holds the place: 267,786 is "270k".
+    """
+    strict = [f"{count:,} ({name})" for name, count in counts.items() if agrees(count, printed)]
+    return strict or [
+        f"{count:,} ({name}, the 0 of {printed} holding the place)"
+        for name, count in counts.items()
+        if agrees_to_tens(count, printed)
+    ]
+
+
+def _counted(size: Size) -> Callable[[Budget, int], Attempt]:
+    def ask(_: Budget, __: int) -> Attempt:
+        counts = size.counted(by_formula, size.m, size.d, size.L)
+        good = agreeing(counts, size.printed)
+        nearest = min(counts.values(), key=lambda count: abs(count - _value(size.printed)))
+        return Attempt(
+            tried="; ".join(counts) if size.convention else f"{len(counts)} conventions",
+            evaluations=len(counts),
+            found=good[0] if good else f"{min(counts.values()):,} to {max(counts.values()):,}, nearest {nearest:,}",
+            claimed=size.printed,
+            proof=f"{size.printed} is {'; or '.join(good)}" if good else "",
+            candidates=() if good else (size.parameters(),),
+        )
+
+    return ask
+
+
+def _value(printed: str) -> Fraction:
+    return Fraction(printed.removesuffix("k").replace(",", "")) * 1000
+
+
+def _counted_check(size: Size) -> Callable[[Parameters], Check]:
+    def check(parameters: Parameters) -> Check:
+        m, d, L = (int(number(parameters, name)) for name in ("m", "d", "L"))
+        opinions = []
+        for backend, counter in (("formula", by_formula), ("modules", by_modules)):
+            counts = size.counted(counter, m, d, L)
+            text = "; ".join(f"{name}: {count:,}" for name, count in counts.items())
+            opinions.append(Opinion(backend, not agreeing(counts, size.printed), text))
+        counts = size.counted(by_formula, m, d, L)
+        low, high = (end(counts.values()) for end in (min, max))
+        return Check(
+            opinions=tuple(opinions),
+            words=f"{size.cell}, m = {m}, d = {d}, L = {L}, n_out = {size.outputs}: {low:,} to {high:,} parameters "
+            f"under {size.convention or f'the {len(counts)} conventions'}, printed {size.printed}",
+        )
+
+    return check
+
+
+def _count_case(domain: str, printed: PublishedRow | PublishedNetwork, convention: str = "") -> Case:
+    size = replace(_size(printed), convention=convention)
+    parameters = _constants(size.parameters())
+    return Case(domain, f"parameters, printed {size.printed}", _counted(size), parameters.guards(_counted_check(size)))
+
+
+def range_case(domain: str, printed: PublishedNetwork, low: int, high: int) -> Case:
+    """The smallest and the largest count over all conventions, to the unit: what stands in the place of a wrong one."""
+    size = _size(printed)
+
+    def ends(counter: Counter, m: int, d: int, L: int) -> tuple[int, int]:
+        counts = size.counted(counter, m, d, L).values()
+        return min(counts), max(counts)
+
+    def ask(_: Budget, __: int) -> Attempt:
+        (least, most), held = ends(by_formula, size.m, size.d, size.L), ends(by_modules, size.m, size.d, size.L)
+        text = f"{least:,} to {most:,} under every convention"
+        good = (least, most) == held == (low, high)
+        return Attempt(
+            text,
+            len(by_formula(size.cell, 1, 1, 1, 1)),
+            found=text,
+            claimed=f"{low:,} to {high:,}",
+            proof=text if good else "",
+            candidates=() if good else (size.parameters(),),
+        )
+
+    def check(parameters: Parameters) -> Check:
+        m, d, L = (int(number(parameters, name)) for name in ("m", "d", "L"))
+        found = [(name, ends(count, m, d, L)) for name, count in (("formula", by_formula), ("modules", by_modules))]
+        return Check(
+            opinions=tuple(Opinion(name, pair != (low, high), "{:,} to {:,}".format(*pair)) for name, pair in found),
+            words=f"{size.cell}, m = {m}, d = {d}: {found[0][1][0]:,} to {found[0][1][1]:,} parameters",
+        )
+
+    return Case(domain, f"parameters: {low:,} to {high:,}", ask, _constants(size.parameters()).guards(check))
+
+
+def _constants(stated: Parameters) -> Declaration:
+    """What is printed, and nothing else."""
+    return declared(*(Parameter(name, Constant(Fraction(value))) for name, value in stated.items()))
 
 
 # --- hyperparameters of a row
@@ -129,7 +300,7 @@ def _equality_case(
         domain,
         text,
         _equality(text, lambda: compute(values), Fraction(stated["printed"]), stated),
-        constants(stated).guards(_equality_check(text, compute, names)),
+        _constants(stated).guards(_equality_check(text, compute, names)),
     )
 
 
@@ -286,14 +457,14 @@ def _drawn(budget: Budget, seed: int) -> Attempt:
 def _unicornn_cases() -> Iterator[Case]:
     for row in ROWS:
         if row.parameters is not None:
-            yield count_case(printed_name(row), row, ONE_FOR_ALL)
-    yield count_case("printed Lorenz96", network("unicornn", "Lorenz96"), ONE_FOR_ALL)
+            yield _count_case(printed_name(row), row, ONE_FOR_ALL)
+    yield _count_case("printed Lorenz96", network("unicornn", "Lorenz96"), ONE_FOR_ALL)
 
 
 def _baseline_cases() -> Iterator[Case]:
     for cell, names in (("cornn", ("psMNIST", "nCIFAR", "EigenWorms", "IMDB")), ("lstm", ("psMNIST", "nCIFAR"))):
         for name in names:
-            yield count_case(f"{cell} {name}", network(cell, name))
+            yield _count_case(f"{cell} {name}", network(cell, name))
     yield range_case("lstm, m = 128, d = 96", network("lstm", "nCIFAR"), 114_688, 117_002)
 
 
@@ -367,7 +538,7 @@ CLAIMS = (
         "≤ √(6/(65 fan_in)), a consequence that App. A does not print",
         semantics="real",
         cases=(
-            Case("every fan_in", "the square of the bound", _slope, constants({"a": "8"}).guards(_slope_check)),
+            Case("every fan_in", "the square of the bound", _slope, _constants({"a": "8"}).guards(_slope_check)),
             Case("fan_in of Table 6", "largest |V_ij| over the bound", _drawn),
         ),
     ),
