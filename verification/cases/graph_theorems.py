@@ -5,7 +5,9 @@ Proofs: docs/derivations/cyclic_graphs.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 
 import networkx
@@ -28,7 +30,7 @@ from verification.cases.graph_kinds import CYCLE_NAMED, INFINITE, TIME, TOGETHER
 from verification.cases.graph_statements import CYCLE, OPEN, Domain, GraphStatement, Side
 from verification.certify.second.graph import Graph
 from verification.claim import Hypothesis, Parameters
-from verification.measure.graph_facts import GraphFacts, Raw, raw_of
+from verification.measure.graph_facts import MOST_TRAILED, GraphFacts, Raw, raw_of
 from verification.parameters import declared
 
 PLACE = declared(*INFINITE, rules=(TOGETHER,))
@@ -269,3 +271,53 @@ def covered_limit(sense: Sense, *, strict: bool) -> GraphStatement:
 
 LOOSE_FAILS = SketchBox(2, 2, -1, 3, 3)
 """It has the loops of 2 and 3: the smallest graph for which the loose reading of A.1.1 is false."""
+
+
+# --- thm-A-rate: closed walks that repeat nodes, but no edge
+
+
+def same_extremes(*, ordered: bool = True) -> GraphStatement:
+    """max and min of l/Σσ over closed walks without repeated edges are those over cycles without repeated nodes.
+
+    Of graphs with at most ``MOST_TRAILED`` edges. Not ``ordered``: the two extremes exchanged, a planted falsehood.
+    """
+
+    def side(walks: Collection[Fraction], cycles: Collection[Fraction]) -> Side:
+        ends = [choose(ratios) for ratios in (walks, cycles) for choose in (max, min)]
+        top, bottom, largest, least = ends if ordered else (ends[1], ends[0], *ends[2:])
+        text = f"l/Σσ from {bottom} to {top} over {len(walks)} closed walks, {least} to {largest} over simple cycles"
+        return Side(max(abs(top - largest), abs(bottom - least)), text)
+
+    def first(facts: GraphFacts, _: Parameters) -> Side | None:
+        if len(facts.graph.edges) > MOST_TRAILED:
+            return None
+        every, simple = (
+            [Fraction(len(cycle), sum(edge.sigma for edge in cycle)) for cycle in cycles]
+            for cycles in (facts.directed_cycles, facts.simple_cycles)
+        )
+        return side(every, simple)
+
+    def second(graph: Graph, _: Parameters) -> Side | None:
+        """By sets of edges: one makes a closed walk iff it is connected and each node is left as often as it is met."""
+        if len(graph.edges) > MOST_TRAILED:
+            return None
+        subsets = (
+            chosen for size in range(1, len(graph.edges) + 1) for chosen in itertools.combinations(graph.edges, size)
+        )
+        walks = [Fraction(len(chosen), sum(step for *_, step in chosen)) for chosen in subsets if _is_closed(chosen)]
+        return side(walks, graph.rates)
+
+    return GraphStatement(first, second)
+
+
+def _is_closed(edges: Sequence[tuple[str, str, int]]) -> bool:
+    """Whether they are, in some order, one closed walk: Euler's condition."""
+    if Counter(tail for tail, *_ in edges) != Counter(head for _, head, _ in edges):
+        return False
+    met, waiting = {edges[0][0]}, [edges[0][0]]
+    while waiting:
+        node = waiting.pop()
+        new = {head for tail, head, _ in edges if tail == node} - met
+        met |= new
+        waiting += new
+    return all(tail in met for tail, *_ in edges)

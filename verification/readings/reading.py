@@ -7,8 +7,8 @@ One TOML file a paper; a table a claim, in our own words:
     hypotheses                what the paper supposes throughout: text, place
     notes                     kind, because, cases: every other case, with why it is none
     instead                   what is true in the place of what is refuted: kind, what; the claim on trial for it (and
-                              its case); printed = false if it excludes every printed row; untried, if no claim is on
-                              trial for it, and why
+                              its case); printed = false if it excludes every printed row; untried, why no claim is
+                              on trial for it, if none is
 
 A statement that nobody claims has ``note_to`` in the place of ``meant`` and ``cases``, the claim that it is a note to:
 it keeps its id, and its cases count nowhere. A claim that no file names is *unsorted*: all of its cases count as meant.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,7 +16,7 @@ from verification import verdict
 from verification.adversary import graphs
 from verification.adversary.graphs import SketchBox
 from verification.answer import answer
-from verification.cases import graph_statements
+from verification.cases import graph_statements, graph_theorems
 from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, extreme_rate
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case
 from verification.certify.second import graph as graph_second
@@ -119,7 +120,7 @@ PARTS = (
 
 
 def test_all_statements_of_the_parts_on_graphs_are_there() -> None:
-    assert len(CASES) == 107 + 34
+    assert len(CASES) == 107 + 36
     theorems = {f"thm-A-{name}" for name in ("dag", "rate", "df", "lim")}
     assert set(CLAIMS) == {f"cplx-{name}" for line in PARTS for name in line.split()} | theorems
 
@@ -317,6 +318,26 @@ def test_cycles_are_closed_walks_without_repeated_edges() -> None:
         assert all(graph_second.is_cycle(graph, tuple(map(tuple, cycle))) for cycle in found[more])
     # one loop, other loop, both; then b's way, with one loop, with the other, with both in two orders
     assert [len(cycles) for cycles in found.values()] == [3, 8]
+
+
+def test_closed_walks_by_their_sets_of_edges_are_those_that_are_followed() -> None:
+    """Figures of eight, of which the simple cycles are no more than the halves; exchanged extremes are refuted."""
+    edges = '["a", "a", 1], ["a", "a", 2], ["a", "b", 0], ["b", "a", 3], ["b", "b", 5]'
+    text = f'{{"nodes": {{"a": 0, "b": 0}}, "edges": [{edges}]}}'
+    facts = graph_facts.facts_of(text)
+    assert facts is not None
+    graph = graph_second.parse(text)
+    sets = [
+        chosen
+        for size in range(1, 6)
+        for chosen in itertools.combinations(graph.edges, size)
+        if graph_theorems._is_closed(chosen)
+    ]
+    assert {frozenset(chosen) for chosen in sets} == {frozenset(map(tuple, cycle)) for cycle in facts.directed_cycles}
+    assert len(sets) > len(facts.simple_cycles)
+    assert graph_theorems._is_closed([("a", "a", 1), ("b", "b", 5)]) is False
+    wrong = graph_statements.box_case(FORWARD, "q", graph_theorems.same_extremes(ordered=False))
+    assert judged(wrong, "thm-A-rate") == verdict.REFUTED
 
 
 def test_a_misprinted_value_is_seen() -> None:

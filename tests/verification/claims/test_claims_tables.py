@@ -17,11 +17,12 @@ from verification.answer import answer
 from verification.cases.parameter_counts import quarter_case
 from verification.claim import Case, Claim
 from verification.claims.complexity import graph_tables as tables
+from verification.claims.unicornn import printed_results
 from verification.domains import BUDGETS
 from verification.measure.graph_parameters import LSTMS, STANH
 
 SMOKE = BUDGETS["smoke"]
-CLAIMS: dict[str, Claim] = {each.id: each for each in tables.CLAIMS}
+CLAIMS: dict[str, Claim] = {each.id: each for each in (*tables.CLAIMS, *printed_results.CLAIMS)}
 CASES = [(name, number) for name, each in CLAIMS.items() for number in range(len(each.cases))]
 
 
@@ -72,11 +73,21 @@ def test_half_a_digit() -> None:
     ]
 
 
+def test_table_5_adds_up() -> None:
+    accuracy, counts = (
+        sum(map(each.value, each.numbers)) for each in (printed_results.ACCURACY, printed_results.PARAMETERS)
+    )
+    assert (accuracy, counts) == (Fraction("605.8"), 879)
+
+
 # What is found.
 
 REFUTED = {
     ("cplx-4.3-tab", 3),
     *(("cplx-4.4-copy", number) for number in (2, 3, 6, 10, 11, 14, 15)),
+    ("cplx-4.4-tab", 9),
+    ("cplx-4.4-tab", 10),
+    ("both-4-T5-tab", 2),
     ("cplx-4.5-tab", 11),
     ("cplx-4.5-tab", 14),
     ("cplx-4.5-tab", 15),
@@ -101,7 +112,9 @@ def test_all_statements_on_tables_are_there() -> None:
         "cplx-4.2-tab": 5,
         "cplx-4.3-tab": 7,
         "cplx-4.4-copy": 18,
+        "cplx-4.4-tab": 11,
         "cplx-4.5-tab": 31,
+        "both-4-T5-tab": 3,
     }
     assert set(CASES) >= REFUTED
 
@@ -128,6 +141,12 @@ def depths(found: PrintedRow) -> Case:
         (tables.columns_case(changed(TD, td="1.54"), "td", lambda: [("td", "sh")], tables.NOT_MORE), verdict.PROVED),
         (tables.columns_case(changed(TD, td="1.55"), "td", lambda: [("td", "sh")], tables.NOT_MORE), verdict.REFUTED),
         (depths(tables.DEPTH_ROW), verdict.PROVED),
+        (tables.no_gain_case(printed.LADDERS[2], "1"), verdict.REFUTED),
+        (tables.no_gain_case(changed(printed.LADDERS[2], **{"5": "88.2"}), "3"), verdict.REFUTED),
+        (tables.no_gain_case(changed(printed.LADDERS[2], **{"5": "88.1"}), "3"), verdict.PROVED),
+        (tables.rising_case(printed.LADDERS[3], "1", "6"), verdict.REFUTED),
+        (printed_results.fewer_case(Fraction(16, 46)), verdict.PROVED),
+        (printed_results.fewer_case(Fraction(17, 46)), verdict.REFUTED),
         (depths(changed(tables.DEPTH_ROW, **{"(3,2)": "1.86"})), verdict.REFUTED),
         (tables.columns_case(changed(BY_K, **{"(3)": "39.4"}), "3", lambda: [("(2)", "(3)")], tables.LESS), "refuted"),
         (tables.almost_case(changed(BY_K, **{"(2)": "40.5"}), "(2)", "(1)"), verdict.REFUTED),

@@ -49,6 +49,7 @@ from verification.cases.graph_theorems import (
     growth_between,
     growth_between_again,
     periodic,
+    same_extremes,
 )
 from verification.certify.second.graph import Graph, sigma
 from verification.claim import Claim, Parameters
@@ -335,8 +336,8 @@ CLAIMS = (
         id="thm-A-rate",
         source=_PAGE,
         statement="under (U): max_i limsup D_i(n)/n = d_r = max l/Σσ and min_i liminf d_i(n)/n = j = min l/Σσ over "
-        "simple cycles; D_i(n) ≤ n d_r + C with C from a potential; D_i(n) → ∞; D_i depends on i modulo m; covers and "
-        "shifts of the origin of time keep d_r and j",
+        "simple cycles, or over closed walks that repeat nodes but no edge; D_i(n) ≤ n d_r + C, C from a potential; "
+        "D_i(n) → ∞; D_i depends on i modulo m; covers and shifts of the origin of time keep d_r and j",
         semantics="comb",
         origin="library",
         cases=(
@@ -355,6 +356,13 @@ CLAIMS = (
                 widely=False,
             ),
             *theorem("D_{i+m}(n) = D_i(n)", periodic(), periodic(1), "Recurrent depth", widely=False),
+            *theorem(
+                "extremes of l/Σσ over closed walks without repeated edges",
+                same_extremes(),
+                same_extremes(ordered=False),
+                "Recurrent depth",
+                widely=False,
+            ),
             *theorem("d_r, j of covers, shifted in time", invariant(), invariant(1), "Recurrent depth", widely=False),
         ),
     ),
