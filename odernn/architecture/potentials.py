@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,14 @@ class Arcs:
         """The same nodes with these edges only, given as a mask or as indices."""
         return Arcs(self.count, self.tail[which], self.head[which], self.sigma[which])
 
+    @cached_property
+    def runs(self) -> tuple[Integers, Integers, Integers]:
+        """Of every node that edges leave: the first of them, the node, and how many there are."""
+        starts = np.ones(len(self.tail), dtype=bool)
+        starts[1:] = self.tail[1:] != self.tail[:-1]
+        first = np.flatnonzero(starts)
+        return first, self.tail[first], np.diff(first, append=len(self.tail))
+
     def combination(self, edge: int, sigma: int) -> Integers:
         """The weights edge + sigma·σ(e), in 64 bits only if the weight of any walk the method sums up fits."""
         largest = max(abs(int(self.sigma.max())), abs(int(self.sigma.min()))) if len(self.sigma) else 0
@@ -77,9 +86,7 @@ def longest(arcs: Arcs, weight: Integers, *, stop: Integers, choice: Integers) -
     stop, so nodes that reach none must not be among the arcs' nodes.
     """
     choice = choice.copy()
-    first = np.flatnonzero(np.r_[True, arcs.tail[1:] != arcs.tail[:-1]]) if len(arcs.tail) else np.zeros(0, np.int64)
-    movers = arcs.tail[first]
-    sizes = np.diff(np.r_[first, len(arcs.tail)])
+    first, movers, sizes = arcs.runs
     while True:
         value, end = _evaluate(arcs, weight, choice)
         if (end != arcs.count).any():

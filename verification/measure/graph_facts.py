@@ -7,6 +7,7 @@ import json
 from collections import deque
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import networkx
 
@@ -26,6 +27,13 @@ from odernn.certificate import Certificate
 
 MOST_TRAILED = 6
 """Edges of a graph whose closed walks without repeated edges are all listed: 6 loops have some 2,000."""
+
+
+class Slice(NamedTuple):
+    """One time of an unfolding: its nodes, and the edges (u, v, σ) that leave them."""
+
+    nodes: tuple[str, ...]
+    leaving: tuple[Edge, ...]
 
 
 class GraphFacts:
@@ -80,6 +88,29 @@ class GraphFacts:
         """|V| max |σ|: no path goes further outside of its two times, under (U)."""
         return len(self.graph.nodes) * max(abs(edge.sigma) for edge in self.graph.edges)
 
+    @cached_property
+    def window(self) -> networkx.DiGraph[tuple[int, str]]:
+        """The unfolding, wherever a path leads that begins at a time 0 … m − 1 and repeats no node."""
+        wide = self.reach + self.graph.period
+        return self.graph.unfolding(-wide, self.graph.period + wide + 1)
+
+    @cached_property
+    def slices(self) -> tuple[Slice, ...]:
+        """What the unfolding has at the times 0 … 4m − 1; equal ones are one object."""
+        last, wide = 4 * self.graph.period, max(abs(edge.sigma) for edge in self.graph.edges)
+        leaving: dict[int, list[Edge]] = {t: [] for t in range(last)}
+        nodes: dict[int, list[str]] = {t: [] for t in range(last)}
+        unfolded = self.graph.unfolding(-wide, last + wide + 1)
+        for t, u in unfolded.nodes:
+            if t in nodes:
+                nodes[t].append(u)
+        for (t, u), (s, v) in unfolded.edges:
+            if t in leaving:
+                leaving[t].append(Edge(u, v, s - t))
+        known: dict[Slice, Slice] = {}
+        found = (Slice(tuple(sorted(nodes[t])), tuple(sorted(leaving[t]))) for t in range(last))
+        return tuple(known.setdefault(one, one) for one in found)
+
     def paths(self, start: int, steps: int, kind: Kind = "longest", *, between: bool = False) -> dict[int, int]:
         """D_i(n), d_i(n) or D*_i(n) for i = start and n ≤ steps; only under (U)."""
         key = (start, steps, kind, between)
@@ -117,14 +148,14 @@ class GraphFacts:
 
     @cached_property
     def simple_cycles(self) -> tuple[tuple[Edge, ...], ...]:
-        """Every cycle without repeated nodes, by networkx."""
+        """Every cycle without repeated nodes, by networkx. Each begins with the first of its edges."""
         cycles = []
         for nodes in networkx.simple_cycles(networkx.DiGraph(self.multigraph)):
             steps = [
                 [Edge(u, v, sigma) for sigma in sorted(self.multigraph[u][v])]
                 for u, v in zip(nodes, [*nodes[1:], nodes[0]], strict=True)
             ]
-            cycles += list(itertools.product(*steps))
+            cycles += [from_first(cycle) for cycle in itertools.product(*steps)]
         return tuple(sorted(cycles))
 
     @cached_property
@@ -196,6 +227,12 @@ class GraphFacts:
 
     def _mark(self, node: str, signs: frozenset[int]) -> frozenset[int]:
         return signs | {self.signs[node]} if node in self.signs else signs
+
+
+def from_first(cycle: tuple[Edge, ...]) -> tuple[Edge, ...]:
+    """The same closed walk, begun with the first of its edges."""
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]
 
 
 def _value(certificate: Certificate) -> Fraction:

@@ -43,27 +43,23 @@ def _labels(names: Any, parameters: Parameters) -> dict[str, int]:
 
 
 class LabelledWindow:
-    """The labelled unfolding between two times, by the library: no period, no node of G_c is looked at."""
+    """The labelled unfolding at 4m times, one after the other, by the library: no node of G_c is looked at."""
 
     def __init__(self, facts: GraphFacts, parameters: Parameters) -> None:
         label = _labels(facts.graph.nodes, parameters)
-        self.inner, self.last = facts.reach, 2 * facts.reach + 4 * facts.graph.period
-        window = facts.graph.unfolding(0, self.last)
-        self.nodes = {(t, label[v]) for t, v in window.nodes}
-        self.edges = {((t, label[u]), (s, label[v])) for (t, u), (s, v) in window.edges}
+        labelled = {
+            one: (frozenset(label[v] for v in one.nodes), frozenset((label[u], label[v], s) for u, v, s in one.leaving))
+            for one in set(facts.slices)
+        }
+        self.slices = [labelled[one] for one in facts.slices]
 
     def maps_on_itself(self, shift: int) -> bool:
         """Whether (t, p) → (t + shift, p) does, as far as the window shows it."""
-        nodes = {(t + shift, p) for t, p in self.nodes if t + shift < self.last}
-        edges = {((t + shift, p), (s + shift, q)) for (t, p), (s, q) in self.edges if max(t, s) + shift < self.last}
-        return nodes == {node for node in self.nodes if node[0] >= shift} and edges == {
-            edge for edge in self.edges if min(edge[0][0], edge[1][0]) >= shift
-        }
+        return self.slices[shift:] == self.slices[:-shift]
 
     def folded(self, period: int) -> set[tuple[int, int, int, int]]:
-        """The edges (t, p, q, σ), t modulo the period, that start in the middle of the window."""
-        starts = range(self.inner, self.inner + period)
-        return {(t % period, p, q, s - t) for (t, p), (s, q) in self.edges if t in starts}
+        """The edges (t, p, q, σ) that start at 0 ≤ t < period."""
+        return {(t, p, q, sigma) for t in range(period) for p, q, sigma in self.slices[t][1]}
 
 
 def shifts(facts: GraphFacts, parameters: Parameters) -> list[int]:

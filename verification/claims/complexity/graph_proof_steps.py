@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from odernn.architecture.graph import RNNGraph
+from odernn.architecture.graph import Edge, RNNGraph
 from odernn.published.sources import Source
 from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, cycle_of
 from verification.cases.graph_kinds import CYCLE_NAMED, PATH_NAMED, TIME
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case, theorem
 from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
 from verification.claim import Claim, Hypothesis, Parameters
-from verification.measure.graph_facts import GraphFacts
+from verification.measure.graph_facts import GraphFacts, from_first
 from verification.parameters import declared
 
 
@@ -30,11 +30,9 @@ def _path_of(parameters: Parameters) -> tuple[Arc, ...]:
 def _walked(facts: GraphFacts, path: tuple[Arc, ...]) -> int | None:
     """The time that the path takes, in the library's unfolding; None if it is no path."""
     start = facts.graph.nodes[path[0][0]]
-    long = facts.reach + facts.graph.period
-    unfolded = facts.graph.unfolding(start - long, start + long + 1)
     time, node = start, path[0][0]
     for u, v, step in path:
-        if node != u or not unfolded.has_edge((time, u), (time + step, v)):
+        if node != u or not facts.window.has_edge((time, u), (time + step, v)):
             return None
         time, node = time + step, v
     return time - start
@@ -147,13 +145,15 @@ def within_epsilon() -> GraphStatement:
 
     def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         path, cycle = _path_of(parameters), cycle_of(parameters)
-        if not path or _walked(facts, path) is None or cycle not in facts.simple_cycles:
+        turn = from_first(tuple(Edge(*edge) for edge in cycle))
+        if not path or _walked(facts, path) is None or turn not in facts.simple_cycles:
             return None
         return side(path, cycle, facts.d_r, facts.graph.nodes[path[0][0]])
 
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         path, cycle = _path_of(parameters), cycle_of(parameters)
-        if not path or not joined(graph, path) or not is_cycle(graph, cycle):
+        simple = is_cycle(graph, cycle) and len({u for u, _, _ in cycle}) == len(cycle)
+        if not path or not joined(graph, path) or not simple:
             return None
         sides = side(path, cycle, max(graph.rates), graph.times[path[0][0]])
         if sides is None or not sides.violated:
