@@ -19,7 +19,7 @@ from typing import Any
 from odernn.published.networks import PublishedRow
 from verification.adversary import step_products
 from verification.cases.inequality import BITS, Inequality
-from verification.cases.nominate import first_violation, glance
+from verification.cases.nominate import first_violation, glance, rounded_up
 from verification.certify import every_network
 from verification.certify.second import every_network as every_network_again
 from verification.certify.second import intervals as second
@@ -81,9 +81,7 @@ class _DrawnEntries:
 def _pixels(row: PublishedRow) -> tuple[Fraction, ...]:
     """The first channel of the first real sequence of the row: pixels in sixteenths."""
     longest = min(row.steps, LONGEST)
-    u = sequences.build(
-        digits.load(), steps=longest, input_size=row.input_size, batch=1, kind=row.kind, seed=0
-    )
+    u = sequences.build(digits.load(), steps=longest, input_size=row.input_size, batch=1, kind=row.kind, seed=0)
     return tuple(Fraction(float(value)) for value in u[:, 0, 0])
 
 
@@ -154,9 +152,8 @@ def _chain(row: PublishedRow, w: list[Fraction], u: list[Fraction]) -> Parameter
 def _on_pixels(row: PublishedRow, longest: int) -> Iterator[Parameters]:
     """All w at their mean; later and later steps."""
     pixels = list(_pixels(row))
-    for N in (20, 40, 80, 120, 200, 400, 700, 1000, LONGEST):
-        if N <= longest:
-            yield _chain(row, [MIDDLE] * row.num_layers, pixels[:N])
+    for N in filter(lambda steps: steps <= longest, (20, 40, 80, 120, 200, 400, 700, 1000, LONGEST)):
+        yield _chain(row, [MIDDLE] * row.num_layers, pixels[:N])
 
 
 _SATURATED = 6
@@ -198,18 +195,43 @@ def product_cases(row: PublishedRow, quantity: str, finite: Callable[[Declaratio
         inequality = replace(finite(chain_parameters(row, rung, longest)), bits=bits)
 
         def ask(_: Budget, __: int) -> Attempt:
-            if not row.alpha > 0:
-                return Attempt("", 0, inapplicable=f"α = {row.alpha}, but the statement is about α > 0")
             return first_violation((inequality,), points(row, longest), tried, bits)
 
-        check = inequality.check if row.alpha > 0 else None
-        return Case(rung_name(row, rung), quantity, ask, check, reading="printed")
+        return Case(rung_name(row, rung), quantity, ask, inequality.check, reading="printed")
 
     words = f"n ≤ {longest}, c = 0, inputs 0 and ±U in words by coordinate ascent, w from 1/2 to 1"
     return (
         case(RANGE, _on_words, words),
         case(REAL_RANGE, _on_pixels, f"n ≤ {longest}, w = 1/2 and c = 0, the means of what is drawn, on digits"),
     )
+
+
+# --- inputs of any size
+
+
+def large_input_case(row: PublishedRow, quantity: str, finite: Callable[[Declaration], Inequality]) -> Case:
+    """θ = V^1 = 0: the chain rests whatever its input is, and |dE/dV^1| is |u| times a number that does not depend on
+    it. The least |u| of two digits that exceeds what ``finite`` claims, by a hundredth at least.
+    """
+    template = _chain(row, [MIDDLE] * row.num_layers, [Fraction(1)])
+    template = {**template, "N": str(row.steps), "target": "1", "V": " ".join(["0", *template["V"].split()[1:]])}
+    kinds: dict[str, Kind] = {"w": Rows(Rational(least=0, most=1), 1, lambda _: (row.num_layers,)), "u": Rational()}
+    parameters = declared(
+        *(Parameter(name, kinds.get(name, Constant(template[name]))) for name in template if name != "k"),
+        is_costly=True,
+    )
+    bits = _bits(row, row.steps)
+    inequality = replace(finite(parameters), bits=bits)
+
+    def ask(_: Budget, __: int) -> Attempt:
+        point = {name: template[name] for name in parameters.names}
+        sides = glance(inequality, point, bits)
+        if sides is None:
+            return Attempt("", 0)
+        point["u"] = str(rounded_up(math.exp(sides[1] - sides[0]) * 1.01))
+        return first_violation((inequality,), (point,), "w = 1/2, c = 0, V^1 = 0, one input for all steps", bits)
+
+    return Case(rung_name(row, RANGE), quantity, ask, inequality.check, reading="printed")
 
 
 # --- all networks of a box at once
@@ -260,9 +282,7 @@ def every_network_case(row: PublishedRow, rung: Rung, box: WeightBox, premises: 
         exponent = (int(p.texts["N"]) - 1) * p.dt * second.iv.mpf(max(size.b, 2))
         return every_network_again.least_norm(p), second.iv.exp(exponent) * p.dt
 
-    inequality = Inequality(
-        balls, intervals, premises, parameters=box.parameters(row, MOST_LAGS), are_same=False
-    )
+    inequality = Inequality(balls, intervals, premises, parameters=box.parameters(row, MOST_LAGS), are_same=False)
 
     def ask(_: Budget, __: int) -> Attempt:
         texts = {"alpha": str(row.alpha), "dt": str(row.dt[-1])}

@@ -12,13 +12,14 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases import gradient_decay
+from verification.cases import gradient_decay, initialised
 from verification.cases.chain_gradients import PREMISES, at_rest, finite, hyperbolic, uniform
 from verification.cases.gradient_decay import decay_case
 from verification.cases.gradient_growth import growth_case
@@ -276,6 +277,11 @@ CLAIMS = (
             limit_case("icml (12)", ICML_MAIN, "V", _inputs),
             limit_case("icml S(14)", ICML_14, "V", _inputs),
             *(row_case(row, ICML_MAIN, "V") for row in ROWS),
+            *(
+                initialised.large_input_case(row, "|dE/dθ|, θ = V^1", partial(finite, ICML_MAIN, "V", ()))
+                for row in ROWS
+                if row.alpha > 0
+            ),
         ),
     ),
     Claim(

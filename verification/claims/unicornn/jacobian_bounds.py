@@ -490,6 +490,7 @@ CLAIMS = (
             *(
                 case
                 for row in ROWS
+                if row.alpha > 0
                 for case in initialised.product_cases(row, _FIRST, functools.partial(finite, JacobianForm("linear")))
             ),
         ),
