@@ -142,8 +142,8 @@ _UNIT = {"alpha": "1", "dt": "1/10", "T": "1", "sigma": "1/2"}
 
 
 def _input_ask(delta: Delta, p: Parameters) -> Callable[[Budget, int], Attempt]:
-    """θ = V^1 at rest: the left side is h|u_k|, and |u_k| is free: at p the first power of ten that exceeds 2Δ, on a row
-    the first number of two digits.
+    """θ = V^1 at rest: the left side is h|u_k|, and |u_k| is free: at p the first power of ten that exceeds 2Δ, on a
+    row the first number of two digits.
     """
 
     def ask(_: Budget, __: int) -> Attempt:
