@@ -152,6 +152,42 @@ def is_printed(domain: str) -> bool:
     return domain in map(printed_name, printed_rows())
 
 
+# --- how near to practice a printed network is
+
+
+WEIGHTS = ("any weights", "the initialisation's range", "as initialised", "as trained")
+INPUTS = ("any inputs", "real inputs")
+"""The rungs from all that a statement allows to what somebody has; "as initialised": every network that is drawn."""
+
+
+@dataclass(frozen=True, order=True)
+class Rung:
+    """Weights and inputs of a network with the hyperparameters of Table 6, as places in ``WEIGHTS`` and ``INPUTS``: the
+    nearer to practice, the larger.
+    """
+
+    weights: int
+    inputs: int
+
+    def __str__(self) -> str:
+        return f"{WEIGHTS[self.weights]}, {INPUTS[self.inputs]}"
+
+
+ANY_RUNG, RANGE, REAL_RANGE, INITIALISED, TRAINED = Rung(0, 0), Rung(1, 0), Rung(1, 1), Rung(2, 1), Rung(3, 1)
+
+
+def rung_name(row: PublishedRow, rung: Rung) -> str:
+    """The domain of a row on a rung: "printed RR, as initialised, real inputs"; on the lowest that of the row."""
+    return printed_name(row) if rung == ANY_RUNG else f"{printed_name(row)}, {rung}"
+
+
+def rung_of(domain: str) -> tuple[PublishedRow, Rung] | None:
+    """The row and the rung that a domain names; None if it is not at the hyperparameters of Table 6."""
+    rungs = (Rung(weights, inputs) for weights in range(len(WEIGHTS)) for inputs in range(len(INPUTS)))
+    named = {rung_name(row, rung): (row, rung) for rung in rungs for row in printed_rows()}
+    return named.get(domain)
+
+
 def printed_point(row: PublishedRow) -> SearchPoint:
     """The point of a row: its α, dt per layer, N, m, d; weights and inputs are left to the adversary."""
     return SearchPoint(

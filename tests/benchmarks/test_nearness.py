@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from tests.benchmarks.scripts import BENCHMARKS, imported
+from verification.adversary import step_products
 
 NEARNESS = imported("nearness")
 RECORD = BENCHMARKS / "results" / "nearness.json"
@@ -27,7 +28,7 @@ def test_the_ascent_reaches_the_largest_norm_of_all_products_and_exceeds_none(al
         for kappa in kappas:
             product = step(kappa) @ product
         largest = max(largest, np.abs(product).sum(axis=1).max())
-    found = NEARNESS.largest_product(alpha, 1.0, h, 9)
+    found = step_products.largest(alpha, [1.0], h, 9).norm
     assert 0.97 * largest <= found <= largest * (1 + 1e-12)
 
 
@@ -46,7 +47,28 @@ def test_the_page_is_that_of_the_record() -> None:
     record = json.loads(RECORD.read_text("utf-8"))
     page = NEARNESS.page(record)
     assert page == NEARNESS.PAGE.read_text("utf-8")
-    assert "**" in page and all(f"| {name} | " in page for name in record)
+    assert "**" in page and all(f"| {name} | " in page for name in record["rows"])
+    assert set(record["ladder"]) == set(NEARNESS.LADDER)
+
+
+def test_the_ladder_has_the_highest_rung_first_and_the_largest_violation_of_it() -> None:
+    def cell(domain: str, slack: float, verdict: str = "refuted") -> dict[str, object]:
+        witness = json.dumps({"parameters": {"N": "9", "u": " ".join(map(str, range(60)))}})
+        return {"domain": domain, "quantity": "q", "verdict": verdict, "slack": slack, "witness": witness}
+
+    initialised, real = "printed RR, as initialised, real inputs", "printed {}, the initialisation's range, real inputs"
+    known = {
+        "low": [cell("printed RR", -9.0)],
+        "held": [cell("printed RR", 2.0, "not-refuted")],
+        "middle": [cell("printed RR", -9.0), cell(real.format("RR"), -0.1), cell(real.format("HR"), -0.2)],
+        "high": [cell(initialised, -0.25)],
+    }
+    lines = NEARNESS._ladder(known)[2:]
+    assert [line.split(" | ")[0] for line in lines[:4]] == ["| high", "| middle", "| low", "| held"]
+    assert lines[1].startswith(
+        "| middle | the initialisation's range, real inputs | HR | 0.200 | N = 9; 60 u in [0, 59]"
+    )
+    assert lines[3] == "| held | none: not-refuted at the rows | – | – | – |"
 
 
 def test_a_share_counts_networks_and_not_layers() -> None:
@@ -54,5 +76,7 @@ def test_a_share_counts_networks_and_not_layers() -> None:
         [{"statement": "s", "layer": k, "slack": slack} for k, slack in enumerate(slacks)]
         for slacks in ((-1, -2), (3, 4))
     ]
-    page = NEARNESS.page({"row": {"range": {"product": 2.0, "icml-(27)": 1.0, "sam-54": 3.0}, "drawn": drawn}})
-    assert "| row | s | 1 of 2 (1 to 99 %) | -2.00 |" in page and "| row | **10^2.00** | 10^1.00 | 10^3.0 |" in page
+    found = {"product": 2.0, "paths": 0.5, "icml-(27)": 1.0, "sam-54": 3.0}
+    page = NEARNESS.page({"rows": {"row": {"range": found, "drawn": drawn}}})
+    assert "| row | s | 1 of 2 (1 to 99 %) | -2.00 |" in page
+    assert "| row | **10^2.00** | 10^0.50 | 10^1.00 | 10^3.0 |" in page

@@ -17,15 +17,17 @@ import numpy as np
 
 from odernn.bounds import sharp
 from odernn.bounds.numbers import BALLS
+from odernn.published.networks import PublishedRow
 from verification.cases import energy_step
 from verification.cases.inequality import ALPHA_POSITIVE, SIGMA_INSIDE, STEP_BELOW_ONE, Inequality, whole_number
+from verification.cases.nominate import rounded_up
 from verification.cases.related import Related
 from verification.certify import suprema
 from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Hypothesis, Parameters
-from verification.domains import Budget
+from verification.domains import RANGE, Budget, rung_name
 from verification.exact_text import rational
-from verification.kinds import Integer, Rational
+from verification.kinds import Constant, Integer, Rational
 from verification.measure import ode
 from verification.measure.energy_growth import GROWTH, added, growth_sum
 from verification.measure.published_forms import SAM_32, SAM_42, SAM_66, SAM_67, Delta, Root, with_ones
@@ -162,15 +164,19 @@ def sam_state_case(quantity: Literal["position", "momentum"], root: Root = SAM_3
     return Case("all α > 0, dt < 1, N, m, l", f"{quantity}, by (34)-(38)", ask, check)
 
 
-def _input_ask(delta: Delta) -> Callable[[Budget, int], Attempt]:
-    """θ = V^1 at rest: the left side is h|u_k|, and |u_k| is free: α = 1, T = 1, the first input that exceeds 2Δ."""
+_UNIT = {"alpha": "1", "dt": "1/10", "T": "1", "sigma": "1/2"}
+
+
+def _input_ask(delta: Delta, p: Parameters) -> Callable[[Budget, int], Attempt]:
+    """θ = V^1 at rest: the left side is h|u_k|, and |u_k| is free: at p the first power of ten that exceeds 2Δ, on a
+    row the first number of two digits.
+    """
 
     def ask(_: Budget, __: int) -> Attempt:
-        p = {"alpha": "1", "dt": "1/10", "T": "1", "sigma": "1/2"}
         with flint.ctx.workprec(64):
             given = SimpleNamespace(**{name: BALLS.exact(Fraction(value)) for name, value in p.items()})
             needed = float(2 * delta.ball(with_ones(given, BALLS.exact(1))))
-        size = 10 ** math.ceil(math.log10(needed * 1.01))
+        size = 10 ** math.ceil(math.log10(needed * 1.01)) if p is _UNIT else rounded_up(needed * 1.01)
         return Attempt("the input at which h|u| exceeds dt Δ", 1, candidates=({**p, "u": str(size)},))
 
     return ask
@@ -184,8 +190,11 @@ _INPUT_PREMISES = (
 )
 
 
-def input_case(domain: str, delta: Delta, *, is_limit: bool) -> Case:
-    """θ = V^1_{i1} of a first-layer neuron with w = V = b = 0, which rests: A = 0, ‖∂X_k/∂θ‖_∞ = h|u_k|, over dt."""
+def input_case(domain: str, delta: Delta, *, is_limit: bool, at: Parameters | None = None) -> Case:
+    """θ = V^1_{i1} of a first-layer neuron with w = V = b = 0, which rests: A = 0, ‖∂X_k/∂θ‖_∞ = h|u_k|, over dt.
+
+    at   α, dt, T and σ̂ if they are those of a printed row
+    """
 
     def balls(p: Any) -> tuple[Any, Any]:
         return p.sigma * p.u, delta.ball(with_ones(p, BALLS.exact(1)))
@@ -201,16 +210,24 @@ def input_case(domain: str, delta: Delta, *, is_limit: bool) -> Case:
         "T = N dt, N a whole number",
         lambda T, values: values["dt"] * max(1, T // values["dt"]),
     )
-    parameters = declared(
+    own = (
         *rationals("alpha", above=0, most=LONGEST),
         *rationals("dt", "sigma", above=0, below=1),
         Parameter("T", whole),
-        *rationals("u"),
     )
+    known = own if at is None else tuple(Parameter(name, Constant(Fraction(text))) for name, text in at.items())
+    parameters = declared(*known, *rationals("u"))
     carried = limit if is_limit else None
     check = Inequality(balls, intervals, _INPUT_PREMISES, limit=carried, parameters=parameters).check
-    reading = "limit" if is_limit else ""
-    return Case(domain, "‖∂X_k/∂θ‖_∞/dt", _input_ask(delta), check, reading=reading)
+    reading = "limit" if is_limit else "printed" if at is not None else ""
+    return Case(domain, "‖∂X_k/∂θ‖_∞/dt", _input_ask(delta, at or _UNIT), check, reading=reading)
+
+
+def drawn_input_case(row: PublishedRow, delta: Delta) -> Case:
+    """The same on a row, c = 0: w and V of the neuron are inside the range of the initialisation."""
+    T = row.steps * row.dt[0]
+    at = {"alpha": rational(row.alpha), "dt": rational(row.dt[0]), "T": rational(T), "sigma": "1/2"}
+    return input_case(rung_name(row, RANGE), delta, is_limit=False, at=at)
 
 
 def _limit_balls(p: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,9 +21,9 @@ ROOM = 1e-3
 """A candidate exceeds by more than this in the logarithm, so that it will certify."""
 
 
-def glance(inequality: Inequality, parameters: Parameters) -> tuple[float, float] | None:
+def glance(inequality: Inequality, parameters: Parameters, bits: int = GLANCE_BITS) -> tuple[float, float] | None:
     """Logarithms of both sides, in short balls; None if one is not known to be positive."""
-    with flint.ctx.workprec(GLANCE_BITS):
+    with flint.ctx.workprec(bits):
         given: dict[str, Any] = {}
         for name in parameters:
             values = [BALLS.exact(value) for value in numbers(parameters, name)]
@@ -33,12 +34,14 @@ def glance(inequality: Inequality, parameters: Parameters) -> tuple[float, float
         return float(left.log().mid()), float(right.log().mid())
 
 
-def first_violation(inequalities: tuple[Inequality, ...], points: Iterable[Parameters], tried: str) -> Attempt:
+def first_violation(
+    inequalities: tuple[Inequality, ...], points: Iterable[Parameters], tried: str, bits: int = GLANCE_BITS
+) -> Attempt:
     """The first point that violates all the inequalities is the candidate; the sides of the first one are reported."""
     worst: tuple[float, float] | None = None
     count = 0
     for parameters in points:
-        seen = [glance(inequality, parameters) for inequality in inequalities]
+        seen = [glance(inequality, parameters, bits) for inequality in inequalities]
         count += 1
         sides = seen[0]
         if sides is None:
@@ -50,6 +53,12 @@ def first_violation(inequalities: tuple[Inequality, ...], points: Iterable[Param
     if worst is None:
         return Attempt(tried, count)
     return Attempt(tried, count, *worst)
+
+
+def rounded_up(size: float) -> int:
+    """The least whole number ≥ ``size`` of two digits and zeros."""
+    power = max(0, math.floor(math.log10(size)) - 1)
+    return math.ceil(size / 10.0**power) * int(10**power)
 
 
 def joined(finite: Inequality, uniform: Inequality, text: Callable[[Parameters], str]) -> Callable[[Parameters], Check]:

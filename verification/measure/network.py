@@ -73,12 +73,12 @@ def on_range(
     first) is as large as the range allows; frequencies sweep the resonances of the layers, with 0 and π.
     """
     network = build(row, seed)
-    u = _waves_in_range(network, row, budget.range_inputs)
+    u = waves_in_range(network, row, budget.range_inputs)
     arrays = _envelopes(network.to(device), u.to(device))
     return {"inputs": budget.range_inputs, "finite": _all_finite(arrays)}, arrays
 
 
-def _waves_in_range(network: UnICORNN, row: PublishedRow, count: int) -> torch.Tensor:
+def waves_in_range(network: UnICORNN, row: PublishedRow, count: int) -> torch.Tensor:
     with torch.no_grad():
         first = network.layers[0].V
         rows = torch.argsort(first.abs().sum(dim=1), descending=True)

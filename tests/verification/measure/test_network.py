@@ -131,19 +131,19 @@ def test_a_batch_measured_in_chunks_is_the_batch_measured_at_once(monkeypatch, s
 @pytest.mark.parametrize("count", [1, 2, 3, 9, 32])
 @pytest.mark.parametrize("row", [ROW, UNDAMPED], ids=["stiff", "undamped"])
 def test_waves_stay_in_the_unit_interval_and_reach_both_ends(row, count):
-    u = network._waves_in_range(network.build(row, SEED), row, count)
+    u = network.waves_in_range(network.build(row, SEED), row, count)
     assert u.shape == (row.steps, count, row.input_size) and u.dtype == torch.float64
     assert torch.isfinite(u).all() and not u.requires_grad
     assert float(u.min()) == 0.0 and float(u.max()) == 1.0
     assert set(u.unique().tolist()) == {0.0, 1.0}  # square waves
-    assert torch.equal(u, network._waves_in_range(network.build(row, SEED), row, count))
+    assert torch.equal(u, network.waves_in_range(network.build(row, SEED), row, count))
     if count > 2:
-        assert not torch.equal(u, network._waves_in_range(network.build(row, SEED + 1), row, count))
+        assert not torch.equal(u, network.waves_in_range(network.build(row, SEED + 1), row, count))
 
 
 def test_a_wave_drives_its_neuron_as_hard_as_the_range_allows():
     model, count = network.build(ROW, SEED), 12
-    u = network._waves_in_range(model, ROW, count).numpy()
+    u = network.waves_in_range(model, ROW, count).numpy()
     V = model.layers[0].V.detach().numpy()
     order = np.argsort(-np.abs(V).sum(axis=1))
     for k in range(count):
@@ -222,7 +222,7 @@ def test_real_input_is_the_source_laid_end_to_end_and_measured_by_the_same_recur
 def test_worst_input_is_the_waves_measured_by_the_same_recurrence():
     data, arrays = network.on_range(ROW, BUDGET, SEED)
     model = network.build(ROW, SEED)
-    u = network._waves_in_range(model, ROW, BUDGET.range_inputs)
+    u = network.waves_in_range(model, ROW, BUDGET.range_inputs)
     assert_alike(arrays, by_hand(ROW, model, u.numpy()))
     assert data == {"inputs": 9, "finite": True}
     again = network.on_range(ROW, BUDGET, SEED)[1]

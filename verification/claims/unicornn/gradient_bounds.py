@@ -11,13 +11,14 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import flint
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
-from verification.cases import gradient_decay
+from verification.cases import gradient_decay, initialised
 from verification.cases.chain_gradients import (
     PREMISES,
     at_rest,
@@ -266,6 +267,11 @@ CLAIMS = (
             limit_case("icml (12)", ICML_MAIN, "V", inputs),
             limit_case("icml S(14)", ICML_14, "V", inputs),
             *(row_case(row, ICML_MAIN, "V") for row in ROWS),
+            *(
+                initialised.large_input_case(row, "|dE/dθ|, θ = V^1", partial(finite, ICML_MAIN, "V", ()))
+                for row in ROWS
+                if row.alpha > 0
+            ),
         ),
     ),
     Claim(

@@ -11,6 +11,7 @@ With κ = 0 in two layers |∂z^2_n/∂y^1_k| = h|V|(n − k + 1) ≥ σ̂|V|T e
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ from typing import Any
 
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
+from verification.cases import initialised
 from verification.cases.chain_jacobians import (
     MOST_STEPS,
     JacobianForm,
@@ -31,7 +33,7 @@ from verification.cases.chain_jacobians import (
     stiff_below,
 )
 from verification.cases.identity import PathIdentity
-from verification.cases.inequality import Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Inequality
 from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
 from verification.cases.three_norms import THREE_NORMS, equal_outputs, three_norms_check
@@ -39,7 +41,7 @@ from verification.certify.neuron_chain import LISTS
 from verification.certify.second import exact_network as exact_network_again
 from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
-from verification.domains import Budget, printed_name
+from verification.domains import INITIALISED, Budget, printed_name
 from verification.exact_text import numbers
 from verification.kinds import Constant, Integer, Kind, Rational
 from verification.measure import exact_network
@@ -213,6 +215,7 @@ def lower_layer_case(factor: Fraction = Fraction(1)) -> Case:
     return Case("l < L", "|∂E_{k,l}/∂θ|", ask, THREE_NORMS.guards(lambda given: three_norms_check(given, factor)))
 
 
+_DRAWN_PREMISES = (ALPHA_POSITIVE, STEP_BELOW_ONE)
 _FIRST, _LAST = "‖dX^L_n/dX^l_k‖_∞, with (n−k)dt", "‖dX^L_n/dX^l_k‖_∞, with V̄ and t_n"
 
 CLAIMS = (
@@ -228,6 +231,11 @@ CLAIMS = (
             free_case("l < L, all w equal", _LAST, JacobianForm("exponential", is_last=True)),
             free_case("l < L, w^l free", _FIRST, JacobianForm("exponential")),
             free_case("l < L, w^l free", _LAST, JacobianForm("exponential", is_last=True)),
+            *(
+                initialised.every_network_case(row, INITIALISED, initialised.drawn_box(row), _DRAWN_PREMISES)
+                for row in ROWS
+                if row.name == "RR"
+            ),
         ),
     ),
     Claim(
@@ -242,6 +250,12 @@ CLAIMS = (
             _limit_case("l < L", _FIRST, JacobianForm("linear")),
             _limit_case("l < L", _LAST, JacobianForm("linear", is_last=True)),
             *(row_case(row, JacobianForm("linear")) for row in ROWS),
+            *(
+                case
+                for row in ROWS
+                if row.alpha > 0
+                for case in initialised.product_cases(row, _FIRST, functools.partial(finite, JacobianForm("linear")))
+            ),
         ),
     ),
     Claim(

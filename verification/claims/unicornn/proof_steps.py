@@ -16,7 +16,7 @@ import numpy as np
 from odernn.published.networks import ROWS, PublishedRow
 from odernn.published.sources import Source
 from verification.cases import energy_step
-from verification.cases.chain_ends import input_case, limit_case, sam_output_case, sam_partial_case
+from verification.cases.chain_ends import drawn_input_case, input_case, limit_case, sam_output_case, sam_partial_case
 from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Inequality, Piece, attempt, whole_number
 from verification.certify import suprema
 from verification.certify.positivity import Side
@@ -250,6 +250,7 @@ CLAIMS = (
             limit_case("icml S(39), θ = w", "‖∂X_k/∂θ‖_∞/dt", ICML_S39),
             input_case("icml S(39), θ = V^1", ICML_S39, is_limit=True),
             *_printed("S(39): ‖∂X_k/∂θ‖_∞, θ not V^1", "and (65)"),
+            *(drawn_input_case(row, ICML_S39) for row in ROWS if row.alpha > 0),
         ),
     ),
     Claim(

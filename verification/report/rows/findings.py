@@ -71,6 +71,8 @@ def _lines(finding: Told, book: LedgerPages) -> list[str]:
     if reading is not None and verdict == REFUTED:
         held = [repair for repair in reading.instead if readings.holds(repair, run)] or list(reading.instead)
         lines += [f"- **True instead** ({repair.kind}): {repair.what}" for repair in held[:1]]
+    if near := book.nearness(finding.claim):
+        lines.append(f"- **Nearness**: {near}")
     lines.append(f"- **For you**: {finding.means}")
     if key_of(cell) in (names := witness_names(run)):
         lines.append(f"- **Check**: `odernn witness script docs/witnesses/{names[key_of(cell)]} | python -`")

@@ -15,6 +15,7 @@ from verification import verdict
 from verification.claim import slug
 from verification.readings.reading import Repair, gravity_of, holds, meant, note_to, reading_of, verdict_of
 from verification.report.numbers import NOT_AVAILABLE, count, decades, size
+from verification.report.rows import nearness
 from verification.report.rows.claims import (
     Facts,
     Key,
@@ -140,6 +141,12 @@ class LedgerPages:
         page = f"{self.folder}{self.home[claim]}.md" if claim in self.home else ""
         return f"[{_cell(claim)}]({page}#{slug(claim)})"
 
+    def nearness(self, claim: str) -> str:
+        """How near to practice a claim on UnICORNN fails, with a link; "" if it does not."""
+        up = "../" if self.home and not self.folder else ""
+        words = nearness.line(self.cells[claim]) if self._entry(claim).paper in PAPERS["unicornn"][1] else ""
+        return f"{words} ([how near]({up}{nearness.PAGE}))" if words else ""
+
     def _line(self, claim: str) -> str:
         cells = self.cells[claim]
         slack = min((cell.slack for cell in meant(cells) if cell.slack is not None), default=None)
@@ -169,6 +176,8 @@ class LedgerPages:
             lines += ["", f"*Supposed*: {'; '.join(f'{each.text} ({each.place})' for each in reading.hypotheses)}."]
         if grave := gravity_of(claim, self.run):
             lines += ["", f"*Gravity*: {grave}."]
+        if near := self.nearness(claim):
+            lines += ["", f"*Nearness*: {near}."]
         lines += [line for repair in reading.instead for line in ("", self._instead(repair))]
         lines += self._table(meant(cells)) if reading.cases else [""]
         for note in reading.notes:

@@ -1,0 +1,86 @@
+"""How near to practice a claim fails is read off the run: its rungs, the readings, and the verdicts of its cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from odernn.published.networks import ROWS, row
+from verification.answer import blank_of
+from verification.domains import ANY_RUNG, INITIALISED, RANGE, REAL_RANGE, TRAINED, rung_name, rung_of
+from verification.readings.reading import Note, Reading, name_of
+from verification.registry import Registry
+from verification.report.rows import nearness
+from verification.report.rows.claims import Facts
+from verification.report.rows.ledger import LedgerEntry, LedgerPages
+from verification.verdict import NOT_REFUTED, PROVED, REFUTED, Judgement
+
+REGISTRY = Registry()
+RUNGS = (ANY_RUNG, RANGE, REAL_RANGE, INITIALISED, TRAINED)
+
+
+def cells(claim: str, refuted: dict[str, float]) -> list[Judgement]:
+    """All cells of a claim, those of the given domains and quantities refuted, by so many decades."""
+    known = REGISTRY.get(claim).claim
+    made = []
+    for case in known.cases:
+        slack = refuted.get(case.domain)
+        verdict = NOT_REFUTED if slack is None else REFUTED
+        made.append(replace(blank_of(known, case), verdict=verdict, slack=slack, because=""))
+    assert set(refuted) <= {case.domain for case in known.cases}
+    return made
+
+
+def test_rungs_are_ordered_from_any_weights_to_trained_ones() -> None:
+    assert list(RUNGS) == sorted(RUNGS)
+    assert str(RUNGS[3]) == "as initialised, real inputs"
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_a_domain_names_its_row_and_its_rung(rung) -> None:
+    for each in ROWS:
+        assert rung_of(rung_name(each, rung)) == (each, rung)
+    assert rung_of("free") is None and rung_of("printed RR, as drawn") is None
+
+
+def test_the_nearest_rung_counts_before_the_size_and_the_size_within_a_rung() -> None:
+    one, other, third = (rung_name(row(name), REAL_RANGE) for name in ("RR", "HR", "nCIFAR"))
+    low = rung_name(row("psMNIST-128"), RANGE)
+    fallen = cells("icml-(27)", {"l = L": -1.0, "printed RR": -5.0, low: -3.0, one: -0.1, other: -0.2})
+    best = nearness.nearest(fallen)
+    assert best is not None and (best.rung, best.row) == (REAL_RANGE, "HR")
+    words = nearness.line(fallen)
+    assert words.startswith("the initialisation's range, real inputs, at the hyperparameters of HR, by 0.200 decades")
+    assert words.endswith("so too on RR") and third not in words
+
+
+def test_what_holds_at_the_printed_hyperparameters_is_said_so() -> None:
+    held = cells("icml-(27)", {"l = L": -1.0, "l < L": -1.0})
+    assert nearness.nearest(held) is None
+    assert "no violation at the hyperparameters of Table 6 is certified (17 not-refuted)" in nearness.line(held)
+    assert nearness.line([replace(cell, verdict=PROVED) for cell in held]) == ""
+    assert nearness.line(cells("sam-D.2", {"free, L = 2": -1.0})) == nearness.ELSEWHERE
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"), [("part", True), ("wider", True), ("in floats", False), ("literal", False)]
+)
+def test_a_note_of_another_convention_is_no_nearness(monkeypatch: pytest.MonkeyPatch, kind: str, counts: bool) -> None:
+    known = REGISTRY.get("sam-54").claim
+    cell = replace(blank_of(known, known.cases[0]), domain="printed RR", verdict=REFUTED)
+    reading = Reading("sam-54", "", "", notes=(Note(kind, "", (name_of(cell),)),))
+    monkeypatch.setattr(nearness, "reading_of", lambda claim: reading)
+    assert [each.row for each in nearness.rated([cell])] == ["RR"] * counts
+
+
+def test_the_ledger_has_one_line_with_a_link_under_a_refuted_claim_on_unicornn() -> None:
+    run = cells("sam-54", {"l < L, w^l free": -0.5, rung_name(row("RR"), INITIALISED): -0.25})
+    entries = {"sam-54": LedgerEntry("sam-54", "sam", "(54)", "text", "published")}
+    book = LedgerPages(run, entries, Facts("0", "smoke", 0))
+    said = "*Nearness*: as initialised, real inputs, at the hyperparameters of RR, by 0.250 decades ([how near]({}))."
+    assert said.format("nearness.md") in book.page().splitlines()
+    assert said.format("../nearness.md") in book.pages()["unicornn.md"].splitlines()
+    assert book.housed("ledger/").nearness("sam-54").endswith("([how near](nearness.md))")
+    elsewhere = LedgerPages(run, {"sam-54": replace(entries["sam-54"], paper="odernn")}, Facts("0", "smoke", 0))
+    assert "*Nearness*" not in elsewhere.page()

@@ -1,0 +1,78 @@
+"""How near to practice a refuted claim fails: the nearest rung at which the run has a certified violation.
+
+Rungs (``verification.domains``) are named by the domains of cells at the hyperparameters of Table 6. Notes count too:
+that the published dt is small enough is mostly no part of what is meant. Those of another convention, or in floats, do
+not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from verification.domains import Rung, rung_of
+from verification.readings.reading import reading_of, verdict_of
+from verification.report.numbers import decades
+from verification.verdict import REFUTED, Judgement
+
+PAGE = "nearness.md"
+KINDS = frozenset({"wider", "part", "weaker", "test"})
+"""Notes that are about the statement itself."""
+ELSEWHERE = "it fails at other hyperparameters; no case asks at those of Table 6"
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A cell at the hyperparameters of a row of Table 6, and its rung."""
+
+    rung: Rung
+    row: str
+    cell: Judgement
+
+    @property
+    def is_refuted(self) -> bool:
+        return self.cell.verdict == REFUTED
+
+    @property
+    def order(self) -> tuple[Rung, float]:
+        """The higher the rung, and the more it fails by."""
+        return self.rung, -(self.cell.slack or 0.0)
+
+
+def rated(cells: Sequence[Judgement]) -> list[Rated]:
+    """Those of a claim that are at the hyperparameters of Table 6."""
+    found = []
+    for cell in cells:
+        reading, place = reading_of(cell.claim), rung_of(cell.domain)
+        note = reading.note_of(cell) if reading is not None else None
+        if place is not None and (note is None or note.kind in KINDS):
+            found.append(Rated(place[1], place[0].name, cell))
+    return found
+
+
+def nearest(cells: Sequence[Judgement]) -> Rated | None:
+    """Of the refuted ones those of the highest rung, and of these the one that fails by most."""
+    failing = [each for each in rated(cells) if each.is_refuted]
+    return max(failing, key=lambda each: each.order, default=None)
+
+
+def line(cells: Sequence[Judgement]) -> str:
+    """Of a claim that is refuted: its nearest rung, row and decades, or the verdicts at Table 6 if it holds there, as
+    far as is known. "" of every other claim.
+    """
+    if not cells or verdict_of(cells) != REFUTED:
+        return ""
+    places = rated(cells)
+    best = nearest(cells)
+    if best is None:
+        counts = Counter(each.cell.shown for each in places)
+        words = ", ".join(f"{count} {shown}" for shown, count in counts.items())
+        has_sizes = any(cell.verdict == REFUTED and cell.slack is not None for cell in cells)
+        return (
+            f"no violation at the hyperparameters of Table 6 is certified ({words})" if words else ELSEWHERE * has_sizes
+        )
+    others = {each.row for each in places if each.is_refuted and each.rung == best.rung} - {best.row}
+    by = f", by {decades(-best.cell.slack)} decades" if best.cell.slack is not None else ""
+    also = f"; so too on {', '.join(sorted(others))}" if others else ""
+    return f"{best.rung}, at the hyperparameters of {best.row}{by}{also}"
