@@ -385,11 +385,15 @@ def test_the_corrected_jacobian_is_its_formula() -> None:
     p = {**CHAIN, "k": "2", "w": "-13/10 3/4 -5", "V": "9/7 -8/3 1/2", "b": "0 0 0"}
     alpha, dt = float(Q(p["alpha"])), float(Q(p["dt"]))
     for layer, hops, product in (("1", 2, 4 / 3), ("2", 1, 1 / 2)):
-        inequality = chain_jacobians.finite(CorrectedJacobian())
-        (left, again), (right, other) = both_sides(inequality, {**p, "layer": layer})
         stated = math.comb(3 + hops, hops) * dt**hops * product * math.exp(3 * dt * (5 + alpha))
-        assert (right, other) == pytest.approx((stated,) * 2, rel=1e-9)
-        assert left == pytest.approx(again, rel=1e-9) and left < right
+        for form, share in (
+            (CorrectedJacobian(), 1.0),
+            (CorrectedJacobian(factor=Q(3, 5)), 3 / 5),
+            (CorrectedJacobian(paths=False), 1 / math.comb(3 + hops, hops)),
+        ):
+            (left, again), (right, other) = both_sides(chain_jacobians.finite(form), {**p, "layer": layer})
+            assert (right, other) == pytest.approx((stated * share,) * 2, rel=1e-9)
+            assert left == pytest.approx(again, rel=1e-9) and left < stated
 
 
 # --- the ascent
