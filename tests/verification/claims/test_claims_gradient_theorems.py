@@ -450,7 +450,7 @@ def test_the_hypotheses_of_the_repaired_forms_are_asked() -> None:
 
 def graded(claim: Claim, repairs: tuple[str, ...]) -> str:
     """The gravity of a refuted claim from what it and its repairs came to under smoke."""
-    cells = [answer(claim, case, SMOKE, 0) for case in claim.cases]
+    cells = [answer(claim, case, SMOKE, 0) for case in claim.cases if "printed" not in case.domain]  # those are notes
     for name in repairs:
         cells += [judged_case(name, case.domain, case.quantity) for case in CLAIMS[name].cases if _is_cheap(case)]
     return gravity_of(claim.id, cells)
