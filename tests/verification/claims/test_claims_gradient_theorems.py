@@ -269,6 +269,8 @@ def test_both_typings_of_a_chain_are_the_statement(theorem: Any, layer: str) -> 
         measured = abs(float(slope[int(layer) - 1].flatten()[0]))
         assert (left, again) == pytest.approx((measured,) * 2, rel=1e-9)
         assert (right, other) == pytest.approx((right_side(p, theorem, theta),) * 2, rel=1e-9)
+    _, ends = both_sides(chain_gradients.finite(OfChain(GradientTheorem(theorem), "c"), "b"), p)
+    assert ends == pytest.approx((right_side(p, theorem, "c"),) * 2, rel=1e-9)
 
 
 NETWORK: Parameters = {
@@ -283,7 +285,7 @@ NETWORK: Parameters = {
     "b": "1/4 -1/3 2/5 1",
     "V1": "1 -2 1/2 3/4",
     "V2": "-1 2/3 5/4 1/7",
-    "u": "1 -1/2 2 1/3 0 5/4 -1 -3/2",
+    "u": "1 -1/2 2 1/3 0 5/4 -1 -5/2",
     "target": "3/2 -1/4",
     "form": "2 7/2 1/3 9",
 }
