@@ -22,7 +22,7 @@ from odernn.bounds import forms
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import PublishedRow
 from verification.cases.chain_gradients import RightSide, at_rest, finite, hyperbolic, of_row, stiff_below, two_layers
-from verification.cases.inequality import STEP_BELOW_ONE
+from verification.cases.chain_jacobians import CHAIN_PREMISES
 from verification.cases.network_gradient import ANY_NETWORK, NetworkGradient, gradient_parameters, quantity_of
 from verification.cases.nominate import first_violation
 from verification.cases.related import Small
@@ -37,9 +37,7 @@ from verification.parameters import Declaration, Parameter, Rule
 
 PREMISES = (
     Hypothesis("α ≥ 0", lambda p: p.alpha, strict=False),
-    STEP_BELOW_ONE,
-    Hypothesis("N ≥ 1, a whole number", lambda p: p.N if p.N.denominator == 1 else Fraction(0)),
-    Hypothesis("1 ≤ l ≤ L, whole", lambda p: Fraction(p.layer.denominator == 1 and 1 <= p.layer <= len(p.w))),
+    *CHAIN_PREMISES,
 )
 UNDAMPED: dict[str, Kind] = {"alpha": Rational(least=0)}
 """α ≥ 0, not > 0 as the published bounds have it."""
@@ -245,7 +243,7 @@ def _in_balls(p: Any) -> StackInBalls:
         h=h,
         rest=rest,
         V=[[[BALLS.exact(v) for v in row] for row in layer.V] for layer in data.layers],
-        form=[choice[q * width : (q + 1) * width] for q in range(len(data.layers))],
+        form=[choice[i : i + width] for i in range(0, len(choice), width)],
         y=[
             [BALLS.exact(largest_input)] * len(data.inputs[0]),
             *map(_peaks, states.y),
@@ -275,7 +273,7 @@ def _in_intervals(p: Any) -> Any:
         h=[[p.dt * second.logistic(each) for each in own] for own in c],
         rest=[[second.logistic(-each) for each in own] for own in c],
         V=[[[second.number(word) for word in row] for row in layer["V"]] for layer in p.layers],
-        form=[[second.number(a) for a in words[q * width : (q + 1) * width]] for q in range(len(p.layers))],
+        form=[[second.number(a) for a in words[i : i + width]] for i in range(0, len(words), width)],
         y=[[u] * len(p.layers[0]["V"][0]), *(_reach(y) for y, _ in states)],
         z=[[], *(_reach(z) for _, z in states)],
         target=p.target[0],
