@@ -92,13 +92,13 @@ def test_the_box_is_that_of_the_initialisation() -> None:
     box = initialised.drawn_box(RR)
     for number, layer in enumerate(network.layers, 1):
         assert layer.c is not None and layer.b is not None and not layer.b.any()
-        assert box.low <= float(layer.w.min()) and float(layer.w.max()) <= box.high
-        assert float(layer.c.abs().max()) <= float(box.c) * (1 + 1e-6)
-        most = float(layer.V.abs().max())
+        assert box.low <= float(layer.w.detach().min()) and float(layer.w.detach().max()) <= box.high
+        assert float(layer.c.detach().abs().max()) <= float(box.c) * (1 + 1e-6)
+        most = float(layer.V.detach().abs().max())
         assert 0.9 * most <= float(initialised.largest_weight(RR, number)) and most <= math.sqrt(
             6 / 65 / layer.V.shape[1]
         )
-    assert float(network.layers[2].V.abs().sum(dim=1).max()) <= box.V
+    assert float(network.layers[2].V.detach().abs().sum(dim=1).max()) <= box.V
 
 
 def chain_case(factor: Q = Q(1)):

@@ -66,14 +66,19 @@ def judged(case: Case) -> verdict.Judgement:
 
 def test_the_eleven_statements_are_on_trial() -> None:
     assert sorted(CLAIMS) == sorted(IDS)
-    assert len(CASES) == 58
+    assert len(CASES) == 74
 
 
 @pytest.mark.slow
 def test_all_are_decided_under_smoke() -> None:
     found = [judged_case(name, case.domain, case.quantity) for name, case in CASES]
     decided = {verdict.PROVED, verdict.REFUTED, verdict.INAPPLICABLE}
-    assert {each.verdict for each in found} <= decided, [each.because for each in found]
+    searched = [
+        each for each in found if "initialisation's range" in each.domain
+    ]  # rungs of nearness: it may hold there
+    assert {each.verdict for each in searched} <= {verdict.REFUTED, verdict.NOT_REFUTED}
+    rest = {each.verdict for each in found if each not in searched}
+    assert rest <= decided, [each.because for each in found]
     refused = [each.domain for each in found if each.verdict == verdict.INAPPLICABLE]
     assert set(refused) == {f"printed {row.name}" for row in ROWS if row.alpha == 0}
 
