@@ -405,15 +405,19 @@ def return_case(is_whole: bool = True) -> Case:
     def ratio(p: Any) -> Fraction:
         """r² ≥ 4 a square, of κ = r²α; else −1."""
         square = (p.alpha + p.w * (1 - p.s * p.s)) / p.alpha
-        return square if square.denominator == 1 and square >= 4 and math.isqrt(int(square)) ** 2 == square else Fraction(-1)
+        return (
+            square
+            if square.denominator == 1 and square >= 4 and math.isqrt(int(square)) ** 2 == square
+            else Fraction(-1)
+        )
 
     def limit(p: Any) -> str:
         square = ratio(p)
         if square < 0:
             return ""
         return (
-            f"√κ = {math.isqrt(int(square))} √α over Q: after 2π/√α all sines of both are 0 and all cosines 1, so y, z, "
-            "y_w and z_w are exactly 0, and with A = 0, u = −b/V, from then on they stay 0 for all times"
+            f"√κ = {math.isqrt(int(square))} √α over Q: after 2π/√α all sines of both are 0 and all cosines 1, so "
+            "y, z, y_w and z_w are exactly 0, and with A = 0, u = −b/V, from then on they stay 0 for all times"
         )
 
     premises = (

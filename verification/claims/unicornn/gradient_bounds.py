@@ -352,9 +352,7 @@ CLAIMS = (
                 domain="w = −9, T = 1, k = 1 + n/16",
                 symbol="|∂E_k/∂w|",
             ),
-            growth_case(
-                gradient_decay.ALPHA, gradient_decay.W, gradient_decay.DT, domain="w = −9, dt fixed, N → ∞"
-            ),
+            growth_case(gradient_decay.ALPHA, gradient_decay.W, gradient_decay.DT, domain="w = −9, dt fixed, N → ∞"),
             decay_case(
                 gradient_decay.ALPHA,
                 gradient_decay.W,
