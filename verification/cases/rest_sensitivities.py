@@ -348,7 +348,7 @@ RATIOS = (2, 9)
 
 def _returning(w: Fraction, values: Values) -> Fraction:
     """w of κ = α + w(1 − s²) = r²α."""
-    return (values["r"] ** 2 - 1) * values["alpha"] / (1 - values["s"] ** 2)
+    return Fraction((values["r"] ** 2 - 1) * values["alpha"] / (1 - values["s"] ** 2))
 
 
 def return_case(is_whole: bool = True) -> Case:

@@ -28,13 +28,13 @@ from verification.certify.scalar_stack import ScalarStack
 from verification.certify.scaling_limits import NoLimitError
 from verification.certify.second.intervals import iv
 from verification.claim import Case, Claim
-from verification.claims.unicornn import depth_orders, representation, vanishing
+from verification.claims.unicornn import depth_orders, dropped_terms, representation, vanishing
 from verification.domains import BUDGETS
 from verification.parameters import Guarded, RefusedError
 from verification.registry import Registry
 from verification.verdict import Judgement, doubt_about
 
-FILES = (representation, depth_orders, vanishing)
+FILES = (representation, depth_orders, vanishing, dropped_terms)
 SMOKE = BUDGETS["smoke"]
 NAMES = {"domain": "d", "symbol": "q"}
 
@@ -71,6 +71,9 @@ EXPECTED = {
     "both-novanish-norm": {"proved": 1},
     "both-exploding-mitigated": {"refuted": 1, "proved": 1, "not-refuted": 1},
     "icml-3.1-T3": {"refuted": 1, "not-refuted": 2},
+    "both-3-any-depth": {"not-refuted": 3},
+    "both-100": {"refuted": 1, "proved": 2},
+    "both-87": {"proved": 1},
 }
 
 
@@ -498,3 +501,32 @@ def test_the_factor_is_typed_twice() -> None:
 
 def test_the_induction_of_80_needs_the_sum_of_all_kappas() -> None:
     assert representation.one_more_factor() and not representation.one_more_factor(shift=1)
+
+
+# --- what the proofs drop
+
+
+def test_the_dropped_term_has_the_power_of_its_block_and_no_other() -> None:
+    """The planted falsehoods: one power more in each row."""
+    found = {
+        (row, power): judged(dropped_terms.dropped_case(row, power)).verdict for row in "yz" for power in (5, 6, 7)
+    }
+    assert [found["y", power] for power in (5, 6, 7)] == [verdict.PROVED, verdict.PROVED, verdict.REFUTED]
+    assert [found["z", power] for power in (5, 6, 7)] == [verdict.PROVED, verdict.REFUTED, verdict.REFUTED]
+
+
+def test_the_dropped_term_is_typed_twice() -> None:
+    stack = ScalarStack(layers=3, alpha=Fraction(2), v=Fraction(3, 2), b=Fraction(1, 3))
+    for row in ("y", "z"):
+        first = float(dropped_terms._dropped(stack, 32, row, FLOATS))
+        assert first == pytest.approx(float(dropped_terms._dropped_again(stack, 32, row).mid), rel=1e-13)
+
+
+def test_the_step_from_84_needs_its_constant() -> None:
+    """The planted falsehood: a tenth of it."""
+    assert judged(dropped_terms.follows_case(Fraction(1, 10))).verdict == verdict.REFUTED
+    case = dropped_terms.follows_case(Fraction(1, 10))
+    given = {"dt": "1/2", "g": "9/10", "s": "9/10", "y": "-2", "t": "3", "R11": "-1/2", "R12": "2"}
+    assert case.check is not None
+    assert [opinion.violated for opinion in case.check(given).opinions] == [True, True]
+    assert [opinion.violated for opinion in case.check({**given, "s": "1/100"}).opinions] == [False, False]

@@ -117,14 +117,14 @@ CLAIMS = (
         "n → ∞",
         semantics="real",
         cases=(
+            decay_case(ALPHA, W, DT, domain="dt fixed, n → ∞, w < −α"),
+            resonant_decay_case(ALPHA, DT, domain="dt fixed, n → ∞, −α < w < 0"),
             *(
                 order_case(
                     stack, "contribution", 1, "at least", domain=f"{name}, T = 1, k = 1 + n/16", symbol="|∂E_k/∂w|"
                 )
                 for name, stack in STACKS.items()
             ),
-            decay_case(ALPHA, W, DT, domain="dt fixed, n → ∞, w < −α"),
-            resonant_decay_case(ALPHA, DT, domain="dt fixed, n → ∞, −α < w < 0"),
         ),
     ),
     Claim(
