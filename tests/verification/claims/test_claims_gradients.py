@@ -65,7 +65,7 @@ def judged(case: Case) -> verdict.Judgement:
 
 def test_the_eleven_statements_are_on_trial() -> None:
     assert sorted(CLAIMS) == sorted(IDS)
-    assert len(CASES) == 58
+    assert len(CASES) == 60
 
 
 @pytest.mark.slow
@@ -557,9 +557,9 @@ def test_the_gradient_of_the_last_error_is_its_difference_quotient_and_typed_twi
 
 
 def test_of_the_error_at_one_time_the_top_layer_is_proved_and_a_smaller_bound_refuted() -> None:
-    """The planted falsehood: without the growth in T."""
+    """The planted falsehood: 10⁻¹² of the bound. Without e^{w̄T} nothing is proved: F and Δ are large."""
     claim = one_error.CLAIMS[0]
     forms = (SAM_70, replace(SAM_70, growth="none"), replace(SAM_70, factor=Q(1, 10**12)))
     made = [answer(claim, top_layer_gradients.top_error_case(form), SMOKE, 0).verdict for form in forms]
-    assert made == [verdict.PROVED, verdict.REFUTED, verdict.REFUTED]
+    assert made == [verdict.PROVED, verdict.NOT_REFUTED, verdict.REFUTED]
     assert answer(claim, claim.cases[1], SMOKE, 0).verdict == verdict.REFUTED
