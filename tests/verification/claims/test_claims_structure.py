@@ -16,7 +16,14 @@ from verification.cases import layer_blocks, leapfrog_energy, path_products
 from verification.cases.identity import PathIdentity, PolynomialIdentity, StateIdentity
 from verification.certify.second import exact_network as again
 from verification.claim import ClaimError
-from verification.claims.unicornn import backpropagation, hamiltonian, inverse, jacobian_paths, structure
+from verification.claims.unicornn import (
+    backpropagation,
+    direct_partials,
+    hamiltonian,
+    inverse,
+    jacobian_paths,
+    structure,
+)
 from verification.domains import BUDGETS
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
@@ -790,3 +797,10 @@ def test_a_leapfrog_step_is_that_of_velocity_verlet_in_floats() -> None:
     momentum = z - h / 2 * (y**3 + moved**3)
     for step in (leapfrog_energy._step, leapfrog_energy._step_again):
         assert max(abs(a - b) for a, b in zip(step(y, z, h, 4), (moved, momentum), strict=True)) < 1e-15
+
+
+def test_the_direct_derivative_by_c_needs_both_terms() -> None:
+    """The planted falsehood: without dt σ̂'(c) z_k in ∂⁺y_k."""
+    claim = direct_partials.CLAIMS[0]
+    made = [answer(claim, direct_partials.partials_case(whole), SMOKE, 0).verdict for whole in (True, False)]
+    assert made == [PROVED, REFUTED]
