@@ -139,8 +139,8 @@ def sam_output_case(root: Root = SAM_67) -> Case:
 
 
 def sam_state_case(quantity: Literal["position", "momentum"], root: Root = SAM_32) -> Case:
-    """(32) for any layer of m neurons, by the steps of its printed proof: each neuron has H_n of its own, whatever drives
-    it, and the squares add up. Tried at the exact suprema of thm-S, m = 1.
+    """(32) for any layer of m neurons, by the steps of its printed proof: each neuron has H_n of its own, whatever
+    drives it, and the squares add up. Tried at the exact suprema of thm-S, m = 1.
     """
 
     def balls(p: Any) -> tuple[Any, Any]:

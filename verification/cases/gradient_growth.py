@@ -113,7 +113,7 @@ def _interval_bias_gradient(alpha: Fraction, w: Fraction, h: Fraction, steps: in
 
 
 def fixed_horizon_case(horizon: Fraction, *, depth: int = 1) -> Case:
-    """|dE/db^1| of one network at a fixed T, N doubling: α = 4, w = −9 in every layer, V = 1 between layers, at rest."""
+    """|dE/db^1| of one network at a fixed T, N doubling: α = 4, w = −9 in every layer, V = 1 between, at rest."""
 
     def ask(budget: Budget, _: int) -> Attempt:
         ladder = scaling.fixed_horizon(horizon, 16, {"smoke": 5, "standard": 6, "deep": 7}[budget.name])

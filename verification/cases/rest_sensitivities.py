@@ -348,7 +348,7 @@ RATIOS = (2, 9)
 
 def _returning(w: Fraction, values: Values) -> Fraction:
     """w of κ = α + w(1 − s²) = r²α."""
-    return (values["r"] ** 2 - 1) * values["alpha"] / (1 - values["s"] ** 2)
+    return Fraction((values["r"] ** 2 - 1) * values["alpha"] / (1 - values["s"] ** 2))
 
 
 def return_case(is_whole: bool = True) -> Case:
@@ -416,8 +416,8 @@ def return_case(is_whole: bool = True) -> Case:
         if square < 0:
             return ""
         return (
-            f"√κ = {math.isqrt(int(square))} √α over Q: after 2π/√α all sines of both are 0 and all cosines 1, so y, z, "
-            "y_w and z_w are exactly 0, and with A = 0, u = −b/V, from then on they stay 0 for all times"
+            f"√κ = {math.isqrt(int(square))} √α over Q: after 2π/√α all sines of both are 0 and all cosines 1, so "
+            "y, z, y_w and z_w are exactly 0, and with A = 0, u = −b/V, from then on they stay 0 for all times"
         )
 
     premises = (

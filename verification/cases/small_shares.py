@@ -1,6 +1,6 @@
-"""One layer with k/n → 0: n = j⁴ and k = j³, so k/n = n^(−1/4), for j and 2j. Nothing here rests on k in proportion to n.
+"""One layer with k/n → 0: n = j⁴ and k = j³, so k/n = n^(−1/4), for j and 2j. Nothing rests on k in proportion to n.
 
-A quantity is claimed to be at most C dt^power. Its slope is measured along j, 2j, …, with n growing by 16 at each; it is
+A quantity is claimed to be at most C dt^power. Its slope is measured along j, 2j, …, n growing by 16 each time; it is
 excluded where a slope, enclosed by both back-ends, falls short of the power by more than ``SHORT``. Exponents of such a
 family are multiples of a quarter.
 """
@@ -26,7 +26,7 @@ from verification.kinds import Constant, Integer, Kind, Rational
 from verification.parameters import Parameter, declared
 
 Quantity: TypeAlias = Literal["remainder", "factor"]
-"""The remainder of sam (16); or how much [B_n ⋯ B_k]_12, the factor of σ′(A_{k−1}) y_{k−1}, is off its value at k = 2."""
+"""The remainder of sam (16); or how far [B_n ⋯ B_k]_12, the factor of σ′(A_{k−1}) y_{k−1}, is from that at k = 2."""
 SHORT = Fraction(1, 8)
 BITS = 192
 LADDER = {"smoke": (2, 3, 4), "standard": (2, 3, 4, 5, 6), "deep": (2, 3, 4, 5, 6, 8)}
@@ -57,7 +57,7 @@ def case(stack: ScalarStack, quantity: Quantity, power: Fraction, *, domain: str
         )
 
     def check(parameters: Parameters) -> Check:
-        given = replace(stack, **{name: Fraction(parameters[name]) for name in FIELDS})
+        given = ScalarStack.from_text({**stack.to_text(), **{name: parameters[name] for name in FIELDS}})
         j = int(parameters["j"])
         opinions = (
             _opinion("balls", lambda: _ball_slope(given, j, quantity), power),
@@ -154,7 +154,7 @@ def _remainder_limit(stack: ScalarStack) -> str:
         if gap.contains(0) or miss.contains(0):
             return ""
         return (
-            f"thm-R: the remainder is −h σ′(A_{{k−1}}) y_{{k−1}} (y_n − ȳ)(S(τ_n, τ_{{k−1}}) − τ_n) + O(dt²); as dt → 0, "
-            f"k = n^(3/4), S − τ_n tends to sin(√α τ)/√α − τ = {gap.str(6, radius=False)}, y_n − ȳ to "
+            f"thm-R: the remainder is −h σ′(A_{{k−1}}) y_{{k−1}} (y_n − ȳ)(S(τ_n, τ_{{k−1}}) − τ_n) + O(dt²); as "
+            f"dt → 0, k = n^(3/4), S − τ_n tends to sin(√α τ)/√α − τ = {gap.str(6, radius=False)}, y_n − ȳ to "
             f"{miss.str(6, radius=False)}, and y_{{k−1}} is of order n^(−1/2): it is of order dt^(3/2)"
         )

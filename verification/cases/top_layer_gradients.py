@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
@@ -12,14 +13,16 @@ from typing import Any, Literal
 import flint
 
 from verification.cases.chain_ends import sam_output_case, sam_partial_case
-from verification.cases.chain_gradients import at_rest, finite, hyperbolic
+from verification.cases.chain_gradients import PREMISES, at_rest, finite, hyperbolic
+from verification.cases.inequality import Inequality
 from verification.cases.network_gradient import gradient_parameters
 from verification.cases.nominate import first_violation
 from verification.cases.one_step_norms import exponential_case, partial_case
+from verification.certify.neuron_chain import LISTS, NeuronChain
+from verification.certify.second.neuron_chain import Adjoints
 from verification.claim import Attempt, Case, Hypothesis, Parameters
 from verification.domains import Budget
 from verification.exact_text import rational, rationals
-from verification.kinds import Kind, Rational
 from verification.measure.gradient_forms import GradientForm
 from verification.measure.published_forms import SAM_32, SAM_42
 from verification.parameters import Declaration
@@ -158,6 +161,27 @@ def top_summand_case(form: GradientForm) -> Case:
     return Case("sam (69), l = L, θ not V^1", "|∂E_{k,l}/∂θ|", ask, inequality.check)
 
 
-# --- θ of the top layer, in icml, where βT and γT are at most x₀
+# --- the error at one time
 
-_SHORT: dict[str, Kind] = {"alpha": Rational(above=0, most=2), "dt": Rational(above=0, most=Fraction(1, 50))}
+
+def last_error(form: GradientForm, parameters: Declaration, extra: tuple[Hypothesis, ...] = ()) -> Inequality:
+    """|dE_N/db^l| by the recursion itself against the form: sam (70) is about the error at every single step."""
+    return Inequality(
+        lambda p: (NeuronChain(p).last_gradient(round(float(p.layer)), "b"), form.ball(p)),
+        lambda p: (Adjoints(p).last_gradient(int(p.texts["layer"]), "b"), form.interval(p)),
+        (*PREMISES, *extra),
+        lists=LISTS,
+        parameters=parameters,
+    )
+
+
+def top_error_case(form: GradientForm) -> Case:
+    """(70) for θ of layer L, not V^1: (69) for the summands, at most N of them. Tried at rest, w^L = −1 to −17."""
+    inequality = last_error(form, of_top(whole="no"), (IS_TOP,))
+
+    def ask(budget: Budget, seed: int) -> Attempt:
+        points = (p for p in itertools.islice(hyperbolic(), 24) if int(p["N"]) <= 400)
+        attempt = first_violation((inequality,), points, "one neuron at rest, α = 1")
+        return attempt if attempt.candidates else replace(attempt, proof=proof_by_parts(form, budget, seed))
+
+    return Case("sam (70), θ of layer L, not V^1", "|∂E_n/∂θ|", ask, inequality.check)

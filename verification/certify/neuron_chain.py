@@ -76,6 +76,13 @@ class NeuronChain:
             total += (self.y[n][-1] - self.target[n - 1]) * dy[-1]
         return abs(total / self.N)
 
+    def last_gradient(self, layer: int, theta: str) -> Any:
+        """|dE_N/dθ|, of the error at the last step alone."""
+        dy, dz = [arb(0)] * self.depth, [arb(0)] * self.depth
+        for n in range(1, self.N + 1):
+            self.push(n, dy, dz, layer, self.direct(n, layer, theta))
+        return abs((self.y[-1][-1] - self.target[-1]) * dy[-1])
+
     def contribution(self, layer: int, theta: str, k: int) -> Any:
         """|∂E^{(N,L)}_{k,l}/∂θ|: θ is moved at step k only."""
         dy, dz = [arb(0)] * self.depth, [arb(0)] * self.depth

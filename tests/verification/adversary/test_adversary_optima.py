@@ -619,7 +619,7 @@ def test_another_word_a_worse_tail_and_steps_that_are_no_whole_periods_leave_a_d
         CASE.check({**p, "dt": "1"})
 
 
-@pytest.mark.parametrize("case", vanishing.CLAIMS[0].cases, ids=["constant", "resonant"])
+@pytest.mark.parametrize("case", vanishing.CLAIMS[0].cases[:2], ids=["constant", "resonant"])
 def test_a_horizon_without_room_for_the_tail_and_two_periods_leaves_a_doubt(case: Case) -> None:
     """The statement is about k ≪ n: neither of the two k may lie in the tail, nor may the tail fill the horizon."""
     assert case.check is not None

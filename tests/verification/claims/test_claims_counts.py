@@ -14,6 +14,7 @@ from odernn.published.networks import ROWS, network
 from tests.verification.claims.claim_rows import doubt_of
 from verification.answer import answer
 from verification.cases import module_counts
+from verification.claim import Case
 from verification.claims.unicornn import memory as memory_claims
 from verification.claims.unicornn import table_arithmetic as tables
 from verification.domains import BUDGETS
@@ -109,6 +110,8 @@ def test_the_counts_by_formula_are_those_of_the_modules() -> None:
         ("unicornn", 4, 5, 1, 1),
         ("cornn", 6, 2, 1, 3),
         ("lstm", 5, 4, 1, 2),
+        ("exprnn", 6, 3, 1, 2),
+        ("indrnn", 5, 4, 3, 2),
     ]
     for cell, m, d, L, outputs in sizes:
         assert module_counts.by_formula(cell, m, d, L, outputs) == module_counts.by_modules(cell, m, d, L, outputs)
@@ -130,6 +133,8 @@ def test_counts_read_as_printed() -> None:
             for row in ("nCIFAR", "psMNIST-128", "psMNIST-256", "IMDB", "EigenWorms", "Lorenz96")
         ],
         *[("both-baseline-counts", f"cornn {row}", "proved") for row in ("psMNIST", "nCIFAR", "EigenWorms", "IMDB")],
+        ("both-param-counts", "printed psMNIST-256, b counted", "refuted"),
+        *[("both-baseline-counts", f"{cell} EigenWorms", "proved") for cell in ("lstm", "exprnn", "indrnn")],
         ("both-baseline-counts", "lstm psMNIST", "proved"),
         ("both-baseline-counts", "lstm nCIFAR", "refuted"),
         ("both-baseline-counts", "lstm, m = 128, d = 96", "proved"),
@@ -144,6 +149,7 @@ def test_counts_read_as_printed() -> None:
         ("both-4-small", "rows of Table 6 whose N is printed", "proved"),
         ("both-A-init", "every fan_in", "proved"),
         ("both-A-init", "fan_in of Table 6", "not-refuted"),
+        ("both-4-fewer", "Table 5, IMDB", "proved"),
         ("both-C.4-L3max", "rows of Table 6", "proved"),
         ("both-C.4-L3max", "App. E, standard network", "refuted"),
         ("both-2.3-memory", "all layers stepped back together", "not-refuted"),
@@ -158,7 +164,7 @@ def test_every_case_is_answered(name: str, domain: str, verdict: str) -> None:
 
 
 def test_no_case_is_left_out_of_the_list_above() -> None:
-    assert sum(len(each.cases) for each in CLAIMS.values()) == 31
+    assert sum(len(each.cases) for each in CLAIMS.values()) == 39
 
 
 @pytest.mark.parametrize(("low", "high"), [(114_689, 117_002), (114_688, 117_001), (64_000, 117_002)])
@@ -189,6 +195,22 @@ def test_a_count_misprinted_is_seen() -> None:
         CLAIMS["both-param-counts"].cases[1], ask=module_counts._counted(size), check=module_counts._counted_check(size)
     )
     assert answer(CLAIMS["both-param-counts"], case, SMOKE, 0).verdict == "refuted"
+
+
+def test_a_count_of_table_3_misprinted_is_seen() -> None:
+    """The planted falsehoods: a tenth of a thousand more, or the batch normalisation of IndRNN left out."""
+    for size in tables.EIGENWORMS:
+        more = f"{float(size.printed[:-1]) + 0.1:.1f}k"
+        assert (
+            answer(CLAIMS["both-baseline-counts"], _made(dataclasses.replace(size, printed=more)), SMOKE, 0).verdict
+            == "refuted"
+        )
+    plain = dataclasses.replace(tables.EIGENWORMS[2], convention="biases b^l, readout")
+    assert answer(CLAIMS["both-baseline-counts"], _made(plain), SMOKE, 0).verdict == "refuted"
+
+
+def _made(size: tables.Size) -> Case:
+    return tables._sized_case("planted", size)
 
 
 def test_one_convention_fits_all_six_rows_and_no_other_does() -> None:
@@ -265,3 +287,9 @@ def test_the_gain_is_decided_by_both() -> None:
 
 def verdict_of(case) -> str:
     return answer(dataclasses.replace(CLAIMS["both-4-small"], cases=(case,)), case, SMOKE, 0).verdict
+
+
+def test_more_parameters_than_one_of_the_others_would_be_seen() -> None:
+    """The planted falsehood: 46k, as many as coRNN."""
+    claim = CLAIMS["both-4-fewer"]
+    assert [answer(claim, tables.fewer_case(ours), SMOKE, 0).verdict for ours in (45, 46)] == ["proved", "refuted"]

@@ -29,10 +29,10 @@ from verification.certify.neuron_chain import LISTS, NeuronChain
 from verification.certify.second.intervals import iv
 from verification.certify.second.neuron_chain import Adjoints
 from verification.claim import Case, Claim
-from verification.claims.unicornn import gradient_bounds, jacobian_bounds
+from verification.claims.unicornn import gradient_bounds, jacobian_bounds, one_error
 from verification.domains import BUDGETS
 from verification.measure import gradient_forms
-from verification.measure.gradient_forms import SAM_41, SAM_69, GradientForm
+from verification.measure.gradient_forms import SAM_41, SAM_69, SAM_70, GradientForm
 from verification.parameters import Guarded
 from verification.verdict import doubt_about
 
@@ -537,3 +537,35 @@ def test_the_three_norms_are_those_of_numpy(target: str) -> None:
         with flint.ctx.workprec(256):
             balls = [float(each.mid()) for each in three_norms.three_norms_in_balls(p, Q(3, 4))]
     assert [balls, again] == [pytest.approx([left, right], rel=1e-9)] * 2
+
+
+# --- the error at one time
+
+
+def test_the_gradient_of_the_last_error_is_its_difference_quotient_and_typed_twice() -> None:
+    network = {"w": "-3 1/2", "V": "1 2", "b": "1/3 -1/4", "u": "1/2", "target": "2"}
+    point = {"alpha": "1", "dt": "1/5", "N": "12", "layer": "1", **network}
+    left, again = both_sides(top_layer_gradients.last_error(SAM_70, one_error.BELOW), point)[0]
+    assert left == pytest.approx(again, rel=1e-12)
+
+    def error(b: float) -> float:
+        w, V, bias, h, y, z = (-3.0, 0.5), (1.0, 2.0), (b, -0.25), 0.1, [0.0, 0.0], [0.0, 0.0]
+        for _ in range(12):
+            below = 0.5
+            for q in range(2):
+                z[q] -= h * (math.tanh(w[q] * y[q] + V[q] * below + bias[q]) + y[q])
+                y[q] += h * z[q]
+                below = y[q]
+        return (y[1] - 2) ** 2 / 2
+
+    quotient = abs(error(1 / 3 + 1e-5) - error(1 / 3 - 1e-5)) / 2e-5
+    assert left == pytest.approx(quotient, rel=1e-7)
+
+
+def test_of_the_error_at_one_time_the_top_layer_is_proved_and_a_smaller_bound_refuted() -> None:
+    """The planted falsehood: 10⁻¹² of the bound. Without e^{w̄T} nothing is proved: F and Δ are large."""
+    claim = one_error.CLAIMS[0]
+    forms = (SAM_70, replace(SAM_70, growth="none"), replace(SAM_70, factor=Q(1, 10**12)))
+    made = [answer(claim, top_layer_gradients.top_error_case(form), SMOKE, 0).verdict for form in forms]
+    assert made == [verdict.PROVED, verdict.NOT_REFUTED, verdict.REFUTED]
+    assert answer(claim, claim.cases[1], SMOKE, 0).verdict == verdict.REFUTED

@@ -584,3 +584,14 @@ def test_parameters_of_a_whole_network_are_decided_by_its_own_check() -> None:
     )
     assert bound.decide({"m": "2"}) is own
     assert bound.decide({"m": "3"}) is None and replace(bound, network=None).decide({"m": "2"}) is not own
+
+
+# --- sam (32) by the steps of its proof
+
+
+@pytest.mark.parametrize("quantity", ["position", "momentum"])
+def test_the_bound_of_sam_is_proved_and_less_than_it_is_not(quantity: str) -> None:
+    """The planted falsehoods: a hundredth of the factor 2 under the root, and no exponential with a tenth of it."""
+    roots = (Root(), Root(factor=Q(1, 50)), Root(factor=Q(1, 5), growth=Q(0)))
+    made = [judged(chain_ends.sam_state_case(quantity, root)).verdict for root in roots]
+    assert made == [verdict.PROVED, verdict.REFUTED, verdict.REFUTED]

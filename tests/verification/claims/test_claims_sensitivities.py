@@ -67,6 +67,7 @@ EXPECTED = {
     ("zero start, b varies", "max over [0, t], every θ"): verdict.REFUTED,
     ("zero start, inputs unbounded, t → ∞", "(y_θ, z_θ), θ = b"): verdict.REFUTED,
     ("zero start, |A| ≤ a, t → ∞", "(y_θ, z_θ), θ = b"): verdict.PROVED,
+    ("zero start, |A| ≤ a, t → ∞", "(y_θ, z_θ), θ = w"): verdict.REFUTED,
     ("θ changed at time s only, t − s → ∞", "(y_θ, z_θ)"): verdict.REFUTED,
     ("θ changed at time s only, all ways", "‖Φ(t, s)‖₂ ≥ 1"): verdict.PROVED,
 }
@@ -140,6 +141,24 @@ def run(
 
 def largest(x: np.ndarray) -> float:
     return float(np.abs(x[2:]).max())
+
+
+def test_a_bounded_input_brings_the_derivatives_by_w_back_to_0_and_keeps_them_there() -> None:
+    p = witness_of(judged(novanish("zero start, |A| ≤ a, t → ∞", "(y_θ, z_θ), θ = w")))
+    alpha, w, s = (float(Q(p[name])) for name in ("alpha", "w", "s"))
+    period = 2 * math.pi / math.sqrt(alpha)
+    up, rest = run(alpha, w, lambda t, _: math.atanh(s) if t < period else 0.0, lambda _, y: y, [period, 3 * period])
+    assert largest(up) > 0.2 and largest(rest) < 1e-8
+
+
+def test_they_do_not_come_back_if_the_two_frequencies_are_incommensurable() -> None:
+    """The planted falsehood: any ratio r > 1 of the frequencies."""
+    case = rest_sensitivities.return_case(is_whole=False)
+    assert case.check is not None
+    for r in ("3/2", "5/2", "7/3"):
+        w = (Q(r) ** 2 - 1) / (1 - Q(1, 4))
+        check = case.check({"alpha": "1", "s": "1/2", "r": r, "w": str(w)})
+        assert [opinion.violated for opinion in check.opinions] == [False, False]
 
 
 def test_at_rest_the_gradient_is_0_for_ever_which_no_case_counts() -> None:

@@ -15,25 +15,26 @@ import flint
 import numpy as np
 import pytest
 
+from odernn.bounds.numbers import FLOATS
 from odernn.bounds.routes import route_counts
 from odernn.published.sources import Source
 from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
 from verification.answer import answer
-from verification.cases import gradient_decay, gradient_growth
+from verification.cases import gradient_decay, gradient_growth, small_shares
 from verification.cases import order as orders
 from verification.certify import scaling_limits
 from verification.certify.scalar_stack import ScalarStack
 from verification.certify.scaling_limits import NoLimitError
 from verification.certify.second.intervals import iv
 from verification.claim import Case, Claim
-from verification.claims.unicornn import depth_orders, representation, vanishing
+from verification.claims.unicornn import depth_orders, dropped_terms, representation, vanishing
 from verification.domains import BUDGETS
 from verification.parameters import Guarded, RefusedError
 from verification.registry import Registry
 from verification.verdict import Judgement, doubt_about
 
-FILES = (representation, depth_orders, vanishing)
+FILES = (representation, depth_orders, vanishing, dropped_terms)
 SMOKE = BUDGETS["smoke"]
 NAMES = {"domain": "d", "symbol": "q"}
 
@@ -55,10 +56,10 @@ EXPECTED = {
     "both-77": {"proved": 1},
     "both-80": {"proved": 1, "refuted": 1},
     "both-84": {"refuted": 2},
-    "both-3.3/3.2-repr": {"refuted": 4, "not-refuted": 2},
+    "both-3.3/3.2-repr": {"refuted": 6, "not-refuted": 2},
     "both-3.3-fixed-n": {"refuted": 1, "not-refuted": 1},
     "both-3.3-Odt": {"refuted": 1, "not-refuted": 3},
-    "both-3.3-nok": {"refuted": 2},
+    "both-3.3-nok": {"refuted": 2, "not-refuted": 2},
     "both-D.4/C.4": {"refuted": 2, "not-refuted": 1},
     "both-D.4-order": {"refuted": 2, "not-refuted": 2},
     "both-(101)/(74)": {"refuted": 6, "not-refuted": 10},
@@ -66,10 +67,13 @@ EXPECTED = {
     "both-(107)/(80)": {"refuted": 16, "not-refuted": 16},
     "both-D.5-example": {"proved": 1},
     "both-D.5-Slarge": {"refuted": 2, "proved": 1},
-    "both-novanish": {"refuted": 2},
+    "both-novanish": {"refuted": 2, "not-refuted": 3},
     "both-novanish-norm": {"proved": 1},
-    "both-exploding-mitigated": {"refuted": 1, "not-refuted": 1},
+    "both-exploding-mitigated": {"refuted": 1, "proved": 1, "not-refuted": 1},
     "icml-3.1-T3": {"refuted": 1, "not-refuted": 2},
+    "both-3-any-depth": {"not-refuted": 3},
+    "both-100": {"refuted": 1, "proved": 2},
+    "both-87": {"proved": 1},
 }
 
 
@@ -468,3 +472,61 @@ def test_the_printed_exponents_at_given_depths():
     assert [depth_orders.printed_hops(*pair) for pair in ((7, 3), (6, 3), (2, 5))] == [2, 3, 1]
     assert [depth_orders.printed_power(*pair) for pair in ((7, 3), (6, 3), (2, 5))] == [5, 7, 3]
     assert [depth_orders._residual_power(pair) for pair in ((7, 3), (6, 3), (2, 5))] == [4, 6, 2]
+
+
+# --- k/n → 0, and the induction of (80)
+
+
+def test_with_k_much_smaller_than_n_the_remainder_is_of_order_three_halves() -> None:
+    """The planted truths beside the published exponent: 3/2 stands, and 1/4 of the factor, but no larger ones."""
+    stack = ScalarStack(horizon=Fraction(4), target=Fraction(4))
+
+    def made(quantity: small_shares.Quantity, power: Fraction) -> Case:
+        return small_shares.case(stack, quantity, power, domain="planted", symbol="planted")
+
+    assert judged(made("remainder", Fraction(3, 2))).verdict == verdict.NOT_REFUTED
+    assert judged(made("remainder", Fraction(2))).verdict == verdict.REFUTED
+    assert (
+        judged(made("factor", Fraction(1, 2))).verdict == verdict.SUSPECT
+    )  # seen by both, with no argument for dt → 0
+
+
+def test_the_factor_is_typed_twice() -> None:
+    for w, j in ((Fraction(0), 2), (Fraction(-1, 2), 3)):
+        stack = ScalarStack(w=w, horizon=Fraction(13, 2))
+        for quantity in ("factor", "remainder"):
+            value = float(small_shares._first(stack, j, quantity, FLOATS))
+            assert abs(value - float(small_shares._second(stack, j, quantity).mid)) <= 1e-12 * j**4
+
+
+def test_the_induction_of_80_needs_the_sum_of_all_kappas() -> None:
+    assert representation.one_more_factor() and not representation.one_more_factor(shift=1)
+
+
+# --- what the proofs drop
+
+
+def test_the_dropped_term_has_the_power_of_its_block_and_no_other() -> None:
+    """The planted falsehoods: one power more in each row."""
+    found = {
+        (row, power): judged(dropped_terms.dropped_case(row, power)).verdict for row in "yz" for power in (5, 6, 7)
+    }
+    assert [found["y", power] for power in (5, 6, 7)] == [verdict.PROVED, verdict.PROVED, verdict.REFUTED]
+    assert [found["z", power] for power in (5, 6, 7)] == [verdict.PROVED, verdict.REFUTED, verdict.REFUTED]
+
+
+def test_the_dropped_term_is_typed_twice() -> None:
+    stack = ScalarStack(layers=3, alpha=Fraction(2), v=Fraction(3, 2), b=Fraction(1, 3))
+    for row in ("y", "z"):
+        first = float(dropped_terms._dropped(stack, 32, row, FLOATS))
+        assert first == pytest.approx(float(dropped_terms._dropped_again(stack, 32, row).mid), rel=1e-13)
+
+
+def test_the_step_from_84_needs_its_constant() -> None:
+    """The planted falsehood: a tenth of it."""
+    assert judged(dropped_terms.follows_case(Fraction(1, 10))).verdict == verdict.REFUTED
+    case = dropped_terms.follows_case(Fraction(1, 10))
+    given = {"dt": "1/2", "g": "9/10", "s": "9/10", "y": "-2", "t": "3", "R11": "-1/2", "R12": "2"}
+    assert case.check is not None
+    assert [opinion.violated for opinion in case.check(given).opinions] == [True, True]
+    assert [opinion.violated for opinion in case.check({**given, "s": "1/100"}).opinions] == [False, False]

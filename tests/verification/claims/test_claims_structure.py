@@ -12,11 +12,18 @@ import torch
 
 from tests.verification.claims import claim_rows as rows
 from verification.answer import answer
-from verification.cases import layer_blocks, path_products
+from verification.cases import layer_blocks, leapfrog_energy, path_products
 from verification.cases.identity import PathIdentity, PolynomialIdentity, StateIdentity
 from verification.certify.second import exact_network as again
 from verification.claim import ClaimError
-from verification.claims.unicornn import backpropagation, hamiltonian, inverse, jacobian_paths, structure
+from verification.claims.unicornn import (
+    backpropagation,
+    direct_partials,
+    hamiltonian,
+    inverse,
+    jacobian_paths,
+    structure,
+)
 from verification.domains import BUDGETS
 from verification.measure import exact_network as net
 from verification.measure import ring_matrices
@@ -67,7 +74,11 @@ EXPECTED = {
         "√(α + w) grows with w": PROVED,
     },
     "icml-4-damping": {"decay, ODE (1)": REFUTED, "decay, scheme (5)": REFUTED},
-    "both-2.2-exactH": {"H along (5)": REFUTED},
+    "both-2.2-exactH": {
+        "H along the steps": REFUTED,
+        "z² + (1 − h²/4) y² along the steps": PROVED,
+        "H along (5)": REFUTED,
+    },
     "both-B-recursion": {
         "N ≤ 5 | dE/dw": PROVED,
         "N ≤ 5 | δ^y": PROVED,
@@ -117,7 +128,7 @@ CASES = [(q.id, c.domain, c.quantity) for q in CLAIMS.values() for c in q.cases]
 
 def test_every_pin_has_its_case():
     assert set(EXPECTED) == set(CLAIMS) and len(CLAIMS) == 26
-    assert sum(map(len, EXPECTED.values())) == len(CASES) == 72
+    assert sum(map(len, EXPECTED.values())) == len(CASES) == 74
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
@@ -764,3 +775,32 @@ def test_parameters_that_do_not_fit_are_named():
         net.typed({**plain, "w": "1"}, "icml")
     with pytest.raises(ClaimError, match='"u"'):
         net.typed({**plain, "u": "1"}, "icml")
+
+
+def test_leapfrog_keeps_one_energy_of_the_quadratic_and_no_other() -> None:
+    """The planted falsehoods: H itself, and h²/2 in the place of h²/4."""
+    claim = CLAIMS["both-2.2-exactH"]
+    verdicts = [
+        answer(claim, case, SMOKE, 0).verdict
+        for case in (
+            leapfrog_energy.change_case(2),
+            leapfrog_energy.kept_case(Fraction(1, 2)),
+            leapfrog_energy.kept_case(),
+        )
+    ]
+    assert verdicts == [REFUTED, REFUTED, PROVED]
+
+
+def test_a_leapfrog_step_is_that_of_velocity_verlet_in_floats() -> None:
+    y, z, h = 0.7, -0.3, 0.25
+    moved = y + h * z - h * h / 2 * y**3
+    momentum = z - h / 2 * (y**3 + moved**3)
+    for step in (leapfrog_energy._step, leapfrog_energy._step_again):
+        assert max(abs(a - b) for a, b in zip(step(y, z, h, 4), (moved, momentum), strict=True)) < 1e-15
+
+
+def test_the_direct_derivative_by_c_needs_both_terms() -> None:
+    """The planted falsehood: without dt σ̂'(c) z_k in ∂⁺y_k."""
+    claim = direct_partials.CLAIMS[0]
+    made = [answer(claim, direct_partials.partials_case(whole), SMOKE, 0).verdict for whole in (True, False)]
+    assert made == [PROVED, REFUTED]

@@ -97,6 +97,12 @@ class Adjoints:
         parts = (g * self.source(self.steps - i, layer, theta) for i, (_, _, g) in enumerate(back))
         return abs(sum(parts, zero)) / self.steps
 
+    def last_gradient(self, layer: int, theta: str) -> Any:
+        """|dE_N/dθ|."""
+        back = self.back({self.steps: (self.miss(self.steps), iv.mpf(0))}, 1, layer)
+        parts = (g * self.source(self.steps - i, layer, theta) for i, (_, _, g) in enumerate(back))
+        return abs(sum(parts, iv.mpf(0)))
+
     def contribution(self, layer: int, theta: str, k: int) -> Any:
         g = self.back({self.steps: (self.miss(self.steps), iv.mpf(0))}, k, layer)[-1][2]
         return abs(g * self.source(k, layer, theta))

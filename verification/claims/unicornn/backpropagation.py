@@ -2,9 +2,9 @@
 """The published recursion of backpropagation through time for one neuron, sam (19)-(21), icml S(3)-(5), and its
 verification line by line.
 
-The lines of the verification are reconstructed from the recursion that they lead to: the chain rule, the two one-step
-rules for dE/dz_n and dE/dy_n, the identification of δ^z_k, δ^y_k with them, the sum of the a_k; and the "other
-quantities" x_n and dt that "follow similarly". dE/dy_n holds z_n; in dE/dz_n, y_n = y_{n−1} + h z_n follows z_n.
+Both papers print the verification as a chain. Tried of it: the chain rule, the one-step rules for dE/dz_n and dE/dy_n
+that it uses, δ^z_k and δ^y_k as what multiplies ∂z_{N−k}/∂w and ∂y_{N−k}/∂w, the a_k that are split off; and, for which
+no formula is printed, x_n and dt. dE/dy_n holds z_n; in dE/dz_n, y_n = y_{n−1} + h z_n follows z_n.
 """
 
 from __future__ import annotations
@@ -344,11 +344,11 @@ CLAIMS = (
     Claim(
         id="both-B-verification",
         source=Source("sam", "App. B, displayed chain; icml App. B"),
-        statement="[rec] the recursion verified line by line: dE/dw = Σ_n Et'(y_n) dy_n/dw = Σ_n (dE/dz_n) ∂z_n/∂w; "
+        statement="the recursion verified line by line: dE/dw = Σ_n Et'(y_n) dy_n/dw = Σ_n (dE/dz_n) ∂z_n/∂w; "
         "dE/dz_n = dE/dz_{n+1} + dt σ̂ dE/dy_n; dE/dy_{n−1} = dE/dy_n − dt σ̂ [σ'(A_{n−1}) w + α] dE/dz_n + "
         "dEt/dy_{n−1}; δ^y_k = dE/dy_{N−k}, δ^z_k = dE/dz_{N−k+1}; a_k = δ^z_k ∂z_{N−k+1}/∂w; x_n and dt similarly: "
         "dE/dx_{N−k+1} = −δ^z_k dt σ̂ σ'(A_{N−k}), dE/d(dt) = σ̂ Σ_k [δ^y_{k−1} z_{N−k+1} − δ^z_k (σ(A_{N−k}) + α "
-        "y_{N−k})]; one neuron, E = Σ Et(y_n). The lines are reconstructed from the recursion, not read",
+        "y_{N−k})]; one neuron, E = Σ Et(y_n). Printed as a chain; the last two formulas are this library's",
         semantics="alg",
         cases=(
             CHAIN_RULE.case("N ≤ 5", "line 1: dE/dw", SHORT),

@@ -1,5 +1,5 @@
 # Claims: both-D.4/C.4 · both-D.4-order · both-(101)/(74) · both-106/79 · both-(107)/(80) · both-D.5-example ·
-#   both-D.5-Slarge
+#   both-D.5-Slarge · both-3-any-depth
 """Several layers: powers of dt in the contribution of step k, with and without residual edges.
 
 sam (89)-(107), icml S(62)-S(80).
@@ -318,6 +318,17 @@ CLAIMS = (
             ),
             shorter_case(),
             Case("some S for every L ≥ 2", "ν + L − νS − 1 < L − 1", _some_skip, DEPTH.guards(_some_skip_check)),
+        ),
+    ),
+    Claim(
+        id="both-3-any-depth",
+        source=Source("sam", "Sec. 3, before Prop. 3.3; D.3"),
+        statement="how small contributions become over many recurrent steps is independent of the number of layers: at "
+        "fixed T they are not exponentially small in n − k for any L, but of order dt (asked at L = 2, 3, 4)",
+        semantics="slope",
+        cases=tuple(
+            order_case(part(L), "contribution", 1, "at least", domain=f"L = {L}, {LONG}", **CONTRIBUTION)
+            for L in (2, 3, 4)
         ),
     ),
 )

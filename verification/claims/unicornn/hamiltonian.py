@@ -490,8 +490,8 @@ CLAIMS = (
     Claim(
         id="both-2.2-exactH",
         source=Source("sam", "Section 2.2"),
-        statement="said of the symplectic RNNs that are cited: a symplectic integrator of a time-independent Hamiltonian "
-        "conserves it exactly, at all times; also tried: (5) with constant input, and what leapfrog does keep",
+        statement="said of the symplectic RNNs that are cited: a symplectic integrator of a time-independent "
+        "Hamiltonian conserves it exactly, at all times; also tried: (5) with constant input, what leapfrog does keep",
         semantics="real",
         cases=(
             leapfrog_energy.change_case(),

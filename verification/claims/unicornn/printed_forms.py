@@ -298,8 +298,8 @@ CLAIMS = (
         id="icml-C.1-table6",
         source=Source("icml", "S(7) at Table 6"),
         origin="library",
-        statement="the bound of icml-C.1 at the (N, dt, α) of Table 6, where α > 0: max_i |y_n| ≤ √((2/α)(1 + 2βt_n)), max_i "
-        "|z_n| ≤ √(2(1 + 2βt_n)) for all n ≤ N; β = max{1 + 2α, 4α²} (by thm-S-Q, not by the printed proof)",
+        statement="the bound of icml-C.1 at the (N, dt, α) of Table 6, where α > 0: max_i |y_n| ≤ √((2/α)(1 + 2βt_n)), "
+        "max_i |z_n| ≤ √(2(1 + 2βt_n)) for all n ≤ N; β = max{1 + 2α, 4α²} (by thm-S-Q, not by the printed proof)",
         semantics="real",
         cases=tuple(square_root_case(row, quantity) for row in ROWS for quantity in ("position", "momentum")),
     ),

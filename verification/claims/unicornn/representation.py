@@ -84,8 +84,8 @@ def one_more_factor(shift: int = 0) -> str:
     if any(monomial[0] < 2 for entry in left for monomial in entry.monoms()):
         return ""
     return (
-        "and from any m = n − k to m + 1: B(κ)(I + h [[0, m], [−K, 0]] + h² R) = I + h [[0, m + 1], [−K − κ, 0]] + h² R', "
-        "R' a polynomial in h, κ, m, K and R, so bounded for each m"
+        "and from any m = n − k to m + 1: B(κ)(I + h [[0, m], [−K, 0]] + h² R) = I + h [[0, m + 1], [−K − κ, 0]] + h² "
+        "R', R' a polynomial in h, κ, m, K and R, so bounded for each m"
     )
 
 

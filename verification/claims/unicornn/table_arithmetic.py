@@ -1,5 +1,5 @@
 # Claims: both-param-counts · both-baseline-counts · both-2-hyperparams · both-4-health · both-4-small ·
-#   both-A-init · both-C.4-L3max
+#   both-A-init · both-C.4-L3max · both-4-fewer
 """Numbers of the tables and of the text around them: parameters, hyperparameters, lengths, an initialisation bound.
 
 The printed counts of UnICORNN are asked under one convention, no biases and the readout, for all rows alike. Those of
@@ -309,6 +309,39 @@ EIGENWORMS = (
 """Of Table 3, whose networks the authors trained themselves: everything that is trained is counted."""
 
 
+TABLE_5 = {"LSTM": 220, "skip LSTM": 220, "GRU": 99, "ReLU GRU": 99, "skip GRU": 165, "coRNN": 46}
+"""Parameters of the others on IMDB, in thousands, as printed."""
+
+
+def fewer_case(ours: int = 30) -> Case:
+    """UnICORNN has fewer parameters than each of the others in Table 5, by the printed numbers."""
+
+    def ask(_: Budget, __: int) -> Attempt:
+        least = min(TABLE_5, key=lambda name: TABLE_5[name])
+        text = f"{ours}k against {TABLE_5[least]}k ({least}) and more: {ours / TABLE_5[least]:.0%} of the next"
+        smaller = tuple({"ours": str(ours), "other": str(size)} for size in TABLE_5.values() if size <= ours)
+        return Attempt(
+            text, len(TABLE_5), found=text, claimed="fewer", proof="" if smaller else text, candidates=smaller
+        )
+
+    def check(parameters: Parameters) -> Check:
+        less, more = number(parameters, "ours"), number(parameters, "other")
+        gap = iv.mpf(more.numerator) / more.denominator - iv.mpf(less.numerator) / less.denominator
+        return Check(
+            opinions=(
+                Opinion("fractions", less >= more, f"{less}k against {more}k"),
+                Opinion("mpmath", bool(gap.b <= 0), f"difference {gap}"),
+            ),
+            words=f"{less}k is not fewer than {more}k",
+        )
+
+    sizes = declared(
+        Parameter("ours", Constant(Fraction(ours))),
+        Parameter("other", OneOf(lambda _: sorted({str(size) for size in TABLE_5.values()}))),
+    )
+    return Case("Table 5, IMDB", "parameters of UnICORNN against each other network", ask, sizes.guards(check))
+
+
 _LENGTH: Parameters = {"frequency": "125", "minutes": "8", "printed": "4000"}
 _PADDED: Parameters = {"rows": "32", "noise": "968", "printed": "1000"}
 _SHARE: Parameters = {"share": "3/10", "training": "25000", "printed": "7500"}
@@ -325,9 +358,9 @@ CLAIMS = (
     Claim(
         id="both-baseline-counts",
         source=Source("icml", "Tables 1, 2, 3, 5"),
-        statement="coRNN has 2.4k parameters, LSTM 5.3k, expRNN 2.8k, IndRNN 1.6k in Table 3, whose networks the authors "
-        "trained; also tried, quoted from other papers: coRNN 134k, 46k, 46k, LSTM 270k (m = 256, d = 1), 64k (m = 128, "
-        "d = 96), in whose place 114,688 to 117,002 stand",
+        statement="coRNN has 2.4k parameters, LSTM 5.3k, expRNN 2.8k, IndRNN 1.6k in Table 3, whose networks the "
+        "authors trained; also tried, quoted from other papers: coRNN 134k, 46k, 46k, LSTM 270k (m = 256, d = 1), 64k "
+        "(m = 128, d = 96), in whose place 114,688 to 117,002 stand",
         semantics="comb",
         cases=tuple(_baseline_cases()),
     ),
@@ -397,5 +430,12 @@ CLAIMS = (
             ),
             _depths(3),
         ),
+    ),
+    Claim(
+        id="both-4-fewer",
+        source=Source("icml", "Sec. 4, Sentiment analysis; Table 5"),
+        statement="on IMDB UnICORNN has fewer parameters than every other network of Table 5, by the printed numbers",
+        semantics="reading",
+        cases=(fewer_case(),),
     ),
 )

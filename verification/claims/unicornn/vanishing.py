@@ -1,8 +1,8 @@
 # Claims: both-novanish · both-novanish-norm · both-exploding-mitigated · icml-3.1-T3
 """Whether contributions of early steps can vanish, and gradients grow, exponentially in the number of steps.
 
-At fixed dt the network is one neuron with V = 1, c = 0 and inputs that are free (``verification.cases.gradient_decay``);
-at fixed T it is a stack of single neurons.
+At fixed dt the network is one neuron with V = 1, c = 0 and inputs that are free
+(``verification.cases.gradient_decay``); at fixed T it is a stack of single neurons.
 """
 
 from __future__ import annotations
@@ -112,18 +112,19 @@ CLAIMS = (
     Claim(
         id="both-novanish",
         source=Source("sam", "Sec. 3, D.3, D.4"),
-        statement="for k ≪ n and t_n of order 1 |∂E_k^{(n,L)}/∂θ| does not decay exponentially in n − k: it is not below "
-        "every power of dt, but of order dt (asked of three stacks; thm-R has it for all); also tried: dt fixed, n → ∞",
+        statement="for k ≪ n and t_n of order 1 |∂E_k^{(n,L)}/∂θ| does not decay exponentially in n − k: it is not "
+        "below every power of dt, but of order dt (asked of three stacks; thm-R has it for all); also tried: dt fixed, "
+        "n → ∞",
         semantics="real",
         cases=(
+            decay_case(ALPHA, W, DT, domain="dt fixed, n → ∞, w < −α"),
+            resonant_decay_case(ALPHA, DT, domain="dt fixed, n → ∞, −α < w < 0"),
             *(
                 order_case(
                     stack, "contribution", 1, "at least", domain=f"{name}, T = 1, k = 1 + n/16", symbol="|∂E_k/∂w|"
                 )
                 for name, stack in STACKS.items()
             ),
-            decay_case(ALPHA, W, DT, domain="dt fixed, n → ∞, w < −α"),
-            resonant_decay_case(ALPHA, DT, domain="dt fixed, n → ∞, −α < w < 0"),
         ),
     ),
     Claim(
@@ -138,8 +139,8 @@ CLAIMS = (
         id="both-exploding-mitigated",
         source=Source("sam", "Sec. 3"),
         statement="the exploding gradient problem is mitigated: with bounded weights and at T ≤ 1 the gradient stays "
-        "bounded as dt → 0 (θ of the top layer for all networks, by a bound free of N; b^1 of two layers for one network, "
-        "thm-G-inf has it for all); also tried: dt fixed, N → ∞",
+        "bounded as dt → 0 (θ of the top layer for all networks, by a bound free of N; b^1 of two layers for one "
+        "network, thm-G-inf has it for all); also tried: dt fixed, N → ∞",
         semantics="real",
         cases=(
             growth_case(ALPHA, W, DT, domain="dt fixed, N → ∞"),

@@ -35,6 +35,8 @@ Every statement on trial, in its own mathematics, and what the suite found. Gene
 verdicts, readings, gravity and columns mean: [conventions.md]({up}conventions.md). A refutation has parameters that a
 reader can type in, and was proved by two independent back-ends; `odernn verify` writes it as a file, `odernn witness
 verify FILE` decides it again, and `odernn witness script FILE` prints a short program that does so without odernn.
+A claim is a statement that a paper prints: an error that several of them share counts in each, so that the numbers of
+refutations count statements, not errors.
 """
 PAPERS = {
     "unicornn": ("UnICORNN", ("icml", "sam")),
