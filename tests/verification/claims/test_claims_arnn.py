@@ -32,6 +32,7 @@ EXPECTED = {
     "ode-4-chang": [PROVED, REFUTED, REFUTED, REFUTED, PROVED],
     "ode-T2-proof": [REFUTED, REFUTED, PROVED],
     "thm-ARNN": [PROVED] * 3,
+    "thm-ARNN-drive": [PROVED] * 2,
     "ode-T3": [
         PROVED,
         PROVED,
@@ -89,6 +90,18 @@ def test_a_claim_file_names_no_verdict(family):
 )
 def test_a_threshold_too_large_is_refuted(scheme, threshold, verdict):
     assert rows.verdict_of(arnn_modes.modes_case(scheme, threshold)).verdict == verdict
+
+
+@pytest.mark.parametrize(("scheme", "level"), [("symplectic_euler", 3), ("symplectic_euler", 1)])
+def test_a_word_that_is_too_short_for_some_step_is_refuted(scheme, level):
+    """The least m with m a² > 3 leaves a = 1 at m = 4, of trace −2."""
+    assert rows.verdict_of(arnn_modes.drive_case(scheme, level)).verdict == REFUTED
+    assert rows.verdict_of(arnn_modes.drive_case(scheme)).verdict == PROVED
+
+
+def test_a_leapfrog_that_is_stepped_wrongly_is_an_error(monkeypatch):
+    monkeypatch.setattr(arnn_modes, "_stepped_trace", lambda a, letters: Fraction(2))
+    assert rows.verdict_of(arnn_modes.drive_case("leapfrog")).verdict == rows.ERROR
 
 
 def test_two_computations_that_contradict_each_other_prove_nothing(monkeypatch):
