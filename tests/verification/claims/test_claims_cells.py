@@ -9,9 +9,11 @@ import torch
 
 from odernn.cells.odernn import Coefficient, realisations
 from tests.verification.claims import claim_rows as rows
-from verification.cases import gated_cells, qunn_layers
+from verification.cases import clock_paths, gated_cells, qunn_layers
 from verification.certify import clock as certificates
+from verification.certify import clock_paths as certified_paths
 from verification.certify.second import clock as clock_again
+from verification.certify.second import clock_paths as paths_again
 from verification.claims.library import cross_links
 from verification.claims.odernn import cell_realisations, clock_hamiltonian, qunn
 from verification.measure import cell_formulas, gated_nesting, qunn_clock, tableau_algebra
@@ -35,11 +37,11 @@ EXPECTED = {
     "ode-Q2": [REFUTED, REFUTED, PROVED, REFUTED],
     "ode-Q4": [PROVED, REFUTED, PROVED, REFUTED, REFUTED, REFUTED],
     "thm-QUNN": [PROVED] * 4,
-    "ode-T5": [PROVED, PROVED, PROVED, REFUTED, PROVED, PROVED, PROVED, PROVED],
-    "ode-T5-terms": [REFUTED, PROVED],
-    "ode-T5-fix": [REFUTED, PROVED, REFUTED, PROVED, REFUTED],
+    "ode-T5": [PROVED, PROVED, PROVED, REFUTED, *[PROVED] * 8],
+    "ode-T5-terms": [REFUTED, PROVED, PROVED],
+    "ode-T5-fix": [REFUTED, PROVED, REFUTED, PROVED, REFUTED, PROVED],
     "ode-T5-herm": [REFUTED, PROVED, PROVED, REFUTED, REFUTED, PROVED],
-    "thm-clock": [PROVED] * 3,
+    "thm-clock": [PROVED] * 6,
     "x-1": [PROVED, PROVED, REFUTED],
     "x-2": [PROVED, REFUTED, REFUTED],
     "thm-x": [PROVED, PROVED],
@@ -424,6 +426,36 @@ def test_rank_modulo_a_prime_is_that_of_flint():
             nullity = circuit.size - matrix.rank()
             assert clock_again.kernel_of(circuit.gates, 1, with_input) == (True, nullity)
             assert certificates.spectrum(circuit, 1, with_input).nullity == nullity
+
+
+@pytest.mark.parametrize(
+    "case",
+    [clock_paths.gap_case(stretch=2), clock_paths.output_case(share=2), clock_paths.terms_case(more=1)],
+    ids=lambda case: case.quantity,
+)
+def test_a_wrong_statement_about_all_circuits_is_refuted(case):
+    assert rows.verdict_of(case).verdict == REFUTED
+
+
+def test_two_path_computations_that_contradict_each_other_are_an_error(monkeypatch):
+    monkeypatch.setattr(paths_again, "_below", lambda *_: (1, 0))
+    for case in (clock_paths.ground_state_case(), clock_paths.gap_case()):
+        assert rows.verdict_of(case).verdict == rows.ERROR
+
+
+@pytest.mark.parametrize("circuit", [clock.NOT, clock.HALF_ADDER, clock.FULL_ADDER], ids=lambda c: c.name)
+def test_the_spectrum_of_a_circuit_is_that_of_its_paths(circuit):
+    """In floats, with what the theorem says of multiplicities: words by their numbers of wrong bits."""
+    import math
+
+    import numpy as np
+
+    spectrum = np.linalg.eigvalsh(np.array(clock.hamiltonian(circuit, 1), dtype=float))
+    paths = []
+    for wrong in range(circuit.bits + 1):
+        matrix = np.array(certified_paths._path(circuit.steps, wrong).tolist(), dtype=float)
+        paths += list(np.linalg.eigvalsh(matrix)) * math.comb(circuit.bits, wrong)
+    assert np.allclose(spectrum, sorted(paths), atol=1e-9)
 
 
 def test_hopping_has_the_spectrum_of_a_path():

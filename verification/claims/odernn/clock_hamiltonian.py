@@ -16,6 +16,7 @@ from flint import fmpz_mat, fmpz_poly
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
+from verification.cases.clock_paths import gap_case, ground_state_case, output_case, terms_case
 from verification.cases.decision import Places, decided, listed
 from verification.certify.clock import BITS, spectrum
 from verification.certify.second import clock as again
@@ -365,13 +366,17 @@ CLAIMS = (
                 places=_circuits,
                 box="the three circuits",
             ),
+            ground_state_case("energy exactly zero, unique ground state"),
+            gap_case(),
+            output_case(),
+            terms_case("T independent terms; the input adds n"),
         ),
     ),
     Claim(
         id="ode-T5-terms",
         source=Source("odernn", "end of Appendix A"),
         statement="H has as many terms as the machine has steps: those "
-        "of H_prop; also tried: with the n terms that fix the input",
+        "of H_prop; also tried: with the n terms that fix the input; three circuits",
         semantics="comb",
         dominated_by="thm-clock",
         cases=(
@@ -391,6 +396,7 @@ CLAIMS = (
                 places=_circuits,
                 box="the three circuits",
             ),
+            terms_case(),
         ),
     ),
     Claim(
@@ -424,6 +430,7 @@ CLAIMS = (
                 _every_start_again,
                 claimed="never 0",
             ),
+            ground_state_case("both equations: one fixed point up to a factor"),
         ),
     ),
     Claim(
@@ -448,7 +455,8 @@ CLAIMS = (
         source=Source("library", "docs/derivations/clock_hamiltonian.md"),
         statement="H ≥ 0, its kernel is spanned by Σ U_l…U_1|x⟩⊗|l⟩, its smallest "
         "nonzero eigenvalue is 1 − cos(π/(2(T+1))); the part of the kernel on |T⟩ "
-        "is the output, of amplitude 1/√(T+1). Asked for three circuits",
+        "is the output, of amplitude 1/√(T+1). Asked for every circuit of T ≤ 8 gates on "
+        "any number of bits, as paths, and entry by entry for three circuits",
         semantics="alg",
         origin="library",
         cases=(
@@ -461,6 +469,9 @@ CLAIMS = (
                 claimed="1 − cos(π/(2(T+1)))",
             ),
             case("H = H_in + H_prop", "amplitude on |T⟩", _output, _output_again, claimed="1/√(T+1)"),
+            ground_state_case("kernel"),
+            gap_case("smallest nonzero eigenvalue"),
+            output_case("amplitude on |T⟩"),
         ),
     ),
 )
