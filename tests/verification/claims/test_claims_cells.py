@@ -41,6 +41,7 @@ EXPECTED = {
     "ode-T5-terms": [REFUTED, PROVED, PROVED],
     "ode-T5-fix": [REFUTED, PROVED, REFUTED, PROVED, REFUTED, PROVED],
     "ode-T5-herm": [REFUTED, PROVED, PROVED, REFUTED, REFUTED, PROVED],
+    "ode-3.1-terms": [PROVED],
     "thm-clock": [PROVED] * 6,
     "x-1": [PROVED, PROVED, REFUTED],
     "x-2": [PROVED, REFUTED, REFUTED],

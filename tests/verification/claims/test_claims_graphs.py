@@ -15,7 +15,7 @@ from verification import verdict
 from verification.adversary import graphs
 from verification.adversary.graphs import SketchBox
 from verification.answer import answer
-from verification.cases import graph_statements
+from verification.cases import figure_1a, graph_statements
 from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, extreme_rate
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case
 from verification.certify.second import graph as graph_second
@@ -326,6 +326,7 @@ def test_a_misprinted_value_is_seen() -> None:
     assert judged(architectures.ratio_case(Fraction(2))) == verdict.REFUTED
     assert judged(architectures.printed_twice_case("7", "7/2")) == verdict.REFUTED
     assert judged(architectures.printed_twice_case("14/4", "7/2")) == verdict.PROVED
+    assert judged(figure_1a.either_case(4)) == verdict.REFUTED
 
 
 def test_levels_of_one_pace_have_the_period_one() -> None:

@@ -382,8 +382,9 @@ CLAIMS = (
     Claim(
         id="ode-4-chang",
         source=Source("odernn", "Conclusion"),
-        statement="the AntisymmetricRNN of Chang et al. is an ARNN: W − Wᵀ is anti-Hermitian; also "
-        "tried: the damped weight W − Wᵀ − γ I, and whether the step by forward Euler is stable",
+        statement="the AntisymmetricRNN of Chang et al. has the weight of an ARNN: W − Wᵀ is anti-Hermitian (its "
+        "labels are lost and not asked); also tried: the damped weight W − Wᵀ − γ I, and whether the step by forward "
+        "Euler is stable",
         semantics="real",
         dominated_by="thm-ARNN",
         cases=(

@@ -1,4 +1,4 @@
-# Claims: ode-T5 · ode-T5-terms · ode-T5-fix · ode-T5-herm · thm-clock
+# Claims: ode-T5 · ode-T5-terms · ode-T5-fix · ode-T5-herm · ode-3.1-terms · thm-clock
 """Niu, Chuang, Horesh 2019, Theorem 5 and Appendix A: the clock Hamiltonian of a Boolean circuit, exactly.
 
 (38)–(40) are not legible; H is Feynman's (``measure.clock_hamiltonian``), and (38) is read as Σ U_l ⊗ |l⟩⟨l−1|.
@@ -449,6 +449,15 @@ CLAIMS = (
             hop_case("Hermitian", -1, _hermitian, again.is_hermitian, "A = Aᵀ"),
             hop_case("purely imaginary eigenvalues", -1, _imaginary, again.is_imaginary, "imaginary"),
         ),
+    ),
+    Claim(
+        id="ode-3.1-terms",
+        source=Source("odernn", "Section 3.1"),
+        statement="for a system of period T the clock Hamiltonian has a fixed number of terms proportional to T: those "
+        "of H_prop along one period of T steps",
+        semantics="comb",
+        dominated_by="thm-clock",
+        cases=(terms_case("one period: number of terms"),),
     ),
     Claim(
         id="thm-clock",

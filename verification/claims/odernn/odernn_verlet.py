@@ -106,7 +106,7 @@ def invariant_case(cross: int = -1) -> Case:
 
 
 def own_weights_case(limit: int = 2) -> Case:
-    """K_j of its own in every layer, taken in turn for ever, slopes 1, one component: η|K_j| < ``limit`` for every j."""
+    """K_j of its own in every layer, in turn for ever, slopes 1, one component: η|K_j| < ``limit`` for every j."""
 
     def matrices(parameters: Parameters) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
         """The product of the steps, and the same from two runs of the layers, one row after the other."""
@@ -152,8 +152,8 @@ CLAIMS = (
         id="ode-eq1",
         source=Source("odernn", "Sec. 2 (1)"),
         statement="z₊ = z − η σ(Kᵀ y + b), y₊ = y + η σ(K z₊ + b'): stable whatever K is, the same in all "
-        "layers, read as bounded powers of the linearisation at constant slopes in (0, L_s] for η L_s σ_max(K) < 2 (the "
-        "regime is reconstructed, by thm-ARNN); also tried: every η, the border, and a K of its own in every layer",
+        "layers, read as bounded powers of the linearisation at constant slopes in (0, L_s] for η L_s σ_max(K) < 2 "
+        "(the regime is reconstructed, by thm-ARNN); also tried: every η, the border, and a K of its own in every layer",
         semantics="real",
         cases=(
             verlet_case("every K, η", None, PAIRS),
