@@ -29,6 +29,7 @@ ROWS = rows.rows_of(FAMILIES)
 EXPECTED = {
     "ode-T2": [PROVED, PROVED, NOT_REFUTED, NOT_REFUTED, *[REFUTED] * 7],
     "ode-T2-input": [REFUTED] * 5,
+    "ode-2-stable": [PROVED, PROVED, REFUTED],
     "ode-4-chang": [PROVED, REFUTED, REFUTED, REFUTED, PROVED],
     "ode-T2-proof": [REFUTED, REFUTED, PROVED],
     "thm-ARNN": [PROVED] * 3,

@@ -1,4 +1,4 @@
-# Claims: ode-T2 · ode-T2-input · ode-4-chang · ode-T2-proof · thm-ARNN · thm-ARNN-drive
+# Claims: ode-T2 · ode-T2-input · ode-2-stable · ode-4-chang · ode-T2-proof · thm-ARNN · thm-ARNN-drive
 """Niu, Chuang, Horesh 2019, Theorem 2 and the remark on AntisymmetricRNN: which steps stay bounded, for which η.
 
 The condition of Theorem 2 is not legible. With a = η L_s max|λ_i(W)| it is put to the test as a < 2 (symplectic Euler)
@@ -377,6 +377,20 @@ CLAIMS = (
             ),
             tanh_case(),
             drift_case(),
+        ),
+    ),
+    Claim(
+        id="ode-2-stable",
+        source=Source("odernn", "Section 2, introduction"),
+        statement="1-ARNN and 2-ARNN are stable, as ode-T2 reads it: symplectic Euler and the leapfrog have bounded "
+        "powers at constant slopes in (0, L_s] below some threshold of η L_s max|λ|, here 2 and 1; also tried: the "
+        "leapfrog up to 2",
+        semantics="real",
+        dominated_by="thm-ARNN",
+        cases=(
+            modes_case("symplectic_euler", TWO),
+            modes_case("leapfrog", ONE),
+            mode_case("leapfrog", "powers bounded for η L_s max|λ| < 2", ("1/2", "3/2"), TWO, closed=False),
         ),
     ),
     Claim(

@@ -153,7 +153,7 @@ CLAIMS = (
         source=Source("odernn", "Sec. 2 (1)"),
         statement="z₊ = z − η σ(Kᵀ y + b), y₊ = y + η σ(K z₊ + b'): stable whatever K is, the same in all "
         "layers, read as bounded powers of the linearisation at constant slopes in (0, L_s] for η L_s σ_max(K) < 2 "
-        "(the regime is reconstructed, by thm-ARNN); also tried: every η, the border, and a K of its own in every layer",
+        "(the regime is reconstructed, by thm-ARNN); also tried: every η, the border, a K of its own in every layer",
         semantics="real",
         cases=(
             verlet_case("every K, η", None, PAIRS),
