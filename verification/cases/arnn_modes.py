@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
-from flint import fmpq, fmpq_poly
+from flint import Ordering, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
-from odernn.bounds.arnn import THRESHOLDS, Scheme, step_matrix
+from odernn.bounds.arnn import THRESHOLDS, Scheme, resonant_word, step_matrix
 from odernn.exact.linear_algebra import diagonalise
 from verification.cases import frozen_slopes as frozen
 from verification.cases.decision import at, decided, premise
@@ -121,6 +122,81 @@ def every_step_case(scheme: Scheme) -> Case:
         claimed="bounded powers",
         parameters=declared(*rationals("a", above=0)),
     )
+
+
+# --- slopes that change with time: for every a a word that grows
+
+
+def drive_case(scheme: Scheme, level: int = 0) -> Case:
+    """thm-ARNN-drive: a word of slopes 0 and s whose trace is beyond 2 in modulus, for every a > 0 and the least m with
+    m a² > 4 (symplectic Euler) or m a > 1 (leapfrog). Another ``level`` in place of 4 or 1 is a planted falsehood.
+    """
+    exponent, right = (2, 4) if scheme == "symplectic_euler" else (1, 1)
+    claimed = level or right
+
+    def first(_: Parameters) -> Decided:
+        """The powers by induction on m, as polynomials in a and m; then |trace| − 2 is a multiple of m a^k − right."""
+        a, m = fmpq_mpoly_ctx.get(["a", "m"], Ordering.lex).gens()
+        move: list[list[Any]]
+        last: list[list[Any]]
+        power: list[list[Any]]
+        following: list[list[Any]]
+        if scheme == "symplectic_euler":  # E^m K, E = [[1, 0], [a, 1]]
+            move, last, share = [[1, 0], [a, 1]], [[1, -a], [0, 1]], -1
+            power, following = [[1, 0], [m * a, 1]], [[1, 0], [(m + 1) * a, 1]]
+            starts = True
+        else:  # (M(s) M(0))^(m − 1) M(s), up to the sign
+            move, last, share = [[1, 2 * a], [0, 1]], [[2 * a, -1], [1, 0]], 2
+            power, following = [[1, 2 * a * (m - 1)], [0, 1]], [[1, 2 * a * m], [0, 1]]
+            starts = _times(last, [[0, -1], [1, 0]]) == [[-x for x in row] for row in move]
+        (p, q), (r, t) = _times(power, last)
+        beyond = (-p - t if share < 0 else p + t) - 2
+        holds = starts and _times(power, move) == following and p * t - q * r == 1
+        holds = holds and beyond == abs(share) * (m * a**exponent - right) and claimed >= right
+        return Decided(not holds, f"determinant 1, |trace| − 2 = {beyond}, positive where m a^{exponent} > {right}")
+
+    def second(_: Parameters) -> Decided:
+        rng = random.Random(11)
+        for _trial in range(120):
+            a = Fraction(rng.randint(1, 40), rng.randint(5, 20))
+            m = int(claimed / a**exponent) + 1
+            letters = [(1, 1), *[(0, 1)] * (m - 1)] if scheme == "symplectic_euler" else [(1,), *[(0,), (1,)] * (m - 1)]
+            shipped = claimed != right or tuple(letters) == resonant_word(scheme, a)
+            trace = _stepped_trace(a, letters)
+            if abs(trace) <= 2 or not shipped:
+                return Decided(True, f"a = {a}, m = {m}: trace {trace}")
+        return Decided(False, "120 rational a, each word stepped in fractions")
+
+    return decided(
+        NAMES[scheme],
+        "for every a > 0 slopes in {0, s} with an eigenvalue outside the unit circle",
+        at({"a": "all", "level": str(claimed)}),
+        first,
+        second,
+        box="every a > 0, m as a symbol",
+        claimed=f"|trace| > 2 for the least m with m a^{exponent} > {claimed}",
+        parameters=declared(Parameter("a", Constant("all")), Parameter("level", Constant(claimed))),
+        names=("polynomials", "words in fractions"),
+    )
+
+
+def _stepped_trace(a: Fraction, letters: Sequence[tuple[int, ...]]) -> Fraction:
+    """By stepping (p, q), or (c_l, c_{l−1}), from both unit vectors; a letter is the slopes of a step."""
+    trace = Fraction(0)
+    for place in (0, 1):
+        one, other = Fraction(place == 0), Fraction(place == 1)
+        for letter in letters:
+            if len(letter) == 2:
+                one -= a * letter[0] * other
+                other += a * letter[1] * one
+            else:
+                one, other = 2 * a * letter[0] * one - other, one
+        trace += (one, other)[place]
+    return trace
+
+
+def _times(one: list[list[Any]], other: list[list[Any]]) -> list[list[Any]]:
+    return [[row[0] * other[0][c] + row[1] * other[1][c] for c in (0, 1)] for row in one]
 
 
 # --- whole networks at constant slopes: random rational weights

@@ -141,27 +141,35 @@ def one_stage_case() -> Case:
     )
 
 
-def relayed_case() -> Case:
-    """n counted along the A_ij alone: what gates carry is not counted, and n ≤ L (idle stages make it n = L)."""
+def relayed_case(kind: str = "lstm") -> Case:
+    """n counted along the A_ij alone: what gates carry is not counted, and n ≤ L (idle stages make it n = L).
+
+    A GRU has one block, and an idle one makes t = 2.
+    """
+    blocks = BLOCKS[kind]
 
     def first(parameters: Parameters) -> Decided:
         L, d = (int(number(parameters, name)) for name in ("L", "d"))
-        tableau = nesting.relayed_lstm(d)
-        n, differ = nesting.chain_along_A(tableau, L), algebra.lstm_differs(tableau, L, d, one=nesting.ONE)
+        tableau = nesting.relayed_lstm(d) if kind == "lstm" else nesting.relayed_gru(d)
+        n = nesting.chain_along_A(tableau, L)
+        if kind == "lstm":
+            differ = algebra.lstm_differs(tableau, L, d, one=nesting.ONE)
+        else:
+            differ = algebra.gru_differs(tableau, L, d)
         words = f"{'different' if differ else 'equal'} outputs, (n, t) = ({n}, {tableau.t}) at L = {L}"
         return Decided(
-            differ or n > L or tableau.t != 2, f"{words}; n = {algebra.depth(tableau, L)} with gates counted"
+            differ or n > L or tableau.t != blocks, f"{words}; n = {algebra.depth(tableau, L)} with gates counted"
         )
 
     def second(parameters: Parameters) -> Decided:
         L, d = (int(number(parameters, name)) for name in ("L", "d"))
-        differ = formulas.differs("lstm", "relayed", L, d, random.Random(19 * L + d))
-        n = nesting.chain_again(L)
+        differ = formulas.differs(kind, "relayed", L, d, random.Random(19 * L + d))
+        n = nesting.chain_again(L) if kind == "lstm" else nesting.chain_again(L, nesting.GRU_EDGES, (0, 2), (1, 2))
         return Decided(differ or n > L, f"the formulas {'differ' if differ else 'agree'}, the longest chain has {n}")
 
     return decided(
         "gated coefficients, n along the A_ij alone",
-        "an ODERNN with the same outputs, n ≤ L, t = 2",
+        f"an ODERNN with the same outputs, n ≤ L, t {'=' if blocks == 2 else '≤'} 2",
         at(*({"L": str(L), "d": str(d)} for L in LAYERS for d in WIDTHS)),
         first,
         second,

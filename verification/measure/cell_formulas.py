@@ -84,6 +84,10 @@ def _gru(form: str, a: list[Vector], h: Vector, q: Vector) -> tuple[Vector, Vect
     cell = [(1 - z[k]) * g[k] + z[k] * h[k] for k in places]
     if form == "gated":
         return cell, [h[k] + (1 - z[k]) * (g[k] - h[k]) for k in places]
+    if form == "relayed":
+        # k_3 = q has the gate r on its way to k_2; k_0 = h and k_2 have the gates −(1 − z), 1 − z
+        relay = [_tanh(h[k] - h[k] + r[k] * q[k] + a[2][k]) for k in places]
+        return cell, [h[k] + (z[k] - 1) * h[k] + (1 - z[k]) * relay[k] for k in places]
     by_squares = [_tanh(_product(r[k], q[k]) + a[2][k]) for k in places]
     return cell, [
         h[k] - h[k] + by_squares[k] + ((h[k] + z[k] - by_squares[k]) ** 2 - (z[k] + by_squares[k] - h[k]) ** 2) / 4

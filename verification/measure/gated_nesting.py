@@ -58,6 +58,29 @@ def relayed_lstm(hidden_size: int) -> MatrixTableau:
     )  # fmt: skip
 
 
+def relayed_gru(hidden_size: int) -> MatrixTableau:
+    """A GRU layer in which the argument of tanh is made by a linear stage and a gate.
+
+    k_0 = h, k_1 = (r, z), k_3 = q (linear), k_2 = tanh(diag(r) k_3 + …); h₊ = h + diag(1 − z)(k_2 − k_0).
+    """
+    d = hidden_size
+    keep = Gate(1.0, stages={1: [[0, -1]]})  # 1 − z
+    reset = Coefficient(1.0, Gate(stages={1: [[1, 0]]}))
+    constant: dict[str, Any] = {"sees_input": False}
+    return MatrixTableau(
+        d,
+        {
+            0: Stage((("identity", d),), K=1.0, bias=False, **constant),
+            1: Stage((("sigmoid", 2 * d),)),
+            2: Stage((("tanh", d),), K=1.0),
+            3: Stage((("identity", d),), **constant),
+        },
+        {(2, 0): Coefficient(-1.0), (2, 3): reset},
+        {0: Coefficient(-1.0, keep), 2: Coefficient(1.0, keep)},
+        ("h",),
+    )
+
+
 def chain_along_A(tableau: MatrixTableau, layers: int) -> int:
     """Nested nonlinear stages, gates not counted: stage i comes after j if A_ij ≠ 0; layer l + 1 reads the h of l."""
     below, deepest = 0, 0
@@ -76,13 +99,20 @@ EDGES: Mapping[int, Sequence[int]] = {0: (), 1: (), 2: (0, 4), 3: (), 4: (0, 3)}
 NONLINEAR = frozenset({1, 2})
 ENDS = (0, 2, 4)
 """The stages of which y₊ is made."""
+GRU_EDGES: Mapping[int, Sequence[int]] = {0: (), 1: (), 2: (0, 3), 3: ()}
+"""Of ``relayed_gru``, whose stages 1 and 2 read the layer below."""
 
 
-def chain_again(layers: int, edges: Mapping[int, Sequence[int]] = EDGES) -> int:
-    """The same of the edges above, by recursion; stage 1 reads the layer below."""
+def chain_again(
+    layers: int,
+    edges: Mapping[int, Sequence[int]] = EDGES,
+    ends: Sequence[int] = ENDS,
+    reading: Sequence[int] = (1,),
+) -> int:
+    """The same of the edges above, by recursion; the stages ``reading`` read the layer below."""
 
     def longest(stage: int, layer: int) -> int:
-        below = [longest(end, layer - 1) for end in ENDS] if stage == 1 and layer > 1 else []
+        below = [longest(end, layer - 1) for end in ends] if stage in reading and layer > 1 else []
         return max([*(longest(other, layer) for other in edges[stage]), *below], default=0) + (stage in NONLINEAR)
 
     return max(longest(stage, layer) for stage in edges for layer in range(1, layers + 1))

@@ -13,7 +13,7 @@ from flint import fmpq
 from odernn import ARNN12, ARNN22
 from odernn.bounds.arnn import resonant_word, step_matrix
 from tests.verification.claims import claim_rows as rows
-from verification.cases import arnn_modes, decision, frozen_slopes
+from verification.cases import affine_reversal, arnn_modes, decision, frozen_slopes
 from verification.certify import float_replay
 from verification.certify.second import arnn as arnn_again
 from verification.claims.odernn import arnn_reversibility, arnn_stability
@@ -29,9 +29,11 @@ ROWS = rows.rows_of(FAMILIES)
 EXPECTED = {
     "ode-T2": [PROVED, PROVED, NOT_REFUTED, NOT_REFUTED, *[REFUTED] * 7],
     "ode-T2-input": [REFUTED] * 5,
+    "ode-2-stable": [PROVED, PROVED, REFUTED],
     "ode-4-chang": [PROVED, REFUTED, REFUTED, REFUTED, PROVED],
     "ode-T2-proof": [REFUTED, REFUTED, PROVED],
     "thm-ARNN": [PROVED] * 3,
+    "thm-ARNN-drive": [PROVED] * 2,
     "ode-T3": [
         PROVED,
         PROVED,
@@ -45,11 +47,12 @@ EXPECTED = {
         REFUTED,
         PROVED,
         PROVED,
+        PROVED,
     ],
     "ode-T3-fp": [REFUTED] * 2,
     "ode-T3-order": [PROVED, REFUTED, REFUTED, REFUTED],
     "ode-T3-mid": [REFUTED, PROVED, PROVED],
-    "thm-rev": [PROVED] * 11,
+    "thm-rev": [PROVED] * 12,
 }
 """In the order of the cases."""
 ONE, HALF = Fraction(1), Fraction(1, 2)
@@ -89,6 +92,41 @@ def test_a_claim_file_names_no_verdict(family):
 )
 def test_a_threshold_too_large_is_refuted(scheme, threshold, verdict):
     assert rows.verdict_of(arnn_modes.modes_case(scheme, threshold)).verdict == verdict
+
+
+@pytest.mark.parametrize(("scheme", "level"), [("symplectic_euler", 3), ("symplectic_euler", 1)])
+def test_a_word_that_is_too_short_for_some_step_is_refuted(scheme, level):
+    """The least m with m a² > 3 leaves a = 1 at m = 4, of trace −2."""
+    assert rows.verdict_of(arnn_modes.drive_case(scheme, level)).verdict == REFUTED
+    assert rows.verdict_of(arnn_modes.drive_case(scheme)).verdict == PROVED
+
+
+def test_another_shift_reverses_nothing():
+    """S d = 2 (b_p − b_q)."""
+    assert rows.verdict_of(affine_reversal.affine_case("planted", 2)).verdict == REFUTED
+
+
+def test_a_network_with_tanh_is_reversed_by_the_affine_exchange():
+    """In float64, with biases that differ; the plain exchange misses."""
+    generator = torch.Generator().manual_seed(2)
+    S, b, c, p, q = (torch.randn(*size, generator=generator, dtype=torch.float64) for size in ((3, 3), *[(3,)] * 4))
+    S = S + S.T
+    shift = torch.linalg.solve(S, b - c)
+
+    def returned(d):
+        one, other = p, q
+        for _ in range(2):
+            one = one - torch.tanh(S @ other + b) / 4
+            one, other = other + torch.tanh(S @ one + c) / 4 + d, one - d
+        return float((torch.stack((one, other)) - torch.stack((p, q))).abs().max())
+
+    assert returned(shift) < 1e-13 * float(1 + shift.norm() * torch.linalg.cond(S))
+    assert returned(0 * shift) > 1e-3
+
+
+def test_a_leapfrog_that_is_stepped_wrongly_is_an_error(monkeypatch):
+    monkeypatch.setattr(arnn_modes, "_stepped_trace", lambda a, letters: Fraction(2))
+    assert rows.verdict_of(arnn_modes.drive_case("leapfrog")).verdict == rows.ERROR
 
 
 def test_two_computations_that_contradict_each_other_prove_nothing(monkeypatch):

@@ -31,7 +31,8 @@ EXPECTED = {
     "sco-5.5.1": ["not-refuted"] * 8 + ["refuted"] * 2,
     "sco-5.5.1-A": ["refuted"] * 2 + ["not-refuted"] * 2,
     "sco-5.5.1-gpu": ["proved"] + ["refuted"] * 3 + [ON_A_GPU] * 2,
-    "thm-O-float": ["not-refuted"] * 9,
+    "sco-5.5.1-growth": ["not-refuted"] * 7,
+    "thm-O-float": ["not-refuted"] * 2,
 }
 
 

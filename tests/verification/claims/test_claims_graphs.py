@@ -16,7 +16,7 @@ from verification import verdict
 from verification.adversary import graphs
 from verification.adversary.graphs import SketchBox
 from verification.answer import answer
-from verification.cases import graph_statements, graph_theorems
+from verification.cases import figure_1a, graph_statements, graph_theorems
 from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, extreme_rate
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case
 from verification.certify.second import graph as graph_second
@@ -28,6 +28,7 @@ from verification.claims.complexity import (
     graph_limits,
     graph_measures,
     graph_proof_steps,
+    graph_rates,
 )
 from verification.claims.library import cyclic_graphs
 from verification.commands import witness
@@ -42,6 +43,7 @@ FILES = (
     graph_limits,
     graph_measures,
     graph_proof_steps,
+    graph_rates,
     cyclic_graphs,
 )
 CLAIMS: dict[str, Claim] = {each.id: each for file in FILES for each in file.CLAIMS}
@@ -114,13 +116,13 @@ def test_every_case_is_answered(name: str, number: int) -> None:
 PARTS = (
     "D2.1a D2.1b L2.1 2-corr 2-cw",
     "3.1-mono 3.1-stack T3.2 T3.2/A.1 A.1-i T3.2-uni A.1-pf PA.1.1 P3.3.1 3.3-large-n T3.4/A.2 3.4-D0",
-    "T3.6/A.3 A.3-printed PA.3.1 T3.6-loose D3.3-skip",
+    "T3.6/A.3 A.3-printed PA.3.1 T3.6-loose D3.3-skip 3.5-often",
     "4.2 4.3 4.4 4.5 F1a-caption F1a-text F1a-D F1a-t F1b alg",
 )
 
 
 def test_all_statements_of_the_parts_on_graphs_are_there() -> None:
-    assert len(CASES) == 107 + 36
+    assert len(CASES) == 110 + 36
     theorems = {f"thm-A-{name}" for name in ("dag", "rate", "df", "lim")}
     assert set(CLAIMS) == {f"cplx-{name}" for line in PARTS for name in line.split()} | theorems
 
@@ -347,12 +349,27 @@ def test_a_misprinted_value_is_seen() -> None:
     assert judged(architectures.ratio_case(Fraction(2))) == verdict.REFUTED
     assert judged(architectures.printed_twice_case("7", "7/2")) == verdict.REFUTED
     assert judged(architectures.printed_twice_case("14/4", "7/2")) == verdict.PROVED
+    assert judged(figure_1a.either_case(4)) == verdict.REFUTED
 
 
 def test_levels_of_one_pace_have_the_period_one() -> None:
     case = graph_conditions.hierarchical_case((1, 2))
     assert judged(case, "cplx-2-cw") == verdict.REFUTED
     assert not doubt_of(case, {"k": "1", "levels": "3"}) and doubt_of(case, {"k": "2", "levels": "3"})
+
+
+def test_a_cycle_that_is_longer_than_its_time_has_a_larger_rate() -> None:
+    """Two nodes that read each other, one step in two edges: j = 2."""
+    slow = json.dumps(
+        {
+            "period": 1,
+            "nodes": {"a": 0, "b": 0},
+            "inputs": ["a"],
+            "outputs": ["b"],
+            "edges": [["a", "b", 0], ["b", "a", 1]],
+        }
+    )
+    assert judged(graph_rates.rate_case("planted", (*graph_rates.NAMED[:2], slow))) == verdict.REFUTED
 
 
 def test_a_number_that_is_printed_twice_is_typed_in_as_printed() -> None:

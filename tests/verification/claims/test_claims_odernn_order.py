@@ -46,7 +46,8 @@ EXPECTED = {
     "ode-eq1": {
         "every K, η | powers of the linearised step": REFUTED,
         "η σ_max(K) ≤ 2 | powers of the linearised step": REFUTED,
-        "η σ_max(K) < 2, slopes 1 | powers of the linearised step": PROVED,
+        "η L_s σ_max(K) < 2, one K for all layers, constant slopes in (0, L_s] | powers of the linearised step": PROVED,
+        "η σ_max(K_j) < 2, K_j of its own in every layer, slopes 1 | powers of the linearised step": REFUTED,
     },
 }
 CASES = [(q.id, c.domain, c.quantity) for q in CLAIMS.values() for c in q.cases]
@@ -60,7 +61,7 @@ def judged(case, budget=SMOKE):
 
 def test_every_question_is_registered_and_pinned():
     ids = {each.claim.id for each in Registry()}
-    assert set(CLAIMS) <= ids and set(EXPECTED) == set(CLAIMS) and len(CASES) == 15
+    assert set(CLAIMS) <= ids and set(EXPECTED) == set(CLAIMS) and len(CASES) == 16
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
@@ -125,6 +126,27 @@ def test_doubt_remains_off_the_hypotheses():
     assert "≤ 2" in rows.doubt_of(case, {"K": "5/2", "eta": "1"})
     assert "does not certify" in rows.doubt_of(case, {"K": "199/100", "eta": "1"})
     assert 'Parameter "eta" is "-1"' in rows.doubt_of(case, {"K": "2", "eta": "-1"})
+
+
+def test_weights_that_do_not_change_drive_nothing_apart():
+    case = verlet.own_weights_case()
+    assert not rows.doubt_of(case, {"eta": "1", "K": "1 -1"})
+    for K in ("1", "1 1 1", "-3/2", "1/2 -1/100"):
+        assert not any(opinion.violated for opinion in case.check({"eta": "1", "K": K}).opinions)
+    assert "< 2" in rows.doubt_of(case, {"eta": "1", "K": "3 -3"})
+
+
+def test_slopes_are_absorbed_by_the_singular_values():
+    """The step with slopes D₁, D₂ has the eigenvalues of the modes of D₁^½ K D₂^½."""
+    rng, eta = np.random.default_rng(3), 0.3
+    K, one, other = rng.normal(size=(3, 3)), np.diag(rng.uniform(0.1, 1, 3)), np.diag(rng.uniform(0.1, 1, 3))
+    kick = np.block([[np.eye(3), np.zeros((3, 3))], [-eta * other @ K.T, np.eye(3)]])
+    move = np.block([[np.eye(3), eta * one @ K], [np.zeros((3, 3)), np.eye(3)]])
+    scaled = np.sqrt(one) @ K @ np.sqrt(other)
+    traces = 2 - (eta * np.linalg.svd(scaled)[1]) ** 2
+    assert np.trace(move @ kick) == pytest.approx(traces.sum())
+    assert np.allclose(sorted(np.linalg.eigvals(move @ kick).real), sorted(np.repeat(traces / 2, 2)))
+    assert np.linalg.norm(scaled, 2) <= np.linalg.norm(K, 2)
 
 
 # --- both back-ends

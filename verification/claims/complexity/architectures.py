@@ -20,6 +20,7 @@ from odernn.architecture.measures import feedforward_depth, recurrent_depth, sma
 from odernn.published.sources import Source
 from verification.adversary import graphs
 from verification.cases.decision import at, decided
+from verification.cases.figure_1a import either_case
 from verification.cases.graph_growth import LONGEST
 from verification.cases.graph_kinds import OneGraph
 from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
@@ -447,12 +448,13 @@ CLAIMS = (
     Claim(
         id="cplx-F1a-text",
         source=_place("Sec. 3.3"),
-        statement="d_f = D*_t(0) = 3 in Figure 1(a), of which the caption prints d_f = 7/2",
+        statement="Sec. 3.3 and the caption agree on d_f of Figure 1(a): they print 3 and 7/2",
         semantics="comb",
         cases=(
             printed_twice_case("3", "7/2"),
             path_case("Figure 1(a), t = 0, 1", (0, 1), {0: 3}, between=True),
             value_case("Figure 1(a)", [_one("figure 1(a)", FIGURE_1A, d_f=3)]),
+            either_case(),
         ),
     ),
     Claim(

@@ -18,6 +18,7 @@ from odernn.properties.order import order
 from odernn.properties.stability_function import stability_function
 from odernn.published.sources import Source
 from odernn.tableaus import get
+from verification.cases.affine_reversal import affine_case
 from verification.cases.decision import at, decided
 from verification.cases.related import FormatNumber, Related
 from verification.certify import float_replay, sturm
@@ -372,12 +373,12 @@ CLAIMS = (
         id="ode-T3",
         source=Source("odernn", "Theorem 3, Definition 4 (30)"),
         statement="1-2-ARNN (symplectic Euler) and 2-2-ARNN (leapfrog) are reversible maps: they "
-        "have an inverse, and ρ Φ = Φ⁻¹ ρ ((30), reconstructed) for some linear involution ρ "
-        "that reverses the equation; of a leapfrog with biases or with any skew W only: Φ_η⁻¹ = "
-        "Φ_{−η}; also tried: one ρ after another, symmetry of symplectic Euler, implicit midpoint",
+        "have an inverse. (30) is lost; tried as ρ Φ = Φ⁻¹ ρ for some involution ρ that reverses the "
+        "equation, symplectic Euler with tied biases or, affine, with any, the leapfrog with W = iS, odd σ, no bias; "
+        "also tried: one ρ after another, symmetry Φ_η⁻¹ = Φ_{−η}, implicit midpoint",
         semantics="alg",
         dominated_by="thm-rev",
-        cases=REVERSALS,
+        cases=(*REVERSALS, affine_case(EULER)),
     ),
     Claim(
         id="ode-T3-fp",
@@ -416,7 +417,8 @@ CLAIMS = (
         id="thm-rev",
         source=Source("library", "docs/derivations/arnn.md"),
         statement="symplectic Euler has an inverse for every η and is reversed by (p, q) → (q, p) if both halves have "
-        "the same S, σ and bias; leapfrog and implicit midpoint are symmetric; orders 1, 2, 2",
+        "the same S, σ and bias, and by (p, q) → (q + d, p − d) if S d = b_p − b_q; leapfrog and implicit midpoint are "
+        "symmetric; the leapfrog with W = iS, odd σ and no bias is reversed by swap and conjugation; orders 1, 2, 2",
         semantics="alg",
         origin="library",
         cases=(
@@ -431,6 +433,7 @@ CLAIMS = (
             order_case("2-2-ARNN, implicit midpoint", 2, *MIDPOINT_ORDERS["implicit midpoint"], "implicit_midpoint"),
             midpoint_case("implicit midpoint"),
             leapfrog_midpoint_case(),
+            affine_case(EULER),
         ),
     ),
 )

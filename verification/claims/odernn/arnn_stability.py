@@ -1,4 +1,4 @@
-# Claims: ode-T2 · ode-T2-input · ode-4-chang · ode-T2-proof · thm-ARNN
+# Claims: ode-T2 · ode-T2-input · ode-2-stable · ode-4-chang · ode-T2-proof · thm-ARNN · thm-ARNN-drive
 """Niu, Chuang, Horesh 2019, Theorem 2 and the remark on AntisymmetricRNN: which steps stay bounded, for which η.
 
 The condition of Theorem 2 is not legible. With a = η L_s max|λ_i(W)| it is put to the test as a < 2 (symplectic Euler)
@@ -24,6 +24,7 @@ from verification.cases.arnn_modes import (
     BITS,
     MOST_LETTERS,
     NAMES,
+    drive_case,
     every_step_case,
     mode_case,
     modes_case,
@@ -362,11 +363,11 @@ CLAIMS = (
     Claim(
         id="ode-T2-input",
         source=Source("odernn", "Theorem 2"),
-        statement="the same for the recurrent network, driven by inputs (biases that depend "
-        "on time), under any bound that admits some η > 0 at λ ≠ 0: differences of two runs, "
-        "or Jacobians of n steps, stay bounded; also tried: the leapfrog, bounded states",
+        statement="the same for the recurrent network, driven by inputs (biases that depend on time): for "
+        "η L_s max|λ| < 2 differences of two runs, or Jacobians of n steps, stay bounded; also tried: the leapfrog, "
+        "bounded states. Smaller thresholds are no better (thm-ARNN-drive)",
         semantics="real",
-        dominated_by="thm-ARNN",
+        dominated_by="thm-ARNN-drive",
         cases=(
             word_case("symplectic_euler", ("1", "1/2", "1/10")),
             word_case("leapfrog", ("3/4", "1/2", "1/10")),
@@ -380,10 +381,25 @@ CLAIMS = (
         ),
     ),
     Claim(
+        id="ode-2-stable",
+        source=Source("odernn", "Section 2, introduction"),
+        statement="1-ARNN and 2-ARNN are stable, as ode-T2 reads it: symplectic Euler and the leapfrog have bounded "
+        "powers at constant slopes in (0, L_s] below some threshold of η L_s max|λ|, here 2 and 1; also tried: the "
+        "leapfrog up to 2",
+        semantics="real",
+        dominated_by="thm-ARNN",
+        cases=(
+            modes_case("symplectic_euler", TWO),
+            modes_case("leapfrog", ONE),
+            mode_case("leapfrog", "powers bounded for η L_s max|λ| < 2", ("1/2", "3/2"), TWO, closed=False),
+        ),
+    ),
+    Claim(
         id="ode-4-chang",
         source=Source("odernn", "Conclusion"),
-        statement="the AntisymmetricRNN of Chang et al. is an ARNN: W − Wᵀ is anti-Hermitian; also "
-        "tried: the damped weight W − Wᵀ − γ I, and whether the step by forward Euler is stable",
+        statement="the AntisymmetricRNN of Chang et al. has the weight of an ARNN: W − Wᵀ is anti-Hermitian (its "
+        "labels are lost and not asked); also tried: the damped weight W − Wᵀ − γ I, and whether the step by forward "
+        "Euler is stable",
         semantics="real",
         dominated_by="thm-ARNN",
         cases=(
@@ -409,5 +425,15 @@ CLAIMS = (
         semantics="real",
         origin="library",
         cases=(modes_case("symplectic_euler", TWO), modes_case("leapfrog", ONE), damped_case()),
+    ),
+    Claim(
+        id="thm-ARNN-drive",
+        source=Source("library", "docs/derivations/arnn.md"),
+        statement="slopes that change with time: for every a = η s |λ| > 0 some word of slopes in {0, s} has an "
+        "eigenvalue outside the unit circle. Symplectic Euler: (s, s), then m − 1 times (0, s), m the least integer "
+        "with m a² > 4; leapfrog: s, then m − 1 times 0, s, m the least integer with m a > 1",
+        semantics="real",
+        origin="library",
+        cases=(drive_case("symplectic_euler"), drive_case("leapfrog")),
     ),
 )

@@ -1,7 +1,7 @@
 # Claims: ode-eq5 · thm-E · thm-1-expl · ode-T1-expl · ode-Q3
 """The Burrage–Butcher tensor of a step with matrix coefficients: what (5) gives with and without transposes, and
 whether the realisations of LSTM, GRU, URNN, CW-RNN and QUNN, all of them explicit, satisfy the conditions of Theorem 1.
-"Printed M" in the name of a case is M without transposes; the formula of (5) is lost.
+The formula of (5) is lost; "M without transposes" is one guess at it.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from fractions import Fraction
 from typing import Any
 
 import torch
-from flint import Ordering, fmpq, fmpq_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly_ctx
 
 from odernn import tableaus
 from odernn.cells.odernn import realisations
 from odernn.cells.odernn.tableau import MatrixTableau
 from odernn.cells.qunn import QUNN
-from odernn.exact.definiteness import semidefiniteness
+from odernn.exact.definiteness import inertia, semidefiniteness
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.decision import at, decided
 from verification.cases.energy_balance import Balance
 from verification.certify import contraction_check
+from verification.certify.second import pointwise_step as second_forms
 from verification.certify.typed_step import ContractionReading
 from verification.claim import Attempt, Case, Check, Claim, ClaimError, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
-from verification.exact_text import number
-from verification.kinds import Choice, Constant, Integer, Rational, in_blocks, in_rows
+from verification.exact_text import number, numbers
+from verification.kinds import SYMMETRIC, Choice, Constant, Integer, Matrix, Rational, in_blocks, in_rows
 from verification.parameters import Parameter, Rule, declared, rationals
 
 # --- the constructions of Claims 1-4: M_ii = −B_iᵀ G B_i where A_ii = 0
@@ -238,6 +239,67 @@ def explicit_case(size: int, coefficient: int = -1) -> Case:
 # --- QUNN
 
 
+def one_after_another_case(own: Fraction = Fraction(0)) -> Case:
+    """Layers one after another: is M ≥ 0 for some G > 0? A_ii = 0, so that M_ii = −B_iᵀ G B_i, and some B_i ≠ 0, or the
+    step does nothing. One block of M decides it. Stages that read ``own``·B_i k_i of themselves are implicit.
+    """
+
+    def ask(_: Budget, __: int) -> Attempt:
+        places = [{"D": str(D), "B": _unit_text(D), "G": _unit_text(D)} for D in (1, 2, 3)]
+        violating = [place for place in places if check(place).opinions[0].violated]
+        text = f"{len(violating)} of {len(places)} have a block of M that is not ≥ 0"
+        return Attempt(text, len(places), found=text, claimed="none", candidates=tuple(violating))
+
+    def check(parameters: Parameters) -> Check:
+        D = int(number(parameters, "D"))
+        flat = {name: numbers(parameters, name) for name in ("B", "G")}
+        B, G = (fmpq_mat(D, D, [fmpq(x.numerator, x.denominator) for x in flat[name]]) for name in ("B", "G"))
+        block = B.transpose() * G * B * fmpq((2 * own - 1).numerator, (2 * own - 1).denominator)
+        weights, metric = ([values[r * D : (r + 1) * D] for r in range(D)] for values in flat.values())
+        again = [
+            [
+                sum(
+                    (
+                        weights[k][r] * metric[k][l] * own * weights[l][c]
+                        + own * weights[k][r] * metric[k][l] * weights[l][c]
+                        - weights[k][r] * metric[k][l] * weights[l][c]
+                        for k in range(D)
+                        for l in range(D)
+                    ),
+                    Fraction(0),
+                )
+                for c in range(D)
+            ]
+            for r in range(D)
+        ]
+        signs = inertia(G.tolist())
+        minors = [second_forms.determinant([row[:k] for row in metric[:k]]) for k in range(1, D + 1)]
+        shown = "; ".join(", ".join(map(str, row)) for row in again)
+        return Check(
+            opinions=(
+                Opinion("flint", inertia(block.tolist()).negative > 0, f"inertia of M_ii {inertia(block.tolist())}"),
+                Opinion("fractions", not second_forms.is_semidefinite(again), f"M_ii = [{shown}], by its minors"),
+            ),
+            premises=(
+                Premise("G > 0", f"inertia {signs}", signs.positive == D and all(minor > 0 for minor in minors)),
+                Premise("B_i ≠ 0", f"largest entry {max(map(abs, flat['B']))}", any(flat["B"])),
+            ),
+            words=f"A_ii = {own} B_i, B_i = ({parameters['B']}), G = ({parameters['G']}): M_ii = [{shown}]; at "
+            "A_ii = 0 M_ii = −B_iᵀ G B_i is no better for any other B_i ≠ 0 and G > 0 (thm-1-expl)",
+        )
+
+    parameters = declared(
+        Parameter("D", Integer(1, 3)),
+        Parameter("B", Matrix("D", "D")),
+        Parameter("G", Matrix("D", "D", structure=SYMMETRIC)),
+    )
+    return Case("layers one after another", "condition I: M ≥ 0 for some G > 0", ask, parameters.guards(check))
+
+
+def _unit_text(D: int) -> str:
+    return " ".join(str(int(r == c)) for r in range(D) for c in range(D))
+
+
 def chain_case(form: str, depth: int) -> Case:
     """The layers z_i = σ(W_i z_{i−1}) as stages: M for G = I, on one component.
 
@@ -350,11 +412,11 @@ CLAIMS = (
         "S = 1, B symmetric); also tried: other blocks, and M with transposes and a weight G",
         semantics="alg",
         cases=(
-            Balance(2, 2, "scalar", printed=True).case("scalar blocks, D = S = 2", "printed M"),
-            Balance(2, 2, "diagonal", printed=True).case("diagonal blocks, D = S = 2", "printed M"),
-            Balance(2, 1, "symmetric B", printed=True).case("S = 1, B symmetric", "printed M"),
-            Balance(2, 1, printed=True).case("S = 1, any blocks", "printed M"),
-            Balance(2, 2, "symmetric", printed=True).case("S = 2, symmetric blocks", "printed M"),
+            Balance(2, 2, "scalar", printed=True).case("scalar blocks, D = S = 2", "M without transposes"),
+            Balance(2, 2, "diagonal", printed=True).case("diagonal blocks, D = S = 2", "M without transposes"),
+            Balance(2, 1, "symmetric B", printed=True).case("S = 1, B symmetric", "M without transposes"),
+            Balance(2, 1, printed=True).case("S = 1, any blocks", "M without transposes"),
+            Balance(2, 2, "symmetric", printed=True).case("S = 2, symmetric blocks", "M without transposes"),
             Balance(2, 2).case("S = 2, any blocks", "M with transposes and G"),
         ),
         dominated_by="thm-E",
@@ -395,9 +457,11 @@ CLAIMS = (
         id="ode-Q3",
         source=Source("odernn", "Sec. 3.2"),
         statement="QUNN: some choice of the parameters of (32) and (35) satisfies conditions I "
-        "and II of Theorem 1; also tried: some choice makes layers non-expansive by other means",
+        "and II of Theorem 1; asked of all networks whose layers follow one another, the parameters in the "
+        "weights; also tried: two reconstructed tables, and layers that are non-expansive by other means",
         semantics="real",
         cases=(
+            one_after_another_case(),
             *(chain_case(form, depth) for form in ("ResNet", "plain") for depth in (1, 2, 4)),
             residual_case(),
             bounded_case(),

@@ -317,14 +317,15 @@ CLAIMS = (
     Claim(
         id="ode-C2",
         source=Source("odernn", "Claim 2"),
-        statement="for any GRU with L hidden layers some ODERNN has the same hidden "
-        "states, its gates as coefficients: asked with (n, t) = (2 L, 1), gates counted as "
-        "stages (the proof's n = L is not asked); also tried: n = 1, constant coefficients",
+        statement="for any GRU with L hidden layers some ODERNN has the same hidden states, "
+        "its gates as coefficients, n = L and t = 2 (labels partly lost; idle stages and an idle "
+        "block make up for n < L and t = 1); also tried: gates counted as stages, constant coefficients",
         semantics="alg",
         dominated_by="thm-cells",
         cases=(
             cell_case("gru", "gated"),
             cell_case("gru", "constant"),
+            relayed_case("gru"),
             bounded_slopes_case("GRU"),
             poles_case("GRU"),
         ),

@@ -1,4 +1,4 @@
-# Claims: ode-T5 · ode-T5-terms · ode-T5-fix · ode-T5-herm · thm-clock
+# Claims: ode-T5 · ode-T5-terms · ode-T5-fix · ode-T5-herm · ode-3.1-terms · thm-clock
 """Niu, Chuang, Horesh 2019, Theorem 5 and Appendix A: the clock Hamiltonian of a Boolean circuit, exactly.
 
 (38)–(40) are not legible; H is Feynman's (``measure.clock_hamiltonian``), and (38) is read as Σ U_l ⊗ |l⟩⟨l−1|.
@@ -16,6 +16,7 @@ from flint import fmpz_mat, fmpz_poly
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
+from verification.cases.clock_paths import gap_case, ground_state_case, output_case, terms_case
 from verification.cases.decision import Places, decided, listed
 from verification.certify.clock import BITS, spectrum
 from verification.certify.second import clock as again
@@ -385,13 +386,17 @@ CLAIMS = (
                 places=_circuits,
                 box="the three circuits",
             ),
+            ground_state_case("energy exactly zero, unique ground state"),
+            gap_case(),
+            output_case(),
+            terms_case("T independent terms; the input adds n"),
         ),
     ),
     Claim(
         id="ode-T5-terms",
         source=Source("odernn", "end of Appendix A"),
         statement="H has as many terms as the machine has steps: those "
-        "of H_prop; also tried: with the n terms that fix the input",
+        "of H_prop; also tried: with the n terms that fix the input; three circuits",
         semantics="comb",
         dominated_by="thm-clock",
         cases=(
@@ -411,6 +416,7 @@ CLAIMS = (
                 places=_circuits,
                 box="the three circuits",
             ),
+            terms_case(),
         ),
     ),
     Claim(
@@ -444,6 +450,7 @@ CLAIMS = (
                 _every_start_again,
                 claimed="never 0",
             ),
+            ground_state_case("both equations: one fixed point up to a factor"),
         ),
     ),
     Claim(
@@ -464,11 +471,21 @@ CLAIMS = (
         ),
     ),
     Claim(
+        id="ode-3.1-terms",
+        source=Source("odernn", "Section 3.1"),
+        statement="for a system of period T the clock Hamiltonian has a fixed number of terms proportional to T: those "
+        "of H_prop along one period of T steps",
+        semantics="comb",
+        dominated_by="thm-clock",
+        cases=(terms_case("one period: number of terms"),),
+    ),
+    Claim(
         id="thm-clock",
         source=Source("library", "docs/derivations/clock_hamiltonian.md"),
         statement="H ≥ 0, its kernel is spanned by Σ U_l…U_1|x⟩⊗|l⟩, its smallest "
         "nonzero eigenvalue is 1 − cos(π/(2(T+1))); the part of the kernel on |T⟩ "
-        "is the output, of amplitude 1/√(T+1). Asked for three circuits. A step forth and its "
+        "is the output, of amplitude 1/√(T+1). Asked for every circuit of T ≤ 8 gates on "
+        "any number of bits, as paths, and entry by entry for three circuits. A step forth and its "
         "inverse together are Hermitian, with the real eigenvalues 2 cos(πk/(T + 2)), k = 1 … T + 1",
         semantics="alg",
         origin="library",
@@ -482,6 +499,9 @@ CLAIMS = (
                 claimed="1 − cos(π/(2(T+1)))",
             ),
             case("H = H_in + H_prop", "amplitude on |T⟩", _output, _output_again, claimed="1/√(T+1)"),
+            ground_state_case("kernel"),
+            gap_case("smallest nonzero eigenvalue"),
+            output_case("amplitude on |T⟩"),
             cosines_case(),
         ),
     ),

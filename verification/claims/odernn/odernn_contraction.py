@@ -346,7 +346,8 @@ CLAIMS = (
         id="thm-1*",
         source=Source("library", "docs/derivations/matrix_coefficients.md, mc-2, mc-8"),
         statement="G > 0, M ≥ 0 with transposes and G, each stage G-monotone with weight B_i, coefficients "
-        "constant or functions of time with one G, stage equations solved: ‖Δy₊‖_G ≤ ‖Δy‖_G. Instances: (i) A_ij = "
+        "constant or functions of time and input with one G, stage equations solved: ‖Δy₊‖_G ≤ ‖Δy‖_G; for one "
+        "solution with Y_iᵀ G B_i k_i ≤ 0, coefficients of any kind: ‖y₊‖_G ≤ ‖y‖_G. Instances: (i) A_ij = "
         "a_ij P, B_i = b_i P, G = P⁻¹, P > 0, M of (a, b) ≥ 0, b_i ≥ 0, f_i monotone; (ii) G = I, M ≥ 0, B_i ≥ 0 "
         "diagonal, f_i entrywise non-increasing; (iii) G = I, M ≥ 0, f_i = −B_i⁻¹ Kᵀ σ(K Y + b), σ non-decreasing",
         semantics="real",
@@ -356,6 +357,13 @@ CLAIMS = (
                 "‖Δy₊‖_G ≤ ‖Δy‖_G",
                 WEIGHTED,
                 "w_iᵀ G B_i g_i ≤ 0 and M ≥ 0 make both corrections ≤ 0",
+            ),
+            implied_case(
+                "D ≤ 3, S ≤ 3 as listed, one solution, A_ij and B_i any functions of time, input and state",
+                "‖y₊‖_G ≤ ‖y‖_G",
+                WEIGHTED,
+                "with 0 in the place of the second solution only the A_ij and B_i of one step occur, at whatever time "
+                "and state; Y_iᵀ G B_i k_i ≤ 0 and M ≥ 0 make both corrections ≤ 0",
             ),
             worst_case("radau iia 2", "weighted", _P, reading=IN_G),
             worst_case("gauss 2", "weighted", ((2, 1), (1, 3)), reading=IN_G),
@@ -370,9 +378,9 @@ CLAIMS = (
     Claim(
         id="ode-T1-relu",
         source=Source("odernn", "proof of Thm 1"),
-        statement="ReLU and tanh are said to have the monotonicity that Theorem 1 requires: "
-        "(u−v)ᵀ(σ(u)−σ(v)) ≥ 0, as Definition 2 has the sign in words; also tried: ≤ 0, for "
-        "which steps contract; σ(Ky + b) with every K, and with antisymmetric K",
+        statement="ReLU and tanh are said to have the monotonicity of Definition 2: (u−v)ᵀ(σ(u)−σ(v)) ≥ 0, as it has "
+        "the sign in words (Theorem 1 is tried under this sign, too, and falls there at ReLU, ode-T1); also tried: "
+        "≤ 0, for which steps contract; σ(Ky + b) with every K, and with antisymmetric K",
         semantics="real",
         cases=tuple(
             sign_case(activation, kind, sign)

@@ -3,8 +3,8 @@
 
 Def. 2 has lost its formulas. Its words have a sign, ≥ 0, that the cited theorem has not, and leave open whether
 differences are meant and which coefficients; condition II and (5) leave open where transposes belong. So each choice is
-a case of its own. "Some norm" means: no norm contracts, because powers of one and the same step are unbounded. "As
-printed" in the name of a case is M without transposes; the formula of (5) is lost.
+a case of its own. "Some norm" means: no norm contracts, because powers of one and the same step are unbounded. The
+formula of (5) is lost; "M without transposes" is one guess at it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages, is_exact
 from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.energy_balance import Balance, implied_case
+from verification.cases.pointwise_steps import pointwise_case
 from verification.cases.typed_steps import (
     HALF_WEIGHTS,
     MOST_TABLES,
@@ -328,47 +329,47 @@ def _listed(values: list[Fraction]) -> str:
 
 
 def gated_case(gate: str = "relu(y)") -> Case:
-    """k_1 = relu(y), B_2 = diag(g k_1), A_22 = B_2/2, k_2 = f(Y_2) = 1 − s Y_2.
+    """k_1 = relu(y), B_2 = diag(g k_1), A_22 = B_2/2, k_2 = f(Y_2), f(Y) = relu(c − Y).
 
-    B_2 ≥ 0, M = B_2 A_22 + A_22 B_2 − B_2 B_2 = 0 at every state, and f is monotone for s ≥ 0.
+    B_2 ≥ 0, M = B_2 A_22 + A_22 B_2 − B_2 B_2 = 0 at every state, and f is pointwise, nonlinear and non-increasing.
     """
 
     def ask(budget: Budget, _: int) -> Attempt:
         grid = [str(k) for k in range(-SIZES[budget.name] // 2, SIZES[budget.name] // 2 + 1)]
         pairs = sorted(itertools.combinations(grid, 2), key=lambda uv: abs(int(uv[0])) + abs(int(uv[1])))
-        named = [{"g": g, "s": s, "u": u, "v": v} for g, s, (u, v) in itertools.product(("1", "2"), ("0", "1"), pairs)]
+        named = [{"g": g, "c": c, "u": u, "v": v} for g, c, (u, v) in itertools.product(("1", "2"), ("10", "1"), pairs)]
         violating = [p for p in named if check(p).opinions[0].violated]
         text = f"{len(violating)} of {len(named)} pairs of states are pushed apart"
         return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(violating[:2]))
 
     def check(parameters: Parameters) -> Check:
-        g, s, u, v = (number(parameters, name) for name in ("g", "s", "u", "v"))
-        exact = [fmpq(x.numerator, x.denominator) for x in (g, s, u, v)]
+        g, c, u, v = (number(parameters, name) for name in ("g", "c", "u", "v"))
+        exact = [fmpq(x.numerator, x.denominator) for x in (g, c, u, v)]
         ends = []
         for y in exact[2:]:
             b = exact[0] * (max(y, fmpq(0)) if gate == "relu(y)" else fmpq(1))
-            slope = (1 - exact[1] * y) / (1 + exact[1] * b / 2)
-            ends.append(y + b * slope)
-        closed = [_gated_again(g if gate == "relu(y)" else None, g, s, y) for y in (u, v)]
+            active = (y + b * exact[1] / 2) / (1 + b / 2)  # Y where f is c − Y; else Y = y
+            ends.append(y + b * (exact[1] - active if active < exact[1] else fmpq(0)))
+        closed = [_gated_again(g if gate == "relu(y)" else None, g, c, y) for y in (u, v)]
         gap, other = abs(ends[0] - ends[1]), (closed[0] - closed[1]) ** 2
         return Check(
             opinions=(
                 Opinion("flint", bool(gap > abs(exact[2] - exact[3])), f"|Δy| from {abs(u - v)} to {gap}"),
                 Opinion("fractions", other > (u - v) ** 2, f"Δy² from {(u - v) ** 2} to {other}"),
             ),
-            words=f"b = {g} {gate}, A = b/2, f(y) = 1 − {s} y, η = 1: the states {u} and {v} move from {abs(u - v)} to "
-            f"{gap} apart",
+            words=f"b = {g} {gate}, A = b/2, f(Y) = relu({c} − Y), η = 1: the states {u} and {v} move from "
+            f"{abs(u - v)} to {gap} apart",
         )
 
-    parameters = declared(*rational_parameters("g", "s", least=0), *rational_parameters("u", "v"))
+    parameters = declared(*rational_parameters("g", least=0), *rational_parameters("c", "u", "v"))
     domain = "class (c): coefficients gated by the state"
     return Case(domain, f"|Δy₊| ≤ |Δy|, gate {gate}", ask, parameters.guards(check))
 
 
-def _gated_again(relu: Fraction | None, g: Fraction, s: Fraction, y: Fraction) -> Fraction:
-    """(y (2 − s b) + 2b)/(2 + s b), the midpoint rule solved by hand."""
+def _gated_again(relu: Fraction | None, g: Fraction, c: Fraction, y: Fraction) -> Fraction:
+    """y where y ≥ c, else (y (2 − b) + 2bc)/(2 + b), the midpoint rule of f(Y) = c − Y solved by hand."""
     b = g if relu is None else (relu * y if y > 0 else Fraction(0))
-    return (y * (2 - s * b) + 2 * b) / (2 + s * b)
+    return y if y >= c else (y * (2 - b) + 2 * b * c) / (2 + b)
 
 
 # --- the claims
@@ -384,16 +385,18 @@ CLAIMS = (
     Claim(
         id="ode-T1",
         source=_SOURCE,
-        statement=f"{_STATEMENT}; A_ij, B_i in R^(D×D), (u−v)ᵀ(f_i(u)−f_i(v)) ≤ 0. The witnesses "
-        "have diagonal B_i > 0, M = 0 and skew f_i: neither transposes, nor the sign, nor a lost "
-        "letter matter to them; with ≥ 0, which ReLU and tanh have, f(y) = y fails already. Also "
-        "tried: M without transposes where they matter, and f_i monotone with weight B_i",
+        statement=f"{_STATEMENT}; A_ij, B_i in R^(D×D), pointwise nonlinear f_i that are monotone with the sign of "
+        "the cited theorem, (u−v)ᵀ(f_i(u)−f_i(v)) ≤ 0, or with that of Definition 2, ≥ 0. The witnesses "
+        "have symmetric B > 0 and M = 0: neither transposes nor a lost letter matter to them. Also "
+        "tried: linear fields, M without transposes, and f_i monotone with weight B_i",
         semantics="real",
         cases=(
+            pointwise_case("S = 1, f(y) = ReLU(b − y)", -1),
+            pointwise_case("S = 1, f(y) = ReLU(b + y), the printed sign", 1),
             searched("S = 1", "‖Δy₊‖₂ ≤ ‖Δy‖₂", ORDINARY, midpoints(), step_of(ORDINARY, stages=ONE)),
             searched("S = 2", "some norm", EVERY, alternating(1), step_of(EVERY, stages=TWO)),
             searched(
-                "S = 2, B_i = I, M as printed",
+                "S = 2, B_i = I, M without transposes",
                 "some norm",
                 NO_TRANSPOSES,
                 turned_couplings(),

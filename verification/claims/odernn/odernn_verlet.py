@@ -12,15 +12,18 @@ from typing import Any
 from flint import fmpq, fmpq_mat
 
 from odernn.published.sources import Source
-from verification.cases.decision import premise
+from verification.cases.decision import at, decided, premise
 from verification.cases.identity import PolynomialIdentity
+from verification.cases.related import short
+from verification.certify import power_bounded
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
-from verification.exact_text import number
-from verification.kinds import Rational
+from verification.exact_text import number, numbers
+from verification.kinds import Listed, Rational
 from verification.parameters import Parameter, Rule, declared
 
-# --- (1): z₊ = z − η Kᵀ y, y₊ = y + η K z₊ linearised, slopes 1; a = η σ(K)
+# --- (1): z₊ = z − η D₂Kᵀ y, y₊ = y + η D₁K z₊ linearised; of one mode z₊ = z − a y, y₊ = y + a z₊, a a singular value
+# of η D₁^½ K D₂^½, so 0 ≤ a ≤ η L_s σ_max(K) for slopes in (0, L_s]
 
 
 def verlet_case(domain: str, limit: Fraction | None, values: Sequence[tuple[str, str]]) -> Case:
@@ -91,11 +94,55 @@ def invariant_case(cross: int = -1) -> Case:
         attempt = identity.ask(budget, seed)
         if not attempt.proof:
             return attempt
-        text = f"{attempt.proof}; Q ≥ (1 − |a|/2)(y² + z²) bounds the powers of every singular value a/η < 2/η"
+        text = (
+            f"{attempt.proof}; Q ≥ (1 − |a|/2)(y² + z²) bounds the powers of every mode a < 2, a singular value of "
+            "η D₁^½ K D₂^½, at most η L_s σ_max(K) (docs/derivations/matrix_coefficients.md, mc-12)"
+        )
         return Attempt(attempt.tried, attempt.evaluations, found=attempt.found, claimed=attempt.claimed, proof=text)
 
     check = identity.declaration.guards(identity.check)
-    return Case("η σ_max(K) < 2, slopes 1", "powers of the linearised step", ask, check)
+    domain = "η L_s σ_max(K) < 2, one K for all layers, constant slopes in (0, L_s]"
+    return Case(domain, "powers of the linearised step", ask, check)
+
+
+def own_weights_case(limit: int = 2) -> Case:
+    """K_j of its own in every layer, in turn for ever, slopes 1, one component: η|K_j| < ``limit`` for every j."""
+
+    def matrices(parameters: Parameters) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
+        """The product of the steps, and the same from two runs of the layers, one row after the other."""
+        eta, weights = number(parameters, "eta"), numbers(parameters, "K")
+        product, runs = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]], []
+        for K in weights:
+            a = eta * K
+            step = [[1 - a * a, a], [-a, Fraction(1)]]  # of (y, z)
+            product = [[row[0] * product[0][c] + row[1] * product[1][c] for c in (0, 1)] for row in step]
+        for y, z in ((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))):
+            for K in weights:
+                z -= eta * K * y
+                y += eta * K * z
+            runs.append([y, z])
+        return product, [list(row) for row in zip(*runs, strict=True)]
+
+    def margin(parameters: Parameters) -> Fraction:
+        return limit - number(parameters, "eta") * max(map(abs, numbers(parameters, "K")))
+
+    return decided(
+        "η σ_max(K_j) < 2, K_j of its own in every layer, slopes 1",
+        "powers of the linearised step",
+        at({"eta": "1", "K": "1 -1"}),
+        lambda p: power_bounded.powers(matrices(p)[0]),
+        lambda p: power_bounded.grows(matrices(p)[1]),
+        box="one component, the layers repeated for ever",
+        is_box=False,
+        partial=True,
+        claimed="bounded powers",
+        parameters=declared(
+            Parameter("eta", Rational(above=0, most=LARGEST)),
+            Parameter("K", Listed(Rational(least=-LARGEST, most=LARGEST), (1, 8))),
+            rules=(short(160, "eta", "K"),),
+        ),
+        premises=lambda p: (premise(f"η|K_j| < {limit}", margin(p)),),
+    )
 
 
 PAIRS = tuple((K, eta) for eta in ("1", "1/10", "1/100") for K in ("1", "2", "5/2", "-3", "30", "300"))
@@ -104,14 +151,15 @@ CLAIMS = (
     Claim(
         id="ode-eq1",
         source=Source("odernn", "Sec. 2 (1)"),
-        statement="z₊ = z − η σ(Kᵀ y + b), y₊ = y + η σ(K z₊ + b'): stable whatever K "
-        "is, read as bounded powers of the linearisation at slopes 1 for η σ_max(K) < 2 "
-        "(the regime is reconstructed, by thm-ARNN); also tried: every η, and the border",
+        statement="z₊ = z − η σ(Kᵀ y + b), y₊ = y + η σ(K z₊ + b'): stable whatever K is, the same in all "
+        "layers, read as bounded powers of the linearisation at constant slopes in (0, L_s] for η L_s σ_max(K) < 2 "
+        "(the regime is reconstructed, by thm-ARNN); also tried: every η, the border, a K of its own in every layer",
         semantics="real",
         cases=(
             verlet_case("every K, η", None, PAIRS),
             verlet_case("η σ_max(K) ≤ 2", Fraction(2), PAIRS),
             invariant_case(),
+            own_weights_case(),
         ),
     ),
 )

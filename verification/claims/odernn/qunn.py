@@ -18,6 +18,7 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpq_poly
 
 from odernn.published.sources import Source
 from verification.cases.decision import at, decided
+from verification.cases.qunn_layers import non_expansion_case
 from verification.certify.second.intervals import iv
 from verification.claim import Case, Claim, Decided, Parameters
 from verification.exact_text import number
@@ -176,32 +177,32 @@ def _lstm_count(width: Any, inputs: Any) -> Any:
 
 
 def count_case() -> Case:
-    """2 T for every d: the formula of the class against the entries of the module itself."""
+    """2 N for every d, N = T − 1 as in ``reach_case``: the entries of the module, and the formula of its class."""
 
     def first(parameters: Parameters) -> Decided:
         from odernn.cells.qunn import QUNN
 
         T, d = int(number(parameters, "T")), int(number(parameters, "d"))
-        module = QUNN(d, block_length=T, device="meta")
+        module = QUNN(d, block_length=T, depth=T - 1, device="meta")
         count = sum(parameter.numel() for parameter in module.parameters())
-        return Decided(count != 2 * T, f"{count} parameters at T = {T}, d = {d}")
+        return Decided(count != 2 * (T - 1), f"{count} parameters at T = {T}, d = {d}")
 
     def second(parameters: Parameters) -> Decided:
         from odernn.cells.qunn import QUNN
 
         T = int(number(parameters, "T"))
-        counts = [QUNN.parameter_count(length) for length in (T, T + 1, T + 2)]
+        counts = [QUNN.parameter_count(length, depth=length - 1) for length in (T, T + 1, T + 2)]
         steps = {after - before for before, after in itertools.pairwise(counts)}
-        return Decided(steps != {2} or counts[0] != 2 * T, f"{counts[0]}, and 2 more with every T")
+        return Decided(steps != {2} or counts[0] != 2 * T - 2, f"{counts[0]}, and 2 more with every T")
 
     places = [{"T": str(T), "d": str(d)} for T in range(2, 12) for d in (1, 2, 5)]
     return decided(
         "2 ≤ T ≤ 11, d = 1, 2, 5",
-        "2 T parameters, whatever d is",
+        "N = T − 1: 2 N parameters, whatever d is",
         at(*places),
         first,
         second,
-        box="N = T layers of two numbers",
+        box="N = T − 1 layers of two numbers",
         claimed="linear in T, no d",
         names=("modules", "formula"),
     )
@@ -425,7 +426,8 @@ CLAIMS = (
         id="ode-Q1",
         source=Source("odernn", "Abstract, Section 3.2"),
         statement="a QUNN has a number of parameters linear in the correlation length T, "
-        "whatever the dimension d of the data: 2 T (reconstructed: two numbers a layer, T layers)",
+        "whatever the dimension d of the data: 2 N, two numbers a layer as the text has them, and N = T − 1 layers, as "
+        "in ode-Q4 (their number is lost; with N = T it is 2 T)",
         semantics="comb",
         cases=(count_case(),),
     ),
@@ -445,9 +447,9 @@ CLAIMS = (
     Claim(
         id="ode-Q4",
         source=Source("odernn", "Section 3.2"),
-        statement="a QUNN with N hidden layers has n = t = N, and its memory scale, "
-        "the order t, exceeds that of LSTM and URNN; also tried: the first stage "
-        "counted as a layer, N = T, and how long inputs matter beside LSTM and URNN",
+        statement="a QUNN with N hidden layers has n = N nested functions; t = N, which exceeds the 2 of an LSTM "
+        "for N ≥ 3, is tried of the reconstruction, for N = T − 1 and N = T; also tried: the first stage "
+        "counted as a layer, and how long inputs matter beside LSTM and URNN",
         semantics="comb",
         cases=(
             depth_case("σ_0 linear", True),
@@ -463,9 +465,10 @@ CLAIMS = (
         source=Source("library", "docs/derivations/qunn.md"),
         statement="σ linear: o_l = Σ_i w_i ⟨x_{l−i}, x_l⟩ x_{l−i+1}, w_i = β_i Π_{j≠i} "
         "α_j, i = 1, …, min(k, N), k the place of x_l in its block; σ(0) = 0: two "
-        "states of the clock suffice, and outputs depend on inputs of their block only",
+        "states of the clock suffice, and outputs depend on inputs of their block only; where |α_i| + |β_i| "
+        "|x_{l−i+1}| |x_{l−i}| ≤ 1 and σ is 1-Lipschitz, every layer is non-expansive",
         semantics="alg",
         origin="library",
-        cases=(closed_form_case(), two_states_case(), blocks_case()),
+        cases=(closed_form_case(), two_states_case(), blocks_case(), non_expansion_case()),
     ),
 )

@@ -451,7 +451,9 @@ CLAIMS = (
     Claim(
         id="thm-H-grad",
         source=Source("library", "docs/derivations/modrelu_gradients.md"),
-        statement="J = ∂h_T/∂h_t = Π D_k W: all singular values in [0, 1], at least n − Σ r_k of them 1",
+        statement="real network with orthogonal W, J = ∂h_T/∂h_t = Π D_k W, D_k diagonal with 0 at the r_k units that "
+        "are silent at step k (or have z = 0) and 1 elsewhere: all singular values of J in [0, 1], at least "
+        "n − Σ r_k of them 1",
         semantics="real",
         origin="library",
         cases=(singular_value_case("singular values of J in [0, 1], n − Σ r_k of them 1"),),
