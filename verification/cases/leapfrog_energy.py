@@ -17,7 +17,7 @@ from flint import fmpq
 from verification.cases.identity import PolynomialIdentity
 from verification.claim import Attempt, Case, Check, Opinion, Parameters
 from verification.domains import Budget
-from verification.exact_text import number
+from verification.exact_text import brief, number
 from verification.kinds import Integer, Rational
 from verification.parameters import Parameter, declared, rationals
 
@@ -49,15 +49,16 @@ def change_case(p: int = 4) -> Case:
 
     def check(parameters: Parameters) -> Check:
         first = change(parameters, lambda x: x, _step)
-        second = change(parameters, lambda x: fmpq(x.numerator, x.denominator), _step_again)
+        found = change(parameters, lambda x: fmpq(x.numerator, x.denominator), _step_again)
+        second = Fraction(int(found.p), int(found.q))
         return Check(
             opinions=(
-                Opinion("fractions", first != 0, f"H changes by {float(first):.6g}"),
-                Opinion("flint", second != 0, f"H changes by {float(second):.6g}"),
+                Opinion("fractions", first != 0, f"H changes by {brief(first)}"),
+                Opinion("flint", second != 0, f"H changes by {brief(second)}"),
             ),
             words=f"H = z²/2 + y^{p}/{p}, h = {parameters['h']}, from y = {parameters['y']}, z = {parameters['z']}: H "
-            f"changes by {float(first):.6g} in {parameters['steps']} leapfrog step(s)",
-            apart="" if Fraction(int(second.p), int(second.q)) == first else "the changes differ",
+            f"changes by {brief(first)} in {parameters['steps']} leapfrog step(s)",
+            apart="" if second == first else "the changes differ",
         )
 
     def ask(_: Budget, __: int) -> Attempt:

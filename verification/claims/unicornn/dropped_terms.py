@@ -23,7 +23,7 @@ from verification.certify.second import scalar_stack as scalar_stack_second
 from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
-from verification.exact_text import number
+from verification.exact_text import brief, number
 from verification.kinds import Constant, Kind, Rational
 from verification.measure.scaling import HALF_A_POWER
 from verification.parameters import Parameter, declared, rationals
@@ -192,8 +192,8 @@ def follows_case(most: Fraction = Fraction(1)) -> Case:
         size = v["dt"] ** 2 * abs(v["y"]) * (1 + abs(v["R11"]) + abs(v["R12"])) * fmpq(most.numerator, most.denominator)
         return Check(
             opinions=(
-                Opinion("fractions", left > right, f"{float(left):.6g} against {float(right):.6g}"),
-                Opinion("flint", bool(abs(gap) > size), f"{float(abs(gap)):.6g} against {float(size):.6g}"),
+                Opinion("fractions", left > right, f"{brief(left)} against {brief(right)}"),
+                Opinion("flint", bool(abs(gap) > size), f"{_brief(abs(gap))} against {_brief(size)}"),
             ),
             words=", ".join(f"{name} = {text}" for name, text in parameters.items()),
         )
@@ -202,6 +202,10 @@ def follows_case(most: Fraction = Fraction(1)) -> Case:
         *rationals("dt", "g", "s", above=0, below=1), *rationals("y", "R11", "R12"), *rationals("t", above=0)
     )
     return Case("any R, t_n", "|row of y − printed| ≤ C dt²", ask, parameters.guards(check))
+
+
+def _brief(value: Any) -> str:
+    return brief(Fraction(int(value.p), int(value.q)))
 
 
 CLAIMS = (
