@@ -101,7 +101,7 @@ def test_all_statements_on_tables_are_there() -> None:
         "cplx-4.2-tab": 5,
         "cplx-4.3-tab": 7,
         "cplx-4.4-copy": 18,
-        "cplx-4.5-tab": 31,
+        "cplx-4.5-tab": 33,
     }
     assert set(CASES) >= REFUTED
 
@@ -128,6 +128,8 @@ def depths(found: PrintedRow) -> Case:
         (tables.columns_case(changed(TD, td="1.54"), "td", lambda: [("td", "sh")], tables.NOT_MORE), verdict.PROVED),
         (tables.columns_case(changed(TD, td="1.55"), "td", lambda: [("td", "sh")], tables.NOT_MORE), verdict.REFUTED),
         (depths(tables.DEPTH_ROW), verdict.PROVED),
+        (tables.rising_case(BY_S), verdict.PROVED),
+        (tables.rising_case(changed(BY_S, **{"9": "46.8"})), verdict.REFUTED),
         (depths(changed(tables.DEPTH_ROW, **{"(3,2)": "1.86"})), verdict.REFUTED),
         (tables.columns_case(changed(BY_K, **{"(3)": "39.4"}), "3", lambda: [("(2)", "(3)")], tables.LESS), "refuted"),
         (tables.almost_case(changed(BY_K, **{"(2)": "40.5"}), "(2)", "(1)"), verdict.REFUTED),
