@@ -34,7 +34,7 @@ from verification.claims.scornn import restricted_unitary as restricted
 from verification.domains import BUDGETS
 from verification.measure import cayley_exact as exact
 from verification.measure import cayley_symbols as symbolic
-from verification.measure import entrywise_updates, reflections, sign_matrices, skew_updates
+from verification.measure import entrywise_updates, reflections, rotation_mesh, sign_matrices, skew_updates
 from verification.measure import reflection_ranks as ranks
 from verification.parameters import RefusedError
 
@@ -86,6 +86,7 @@ EXPECTED = {
         "unitary W, D diagonal unitary, n ≤ 4": PROVED,
         "skew-Hermitian A": PROVED,
         "skew-Hermitian A, n ≤ 3": PROVED,
+        "skew-Hermitian A, n ≤ 3, D as it stands": REFUTED,
     },
     "sco-3.1-cap": {
         "D free, n ≤ 5": PROVED,
@@ -116,6 +117,7 @@ EXPECTED = {
         "orthogonal, n = 2": REFUTED,
         "oRNN, n reflections and a sign, n ≤ 5": PROVED,
         **{f"EURNN, L = n = {n}": PROVED for n in range(2, 9)},
+        "EURNN, n layers of rotations, n ≤ 8, float64": NOT_REFUTED,
     },
     "sco-3.3-band": {"1 ≤ ℓ ≤ n − 1": PROVED, "3 ≤ n ≤ 6, ℓ < n − 1, D free": PROVED},
     "thm-SC-flip": {"n ≤ 5": PROVED, "rational W, n ≤ 6, every S": NOT_REFUTED},
@@ -149,7 +151,7 @@ def witness_of(name: str, domain: str, quantity: str) -> dict[str, str]:
 
 def test_every_pin_has_its_case():
     assert set(EXPECTED) == set(CLAIMS) and len(CLAIMS) == 23
-    assert len(CASES) == 86
+    assert len(CASES) == 88
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), spread(CASES, 36))
@@ -237,6 +239,18 @@ def test_a_planted_falsehood_is_refuted(name):
 @pytest.mark.parametrize("name", TRUTHS)
 def test_a_true_sibling_is_not_refuted(name):
     assert verdict_of(TRUTHS[name]) in (PROVED, NOT_REFUTED)
+
+
+def test_one_layer_less_is_not_every_unitary_matrix():
+    assert verdict_of(orthogonal_reach.mesh_case(missing=1)) == "suspect"
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_a_mesh_has_n_layers_and_one_rotation_for_every_pair(n):
+    turns, phases = rotation_mesh.mesh(rotation_mesh.random_unitary(n, 5))
+    assert len(turns) == n * (n - 1) // 2 and len(phases) == n
+    assert {turn.layer for turn in turns} <= set(range(n))
+    assert all(turn.layer % 2 == turn.place % 2 for turn in turns)
 
 
 def test_a_wrong_turn_of_the_reflections_refutes_nothing():

@@ -13,6 +13,7 @@ import torch
 from odernn.cells.scornn import ScoRNN
 from odernn.orthogonal.cayley import modrelu
 from tests.verification.claims import claim_rows as rows
+from verification.cases import activation_slopes
 from verification.certify import modrelu_run
 from verification.certify.second import modrelu_run as modrelu_run_second
 from verification.claim import Case
@@ -24,7 +25,7 @@ from verification.parameters import RefusedError
 CLAIMS = {each.id: each for each in (*definition.CLAIMS, *gradients.CLAIMS)}
 EXPECTED = {
     "sco-4.1a": ["proved", "proved", "proved", "refuted", "refuted", "refuted"],
-    "sco-4.1b": ["refuted", "proved", "refuted"],
+    "sco-4.1b": ["refuted", "proved", "refuted", "proved", "proved"],
     "sco-5.5.2": ["proved", "proved", "not-refuted", "not-refuted", "refuted", "proved", "refuted"],
     "sco-5.5.2-exp": ["not-refuted"] * 3,
     "thm-H-grad": ["not-refuted"],
@@ -47,6 +48,27 @@ def test_every_case_is_answered(name: str) -> None:
 
 
 # modReLU itself.
+
+
+@pytest.mark.parametrize(
+    ("planted", "place"),
+    [
+        (activation_slopes.active_slope_case(2), {"e": "-1", "r": "3", "a": "1/2", "k": "1/3"}),
+        (activation_slopes.tanh_slope_case(2), {"z": "-2/3"}),
+    ],
+)
+def test_another_slope_is_refuted(planted: Case, place: dict[str, str]) -> None:
+    assert verdict_of(planted) == "refuted"
+    assert not rows.doubt_of(planted, place)
+    true = {case.quantity: case for case in CLAIMS["sco-4.1b"].cases}[planted.quantity]
+    assert rows.doubt_of(true, place)
+
+
+def test_a_step_beyond_what_is_active_is_turned_away() -> None:
+    case = CLAIMS["sco-4.1b"].cases[3]
+    assert case.check is not None
+    with pytest.raises(RefusedError, match='"k"'):
+        case.check({"e": "1", "r": "3", "a": "1/2", "k": "1"})
 
 
 @pytest.mark.parametrize("is_complex", [False, True])

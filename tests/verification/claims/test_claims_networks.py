@@ -69,7 +69,7 @@ def test_every_case_is_answered(name: str, number: int) -> None:
 
 def test_all_statements_on_networks_are_there() -> None:
     assert set(CLAIMS) == {f"cplx-{name}" for name in ("4.4-par", "4.4-lstm", "B.4-8K", "B.1", "B.2a", "B.2b")}
-    assert len(CASES) == 6 + 8 + 2 + 4 + 13 + 9
+    assert len(CASES) == 6 + 8 + 2 + 4 + 14 + 9
     assert {*REFUTED, *RUNS} <= set(CASES)
 
 
@@ -241,6 +241,12 @@ def test_an_extra_gate_that_is_one_is_no_usual_lstm() -> None:
     for output in graph_lstm.OUTPUTS:
         assert judged(graph_lstm.contains_case(output, output, extra=1)) == verdict.REFUTED
         assert judged(graph_lstm.contains_case(output, output)) == verdict.PROVED
+
+
+@pytest.mark.parametrize("index", [PRINTED, OWN])
+def test_a_forget_gate_that_does_not_read_the_input_is_not_the_usual_one(index: Index) -> None:
+    assert judged(graph_lstm.own_and_input_case(index)) == verdict.REFUTED
+    assert judged(graph_lstm.own_and_input_case()) == verdict.PROVED
 
 
 def test_a_witness_with_another_extra_gate_is_turned_away() -> None:

@@ -155,6 +155,27 @@ def every_state_case() -> Case:
     return identity.case(f"forget gates of {EVERY.text}", "the usual forget gate")
 
 
+def own_and_input_case(index: Index | None = None) -> Case:
+    """The forget gate of the usual LSTM is B.2's of u = h(t − 1) if this reads x and its own h_u, whatever the others
+    read; as it reads no other h, a skip changes nothing. Another ``index`` is a planted falsehood.
+    """
+    gate = OWN_AND_INPUT if index is None else index
+    identity = PolynomialIdentity(
+        ("W_h", "W_k", "W_x", "h", "h_k", "x"),
+        lambda v: [
+            gate.first((v["W_h"], v["W_k"], v["W_x"]), (v["h"], v["h_k"], v["x"]))
+            - v["W_x"] * v["x"]
+            - v["W_h"] * v["h"]
+        ],
+        lambda v: [
+            gate.again((v["W_h"], v["W_k"], v["W_x"]), (v["h"], v["h_k"], v["x"]))
+            - (v["h"] * v["W_h"] + v["x"] * v["W_x"])
+        ],
+        f"{gate.text} over u' = h(t − 1), h(t − k), x is W_h h + W_x x",
+    )
+    return identity.case(f"forget gates of {gate.text}", "the usual forget gate")
+
+
 def own_state_case() -> Case:
     """B.2's gate of u = h(t − 1) reads h_u alone as it is printed: it has the same value at two inputs x and x_2 where
     h(t − 1) is the same, whatever its matrices; so the usual gate must have, too. In a stack x is the layer below.
@@ -304,6 +325,10 @@ EVERY = Index(
     lambda W, h: sum(w * each for w, each in zip(W, h, strict=True)),
     lambda W, h: W[0] * h[0] + sum(W[k] * h[k] for k in range(1, len(W))),
 )
+OWN_AND_INPUT = Index(
+    "W(u) h_u + W(x) x", lambda W, h: W[0] * h[0] + W[-1] * h[-1], lambda W, h: h[-1] * W[-1] + h[0] * W[0]
+)
+"""What the counts of Section 4.4 go with: a gate reads the input and its own edge."""
 OWN = Index("M h_u, M = Σ_{u'} W(u')", lambda W, h: sum(W) * h[0], lambda W, h: h[0] * (sum(W[1:]) + W[0]))
 
 
@@ -384,6 +409,7 @@ CLAIMS = (
             own_state_case(),
             every_state_case(),
             *(torch_case(special) for special in SPECIAL),
+            own_and_input_case(),
         ),
     ),
     Claim(

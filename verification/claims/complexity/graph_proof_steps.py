@@ -1,5 +1,5 @@
 # Claims: cplx-A.1-pf
-"""cplx-A.1-pf: three steps of the proof of Theorem A.1: as meant, as printed, and as they should be."""
+"""cplx-A.1-pf: steps of the proofs of Thm A.1 and Prop. A.1.1: as meant, as printed, and as they should be."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from odernn.architecture.graph import Edge, RNNGraph
 from odernn.published.sources import Source
 from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, cycle_of
 from verification.cases.graph_kinds import CYCLE_NAMED, PATH_NAMED, TIME
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case, theorem
+from verification.cases.inequality import Inequality
 from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
-from verification.claim import Claim, Hypothesis, Parameters
+from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
+from verification.domains import Budget
+from verification.kinds import Integer, Rational
 from verification.measure.graph_facts import GraphFacts, from_first
-from verification.parameters import declared
+from verification.measure.polynomials import variables
+from verification.parameters import Parameter, declared
 
 
 def _text(edges: tuple[Arc, ...]) -> str:
@@ -165,15 +170,47 @@ def within_epsilon() -> GraphStatement:
     return GraphStatement(first, second, places, parameters=declared(PATH_NAMED, CYCLE_NAMED))
 
 
+# --- Proposition A.1.1: how many turns
+
+
+def turns_case(*, inverted: bool = True) -> Case:
+    """For k > σ_s/(l ε), as printed, or k > l/(σ_s ε): what k of k + 1 turns miss of l/σ_s, (l/σ_s)/(k + 1), is ≤ ε."""
+    condition = "k > σ_s/(l ε)" if inverted else "k > l/(σ_s ε)"
+
+    def ask(_: Budget, __: int) -> Attempt:
+        L, T, P = variables("l", "t", "p")  # p = ε σ_s and t = ε σ_s k − l
+        printed = "l = 2, σ_s = 1, ε = 1/10, k = 6"
+        if inverted:
+            candidates: tuple[Parameters, ...] = ({"l": "2", "s": "1", "epsilon": "1/10", "k": "6"},)
+            return Attempt(printed, 1, claimed="≤ ε", candidates=candidates)
+        proof = "with p = ε σ_s and t = p k − l > 0: ε σ_s(k + 1) − l = t + p > 0, as polynomials"
+        return Attempt(proof, 1, claimed="≤ ε", proof=proof if (L + T) + P - L == T + P else "")
+
+    def above(p: Any) -> Any:
+        return p.k * p.l * p.epsilon - p.s if inverted else p.k * p.s * p.epsilon - p.l
+
+    whole = Integer(1, 10**6)
+    check = Inequality(
+        lambda p: (p.l / p.s / (p.k + 1), p.epsilon),
+        lambda p: (p.l / (p.s * p.k + p.s), p.epsilon),
+        (Hypothesis(condition, above),),
+        parameters=declared(
+            Parameter("l", whole), Parameter("s", whole), Parameter("epsilon", Rational(above=0)), Parameter("k", whole)
+        ),
+    ).check
+    return Case(f"Prop. A.1.1, {condition}", "(l/σ_s)/(k + 1) ≤ ε", ask, check)
+
+
 _BOUNDED = "|D(γ₀)| ≤ m + Γ max σ where σ ≥ 0"
 _EPSILON = "ε > 0: D_i(n)/n ≤ d_r + ε for n > N"
 
 CLAIMS = (
     Claim(
         id="cplx-A.1-pf",
-        source=Source("complexity", "proof of Thm A.1"),
-        statement="three steps: a path γ₀ takes the time D(γ₀) = t̄_end − t̄_0 + Σ σ(e_i); |D(γ₀)| ≤ m + Γ max σ, Γ the "
-        "number of nodes; for ε > 0 there is N with D_i(n)/n ≤ d_r + ε for n > N. The theorem stands with D(γ₀) = Σ σ",
+        source=Source("complexity", "proofs of Thm A.1 and Prop. A.1.1"),
+        statement="four steps: a path γ₀ takes the time D(γ₀) = t̄_end − t̄_0 + Σ σ(e_i); |D(γ₀)| ≤ m + Γ max σ, Γ the "
+        "number of nodes; for ε > 0 there is N with D_i(n)/n ≤ d_r + ε for n > N; (l/σ_s)/(k + 1) ≤ ε for "
+        "k > σ_s/(l ε)",
         semantics="reading",
         cases=(
             free_case(FORWARD, "D(γ₀) = t̄_end − t̄_0 + Σσ", duration()),
@@ -182,6 +219,8 @@ CLAIMS = (
             *theorem("D(γ₀) = Σσ", duration(labels=0), duration(), "Recurrent depth", widely=False),
             free_case(FORWARD, "|D(γ₀)| ≤ m + Γ max σ", bounded()),
             free_case(FORWARD, "ε = 0: D_i(n)/n ≤ d_r for n > N", within_epsilon()),
+            turns_case(),
+            turns_case(inverted=False),
         ),
     ),
 )

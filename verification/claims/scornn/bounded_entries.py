@@ -321,7 +321,8 @@ def complex_gradient_case(factor: Fraction = Fraction(1, 2), conjugated: bool = 
     A, dA = skew_hermitian("A", 3), skew_hermitian("dA", 3, like="A_re")
     G = [Parameter(name, square_like("A_re")) for name in ("G_re", "G_im")]
     parameters = declared(*A, *dA, *G, *phases("D", order("A_re")))
-    return identity_case("skew-Hermitian A, n ≤ 3", "Theorem 3.2 with * for T", decide, first, second, parameters)
+    domain = "skew-Hermitian A, n ≤ 3" + ", D as it stands" * (not conjugated)
+    return identity_case(domain, "Theorem 3.2 with * for T", decide, first, second, parameters)
 
 
 def _trace(M: fmpq_mat) -> fmpq:
@@ -495,10 +496,16 @@ CLAIMS = (
         id="sco-3.1-cplx",
         source=Source("scornn", "Sec. 1"),
         statement="the complex case, W unitary and A skew-Hermitian: Theorem 3.1 with D diagonal unitary, the "
-        "bijection, and Theorem 3.2 with * for T",
+        "bijection, and Theorem 3.2 with V = (I + A)⁻*(∂L/∂W)(D + W)*, ∂L/∂A = V* − V",
         semantics="real",
         dominated_by="thm-SC-comp",
-        cases=(complex_signs_case(), unitary_diagonal_case(), complex_bijection_case(), complex_gradient_case()),
+        cases=(
+            complex_signs_case(),
+            unitary_diagonal_case(),
+            complex_bijection_case(),
+            complex_gradient_case(),
+            complex_gradient_case(conjugated=False),
+        ),
     ),
     Claim(
         id="sco-3.1-bdd",

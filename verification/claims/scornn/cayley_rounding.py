@@ -424,8 +424,8 @@ CLAIMS = (
         id="sco-5.5.1",
         source=Source("scornn", "Sec. 5.5.1, Fig. 4"),
         statement="multiplicative updates lose unitarity over many steps; the orthogonality of scoRNN's W does not "
-        "suffer from rounding as updates go on. Read as: (exact) WᵀW = I as computed; (order) the score stays below "
-        "5 √n eps κ(I + A); (drift) it does not grow with the number k of updates, or by less than k^(1/4)",
+        "suffer from rounding as updates go on: its score stays below 5 √n eps κ(I + A) and does not grow with the "
+        "number k of updates, or by less than k^(1/4)",
         semantics="float",
         cases=(
             *(
@@ -448,8 +448,7 @@ CLAIMS = (
         id="sco-5.5.1-A",
         source=Source("scornn", "Secs. 3.2, 5.5.1"),
         statement="made anew from A by the Cayley transform, the computed W has WᵀW = I to the order of the machine "
-        f"precision; read as at most {LARGE_ORDER} n u for every skew-symmetric A, and as 5 √n eps/sin(π/2n) for "
-        "|a_ij| ≤ 1",
+        "precision, |a_ij| ≤ 1: a score of at most 5 √n eps/sin(π/2n)",
         semantics="float",
         dominated_by="thm-O-float",
         cases=(

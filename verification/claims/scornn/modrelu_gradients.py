@@ -18,6 +18,7 @@ from flint import arb, fmpq, fmpz_poly
 
 from odernn.bounds import hidden_gradient
 from odernn.published.sources import Source
+from verification.cases.activation_slopes import active_slope_case, tanh_slope_case
 from verification.cases.related import short
 from verification.cases.scornn_parameters import ABOVE, Steps, order, signs
 from verification.certify import modrelu_run
@@ -318,7 +319,8 @@ def initial_case(initial: str, network: str = "adding-400") -> Case:
         worst = arb(max(ratios)).log()
         return Attempt(
             tried=f"{SEEDS} networks of n = 170, {count} sequences of T = {HORIZON} each, float32: largest over "
-            f"smallest mean ‖∂L/∂h_t‖ between {min(ratios):.4g} and {max(ratios):.4g}",
+            f"smallest mean ‖∂L/∂h_t‖ between {min(ratios):.4g} and {max(ratios):.4g}; b = 0 at the start, "
+            "so modReLU is the identity, W orthogonal and the ratio 1 but for rounding",
             evaluations=SEEDS * HORIZON,
             log_measured=float(worst.mid()),
             log_claimed=float(arb(10).log().mid()),
@@ -414,13 +416,16 @@ CLAIMS = (
     Claim(
         id="sco-4.1b",
         source=Source("scornn", "Sec. 4.1"),
-        statement="modReLU keeps gradients from vanishing: ‖∂h_T/∂h_0‖ does not vanish as T grows",
+        statement="modReLU does not saturate: its slope is 1 at every z ≠ 0 with |z| + b > 0, b of either sign, where "
+        "that of tanh is at most 1/(1 + z²)",
         semantics="real",
         dominated_by="thm-H-grad",
         cases=(
             gradient_case(NEGATIVE, NONZERO, why=_STAYS),
             gradient_case(ACTIVE, ISOMETRIC, proof=_isometry),
             gradient_case(AT_ZERO, NONZERO, why=_STAYS),
+            active_slope_case(),
+            tanh_slope_case(),
         ),
     ),
     Claim(

@@ -388,7 +388,7 @@ CLAIMS = (
         id="sco-5.1b",
         source=Source("scornn", "Sec. 5.1; complexity Sec. 4.1"),
         statement="sequences of T + 20 entries, the first ten from 1 to 8, a 9 ten steps from the end: "
-        "the words determine its position; and with the last 11 entries starting with 9 of the other paper",
+        "it is entry T + 10, and ten steps come after it",
         semantics="reading",
         cases=(
             marker_case("scornn alone", (AFTER, TENTH)),
@@ -407,8 +407,7 @@ CLAIMS = (
     Claim(
         id="sco-5.2b",
         source=_place("Sec. 5.2"),
-        statement="the markers are uniform in [1, T/2) and [T/2, T): two different entries; every entry may be "
-        "marked; the index base is determined",
+        statement="the markers are uniform in [1, T/2) and [T/2, T): exactly two different entries are marked",
         semantics="reading",
         cases=(distinct_case(), entries_case(1), entries_case(0), base_case()),
     ),
