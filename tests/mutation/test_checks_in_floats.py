@@ -163,14 +163,17 @@ def test_a_shift_with_several_solutions_of_the_stage_equation_is_refused() -> No
     "place", [("2", "1/2", "1/3", "-1"), ("1", "0", "2", "-2"), ("3", "5/4", "1", "7/5"), ("1", "2", "3", "3")]
 )
 def test_two_states_of_a_gated_method_move_as_floats_do(gate: str, place: tuple[str, ...]) -> None:
-    g, s, u, v = (float(Q(word)) for word in place)
+    g, c, u, v = (float(Q(word)) for word in place)
     ends = []
     for y in (u, v):
         b = g * (max(y, 0.0) if gate == "relu(y)" else 1.0)
-        Y = (y + b / 2) / (1 + s * b / 2)  # the stage: Y = y + (b/2)(1 − s Y)
-        ends.append(y + b * (1 - s * Y))
+        low, high = min(y, c), max(y, c)  # Y − y − (b/2) relu(c − Y) rises: bisection
+        for _ in range(200):
+            Y = (low + high) / 2
+            low, high = (low, Y) if Y - y - b / 2 * max(c - Y, 0.0) > 0 else (Y, high)
+        ends.append(y + b * max(c - Y, 0.0))
     gap = abs(ends[0] - ends[1])
-    names = dict(zip("gsuv", place, strict=True))
+    names = dict(zip("gcuv", place, strict=True))
     violated, numbers = opinions(odernn_stability.gated_case(gate), **names)
     assert violated == [gap > abs(u - v) + 1e-12] * 2
     assert numbers[0] == pytest.approx([abs(u - v), gap])
