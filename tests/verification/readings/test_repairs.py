@@ -127,13 +127,13 @@ def test_the_gravity_is_known_once_its_repairs_are_pinned(identifier: str) -> No
     ("identifier", "meant", "grave"),
     [
         ("both-104", verdict.REFUTED, "slip"),
-        ("both-106/79", verdict.NOT_REFUTED, ""),
+        ("both-106/79", verdict.REFUTED, "slip"),
         ("both-D.5-Slarge", verdict.PROVED, ""),
         ("both-2.1-frequency", verdict.PROVED, ""),
     ],
 )
 def test_the_claims_on_residual_edges_and_frequency_have_their_gravity(identifier: str, meant: str, grave: str) -> None:
-    """Three of the four are refuted in notes only; (104) falls, and the sum over all routes holds."""
+    """Two are refuted in notes only; (104) and (106) fall, and thm-ML's formulas hold."""
     assert verdict_of(each for each in judgements() if each.claim == identifier) == meant
     assert gravity_of(identifier, judgements()) == grave
 
