@@ -28,7 +28,7 @@ says what is left of a refuted claim: nothing of its kind is known to hold (subs
 hypothesis, with another constant, or with a formula corrected (slip). Each witness is a file in [witnesses](witnesses);
 its script is a program of at most 40 lines that needs numpy and mpmath alone.
 """
-LONGEST = 360
+LONGEST = 240
 """Characters of the evidence that is shown; the ledger has all of it."""
 _ORDER = (readings.SUBSTANCE, *reversed(readings.GRAVITY.values()), "")
 
@@ -90,7 +90,9 @@ def _shown(finding: Told, cells: Sequence[Judgement]) -> Judgement:
 
 
 def _evidence(cell: Judgement) -> str:
+    """Of a refuted case the two numbers, of another one why it holds. The parameters stand in the ledger."""
     where = cell.domain if is_question(cell) else f"{cell.domain}, layer {cell.layer}"
-    claimed, found = cell.claimed or size(cell.log_bound), cell.found or size(cell.log_worst)
-    numbers = f"{cell.symbol}: {found}, claimed {claimed}; " if cell.verdict == REFUTED else ""
-    return shorten(f"{where}: {numbers}{cell.because}", LONGEST, placeholder=" … (ledger)")
+    if cell.verdict == REFUTED:
+        claimed, found = cell.claimed or size(cell.log_bound), cell.found or size(cell.log_worst)
+        return f"{where}: {cell.symbol}: {found}; claimed: {claimed}"
+    return shorten(f"{where}: {cell.because}", LONGEST, placeholder=" … (ledger)")
