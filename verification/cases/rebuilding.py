@@ -323,7 +323,7 @@ def drawn(budget: Budget, seed: int) -> Neurons:
 
 CHAOTIC = chaos.StackRange(1, (-20, 0), (0.01, 10), 3, (2, 3, 5, 8))
 """w < 0 and a square wave: bounded orbits with positive exponents."""
-_SEARCHED = {"smoke": 400, "standard": 1200, "deep": 6000}
+_SEARCHED = {"smoke": 800, "standard": 1200, "deep": 6000}
 
 
 @cache
