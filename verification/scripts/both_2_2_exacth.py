@@ -2,6 +2,7 @@
 
 Constant input u, one neuron, scheme (5), h = dt/(1 + e⁻ᶜ): zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V u + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
 h zₙ; H = α y²/2 + z²/2 + log cosh(w y + V u + b)/w does not depend on time. Measured: H after the run less H before it.
+Cases: constant input
 """
 from fractions import Fraction
 from mpmath import cosh, exp, log, mp, mpf, nstr, tanh

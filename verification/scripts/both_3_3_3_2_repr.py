@@ -4,6 +4,7 @@
 One neuron, h = dt/2 (c = 0), dt = T/n, zero input and states: A_{j−1} = w y_{j−1} + b, y_j = y_{j−1} + h z_j,
 z_j = z_{j−1} − h (tanh(A_{j−1}) + α y_{j−1}). Measured: ∂/∂w of (y_n − ȳ)²/2 if w moves at step k alone
 (difference quotient) less the printed term; its slope at T = t_n, the powers of 2 by which it falls when n doubles.
+Cases: k = (1 [+]|2)
 """
 from fractions import Fraction
 from mpmath import log, mp, mpf, nstr, tanh
@@ -15,7 +16,6 @@ P = {"layers": "1", "skip": "0", "alpha": "1", "w": "0", "v": "1", "b": "1", "ta
 mp.dps, delta = 100, mpf(10) ** -40
 F = {name: Fraction(text) for name, text in P.items() if name != "refine"}
 alpha, w, b, target, T = (mpf(F[x].numerator) / F[x].denominator for x in "alpha w b target horizon".split())
-
 def run(n, k, delta):  # y_0, ..., y_n if w is w + delta at step k
     h, y, z = T / (2 * n), [mpf(0)], mpf(0)
     for j in range(1, n + 1):

@@ -4,7 +4,7 @@ K = max(2, |w^L| + α), γ = K + K²/2, β = max(1 + 2α, 4α²), F = √((2/α)
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
 h zₙ, y⁰ = u; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/dV¹ by a complex step, Im E(V¹ + iε)/ε, the other neurons
 of the printed network at rest.
-Cases: printed
+Cases: printed [^ ,]+ [|]
 """
 from fractions import Fraction
 from mpmath import fprod, mp, mpc, mpf, nstr, sqrt, tanh

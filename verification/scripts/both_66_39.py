@@ -4,6 +4,7 @@ S(39): Δ = 2 + √(2(1+2βT)) + (2+α)√((2/α)(1+2βT)), β = max{1+2α, 4α�
 
 One neuron, m = 1, z_k = z − h (tanh(A) + α y), y_k = y + h z_k, h = σ̂ dt, (y, z) = X_{k−1}. θ = V: w, V, b = 0, input
 u, at rest, A = V u. θ = w: w, b = 0, V = 1, inputs ±a in step with sin √α(T − t)σ̂, k = N. dt → 0: at dt, dt/2, dt/4.
+Cases: ^sam|^icml
 """
 from fractions import Fraction
 from math import ceil

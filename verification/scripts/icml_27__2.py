@@ -3,7 +3,7 @@
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
 h zₙ, y⁰ = u; n = N. Derivatives by complex steps Im X^L_n(X^l_k + iε)/ε. The other neurons of the printed network rest.
-Cases: printed
+Cases: printed [^ ,]+ [|]
 """
 from fractions import Fraction
 from mpmath import mp, mpc, mpf, nstr, tanh

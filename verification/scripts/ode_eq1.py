@@ -3,6 +3,7 @@ weight matrix" K: the powers of the linearised step are bounded.
 
 One neuron, slopes σ' = 1 (tanh at 0): z₊ = z - eta K y, y₊ = y + eta K z₊. The matrix R of it has determinant 1, so
 its powers are bounded only if |tr R| < 2 or R = ±I. Measured: |tr R|, and the largest entry of Rⁿ. Bound: 2.
+Cases: ^every|≤ 2
 """
 from fractions import Fraction as F
 from mpmath import mp, nstr

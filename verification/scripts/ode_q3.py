@@ -4,7 +4,7 @@ the first one is M = [M_ij] >= 0, M_ij = b_i a_ij + b_j a_ji - b_i b_j.
 The layers z_i = σ(W_i z_{i-1}), i = 1..N, as the stages of one step y₊ = y + Σ b_i k_i, Y_i = y + Σ a_ij k_j. ResNet
 form: k_i = σ(W_i Y_i) - Y_i. Plain form: k_0 = y, k_i = σ(W_i Y_i). The parameters of (32) and (35) are in W_i, none
 in a_ij, b_i. Measured: the smallest diagonal entry of M, an upper bound of its smallest eigenvalue. Bound: >= 0.
-Cases: condition I
+Cases: form, N
 """
 from fractions import Fraction as F
 

@@ -2,8 +2,9 @@
 solutions apart, for all monotone fields, (u-v)ᵀ(f_i(u)-f_i(v)) <= 0, and all eta > 0.
 
 Step (9)-(10): Y_i = y + eta Σ_j A_ij f_j(Y_j), y₊ = y + eta Σ_i B_i f_i(Y_i). Here f_i(Y) = N_i Y, so that Δy₊ = R Δy.
-M_ij = B_iᵀ A_ij + A_jiᵀ B_j - B_iᵀ B_j ("as printed": B_i A_ij + B_j A_ji - B_i B_j). Measured: ‖R‖₂; for "some norm"
+M_ij = B_iᵀ A_ij + A_jiᵀ B_j - B_iᵀ B_j (without transposes: B_i A_ij + B_j A_ji - B_i B_j). Measured: ‖R‖₂; for "some norm"
 the spectral radius of R (if it is above 1 the powers of R are unbounded and no norm contracts). Bound: 1.
+Cases: ^S = .( [|]|, B)
 """
 from fractions import Fraction as F
 import numpy as np
@@ -18,7 +19,7 @@ A, B, N = (np.array([F(x) for x in P[name].split()]).reshape(-1, D, D) for name 
 A, I = A.reshape(S, S, D, D), np.eye(D, dtype=int)
 matrix = lambda X: mp.matrix(X.tolist())
 least = lambda X: mp.chop(min(mp.eigsy(matrix(X + X.T) / 2, eigvals_only=True)))  # smallest eigenvalue
-if "printed" in CASE:
+if "without transposes" in CASE:
     M = np.block([[B[i] @ A[i, j] + B[j] @ A[j, i] - B[i] @ B[j] for j in range(S)] for i in range(S)])
 else:
     M = np.block([[B[i].T @ A[i, j] + A[j, i].T @ B[j] - B[i].T @ B[j] for j in range(S)] for i in range(S)])

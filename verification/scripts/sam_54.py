@@ -3,6 +3,7 @@ w̄ = max(2, |w^L| + α), V̄ = Π max(1, |V^q|); total derivatives (printed dX^
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ =
 yₙ₋₁ + h zₙ, u: what layer 1 reads; n = N. dX^L_n/dX^l_k by complex steps, Im X^L_n(X^l_k + iε)/ε.
+Cases: ^l
 """
 from fractions import Fraction
 from mpmath import exp, fprod, mp, mpc, mpf, nstr, tanh
@@ -35,6 +36,5 @@ bound = product * dt ** (L - l) * exp(wbar * (N if last else N - k) * dt)
 premise = alpha >= 0 and 0 < dt < 1 and 1 <= l <= L and 1 <= k < N
 print(f"premise alpha >= 0, dt < 1, 1 <= l <= L, 1 <= k < n: {'holds' if premise else 'fails'}")
 print(f"measured {nstr(measured[0], 12)} (indices of (31): {nstr(measured[1], 12)}) against bound {nstr(bound, 12)}")
-violated = premise and measured[0] > bound
-print("violated" if violated else "NOT violated")
+print("violated" if (violated := premise and measured[0] > bound) else "NOT violated")
 raise SystemExit(0 if violated else 1)

@@ -3,6 +3,7 @@ real signs, D in {±1}ⁿ: some such D has W = C(A) D, C(A) = (I + A)⁻¹(I −
 
 A = C(W D), where that exists. Measured: the largest |a_jk|² for each of the 2ⁿ D, ∞ where det(I + W D) = 0. Bound: one
 of them is ≤ 1. W = W_re + i W_im, row by row; over Q(i), a complex number is a pair of fractions.
+Cases: unitary W
 """
 from fractions import Fraction as F
 from itertools import product
@@ -28,9 +29,8 @@ def cayley(M):  # (I + M)⁻¹(I − M) by elimination, None if I + M is singula
         rows = [r if i == k else [minus(x, times(r[k], y)) for x, y in zip(r, rows[k])] for i, r in enumerate(rows)]
     return [row[n:] for row in rows]
 inner = lambda i, j: tuple(map(sum, zip(*(times((W[k][i][0], -W[k][i][1]), W[k][j]) for k in range(n)))))
-premise = all(inner(i, j) == one(i, j) for i in range(n) for j in range(n))
+premise, sizes = all(inner(i, j) == one(i, j) for i in range(n) for j in range(n)), []
 print("W =", [[f"{x} + {y} i" for x, y in row] for row in W], f"unitary: {'holds' if premise else 'fails'}")
-sizes = []
 for D in product((1, -1), repeat=n):
     A = cayley([[(d * x, d * y) for d, (x, y) in zip(D, row)] for row in W])
     sizes.append(max(x * x + y * y for row in A for x, y in row) if A else float("inf"))

@@ -1,11 +1,12 @@
 """sco-T1T2 (scoRNN Tables 1 to 3, Secs. 5.1, 5.2): the printed approximate numbers of parameters are those of the
 models; tried as the count of everything that defines the model, with biases (and the initial state of the uRNNs).
 
-Here for row 21 of 30: Table 2, full uRNN, n = 192, m = p = 129, printed 135k; the other rows agree. A unitary n × n
+Here for row 21 of 31: Table 2, full uRNN, n = 192, m = p = 129, printed 135k; the other rows agree. A unitary n × n
 matrix has n² real dimensions, complex input and output matrices 2nm and 2np numbers, h_0 2n, the biases n and p.
 Measured: the count. Bound: it reads as 135k, rounded or cut off.
+Cases: rows
 """
-CASE = "30 rows | parameters as defined, no part left out"
+CASE = "31 rows | parameters as defined, no part left out"
 P = {"row": "21"}
 
 rows = {"20": (128, 83), "21": (192, 135), "22": (256, 200)}  # full uRNN of Table 2: n, thousands as printed

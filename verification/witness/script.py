@@ -21,6 +21,8 @@ from verification.witness.text import WitnessError
 
 FOLDER = Path(__file__).parents[1] / "scripts"
 WIDTH = 120
+LONG, FEW = 12 * WIDTH, 32
+"""Characters from which on a text of few different words is written as one number, and how many words are few."""
 RECORDED = ("steps", "log_measured", "log_bound", "limit")
 """Of a run on states: what was found, which the script computes itself, and what carries it to every smaller dt."""
 _CASES = re.compile(r"^Cases: (.*)$", re.MULTILINE)
@@ -62,8 +64,12 @@ def replaced(template: str, values: dict[str, Any]) -> str:
 
 def _packed(value: Any, indent: int) -> str:
     """The value as Python, as many entries in a line as fit."""
-    if isinstance(value, str) and len(repr(value)) > WIDTH - indent - 2 and (short := _repeating(value)):
-        return short
+    if isinstance(value, str) and len(repr(value)) > WIDTH - indent - 2:
+        short = _repeating(value)
+        if (not short or len(short) > 3 * WIDTH) and (numbered := _numbered(value, indent)):
+            return numbered
+        if short:
+            return short
     if len(repr(value)) <= WIDTH - indent - 2 or not isinstance(value, (dict, list)):
         return pformat(value, width=WIDTH - indent).replace("\n", f"\n{' ' * indent}")
     items: list[str] = []
@@ -85,3 +91,21 @@ def _repeating(text: str) -> str:
     runs = [(word, len(list(same))) for word, same in groupby(text.split(" "))]
     parts = " + ".join(f"[{word!r}] * {count}" for word, count in runs)
     return f'" ".join({parts})' if len(runs) < len(text.split(" ")) // 4 else ""
+
+
+def _numbered(text: str, indent: int) -> str:
+    """``" ".join("0 7".split()[int("2k3v", 32) // 2**i % 2] for i in range(20))`` for a long text of few words."""
+    words = text.split(" ")
+    known = list(dict.fromkeys(words))
+    if len(text) < LONG or not 1 < len(known) <= FEW or " ".join(known).split() != known:
+        return ""
+    number = sum(known.index(word) * len(known) ** place for place, word in enumerate(words))
+    digits = ""
+    while number:
+        number, digit = divmod(number, 32)
+        digits = "0123456789abcdefghijklmnopqrstuv"[digit] + digits
+    room = WIDTH - indent - 4
+    lines = "".join(f'\n{" " * indent}"{digits[at : at + room]}"' for at in range(0, len(digits), room))
+    ending = f", 32) // {len(known)}**i % {len(known)}] for i in range({len(words)}))"
+    apart = f"\n{' ' * indent}" if len(lines) - lines.rfind("\n") + len(ending) > WIDTH else ""
+    return f'" ".join({" ".join(known)!r}.split()[int({lines}{apart}{ending}'

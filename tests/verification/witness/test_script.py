@@ -144,6 +144,13 @@ def test_a_long_row_of_few_numbers_is_written_as_runs() -> None:
     assert "['1'] * 60 + ['-1'] * 40" in program and run([program]) == [(None, f"{row}\n")]
 
 
+def test_a_long_row_of_few_numbers_out_of_order_is_written_as_one_number() -> None:
+    row = " ".join(["0", "-31", "31/2"][place * place * 7 // 3 % 3] for place in range(1300))
+    program = replaced('P = {}\nprint(P["D"])\n', {"P": {"a": "1", "D": row}})
+    assert len(program.split("\n")) < 12 and max(map(len, program.split("\n"))) <= 122
+    assert run([program]) == [(None, f"{row}\n")]
+
+
 def test_the_command_prints_the_script_or_says_that_there_is_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
