@@ -7,17 +7,12 @@ what a circuit computes, U_T…U_1 x, is what it is by definition.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
-import flint
-
-from odernn.bounds.numbers import BALLS
 from verification.cases.decision import at, decided
 from verification.certify import clock_paths as paths
 from verification.certify.second import clock_paths as again
 from verification.claim import Case, Decided, Parameters
 from verification.exact_text import number
-from verification.measure.clock_hamiltonian import gap
 
 LONGEST = 8
 
@@ -54,13 +49,13 @@ def ground_state_case(quantity: str = "unique ground state") -> Case:
 
 def gap_case(quantity: str = "a gap", stretch: int = 1) -> Case:
     """1 − cos(π/(2(T+1))), times ``stretch``: another one is a planted falsehood."""
-
-    def second(T: int) -> Decided:
-        with flint.ctx.workprec(paths.BITS):
-            value = Fraction(float(gap(T, BALLS))) * stretch
-        return Decided(*again.smallest_is(T, value))
-
-    return path_case(FULL, quantity, "1 − cos(π/(2(T+1)))", lambda T: paths.smallest_is_the_gap(T, stretch), second)
+    return path_case(
+        FULL,
+        quantity,
+        "1 − cos(π/(2(T+1)))",
+        lambda T: paths.smallest_is_the_gap(T, stretch),
+        lambda T: Decided(*again.smallest_is(T, stretch)),
+    )
 
 
 def output_case(quantity: str = "projection on |T⟩", share: int = 1) -> Case:

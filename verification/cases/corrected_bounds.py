@@ -24,6 +24,7 @@ import flint
 from odernn.bounds.numbers import BALLS
 from verification.cases import chain_gradients, chain_jacobians
 from verification.cases.chain_jacobians import JacobianForm, jacobian_parameters
+from verification.cases.growth_factors import below_line
 from verification.cases.inequality import Inequality
 from verification.cases.network_gradient import gradient_parameters
 from verification.cases.nominate import first_violation
@@ -263,21 +264,11 @@ def short_jacobian_case(form: JacobianForm = LINEAR) -> Case:
 
     def ask(budget: Budget, seed: int) -> Attempt:
         seen = first_violation((inequality,), points(), "at rest, (n−k)dt as long as γ(n−k)dt ≤ x₀ allows")
-        step, chord = exponential_case().ask(budget, seed).proof, below_chord(SHORT)
+        step, chord = exponential_case().ask(budget, seed).proof, below_line(SHORT)
         proof = f"n − k factors, each (52): {step}; K ≤ γ and {chord}" if step and chord else ""
         return _proved(seen, proof if form == LINEAR else "")
 
     return Case("γ(n−k)dt ≤ x₀, l = L", "‖dX^L_n/dX^L_k‖_∞, with (n−k)dt", ask, inequality.check)
-
-
-def below_chord(end: Fraction) -> str:
-    """e^x ≤ 1 + 2x on [0, end]: convex, so at both ends, by both back-ends; or ""."""
-    with flint.ctx.workprec(128), second.iv.workprec(128):
-        x = coefficient(end)
-        first = bool(flint.arb(x).exp() < 1 + 2 * flint.arb(x))
-        again = second.number(str(end))
-        other = bool((1 + 2 * again - second.iv.exp(again)).a > 0)
-    return f"e^x ≤ 1 + 2x on [0, {float(end)}]: convex, decided at the end by both back-ends" if first and other else ""
 
 
 def _within_F(p: Any) -> Fraction:

@@ -35,7 +35,7 @@ DEEPEST = 4
 def constant_slope(*, shift: int = 0) -> PolynomialIdentity:
     """[B^m]_12 = h U_{m−1}(1 − κh²/2), and r_κ² [B^m]_12² + (z_m − κh y_m/2)² = 1, r_κ² = κ(1 − κh²/4), m ≤ 10.
 
-    So |[B^m]_12| ≤ 1/r_κ where 0 < κh² < 4, with sin θ = h r_κ it is sin(mθ)/r_κ. ``shift`` = 1: U_m, planted.
+    So |[B^m]_12| ≤ 1/r_κ where 0 < κh² < 4, with cos θ = 1 − κh²/2 it is sin(mθ)/r_κ. ``shift`` = 1: U_m, planted.
     """
 
     def residual(x: Mapping[str, Any]) -> list[Any]:

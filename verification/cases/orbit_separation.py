@@ -23,7 +23,7 @@ from odernn.bounds import forms, jacobian
 from odernn.bounds.numbers import BALLS
 from verification.adversary import chaos
 from verification.cases.driven_stacks import EPS, LEAST_STEPS, SEARCH_STEPS, Region, read, stacks, written
-from verification.cases.invariant_form import INVARIANT
+from verification.cases.invariant_form import INVARIANT, SHARP, VALUES
 from verification.cases.step_products import log_step_in_intervals
 from verification.certify import divergence
 from verification.certify.divergence import Stack
@@ -234,7 +234,8 @@ def linear_case(reach: Fraction = Fraction(1)) -> Case:
         violates = worst[0] > worst[1] + 1e-9 and at is not None
         found: Parameters = {} if at is None else {"alpha": rational(at[0]), "h": rational(at[1])}
         candidate = {**found, "w": "0", "eps": rational(EPS), "steps": "400"}
-        proof = INVARIANT.ask(budget, seed).proof if reach >= 1 and not violates else ""
+        parts = [identity.ask(budget, seed).proof for identity in (INVARIANT, VALUES, SHARP)]
+        proof = "; ".join(parts) if all(parts) and reach >= 1 and not violates else ""
         return Attempt(
             "12 pairs (α, h), 400 steps",
             count,

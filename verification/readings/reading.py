@@ -44,7 +44,8 @@ GRAVITY = {"formula": "slip", "constant": "constant", "hypothesis": "hypothesis"
 """How grave a refutation is by the mildest repair that holds."""
 SUBSTANCE = "substance"
 """How grave it is if none holds."""
-REPAIRS = (*GRAVITY, "sharp theorem")
+REPAIRS = (*GRAVITY, "sharp theorem", "another statement")
+"""The last two make nothing less grave: a bound of this library's own, and what holds but gives up what is claimed."""
 _FIELDS, _FIELDS_OF_NOTE = {"place", "meant", "because", "cases"}, {"place", "because", "note_to", "notes"}
 
 

@@ -106,7 +106,7 @@ def chain_case(factor: Q = Q(1)):
     return initialised.product_cases(RR, "made", finite)[1]
 
 
-def test_a_chain_on_digits_breaks_s27_and_ten_times_the_bound_stands() -> None:
+def test_a_chain_on_digits_breaks_s27_and_a_hundred_times_the_bound_stands() -> None:
     cell = judged(chain_case())
     assert cell.verdict == verdict.REFUTED and cell.domain == rung_name(RR, REAL_RANGE)
     assert judged(chain_case(Q(100))).verdict == verdict.NOT_REFUTED

@@ -482,7 +482,7 @@ def test_the_gravity_of_what_they_repair_follows(
 
 def test_every_repair_of_a_gradient_statement_is_on_trial() -> None:
     ids = ("sam-54", "icml-(27)", "both-68", "both-69/42", "both-3.x-input", "icml-3.1", "icml-C.2", "sam-3.2")
-    ids = (*ids, "sam-D.2", "sam-3.2-uniform", "both-5-no-assumptions", "both-66/39", "icml-3.1-T3")
+    ids = (*ids, "sam-D.2", "sam-3.2-uniform", "both-66/39", "icml-3.1-T3")
     for identifier in ids:
         reading = reading_of(identifier)
         assert reading is not None and reading.instead

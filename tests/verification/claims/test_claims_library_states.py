@@ -313,7 +313,7 @@ def test_the_contracting_eigenvalue_and_saturation() -> None:
     assert math.isclose(left, left_again, rel_tol=1e-12) and left <= right == pytest.approx(4 * math.exp(-40))
 
 
-def test_inputs_of_the_second_back_end_make_contributions_vanish_in_floats() -> None:
+def test_slopes_of_the_library_make_contributions_vanish_in_floats() -> None:
     """Slopes of the library's function, run once more with numpy from the last step back."""
     slopes = jacobian.vanishing_slopes(alpha=1.0, w=-6.0, step_size=0.1, steps=60, saturated=1e-6)
     row, seen = np.array([1.0, 0.0]), []

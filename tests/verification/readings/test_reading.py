@@ -127,7 +127,7 @@ def test_the_gravity_follows_from_the_verdicts_of_the_repairs(monkeypatch: pytes
     formula, constant = Repair("formula", "f", held.id), Repair("constant", "c", tested.id)
     cells.append(replace(cells[0], claim="mine", domain="a", quantity="b", symbol="b", verdict=verdict.REFUTED))
     named = Repair("hypothesis", "h", held.id, f"{held.cases[0].domain} | {held.cases[0].quantity}")
-    sharp = Repair("sharp theorem", "s", held.id)
+    sharp, other = (Repair(kind, "s", held.id) for kind in ("sharp theorem", "another statement"))
 
     def gravity(*repairs: Repair, run: list[Judgement] = cells) -> str:
         reading = Reading("mine", "place", "because", "meant", ("a | b",), instead=repairs)
@@ -135,7 +135,7 @@ def test_the_gravity_follows_from_the_verdicts_of_the_repairs(monkeypatch: pytes
         return gravity_of("mine", run)
 
     assert gravity(constant, formula, named) == "slip" and gravity(named, constant) == "constant"
-    assert gravity(named) == "hypothesis" and gravity(sharp) == gravity() == "substance"
+    assert gravity(named) == "hypothesis" and gravity(sharp) == gravity(other) == gravity() == "substance"
     assert gravity(replace(formula, printed=False), named) == "hypothesis"
     fallen = [replace(cell, verdict=verdict.REFUTED) if cell.claim == held.id else cell for cell in cells]
     assert gravity(formula, constant, run=fallen) == "constant" and gravity(formula, run=cells[-1:]) == ""
@@ -150,12 +150,12 @@ def test_the_listing_has_the_gravest_first_and_notes_last_and_the_summary_counts
             claim, {c: verdict.PROVED if held in c else verdict.REFUTED for c in _cases(SORTED[claim])}
         )
 
-    cells = [*fallen("sco-4.2b", "any D"), *fallen("icml-D-nochaos", "no case")]
+    cells = [*fallen("sco-4.2b", "whole blocks"), *fallen("icml-D-nochaos", "no case")]
     names = [line.split()[:2] for line in refutations(cells, "w")]
-    assert names[0] == ["refuted", "icml-D-nochaos"]  # substance before a slip
+    assert names[0] == ["refuted", "icml-D-nochaos"]  # substance before a hypothesis
     first = [word for word, _ in names]
     assert set(first) == {"refuted", "note"} and first == sorted(first, key=["refuted", "note"].index)
-    assert summary(cells).endswith(": 2 refuted (1 substance, 1 slip)")
+    assert summary(cells).endswith(": 2 refuted (1 substance, 1 hypothesis)")
 
 
 def _cases(reading: Reading) -> list[str]:

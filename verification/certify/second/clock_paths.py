@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from verification.certify.second.intervals import iv
+
 DIGITS = 10**9
 """A closed form is told from other numbers by as much as its share of this."""
 
@@ -29,26 +31,51 @@ def one_ground_state(steps: int) -> tuple[bool, str]:
     return not holds, f"last pivots {', '.join(str(pivot) for _, pivot in ends)} for 0 to 3 wrong bits"
 
 
-def smallest_is(steps: int, value: Fraction) -> tuple[bool, str]:
-    """No eigenvalue of P_1 below 2·value (1 − 10⁻⁹), one below 2·value (1 + 10⁻⁹), and of P_0 the one 0 below both."""
+def smallest_is(steps: int, stretch: int) -> tuple[bool, str]:
+    """No eigenvalue of P_1 below 2·gap (1 − 10⁻⁹), one below 2·gap (1 + 10⁻⁹), and of P_0 the one 0 below both.
+
+    The gap is 1 − cos(π/(2(T+1))), times ``stretch``.
+    """
+    value = stretch * Fraction(float((1 - iv.cos(iv.pi / (2 * steps + 2))).mid))
     levels = [2 * value * (1 + sign * Fraction(1, DIGITS)) for sign in (-1, 1)]
     free, priced = ([_below(steps, wrong, level)[0] for level in levels] for wrong in (0, 1))
     return not (free == [1, 1] and priced == [0, 1]), f"{priced[0]} eigenvalues of P_1 just below, {priced[1]} above"
 
 
+def _rows(steps: int) -> list[list[int]]:
+    """P_0, row by row."""
+    size = range(steps + 1)
+    return [[(1 if i in (0, steps) else 2) if i == j else -int(abs(i - j) == 1) for j in size] for i in size]
+
+
 def part_on_the_end(steps: int, share: int) -> tuple[bool, str]:
-    """Every row of P_0 sums to 0; of the T + 1 equal entries of its kernel the last has one part of the square."""
-    rows = [
-        [(1 if i in (0, steps) else 2) if i == j else -int(abs(i - j) == 1) for j in range(steps + 1)]
-        for i in range(steps + 1)
-    ]
-    ones = [1] * (steps + 1)
-    part = Fraction(ones[-1] ** 2, sum(ones))
-    return any(map(sum, rows)) or part != Fraction(share, steps + 1), f"{part} of the square"
+    """The kernel of P_0 by its rows, each giving the next entry from x_0 = 1; the last entry's part of the square."""
+    rows, kernel = _rows(steps), [Fraction(1)]
+    for l in range(steps):
+        known = sum((rows[l][j] * x for j, x in enumerate(kernel)), Fraction(0))
+        kernel.append(-known / rows[l][l + 1])
+    left = sum((entry * x for entry, x in zip(rows[-1], kernel, strict=True)), Fraction(0))
+    part = kernel[-1] ** 2 / sum(x * x for x in kernel)
+    return left != 0 or part != Fraction(share, steps + 1), f"{part} of the square"
 
 
 def independent_terms(steps: int, more: int) -> tuple[bool, str]:
-    """Only term l has an entry between l − 1 and l: the entries there are a matrix with one −1 a row and column."""
-    table = [[-int(gate == place) for place in range(1, steps + 1)] for gate in range(1, steps + 1)]
-    rank = sum(1 for row in table if any(row))
-    return rank != steps + more, f"{rank} terms, each with places of its own"
+    """The rank of the T terms |l⟩⟨l| + |l−1⟩⟨l−1| − |l⟩⟨l−1| − |l−1⟩⟨l|, as vectors, by elimination."""
+    places = [(i, j) for i in range(steps + 1) for j in range(steps + 1)]
+    terms = [
+        [Fraction((i == j) - (i != j)) if {i, j} <= {l - 1, l} else Fraction(0) for i, j in places]
+        for l in range(1, steps + 1)
+    ]
+    rank = 0
+    for column in range(len(places)):
+        pivot = next((row for row in terms[rank:] if row[column]), None)
+        if pivot is None:
+            continue
+        terms.remove(pivot)
+        terms = [
+            row if k < rank else [x - row[column] / pivot[column] * y for x, y in zip(row, pivot, strict=True)]
+            for k, row in enumerate(terms)
+        ]
+        terms.insert(rank, pivot)
+        rank += 1
+    return rank != steps + more, f"{rank} independent terms"

@@ -108,7 +108,7 @@ CLAIMS = (
         statement="one layer, any 1 ≤ k ≤ n, h, w, σ: ∂E_k/∂w = −h σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) [B_n ⋯ B_k]_12. "
         "At fixed times, dt → 0: dX_n/dX_k = Φ(τ_n, τ_k) + O(dt), Φ the fundamental matrix of S″ = −(α + wσ′(A))S, and "
         "∂E_k/∂w = −h σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) S(τ_n, τ_{k−1}) + O(dt²), S = Φ_12; of exact order dt where S "
-        "and the other factors do not tend to 0. κ constant, 0 < κh² < 4: [B^m]_12 = sin(mθ)/r_κ, sin θ = h r_κ",
+        "and the other factors do not tend to 0. κ constant, 0 < κh² < 4: [B^m]_12 = sin(mθ)/r_κ, cos θ = 1 − κh²/2",
         semantics="real",
         cases=(
             contributions("icml").case("L = 1, m ≤ 2, n ≤ 4", "∂E_k/∂w with [B_n ⋯ B_k]_12", ONE_LAYER),

@@ -29,8 +29,8 @@ CLAIMS = (
         source=Source("library", "docs/derivations/sensitivities.md, thm-C"),
         statement="(a) √E_a(t) ≤ (√E_a(0) + ∫|σ'C|)e^{λ_a t}, E_a = a|y_θ|² + |z_θ|², λ_a = max |κ − a|/(2√a) over κ₋, "
         "κ₊, for all t and a > 0; (b) |y_i| ≤ t²/2, |z_i| ≤ t, α|y|² + |z|² ≤ m t² from rest, α ≥ 0; (c) λ_a is "
-        "smallest at a = W = −κ₋, √W, if W > 0 and κ₊ ≤ 3W, else at the mean of κ₋, κ₊; (d) sup |y_i(t)| = "
-        "∫_0^t |sin √α s| ds/√α, sup |z_i(t)| = ∫_0^t |cos √α s| ds over all drives",
+        "smallest at a = W = −κ₋, √W, if W > 0 and κ₊ ≤ 3W, else at the mean of κ₋, κ₊ (κ₊ > 0); (d) α > 0: "
+        "sup |y_i(t)| = ∫_0^t |sin √α s| ds/√α, sup |z_i(t)| = ∫_0^t |cos √α s| ds over all drives",
         semantics="real",
         cases=(
             sensitivity_case(),

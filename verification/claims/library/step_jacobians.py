@@ -26,8 +26,8 @@ CLAIMS = (
         statement="(a) ‖B(κ)‖_a = exp asinh(h|κ − a|/(2r_a)) exactly for every 0 < a < 4/h², and log ‖Φ(n,k)‖_a is at "
         "most the sum over the steps; two orbits part no faster. (b) Every word in B(κ₋), B(κ₊) grows at most at the "
         "rate of the best form. (c) It is 2 asinh(h√W/2) where W = −κ₋ > 0, κ₊ ≤ W(3 + h²W/2)/(1 + h²W/2), (e) and so "
-        "with 4/h² − κ for κ. (d) κ₋ > 0: at most asinh(h|w|/(4r_a)), a = α + w/2, and log|ω₂/ω₁| a quarter period of "
-        "each. w = 0, αh² < 4: nothing grows",
+        "with 4/h² − κ for κ. (d) κ₋ > 0, a = α + w/2 < 4/h²: at most asinh(h|w|/(4r_a)), and log|ω₂/ω₁| a "
+        "quarter period of each. w = 0, αh² < 4: nothing grows",
         semantics="real",
         cases=(
             NORM.case("(a), all a, h, κ", "‖B(κ)‖_a"),
@@ -57,9 +57,9 @@ CLAIMS = (
     Claim(
         id="thm-V",
         source=Source("library", f"{_DERIVATION}, thm-V"),
-        statement="(a) ‖Φ(n,k)‖_a = ‖Φ(n,k)⁻¹‖_a ≥ 1 for all weights and inputs. (b) For 0 < α < −w there are inputs "
-        "whose contributions of steps k below a fixed distance from n fall by λ = exp(−2 asinh(h√(|w| − α)/2)) a step. "
-        "(c) Every contribution of step k carries σ'(A_{k−1}) ≤ 4e^{−2|A_{k−1}|}",
+        statement="(a) ‖Φ(n,k)‖_a = ‖Φ(n,k)⁻¹‖_a ≥ 1 for all weights and inputs. (b) For 0 < α < −w, αh² < 4, some "
+        "inputs make contributions of steps k below a fixed distance from n fall by λ = exp(−2 asinh(h√(|w| − α)/2)) "
+        "a step. (c) Every contribution of step k carries σ'(A_{k−1}) ≤ 4e^{−2|A_{k−1}|}",
         semantics="real",
         cases=(size_case(), vanishing_case(), saturation_case()),
         origin="library",

@@ -45,6 +45,21 @@ def _printed(v: Mapping[str, Any], step_moves_y: bool) -> tuple[Any, Any]:
     return (step * after if step_moves_y else 0) + v["dt"] * v["g"] * z, z
 
 
+def _printed_again(v: Mapping[str, Any], step_moves_y: bool) -> tuple[Any, Any]:
+    """The same θ by θ, each a pair (∂A/∂θ, ∂c/∂θ) of icml S(30)-S(35), added up; z_k − h f once more by the step."""
+    h, slope_of_h = v["g"] * v["dt"], v["g1"] * v["dt"]
+    force = v["alpha"] * v["y"] + v["s"]
+    of_z = of_y = 0 * v["dt"]
+    pairs = ((v["y"] * v["dw"], 0), (v["x"] * v["dV"], 0), (v["db"], 0), (0, v["dc"]))
+    for of_A, of_c in pairs:
+        of_one = -(slope_of_h * of_c * force + h * v["s1"] * of_A)
+        of_z = of_z + of_one
+        of_y = of_y + of_one * h
+        if step_moves_y:
+            of_y = of_y + slope_of_h * of_c * (v["z"] - force * h)
+    return of_y, of_z
+
+
 def _by_rules(v: Mapping[str, Any]) -> tuple[Any, Any]:
     """The step itself over numbers a + ε b."""
     zero = 0 * v["dt"]
@@ -69,17 +84,20 @@ def _by_hand(v: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def partials_case(step_moves_y: bool = True) -> Case:
-    def residual(of: Callable[[Mapping[str, Any]], tuple[Any, Any]]) -> Callable[[Mapping[str, Any]], list[Any]]:
+    def residual(
+        of: Callable[[Mapping[str, Any]], tuple[Any, Any]],
+        printed: Callable[[Mapping[str, Any], bool], tuple[Any, Any]],
+    ) -> Callable[[Mapping[str, Any]], list[Any]]:
         def differences(v: Mapping[str, Any]) -> list[Any]:
-            return [a - b for a, b in zip(of(v), _printed(v, step_moves_y), strict=True)]
+            return [a - b for a, b in zip(of(v), printed(v, step_moves_y), strict=True)]
 
         return differences
 
     unit = Rational(above=0, most=1)
     identity = PolynomialIdentity(
         NAMES,
-        residual(_by_rules),
-        residual(_by_hand),
+        residual(_by_rules, _printed),
+        residual(_by_hand, _printed_again),
         "∂⁺y_k and ∂⁺z_k of a step, w, V, b and c moved at once, against (56) with (57)-(62)",
         {"dt": unit, "g": unit, "s1": unit, "g1": unit},
     )
