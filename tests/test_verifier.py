@@ -34,7 +34,9 @@ every_cell = pytest.mark.parametrize("cell", TIERS, ids=str)
 
 def only(plan: Plan, cells: Iterable[tuple[str, int]]) -> Plan:
     """The part of a plan that judges these (domain, layer) cells."""
-    judging = [job for job in plan.judging if (job.spec["domain"], job.spec["layer"]) in set(cells)]
+    judging = [
+        job for job in plan.judging if job.kind == "judge" and (job.spec["domain"], job.spec["layer"]) in set(cells)
+    ]
     needed = {key for job in judging for key in job.needs}
     return Plan(plan.settings, tuple(job for job in plan.measuring if job.key in needed), tuple(judging))
 

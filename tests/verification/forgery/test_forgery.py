@@ -68,7 +68,7 @@ LONG = re.compile(r"printed (?!psMNIST-256).* \| \|dE/dθ\|")
 @pytest.mark.parametrize(("count", "left_out"), [(1, LONG), slow((4, re.compile("$^")))], ids=["1", "4"])
 def test_nothing_forged_certifies_and_nothing_declared_fails(count: int, left_out: re.Pattern[str]) -> None:
     tally, attacked = Tally(), [target for target in KNOWN if not left_out.search(target.name)]
-    assert len(attacked) > 0.97 * len(KNOWN)
+    assert len(attacked) > 0.96 * len(KNOWN)
     for target in attacked:
         attack(target, count, random.Random(target.name), tally)
     assert not tally.certified, tally.certified[:3]

@@ -148,7 +148,6 @@ def run_with(proved: str) -> list[Judgement]:
 @pytest.mark.parametrize(
     ("identifier", "theorem"),
     [
-        *((name, "thm-ML") for name in ("both-D.4/C.4", "both-D.4-order", "both-(101)/(74)", "both-(107)/(80)")),
         *((name, "thm-ML") for name in ("both-46", "both-92")),
         *((name, "thm-R") for name in ("both-84", "both-3.3/3.2-repr")),
         ("ode-T5-herm", "thm-clock"),

@@ -82,7 +82,7 @@ def test_a_trained_run_is_tried_printed_and_kept(capsys: pytest.CaptureFixture[s
     with Store(Path("odernn.sqlite"), writable=False) as store:
         settings, keys, completed = store.latest_run()
         kept = {(row[2], row[3]): row[5] for row in store.measurements()}
-        assert completed and settings["sequences"] == 2 and len(keys) == 64
+        assert completed and settings["sequences"] == 2 and len(keys) == 72
     again = lines_of(capsys, "run")
     assert {
         (f"layers.{int(str(r['layer'])) - 1}" if r["layer"] else "", r["quantity"]): r["value"]
