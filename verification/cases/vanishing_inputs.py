@@ -157,7 +157,8 @@ def _is_long(v: Any) -> bool:
     alpha, h = float(v["alpha"]), float(v["h"])
     if alpha * h * h >= 4 or abs(v["w"]) > 100:
         return False
-    return bool(v["steps"] >= 8 + math.pi / 2 / math.asin(h * math.sqrt(alpha) / 2))
+    turn = math.asin(h * math.sqrt(alpha) / 2)  # 0 of an α that no float holds
+    return bool(turn * (v["steps"] - 8) >= math.pi / 2)
 
 
 def _rate(v: Any) -> float:
