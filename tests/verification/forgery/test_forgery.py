@@ -61,6 +61,14 @@ def test_what_once_failed_is_decided() -> None:
     assert not any(opinion.violated for opinion in check.opinions) and "≥ -inf" in check.words
 
 
+def test_a_number_that_no_float_holds_is_refused() -> None:
+    """α = 10^−400 is 0 as a float, by which a rule divided."""
+    target = next(t for t in KNOWN if t.name.startswith("thm-V | 0 < α < −w | log"))
+    assert target.case.check is not None
+    with pytest.raises(ClaimError, match="half a turn"):
+        target.case.check({"alpha": f"1/{10**400}", "h": "17/32", "steps": "300", "w": "-707/80"})
+
+
 LONG = re.compile(r"printed (?!psMNIST-256).* \| \|dE/dθ\|")
 """Bounds on gradients over hundreds of steps: half of the time for one case in a hundred; one row of each stays."""
 

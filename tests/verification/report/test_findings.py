@@ -53,7 +53,9 @@ def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_sl
     ]
     mirrored = text.partition("## 2.")[2].partition("## 3.")[0]
     assert "scornn, Sec. 4.2" in mirrored and "**Found** (refuted, hypothesis): n even, ρ odd" in mirrored
-    assert "spectrum of C(A) D: 2; claimed: 1\n" in mirrored and "**True instead** (hypothesis): −1s on whole" in mirrored
+    assert (
+        "spectrum of C(A) D: 2; claimed: 1\n" in mirrored and "**True instead** (hypothesis): −1s on whole" in mirrored
+    )
     assert "**For you**: it means much." in mirrored and "budget smoke, seed 3" in text
 
 
