@@ -1,5 +1,5 @@
-"""sam-3.2-uniform (sam Sec. 3): as long as w^L and V^q are bounded, there is a uniform bound on the gradients, over all
-other weights and data, with fixed α, T, Ȳ.
+"""sam-3.2-uniform (sam Sec. 3): with w^L and V^q in a bounded set, one bound serves the gradients of all networks, whatever the
+other weights and data are, at fixed α, T, Ȳ.
 
 One neuron a layer, h = dt/2, zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
 h zₙ; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/db¹ or dE/dV¹ by a complex step against C; then the free w¹ or u times 10 and 100.

@@ -69,14 +69,14 @@ def test_a_number_that_no_float_holds_is_refused() -> None:
         target.case.check({"alpha": f"1/{10**400}", "h": "17/32", "steps": "300", "w": "-707/80"})
 
 
-LONG = re.compile(r"printed (?!psMNIST-256).* \| \|dE/dθ\|")
-"""Bounds on gradients over hundreds of steps: half of the time for one case in a hundred; one row of each stays."""
+LONG = re.compile(r"printed (?!psMNIST-).* \| \|dE/dθ\|")
+"""Bounds on gradients over hundreds of steps: half of the time for one case in a hundred; two rows of each stay."""
 
 
 @pytest.mark.parametrize(("count", "left_out"), [(1, LONG), slow((4, re.compile("$^")))], ids=["1", "4"])
 def test_nothing_forged_certifies_and_nothing_declared_fails(count: int, left_out: re.Pattern[str]) -> None:
     tally, attacked = Tally(), [target for target in KNOWN if not left_out.search(target.name)]
-    assert len(attacked) > 0.96 * len(KNOWN)
+    assert len(attacked) > 0.97 * len(KNOWN)
     for target in attacked:
         attack(target, count, random.Random(target.name), tally)
     assert not tally.certified, tally.certified[:3]
