@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -27,9 +28,20 @@ from odernn.executions.recurrence import ReconstructionWarning
 Peers = dict[str, Callable[[], Any]]
 
 
+REPLAYED_MS = 1.0
+"""A graph holds a call so often that a replay of it lasts about so long."""
+
+MOST_REPEATS = 200
+
+
 @dataclass(frozen=True)
 class Clock:
-    """Milliseconds between two events on the device's stream, or of a process; rounds after uncounted ones."""
+    """Milliseconds of the device for a call, and beside them the host's; rounds after uncounted ones.
+
+    The device's time is that of a replayed CUDA graph with the call in it, so that no interpreter runs between its
+    kernels: else small shapes would time Python. A call that waits for the device cannot be captured; its time is that
+    between two events around it, host work and all, and the row says "events".
+    """
 
     device: str
     rounds: int = 15
@@ -49,16 +61,46 @@ class Clock:
         torch.cuda.synchronize()
         return float(start.elapsed_time(stop))
 
+    def host(self, call: Callable[[], Any], count: int = 20) -> float:
+        """Until a call returns, with the device left to itself: the host's work, or the device's if the call waits."""
+        self._settle()
+        started = time.perf_counter()
+        for _ in range(count):
+            call()
+        took = 1e3 * (time.perf_counter() - started) / count
+        self._settle()
+        return took
+
+    def _settle(self) -> None:
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def prepared(self, call: Callable[[], Any]) -> tuple[Callable[[], Any], int, str]:
+        """What to time in the place of a call, how many calls that is, and by which clock."""
+        if self.device != "cuda":
+            return call, 1, "process"
+        try:
+            graph = captured(call, 1)
+            repeats = max(1, min(MOST_REPEATS, round(REPLAYED_MS / max(self.once(graph.replay), 1e-3))))
+            if repeats > 1:
+                graph = captured(call, repeats)
+        except RuntimeError as error:
+            torch.cuda.synchronize()
+            sys.stdout.write(f"not captured: {str(error).splitlines()[0]}\n")
+            return call, 1, "events"
+        return graph.replay, repeats, "replay"
+
     def interleaved(self, peers: Peers, *, moved: dict[str, int] | None = None) -> list[dict[str, Any]]:
         """Of every peer the median, the spread and the median ratio of the first one's time by its own.
 
         moved: bytes that a peer must read or write at least. With a peer "copy", which moves as many as are named for
         it, their time at the rate of that copy by the peer's own time is its share of the memory bound.
         """
+        timed = {name: self.prepared(call) for name, call in peers.items()}
         samples: dict[str, list[float]] = {name: [] for name in peers}
         for number in range(self.warmup + self.rounds):
-            for name, call in peers.items():
-                took = self.once(call)
+            for name, (call, repeats, _) in timed.items():
+                took = self.once(call) / repeats
                 if number >= self.warmup:
                     samples[name].append(took)
         reference = next(iter(samples.values()))
@@ -71,12 +113,30 @@ class Clock:
                 "smallest": min(values),
                 "largest": max(values),
                 "ratio": ratio,
+                "clock": timed[name][2],
+                "host": self.host(peers[name], 5),
             }
             if moved and name in moved:
                 bound = statistics.median(samples["copy"]) * moved[name] / moved["copy"]
                 row |= {"bytes": moved[name], "share of the memory bound": bound / row["median"]}
             found.append(row)
         return found
+
+
+def captured(call: Callable[[], Any], repeats: int) -> torch.cuda.CUDAGraph:
+    """A graph of so many calls, after two on a side stream. RuntimeError if the call waits for the device."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(repeats):
+            call()
+    return graph
 
 
 @contextlib.contextmanager
@@ -215,6 +275,29 @@ def time_trajectories(clock: Clock, steps: int, columns: int) -> list[dict[str, 
         peers[str(dtype)[6:]] = lambda x=x, w=w: extremes(x, w=w, step_size=0.1, alpha=1.0)  # type: ignore[misc]
     found = clock.interleaved(peers)
     return [row | {"rate": 1e3 * steps * columns / row["median"]} for row in found]
+
+
+HOST_SHAPES = tuple((steps, 8, hidden) for steps in (1000, 4096, 17984) for hidden in (4, 32, 256))
+"""(steps, batch, hidden) at which the host's work is timed."""
+
+
+def host_work(clock: Clock, shape: tuple[int, int, int]) -> dict[str, float]:
+    """Milliseconds of the host for a call, forward and with its backward pass; the device goes on by itself."""
+    given = problem(*shape, clock.device)
+    leaves = {k: v.detach().requires_grad_() for k, v in given.items()}
+    rest, ones = without_x(leaves), torch.ones_like(given["x"])
+
+    def forward() -> Tensor:
+        return execution.outputs(leaves["x"], **rest).y
+
+    def both() -> None:
+        torch.autograd.grad(forward(), list(leaves.values()), ones)
+
+    found = {}
+    for name, call in (("forward", forward), ("forward and backward", both)):
+        call()
+        found[name] = statistics.median(clock.host(call) for _ in range(5))
+    return found
 
 
 def memory(device: str, shape: tuple[int, int, int], layers: int) -> dict[str, float]:

@@ -68,11 +68,13 @@ def test_it_has_a_part_for_everything_that_only_a_device_tells(suite: ModuleType
         "sanitizer",
         "times-eigenworms",
         "times-psmnist",
+        "times-psmnist128",
         "times-cifar",
         "times-wide",
         "crossover",
         "scornn",
         "trajectories",
+        "host",
         "memory",
         "registers",
     }
@@ -97,7 +99,7 @@ def test_a_trial_runs_every_part_and_all_of_it_holds(suite: ModuleType, call: Ca
     assert names[f"times-psmnist: forward {shape}"] == [*peers, "ring", "scan", "reversible", "exact"]
     assert names[f"times-psmnist: backward {shape}"] == [*peers, "stored, ring", "stored, scan", "reversible", "exact"]
     layer = ["LSTM of torch", "UnICORNN, stored", "UnICORNN, reversible", "UnICORNN, exact"]
-    assert names[f"times-psmnist: layer {shape}"] == layer and len(names) == 4 * 3 + 2 + 1 + 1
+    assert names[f"times-psmnist: layer {shape}"] == layer and len(names) == 5 * 3 + 2 + 1 + 1
 
 
 def test_the_ways_that_are_compared_are_the_ways_that_run(suite: ModuleType, emulated: emulator.Emulated) -> None:
