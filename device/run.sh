@@ -46,7 +46,7 @@ export CUBLAS_WORKSPACE_CONFIG=:4096:8
 cd "$root" || exit 1
 
 suite() {
-  "$python" benchmarks/device_suite.py --output "$out" --seconds "$seconds" ${rehearse:+--emulated} "$@"
+  "$python" -m device.suite --output "$out" --seconds "$seconds" ${rehearse:+--emulated} "$@"
 }
 
 status=0

@@ -28,7 +28,7 @@ SCAN_STEPS = 1024
 
 SCAN_COLUMNS = {"forward": 1600, "backward": 16000}
 """Most columns for the scan. A model of the machine, not a measurement, puts the break-even at columns · rounds =
-16 000; backward needs one round, forward 4 to 10 a tile. benchmarks/device_suite.py times both sides of it."""
+16 000; backward needs one round, forward 4 to 10 a tile. device/suite.py times both sides of it."""
 
 
 Way: TypeAlias = Literal["ring", "scan"]

@@ -1,4 +1,4 @@
-"""The same sentences on a GPU. benchmarks/device_suite.py says more, and times."""
+"""The same sentences on a GPU. device/suite.py says more, and times."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import _device_checks as checking
 from cuda.odernn_kernels import execution
+from device import checks as checking
 from odernn import executions
 from odernn.executions import torch_loop
 

@@ -1,4 +1,4 @@
-"""benchmarks/device_suite.py, tried without a device: its checks find planted faults, its record survives a kill."""
+"""device/suite.py, tried without a device: its checks find planted faults, its record survives a kill."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn import executions
 from odernn.executions.recurrence import ReconstructionWarning
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def suite(monkeypatch: pytest.MonkeyPatch, compiler: None) -> ModuleType:
     """The script as a module. What a network asks of the emulator is forgotten afterwards."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.syspath_prepend(str(CHECKOUT))
     monkeypatch.setattr(executions, "_READY", dict(executions._READY))
-    return importlib.import_module("device_suite")
+    return importlib.import_module("device.suite")
 
 
 @pytest.fixture
@@ -317,7 +317,7 @@ RACES = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)
         (0, [CLEAN], False),  # it did not come to its end
         (0, ["all small checks done"], False),  # nothing was looked at
         (255, ["========= Error: Device not supported. Please refer to the documentation"], None),
-        (0, ["device_suite: nothing was run: this torch sees no device", CLEAN], None),
+        (0, ["device.suite: nothing was run: this torch sees no device", CLEAN], None),
         (9, ["========= Device not supported", "========= ERROR SUMMARY: 1 error"], False),
     ],
 )
@@ -338,7 +338,7 @@ def test_the_sanitizer_is_given_the_scan(
     )
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(BENCHMARKS.parent), *sys.path]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT), *sys.path]))
     monkeypatch.setattr(suite, "TOOLS", (("racecheck", "scan"),))
     status, record = call("--part", "sanitizer")
     found = record["parts"]["sanitizer"]["found"]

@@ -67,7 +67,7 @@ def environment(emulated: Emulated, tmp_path_factory: pytest.TempPathFactory) ->
         "ODERNN_CUBINS": str(folder),
         "OMP_NUM_THREADS": "1",
         "ODERNN_EMULATED": str(emulated.library),
-        "PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT, CHECKOUT / "benchmarks", os.environ.get("PYTHONPATH", "")))),
+        "PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT, os.environ.get("PYTHONPATH", "")))),
     }
 
 
@@ -108,7 +108,7 @@ def test_forward_and_backward_run_and_the_context_is_released(driver: dict[str, 
 
 CTYPES = """
 torch.cuda.get_device_capability = lambda index: (9, 0)
-from _ctypes_driver import CtypesDevice
+from device.ctypes_driver import CtypesDevice
 device = CtypesDevice()
 """
 

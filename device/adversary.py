@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import torch
-from _device_checks import Checks
 
+from device.checks import Checks
 from verification.adversary import Found, effective_steps, pontryagin
 from verification.cases.controls import CONTROL_POINTS, deep_control_point, float_optimum
 from verification.domains import BUDGETS, SearchPoint

@@ -1,10 +1,10 @@
 """Everything that only a GPU can tell of the CUDA kernels, by one command that needs no network.
 
-    python benchmarks/device_suite.py                       all parts; writes results/device_<name>.json
-    python benchmarks/device_suite.py --part correctness --part streams --seconds 540
-    python benchmarks/device_suite.py --part times          of all shapes; times-psmnist is one of them
-    python benchmarks/device_suite.py --list                the parts
-    python benchmarks/device_suite.py --emulated            every part that can, on the CPU: a trial of this script
+    python -m device.suite                       all parts; writes benchmarks/results/device_<name>.json
+    python -m device.suite --part correctness --part streams --seconds 540
+    python -m device.suite --part times          of all shapes; times-psmnist is one of them
+    python -m device.suite --list                the parts
+    python -m device.suite --emulated            every part that can, on the CPU: a trial of this script
 
 The record is written after every figure, so that a run that is killed leaves what it had. A part that the record
 already has, of the same kernels, is kept unless it is asked for again: so parts may be spread over several calls with
@@ -35,13 +35,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import _device_checks as checking
-import _device_times as timing
 import torch
-from _device_checks import LARGE, SMALL, Checks
-from _harness import RESULTS, machine
 
+from benchmarks._harness import RESULTS, machine
 from cuda.odernn_kernels import build, emulator, execution, module
+from device import checks as checking
+from device import times as timing
+from device.checks import LARGE, SMALL, Checks
 from odernn.executions.recurrence import ReconstructionWarning
 
 SHAPES = {
@@ -159,7 +159,7 @@ def streams(run: Run) -> None:
 
 def adversary(run: Run) -> None:
     """The search of the verification suite on the device, beside the CPU."""
-    from _device_adversary import check_adversary  # needs that suite, which the kernels do not
+    from device.adversary import check_adversary  # needs that suite, which the kernels do not
 
     _checked(run, "adversary", functools.partial(check_adversary, device=run.device))
 
@@ -171,11 +171,26 @@ def sanitizer(run: Run) -> None:
         run.note("not run", "compute-sanitizer is not installed")
         return
     for check, kernels in TOOLS:
-        command = [tool, "--tool", check, "--error-exitcode", "9", sys.executable, __file__, "--small", kernels]
+        command = [
+            tool,
+            "--tool",
+            check,
+            "--error-exitcode",
+            "9",
+            sys.executable,
+            "-m",
+            "device.suite",
+            "--small",
+            kernels,
+        ]
         seconds = min(120.0, max(run.left, 1.0))
         try:
             done = subprocess.run(
-                command + (["--emulated"] if run.is_trial else []), capture_output=True, text=True, timeout=seconds
+                command + (["--emulated"] if run.is_trial else []),
+                cwd=Path(__file__).resolve().parent.parent,
+                capture_output=True,
+                text=True,
+                timeout=seconds,
             )
             found = judged(done.returncode, done.stdout + done.stderr)
         except subprocess.TimeoutExpired:
@@ -268,7 +283,7 @@ def chosen(names: list[str]) -> list[str]:
     """Parts in their own order; "times" is all shapes, nothing is everything."""
     unknown = [name for name in names if name != "times" and name not in PARTS]
     if unknown:
-        raise SystemExit(f"device_suite: there is no part {unknown[0]}. Choose from: times, {', '.join(PARTS)}.")
+        raise SystemExit(f"device.suite: there is no part {unknown[0]}. Choose from: times, {', '.join(PARTS)}.")
     is_of_times = {name for name in PARTS if name.startswith("times-") and "times" in names}
     return [name for name in PARTS if not names or name in names or name in is_of_times]
 
@@ -307,7 +322,7 @@ def begun(options: argparse.Namespace, loader: str) -> tuple[dict[str, Any], Pat
             same = all(known.get(key) == fresh[key] for key in ("sources", "arch", "cuda", "loader"))
             if same:
                 return fresh | {"parts": known["parts"], "cases": known["cases"]}, options.output / name
-            sys.stdout.write(f"device_suite: {name} is of other sources or another machine, and is begun anew\n")
+            sys.stdout.write(f"device.suite: {name} is of other sources or another machine, and is begun anew\n")
     return fresh, options.output / name
 
 
@@ -382,7 +397,7 @@ def launcher(is_emulated: bool) -> tuple[Any, str]:
         import pycuda
 
         return None, f"pycuda {pycuda.VERSION_TEXT}"
-    from _ctypes_driver import CtypesDevice
+    from device.ctypes_driver import CtypesDevice
 
     return CtypesDevice(), f"the driver's C interface, because {reason}"
 
@@ -391,7 +406,7 @@ def suite(options: argparse.Namespace) -> int:
     """The parts that were asked for, or a short run for the sanitizer."""
     device = "cpu" if options.emulated else "cuda"
     if device == "cuda" and not torch.cuda.is_available():
-        sys.stdout.write(f"device_suite: nothing was run: {execution.unavailable_because()}\n")
+        sys.stdout.write(f"device.suite: nothing was run: {execution.unavailable_because()}\n")
         return 1 if options.require_device else 0
     if device == "cuda":
         torch.zeros(1, device="cuda")  # torch makes the primary context

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from _device_checks import baseline, problem, scornn_loop, scornn_problem, without_x
 from torch import Tensor
 
 from cuda.odernn_kernels import execution, operations, orthogonal
 from cuda.odernn_kernels.trajectories import extremes
+from device.checks import baseline, problem, scornn_loop, scornn_problem, without_x
 from odernn.cells.unicornn import UnICORNN
 from odernn.executions.recurrence import ReconstructionWarning
 
