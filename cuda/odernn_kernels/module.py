@@ -66,6 +66,8 @@ def _kernels() -> Iterator[Kernel]:
     yield Kernel("scornn_backward_f32", "scornn", 0, 0)
     yield Kernel("baseline_forward", "baseline", 128, 0)
     yield Kernel("baseline_backward", "baseline", 128, 0)
+    yield Kernel("published_forward", "baseline", 512, 0)
+    yield Kernel("published_backward", "baseline", 256, 0)
 
 
 KERNELS = {kernel.name: kernel for kernel in _kernels()}

@@ -266,6 +266,10 @@ inline float __uint_as_float(unsigned bits) {
   return v;
 }
 template <typename T>
+T __ldg(const T* from) {
+  return *from;
+}
+template <typename T>
 T atomicAdd(T* to, T term) {
   const T old = *to;
   *to = old + term;
