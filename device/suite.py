@@ -122,7 +122,7 @@ def correctness(run: Run) -> None:
         ("contract", checking.check_contract),
         ("saddle", checking.check_saddle),
         ("nan", checking.check_nan),
-        ("baseline", checking.check_baseline),
+        ("published", checking.check_published),
     ):
         groups[name] = functools.partial(check, device=run.device)
     count = 2000 if run.is_trial else 1 << 24
@@ -381,7 +381,7 @@ def small(kernels: str, device: str) -> int:
         if kernels == "all":
             checking.check_contract(checks, device)
             checking.check_others(checks, device, count=2000)
-            checking.check_baseline(checks, device)
+            checking.check_published(checks, device)
     sys.stdout.write(f"{SMALL_DONE}\n")
     return 0 if checks.hold else 1
 

@@ -64,10 +64,8 @@ def _kernels() -> Iterator[Kernel]:
     yield Kernel("scan_backward_f32", "scan", 256, _SCAN)
     yield Kernel("scornn_forward_f32", "scornn", 0, 0)
     yield Kernel("scornn_backward_f32", "scornn", 0, 0)
-    yield Kernel("baseline_forward", "baseline", 128, 0)
-    yield Kernel("baseline_backward", "baseline", 128, 0)
-    yield Kernel("published_forward", "baseline", 512, 0)
-    yield Kernel("published_backward", "baseline", 256, 0)
+    yield Kernel("published_forward", "published", 512, 0)
+    yield Kernel("published_backward", "published", 256, 0)
 
 
 KERNELS = {kernel.name: kernel for kernel in _kernels()}

@@ -76,15 +76,15 @@ def test_states_and_gradients_are_those_of_the_loop(emulated: emulator.Emulated)
     ],
 )
 def test_a_planted_fault_is_found(right: str, wrong: str) -> None:
-    text = emulator.sources()["baseline.cu"]
+    text = emulator.sources()["published.cu"]
     assert text.count(right) == 1
-    broken = emulator.build({"baseline.cu": text.replace(right, wrong)}, only=["baseline.cu"])
+    broken = emulator.build({"published.cu": text.replace(right, wrong)}, only=["published.cu"])
     given, made = published(broken)
     assert not largest_gap(made, by_loop(given)) < TOLERANCE
 
 
 def test_the_emulated_block_has_the_fields_that_the_test_gives() -> None:
-    text = emulator.sources()["baseline.cu"]
+    text = emulator.sources()["published.cu"]
     struct = re.search(r"struct Published \{(.*?)\};", text, re.DOTALL)
     assert struct is not None
     pointers = re.findall(r"\* (\w+);", struct[1])
