@@ -2,6 +2,7 @@
 
     execution.py     forward, inverse, backward, outputs of (U)
     operations.py    which are these operations of torch, with their derivatives; launches.py, reconstruction.py
+    direct.py        the stored mode around torch's dispatcher, where nothing needs it
     trajectories.py  thousands of trajectories for the search of counterexamples
     orthogonal.py    scoRNN with its matrix on the chip
     module.py        kernels on a device: modules, contexts, streams, launches

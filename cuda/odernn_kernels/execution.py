@@ -11,7 +11,7 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from cuda.odernn_kernels import module, operations
+from cuda.odernn_kernels import direct, module, operations
 from cuda.odernn_kernels.reverse import reverse_only
 from odernn.executions.recurrence import (
     Backward,
@@ -67,6 +67,8 @@ def outputs(
     mode = checked_backward(backward, name, ("stored", "reversible", "exact"))
     (w, h, alpha), (y0, z0) = checked(x, {"y0": y0, "z0": z0}, **given)
     ends = checked_ends(lengths, x)
+    if mode == "stored" and direct.is_plain(x, w, h, alpha, y0, z0):
+        return RecurrenceOutputs(*direct.stored(x, w, h, alpha, y0, z0, ends), name, mode)
     x, w, h, alpha, y0, z0 = reverse_only(x, w, h, alpha, y0, z0)
     if mode == "stored":
         y, y_last, z_last = operations.stored(x, w, h, alpha, y0, z0, ends)

@@ -16,14 +16,16 @@ def launch(kernel: str, x: Tensor, grid: int, *arguments: Tensor | int | None) -
     """Blocks of ``kernel`` on the device of x; tensors go by address. Raises ValueError for a foreign layout."""
     if grid == 0:
         return
-    values = []
+    device, values = x.device, []
     for argument in arguments:
-        if isinstance(argument, Tensor):
-            if not argument.is_contiguous() or argument.device != x.device:
-                raise ValueError(f"{kernel}: a tensor of shape {tuple(argument.shape)} is not contiguous on {x.device}")
+        if argument is None:
+            values.append(0)
+        elif isinstance(argument, int):
+            values.append(argument)
+        elif argument.is_contiguous() and argument.device == device:
             values.append(argument.data_ptr())
         else:
-            values.append(0 if argument is None else argument)
+            raise ValueError(f"{kernel}: a tensor of shape {tuple(argument.shape)} is not contiguous on {device}")
     launched = KERNELS[kernel]
     module.launcher_for(x).launch(launched, grid, tuple(values), threads=launched.threads, shared=launched.shared)
 
@@ -40,11 +42,20 @@ def problem(
     steps, batch, hidden = x.shape
     if steps >= 2**31 - 2**16:
         raise ValueError(f"x has {steps} steps, but the kernels count them in 32 bits. Cut the sequence.")
-    wide = [coefficient.expand(batch, hidden) for coefficient in (w, h, alpha)]
-    strides = [stride for coefficient in wide for stride in coefficient.stride()]
-    kept = (x.contiguous(),)
-    block = (kept[0], *(coefficient.data_ptr() for coefficient in wide), lengths, steps, batch, hidden, *strides)
-    return block, kept
+    rows = x.contiguous()
+    pointers = (w.data_ptr(), h.data_ptr(), alpha.data_ptr())
+    strides = (*_strides(w), *_strides(h), *_strides(alpha))
+    return (rows, *pointers, lengths, steps, batch, hidden, *strides), (rows,)
+
+
+def _strides(coefficient: Tensor) -> tuple[int, int]:
+    """Of a coefficient expanded to (batch, hidden)."""
+    dimensions = coefficient.dim()
+    if dimensions == 0:
+        return 0, 0
+    shape, strides = coefficient.shape, coefficient.stride()
+    along = 0 if shape[-1] == 1 else strides[-1]
+    return (0 if dimensions == 1 or shape[0] == 1 else strides[0]), along
 
 
 def columns(x: Tensor) -> int:
@@ -54,29 +65,55 @@ def columns(x: Tensor) -> int:
 
 def grid(x: Tensor) -> int:
     """Blocks of a ring kernel."""
-    return -(-columns(x) // LANES)
+    return -(-x.shape[1] * x.shape[2] // LANES)
 
 
 def rows_of(gradient: Tensor | None, x: Tensor) -> tuple[Tensor, int]:
     """A gradient by all rows and the distance of its rows: 0 where one row serves all steps."""
-    row = x.shape[1:]
     if gradient is None:
-        return x.new_zeros(row), 0
-    if len(gradient) > 0 and gradient.stride(0) == 0:
+        return x.new_zeros(x.shape[1:]), 0
+    if gradient.is_contiguous():  # most often; a row of one that is 0 apart is no contiguous array of several
+        return gradient, columns(x)
+    if gradient.stride(0) == 0:
         return gradient[0].contiguous(), 0
     return gradient.contiguous(), columns(x)
 
 
-def partials(x: Tensor) -> list[Tensor]:
+def pulls(
+    like: Tensor, x: Tensor, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None
+) -> tuple[Tensor, int, Tensor | None, Tensor | None]:
+    """Gradients by all rows and the distance of its rows, by y_N and by z_N; None of these is zero to the kernels.
+
+    like: a contiguous state, here and below: to copy its shape costs the host half of what to ask for one does.
+    """
+    rows, row = (torch.zeros_like(like), 0) if grad_y is None else rows_of(grad_y, x)
+    y_last = None if grad_y_last is None else grad_y_last.contiguous()
+    return rows, row, y_last, None if grad_z_last is None else grad_z_last.contiguous()
+
+
+def partials(like: Tensor, x: Tensor) -> tuple[Tensor, ...]:
     """What ``Gradients`` of recurrence.cuh points to."""
-    return [torch.empty_like(x, memory_format=torch.contiguous_format), *(x.new_empty(x.shape[1:]) for _ in range(5))]
+    rows, empty = torch.empty_like(x, memory_format=torch.contiguous_format), torch.empty_like
+    return rows, empty(like), empty(like), empty(like), empty(like), empty(like)
 
 
-def summed(found: list[Tensor], *coefficients: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Columns added up where a coefficient was broadcast; never an alias."""
-    with torch.autocast(found[0].device.type, enabled=False):
-        by = [
-            partial.sum_to_size(value.shape) if value.shape != partial.shape else partial
-            for partial, value in zip(found[1:4], coefficients, strict=True)
-        ]
+def summed(
+    found: tuple[Tensor, ...], coefficients: tuple[Tensor, ...], needed: tuple[bool, ...] = (True, True, True)
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None, Tensor, Tensor]:
+    """Columns added up where a coefficient was broadcast, of those that are needed; never an alias."""
+    if torch.is_autocast_enabled(found[0].device.type):
+        with torch.autocast(found[0].device.type, enabled=False):
+            return summed(found, coefficients, needed)
+    by = [
+        _sum_to(partial, value.shape) if wanted else None
+        for partial, value, wanted in zip(found[1:4], coefficients, needed, strict=True)
+    ]
     return found[0], by[0], by[1], by[2], found[4], found[5]
+
+
+def _sum_to(partial: Tensor, shape: torch.Size) -> Tensor:
+    if shape == partial.shape:
+        return partial
+    if shape == partial.shape[1:]:
+        return partial.sum(0)  # the same, for half of the host's time
+    return partial.sum_to_size(shape)

@@ -6,7 +6,8 @@ What PyCUDA asks for and its documentation does not say:
               is therefore between a push and a pop of the device's *primary* context, the one torch lives in. A thread
               that ends with a context pushed aborts the process.
     stream    A stream of torch's cannot be wrapped. Where torch's current stream is the default one, both name it by 0;
-              else the launch goes to a stream of ours, which waits for torch's and is waited for: events only, no host.
+              else the launch goes to a stream of ours, one for each of torch's so that these do not wait for each other,
+              which waits for torch's and is waited for: events only, no host, as the capture of a graph asks.
     memory    Tensors of torch's stay valid: what is freed on torch's stream is reused after the join.
 """
 
@@ -142,6 +143,9 @@ def launcher_for(x: Tensor) -> Launcher:
     if _override:
         return _override[-1]
     index = x.device.index
+    device = _devices.get(index)
+    if device is not None:
+        return device
     with _lock:
         if index not in _devices:
             reason = unavailable_because()
@@ -155,8 +159,16 @@ _lock = threading.Lock()
 _devices: dict[int, Device] = {}
 
 
+@dataclass(frozen=True)
+class _Side:
+    """A stream of ours, as PyCUDA and as torch know it. torch's own come from a pool: there are some dozens."""
+
+    ours: Any
+    torch: Any
+
+
 class Device:
-    """One GPU: its primary context, its modules, and a stream for when torch is on a side stream."""
+    """One GPU: its primary context, its modules, and a stream for every side stream that torch was on."""
 
     def __init__(self, index: int) -> None:
         self._driver: Any = importlib.import_module("pycuda.driver")
@@ -169,9 +181,9 @@ class Device:
         self.shared_limit = int(device.get_attribute(self._driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))
         self._context = device.retain_primary_context()
         self._modules: dict[str, Any] = {}
-        self._functions: dict[str, Any] = {}
-        self._widened: dict[str, int] = {}
-        self._stream: Any = None
+        self._functions: dict[tuple[str, str], Any] = {}
+        self._widened: dict[Any, int] = {}
+        self._streams: dict[int, _Side] = {}
         self._guard = threading.RLock()
 
     @contextlib.contextmanager
@@ -193,8 +205,7 @@ class Device:
             )
         with self._guard, self.current():
             try:
-                function = self._function(kernel, shared)
-                function.prepare(format_of(arguments))
+                function = self._function(kernel, format_of(arguments), shared)
                 with self._bridge() as stream:
                     function.prepared_async_call((grid, 1, 1), (threads, 1, 1), stream, *arguments, shared_size=shared)
             except self._driver.Error as error:
@@ -202,17 +213,21 @@ class Device:
                     f"{kernel.name}, {grid} blocks of {threads} threads, {shared} bytes shared: {error}"
                 ) from error
 
-    def _function(self, kernel: Kernel, shared: int) -> Any:
-        if kernel.name not in self._functions:
+    def _function(self, kernel: Kernel, layout: str, shared: int) -> Any:
+        """Prepared once for each layout of arguments."""
+        key = (kernel.name, layout)
+        function = self._functions.get(key)
+        if function is None:
             if kernel.unit not in self._modules:
                 code = build.cubin(kernel.unit, self.arch)
                 self._modules[kernel.unit] = self._driver.module_from_buffer(code)
-            self._functions[kernel.name] = self._modules[kernel.unit].get_function(kernel.name)
-        function = self._functions[kernel.name]
-        if shared > max(48 * 1024, self._widened.get(kernel.name, 0)):
+            function = self._modules[kernel.unit].get_function(kernel.name)
+            function.prepare(layout)
+            self._functions[key] = function
+        if shared > max(48 * 1024, self._widened.get(key, 0)):
             attribute = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             function.set_attribute(attribute, shared)
-            self._widened[kernel.name] = shared
+            self._widened[key] = shared
         return function
 
     @contextlib.contextmanager
@@ -221,25 +236,27 @@ class Device:
         import torch
 
         outside = torch.cuda.current_stream(self.index)
-        if outside.cuda_stream == 0:
+        handle = outside.cuda_stream
+        if handle == 0:
             yield None
             return
-        if self._stream is None:
+        side = self._streams.get(handle)
+        if side is None:
             non_blocking = 1
-            self._stream = self._driver.Stream(non_blocking)
-        ours = torch.cuda.ExternalStream(self._stream.handle, device=self.index)
-        ours.wait_stream(outside)
+            ours = self._driver.Stream(non_blocking)
+            side = self._streams[handle] = _Side(ours, torch.cuda.ExternalStream(ours.handle, device=self.index))
+        side.torch.wait_stream(outside)
         try:
-            yield self._stream
+            yield side.ours
         finally:
-            outside.wait_stream(ours)
+            outside.wait_stream(side.torch)
 
     def close(self) -> None:
         """Let go of the primary context, which PyCUDA's own destructor would do wrongly."""
         with self.current():
             self._functions.clear()
             self._modules.clear()
-            self._stream = None
+            self._streams.clear()
         self._context.detach()
 
 

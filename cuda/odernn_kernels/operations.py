@@ -45,9 +45,9 @@ def run_forward(
     x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    y = torch.empty_like(x, memory_format=torch.contiguous_format)
-    y_last, z_last = x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
     before = (y0.contiguous(), z0.contiguous())
+    y = torch.empty_like(x, memory_format=torch.contiguous_format)
+    y_last, z_last = torch.empty_like(before[0]), torch.empty_like(before[0])
     if plan(len(x), launches.columns(x), x.dtype) == "scan":
         rounds = torch.empty((2, *x.shape[1:]), dtype=torch.int64, device=x.device)
         launches.launch("scan_forward_f32", x, launches.columns(x), *problem, *before, y, y_last, z_last, rounds)
@@ -119,6 +119,37 @@ def inverse(
     return y, z, y0, z0
 
 
+def gradients_of_stored(
+    x: Tensor,
+    w: Tensor,
+    h: Tensor,
+    alpha: Tensor,
+    y0: Tensor,
+    lengths: Tensor | None,
+    y: Tensor,
+    z_last: Tensor,
+    grad_y: Tensor | None,
+    grad_z: Tensor | None,
+    grad_y_last: Tensor | None,
+    grad_z_last: Tensor | None,
+    *,
+    needed: tuple[bool, bool, bool] = (True, True, True),
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None, Tensor, Tensor]:
+    """By x, w, h, α, y0, z0; of w, h and α those that are ``needed``."""
+    problem, _kept = launches.problem(x, w, h, alpha, lengths)
+    given = (y0.contiguous(), y.contiguous(), z_last.contiguous())
+    rows, row, *lasts = launches.pulls(given[2], x, grad_y, grad_y_last, grad_z_last)
+    out = launches.partials(given[2], x)
+    if grad_z is None and plan(len(x), launches.columns(x), x.dtype, "backward") == "scan":
+        stepped = torch.empty(x.shape[1:], dtype=torch.int64, device=x.device)
+        launches.launch("scan_backward_f32", x, launches.columns(x), *problem, *given, rows, *lasts, *out, stepped, row)
+    else:
+        rows_z, row_z = (None, 0) if grad_z is None else launches.rows_of(grad_z, x)
+        kernel = launches.typed("stored" if grad_z is None else "stored_states", x)
+        launches.launch(kernel, x, launches.grid(x), *problem, *given, rows, rows_z, *lasts, *out, row, row_z)
+    return launches.summed(out, (w, h, alpha), needed)
+
+
 def run_stored(
     x: Tensor,
     w: Tensor,
@@ -133,19 +164,8 @@ def run_stored(
     grad_y_last: Tensor | None,
     grad_z_last: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    rows, row = launches.rows_of(grad_y, x)
-    lasts = [launches.rows_of(grad, x)[0] if grad is None else grad.contiguous() for grad in (grad_y_last, grad_z_last)]
-    out = launches.partials(x)
-    given = (y0.contiguous(), y.contiguous(), z_last.contiguous())
-    if grad_z is None and plan(len(x), launches.columns(x), x.dtype, "backward") == "scan":
-        stepped = torch.empty(x.shape[1:], dtype=torch.int64, device=x.device)
-        launches.launch("scan_backward_f32", x, launches.columns(x), *problem, *given, rows, *lasts, *out, stepped, row)
-    else:
-        rows_z, row_z = (None, 0) if grad_z is None else launches.rows_of(grad_z, x)
-        kernel = launches.typed("stored" if grad_z is None else "stored_states", x)
-        launches.launch(kernel, x, launches.grid(x), *problem, *given, rows, rows_z, *lasts, *out, row, row_z)
-    return launches.summed(out, w, h, alpha)
+    found: Any = gradients_of_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, grad_z, grad_y_last, grad_z_last)
+    return found  # type: ignore[no-any-return]
 
 
 stored_backward = torch.library.custom_op("odernn_cuda::stored_backward", mutates_args=())(run_stored)
@@ -168,10 +188,9 @@ def reversible_backward(
     grad_z_last: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    rows, row = launches.rows_of(grad_y, x)
-    lasts = [launches.rows_of(grad, x)[0] if grad is None else grad.contiguous() for grad in (grad_y_last, grad_z_last)]
-    out, findings = launches.partials(x), x.new_empty((7, *x.shape[1:]))
     ends = tuple(state.contiguous() for state in (y0, z0, y_last, z_last, kept))
+    rows, row, *lasts = launches.pulls(ends[0], x, grad_y, grad_y_last, grad_z_last)
+    out, findings = launches.partials(ends[0], x), x.new_empty((7, *x.shape[1:]))
     kernel = launches.typed("reversible", x)
     launches.launch(
         kernel, x, launches.grid(x), *problem, *ends, rows, *lasts, *out, findings, row, kept.shape[1], CHECKPOINT_EVERY
@@ -181,7 +200,8 @@ def reversible_backward(
         # By the kernel that ran, not by the scan: its rows belong to this last state, bit by bit.
         y = reversible(x, w, h, alpha, y0, z0, lengths)[0]
         return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
-    return launches.summed(out, w, h, alpha)
+    found: Any = launches.summed(out, (w, h, alpha))
+    return found  # type: ignore[no-any-return]
 
 
 @torch.library.custom_op("odernn_cuda::exact_backward", mutates_args=())
@@ -199,17 +219,17 @@ def exact_backward(
     grad_z_last: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    rows, row = launches.rows_of(grad_y, x)
-    lasts = [launches.rows_of(grad, x)[0] if grad is None else grad.contiguous() for grad in (grad_y_last, grad_z_last)]
-    out = launches.partials(x)
-    residual = torch.empty(x.shape[1:], dtype=torch.float64, device=x.device)
     ends = tuple(state.contiguous() for state in (y0, z0, last))
+    rows, row, *lasts = launches.pulls(ends[0], x, grad_y, grad_y_last, grad_z_last)
+    out = launches.partials(ends[0], x)
+    residual = torch.empty(x.shape[1:], dtype=torch.float64, device=x.device)
     launches.launch("exact_backward_f32", x, launches.grid(x), *problem, *ends, rows, *lasts, *out, residual, row)
     if reconstruction.is_missed(residual, residual <= 0.0, last[1], "exact"):
         # The rows of the map that was run, not of another rounding of it.
         y, _, z_last, _ = exact(x, w, h, alpha, y0, z0, lengths)
         return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
-    return launches.summed(out, w, h, alpha)
+    found: Any = launches.summed(out, (w, h, alpha))
+    return found  # type: ignore[no-any-return]
 
 
 # --- shapes for torch.compile, and gradients
@@ -271,7 +291,7 @@ def _keep_stored(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) 
     ctx.save_for_backward(x, w, h, alpha, y0, lengths, y, z_last)
 
 
-def _pull_stored(ctx: Any, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None) -> Any:
+def pull_stored(ctx: Any, grad_y: Tensor | None, grad_y_last: Tensor | None, grad_z_last: Tensor | None) -> Any:
     gradients = stored_backward(*ctx.saved_tensors, *reverse_only(grad_y, None, grad_y_last, grad_z_last))
     return *gradients, None
 
@@ -309,7 +329,7 @@ def _pull_exact(
     return *gradients, None
 
 
-stored.register_autograd(_pull_stored, setup_context=_keep_stored)
+stored.register_autograd(pull_stored, setup_context=_keep_stored)
 states.register_autograd(_pull_states, setup_context=_keep_states)
 reversible.register_autograd(_pull_reversible, setup_context=_keep_reversible)
 exact.register_autograd(_pull_exact, setup_context=_keep_exact)

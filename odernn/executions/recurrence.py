@@ -290,9 +290,11 @@ def checked(
         raise ValueError(f"x has shape {tuple(x.shape)}, but the drive is (time, batch, hidden). Add the missing axis.")
     if x.dtype not in UNIT_ROUNDOFF:
         raise TypeError(f"x has dtype {x.dtype}, but the recurrence admits float32 and float64. Convert it first.")
-    shape = x.shape[1:]
+    shape, alike = x.shape[1:], (x.dtype, x.device)
     coefficients = Coefficients(
-        _coefficient("w", w, x), _coefficient("step_size", step_size, x), _coefficient("alpha", alpha, x)
+        _coefficient("w", w, x, shape, alike),
+        _coefficient("step_size", step_size, x, shape, alike),
+        _coefficient("alpha", alpha, x, shape, alike),
     )
     checked_states = []
     for name, state in states.items():
@@ -304,7 +306,8 @@ def checked(
                 f"{name} has shape {tuple(state.shape)}, but x of shape {tuple(x.shape)} needs "
                 f"(batch, hidden) = {tuple(shape)}. Reshape or expand {name}."
             )
-        _check_alike(name, state, x)
+        if (state.dtype, state.device) != alike:
+            _check_alike(name, state, x)
         checked_states.append(state)
     return coefficients, tuple(checked_states)
 
@@ -318,13 +321,18 @@ def check_grad_y(grad_y: Tensor, x: Tensor) -> None:
         )
 
 
-def _coefficient(name: str, value: Tensor | float, x: Tensor) -> Tensor:
+def _coefficient(
+    name: str, value: Tensor | float, x: Tensor, shape: torch.Size, alike: tuple[torch.dtype, torch.device]
+) -> Tensor:
     if not isinstance(value, Tensor):
         return torch.as_tensor(float(value), dtype=x.dtype, device=x.device)
-    _check_alike(name, value, x)
-    shape = x.shape[1:]
-    fits = value.dim() <= 2 and all(
-        mine in (1, wanted) for mine, wanted in zip(reversed(value.shape), reversed(shape), strict=False)
+    if (value.dtype, value.device) != alike:
+        _check_alike(name, value, x)
+    mine = value.shape
+    fits = (
+        not mine
+        or mine in (shape, shape[1:])
+        or (len(mine) <= 2 and all(a in (1, b) for a, b in zip(reversed(mine), reversed(shape), strict=False)))
     )
     if not fits:
         raise ValueError(

@@ -17,7 +17,8 @@ constexpr Result OK = 0, INVALID_VALUE = 1, INVALID_CONTEXT = 201, NOT_FOUND = 5
 
 int primary = 0;                                  // its address is the primary context
 int retained = 0;
-int last_stream = 0;
+char streams[64];                                 // their addresses are the streams
+int made = 0;
 thread_local std::vector<void*> contexts;
 std::map<std::string, std::string> functions;     // address of the name is the function
 std::map<const void*, size_t> shared_limit;
@@ -95,7 +96,7 @@ Result cuGetErrorString(Result error, const char** text) {
 Result cuGetErrorName(Result, const char** text) { return *text = "CUDA_ERROR", OK; }
 Result cuStreamCreate(void** stream, unsigned) {
   if (contexts.empty()) return INVALID_CONTEXT;
-  return *stream = &last_stream, OK;
+  return *stream = &streams[made++ % 64], OK;
 }
 Result cuStreamDestroy_v2(void*) { return OK; }
 

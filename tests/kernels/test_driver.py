@@ -152,19 +152,37 @@ def test_a_thread_of_its_own_has_the_context_and_leaves_none(driver: dict[str, s
 
 
 @pytest.mark.slow
-def test_a_side_stream_is_forked_and_joined(driver: dict[str, str]) -> None:
+def test_each_side_stream_is_forked_and_joined_by_one_of_ours(driver: dict[str, str]) -> None:
     code = """
-now = side = Stream(7)
 made = []
 torch.cuda.ExternalStream = lambda handle, device: made.append(Stream(handle)) or made[-1]
+sides = [Stream(7), Stream(8)]
 with module.using(device):
-    execution.outputs(x, **call)
-    execution.outputs(x, **call)
-print("fork", all(m.waited == [side] for m in made), "join", side.waited == made, len({m.cuda_stream for m in made}))
+    for now in (*sides, *sides):
+        execution.outputs(x, **call)
+print("made", len(made), len({m.cuda_stream for m in made}))
+print("fork", all(m.waited == [s, s] for m, s in zip(made, sides)))
+print("join", all(s.waited == [m, m] for m, s in zip(made, sides)))
 """
     status, output, launches = run(driver, code)
-    assert status == 0 and "fork True join True 1" in output, output
-    assert [stream for *_, stream, _ in launches] == ["ours", "ours"]
+    assert status == 0 and "made 2 2" in output and "fork True" in output and "join True" in output, output
+    assert [stream for *_, stream, _ in launches] == ["ours"] * 4
+
+
+@pytest.mark.slow
+def test_a_function_is_prepared_once_for_a_layout_of_arguments(driver: dict[str, str]) -> None:
+    code = """
+from pycuda.driver import Function
+real, layouts = Function.prepare, []
+Function.prepare = lambda self, layout, *rest: layouts.append(layout) or real(self, layout, *rest)
+with module.using(device):
+    for _ in range(3):
+        execution.outputs(x, **call).y.sum().backward()
+print("prepared", len(layouts))
+"""
+    status, output, launches = run(driver, code)
+    assert status == 0 and "prepared 2" in output, output
+    assert len(launches) == 6
 
 
 @pytest.mark.slow

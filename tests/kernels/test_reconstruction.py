@@ -222,7 +222,7 @@ def test_a_scan_that_lost_its_costates_goes_step_by_step(launcher: EmulatedLaunc
     block, kept = launches.problem(a["x"], a["w"], a["step_size"], a["alpha"], None)
     rows = (a["y0"], found.y.detach(), found.z_last.detach(), *given.cotangents)
     for fault in (None, with_fault(HELD, NOT_HELD)):
-        stepped, out = torch.empty(1, 1, dtype=torch.int64), launches.partials(a["x"])
+        stepped, out = torch.empty(1, 1, dtype=torch.int64), launches.partials(a["x"][0], a["x"])
         with nullcontext() if fault is None else module.using(fault):
             launches.launch("scan_backward_f32", a["x"], 1, *block, *rows, *out, stepped, 1)
         assert kept and stepped.item() == 1

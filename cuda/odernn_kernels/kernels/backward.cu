@@ -17,7 +17,7 @@ struct Stored {
   const T* z_last;        // (batch, hidden), the state after each sample's own last step
   const T* grad_y;        // a row of (batch, hidden) every grad_y_row elements: 0 for one row that serves all steps
   const T* grad_z;        // the same; only where rows of z have a gradient
-  const T* grad_y_last;   // (batch, hidden)
+  const T* grad_y_last;   // (batch, hidden), or null for zeros, as grad_z_last everywhere
   const T* grad_z_last;
   Gradients<T> out;
   long long grad_y_row, grad_z_row;
@@ -32,7 +32,7 @@ __device__ __forceinline__ void stored(const Stored<T>& a) {
   Ring<T>&x = ring[0], &before = ring[1], &grad_y = ring[2], &grad_z = ring[WITH_Z ? 3 : 2];
   const Column<T> c = column_of(a.problem, index);
   zero_rows(a.out.x, c, c.length);
-  Adjoint<T> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
+  Adjoint<T> adjoint{or_zero(a.grad_y_last, index), or_zero(a.grad_z_last, index), {}, {}, {}};
   const T per_h = T(1) / c.h;
   T y = c.length > 0 ? a.y[(c.length - 1LL) * c.width + index] : T(0), z = a.z_last[index];
 
@@ -102,7 +102,7 @@ __device__ __forceinline__ void reversible(const Reversible<T>& a) {
   Ring<T>&x = ring[0], &grad_y = ring[1];
   const Column<T> c = column_of(a.problem, index);
   zero_rows(a.out.x, c, c.length);
-  Adjoint<T> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
+  Adjoint<T> adjoint{or_zero(a.grad_y_last, index), or_zero(a.grad_z_last, index), {}, {}, {}};
   T y = a.y_last[index], z = a.z_last[index], residual = 0;
   Weight<T> by_w, by_alpha, by_h;
 

@@ -77,7 +77,7 @@ __device__ __forceinline__ void exact_backward(const ExactBackward& a) {
   Ring<float>* ring = shared_memory<Ring<float>>();
   const Column<float> c = column_of(a.problem, index);
   zero_rows(a.out.x, c, c.length);
-  Adjoint<float> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
+  Adjoint<float> adjoint{or_zero(a.grad_y_last, index), or_zero(a.grad_z_last, index), {}, {}, {}};
   double y = a.last[index], z = a.last[c.width + index];
   int asked = (c.length - 1) / ROWS * ROWS;
   auto fetch = [&](int stage) {

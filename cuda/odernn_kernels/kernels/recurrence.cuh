@@ -51,6 +51,11 @@ __device__ __forceinline__ Column<T> column_of(const Problem<T>& p, long long in
           static_cast<int>(length)};
 }
 
+template <typename T>
+__device__ __forceinline__ T or_zero(const T* values, long long index) {
+  return values == nullptr ? T(0) : values[index];
+}
+
 // One step of (U), with a weight that need not be the neuron's; returns s_n.
 template <typename T>
 __device__ __forceinline__ T step(const Neuron<T>& c, T weight, T drive, T& y, T& z) {

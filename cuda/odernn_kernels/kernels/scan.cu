@@ -208,7 +208,7 @@ __device__ __forceinline__ void scan_backward(const ScanBackward& a) {
   const int t = threadIdx.x, lane = t % 32, warp = t / 32;
   const long long index = blockIdx.x;
   const Column<float> c = column_of(a.problem, index);
-  Adjoint<float> adjoint{a.grad_y_last[index], a.grad_z_last[index], {}, {}, {}};
+  Adjoint<float> adjoint{or_zero(a.grad_y_last, index), or_zero(a.grad_z_last, index), {}, {}, {}};
   float tile_z = a.z_last[index];
   long long stepped = 0;
   auto y_before = [&](int n) { return n > 1 ? a.y[(n - 2LL) * c.width + index] : a.y0[index]; };
