@@ -166,7 +166,7 @@ RUNS: tuple[Planned, ...] = (
         name="psMNIST, UnICORNN-128, longer",
         configuration="unicornn_table1_psmnist",
         row="unicornn-128",
-        training={"epochs": 400, "milestones": [[300, 0.1]], "evaluate_every": 5},
+        training={"epochs": 400, "milestones": [[300, 0.1]], "evaluate_every": 5, "checkpoint_every": 10_000},
         note="400 epochs in place of 2600, the rate falls after 300. For a GPU.",
         is_further=True,
     ),

@@ -29,7 +29,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -48,6 +47,7 @@ from odernn.published import results as published_results
 from verification.tasks.images import DataError
 from verification.training import TrainingError, configuration, loop, network, splits
 from verification.training.configuration import Configuration
+from verification.training.determinism import determinism
 from verification.training.processes import processes
 
 RECORD = "training_runs.json"
@@ -150,7 +150,11 @@ class Stopwatch:
 
 
 class TimeIsUpError(Exception):
-    """Where the run was, in words."""
+    """Where the run was, in words; ``reached`` is what is recorded of it."""
+
+    def __init__(self, words: str, reached: Mapping[str, Any]) -> None:
+        super().__init__(words)
+        self.reached = reached
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,7 @@ def run(job: Job, place: Place) -> dict[str, Any]:
     if place.anew:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    with processes(place.device) as own, loop_determinism(plan):
+    with processes(place.device) as own, determinism(plan.training.deterministic, place.device):
         kind = loop.TrainingRun if job.is_tested else Untested
         made = kind(plan, folder, own, root=place.root, device=place.device)
         clock = Stopwatch(folder)
@@ -188,15 +192,20 @@ def run(job: Job, place: Place) -> dict[str, Any]:
         def stop(model: nn.Module, step: int) -> None:
             if place.is_late:
                 made.keep()
-                clock.keep()
-                raise TimeIsUpError(f"the time is up in epoch {made.progress.epoch + 1} of {plan.training.epochs}")
+                raise TimeIsUpError(*stopped(made, trained(made, clock.keep(), place)))
 
         found = made.to_the_end(None, [clock, stop])
-        cpu = clock.keep()
-    facts = made.facts()
-    rows = found.progress.history
-    best = next(row for row in rows if row["epoch"] == found.best_epoch)
-    spec = made.validation.spec
+        result = trained(made, clock.keep(), place)
+    if isinstance(job.plan, Planned):
+        result |= tested(job.plan, plan, found, place)
+    return result
+
+
+def trained(made: loop.TrainingRun, cpu: float, place: Place) -> dict[str, Any]:
+    """What is recorded of a run without the test, as far as it has come."""
+    plan, facts, spec, progress = made.configuration, made.facts(), made.validation.spec, made.progress
+    rows = progress.history
+    best = next((row for row in rows if row["epoch"] == progress.best_epoch), None)
     result = {
         "task": plan.task.name,
         "task_options": dict(plan.task.options),
@@ -206,35 +215,35 @@ def run(job: Job, place: Place) -> dict[str, Any]:
         "seed": plan.training.seed,
         "parameters": facts["parameters"],
         "data": facts["data"],
-        "epochs": rows[-1]["epoch"],
+        "epochs": rows[-1]["epoch"] if rows else 0,
         "planned_epochs": plan.training.epochs,
-        "best_epoch": found.best_epoch,
-        "steps": found.progress.step,
-        "wall_seconds": round(found.progress.seconds, 1),
+        "best_epoch": progress.best_epoch,
+        "steps": progress.step,
+        "wall_seconds": round(progress.seconds, 1),
         "cpu_seconds": round(cpu, 1),
         "figure": spec.published_as,
         "loss": spec.loss,
-        "validation": scores(spec, best["validation_loss"], best["validation_accuracy"]),
-        "curve": curve(rows, found.best_epoch),
+        "validation": None if best is None else scores(spec, best["validation_loss"], best["validation_accuracy"]),
+        "curve": curve(rows, progress.best_epoch),
         "versions": facts["versions"],
         "machine": machine(),
     }
-    if isinstance(job.plan, Planned):
-        result |= tested(job.plan, plan, found, place)
     if place.device != "cpu":
-        result["device"] = torch.cuda.get_device_name(place.device)
+        result |= {"device": torch.cuda.get_device_name(place.device), "stepping": made.captured.words}
     return result
 
 
-@contextmanager
-def loop_determinism(plan: Configuration) -> Iterator[None]:
-    """As ``loop.train`` has it."""
-    before = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(plan.training.deterministic or before)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before)
+def stopped(made: loop.TrainingRun, result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Where the run was when the time was up, in words and for the record."""
+    here, rows = made.progress, made.progress.history
+    words = f"the time is up in epoch {here.epoch + 1} of {made.configuration.training.epochs}, step {here.step}"
+    if rows:
+        last = rows[-1]
+        score = last["validation_loss"] if last["validation_accuracy"] is None else last["validation_accuracy"]
+        what = "loss" if last["validation_accuracy"] is None else "accuracy"
+        words += f"; validation {what} {score:.5g} after epoch {last['epoch']}, the best was epoch {here.best_epoch}"
+    words += f"; {here.seconds:.0f} s of training, {made.captured.words}"
+    return words, result | {"stopped": words}
 
 
 def tested(planned: Planned, plan: Configuration, found: loop.TrainingResult, place: Place) -> dict[str, Any]:
@@ -327,11 +336,20 @@ def is_recorded(record: Mapping[str, Any], job: Job) -> bool:
     return then.digest() == job.configuration.digest()
 
 
-def add(path: Path, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
-    """The record on the disk with one result more: read again first, as another call may have written meanwhile."""
+def add(path: Path, job: Job, result: Mapping[str, Any], *, is_stopped: bool = False) -> dict[str, Any]:
+    """The record on the disk with one result more: read again first, as another call may have written meanwhile.
+
+    is_stopped  whether it is a run that goes on: what it had reached goes when it is done
+    """
     record = opened(path)
-    place = record["runs" if job.is_tested else "trials"]
-    place[job.key] = result
+    unfinished = record.pop("stopped", {})
+    unfinished.pop(job.key, None)
+    if is_stopped:
+        unfinished[job.key] = result
+    else:
+        record["runs" if job.is_tested else "trials"][job.key] = result
+    if unfinished:
+        record["stopped"] = unfinished
     write(path, record)
     return record
 
@@ -349,7 +367,10 @@ def gone_on(wanted: Sequence[Job], path: Path, place: Place, *, jobs: int) -> li
     left = []
     todo = [job for job in wanted if place.anew or not is_recorded(opened(path), job)]
     for job, result in made(todo, place, jobs):
-        if isinstance(result, Mapping):
+        if isinstance(result, Mapping) and "stopped" in result:
+            add(path, job, result, is_stopped=True)
+            left.append(f"{job.key}: {result['stopped']}")
+        elif isinstance(result, Mapping):
             add(path, job, result)
             sys.stdout.write(f"{job.key}: {said(result)}\n")
             sys.stdout.flush()
@@ -380,7 +401,9 @@ def attempted(job: Job, place: Place) -> dict[str, Any] | str:
         return "the time is up"
     try:
         return run(job, place)
-    except (DataError, TrainingError, TimeIsUpError, OSError) as error:
+    except TimeIsUpError as error:
+        return dict(error.reached)
+    except (DataError, TrainingError, OSError) as error:
         return str(error)
 
 

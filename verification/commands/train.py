@@ -35,6 +35,9 @@ def command(
     execution: Annotated[str | None, typer.Option(metavar="NAME", help="torch, cpu, …, if the cell has it.")] = None,
     device: Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")] = "cpu",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard, too (needs it).")] = False,
+    no_capture: Annotated[
+        bool, typer.Option("--no-capture", help="On a GPU, no step as one graph: the same bits, slower.")
+    ] = False,
     monitor: Annotated[
         int | None, typer.Option(metavar="EVERY", min=1, help="Measure bounds every so many steps: monitor.sqlite.")
     ] = None,
@@ -56,6 +59,7 @@ def command(
         execution=execution,
         device=device,
         tensorboard=tensorboard,
+        capture=not no_capture,
         monitor=monitor,
         cells_dirs=tuple(cells_dirs or ()),
         tasks_dirs=tuple(tasks_dirs or ()),
@@ -78,6 +82,7 @@ class TrainOptions:
     execution: str | None
     device: str
     tensorboard: bool
+    capture: bool = True
     monitor: int | None = None
     cells_dirs: tuple[Path, ...] = ()
     tasks_dirs: tuple[Path, ...] = ()
@@ -128,6 +133,7 @@ def run(options: TrainOptions) -> int:
             report=report,
             watchers=watchers,
             tensorboard=options.tensorboard,
+            capture=options.capture,
         )
     if not result.writes:
         return DONE
@@ -143,6 +149,8 @@ def run(options: TrainOptions) -> int:
         out(f"printed in {printed.table}, {printed.row}: {printed.result}\n")
     if result.steps or not last.step or not was_done:
         note(f"wrote {result.folder}")
+        if not options.device.startswith("cpu"):
+            note(f"steps: {result.stepping}")
     else:
         seen = "" if options.monitor is None else ", so that there was nothing to monitor"
         note(f'The run in "{result.folder}" had ended before{seen}. For another one name another folder with --into.')

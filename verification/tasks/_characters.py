@@ -41,7 +41,7 @@ def pieces(symbols: NDArray[np.uint8], *, name: str, split: int, letters: int, s
         sha256=checksum(inputs, targets),
         published_as="bits",
     )
-    return Batched((steps, count, letters), make), targets, spec
+    return Batched((steps, count, letters), make, is_fixed=True), targets, spec
 
 
 def indices(text: bytes, alphabet: bytes, name: str) -> NDArray[np.uint8]:

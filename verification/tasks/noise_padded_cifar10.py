@@ -125,7 +125,7 @@ def padded(images: NDArray[np.uint8], *, noise: str, steps: int, seed: int, spli
             u[ROWS:, column] = fixed if own is None else own.standard_normal(fixed.shape, dtype=np.float32)
         return u
 
-    return Batched((steps, len(images), WIDTH), make)
+    return Batched((steps, len(images), WIDTH), make, is_fixed=noise != "fresh")
 
 
 def _checksum(images: NDArray[np.uint8], labels: NDArray[np.int64], noise: str, steps: int, seed: int) -> str:

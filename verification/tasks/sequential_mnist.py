@@ -84,7 +84,7 @@ def load(
         sha256=checksum(pixels, digits),
         published_as="accuracy",
     )
-    return Batched((PIXELS, len(digits), 1), make), digits, spec
+    return Batched((PIXELS, len(digits), 1), make, is_fixed=True), digits, spec
 
 
 def read(file: str, root: Root, md5: dict[str, str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

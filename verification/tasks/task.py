@@ -52,6 +52,7 @@ class Batched:
     make     (chosen, epoch) -> (time, len(chosen), input): the same arguments must give the same array
     number   the epoch: where sequences have noise that is drawn anew whenever they are shown, ``s.epoch(3)`` has that
              of the third showing; other sequences are the same in every epoch
+    is_fixed   whether ``make`` says so: no epoch differs, and a sequence has the same bits whatever is beside it
 
     The first index is a slice or a number, the second whatever numpy takes for an axis.
     """
@@ -64,9 +65,12 @@ class Batched:
         shape: tuple[int, int, int],
         make: Callable[[NDArray[np.intp], int], NDArray[np.float32]],
         number: int = 0,
+        *,
+        is_fixed: bool = False,
     ) -> None:
         self.shape = shape
         self.number = number
+        self.is_fixed = is_fixed
         self._make = make
 
     def __len__(self) -> int:
@@ -74,7 +78,7 @@ class Batched:
 
     def epoch(self, number: int) -> Batched:
         """The same sequences as they are shown in that epoch."""
-        return Batched(self.shape, self._make, at_least("sequences", "epoch", number, 0))
+        return Batched(self.shape, self._make, at_least("sequences", "epoch", number, 0), is_fixed=self.is_fixed)
 
     def __getitem__(self, key: Any, /) -> NDArray[np.float32]:
         times, which, *rest = (*key, slice(None)) if isinstance(key, tuple) else (key, slice(None))

@@ -185,10 +185,11 @@ def optimizer_tensors(optimizer: Parts, named: Mapping[str, Tensor]) -> dict[str
 
 def restore_optimizer(optimizer: Parts, named: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
     """Undo ``optimizer_tensors``: moments go where their parameter is, counters of steps stay on the CPU, as torch
-    has them.
+    has them, unless the optimizer counts on the device.
     """
     for key, value in kept.items():
         name, _, state = key.rpartition(".")
         parameter = named[name]
-        moved = value.clone() if state == "step" else value.to(parameter.device, copy=True)
-        optimizer.of(parameter).state[parameter][state] = moved
+        part = optimizer.of(parameter)
+        is_counter = state == "step" and not part.defaults.get("capturable")
+        part.state[parameter][state] = value.clone() if is_counter else value.to(parameter.device, copy=True)

@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,6 +27,7 @@ from verification.tasks.task import Root
 from verification.training import (
     SettingError,
     TrainingError,
+    captured,
     checkpoints,
     logs,
     network,
@@ -36,6 +37,7 @@ from verification.training import (
     splits,
 )
 from verification.training.configuration import Configuration
+from verification.training.determinism import determinism
 from verification.training.facts import check_same, checksums, to_json, versions
 from verification.training.folder import BEST, LATEST, LOG, RESULT, RUN
 from verification.training.processes import Processes, processes
@@ -45,7 +47,10 @@ MODEL, OPTIMIZER = "model.", "optimizer."
 
 
 class Report(Protocol):
-    """Called after every step: what to say, how many steps are done, how many there are."""
+    """Called when the loss is known: what to say, how many steps are done, how many there are.
+
+    After every step, but after every ``captured.LOOK_EVERY`` where steps are captured.
+    """
 
     def __call__(self, kind: str, done: int, total: int) -> None: ...
 
@@ -80,8 +85,9 @@ class RunProgress:
 class TrainingResult:
     """What came of it: ``test`` is that of the weights that were best on the validation split.
 
-    writes  whether this is the process that writes the files, and speaks
-    steps   of this call: 0 for a run that was done before
+    writes    whether this is the process that writes the files, and speaks
+    steps     of this call: 0 for a run that was done before
+    stepping  "captured", or "uncaptured: " and why: see ``captured``
     """
 
     test: Mapping[str, float | None]
@@ -90,6 +96,7 @@ class TrainingResult:
     folder: Path
     writes: bool
     steps: int = 0
+    stepping: str = ""
 
 
 def train(
@@ -101,8 +108,11 @@ def train(
     report: Report | None = None,
     watchers: Sequence[Watcher] = (),
     tensorboard: bool = False,
+    capture: bool = True,
 ) -> TrainingResult:
     """Train, or go on where the folder's last checkpoint was left.
+
+    capture  whether a step may be one graph of the device, where it has graphs: the bits are the same
 
     Raises TrainingError where the folder has another run, a file of it is damaged or cannot be written, or the loss is
     not finite; DataError for the task's files. What was there before stays.
@@ -111,10 +121,10 @@ def train(
     writer = logs.summary_writer() if tensorboard else None
     with ExitStack() as stack:
         own = stack.enter_context(processes(device))
-        stack.enter_context(_determinism(configuration.training.deterministic))
+        stack.enter_context(determinism(configuration.training.deterministic, device))
         stack.enter_context(torch.random.fork_rng(devices=[device] if torch.device(device).type == "cuda" else []))
         try:
-            run = TrainingRun(configuration, folder, own, root=root, device=device)
+            run = TrainingRun(configuration, folder, own, root=root, device=device, capture=capture)
         except SettingError as error:
             raise configuration.located(error) from None
         board = None
@@ -132,21 +142,18 @@ def check_device(name: str) -> None:
         raise TrainingError(f'--device {name}: cannot be used here: {reason}. Leave it out for "cpu".') from None
 
 
-@contextmanager
-def _determinism(asked: bool) -> Iterator[None]:
-    before = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(asked or before)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before)
-
-
 class TrainingRun:
     """A network, its optimizer and where they are: as the folder left them, or at the start."""
 
     def __init__(
-        self, configuration: Configuration, folder: Path, own: Processes, *, root: Root = None, device: str = "cpu"
+        self,
+        configuration: Configuration,
+        folder: Path,
+        own: Processes,
+        *,
+        root: Root = None,
+        device: str = "cpu",
+        capture: bool = True,
     ) -> None:
         self.configuration, self.folder, self.own, self.root, self.device = configuration, folder, own, root, device
         plan = configuration.training
@@ -157,11 +164,18 @@ class TrainingRun:
         spec, dtype = self.train_data.spec, getattr(torch, plan.dtype)
         self.model = network.build(configuration.network, spec, seed=plan.seed, dtype=dtype, device=device)
         self.named = dict(self.model.named_parameters())
-        self.optimizer = optimizers.make(configuration.optimizer, list(self.named.items()), self.model.unitary_names())
+        self.optimizer = optimizers.make(
+            configuration.optimizer,
+            list(self.named.items()),
+            self.model.unitary_names(),
+            counts_on_device=torch.device(device).type == "cuda",
+        )
         self.re_signed = re_signing.layers(self.model, plan)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.progress = RunProgress()
         self._begin()
+        parts = captured.Steps(self.model, self.optimizer, self.train_data, plan, self._descend, self._update)
+        self.captured = captured.CapturedSteps(parts, own, asked=capture)
 
     # --- the folder -------------------------------------------------------------------------------------------------
 
@@ -251,6 +265,7 @@ class TrainingRun:
 
     def keep(self) -> None:
         """A checkpoint to continue from."""
+        self._look()
         self._check_finite()
         if self.own.writes:
             memory = checkpoints.optimizer_tensors(self.optimizer, self.named)
@@ -280,16 +295,19 @@ class TrainingRun:
             order = self._order()
             while here.batch < self.batches:
                 self.step(order)
+                is_kept = here.step % plan.checkpoint_every == 0
+                if is_kept or here.batch == self.batches:
+                    self._look()
                 here.seconds = before + time.monotonic() - started
                 for watcher in watchers:
                     watcher(self.model, here.step)
-                if report is not None and self.own.writes:
+                if report is not None and self.own.writes and not self.captured.pending:
                     report(
                         self._words(time.monotonic() - started, here.step - first),
                         here.step,
                         plan.epochs * self.batches,
                     )
-                if here.step % plan.checkpoint_every == 0:
+                if is_kept:
                     self.keep()
             self._end_epoch(board)
         return replace(self._finish(), steps=here.step - first)
@@ -300,32 +318,68 @@ class TrainingRun:
         return np.random.default_rng([seed, self.progress.epoch]).permutation(self.train_data.count)
 
     def step(self, order: NDArray[np.int64]) -> None:
-        """One step of the optimizer on the next batch. TrainingError if the loss is not finite: nothing is updated."""
+        """One step of the optimizer on the next batch, by a graph if there can be one.
+
+        TrainingError if the loss is not finite: then nothing is updated; of a graph's it is noticed some steps later.
+        """
         plan, here = self.configuration.training, self.progress
-        chosen = order[here.batch * plan.batch_size : (here.batch + 1) * plan.batch_size]
-        share = self.own.of(chosen)
+        start = here.batch * plan.batch_size
+        chosen = order[start : start + plan.batch_size]
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * optimizers.factor(plan.milestones, here.epoch)
-        torch.manual_seed(mixed(plan.seed, here.step, self.own.rank))
-        self.model.train()
+        seed = mixed(plan.seed, here.step, self.own.rank)
+        if not self.model.training:
+            self.model.train()
+        if not self.captured.step(order, start, here.epoch, seed, here.loss):
+            self._look()
+            here.loss += self._uncaptured(chosen, seed)
+        here.step, here.batch, here.seen = here.step + 1, here.batch + 1, here.seen + len(chosen)
+        if self.captured.pending >= captured.LOOK_EVERY:
+            self._look()
+
+    def _uncaptured(self, chosen: NDArray[np.int64], seed: int) -> float:
+        """The step without a graph; its loss, summed."""
+        here, share = self.progress, self.own.of(chosen)
+        torch.manual_seed(seed)
         self.optimizer.zero_grad()
         total = 0.0
         if len(share):
-            sequences, targets, real = self.train_data.batch(share, here.epoch)
-            loss = network.loss_sum(self.model(sequences), targets, self.train_data.spec, real)
-            (loss / len(chosen)).backward()
-            total = float(loss.detach())
+            total = float(self._descend(self.train_data.batch(share, here.epoch), len(chosen)))
         (total,) = self.own.total([total])
         if not math.isfinite(total):
             raise TrainingError(
                 f"The loss is {total} in step {here.step + 1} (epoch {here.epoch + 1}). {self._diverged()}"
             )
         self.own.add_gradients(self.model)
-        if plan.clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.model.parameters(), plan.clip_norm, foreach=False)
+        self._update()
+        return total
+
+    def _descend(self, batch: captured.Batch, count: int) -> Tensor:
+        """The loss of the batch, summed, (); the gradients of its share of ``count`` sequences are in the weights."""
+        sequences, targets, real = batch
+        self.optimizer.zero_grad()
+        loss = network.loss_sum(self.model(sequences), targets, self.train_data.spec, real)
+        (loss / count).backward()
+        return loss.detach()
+
+    def _update(self) -> None:
+        clip_norm = self.configuration.training.clip_norm
+        if clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), clip_norm, foreach=False)
         self.optimizer.step()
-        here.step, here.batch = here.step + 1, here.batch + 1
-        here.loss, here.seen = here.loss + total, here.seen + len(chosen)
+
+    def _look(self) -> None:
+        """Fetch the loss of the steps that a graph has made. TrainingError if it is not finite."""
+        here, since = self.progress, self.captured.pending
+        loss = self.captured.look()
+        if loss is None:
+            return
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"The loss is {loss} in one of the steps {here.step - since + 1} to {here.step} (epoch "
+                f"{here.epoch + 1}). {self._diverged()}"
+            )
+        here.loss = loss
 
     def _end_epoch(self, board: logs.TensorBoard | None) -> None:
         plan, here = self.configuration.training, self.progress
@@ -354,6 +408,7 @@ class TrainingRun:
                 board.add(row)
         if plan.re_sign_every is not None and finished % plan.re_sign_every == 0:
             here.exchanges += re_signing.re_sign(self.re_signed, self.optimizer, plan)
+            self.captured.forget()
         here.epoch, here.batch, here.loss, here.seen = finished, 0, 0.0, 0
         self.keep()
 
@@ -412,6 +467,7 @@ class TrainingRun:
             "epochs": last,
             "steps": here.step,
             "seconds": round(here.seconds, 3),
+            "stepping": self.captured.words,
         }
         if self.re_signed:
             outcome["exchanges"] = here.exchanges
@@ -419,7 +475,9 @@ class TrainingRun:
             outcome["published"] = vars(self.configuration.published)
         if self.own.writes:
             checkpoints.write_atomically(self.folder / RESULT, to_json(self.facts() | outcome))
-        return TrainingResult(evaluation, here.best_epoch, here, self.folder, self.own.writes)
+        return TrainingResult(
+            evaluation, here.best_epoch, here, self.folder, self.own.writes, stepping=self.captured.words
+        )
 
     def _words(self, seconds: float, steps: int) -> str:
         """Loss, throughput and the time that is left, for a line of progress."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 UNITARY = "multiplicative_cayley"
 CLASSES = {"adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop", "sgd": "SGD"}
 OPTIMIZERS = (*CLASSES, UNITARY)
+CAPTURABLE = frozenset({"adam", "adamw", "rmsprop"})
+"""Those that can count their steps on the device; SGD counts none."""
+FUSED = frozenset({"adam", "adamw"})
 INTERNAL = frozenset({"params", "foreach", "fused", "maximize", "capturable", "differentiable"})
 """Arguments of torch's optimizers that are about how, not what."""
 

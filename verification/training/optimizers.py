@@ -5,15 +5,14 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from verification.training import SettingError
 from verification.training.configuration import Optimizer, ParameterGroup
-from verification.training.optimizer_classes import UNITARY, class_of
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+from verification.training.optimizer_classes import CAPTURABLE, FUSED, UNITARY, class_of
 
 
 class Parts:
@@ -34,6 +33,11 @@ class Parts:
         """The part that has the parameter. KeyError if none does."""
         return self._of[id(parameter)]
 
+    def tensors(self) -> list[Tensor]:
+        """All that the parts remember in tensors, themselves."""
+        states = [state for part in self.parts for state in part.state.values()]
+        return [value for state in states for value in state.values() if isinstance(value, torch.Tensor)]
+
     def zero_grad(self) -> None:
         for part in self.parts:
             part.zero_grad(set_to_none=True)
@@ -43,10 +47,19 @@ class Parts:
             part.step()
 
 
-def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]], unitary: Collection[str] = ()) -> Parts:
+def make(
+    plan: Optimizer,
+    parameters: Sequence[tuple[str, Any]],
+    unitary: Collection[str] = (),
+    *,
+    counts_on_device: bool = False,
+) -> Parts:
     """The optimizers of the named parameters, one for each name in the plan.
 
-    unitary  names of those that are unitary matrices: they need ``multiplicative_cayley``, and no others may have it
+    unitary           names of those that are unitary matrices: they need ``multiplicative_cayley``, and no others may
+                      have it
+    counts_on_device  whether steps are counted where the parameters are, a CUDA device: torch's "capturable", and for
+                      real parameters of Adam its fused kernel. The roundings are others than with counts on the host
 
     Every pattern of a group must match a parameter, and no parameter may be in two groups: TrainingError otherwise,
     and for options that the optimizers refuse.
@@ -73,16 +86,18 @@ def make(plan: Optimizer, parameters: Sequence[tuple[str, Any]], unitary: Collec
         if own:
             options = {} if named is None else _pairs(named.options)
             by_optimizer.setdefault(optimizer, {})[place] = {"params": [value for _, value in own], **options}
-    return Parts([_made(plan, name, groups) for name, groups in by_optimizer.items()])
+    return Parts([_made(plan, name, groups, counts_on_device) for name, groups in by_optimizer.items()])
 
 
-def _made(plan: Optimizer, name: str, groups: Mapping[int | None, dict[str, Any]]) -> torch.optim.Optimizer:
+def _made(
+    plan: Optimizer, name: str, groups: Mapping[int | None, dict[str, Any]], counts_on_device: bool
+) -> torch.optim.Optimizer:
     """The optimizer of that name. Options of [optimizer] are those of its own kind; another has what its groups say.
 
     torch looks at the options of its constructor and never at those of a group: so each group is made by itself.
     """
     options = _pairs(plan.options) if name == plan.name else {}
-    internal = {} if name == UNITARY else {"foreach": False}
+    internal = _manners(name, [value for group in groups.values() for value in group["params"]], counts_on_device)
     optimizers: list[torch.optim.Optimizer] = []
     for index, group in groups.items():
         try:
@@ -93,7 +108,19 @@ def _made(plan: Optimizer, name: str, groups: Mapping[int | None, dict[str, Any]
     first, *others = optimizers
     for other in others:
         first.add_param_group(other.param_groups[0])
+    if internal.get("capturable"):  # torch warns of steps without a capture, such as the first one
+        setattr(first, "_warned_capturable_if_run_uncaptured", True)  # noqa: B010 (a name that torch asks for)
     return first
+
+
+def _manners(name: str, parameters: Sequence[Tensor], counts_on_device: bool) -> dict[str, bool]:
+    """Arguments of torch's optimizers about how, not what: the same for each step of a run."""
+    if name == UNITARY:
+        return {}
+    if not counts_on_device or name not in CAPTURABLE:
+        return {"foreach": False}
+    is_fused = name in FUSED and all(value.is_floating_point() for value in parameters)
+    return {"foreach": False, "capturable": True} | ({"fused": True} if is_fused else {})
 
 
 def _refused(plan: Optimizer, name: str, index: int | None, reason: str) -> SettingError:
