@@ -45,7 +45,7 @@ from torch import nn
 
 from odernn.published import results as published_results
 from verification.tasks.images import DataError
-from verification.training import TrainingError, configuration, loop, network, splits
+from verification.training import TrainingError, checkpoints, configuration, loop, network, splits
 from verification.training.configuration import Configuration
 from verification.training.determinism import determinism
 from verification.training.processes import processes
@@ -54,6 +54,9 @@ RECORD = "training_runs.json"
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "build" / "training_runs"
 CPU = "cpu_seconds.json"
 """In a run's folder: the processor's time so far."""
+
+SNAPSHOTS = 24
+"""Weights that are kept on the way of a run, beside the first ones."""
 
 POINTS = 12
 """Evaluations that are kept of a run, evenly chosen; the last and the best one always are."""
@@ -149,6 +152,26 @@ class Stopwatch:
         return total
 
 
+class Snapshots:
+    """The weights on the way: before the first step, and after steps that lie evenly on a logarithmic scale."""
+
+    def __init__(self, made: loop.TrainingRun) -> None:
+        self._made = made
+        last = made.configuration.training.epochs * made.batches
+        self._steps = {round(last ** (i / SNAPSHOTS)) for i in range(SNAPSHOTS + 1)}
+        if made.progress.step == 0:
+            self._keep(0)
+
+    def __call__(self, model: nn.Module, step: int) -> None:
+        if step in self._steps:
+            self._keep(step)
+
+    def _keep(self, step: int) -> None:
+        tensors = {loop.MODEL + name: value for name, value in self._made.model.state_dict().items()}
+        facts = self._made.facts() | {"step": step}
+        checkpoints.write(self._made.folder / f"weights_{step:07d}.safetensors", tensors, facts)
+
+
 class TimeIsUpError(Exception):
     """Where the run was, in words; ``reached`` is what is recorded of it."""
 
@@ -194,7 +217,7 @@ def run(job: Job, place: Place) -> dict[str, Any]:
                 made.keep()
                 raise TimeIsUpError(*stopped(made, trained(made, clock.keep(), place)))
 
-        found = made.to_the_end(None, [clock, stop])
+        found = made.to_the_end(None, [clock, Snapshots(made), stop])
         result = trained(made, clock.keep(), place)
     if isinstance(job.plan, Planned):
         result |= tested(job.plan, plan, found, place)
