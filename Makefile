@@ -5,12 +5,16 @@
 #   TORCH_INDEX_URL  a further package index for torch, e.g. one with CPU-only builds
 #   BUDGET, STORE    budget and result file of `make verify` (default smoke, odernn.sqlite)
 #   ARGS             anything else to pass to `odernn verify`
+#   DEVICE_PYTHON    interpreter of the machine that device-bundle is for (default python3.12)
+#   DATA             folder with MNIST's files for device-bundle (default: none)
 
 PYTHON ?= python3
 VENV   ?= .venv
 BUDGET ?= smoke
 STORE  ?= odernn.sqlite
 ARGS   ?=
+DATA   ?=
+DEVICE_PYTHON ?= python3.12
 
 # Some containers forbid bytecode. The tests start hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,7 +27,7 @@ INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full bench experiments mutation wheel-check clean
+.PHONY: help verify test test-full bench experiments mutation wheel-check pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print its table"
@@ -33,6 +37,8 @@ help:
 	@echo "make experiments  train what the records of docs/architecture_experiments.md and docs/training_runs.md lack (an hour)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
+	@echo "make pycuda-wheel build PyCUDA where there is a CUDA toolkit, with or without a driver (100 s; build/wheels)"
+	@echo "make device-bundle DATA=FOLDER   all that a bare machine with a GPU needs (build/device; then device/run.sh there)"
 	@echo "make clean        remove the environment, caches and build products (results stay)"
 
 verify: $(VENV)/.installed
@@ -44,7 +50,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
-test-full: $(VENV)/.installed-test
+test-full: $(VENV)/.installed-test pycuda
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -64,9 +70,20 @@ mutation: $(VENV)/.installed-test
 wheel-check: $(VENV)/.installed-test
 	$(BIN)/python tests/packaging/wheel_check.py
 
+pycuda-wheel: $(VENV)/.installed-test
+	$(BIN)/python device/pycuda_wheel.py --output build/wheels
+
+# Its tests run over a driver of our own, so that no GPU is needed; without a toolkit they say that they skip.
+pycuda: $(VENV)/.installed-test
+	@if ! command -v nvcc >/dev/null 2>&1; then echo "make: there is no nvcc, so PyCUDA is not built and its tests skip"; \
+	else $(BIN)/python device/pycuda_wheel.py --output build/wheels && $(PIP) install --find-links build/wheels pycuda; fi
+
+device-bundle: $(VENV)/.installed-test
+	$(BIN)/python device/bundle.py --python $(DEVICE_PYTHON) $(if $(DATA),--data $(DATA))
+
 clean:
 	rm -rf $(VENV) build dist odernn.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find odernn verification cuda tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find odernn verification cuda device tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment, in stamps: made once, brought up to date when pyproject.toml or constraints.txt change.
 $(VENV)/.made:

@@ -1,6 +1,6 @@
 """Everything that only a GPU can tell of the CUDA kernels, by one command that needs no network.
 
-    python -m device.suite                       all parts; writes benchmarks/results/device_<name>.json
+    python -m device.suite                       all parts; writes device/results/device_<name>.json
     python -m device.suite --part correctness --part streams --seconds 540
     python -m device.suite --part times          of all shapes; times-psmnist is one of them
     python -m device.suite --list                the parts
@@ -37,12 +37,14 @@ from typing import Any
 
 import torch
 
-from benchmarks._harness import RESULTS, machine
+from benchmarks._harness import machine
 from cuda.odernn_kernels import build, emulator, execution, module
 from device import checks as checking
 from device import times as timing
 from device.checks import LARGE, SMALL, Checks
 from odernn.executions.recurrence import ReconstructionWarning
+
+RESULTS = Path(__file__).parent / "results"
 
 SHAPES = {
     "eigenworms": (17984, 8, 32),
@@ -443,7 +445,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--times-anyway", action="store_true", help="time although a check does not hold; the record says which part"
     )
-    parser.add_argument("--output", type=Path, help="folder of the record (default results; of a trial, a new one)")
+    parser.add_argument("--output", type=Path, help="folder of the record (default device/results; of a trial, a new one)")
     options = parser.parse_args(arguments)
     if options.list:
         for name, part in PARTS.items():
