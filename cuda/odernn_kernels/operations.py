@@ -26,9 +26,21 @@ CHECKPOINT_EVERY = 256
 SCAN_STEPS = 1024
 """Shortest sequence for the scan: one tile."""
 
-SCAN_COLUMNS = {"forward": 1600, "backward": 16000}
-"""Most columns for the scan. A model of the machine, not a measurement, puts the break-even at columns · rounds =
-16 000; backward needs one round, forward 4 to 10 a tile. benchmarks/device_suite.py times both sides of it."""
+SCAN_COLUMNS = {"forward": 1300, "backward": 3000}
+"""Most columns for the scan. A model of the machine, not a measurement; benchmarks/device_suite.py times both sides.
+
+    ring   a warp takes 94 cycles a step forward and 67 backward. Up to 132 SMs · 4 warps · 32 = 16 896 columns all run
+           at once, so 1024 steps cost 96 000 and 69 000 cycles, however few columns there are.
+    scan   an SM takes its columns, C/132, tile by tile. Of the machine code for sm_90, a warp issues 700 instructions
+           a round and 450 beside, forward, and 1200 a tile backward, where there is one round. 8 warps at 4
+           instructions a cycle: 1400 R + 900 and 2400 cycles a tile; three quarters of that rate is more likely.
+    equal  at C = 132 · 96 000 / (1400 R + 900) forward: 1600 for R = 5, 1300 for R = 6; 132 · 69 000 / 2400 = 3800
+           backward, 2800 at three quarters of the rate.
+
+That a block a column uses 4 bytes of each sector of 32 costs less than that: 13 loads of 256 threads are 3300 sectors a
+tile backward, 1700 cycles at 64 bytes a cycle from L2, beside which the instructions go on. A block of 8 columns would
+save them and run the columns of 256, which is the case that the scan is for, on 32 SMs of 132.
+"""
 
 
 Way: TypeAlias = Literal["ring", "scan"]
