@@ -6,8 +6,8 @@ What PyCUDA asks for and its documentation does not say:
               is therefore between a push and a pop of the device's *primary* context, the one torch lives in. A thread
               that ends with a context pushed aborts the process.
     stream    A stream of torch's cannot be wrapped. Where torch's current stream is the default one, both name it by 0;
-              else the launch goes to a stream of ours, one for each of torch's so that these do not wait for each other,
-              which waits for torch's and is waited for: events only, no host, as the capture of a graph asks.
+              else the launch goes to a stream of ours, one for each of torch's, so that these do not wait for each
+              other. It waits for torch's and is waited for: events only, no host, as the capture of a graph asks.
     memory    Tensors of torch's stay valid: what is freed on torch's stream is reused after the join.
 """
 

@@ -187,14 +187,14 @@ print("prepared", len(layouts))
 
 @pytest.mark.slow
 def test_shared_memory_beyond_the_default_is_asked_for(driver: dict[str, str]) -> None:
-    code = (
-        USING
-        + """
-    orthogonal.rows(torch.zeros(2, 1, 190), W=torch.eye(190), b=torch.zeros(190), h0=torch.zeros(1, 190))
+    code = """
+from dataclasses import replace
+module.KERNELS["forward_f32"] = replace(module.KERNELS["forward_f32"], shared=150000)
+with module.using(device):
+    execution.outputs(x, **call)
 """
-    )
     status, output, launches = run(driver, code)
-    assert status == 0 and launches == [["scornn_forward_f32", "1", "192", str(4 * 190 * 198), "default", "1"]], output
+    assert status == 0 and launches == [["forward_f32", "1", "32", "150000", "default", "1"]], output
 
 
 @pytest.mark.slow

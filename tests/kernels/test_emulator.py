@@ -74,7 +74,7 @@ def test_a_missing_barrier_shows_in_some_order(emulated: Emulated, what: str, so
 def test_scornn_without_its_barrier_shows_in_some_order(emulated: Emulated) -> None:
     expected = [rows_of_scornn(emulated, order) for order in Order]
     assert all(torch.equal(expected[0], other) for other in expected[1:])
-    broken = planted("scornn.cu", "    __syncthreads();\n    if (owns) {", "    if (owns) {")
+    broken = planted("scornn.cu", "    __syncthreads();\n    const Four* from", "    const Four* from")
     assert not all(torch.equal(rows_of_scornn(broken, order), expected[0]) for order in Order)
 
 

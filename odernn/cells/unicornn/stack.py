@@ -27,7 +27,8 @@ class StackOptions(TypedDict, total=False):
     lengths, previous_input, execution     as in ``UnICORNN.forward``
     backward     "reversible": rows are rebuilt by the inverse and checked; "checkpointed": computed again from states
                  that are kept
-    chunk        steps that are taken together; working memory is about (3 L + 3) chunk · b · m floats
+    chunk        steps that are taken together, ``stack.size_of`` unless given; working memory is about
+                 (3 L + 3) chunk · b · m floats
     checkpoints  states kept besides the first and the last: none for "reversible", one a chunk for "checkpointed"
     tolerance    largest admitted error of a rebuilt y or z, and largest relative error that such errors may make in the
                  gradients of products with them: see ``stack.TOLERANCE`` and ``stack.GradientShare``
@@ -108,14 +109,16 @@ def _walked(
     like = network.layers[0].w
     previous = checked_previous(options.get("previous_input"), batch, network.index, like)
     mode: Mode = arguments.one_of("backward", options.get("backward", "reversible"), ("reversible", "checkpointed"))
-    chunks = stack.chunks_of(
-        len(batch.u), arguments.positive_integer("chunk", options.get("chunk", stack.CHUNK)), batch.lengths
-    )
     name = options.get("execution")
+    runner = executions.get(network.execution if name is None else name)
+    usual = stack.size_of(runner.name, batch.u.shape[1] * network.hidden_size)
+    chunks = stack.chunks_of(
+        len(batch.u), arguments.positive_integer("chunk", options.get("chunk", usual)), batch.lengths
+    )
     tolerance = options.get("tolerance")
     is_shifted = network.index == "sam"
     plan = stack.StackPlan(
-        executions.get(network.execution if name is None else name),
+        runner,
         tuple(map(network.sources, range(1, network.num_layers + 1))),
         is_shifted,
         chunks,

@@ -10,6 +10,18 @@ from torch import Tensor
 CHUNK = 256
 """Steps of a chunk unless asked otherwise: enough for a product to be worth its call, few beside any long sequence."""
 
+DEVICE_CHUNK, DEVICE_NEURONS = 4608, 2**21
+"""The same where a launch costs more than the steps of a short chunk take, and only a long one is parallel in time: at
+most so many steps, of so many neurons and steps together. An array of a chunk is then at most 8 MB of float32, or that
+of ``CHUNK`` steps, and EigenWorms' 17984 steps of 256 columns are four chunks."""
+
+
+def size_of(execution: str, columns: int) -> int:
+    """Steps of a chunk of so many columns unless asked otherwise."""
+    if execution != "cuda":
+        return CHUNK
+    return max(CHUNK, min(DEVICE_CHUNK, DEVICE_NEURONS // max(columns, 1)))
+
 
 @dataclass(frozen=True)
 class Chunk:
