@@ -190,7 +190,9 @@ def test_when_the_time_is_up_a_run_stops_at_a_checkpoint_and_the_same_command_go
     monkeypatch.setattr(script.Place, "is_late", property(is_late))
     calls, times = 0, [0.0]
     while script.main(["--output", str(tmp_path), "--checkpoints", str(tmp_path / "c"), RUN + " / seed 0"]):
-        assert "the time is up in epoch" in capsys.readouterr().out
+        assert "the time is up in epoch" in (out := capsys.readouterr().out) and "uncaptured: cpu has no graphs" in out
+        reached = json.loads((tmp_path / "training_runs.json").read_text("utf-8"))["stopped"][RUN + " / seed 0"]
+        assert reached["steps"] == 2 * (calls + 1) and reached["stopped"] in out and "test" not in reached
         assert calls < 2, "no call goes on where the last one stopped"
         (clock,) = (tmp_path / "c").glob("*/cpu_seconds.json")
         times.append(json.loads(clock.read_text("utf-8")))
@@ -198,8 +200,9 @@ def test_when_the_time_is_up_a_run_stops_at_a_checkpoint_and_the_same_command_go
     assert calls == 2  # four steps
     assert times[0] < times[1] < times[2]  # all calls count
     key = RUN + " / seed 0"
-    found = json.loads((tmp_path / "training_runs.json").read_text("utf-8"))["runs"][key]
-    assert found["steps"] == 4
+    record = json.loads((tmp_path / "training_runs.json").read_text("utf-8"))
+    found = record["runs"][key]
+    assert found["steps"] == 4 and "stopped" not in record
     assert found["test"] == whole["runs"][key]["test"]
 
 

@@ -89,6 +89,7 @@ class DeviceGraph:
             raise RuntimeError("a step draws random numbers on the host")
 
     def record(self, body: Body) -> None:
+        self._graph = None  # its memory goes first
         graph = torch.cuda.CUDAGraph()
         outside = torch.cuda.current_stream(self._device)
         try:  # other threads, such as one that shows progress, may use the device meanwhile
@@ -212,7 +213,7 @@ def batches(data: SplitData, size: int) -> Batches:
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepParts:
     """What a step is made of.
 
     descend  the loss of a batch, summed, and its gradients, divided by the number that is given, in the weights
@@ -227,7 +228,7 @@ class Steps:
     update: Callable[[], None]
 
 
-def refused(steps: Steps, own: Processes, *, asked: bool) -> str | None:
+def refused(steps: StepParts, own: Processes, *, asked: bool) -> str | None:
     """Why no graph is tried; None where one is."""
     if not asked:
         return "--no-capture"
@@ -244,7 +245,7 @@ def refused(steps: Steps, own: Processes, *, asked: bool) -> str | None:
 class CapturedSteps:
     """The graph of a run, if it can have one; ``reason`` says why it has none."""
 
-    def __init__(self, steps: Steps, own: Processes, *, asked: bool = True) -> None:
+    def __init__(self, steps: StepParts, own: Processes, *, asked: bool = True) -> None:
         self._steps, self._size = steps, steps.plan.batch_size
         self._device = torch.device(steps.data.device)
         graph = graph_on(self._device)
@@ -347,6 +348,7 @@ class CapturedSteps:
             rehearsed = [value.detach().clone() for value in tensors]
             _restore(tensors, before)
             self._check_places(tensors)
+            self._steps.optimizer.zero_grad()  # so that the gradients are the graph's own
             gc.collect()
             self._graph.record(self._body)
             self._replay(start, seed)

@@ -174,7 +174,7 @@ class TrainingRun:
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.progress = RunProgress()
         self._begin()
-        parts = captured.Steps(self.model, self.optimizer, self.train_data, plan, self._descend, self._update)
+        parts = captured.StepParts(self.model, self.optimizer, self.train_data, plan, self._descend, self._update)
         self.captured = captured.CapturedSteps(parts, own, asked=capture)
 
     # --- the folder -------------------------------------------------------------------------------------------------

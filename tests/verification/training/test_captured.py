@@ -360,6 +360,20 @@ def test_counters_on_the_device(tmp_path: Path) -> None:
     assert counting.of(meta).state[meta]["step"].device.type == "meta"
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("name", ["unicornn", "rmsprop", "sgd", "copying", "standardised", "float64"])
+def test_a_captured_run_on_a_device(tmp_path: Path, name: str) -> None:
+    """The same by ``torch.cuda.CUDAGraph``; also after a stop."""
+    made = plan(tmp_path, TEXTS[name])
+    without = loop.train(made, tmp_path / "uncaptured", device="cuda", capture=False)
+    by_graph = loop.train(made, tmp_path / "captured", device="cuda")
+    assert (by_graph.stepping, without.stepping) == ("captured", "uncaptured: --no-capture")
+    check_same(by_graph, without)
+    with pytest.raises(StoppedError):
+        loop.train(made, tmp_path / "stopped", device="cuda", watchers=[stop_at(6)])
+    check_same(loop.train(made, tmp_path / "stopped", device="cuda"), without)
+
+
 # --- planted faults -------------------------------------------------------------------------------------------------
 
 
