@@ -445,7 +445,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--times-anyway", action="store_true", help="time although a check does not hold; the record says which part"
     )
-    parser.add_argument("--output", type=Path, help="folder of the record (default device/results; of a trial, a new one)")
+    parser.add_argument("--output", type=Path, help="folder of the record (default: device/results)")
     options = parser.parse_args(arguments)
     if options.list:
         for name, part in PARTS.items():

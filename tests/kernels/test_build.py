@@ -19,22 +19,15 @@ BUDGET = {
     "exact": {"exact_forward": 64, "exact_backward": 88},
     "scan": {"scan_forward": 104, "scan_backward": 112},
     "falsify": {"falsify": 80},
-<<<<<<< HEAD
-    "scornn": {"scornn_forward": 104, "scornn_backward": 104},
-    "published": {
-=======
     "scornn": {"scornn_forward": 168, "scornn_backward": 168},
-    "baseline": {
-        "baseline_forward": 48,
-        "baseline_backward": 48,
->>>>>>> s2
+    "published": {
         "published_forward": 48,
         "published_backward": 56,
     },
 }
 """Registers a kernel may use; of float32 and float64 the larger. 32-thread blocks: 168 a thread still let 12 warps live
-on an SM's 64 K registers, 256 threads of scan could have 255, and 384 of scornn, which keep W there, have 168. CUDA 13.0
-used 1 to 20 fewer."""
+on an SM's 64 K registers, 256 threads of scan could have 255, and 384 of scornn, which keep W there, have 168. CUDA
+13.0 used 1 to 20 fewer."""
 
 FAST = (("exact", "sm_90"), ("scan", "sm_80"))
 PAIRS = [
