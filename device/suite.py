@@ -394,14 +394,7 @@ def launcher(is_emulated: bool) -> tuple[Any, str]:
         from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 
         return EmulatedLauncher(emulator.build()), "emulator"
-    reason = module.unavailable_because()
-    if reason is None:
-        import pycuda
-
-        return None, f"pycuda {pycuda.VERSION_TEXT}"
-    from device.ctypes_driver import CtypesDevice
-
-    return CtypesDevice(), f"the driver's C interface, because {reason}"
+    return None, module.loader()
 
 
 def suite(options: argparse.Namespace) -> int:

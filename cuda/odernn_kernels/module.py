@@ -95,10 +95,25 @@ def format_of(arguments: tuple[int | float, ...]) -> str:
     return "".join("d" if isinstance(value, float) else "q" for value in arguments)
 
 
+def has_pycuda() -> bool:
+    """Installed; whether it works is another question."""
+    return importlib.util.find_spec("pycuda") is not None
+
+
+def loader() -> str:
+    """What launches where a device can be used: PyCUDA, or the driver's C interface where PyCUDA is not installed."""
+    if not has_pycuda():
+        return "the driver's C interface, as PyCUDA is not installed"
+    return f"pycuda {importlib.import_module('pycuda').VERSION_TEXT}"
+
+
 def unavailable_because() -> str | None:
     """Why no device can be used here, in one clause, or ``None``. Never raises; asks anew each time."""
-    if importlib.util.find_spec("pycuda") is None:
-        return 'it needs PyCUDA, which is not installed: pip install "odernn[gpu]"'
+    if not has_pycuda():
+        from cuda.odernn_kernels import driver as interface  # which imports this module
+
+        reason = interface.unavailable_because()
+        return reason and f'PyCUDA is not installed (pip install "odernn[gpu]"), and without it, {reason}'
     try:
         driver = importlib.import_module("pycuda.driver")
     except ImportError as error:
@@ -151,12 +166,26 @@ def launcher_for(x: Tensor) -> Launcher:
             reason = unavailable_because()
             if reason is not None:
                 raise LaunchError(f'execution="cuda" cannot run: {reason}.')
-            _devices[index] = Device(index)
+            _devices[index] = _opened(index)
         return _devices[index]
 
 
+def _opened(index: int) -> Opened:
+    if has_pycuda():
+        return Device(index)
+    from cuda.odernn_kernels.driver import DriverDevice
+
+    return DriverDevice(index)
+
+
+class Opened(Launcher, Protocol):
+    """A launcher that holds something of the driver's."""
+
+    def close(self) -> None: ...
+
+
 _lock = threading.Lock()
-_devices: dict[int, Device] = {}
+_devices: dict[int, Opened] = {}
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ SCAN_STEPS = 1024
 SCAN_COLUMNS = {"forward": 2000, "backward": 1400}
 """Most columns for the scan, measured on an H100 (docs/gpu.md, "Ring or scan"): 8192 steps take the ring 0.53 ms
 forward and 0.51 ms backward, however few columns there are, and the scan 0.32 and 0.37 ms with 1024 columns, 0.51 and
-0.71 ms with 2048, 0.95 and 1.37 ms with 4096. It is so because up to 132 SMs · 4 warps · 32 = 16 896 columns of the ring
-run at once, while an SM scans its columns one after the other, eight warps a column. A block of 8 columns would read
-whole sectors, but run the few columns that the scan is for on an eighth of the SMs.
+0.71 ms with 2048, 0.95 and 1.37 ms with 4096. It is so because up to 132 SMs · 4 warps · 32 = 16 896 columns of the
+ring run at once, while an SM scans its columns one after the other, eight warps a column. A block of 8 columns would
+read whole sectors, but run the few columns that the scan is for on an eighth of the SMs.
 """
 
 

@@ -108,13 +108,14 @@ def test_forward_and_backward_run_and_the_context_is_released(driver: dict[str, 
 
 CTYPES = """
 torch.cuda.get_device_capability = lambda index: (9, 0)
-from device.ctypes_driver import CtypesDevice
-device = CtypesDevice()
+from cuda.odernn_kernels import driver
+assert driver.unavailable_because() is None
+device = driver.DriverDevice()
 """
 
 
 @pytest.mark.slow
-def test_the_launcher_of_the_benchmarks_needs_no_pycuda(environment: dict[str, str]) -> None:
+def test_the_drivers_own_interface_needs_no_pycuda(environment: dict[str, str]) -> None:
     code = (
         USING
         + """

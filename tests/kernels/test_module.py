@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from cuda import odernn_kernels
-from cuda.odernn_kernels import execution, launches, module, orthogonal
+from cuda.odernn_kernels import driver, execution, launches, module, orthogonal
 from cuda.odernn_kernels.trajectories import extremes
 from odernn import executions
 from odernn.executions import ExecutionUnavailable
@@ -63,7 +63,19 @@ def test_a_device_is_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_pycuda_the_reason_is_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
-    assert odernn_kernels.available() == 'it needs PyCUDA, which is not installed: pip install "odernn[gpu]"'
+    monkeypatch.setattr(driver, "unavailable_because", lambda: "there is no CUDA device")
+    assert odernn_kernels.available() == (
+        'PyCUDA is not installed (pip install "odernn[gpu]"), and without it, there is no CUDA device'
+    )
+
+
+def test_without_pycuda_the_drivers_own_interface_launches_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(driver, "unavailable_because", lambda: None)
+    assert odernn_kernels.available() is None
+    assert module.loader() == "the driver's C interface, as PyCUDA is not installed"
+    monkeypatch.setattr(driver, "DriverDevice", lambda index: ("of the driver", index))
+    assert module._opened(3) == ("of the driver", 3)
 
 
 @NO_DEVICE

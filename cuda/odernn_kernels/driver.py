@@ -1,6 +1,6 @@
-"""A launcher over the driver's C interface, for measurements where there is no PyCUDA. The library does not use it.
+"""Launches through the driver's C interface, where PyCUDA is not installed: same kernels, same bits, same checks.
 
-It launches on torch's own stream, which PyCUDA cannot name; the times of kernels are the same.
+It launches on torch's own stream, which PyCUDA cannot name. ``module.loader`` says which of the two it is.
 """
 
 from __future__ import annotations
@@ -17,20 +17,38 @@ _BUFFER_POINTER, _BUFFER_SIZE = ctypes.c_void_p(1), ctypes.c_void_p(2)
 _MAX_DYNAMIC_SHARED = 8
 
 
-class CtypesDevice:
-    """One device through `libcuda.so.1`; as ``module.Device``, to be used with ``module.using``."""
+def unavailable_because() -> str | None:
+    """Why there is no device to launch on, in one clause, or ``None``. Never raises."""
+    count = ctypes.c_int()
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+        is_there = library.cuInit(0) == 0 and library.cuDeviceGetCount(ctypes.byref(count)) == 0
+    except OSError as error:
+        return f"there is no NVIDIA driver ({error})"
+    if not is_there:
+        return "the NVIDIA driver does not start"
+    return None if count.value else "there is no CUDA device"
+
+
+class DriverDevice:
+    """One device through `libcuda.so.1`, as ``module.Device``. Raises LaunchError for a device that is too old."""
 
     def __init__(self, index: int = 0) -> None:
         self._driver = ctypes.CDLL("libcuda.so.1")
         self.index = index
         major, minor = torch.cuda.get_device_capability(index)
         self.arch = f"sm_{major}{minor}"
+        if major < 8:
+            raise LaunchError(f"device {index} is {self.arch}, but asynchronous copies need sm_80 or newer.")
         self._context, device = ctypes.c_void_p(), ctypes.c_int()
         self._call("cuInit", 0)
         self._call("cuDeviceGet", ctypes.byref(device), index)
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         self._modules: dict[str, ctypes.c_void_p] = {}
         self._functions: dict[str, ctypes.c_void_p] = {}
+
+    def close(self) -> None:
+        """Nothing to let go of: the context is torch's own, and ends with the process."""
 
     def _call(self, name: str, *arguments: Any) -> None:
         status = getattr(self._driver, name)(*arguments)
