@@ -58,7 +58,7 @@ SHAPES = {
 COLUMNS = (32, 256, 1024, 2048, 4096, 8192, 16384)
 """Of the comparison of ring and scan, at 8192 steps."""
 
-TOOLS = (("racecheck", "scan"), ("synccheck", "scan"), ("memcheck", "scan"), ("initcheck", "scan"), ("memcheck", "all"))
+TOOLS = (("memcheck", "all"), ("racecheck", "scan"), ("synccheck", "scan"), ("initcheck", "scan"), ("memcheck", "scan"))
 """compute-sanitizer's tools and the kernels that run under each."""
 
 
