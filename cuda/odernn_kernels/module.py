@@ -162,7 +162,7 @@ _devices: dict[int, Device] = {}
 
 
 @dataclass(frozen=True)
-class _Side:
+class _Bridge:
     """A stream of ours, as PyCUDA and as torch know it. torch's own come from a pool: there are some dozens."""
 
     ours: Any
@@ -185,7 +185,7 @@ class Device:
         self._modules: dict[str, Any] = {}
         self._functions: dict[tuple[str, str], Any] = {}
         self._widened: dict[Any, int] = {}
-        self._streams: dict[int, _Side] = {}
+        self._streams: dict[int, _Bridge] = {}
         self._guard = threading.RLock()
 
     @contextlib.contextmanager
@@ -246,7 +246,7 @@ class Device:
         if side is None:
             non_blocking = 1
             ours = self._driver.Stream(non_blocking)
-            side = self._streams[handle] = _Side(ours, torch.cuda.ExternalStream(ours.handle, device=self.index))
+            side = self._streams[handle] = _Bridge(ours, torch.cuda.ExternalStream(ours.handle, device=self.index))
         side.torch.wait_stream(outside)
         try:
             yield side.ours

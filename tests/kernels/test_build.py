@@ -28,8 +28,8 @@ BUDGET = {
     },
 }
 """Registers a kernel may use; of float32 and float64 the larger. 32-thread blocks: 168 a thread still let 12 warps live
-on an SM's 64 K registers, 256 threads of scan could have 255, and 384 of scornn, which keep W there, have 168. CUDA 13.0
-used 1 to 20 fewer."""
+on an SM's 64 K registers, 256 threads of scan could have 255, and 384 of scornn, which keep W there, have 168. CUDA
+13.0 used 1 to 20 fewer."""
 
 FAST = (("exact", "sm_90"), ("scan", "sm_80"))
 PAIRS = [
