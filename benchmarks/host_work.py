@@ -30,7 +30,7 @@ ASKED = {"forward": 40.0, "forward and backward": 120.0, "nothing at all": 120.0
 ROUNDS, CALLS = 61, 200
 
 
-class Idle:
+class IdleLauncher:
     """Launches nothing; counts."""
 
     launches = 0
@@ -101,7 +101,7 @@ class Nothing(torch.autograd.Function):
 
 def main() -> int:
     torch.set_num_threads(1)
-    launcher, rows, slow = Idle(), [], False
+    launcher, rows, slow = IdleLauncher(), [], False
     with module.using(launcher):
         for steps in STEPS:
             for name, call in cases(steps).items():

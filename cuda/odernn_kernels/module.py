@@ -189,7 +189,7 @@ _devices: dict[int, Opened] = {}
 
 
 @dataclass(frozen=True)
-class _Side:
+class _Bridge:
     """A stream of ours, as PyCUDA and as torch know it. torch's own come from a pool: there are some dozens."""
 
     ours: Any
@@ -212,8 +212,11 @@ class Device:
         self._modules: dict[str, Any] = {}
         self._functions: dict[tuple[str, str], Any] = {}
         self._widened: dict[Any, int] = {}
-        self._streams: dict[int, _Side] = {}
+        self._streams: dict[int, _Bridge] = {}
         self._guard = threading.RLock()
+        with self.current():
+            # One is at hand: the capture of a graph may come with a stream of its own, and is no time to make one.
+            self._spare: _Bridge | None = self._side()
 
     @contextlib.contextmanager
     def current(self) -> Iterator[None]:
@@ -269,16 +272,22 @@ class Device:
         if handle == 0:
             yield None
             return
-        side = self._streams.get(handle)
-        if side is None:
-            non_blocking = 1
-            ours = self._driver.Stream(non_blocking)
-            side = self._streams[handle] = _Side(ours, torch.cuda.ExternalStream(ours.handle, device=self.index))
+        if handle not in self._streams:
+            self._streams[handle] = self._spare or self._side()
+            self._spare = None if torch.cuda.is_current_stream_capturing() else self._side()
+        side = self._streams[handle]
         side.torch.wait_stream(outside)
         try:
             yield side.ours
         finally:
             outside.wait_stream(side.torch)
+
+    def _side(self) -> _Bridge:
+        import torch
+
+        non_blocking = 1
+        ours = self._driver.Stream(non_blocking)
+        return _Bridge(ours, torch.cuda.ExternalStream(ours.handle, device=self.index))
 
     def close(self) -> None:
         """Let go of the primary context, which PyCUDA's own destructor would do wrongly."""
@@ -286,6 +295,7 @@ class Device:
             self._functions.clear()
             self._modules.clear()
             self._streams.clear()
+            self._spare = None
         self._context.detach()
 
 

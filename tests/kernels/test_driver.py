@@ -155,19 +155,22 @@ def test_a_thread_of_its_own_has_the_context_and_leaves_none(driver: dict[str, s
 @pytest.mark.slow
 def test_each_side_stream_is_forked_and_joined_by_one_of_ours(driver: dict[str, str]) -> None:
     code = """
-made = []
-torch.cuda.ExternalStream = lambda handle, device: made.append(Stream(handle)) or made[-1]
-sides = [Stream(7), Stream(8)]
+sides = [Stream(7), Stream(8), Stream(9)]
 with module.using(device):
-    for now in (*sides, *sides):
-        execution.outputs(x, **call)
-print("made", len(made), len({m.cuda_stream for m in made}))
-print("fork", all(m.waited == [s, s] for m, s in zip(made, sides)))
-print("join", all(s.waited == [m, m] for m, s in zip(made, sides)))
+    for capturing in (False, True):  # while one captures no stream is made, but for a second one
+        torch.cuda.is_current_stream_capturing = lambda: capturing
+        for now in sides[:2] if not capturing else sides:
+            execution.outputs(x, **call)
+ours = [side.waited[0] for side in sides]
+print("one each", len({id(o) for o in ours}), len({o.cuda_stream for o in ours}))
+print("fork", [o.waited == n * [s] for o, s, n in zip(ours, sides, (2, 2, 1))])
+print("join", [s.waited == n * [o] for o, s, n in zip(ours, sides, (2, 2, 1))])
+print("spare", device._spare)
 """
     status, output, launches = run(driver, code)
-    assert status == 0 and "made 2 2" in output and "fork True" in output and "join True" in output, output
-    assert [stream for *_, stream, _ in launches] == ["ours"] * 4
+    assert status == 0 and "one each 3 3" in output and "spare None" in output, output
+    assert "fork [True, True, True]" in output and "join [True, True, True]" in output, output
+    assert [stream for *_, stream, _ in launches] == ["ours"] * 5
 
 
 @pytest.mark.slow

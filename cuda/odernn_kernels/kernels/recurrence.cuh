@@ -56,7 +56,9 @@ __device__ __forceinline__ T or_zero(const T* values, long long index) {
   return values == nullptr ? T(0) : values[index];
 }
 
-// One step of (U), with a weight that need not be the neuron's; returns s_n.
+// One step of (U), with a weight that need not be the neuron's; returns s_n. Four fused operations lie between s_n and the
+// next argument. One would do, w (y + h (z - h alpha y)) + x - w h^2 s, and 12 of 94 cycles less; but it is off by up to
+// u |w| (2 Y + 3 h Z) from w y_n + x, where admitted_error has u |w| 3 Y, and h Z may be as large as 2 Y.
 template <typename T>
 __device__ __forceinline__ T step(const Neuron<T>& c, T weight, T drive, T& y, T& z) {
   const T s = hyperbolic_tangent(fused(weight, y, drive));
