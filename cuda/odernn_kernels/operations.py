@@ -53,8 +53,7 @@ def run_forward(
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     y_last, z_last = torch.empty_like(before[0]), torch.empty_like(before[0])
     if plan(len(x), launches.columns(x), x.dtype) == "scan":
-        rounds = torch.empty((2, *x.shape[1:]), dtype=torch.int64, device=x.device)
-        launches.launch("scan_forward_f32", x, launches.columns(x), *problem, *before, y, y_last, z_last, rounds)
+        launches.launch("scan_forward_f32", x, launches.columns(x), *problem, *before, y, y_last, z_last, None)
     else:
         launches.launch(
             launches.typed("forward", x), x, launches.grid(x), *problem, *before, y, None, y_last, z_last, None, 0, 0
@@ -145,8 +144,7 @@ def gradients_of_stored(
     rows, row, *lasts = launches.pulls(given[2], x, grad_y, grad_y_last, grad_z_last)
     out = launches.partials(given[2], x)
     if grad_z is None and plan(len(x), launches.columns(x), x.dtype, "backward") == "scan":
-        stepped = torch.empty(x.shape[1:], dtype=torch.int64, device=x.device)
-        launches.launch("scan_backward_f32", x, launches.columns(x), *problem, *given, rows, *lasts, *out, stepped, row)
+        launches.launch("scan_backward_f32", x, launches.columns(x), *problem, *given, rows, *lasts, *out, None, row)
     else:
         rows_z, row_z = (None, 0) if grad_z is None else launches.rows_of(grad_z, x)
         kernel = launches.typed("stored" if grad_z is None else "stored_states", x)

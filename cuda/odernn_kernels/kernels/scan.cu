@@ -86,7 +86,7 @@ struct ScanForward {
   float* y;             // (steps, batch, hidden), zero beyond a sample's length
   float* y_last;        // (batch, hidden)
   float* z_last;
-  long long* rounds;    // (2, batch, hidden): rounds in all tiles, and tiles that were run step by step
+  long long* rounds;    // (2, batch, hidden) or null: rounds in all tiles, and tiles that were run step by step
 };
 
 __device__ __forceinline__ void scan_forward(const ScanForward& a) {
@@ -185,8 +185,10 @@ __device__ __forceinline__ void scan_forward(const ScanForward& a) {
   if (t == 0) {
     a.y_last[index] = tile.y;
     a.z_last[index] = tile.z;
-    a.rounds[index] = rounds;
-    a.rounds[c.width + index] = stepped;
+    if (a.rounds != nullptr) {
+      a.rounds[index] = rounds;
+      a.rounds[c.width + index] = stepped;
+    }
   }
 }
 
@@ -199,7 +201,7 @@ struct ScanBackward {
   const float* grad_y_last;
   const float* grad_z_last;
   Gradients<float> out;
-  long long* stepped;     // (batch, hidden): tiles that were run step by step
+  long long* stepped;     // (batch, hidden) or null: tiles that were run step by step
   long long grad_y_row;
 };
 
@@ -305,7 +307,7 @@ __device__ __forceinline__ void scan_backward(const ScanBackward& a) {
     a.out.alpha[index] = shared.total[0][2];
     a.out.y0[index] = adjoint.p;
     a.out.z0[index] = adjoint.q;
-    a.stepped[index] = stepped;
+    if (a.stepped != nullptr) a.stepped[index] = stepped;
   }
 }
 
