@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from _harness import RESULTS, machine
 
-from cuda.odernn_kernels import execution, module
+from cuda.odernn_kernels import catalogue, execution, module
 
 STEPS = (1000, 4096, 17984)
 BATCH, HIDDEN = 2, 4
@@ -36,7 +36,7 @@ class IdleLauncher:
     launches = 0
 
     def launch(
-        self, kernel: module.Kernel, grid: int, arguments: tuple[int | float, ...], *, threads: int, shared: int
+        self, kernel: catalogue.Kernel, grid: int, arguments: tuple[int | float, ...], *, threads: int, shared: int
     ) -> None:
         self.launches += 1
 

@@ -37,16 +37,18 @@ from verification.measure.network import build, load_source, waves_in_range
 from verification.measure.path_norms import NetworkBatch
 from verification.measure.trained_network import reconstruction_error
 from verification.registry import Registry
-from verification.tasks import digits, sequences
+from verification.tasks import sequences
 from verification.trained import gradient_rows, jacobian_rows, runs, state_rows
 from verification.trained.row import Row
 from verification.trained.runs import Sample
-from verification.training import checkpoints
+from verification.training import checkpoints, configuration, splits
 
 RESULTS = Path(__file__).parent / "results" / "nearness.json"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "nearness.md"
 LARGEST = math.log(float(np.finfo(np.float64).max))
 LARGEST_C = 0.1
+SEQUENCES = 4
+"""Test sequences that a trained network is measured on."""
 BATCH = 10
 MOST_STEPS = 4000
 """EigenWorms has 17,984, which no case of a Jacobian product has either."""
@@ -164,12 +166,30 @@ def rebuilt(row: PublishedRow) -> dict[str, dict[str, float | None]]:
 # --- as trained: a run of `odernn train` with the hyperparameters of a row
 
 
-def trained(folder: Path, row: PublishedRow) -> dict[str, Any]:
-    """Its best weights on the digits that it was trained on: ranges, and the slacks through all layers."""
-    told = json.loads((folder / "run.json").read_text("utf-8"))
-    checkpoint = checkpoints.read(folder / "best.safetensors")
+def trained(folder: Path, row: PublishedRow, root: Path | None) -> dict[str, Any]:
+    """Its best weights on test sequences of its own task, and those that were kept on the way: ranges and slacks."""
+    plan = configuration.from_mapping(json.loads((folder / "run.json").read_text("utf-8"))["configuration"])
+    with (folder / "log.csv").open(encoding="utf-8", newline="") as file:
+        log = list(csv.DictReader(file))
+    best = max(log, key=lambda line: float(line["validation_accuracy"]))
+    u = splits.load(plan, "test", root).batch(np.arange(SEQUENCES))[0].double()
+    kept = sorted(folder.glob("weights_*.safetensors"))
+    return {
+        "row": row.name,
+        "task": plan.task.name,
+        "configuration": plan.to_plain(),
+        "epochs": int(log[-1]["epoch"]),
+        "validation_accuracy": float(best["validation_accuracy"]),
+        **slacks(folder / "best.safetensors", row, u),
+        "along": [{"step": int(each.stem.rpartition("_")[2]), **slacks(each, row, u)} for each in kept],
+    }
+
+
+def slacks(path: Path, row: PublishedRow, u: torch.Tensor) -> dict[str, Any]:
+    """Of the weights in a checkpoint: the range of each, and the least slack of each statement on each sequence."""
     prefix = "model.recurrent."
-    own = {name.removeprefix(prefix): value.double() for name, value in checkpoint.tensors.items() if prefix in name}
+    tensors = checkpoints.read(path).tensors
+    own = {name.removeprefix(prefix): value.double() for name, value in tensors.items() if prefix in name}
     network = UnICORNN(
         own["layers.0.V"].shape[1],
         row.hidden_size,
@@ -179,21 +199,13 @@ def trained(folder: Path, row: PublishedRow) -> dict[str, Any]:
         dtype=torch.float64,
     )
     network.load_state_dict({name: value for name, value in own.items() if name.startswith("layers.")}, strict=False)
-    u = digits.load().images[:4].T[:, :, None]
-    with (folder / "log.csv").open(encoding="utf-8", newline="") as file:
-        log = list(csv.DictReader(file))
-    best = max(log, key=lambda line: float(line["validation_accuracy"]))
     return {
-        "row": row.name,
-        "configuration": told["configuration"],
-        "epochs": len(log),
-        "validation_accuracy": float(best["validation_accuracy"]),
         "ranges": {
             name: [float(value.min()), float(value.max())]
             for name, value in own.items()
             if name.startswith("layers.") and name.rpartition(".")[2] in ("w", "b", "c", "V")
         },
-        "slack": [paths([network], torch.from_numpy(u[:, k : k + 1].copy()))[0] for k in range(u.shape[1])],
+        "slack": [paths([network], u[:, k : k + 1])[0] for k in range(u.shape[1])],
     }
 
 
@@ -257,7 +269,7 @@ def page(record: dict[str, Any]) -> str:
         for weights, errors in each.get("rebuilt", {}).items():
             sizes = ["not finite" if error is None else f"{error:.1e}" for error in errors.values()]
             lines.append(f"| {name} | {weights} | {' | '.join(sizes)} |")
-    lines += _trained(record.get("trained"))
+    lines += _trained(record.get("trained", []))
     return "\n".join([*lines, ""])
 
 
@@ -330,21 +342,35 @@ def _share(name: str, statement: str, values: list[float]) -> str:
     return f"| {name} | {statement} | {share} | {min(values):.2f} |"
 
 
-def _trained(found: dict[str, Any] | None) -> list[str]:
-    if found is None:
-        return []
-    spans = "; ".join(f"{name} in [{low:.2f}, {high:.2f}]" for name, (low, high) in found["ranges"].items())
-    slacks = {name: min(each[name] for each in found["slack"]) for name in found["slack"][0]}
-    words = ", ".join(f"{name} {value:.2f}" for name, value in slacks.items())
-    return [
-        "",
-        "## As trained",
-        f"One network with the L, m, dt and α of {found['row']}, trained on the 64 pixels of scikit-learn's digits for "
-        f"{found['epochs']} epochs, stopped there: {100 * found['validation_accuracy']:.0f} % right on the validation "
-        "split, where one in ten is chance; at T = 64 dt = 0.7 the states hardly move, and V has grown until they do. "
-        "It is nobody's network of that row, whose data is not here. On the digits, through all layers as above, the "
-        f"least slack in decades: {words}. {spans}.",
-    ]
+def _trained(runs: list[dict[str, Any]]) -> list[str]:
+    lines = ["", TRAINED] if runs else []
+    for found in runs:
+        words = ", ".join(f"{name} {value:.2f}" for name, value in least(found).items())
+        lines += [
+            "",
+            f"**{found['row']} on {found['task']}**, {found['epochs']} epochs, "
+            f"{100 * found['validation_accuracy']:.1f} % right on the validation split. "
+            f"Least slack in decades: {words}." + (f" {NOTES[found['row']]}" if found["row"] in NOTES else ""),
+            "",
+            "| weights | " + " | ".join(least(found)) + " | " + " | ".join(SPANNED) + " |",
+            "|:--|" + "--:|" * (len(least(found)) + len(SPANNED)),
+        ]
+        lines += [_along(f"after {each['step']} updates", each) for each in found.get("along", [])]
+        lines += [_along("best on validation", found)]
+    return lines
+
+
+def least(found: dict[str, Any]) -> dict[str, float]:
+    """Over the sequences."""
+    return {name: min(each[name] for each in found["slack"]) for name in found["slack"][0]}
+
+
+def _along(label: str, found: dict[str, Any]) -> str:
+    spans = []
+    for parameter in SPANNED:
+        ends = [span for name, span in found["ranges"].items() if name.endswith(f".{parameter}")]
+        spans.append(f"[{min(low for low, _ in ends):.2f}, {max(high for _, high in ends):.2f}]")
+    return f"| {label} | " + " | ".join([f"{value:.2f}" for value in least(found).values()] + spans) + " |"
 
 
 HEAD = """# How near to practice the bounds fail
@@ -371,6 +397,14 @@ layers. Statements whose premises fail (α = 0, T > 1, …) are left out."""
 PATHS = """## The same, from a lower layer to the last
 ‖dX^L_n/dX^l_1‖_∞ with l < L: for n ≤ 24 exactly, at n = N the rows of eight neurons, so a lower bound; one sequence of
 digits a network, and waves in [0, 1] near the network's resonance. Measured in floats, not certified."""
+SPANNED = ("V", "w", "c")
+TRAINED = """## As trained
+Networks with the L, m, dt and α of a row, on four test sequences of their task, through all layers as above; the ranges
+are of all layers together. Measured in floats, not certified."""
+NOTES = {
+    "RR": "At T = 64 dt = 0.7 the states hardly move, and V has grown until they do. It is nobody's network of that "
+    "row, whose data is not here."
+}
 REBUILT = """## Stepping back
 max over layers of |ỹ_0| and |z̃_0| after at most 1000 steps forward and back from zero on one sequence of digits,
 weights rounded to the dtype: as initialised, and in the chaotic regime, w = −20 in all layers."""
@@ -382,6 +416,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--run", type=Path)
     parser.add_argument("--row", default="RR")
+    parser.add_argument("--root", type=Path, help="folder of the task's files (default: ODERNN_DATA)")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     record = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"rows": {}}
@@ -392,7 +427,8 @@ def main() -> None:
         return time.monotonic() < end
 
     if asked.run is not None:
-        record["trained"] = trained(asked.run, networks.row(asked.row))
+        others = [each for each in record.get("trained", []) if each["row"] != asked.row]
+        record["trained"] = [*others, trained(asked.run, networks.row(asked.row), asked.root)]
     for identifier in LADDER:
         if identifier not in record.setdefault("ladder", {}) and keep():
             record["ladder"][identifier] = ladder(registry, identifier)

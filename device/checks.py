@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from cuda.odernn_kernels import execution, module, orthogonal
+from cuda.odernn_kernels import catalogue, execution, module, orthogonal
 from cuda.odernn_kernels.trajectories import extremes
 from odernn.executions import torch_loop
 from odernn.executions.parallel import execution as parallel
@@ -310,7 +310,7 @@ def published(given: dict[str, Tensor], dt: float = 0.3) -> Published:
 
     def call(name: str) -> None:
         arguments = (*(each.data_ptr() for each in pointers), steps, batch, hidden, dt, alpha)
-        kernel = module.KERNELS[name]
+        kernel = catalogue.KERNELS[name]
         threads = min(kernel.threads, batch * hidden)
         grid = -(-batch * hidden // threads)
         module.launcher_for(x).launch(kernel, grid, arguments, threads=threads, shared=0)

@@ -1,4 +1,4 @@
-"""docs/gpu.md from the records of devices in device/results and nothing else.
+"""docs/gpu.md from the records of devices in device/results and of what was trained there, and nothing else.
 
 python -m device.page
 """
@@ -15,6 +15,7 @@ from tabulate import tabulate
 
 HERE = Path(__file__).resolve().parent
 RESULTS, PAGE = HERE / "results", HERE.parent / "docs" / "gpu.md"
+RUNS = HERE.parent / "benchmarks" / "results" / "training_runs.json"
 
 HEAD = """# On a GPU
 
@@ -70,6 +71,30 @@ def section(record: Mapping[str, Any]) -> Iterator[str]:
     yield from _crossover(record)
     yield from _host(parts)
     yield from _memory(parts)
+
+
+def training(runs: Mapping[str, Any]) -> Iterator[str]:
+    """What was trained on a device, beside the same network on a processor where the record has it."""
+    trained = [run for run in runs.values() if "device" in run]
+    if not trained:
+        return
+    yield "\n## Training\n"
+    yield "Steps that are `captured` are one CUDA graph each, replayed: docs/training.md. Seconds an epoch are of the"
+    yield "same configuration on one core of a processor where the record has it.\n"
+    rows = []
+    for run in trained:
+        per_epoch = run["wall_seconds"] / run["epochs"]
+        others = [
+            other["wall_seconds"] / other["epochs"]
+            for other in runs.values()
+            if "device" not in other
+            and all(other[key] == run[key] for key in ("task", "task_options", "cell"))
+            and other["parameters"] == run["parameters"]
+        ]
+        beside = f"{min(others):.0f} ({min(others) / per_epoch:.0f} ×)" if others else ""
+        told = (run["name"], f"{run['epochs']}", f"{run['test']['figure']:.4g}", run["device"], run["stepping"])
+        rows.append((*told, f"{per_epoch:.2f}", beside))
+    yield _table(rows, ("run", "epochs", "test", "on", "steps", "s an epoch", "on one core")) + "\n"
 
 
 def _checks(parts: Mapping[str, Any]) -> Iterator[str]:
@@ -146,7 +171,8 @@ def _memory(parts: Mapping[str, Any]) -> Iterator[str]:
     found = parts.get("memory", {}).get("found", {})
     if found:
         yield "### Memory of a training step of three layers\n"
-        yield "In arrays of N · batch · hidden floats a layer. The last column falls as 1/N: its bytes do not grow.\n"
+        yield "In arrays of N · batch · hidden floats a layer. The bytes of the last column stop growing at one chunk,"
+        yield "of 4608 steps here.\n"
         names = list(next(iter(found.values())))
         rows = [(label, *(f"{each[name]:.3g}" for name in names)) for label, each in found.items()]
         yield _table(rows, ("", *names)) + "\n"
@@ -158,7 +184,9 @@ def _table(rows: list[tuple[str, ...]], headers: tuple[str, ...]) -> str:
 
 def page() -> str:
     """The whole text."""
-    return "\n".join([HEAD, *(line for record in records().values() for line in section(record))]).rstrip() + "\n"
+    devices = (line for record in records().values() for line in section(record))
+    runs = json.loads(RUNS.read_text("utf-8"))["runs"]
+    return "\n".join([HEAD, *devices, *training(runs)]).rstrip() + "\n"
 
 
 def main() -> int:

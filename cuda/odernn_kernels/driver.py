@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from cuda.odernn_kernels import build
-from cuda.odernn_kernels.module import Kernel, LaunchError, packed
+from cuda.odernn_kernels.catalogue import Kernel, LaunchError, packed
 
 _BUFFER_POINTER, _BUFFER_SIZE = ctypes.c_void_p(1), ctypes.c_void_p(2)
 _MAX_DYNAMIC_SHARED = 8

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from cuda.odernn_kernels import module
-from cuda.odernn_kernels.module import KERNELS
+from cuda.odernn_kernels.catalogue import KERNELS
 
 LANES = 32
 """Columns of a block of the ring kernels."""

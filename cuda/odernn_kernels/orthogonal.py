@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from cuda.odernn_kernels import module
-from cuda.odernn_kernels.module import KERNELS
+from cuda.odernn_kernels.catalogue import KERNELS
 from cuda.odernn_kernels.reverse import reverse_only
 
 MOST_UNITS = 192

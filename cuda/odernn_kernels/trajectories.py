@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from cuda.odernn_kernels import module
-from cuda.odernn_kernels.module import KERNELS
+from cuda.odernn_kernels.catalogue import KERNELS
 from odernn.executions.recurrence import Extremes, GivenCoefficients, checked_columns
 
 LANES = 32

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda.odernn_kernels import build, module
+from cuda.odernn_kernels import build, catalogue
 from cuda.odernn_kernels.build import BuildError, Resources
 
 BUDGET = {
@@ -43,7 +43,7 @@ def test_nvcc_compiles_without_warning_or_spill_and_within_the_budget(unit: str,
         pytest.skip("there is no nvcc")
     code, found = build.nvcc(unit, arch)
     assert code.startswith(b"\x7fELF")
-    assert set(found) == {kernel.name for kernel in module.KERNELS.values() if kernel.unit == unit}
+    assert set(found) == {kernel.name for kernel in catalogue.KERNELS.values() if kernel.unit == unit}
     for name, used in found.items():
         assert (used.spill_stores, used.spill_loads, used.stack) == (0, 0, 0), name
         assert used.registers <= BUDGET[unit][name.removesuffix("_f32").removesuffix("_f64")], (name, used)
@@ -51,7 +51,7 @@ def test_nvcc_compiles_without_warning_or_spill_and_within_the_budget(unit: str,
 
 def test_every_unit_and_kernel_has_a_budget() -> None:
     assert set(BUDGET) == set(build.UNITS) == {path.stem for path in build.KERNELS.glob("*.cu")}
-    bare = {(k.unit, k.name.removesuffix("_f32").removesuffix("_f64")) for k in module.KERNELS.values()}
+    bare = {(k.unit, k.name.removesuffix("_f32").removesuffix("_f64")) for k in catalogue.KERNELS.values()}
     assert bare == {(unit, name) for unit, names in BUDGET.items() for name in names}
 
 

@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 HEAD = """
 import threading, torch
-from cuda.odernn_kernels import execution, module, orthogonal, trajectories
+from cuda.odernn_kernels import execution, catalogue, module, orthogonal, trajectories
 class Stream:
     def __init__(self, handle=0, device=None): self.cuda_stream, self.waited = handle, []
     def wait_stream(self, other): self.waited.append(other)
@@ -122,8 +122,8 @@ def test_the_drivers_own_interface_needs_no_pycuda(environment: dict[str, str]) 
     execution.outputs(x, **call).y.sum().backward()
     orthogonal.rows(torch.zeros(2, 1, 190), W=torch.eye(190), b=torch.zeros(190), h0=torch.zeros(1, 190))
     try:
-        device.launch(module.Kernel("missing", "forward", 32, 0), 1, (0,), threads=32, shared=0)
-    except module.LaunchError as error:
+        device.launch(catalogue.Kernel("missing", "forward", 32, 0), 1, (0,), threads=32, shared=0)
+    except catalogue.LaunchError as error:
         print(error)
 """
     )
@@ -193,7 +193,7 @@ print("prepared", len(layouts))
 def test_shared_memory_beyond_the_default_is_asked_for(driver: dict[str, str]) -> None:
     code = """
 from dataclasses import replace
-module.KERNELS["forward_f32"] = replace(module.KERNELS["forward_f32"], shared=150000)
+catalogue.KERNELS["forward_f32"] = replace(catalogue.KERNELS["forward_f32"], shared=150000)
 with module.using(device):
     execution.outputs(x, **call)
 """
@@ -205,7 +205,7 @@ with module.using(device):
 def test_what_the_driver_refuses_names_the_kernel(driver: dict[str, str]) -> None:
     code = """
 from dataclasses import replace
-device.launch(replace(module.KERNELS["forward_f32"], name="missing"), 1, (0,), threads=32, shared=0)
+device.launch(replace(catalogue.KERNELS["forward_f32"], name="missing"), 1, (0,), threads=32, shared=0)
 """
     status, output, _ = run(driver, code)
     assert status != 0 and "LaunchError: missing, 1 blocks of 32 threads" in output, output
@@ -213,7 +213,7 @@ device.launch(replace(module.KERNELS["forward_f32"], name="missing"), 1, (0,), t
 
 @pytest.mark.slow
 def test_more_shared_memory_than_there_is_is_refused_before_the_launch(driver: dict[str, str]) -> None:
-    code = 'device.launch(module.KERNELS["forward_f32"], 1, (0,), threads=32, shared=300000)\n'
+    code = 'device.launch(catalogue.KERNELS["forward_f32"], 1, (0,), threads=32, shared=300000)\n'
     status, output, launches = run(driver, code)
     assert status != 0 and not launches
     assert "needs 300000 bytes of shared memory a block, this device has 232448" in output

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from cuda.odernn_kernels import emulator, execution, module, orthogonal
+from cuda.odernn_kernels import catalogue, emulator, execution, module, orthogonal
 from cuda.odernn_kernels.emulator import Emulated, EmulationError, Order
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 
@@ -118,7 +118,7 @@ def test_arguments_of_a_wrong_size_are_refused(emulated: Emulated) -> None:
 
 
 def test_every_kernel_is_emulated_and_every_emulated_kernel_is_known(emulated: Emulated) -> None:
-    assert set(emulated.kernels) == set(module.KERNELS)
+    assert set(emulated.kernels) == set(catalogue.KERNELS)
 
 
 ULPS = 1.4
@@ -152,14 +152,14 @@ def test_tanh_is_odd_and_right_at_the_ends(emulated: Emulated) -> None:
 SANITIZED = """
 import torch
 from dataclasses import replace
-from cuda.odernn_kernels import emulator, execution, module, orthogonal, trajectories
+from cuda.odernn_kernels import emulator, execution, catalogue, module, orthogonal, trajectories
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 text = emulator.sources()[{file!r}]
 assert {sound!r} in text
 built = emulator.build({{{file!r}: text.replace({sound!r}, {faulty!r}, 1)}}, sanitize=True)
 print("built", flush=True)
 for name, less in {short!r}.items():
-    module.KERNELS[name] = replace(module.KERNELS[name], shared=module.KERNELS[name].shared - less)
+    catalogue.KERNELS[name] = replace(catalogue.KERNELS[name], shared=catalogue.KERNELS[name].shared - less)
 with module.using(EmulatedLauncher(built)):
     for steps, batch, hidden in ((1, 1, 1), (7, 3, 5), (257, 1, 33), (1100, 1, 1)):
         x = torch.randn(steps, batch, hidden, requires_grad=True)

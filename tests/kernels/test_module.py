@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from cuda import odernn_kernels
-from cuda.odernn_kernels import driver, execution, launches, module, orthogonal
+from cuda.odernn_kernels import catalogue, driver, execution, launches, module, orthogonal
 from cuda.odernn_kernels.trajectories import extremes
 from odernn import executions
 from odernn.executions import ExecutionUnavailable
@@ -112,7 +112,7 @@ def test_a_launcher_is_used_inside_of_its_block_only() -> None:
 
 
 def test_arguments_are_packed_in_eight_bytes_each() -> None:
-    block = module.packed((2**40, -1, 0.5))
+    block = catalogue.packed((2**40, -1, 0.5))
     assert block == struct.pack("<qqd", 2**40, -1, 0.5) and len(block) == 24
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from cuda.odernn_kernels import emulator, module
+from cuda.odernn_kernels import catalogue, emulator
 from odernn.executions import torch_loop
 
 STEPS, BATCH, HIDDEN = 60, 5, 67
@@ -35,9 +35,9 @@ def published(emulated: emulator.Emulated) -> tuple[dict[str, torch.Tensor], dic
     block = (*(value.data_ptr() for value in (given | made).values()), STEPS, *columns, DT, ALPHA)
     for name, most in (("published_forward", 512), ("published_backward", 256)):
         threads = min(most, BATCH * HIDDEN)
-        assert module.KERNELS[name].threads == most
+        assert catalogue.KERNELS[name].threads == most
         grid = -(-BATCH * HIDDEN // threads)
-        emulated.launch(name, grid=grid, threads=threads, shared=0, arguments=module.packed(block))
+        emulated.launch(name, grid=grid, threads=threads, shared=0, arguments=catalogue.packed(block))
     return given, made
 
 

@@ -418,5 +418,6 @@ def test_a_compiled_graph_holds_the_operation_whole(launcher: EmulatedLauncher) 
 def test_the_plan_is_a_function_of_the_shape(launcher: EmulatedLauncher) -> None:
     assert operations.plan(17984, 256, SINGLE) == "scan" and operations.plan(17984, 256, DOUBLE) == "ring"
     assert operations.plan(784, 1, SINGLE) == "ring" and operations.plan(1024, 32768, SINGLE) == "ring"
-    assert operations.plan(4096, 2000, SINGLE) == "ring" and operations.plan(4096, 2000, SINGLE, "backward") == "scan"
+    assert operations.plan(4096, 1700, SINGLE) == "scan" and operations.plan(4096, 1700, SINGLE, "backward") == "ring"
+    assert operations.plan(4096, 2048, SINGLE) == "ring" and operations.plan(4096, 1300, SINGLE, "backward") == "scan"
     assert operations.plan(1024, 16000, SINGLE, "backward") == "ring"

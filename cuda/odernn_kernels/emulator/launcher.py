@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cuda.odernn_kernels.catalogue import Kernel, packed
 from cuda.odernn_kernels.emulator import Emulated, Order
-from cuda.odernn_kernels.module import Kernel, packed
 
 
 @dataclass
