@@ -32,6 +32,8 @@ def judgements() -> tuple[Judgement, ...]:
     found = []
     for cell, said in PINNED.items():
         identifier, domain, *layer, quantity = cell.split(" | ", 2 if " | layer " not in cell else 3)
+        if identifier not in REGISTRY.ids():  # renamed since; that the pins are those of today, test_pins says
+            continue
         claim = REGISTRY.get(identifier).claim
         blank = Judgement(
             claim=identifier,
