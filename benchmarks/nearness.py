@@ -226,7 +226,7 @@ ELSEWHERE = {
     "icml-C.1": "proved at every row with α > 0 (icml-C.1-table6)",
     "sam-3.2": "supposes T ≤ 1, which no row has (44 to 617)",
     "sam-D.2": "refuted at other hyperparameters; drawn networks are hundreds of decades below it",
-    "both-69/42": "refuted at other hyperparameters; not asked at Table 6",
+    "sam-69, icml-(42)": "refuted at other hyperparameters; not asked at Table 6",
     "both-51-53, icml-(25)": "proved for all weights and hyperparameters",
     "icml-7-inverse": "proved; in floats see Stepping back",
 }

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from odernn.published import complexity as published_complexity
 from odernn.published import scornn as published_scornn
+from odernn.published.complexity import PrintedRow
 
 Figure: TypeAlias = Literal["accuracy", "root", "normalised root", "loss", "bits"]
 """Share of correct classes, √ of the mean squared error, that over the deviation, the loss itself, bits a character."""
@@ -414,3 +415,26 @@ def nearest(
 
     closest = [result for result in same if distance(result) == min(map(distance, same))]
     return tuple(sorted(closest, key=lambda result: result.value is None))
+
+
+def as_row(source: str, name: str, options: Mapping[str, Any] | None = None) -> PrintedRow:
+    """The numbers of a table without their unit, by model; with m where a model has two sizes. LookupError without any.
+
+    >>> as_row("icml Table 7", "Lorenz 96, F = 8", {"forcing": 8.0}).numbers["LSTM"]
+    '6.8e-2'
+    """
+    listed = [
+        each
+        for each in RESULTS
+        if each.source == source
+        and each.value is not None
+        and all(each.options[n] == v for n, v in (options or {}).items())
+    ]
+    if not listed:
+        raise LookupError(f"{source} has no numbers with {dict(options or {})}. Name one of RESULTS.")
+    models = [each.model for each in listed]
+    headings = [
+        each.model if models.count(each.model) == 1 else f"{each.model}, m = {each.hidden_size}" for each in listed
+    ]
+    numbers = [(each.value or "").removesuffix("%") for each in listed]
+    return PrintedRow(source.partition(" ")[2], name, dict(zip(headings, numbers, strict=True)))

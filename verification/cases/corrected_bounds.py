@@ -23,8 +23,7 @@ import flint
 
 from odernn.bounds.numbers import BALLS
 from verification.cases import chain_gradients, chain_jacobians
-from verification.cases.chain_jacobians import JacobianForm, jacobian_parameters
-from verification.cases.growth_factors import below_line
+from verification.cases.chain_jacobians import jacobian_parameters
 from verification.cases.inequality import Inequality
 from verification.cases.network_gradient import gradient_parameters
 from verification.cases.nominate import first_violation
@@ -127,7 +126,7 @@ def lower_layers() -> Iterator[Parameters]:
         yield chain_jacobians.at_rest(Fraction(1), Fraction(1, 20), 20 * horizon, w)
 
 
-TRUE_JACOBIAN, LINEAR = CorrectedJacobian(), JacobianForm("linear")
+TRUE_JACOBIAN = CorrectedJacobian()
 
 
 def jacobian_case(form: CorrectedJacobian = TRUE_JACOBIAN) -> Case:
@@ -223,7 +222,6 @@ SHORT_TIME = Rule(
     f"βT, γT ≤ {float(SHORT)}",
     lambda v: max(1 + 2 * v["alpha"], 4 * v["alpha"] ** 2, _gamma(v)) * v["N"] * v["dt"] <= SHORT,
 )
-SHORT_LAG = Rule(f"γ(n−k)dt ≤ {float(SHORT)}", lambda v: _gamma(v) * (v["N"] - v["k"]) * v["dt"] <= SHORT)
 
 
 def _also(declaration: Declaration, rule: Rule) -> Declaration:
@@ -231,14 +229,17 @@ def _also(declaration: Declaration, rule: Rule) -> Declaration:
 
 
 def short_runs(*, layers: int = 1) -> Iterator[Parameters]:
-    """At rest, T as long as the hypotheses allow, w^L = −α − W."""
-    for alpha, W, steps in itertools.product(map(Fraction, ("1/10", "1/2", "1")), (1, 2, 4), (2, 5, 20)):
+    """At rest, T as long as the hypotheses allow, w^L = −α − W; K = 2 at W = 0, where T is longest. One step comes
+    nearest to the bounds, and a target that makes F small beside it.
+    """
+    alphas = map(Fraction, ("1/10", "1/2", "4/5", "1"))
+    for alpha, W, steps in itertools.product(alphas, (0, 1, 2, 4), (1, 2, 5, 20)):
         K = max(Fraction(2), 2 * alpha + W)
         rate = max(1 + 2 * alpha, 4 * alpha**2, K + K**2 / 2)
         dt = (SHORT / rate / steps).limit_denominator(10**4) * Fraction(999, 1000)
         if dt < 1:
             w = [Fraction(0)] * (layers - 1) + [-alpha - W]
-            yield chain_gradients.at_rest(alpha, dt, steps, w, layer=layers, target=10)
+            yield chain_gradients.at_rest(alpha, dt, steps, w, layer=layers, target=10**6)
 
 
 def short_case(form: GradientForm, quantity: str) -> Case:
@@ -251,24 +252,6 @@ def short_case(form: GradientForm, quantity: str) -> Case:
         return first_violation((inequality,), points, "at rest, T as long as βT, γT ≤ x₀ allow, L = 1 and 2")
 
     return Case("βT, γT ≤ x₀, l = L", quantity, ask, inequality.check)
-
-
-def short_jacobian_case(form: JacobianForm = LINEAR) -> Case:
-    """icml S(27), l = L, where γ(n−k)dt ≤ x₀: e^{K t} ≤ e^{γt} ≤ 1 + 2γt by convexity."""
-    finite = chain_jacobians.finite(form)
-    inequality = replace(finite, parameters=_also(jacobian_parameters("l = L", range(1, 4)), SHORT_LAG))
-
-    def points() -> Iterator[Parameters]:
-        for p in short_runs():
-            yield {**p, "k": "1"}
-
-    def ask(budget: Budget, seed: int) -> Attempt:
-        seen = first_violation((inequality,), points(), "at rest, (n−k)dt as long as γ(n−k)dt ≤ x₀ allows")
-        step, chord = exponential_case().ask(budget, seed).proof, below_line(SHORT)
-        proof = f"n − k factors, each (52): {step}; K ≤ γ and {chord}" if step and chord else ""
-        return _proved(seen, proof if form == LINEAR else "")
-
-    return Case("γ(n−k)dt ≤ x₀, l = L", "‖dX^L_n/dX^L_k‖_∞, with (n−k)dt", ask, inequality.check)
 
 
 def _within_F(p: Any) -> Fraction:
@@ -289,16 +272,19 @@ def within_case(form: GradientForm = SAM_41) -> Case:
     inequality = chain_gradients.finite(form, "V", premises, gradient_parameters("V", whole="no", depths=range(1, 2)))
 
     def points() -> Iterator[Parameters]:
-        """At rest with the largest whole u that F allows, w = −1 and stiffer."""
-        for horizon, w, dt in itertools.product((1, 5), (-1, -2, -17), (Fraction(1, 4), Fraction(1, 20))):
-            steps = int(horizon / dt)
+        """At rest, u the largest whole number that F allows: one step and a small α, where F is large; stiff ones."""
+        short = [(Fraction(1, 10**6), T, Fraction(-1), T) for T in map(Fraction, ("1/4", "1/2", "9/10"))]
+        stiff = itertools.product((1,), (1, 5), (-1, -2, -17), (Fraction(1, 4), Fraction(1, 20)))
+        for alpha, horizon, w, dt in (*short, *((Fraction(a), Fraction(T), Fraction(w), dt) for a, T, w, dt in stiff)):
             with flint.ctx.workprec(128):
-                at = SimpleNamespace(alpha=flint.arb(1), dt=BALLS.exact(dt), T=flint.arb(horizon), m=flint.arb(1))
-                size = int(SAM_32.ball(at).lower().floor().unique_fmpz())
-            yield chain_gradients.at_rest(Fraction(1), dt, steps, [Fraction(w)], u=size)
+                at = SimpleNamespace(
+                    alpha=BALLS.exact(alpha), dt=BALLS.exact(dt), T=BALLS.exact(horizon), m=flint.arb(1)
+                )
+                size = int((SAM_32.ball(at) / at.alpha.sqrt()).lower().floor().unique_fmpz())
+            yield chain_gradients.at_rest(alpha, dt, int(horizon / dt), [w], u=size, target=10**6)
 
     def ask(budget: Budget, seed: int) -> Attempt:
-        seen = first_violation((inequality,), points(), "one neuron at rest, T = 1 and 5, u the largest that F allows")
+        seen = first_violation((inequality,), points(), "one neuron at rest, T = 1/4 to 5, u the largest that F allows")
         parts = proof_by_parts(form, BUDGETS["smoke"], seed)  # a proof needs no budget
         return _proved(seen, f"y^0 by F, as |u| ≤ F; {parts}" if parts else "")
 

@@ -2,7 +2,8 @@
 
     z½ = z − (h/2) y^(p−1),   y' = y + h z½,   z' = z½ − (h/2) y'^(p−1)
 
-is symplectic. It does not keep H; for p = 2 it keeps z²/2 + (1 − h²/4) y²/2, exactly. Everything is rational.
+is symplectic. It does not keep H; for p = 2 it keeps z²/2 + (1 − h²/4) y²/2, exactly, which is not H. Of a quadratic H
+the implicit midpoint rule keeps H itself. Everything is rational.
 """
 
 from __future__ import annotations
@@ -96,3 +97,41 @@ def kept_case(share: Fraction = Fraction(1, 4)) -> Case:
         {"g": Rational(above=0)},
     )
     return identity.case("leapfrog, H = (y² + z²)/2", "z² + (1 − h²/4) y² along the steps")
+
+
+def midpoint_case(share: int = 1) -> Case:
+    """x' = x + h J S (x + x')/2 keeps xᵀSx, x = (y, z), S = [[a, b], [b, c]], where it can be solved.
+
+    With h = 2g, (I − gJS) x' = (I + share gJS) x, both sides times D = det(I − gJS) = 1 + g²(ac − b²). Any other
+    ``share`` is a falsehood: 0 is the implicit Euler method.
+    """
+
+    def energy(v: Mapping[str, Any], y: Any, z: Any) -> Any:
+        return v["a"] * y * y + 2 * v["b"] * y * z + v["c"] * z * z
+
+    def solved(v: Mapping[str, Any], y: Any, z: Any) -> tuple[Any, Any]:
+        """D (I − gJS)⁻¹ (y, z), JS = [[b, c], [−a, −b]]."""
+        g, b = v["g"], v["b"]
+        return (1 + g * b) * y + g * v["c"] * z, (1 - g * b) * z - g * v["a"] * y
+
+    def residual(v: Mapping[str, Any]) -> list[Any]:
+        g, y, z, b = share * v["g"], v["y"], v["z"], v["b"]
+        determinant = 1 + v["g"] ** 2 * (v["a"] * v["c"] - b * b)
+        after = solved(v, y + g * (b * y + v["c"] * z), z - g * (v["a"] * y + b * z))
+        return [energy(v, *after) - determinant**2 * energy(v, y, z)]
+
+    def residual_again(v: Mapping[str, Any]) -> list[Any]:
+        """By x' = (1 + share) m − share x, (I − gJS) m = x."""
+        first, second = solved(v, v["y"], v["z"])
+        D = v["g"] * v["g"] * v["a"] * v["c"] - (v["g"] * v["b"]) ** 2 + 1
+        y, z = (1 + share) * first - share * D * v["y"], (1 + share) * second - share * D * v["z"]
+        return [y * (v["a"] * y + v["b"] * z) + z * (v["b"] * y + v["c"] * z) - D * D * energy(v, v["y"], v["z"])]
+
+    identity = PolynomialIdentity(
+        ("g", "a", "b", "c", "y", "z"),
+        residual,
+        residual_again,
+        "implicit midpoint on H = (a y² + 2b y z + c z²)/2, h = 2g: D² H before and after a step, D = 1 + g²(ac − b²)",
+        {"g": Rational(above=0)},
+    )
+    return identity.case("implicit midpoint, H = (a y² + 2b y z + c z²)/2", "H along the steps")

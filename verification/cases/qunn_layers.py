@@ -46,12 +46,12 @@ def non_expansion_case(share: int = 1) -> Case:
 
     places = [{"d": str(d), "T": str(T), "sign": sign} for d in (1, 2) for T in (1, 2, 3) for sign in ("1", "-1")]
     return decided(
-        "|α_i| + |β_i| |x_{l−i+1}| |x_{l−i}| ≤ 1, σ 1-Lipschitz",
+        "d ≤ 2, T ≤ 3, |α_i| + |β_i| |x_{l−i+1}| |x_{l−i}| ≤ 1, σ 1-Lipschitz",
         "every layer is non-expansive",
         at(*places),
         first,
         second,
-        box="d ≤ 2, T ≤ 3, both signs of αβ, all α, β, inputs and states: polynomials; σ moves differences of entries "
+        box="both signs of αβ, all α, β, inputs and states: polynomials; σ moves differences of entries "
         "by no more than they are",
         claimed="‖W_i‖ ≤ |α_i| + |β_i| |x_{l−i+1}| |x_{l−i}| ≤ 1",
         names=("polynomials", "Kronecker products in fractions"),

@@ -287,11 +287,10 @@ def _in_library(texts: Parameters, given: Any, drives: list[Fraction], name: str
     values = [float(part[0]) for part in (run.y, run.z, run.largest_y, run.largest_z)]
     if not all(map(math.isfinite, values)):
         return _OVERFLOWS
-    precision = reconstruction.PRECISIONS[name]
     iv = second.iv
     with iv.workprec(BITS):
         n = SimpleNamespace(**{key: second.number(text) for key, text in texts.items()})
-        n.u, n.nu = iv.mpf(precision.unit_roundoff), iv.mpf(precision.underflow)
+        n.u, n.nu = again.roundings(name)
         y, z, n.Y, n.Z = map(iv.mpf, values)
         if not again.rest(n).a > 0:
             return _Side(False, True, "the format is too coarse for a bound")

@@ -270,9 +270,12 @@ _LINES = tuple(itertools.product((1, 4, 16), map(Fraction, ("1/4", "1/20", "1/10
 
 
 def _layer_points(longest: Fraction | None) -> Iterator[Parameters]:
-    """Short single steps, saddles at pre-activation 0, w = −1 − W, words in two slopes; as many as the range allows."""
+    """Short single steps, K = 2 among them, where γ is nearest to K; saddles at pre-activation 0, w = −1 − W, words
+    in two slopes; as many as the range allows.
+    """
     from verification.adversary import words
 
+    yield from _layer_point(Fraction(1), Fraction(1), Fraction(1, 20), [Fraction(1)], Fraction(1, 20), Fraction(1, 5))
     for w in (9, -201):
         yield from _layer_point(
             Fraction(1), Fraction(w), Fraction(1, 10**4), [Fraction(1)], Fraction(1, 10**4), longest

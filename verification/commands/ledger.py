@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -13,6 +15,7 @@ from verification.claim import Claim
 from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, StoreOption
 from verification.commands.results import chosen, latest, write_witnesses
 from verification.commands.terminal import DONE, UsageError, note, out
+from verification.readings import reading as readings
 from verification.registry import Registry
 from verification.report.rows import findings as findings_page
 from verification.report.rows import ledger
@@ -32,6 +35,15 @@ FolderOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--folder", metavar="DIR", help="Write a page a paper and an index there, in the place of one page."),
 ]
+TrainedOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--trained",
+        metavar="FILE",
+        show_default=False,
+        help="A record of training runs, as benchmarks/training_runs.py writes it: stands beside printed figures.",
+    ),
+]
 
 
 def command(
@@ -40,6 +52,7 @@ def command(
     claims_dirs: ClaimsOption = None,
     folder: FolderOption = None,
     witnesses: WitnessesOption = None,
+    trained: TrainedOption = None,
     findings: Annotated[bool, typer.Option("--findings", help="Print the page of findings instead.")] = False,
 ) -> Action:
     """Print the latest run as a page: every statement with its verdicts and the evidence."""
@@ -47,7 +60,15 @@ def command(
     if witnesses is not None and folder is None:
         raise UsageError("--witnesses goes with --folder. Name the folder of the pages, too.")
     return Action(
-        lambda: run(store=store, claims=asked, claims_dirs=dirs, folder=folder, witnesses=witnesses, findings=findings)
+        lambda: run(
+            store=store,
+            claims=asked,
+            claims_dirs=dirs,
+            folder=folder,
+            witnesses=witnesses,
+            trained=trained,
+            findings=findings,
+        )
     )
 
 
@@ -58,6 +79,7 @@ def run(
     claims_dirs: tuple[Path, ...],
     folder: Path | None,
     witnesses: Path | None,
+    trained: Path | None,
     findings: bool,
 ) -> int:
     with Store(store, writable=False) as opened:
@@ -66,7 +88,12 @@ def run(
     if facts.judged != facts.planned:
         note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
     statements = _statements(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
-    book = ledger.LedgerPages(chosen(results.judgements, claims), statements, facts)
+    book = ledger.LedgerPages(
+        chosen(results.judgements, claims),
+        statements,
+        facts,
+        trained=_trained(trained, "" if folder is None else "../"),
+    )
     if findings:
         of_run = findings_page.chosen(findings_page.CHOSEN.read_text("utf-8"))
         out(findings_page.page(of_run, book.housed("ledger/")))
@@ -81,6 +108,23 @@ def run(
         (folder / name).write_text(text, "utf-8")
     write_witnesses(book.run, files, alone=True)
     return DONE
+
+
+def _trained(record: Path | None, up: str) -> Mapping[str, Sequence[str]]:
+    """Lines of every printed table that a claim is about. UsageError where the file is no such record."""
+    if record is None:
+        return {}
+    from verification.report.rows import trained_results
+
+    try:
+        parsed = json.loads(record.read_text("utf-8"))
+        runs = {"runs": parsed["runs"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{record}: no record of training runs ({error}). benchmarks/training_runs.py writes one."
+        ) from None
+    tables = [table for reading in readings.all_readings().values() for table in reading.trained]
+    return trained_results.sections(runs, tables, up + trained_results.PAGE)
 
 
 def _statements(registry: Registry) -> dict[str, ledger.LedgerEntry]:

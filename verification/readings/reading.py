@@ -6,6 +6,8 @@ One TOML file a paper; a table a claim, in our own words:
     cases                     "domain | quantity" of the cases under the meant reading: they alone carry the verdict
     hypotheses                what the paper supposes throughout: text, place
     notes                     kind, because, cases: every other case, with why it is none
+    trained                   printed tables whose figures come from training and that the claim is about, as
+                              ``odernn.published.results`` names them: what was trained here stands beside them
     instead                   what is true in the place of what is refuted: kind, what; the claim on trial for it (and
                               its case); printed = false if it excludes every printed row; untried, why no claim is
                               on trial for it, if none is
@@ -94,6 +96,7 @@ class Reading:
     hypotheses: tuple[Standing, ...] = ()
     notes: tuple[Note, ...] = ()
     instead: tuple[Repair, ...] = ()
+    trained: tuple[str, ...] = ()
 
     def note_of(self, judgement: Judgement) -> Note | None:
         name = name_of(judgement)
@@ -107,7 +110,7 @@ def name_of(judgement: Judgement) -> str:
 
 def reading_of(claim: str) -> Reading | None:
     """None of a claim that is unsorted."""
-    return _readings().get(claim)
+    return all_readings().get(claim)
 
 
 def meant(judgements: Iterable[Judgement]) -> list[Judgement]:
@@ -159,7 +162,8 @@ def gravity_of(claim: str, judgements: Sequence[Judgement]) -> str:
 
 
 @cache
-def _readings() -> dict[str, Reading]:
+def all_readings() -> dict[str, Reading]:
+    """Those of every file, by claim."""
     known: dict[str, Reading] = {}
     for path in sorted(FOLDER.glob("*.toml")):
         for reading in read(path.read_text("utf-8"), path.name):
@@ -187,6 +191,7 @@ def _reading(claim: str, entry: dict[str, Any], file: str) -> Reading:
         note_to=entry.get("note_to", ""),
         hypotheses=tuple(Standing(**each) for each in entry.get("hypotheses", ())),
         instead=tuple(Repair(**each) for each in entry.get("instead", ())),
+        trained=tuple(entry.get("trained", ())),
         notes=tuple(Note(each["kind"], each["because"], tuple(each["cases"])) for each in entry.get("notes", ())),
     )
     if unknown := [note.kind for note in reading.notes if note.kind not in KINDS]:

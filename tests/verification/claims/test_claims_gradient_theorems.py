@@ -29,7 +29,7 @@ from verification.claim import Case, Claim, Parameters
 from verification.claims.library import gradient_theorems as library
 from verification.claims.unicornn import gradient_bounds, jacobian_bounds, proof_steps
 from verification.measure.corrected_forms import CorrectedGradient, CorrectedJacobian
-from verification.measure.gradient_forms import ICML_MAIN, SAM_41
+from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_41
 from verification.measure.gradient_theorems import GradientTheorem
 from verification.readings.reading import gravity_of, reading_of
 from verification.verdict import Judgement
@@ -43,7 +43,6 @@ PROVED = {
     "thm-G-inf | l < L | ‖dX^L_n/dX^l_k‖_∞",
     "thm-G-inf | any layer | ‖∂⁺X_k/∂θ‖_∞ ≤ dt (2 + F_z + (1+α)F + max(F, U))",
     "thm-G-input | L = 1, |u_n| ≤ F | |dE/dV^1|",
-    "thm-G-short | γ(n−k)dt ≤ x₀, l = L | ‖dX^L_n/dX^L_k‖_∞, with (n−k)dt",
 }
 
 
@@ -115,9 +114,10 @@ def planted() -> Iterator[tuple[str, Callable[[], Case]]]:
     yield "(54) corrected, one path", lambda: corrected_bounds.jacobian_case(CorrectedJacobian(paths=False))
     yield "three norms without m_l", lambda: corrected_bounds.norms_case(outputs=False)
     yield "(65) with F for the input", lambda: corrected_bounds.direct_case(input_seen=False)
-    yield "(41), |u| ≤ F, a ten-thousandth", lambda: corrected_bounds.within_case(replace(SAM_41, factor=Q(1, 10**4)))
-    yield "(12), short, a ten-thousandth", lambda: corrected_bounds.short_case(_small(ICML_MAIN), "x")
-    yield "S(27), short, a tenth", lambda: corrected_bounds.short_jacobian_case(_linear(Q(1, 10)))
+    yield "(41), |u| ≤ F, over 44", lambda: corrected_bounds.within_case(replace(SAM_41, factor=Q(1, 44)))
+    for text, form, share in (("(12)", ICML_MAIN, 515), ("S(14)", ICML_14, 485), ("S(42)", ICML_42, 515)):
+        small = replace(form, factor=Q(1, share))
+        yield f"{text}, short, over {share}", lambda small=small: corrected_bounds.short_case(small, "x")
     for theta, factor in (("b", TENTH), ("V", TENTH), ("c", Q(4, 5)), ("w", Q(1, 10))):
         theorem = T("thm-G", factor=factor)
         yield f"thm-G times {factor}, θ = {theta}", lambda theorem=theorem, theta=theta: network_case(theorem, theta)
@@ -125,14 +125,6 @@ def planted() -> Iterator[tuple[str, Callable[[], Case]]]:
 
 
 _TOP = CorrectedJacobian(top_alone=True)
-
-
-def _small(form: Any) -> Any:
-    return replace(form, factor=Q(1, 10**4))
-
-
-def _linear(factor: Q) -> chain_jacobians.JacobianForm:
-    return chain_jacobians.JacobianForm("linear", factor=factor)
 
 
 PLANTED = list(planted())
@@ -468,7 +460,8 @@ def _is_cheap(case: Case) -> bool:
         (jacobian_bounds, "both-68", ("thm-G-inf",), "constant"),
         (gradient_bounds, "sam-3.2-uniform", ("thm-G-inf",), "hypothesis"),
         (gradient_bounds, "both-3.x-input", ("thm-G-inf", "thm-G-input"), "constant"),
-        (gradient_bounds, "both-69/42", ("thm-G-inf",), "hypothesis"),
+        (gradient_bounds, "sam-69", ("thm-G-inf",), "hypothesis"),
+        (gradient_bounds, "icml-(42)", ("thm-G-inf", "thm-G-short"), "substance"),
         (proof_steps, "both-66/39", ("thm-G-inf",), "slip"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -481,7 +474,7 @@ def test_the_gravity_of_what_they_repair_follows(
 
 
 def test_every_repair_of_a_gradient_statement_is_on_trial() -> None:
-    ids = ("sam-54", "icml-(27)", "both-68", "both-69/42", "both-3.x-input", "icml-3.1", "icml-C.2", "sam-3.2")
+    ids = ("sam-54", "icml-(27)", "both-68", "sam-69", "icml-(42)", "both-3.x-input", "icml-3.1", "icml-C.2", "sam-3.2")
     ids = (*ids, "sam-D.2", "sam-3.2-uniform", "both-66/39", "icml-3.1-T3")
     for identifier in ids:
         reading = reading_of(identifier)

@@ -77,7 +77,7 @@ REFUTED = {
     ("cplx-3.1-mono", 0), ("cplx-3.1-mono", 1), ("cplx-3.1-mono", 4),
     ("cplx-T3.2", 2), ("cplx-T3.2", 3), ("cplx-T3.2", 4), ("cplx-T3.2/A.1", 2), ("cplx-A.1-i", 0),
     ("cplx-T3.2-uni", 0), ("cplx-T3.2-uni", 1), ("cplx-T3.2-uni", 2),
-    ("cplx-A.1-pf", 0), ("cplx-A.1-pf", 7), ("cplx-A.1-pf", 8), ("cplx-A.1-pf", 9),
+    ("cplx-A.1-pf", 0), ("cplx-A.1-pf", 7), ("cplx-A.1-pf", 8), ("cplx-PA.1.1-pf", 0),
     ("cplx-PA.1.1", 2), ("cplx-PA.1.1", 3), ("cplx-P3.3.1", 2), ("cplx-3.3-large-n", 0), ("cplx-T3.4/A.2", 2),
     ("cplx-T3.6/A.3", 2), ("cplx-T3.6/A.3", 5), ("cplx-T3.6/A.3", 6), ("cplx-T3.6/A.3", 7), ("cplx-A.3-printed", 0),
     ("cplx-A.3-printed", 1), ("cplx-PA.3.1", 2), ("cplx-T3.6-loose", 0),
@@ -119,7 +119,7 @@ def test_every_case_is_answered(name: str, number: int) -> None:
 
 PARTS = (
     "D2.1a D2.1b L2.1 2-corr 2-cw",
-    "3.1-mono 3.1-stack T3.2 T3.2/A.1 A.1-i T3.2-uni A.1-pf PA.1.1 P3.3.1 3.3-large-n T3.4/A.2 3.4-D0",
+    "3.1-mono 3.1-stack T3.2 T3.2/A.1 A.1-i T3.2-uni A.1-pf PA.1.1-pf PA.1.1 P3.3.1 3.3-large-n T3.4/A.2 3.4-D0",
     "T3.6/A.3 A.3-printed PA.3.1 T3.6-loose D3.3-skip 3.5-often",
     "4.2 4.3 4.4 4.5 F1a-caption F1a-text F1a-D F1a-t F1b alg",
 )

@@ -1,4 +1,4 @@
-"""thm-R and thm-ML on trial: what comes out, a third computation by autograd, and planted falsehoods that fall."""
+"""thm-R, thm-R-short and thm-ML on trial: what comes out, a third computation, and planted falsehoods that fall."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ import torch
 from odernn.bounds.numbers import BALLS, FLOATS
 from odernn.bounds.routes import route_counts
 from tests.verification.claims import claim_rows as rows
+from tests.verification.claims.both_typings import both_sides, inequality_of
 from verification.cases import lattice_kernels as kernels
 from verification.cases import lattice_paths as paths
 from verification.cases import order as orders
+from verification.cases import short_times
 from verification.certify import scalar_stack
 from verification.certify.oscillator_flow import NotEnclosedFlowError, fundamental_matrix
 from verification.certify.scalar_stack import ScalarStack
@@ -42,7 +44,7 @@ def test_an_identity_is_proved_and_an_order_is_not_refuted(claim, case):
 
 
 def test_as_many_rows_as_there_are():
-    assert {name: len(claim.cases) for name, claim in CLAIMS.items()} == {"thm-R": 9, "thm-ML": 21}
+    assert {name: len(claim.cases) for name, claim in CLAIMS.items()} == {"thm-R": 9, "thm-R-short": 2, "thm-ML": 21}
     assert sum(case.domain.startswith(EXACT) for _, case in CASES) == 11
     rows.assert_names_no_verdict(lattice_paths)
 
@@ -61,6 +63,8 @@ PLANTED = {
     "of order dt²": orders.order_case(ScalarStack(layers=3), "contribution", 2, "exactly", **NAMES),
     "of order 1": orders.order_case(ScalarStack(layers=3), "contribution", 0, "exactly", **NAMES),
     "τ_n in the place of S": orders.order_case(ScalarStack(), "remainder, L = 1", 2, "at most", **NAMES),
+    "0.998 times the remainder of (84)": short_times.product_case(Fraction(998, 1000)),
+    "0.998 times the remainder of the factor": short_times.factor_case(Fraction(998, 1000)),
     "t_n in the place of Φ": orders.order_case(ScalarStack(offset=1, ratio=Fraction(0)), "(84)", 1, "at most", **NAMES),
 }
 
@@ -69,6 +73,35 @@ PLANTED = {
 def test_a_planted_falsehood_is_refuted_and_replays(name):
     judgement = rows.verdict_of(PLANTED[name])
     assert judgement.verdict == rows.REFUTED, judgement.because
+
+
+@pytest.mark.parametrize(
+    ("alpha", "w", "k", "slopes"),
+    [("3/2", "-4", "3", "1 1/2 9/10 1/7 1"), ("1/3", "2", "1", "1/5"), ("2", "0", "7", "1 1")],
+)
+def test_short_times_are_the_statement_typed_in_floats(alpha, w, k, slopes):
+    """The product by numpy, the bound by math; for (84) all four entries decide somewhere."""
+    h, a, b, m = 0.2, float(Fraction(alpha)), float(Fraction(w)), len(slopes.split())
+    sigma = [float(Fraction(word)) for word in slopes.split()]
+    product = np.eye(2)
+    for slope in sigma:
+        kappa = a + b * slope
+        product = np.array([[1 - h * h * kappa, h], [-h * kappa, 1]]) @ product
+    first = int(k)
+    root = math.sqrt(a + abs(b))
+    x = root * m * h
+    odd, even, shift = math.sinh(x) - x, math.cosh(x) - 1, first * h
+    C = np.array([[1, (first + m) * h], [-(first + m) * h * a - h * b * sum(sigma), 1]])
+    bound = [even + h * root / 2 * math.sinh(x), odd / root + shift, root * odd + a * shift, even]
+    gap = abs(product[0, 1] - (first - 1 + m) * h)
+    p = {"h": "1/5", "alpha": alpha, "w": w, "k": k, "slopes": slopes}
+    for case, left, right in (
+        (short_times.product_case(), np.abs(product - C).max(), max(bound)),
+        (short_times.factor_case(), gap, odd / root + shift - h),
+    ):
+        both = both_sides(inequality_of(case), p)
+        assert both[0] == pytest.approx((left, left), rel=1e-9) and both[1] == pytest.approx((right, right), rel=1e-9)
+        assert all(np.abs(product - C).flatten() <= bound)
 
 
 @pytest.mark.parametrize(

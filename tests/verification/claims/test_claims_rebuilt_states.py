@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import flint
 import numpy as np
 import pytest
+import torch
 
 from odernn.bounds import reconstruction
 from odernn.bounds.numbers import BALLS
@@ -124,12 +125,33 @@ def test_both_typings_of_the_bound_are_the_statement(name: str, change: dict[str
         )
         first = float(growth.log_after(7, numbers=BALLS).exp().mid())
         n = SimpleNamespace(**{key: second.number(text) for key, text in point.items()})
-        n.u, n.nu = second.iv.mpf(precision.unit_roundoff), second.iv.mpf(precision.underflow)
+        n.u, n.nu = again.roundings(name)
         n.Y, n.Z = (second.number(str(value)) for value in LARGEST)
         other = float(again.bound(n, 7).mid)
     assert other == pytest.approx(stated(point, name, 7), rel=1e-12)
     assert first == pytest.approx(stated(point, name, 7), rel=1e-12 + 2 * precision.unit_roundoff)
     assert first >= other * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_both_tables_of_formats_are_those_of_the_machine(name: str) -> None:
+    """u is half of torch's eps, ν half the smallest subnormal number; of float64 the library takes twice that."""
+    facts = torch.finfo(getattr(torch, name))
+    precision = reconstruction.PRECISIONS[name]
+    u, nu = (Q(int(x.a._mpi_[0][1])) * Q(2) ** int(x.a._mpi_[0][2]) for x in again.roundings(name))
+    assert u == Q(facts.eps) / 2 == Q(precision.unit_roundoff)
+    assert nu == Q(facts.smallest_normal) * Q(facts.eps) / 2
+    assert Q(precision.underflow) == nu * (2 if name == "float64" else 1)
+    assert FORMATS[name].precision == 1 - math.log2(2 * u)
+
+
+def test_a_wrong_entry_of_the_second_table_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A float16 with a digit more has half the roundoff, and no longer the bound of the first table."""
+    monkeypatch.setitem(again.BITS_AND_SMALLEST, "float16", (12, -24))
+    with pytest.raises(AssertionError):
+        test_both_tables_of_formats_are_those_of_the_machine("float16")
+    with pytest.raises(AssertionError):
+        test_both_typings_of_the_bound_are_the_statement("float16", {})
 
 
 @pytest.mark.parametrize("form", ["7/8", "3"])

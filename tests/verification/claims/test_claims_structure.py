@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 
@@ -75,7 +76,8 @@ EXPECTED = {
     },
     "icml-4-damping": {"decay, ODE (1)": REFUTED, "decay, scheme (5)": REFUTED},
     "both-2.2-exactH": {
-        "H along the steps": REFUTED,
+        "leapfrog, H = z²/2 + y^4/4 | H along the steps": REFUTED,
+        "implicit midpoint, H = (a y² + 2b y z + c z²)/2 | H along the steps": PROVED,
         "z² + (1 − h²/4) y² along the steps": PROVED,
         "H along (5)": REFUTED,
     },
@@ -128,7 +130,7 @@ CASES = [(q.id, c.domain, c.quantity) for q in CLAIMS.values() for c in q.cases]
 
 def test_every_pin_has_its_case():
     assert set(EXPECTED) == set(CLAIMS) and len(CLAIMS) == 26
-    assert sum(map(len, EXPECTED.values())) == len(CASES) == 74
+    assert sum(map(len, EXPECTED.values())) == len(CASES) == 75
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
@@ -786,9 +788,21 @@ def test_leapfrog_keeps_one_energy_of_the_quadratic_and_no_other() -> None:
             leapfrog_energy.change_case(2),
             leapfrog_energy.kept_case(Fraction(1, 2)),
             leapfrog_energy.kept_case(),
+            leapfrog_energy.midpoint_case(0),
+            leapfrog_energy.midpoint_case(),
         )
     ]
-    assert verdicts == [REFUTED, REFUTED, PROVED]
+    assert verdicts == [REFUTED, REFUTED, PROVED, REFUTED, PROVED]
+
+
+def test_the_midpoint_rule_of_the_case_is_solved_in_floats() -> None:
+    """x' from numpy's solve keeps xᵀSx; the explicit and the implicit rule of order 1 do not."""
+    S, h, x = np.array([[1.3, -0.4], [-0.4, 0.7]]), 0.5, np.array([0.9, -0.2])
+    A = h / 2 * np.array([[0, 1], [-1, 0]]) @ S
+    after = np.linalg.solve(np.eye(2) - A, (np.eye(2) + A) @ x)
+    assert after @ S @ after == pytest.approx(x @ S @ x, rel=1e-14)
+    implicit = np.linalg.solve(np.eye(2) - 2 * A, x)
+    assert abs(implicit @ S @ implicit - x @ S @ x) > 1e-3
 
 
 def test_a_leapfrog_step_is_that_of_velocity_verlet_in_floats() -> None:

@@ -114,7 +114,12 @@ def test_all_statements_on_tables_are_there() -> None:
         "cplx-4.4-copy": 18,
         "cplx-4.4-tab": 11,
         "cplx-4.5-tab": 31,
+        "both-4-T1-tab": 1,
+        "both-4-T2-tab": 1,
+        "both-4-T3-tab": 2,
+        "both-4-T4-tab": 2,
         "both-4-T5-tab": 3,
+        "icml-D-T7-tab": 2,
     }
     assert set(CASES) >= REFUTED
 
@@ -147,6 +152,13 @@ def depths(found: PrintedRow) -> Case:
         (tables.rising_case(printed.LADDERS[3], "1", "6"), verdict.REFUTED),
         (printed_results.fewer_case(Fraction(16, 46)), verdict.PROVED),
         (printed_results.fewer_case(Fraction(17, 46)), verdict.REFUTED),
+        (printed_results.comparable_case(printed_results.QUIET, Fraction(1, 10)), verdict.PROVED),
+        (printed_results.comparable_case(printed_results.QUIET, Fraction(9, 100)), verdict.REFUTED),
+        (printed_results.comparable_case(printed_results.CHAOTIC), verdict.REFUTED),
+        (printed_results.above_case(changed(printed_results.PSMNIST, coRNN="97.7")), verdict.PROVED),
+        (printed_results.above_case(changed(printed_results.PSMNIST, coRNN="97.8")), verdict.REFUTED),
+        (printed_results.below_case(changed(printed_results.BEATS, coRNN="1.39")), verdict.REFUTED),
+        (printed_results.exceeds_case(printed_results.WORMS, "90.3"), verdict.REFUTED),
         (depths(changed(tables.DEPTH_ROW, **{"(3,2)": "1.86"})), verdict.REFUTED),
         (tables.columns_case(changed(BY_K, **{"(3)": "39.4"}), "3", lambda: [("(2)", "(3)")], tables.LESS), "refuted"),
         (tables.almost_case(changed(BY_K, **{"(2)": "40.5"}), "(2)", "(1)"), verdict.REFUTED),

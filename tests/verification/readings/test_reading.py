@@ -50,7 +50,7 @@ def judgements_of(identifier: str, verdicts: dict[str, str]) -> list[Judgement]:
 
 
 def test_every_reading_is_of_a_claim_that_there_is() -> None:
-    assert set(readings._readings()) == set(SORTED) and len(SORTED) >= 228
+    assert set(readings.all_readings()) == set(SORTED) and len(SORTED) >= 228
     hosts = [reading.note_to for reading in SORTED.values() if reading.note_to]
     assert hosts and all(host in REGISTRY.ids() and not note_to(host) for host in hosts)
 
@@ -131,7 +131,7 @@ def test_the_gravity_follows_from_the_verdicts_of_the_repairs(monkeypatch: pytes
 
     def gravity(*repairs: Repair, run: list[Judgement] = cells) -> str:
         reading = Reading("mine", "place", "because", "meant", ("a | b",), instead=repairs)
-        monkeypatch.setattr(readings, "_readings", lambda: {"mine": reading})
+        monkeypatch.setattr(readings, "all_readings", lambda: {"mine": reading})
         return gravity_of("mine", run)
 
     assert gravity(constant, formula, named) == "slip" and gravity(named, constant) == "constant"

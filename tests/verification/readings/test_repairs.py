@@ -5,7 +5,6 @@ Which claims these are, the pins say; a case that was renamed since is of no pin
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,8 +24,6 @@ from verification.verdict import Judgement
 
 REGISTRY = Registry(())
 PINNED = expectations.read(Path(__file__).parents[1] / "pins.json")
-UNTRIED_AT_MOST = 22
-"""Repairs without a claim, without ``printed = false`` and without a reason. Only fewer is progress; the aim is 0."""
 
 
 @cache
@@ -35,6 +32,8 @@ def judgements() -> tuple[Judgement, ...]:
     found = []
     for cell, said in PINNED.items():
         identifier, domain, *layer, quantity = cell.split(" | ", 2 if " | layer " not in cell else 3)
+        if identifier not in REGISTRY.ids():  # renamed since; that the pins are those of today, test_pins says
+            continue
         claim = REGISTRY.get(identifier).claim
         blank = Judgement(
             claim=identifier,
@@ -89,18 +88,17 @@ def test_what_is_true_instead_is_named_and_is_on_trial(identifier: str) -> None:
 
 
 def without_a_claim() -> list[tuple[str, Repair]]:
-    """Repairs that nobody tries and that do not say why."""
+    """Repairs that nobody tries and that do not say why, of all readings."""
     return [
         (identifier, repair)
-        for identifier in refuted()
-        for repair in repairs_of(identifier)
-        if not repair.claim and repair.printed and not repair.untried
+        for identifier, reading in readings.all_readings().items()
+        for repair in reading.instead
+        if not repair.claim and not repair.untried
     ]
 
 
-def test_how_many_repairs_are_prose() -> None:
-    counted = Counter(identifier for identifier, _ in without_a_claim())
-    assert counted.total() <= UNTRIED_AT_MOST, counted
+def test_no_repair_is_prose() -> None:
+    assert not without_a_claim()
 
 
 def test_exact_formulas_for_gradients_of_several_layers_are_on_trial() -> None:
@@ -109,11 +107,11 @@ def test_exact_formulas_for_gradients_of_several_layers_are_on_trial() -> None:
         (identifier, repair)
         for identifier in refuted()
         for repair in repairs_of(identifier)
-        if any(word in repair.what for word in ("thm-R ", "thm-R,", "thm-ML"))
+        if any(word in repair.what for word in ("thm-R ", "thm-R,", "thm-R-short", "thm-ML"))
     ]
-    assert len(named) >= 9
+    assert len(named) >= 11
     for identifier, repair in named:
-        assert repair.claim in ("thm-R", "thm-ML", "both-104"), (identifier, repair.what)
+        assert repair.claim in ("thm-R", "thm-R-short", "thm-ML", "both-104"), (identifier, repair.what)
 
 
 @pytest.mark.parametrize("identifier", refuted())

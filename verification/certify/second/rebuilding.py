@@ -13,6 +13,17 @@ from typing import Any
 
 from verification.certify.second.intervals import iv
 
+BITS_AND_SMALLEST = {"float16": (11, -24), "bfloat16": (8, -133), "float32": (24, -149), "float64": (53, -1074)}
+"""Of a format (IEEE 754, and bfloat16): p digits of a significand, the first one counted, and 2^e the smallest positive
+number, a subnormal one.
+"""
+
+
+def roundings(name: str) -> tuple[Any, Any]:
+    """u = 2^−p, half a unit of the last place at 1, and ν, half the smallest positive number."""
+    digits, exponent = BITS_AND_SMALLEST[name]
+    return iv.mpf(1) / 2**digits, iv.mpf(1) / 2 ** (1 - exponent)
+
 
 def rest(n: Any) -> Any:
     """q of the namespace n of intervals: w, h, alpha, form, u. It must be positive."""

@@ -1,5 +1,5 @@
-# Claims: cplx-A.1-pf
-"""cplx-A.1-pf: steps of the proofs of Thm A.1 and Prop. A.1.1: as meant, as printed, and as they should be."""
+# Claims: cplx-A.1-pf · cplx-PA.1.1-pf
+"""Steps of the proofs of Thm A.1 and of Prop. A.1.1: as meant, as printed, and as they should be."""
 
 from __future__ import annotations
 
@@ -207,10 +207,9 @@ _EPSILON = "ε > 0: D_i(n)/n ≤ d_r + ε for n > N"
 CLAIMS = (
     Claim(
         id="cplx-A.1-pf",
-        source=Source("complexity", "proofs of Thm A.1 and Prop. A.1.1"),
-        statement="four steps: a path γ₀ takes the time D(γ₀) = t̄_end − t̄_0 + Σ σ(e_i); |D(γ₀)| ≤ m + Γ max σ, Γ the "
-        "number of nodes; for ε > 0 there is N with D_i(n)/n ≤ d_r + ε for n > N; (l/σ_s)/(k + 1) ≤ ε for "
-        "k > σ_s/(l ε)",
+        source=Source("complexity", "proof of Thm A.1"),
+        statement="three steps: a path γ₀ takes the time D(γ₀) = t̄_end − t̄_0 + Σ σ(e_i); |D(γ₀)| ≤ m + Γ max σ, Γ the "
+        "number of nodes; for ε > 0 there is N with D_i(n)/n ≤ d_r + ε for n > N",
         semantics="reading",
         cases=(
             free_case(FORWARD, "D(γ₀) = t̄_end − t̄_0 + Σσ", duration()),
@@ -219,8 +218,13 @@ CLAIMS = (
             *theorem("D(γ₀) = Σσ", duration(labels=0), duration(), "Recurrent depth", widely=False),
             free_case(FORWARD, "|D(γ₀)| ≤ m + Γ max σ", bounded()),
             free_case(FORWARD, "ε = 0: D_i(n)/n ≤ d_r for n > N", within_epsilon()),
-            turns_case(),
-            turns_case(inverted=False),
         ),
+    ),
+    Claim(
+        id="cplx-PA.1.1-pf",
+        source=Source("complexity", "proof of Prop. A.1.1"),
+        statement="of a cycle of l edges and time σ_s > 0, k turns: (l/σ_s)/(k + 1) ≤ ε for every k > σ_s/(l ε)",
+        semantics="reading",
+        cases=(turns_case(), turns_case(inverted=False)),
     ),
 )

@@ -19,7 +19,6 @@ from verification.cases.corrected_bounds import (
     norms_case,
     proof_of_gradient,
     short_case,
-    short_jacobian_case,
     within_case,
 )
 from verification.cases.gradient_theorems import (
@@ -35,7 +34,7 @@ from verification.cases.gradient_theorems import (
 from verification.cases.network_gradient import THETAS, gradient_parameters
 from verification.claim import Claim, Parameters
 from verification.measure.corrected_forms import CorrectedGradient
-from verification.measure.gradient_forms import ICML_14, ICML_MAIN
+from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN
 from verification.measure.gradient_theorems import GradientTheorem
 
 _PAGE = Source("library", "docs/derivations/gradient_bounds.md")
@@ -102,15 +101,15 @@ CLAIMS = (
     Claim(
         id="thm-G-short",
         source=_PAGE,
-        statement="βT, γT ≤ x₀ = 1.2564…, the root of e^x = 1 + 2x, θ of layer L, not V^1: icml (12) and S(14) hold; "
-        "and S(27) for l = L where γ(n−k)dt ≤ x₀; α > 0, 0 < dt < 1",
+        statement="βT, γT ≤ x₀ = 1.2564…, the root of e^x = 1 + 2x, θ of layer L, not V^1: icml (12), S(14) and "
+        "S(42) hold; α > 0, 0 < dt < 1 (S(27) at short lags: thm-J-inf)",
         semantics="real",
         origin="library",
         dominated_by="thm-G-inf",
         cases=(
             short_case(ICML_MAIN, "|dE/dθ| by (12)"),
             short_case(ICML_14, "|dE/dθ| by S(14)"),
-            short_jacobian_case(),
+            short_case(ICML_42, "|∂E_{k,l}/∂θ| by S(42)"),
         ),
     ),
 )

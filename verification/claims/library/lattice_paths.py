@@ -1,4 +1,4 @@
-# Claims: thm-R · thm-ML
+# Claims: thm-R · thm-R-short · thm-ML
 """The library's theorems on what step k contributes to a gradient: one layer, and all lattice paths of L layers.
 
 Proofs: docs/derivations/multilayer_paths.md. What the source says of the same things is tried on cases of these kinds.
@@ -13,6 +13,7 @@ from odernn.published.sources import Source
 from verification.cases.lattice_kernels import constant_slope, free_kernel, gegenbauer, peak_case
 from verification.cases.lattice_paths import all_paths, contributions, within_a_step
 from verification.cases.order import Symbol, order_case
+from verification.cases.short_times import factor_case, product_case
 from verification.certify.scalar_stack import ScalarStack
 from verification.claim import Case, Claim
 from verification.measure.exact_network import Shape
@@ -115,6 +116,17 @@ CLAIMS = (
             constant_slope().case("all h, κ, m ≤ 10", "[B^m]_12 and its bound 1/r_κ"),
             *_fixed_time_cases(),
         ),
+        origin="library",
+    ),
+    Claim(
+        id="thm-R-short",
+        source=Source("library", f"{PAGE}, thm-R-short"),
+        statement="one layer, κ* = α + |w|, all h < 1, n ≥ k ≥ 1 and σ′ in (0, 1], C of sam (84). With x = √κ*(n−k)h "
+        "no entry of dX_n/dX_k − C exceeds the largest of cosh x − 1 + (h√κ*/2) sinh x, (sinh x − x)/√κ* + kh, "
+        "√κ*(sinh x − x) + αkh: O(dt) + O(t_n²) at fixed k. With x = √κ*(n−k+1)h the factor [B_n ⋯ B_k]_12 of "
+        "∂E_k/∂w is t_nσ̂ up to (sinh x − x)/√κ* + (k−1)h; α > 0",
+        semantics="real",
+        cases=(product_case(), factor_case()),
         origin="library",
     ),
     Claim(

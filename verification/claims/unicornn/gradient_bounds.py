@@ -1,4 +1,4 @@
-# Claims: both-69/42 · both-3.x-input · icml-3.1 · icml-C.2 · sam-3.2 · sam-D.2 · sam-3.2-uniform ·
+# Claims: sam-69 · icml-(42) · both-3.x-input · icml-3.1 · icml-C.2 · sam-3.2 · sam-D.2 · sam-3.2-uniform ·
 #   both-5-no-assumptions
 """The gradient propositions of sam and icml, their summands, and what is said to follow for all weights.
 
@@ -244,14 +244,23 @@ _RULE = "K = max(2, ‖w^L‖_∞ + α), γ = K + K²/2, β = max{1 + 2α, 4α²
 
 CLAIMS = (
     Claim(
-        id="both-69/42",
-        source=Source("sam", "(69); icml S(42)"),
-        statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ dt^{L−l+1} e^{w̄^L T} V̄ (Ȳ + F) Δ (sam), dt^{L−l+1}(1 + 2γT) V̄ (Ȳ + F) Δ "
-        f"(icml, dt ≪ 1); F, Δ of (67), (66), S(40), S(39); {_RULE}; α > 0, dt < 1",
+        id="sam-69",
+        source=Source("sam", "(69)"),
+        statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ dt^{L−l+1} e^{w̄^L T} V̄ (Ȳ + F) Δ, F, Δ of (67), (66), "
+        "w̄^L = max(2, ‖w^L‖_∞ + α); α > 0, dt < 1",
         semantics="real",
         cases=(
             top_summand_case(SAM_69),
             menu_case("sam (69), l < L", "|∂E_{k,l}/∂θ|", SAM_69, "b", stiff_below, BELOW_THE_TOP),
+        ),
+    ),
+    Claim(
+        id="icml-(42)",
+        source=Source("icml", "S(42)"),
+        statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ dt^{L−l+1} (1 + 2γT) V̄ (Ȳ + F) Δ, F, Δ of S(40), S(39); "
+        f"{_RULE}; α > 0, dt ≪ 1",
+        semantics="real",
+        cases=(
             limit_case("icml S(42), l = L", ICML_42, "b", hyperbolic),
             limit_case("icml S(42), l < L", ICML_42, "b2", two_layers),
         ),

@@ -68,7 +68,8 @@ class LedgerEntry:
 @dataclass(frozen=True)
 class LedgerPages:
     """The pages of one run. ``home`` has the page of each claim, if there are several, ``folder`` leads to them, and
-    ``witnesses`` to the folder with their files, if there is one.
+    ``witnesses`` to the folder with their files, if there is one. ``trained`` has lines by printed table, what was
+    trained here beside it (``trained_results``), if there is a record.
     """
 
     run: Sequence[Judgement]
@@ -77,6 +78,7 @@ class LedgerPages:
     home: Mapping[str, str] = field(default_factory=dict)
     folder: str = ""
     witnesses: str = ""
+    trained: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def cells(self) -> dict[str, list[Judgement]]:
@@ -185,6 +187,7 @@ class LedgerPages:
         for note in reading.notes:
             of_note = [cell for cell in cells if reading.note_of(cell) == note]
             lines += [f"*Note, {note.kind}*: {note.because}", *self._table(of_note)]
+        lines += [line for source in reading.trained for line in self.trained.get(source, ())]
         return lines
 
     def _instead(self, repair: Repair) -> str:

@@ -1,9 +1,8 @@
-"""both-69/42 (sam (69)): |∂E_{k,l}/∂θ| ≤ dt^{L−l+1} e^{w̄T} V̄ (Ȳ + F) Δ, α > 0, dt < 1, w̄ = max(2, |w^L| + α),
+"""sam-69 (sam (69)): |∂E_{k,l}/∂θ| ≤ dt^{L−l+1} e^{w̄T} V̄ (Ȳ + F) Δ, α > 0, dt < 1, w̄ = max(2, |w^L| + α),
 F = √(2T/α) Q e^{ᾱT}, Q = 1 + 2αdt³, ᾱ = 96^{1/4} max(1, √α), Δ = 2 + √(2TQ) e^{ᾱT} + (2 + α) F of (66), (67).
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_{n−1} + b) + α yₙ₋₁), yₙ =
 yₙ₋₁ + h zₙ, E_n = |y^L_n − ȳ|²/2, n = N. ∂E_{k,l}/∂b^l: b^l moves at step k = 1 alone, by a complex step Im E(iε)/ε.
-Cases: sam
 """
 from fractions import Fraction
 from mpmath import exp, fprod, mp, mpc, mpf, nstr, root, sqrt, tanh

@@ -1,10 +1,9 @@
-"""both-69/42 (icml S(42)): |∂E_{k,l}/∂θ| ≤ dt^{L−l+1} (1 + 2γT) V̄ (Ȳ + F) Δ, α > 0, dt ≪ 1, K = max(2, |w^L| + α),
+"""icml-(42) (icml S(42)): |∂E_{k,l}/∂θ| ≤ dt^{L−l+1} (1 + 2γT) V̄ (Ȳ + F) Δ, α > 0, dt ≪ 1, K = max(2, |w^L| + α),
 γ = K + K²/2, β = max(1 + 2α, 4α²), F = √((2/α)(1 + 2βT)), Δ = 2 + √(2(1 + 2βT)) + (2 + α) F of S(39) (above S(15)).
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
 h zₙ, y⁰ = u, E_n = |y^L_n − ȳ|²/2, n = N. ∂E_{k,l}/∂b^l: b^l moves at step k = 1 alone, by a complex step Im E(iε)/ε.
 "dt ≪ 1": at the same T with dt, dt/2, dt/4, dt/8.
-Cases: icml
 """
 from fractions import Fraction
 from mpmath import fprod, mp, mpc, mpf, nstr, sqrt, tanh

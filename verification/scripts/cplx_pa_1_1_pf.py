@@ -1,8 +1,7 @@
-"""cplx-A.1-pf (complexity, proof of Prop. A.1.1): of a cycle of length l that takes the time σ_s, so many turns k are
+"""cplx-PA.1.1-pf (complexity, proof of Prop. A.1.1): of a cycle of length l that takes the time σ_s, so many turns k are
 enough, k > σ_s/(l ε), that (l/σ_s)/(k + 1) is at most ε.
 
 (What is enough is k > l/(σ_s ε): the fraction is upside down.)
-Cases: Prop. A.1.1
 """
 from fractions import Fraction as F
 

@@ -1,0 +1,164 @@
+"""What was trained here stands beside the printed rows that it is of, with its epochs, and beside no others."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odernn.published.results import RESULTS
+from tests.benchmarks.scripts import BENCHMARKS
+from verification.cli import main
+from verification.readings import reading as readings
+from verification.registry import Registry
+from verification.report.rows import trained_results
+from verification.report.rows.claims import Facts
+from verification.report.rows.ledger import LedgerEntry, LedgerPages
+from verification.report.rows.trained_results import beside, sections
+from verification.verdict import PROVED, Judgement
+
+RECORD: dict[str, Any] = json.loads((BENCHMARKS / "results" / "training_runs.json").read_text("utf-8"))
+RUNS: list[dict[str, Any]] = list(RECORD["runs"].values())
+WITHOUT_RESULTS = {"icml Table 5", "scornn Table 2", "complexity Table 1 right"}
+"""Tables of which ``odernn.published.results`` has no rows: IMDB, TIMIT, and the nine architectures by depth."""
+TABLES = [table for each in readings.all_readings().values() for table in each.trained]
+
+
+def shown(source: str, runs: list[dict[str, Any]]) -> dict[str, tuple[list[int], int]]:
+    """By printed row: the epochs of its runs, and of its configuration."""
+    return {each.name: ([run["epochs"] for run in each.runs], each.of) for each in beside(source, runs) if each.runs}
+
+
+def psmnist(**changed: tuple[str, Any]) -> dict[str, Any]:
+    """The recorded run of UnICORNN-128 on permuted MNIST, with other settings: table=(key, value)."""
+    (run,) = [copy.deepcopy(each) for each in RUNS if each["name"] == "psMNIST, UnICORNN-128"]
+    for table, (key, value) in changed.items():
+        run["configuration"][table][key] = value
+    return run
+
+
+def test_every_table_of_a_claim_is_known_and_claims_on_trained_figures_name_theirs() -> None:
+    assert set(TABLES) - {each.source for each in RESULTS} == WITHOUT_RESULTS
+    about = {name for name, each in readings.all_readings().items() if each.trained}
+    assert about >= {f"both-4-T{number}-tab" for number in range(1, 6)} | {
+        "icml-D-T7-tab",
+        "sco-5.3-tab",
+        "cplx-4.5-tab",
+    }
+    assert {each.source for each in RESULTS} - set(TABLES) == {"complexity Table 2, previous results"}
+
+
+def test_the_record_stands_beside_the_rows_it_is_of() -> None:
+    assert shown("icml Table 1", RUNS) == {"UnICORNN, m = 128, L = 3": ([4], 2600)}
+    assert shown("icml Table 4", RUNS) == {"UnICORNN, L = 3, target = HR": ([6], 500)}
+    assert shown("scornn Table 1", RUNS) == {"scoRNN, m = 170, L = 1, permuted = True": ([4], 70)}
+    assert shown("scornn Sec. 5.2", RUNS)["scoRNN, m = 170, L = 1, steps = 200"] == ([5, 5], 10)
+    assert len(shown("icml Table 7", RUNS)) == 4
+    assert list(shown("icml Table 8", RUNS)) == ["UnICORNN, m = 128, L = 3, sequential_mnist"]
+
+
+def test_runs_that_no_paper_prints_stand_beside_nothing() -> None:
+    """Sequential digits, UnICORNN on the adding problem, copying with T = 200 and 500."""
+    placed = {
+        id(run) for source in {each.source for each in RESULTS} for row in beside(source, RUNS) for run in row.runs
+    }
+    left = {run["name"] for run in RUNS if id(run) not in placed}
+    assert left == {
+        "sequential digits, UnICORNN",
+        *(f"adding, T = {steps}, UnICORNN" for steps in (200, 400, 750)),
+        "copying, T = 200, scoRNN",
+        "copying, T = 200, LSTM",
+        "copying, T = 500, scoRNN",
+    }
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"network": ("dt", 0.481)},
+        {"network": ("alpha", 12.5)},
+        {"network": ("hidden_size", 256)},
+        {"network": ("num_layers", 2)},
+        {"network": ("dropout", 0.2)},
+        {"task": ("permuted", False)},
+        {"task": ("permutation", "urnn")},
+        {"task": ("validation", 5000)},
+        {"optimizer": ("lr", 0.001)},
+        {"optimizer": ("name", "adamw")},
+        {"training": ("batch_size", 128)},
+        {"training": ("clip_norm", 1.0)},
+        {"training": ("dtype", "float64")},
+        {"training": ("no such setting", 1)},
+    ],
+    ids=str,
+)
+def test_a_run_of_another_configuration_is_not_shown(other: dict[str, tuple[str, Any]]) -> None:
+    assert shown("icml Table 1", [psmnist(**other)]) == {}
+
+
+def test_how_long_and_with_which_seed_is_free_and_is_said() -> None:
+    longer = psmnist(training=("epochs", 400))
+    longer |= {"seed": 7, "epochs": 400, "best_epoch": 390}
+    longer["configuration"]["network"]["execution"] = "torch"
+    assert shown("icml Table 1", [longer, psmnist()]) == {"UnICORNN, m = 128, L = 3": ([4, 400], 2600)}
+    (row,) = [
+        line
+        for line in sections({"runs": {"a": longer, "b": psmnist()}}, ["icml Table 1"])["icml Table 1"]
+        if "97.8" in line
+    ]
+    assert row == "| UnICORNN, m = 128, L = 3 | 97.8% | 82.4% (82.4% to 82.4%) | 4, 400 of 2600 | 3, 390 | 0, 7 |"
+
+
+def test_a_run_that_was_not_tested_is_not_shown() -> None:
+    untested = psmnist()
+    untested.pop("test")
+    assert shown("icml Table 1", [untested]) == {}
+
+
+def test_where_there_is_no_record_it_says_so() -> None:
+    found = sections({"runs": {}}, TABLES)
+    assert set(found) == set(TABLES)
+    assert all(any(trained_results.NOBODY in line for line in lines) for lines in found.values())
+    lines = sections(RECORD, ["icml Table 1"])["icml Table 1"]
+    assert any(line.startswith("Nobody measured here yet: LSTM, m = 256, L = 1 (92.9%)") for line in lines)
+    assert any("no verdict; fewer epochs refute nothing" in line for line in lines)
+
+
+def test_the_ledger_has_it_under_the_claim_and_its_verdict_is_as_before() -> None:
+    claim = Registry().get("both-4-T1-tab").claim
+    (case,) = claim.cases
+    cell = Judgement(
+        claim=claim.id,
+        domain=case.domain,
+        layer=0,
+        quantity=case.quantity,
+        norm="",
+        symbol=case.quantity,
+        reading="",
+        verdict=PROVED,
+        because="",
+    )
+    entry = LedgerEntry(claim.id, "icml", claim.source.where, claim.statement, "published, reading")
+    book = LedgerPages([cell], {claim.id: entry}, Facts("0", "smoke", 0))
+    plain = book.page()
+    with_runs = replace(book, trained=sections(RECORD, TABLES)).page()
+    assert "Trained here" not in plain and "| 97.8% | 82.4% | 4 of 2600 | 3 | 0 |" in with_runs
+    assert with_runs.count("**1 tried on 1 domain, 1 cell: 1 proved**") == plain.count("1 proved**") == 1
+
+
+@pytest.mark.slow
+def test_the_command_takes_a_record(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "both-4-T1-tab", "--jobs", "0"]) == 0
+    capsys.readouterr()
+    record = tmp_path / "record.json"
+    record.write_text(json.dumps(RECORD), "utf-8")
+    assert main(["ledger", "--trained", str(record)]) == 0
+    assert "4 of 2600" in capsys.readouterr().out
+    record.write_text("[]", "utf-8")
+    assert main(["ledger", "--trained", str(record)]) == 2
+    assert "no record of training runs" in capsys.readouterr().err

@@ -1,0 +1,115 @@
+"""How far a product of step Jacobians of one neuron is from its first-order form, with constants.   thm-R-short
+
+    P = B(κ_m) ⋯ B(κ_1),   κ_j = α + w σ′_j,   |κ_j| ≤ κ* = α + |w|,   x = √κ* m h
+    |P_11 − 1| ≤ cosh x − 1 + (h√κ*/2) sinh x        |P_12 − m h| ≤ (sinh x − x)/√κ*
+    |P_21 + h Σ κ_j| ≤ √κ* (sinh x − x)              |P_22 − 1| ≤ cosh x − 1
+
+docs/derivations/multilayer_paths.md. The printed forms, sam (84) and (16), have n = k + m, or k − 1 + m, in the place
+of m: so many h more.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from verification.cases.inequality import Inequality
+from verification.cases.nominate import first_violation
+from verification.cases.step_products import columns_in_intervals, product_in_balls
+from verification.certify.second import intervals as second
+from verification.claim import Attempt, Case, Parameters
+from verification.domains import Budget
+from verification.exact_text import rational, rationals
+from verification.kinds import Integer, Listed, Rational
+from verification.measure.polynomials import coefficient
+from verification.parameters import Parameter, declared
+from verification.parameters import rationals as all_rational
+
+MOST_FACTORS = 200
+LARGEST = 100
+PARAMETERS = declared(
+    *all_rational("h", above=0, below=1),
+    *all_rational("alpha", above=0, most=LARGEST),
+    *all_rational("w", least=-LARGEST, most=LARGEST),
+    Parameter("k", Integer(1, MOST_FACTORS)),
+    Parameter("slopes", Listed(Rational(above=0, most=1), (1, MOST_FACTORS)), order="σ′ at the steps, the first first"),
+)
+
+
+def product_case(factor: Fraction = Fraction(1)) -> Case:
+    """(84): the largest entry of dX_n/dX_k − C, m = n − k; another ``factor`` of the bound is a planted falsehood."""
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        m, root = len(p.slopes), (p.alpha + abs(p.w)).sqrt()
+        kappas = [p.alpha + p.w * slope for slope in p.slopes]
+        (a, b), (c, d) = product_in_balls(kappas, p.h)
+        x, shift, time = root * m * p.h, p.k * p.h, (p.k + m) * p.h
+        below = time * p.alpha + p.h * p.w * sum(p.slopes)
+        left = abs(a - 1).max(abs(b - time)).max(abs(c + below)).max(abs(d - 1))
+        rest = x.sinh() - x
+        of_y = (x.cosh() - 1 + p.h * root / 2 * x.sinh()).max(rest / root + shift)
+        return left, coefficient(factor) * of_y.max(root * rest + p.alpha * shift)
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        iv, size = second.iv, p.alpha + abs(p.w)
+        root, time = second.iv.sqrt(size), p.h * (len(p.slopes) + p.k)
+        (yy, zy), (yz, zz) = columns_in_intervals([p.w * slope + p.alpha for slope in p.slopes], p.h)
+        first_order = sum((p.w * slope for slope in p.slopes), iv.mpf(0)) * p.h + p.alpha * time
+        left = _most([abs(yy - 1), abs(yz - time), abs(zy + first_order), abs(zz - 1)])
+        x = root * p.h * len(p.slopes)
+        grown, fallen = iv.exp(x), iv.exp(-x)
+        odd = (grown - fallen) / 2 - x
+        even = (grown + fallen) / 2 - 1
+        entries = [even + (odd + x) * root * p.h / 2, odd / root + p.h * p.k, odd * root + p.h * p.k * p.alpha, even]
+        return left, _most(entries) * factor.numerator / factor.denominator
+
+    inequality = Inequality(balls, intervals, lists=("slopes",), parameters=PARAMETERS)
+    return Case("all products", "‖dX_n/dX_k − C of (84)‖", _asks(inequality), inequality.check)
+
+
+def factor_case(factor: Fraction = Fraction(1)) -> Case:
+    """(16): the factor [B_n ⋯ B_k]_12 less t_n σ̂ = n h, m = n − k + 1 factors."""
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        m, root = len(p.slopes), (p.alpha + abs(p.w)).sqrt()
+        entry = product_in_balls([p.alpha + p.w * slope for slope in p.slopes], p.h)[0][1]
+        x, shift = root * m * p.h, (p.k - 1) * p.h
+        return abs(entry - m * p.h - shift), coefficient(factor) * ((x.sinh() - x) / root + shift)
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        iv = second.iv
+        root = iv.sqrt(abs(p.w) + p.alpha)
+        moved = columns_in_intervals([p.w * slope + p.alpha for slope in p.slopes], p.h)[1][0]
+        x = len(p.slopes) * p.h * root
+        bound = ((iv.exp(x) - iv.exp(-x)) / 2 - x) / root + (p.k - 1) * p.h
+        return abs(moved - p.h * (p.k + len(p.slopes) - 1)), bound * factor.numerator / factor.denominator
+
+    inequality = Inequality(balls, intervals, lists=("slopes",), parameters=PARAMETERS)
+    return Case("all products", "|[B_n ⋯ B_k]_12 − t_n σ̂|", _asks(inequality), inequality.check)
+
+
+def _most(values: list[Any]) -> Any:
+    return second.iv.mpf([max(value.a for value in values), max(value.b for value in values)])
+
+
+def _asks(inequality: Inequality) -> Any:
+    def ask(budget: Budget, seed: int) -> Attempt:
+        tried = f"saddles, oscillations and drawn slopes, up to {MOST_FACTORS} factors"
+        return first_violation((inequality,), _points(budget, seed), tried)
+
+    return ask
+
+
+def _points(budget: Budget, seed: int) -> Iterator[Parameters]:
+    """w ≪ −α or α alone, where all |κ| are nearly κ*, at short and long times; and places of the declaration."""
+    signs = ((Fraction(1, 10**6), Fraction(-1)), (Fraction(1), Fraction(0)), (Fraction(1, 10**6), Fraction(-50)))
+    for (alpha, w), m, time in product(signs, (1, 2, 20, MOST_FACTORS), map(Fraction, ("1/100", "1/2", "1", "4"))):
+        if time < m:
+            given = {"h": time / m, "alpha": alpha, "w": w, "k": Fraction(1)}
+            yield {**{name: rational(value) for name, value in given.items()}, "slopes": rationals([Fraction(1)] * m)}
+    rng = random.Random(seed)
+    for _ in range({"smoke": 20, "standard": 200, "deep": 2000}[budget.name]):
+        yield PARAMETERS.draw(rng)

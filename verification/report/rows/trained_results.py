@@ -1,0 +1,169 @@
+"""What was trained here, beside the printed rows of a table: evidence under a claim on trained figures. Pure.
+
+A run of the record (benchmarks/training_runs.py writes it) stands beside a printed row if its configuration is that of
+the row's file, verification/training/configurations, in all but how long and with which seed it was trained, how often
+it was looked at, and which execution computed it. A run of another configuration is not shown. Fewer epochs than in the
+file refute nothing, and as many refute nothing either: a figure of one seed is a row of evidence with its epochs named.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from odernn.published.results import DEFAULTS, PROTOCOLS, RESULTS, Figure, PrintedResult
+from verification import tasks
+from verification.training import TrainingError, configuration
+from verification.training.configuration import Configuration
+
+FREE = frozenset(
+    (
+        "epochs",
+        "milestones",
+        "patience",
+        "seed",
+        "evaluation_batch",
+        "evaluate_every",
+        "checkpoint_every",
+        "deterministic",
+    )
+)
+"""Fields of [training] in which a run may differ from its row: how long, with which seed, how often it is looked at."""
+HEADS = ("| printed row | reported | trained here | epochs | best epoch | seeds |", "|:--|--:|--:|--:|--:|:--|")
+NOBODY = "nobody measured here yet"
+PAGE = "training_runs.md"
+
+
+@dataclass(frozen=True)
+class BesidePrinted:
+    """A printed result, the runs that were made of its configuration, by seed, and the epochs ``of`` its file."""
+
+    printed: PrintedResult
+    runs: tuple[Mapping[str, Any], ...] = ()
+    of: int = 0
+
+    @property
+    def name(self) -> str:
+        """ "UnICORNN, m = 128, L = 3, target = HR", with task and options where these tell rows of its table apart."""
+        tables = {each.task for each in RESULTS if each.source == self.printed.source}
+        task = [self.printed.task] if len(tables) > 1 else []
+        sizes = (("m", self.printed.hidden_size), ("L", self.printed.num_layers))
+        options = [
+            f"{key} = {value}" for key, value in self.printed.options.items() if key not in _shared(self.printed)
+        ]
+        listed = [f"{letter} = {value}" for letter, value in sizes if value]
+        return ", ".join([self.printed.model, *listed, *task, *options])
+
+    @property
+    def reported(self) -> str:
+        """The name, and the number if one is printed."""
+        return self.name if self.printed.value is None else f"{self.name} ({self.printed.text})"
+
+
+def beside(source: str, runs: Iterable[Mapping[str, Any]]) -> list[BesidePrinted]:
+    """Every printed result of a table with what was trained of it; ``source`` as in ``PrintedResult``."""
+    tested = [run for run in runs if run.get("test", {}).get("figure") is not None]
+    of_paper = [
+        (row, _fixed(row))
+        for _, _, row in configuration.everything()
+        if row.published is not None and _paper(row.published.table) == _paper(source)
+    ]
+    found = []
+    for printed in (each for each in RESULTS if each.source == source):
+        rows = [(row, fixed) for row, fixed in of_paper if is_of(printed, row)]
+        same = [(run, row) for run in tested for row, fixed in rows if _trained(run) == fixed]
+        ordered = sorted((run for run, _ in same), key=lambda run: run["seed"])
+        found.append(BesidePrinted(printed, tuple(ordered), same[0][1].training.epochs if same else 0))
+    return found
+
+
+def is_of(printed: PrintedResult, row: Configuration) -> bool:
+    """Whether a configuration is of the network and the variant of the task of a printed result. One whose size is not
+    printed is of every size that a file gives it.
+    """
+    options = {**tasks.get(row.task.name).options, **row.task.options}
+    network = row.network.options
+    return (
+        printed.task == row.task.name
+        and all(options.get(name) == value for name, value in printed.options.items())
+        and printed.cell == row.network.cell
+        and printed.hidden_size in (None, row.network.hidden_size)
+        and printed.num_layers in (None, row.network.num_layers)
+        and all(network.get(name, DEFAULTS.get(name)) == value for name, value in printed.network.items())
+    )
+
+
+def _paper(source: str) -> str:
+    return source.partition(" ")[0]
+
+
+def _shared(printed: PrintedResult) -> set[str]:
+    """Options that all rows of the table have alike."""
+    rows = [each.options for each in RESULTS if (each.source, each.task) == (printed.source, printed.task)]
+    return {name for name, value in printed.options.items() if all(row.get(name) == value for row in rows)}
+
+
+def _fixed(plan: Configuration) -> dict[str, Any]:
+    """All of a configuration that decides what is trained, as plain tables."""
+    tables = plan.to_plain()
+    training = {name: value for name, value in tables["training"].items() if name not in FREE}
+    network = {name: value for name, value in tables["network"].items() if name != "execution"}
+    return {**tables, "training": training, "network": network}
+
+
+def _trained(run: Mapping[str, Any]) -> dict[str, Any] | None:
+    """That of a recorded run; None if it is none that the library reads now."""
+    try:
+        return _fixed(configuration.from_mapping(run["configuration"]))
+    except TrainingError:
+        return None
+
+
+# --- as a page has it ----------------------------------------------------------------------------------------------
+
+
+def sections(record: Mapping[str, Any], tables: Iterable[str], page: str = PAGE) -> dict[str, tuple[str, ...]]:
+    """Lines of Markdown by printed table: the runs of a record beside its rows. ``page`` is where all runs stand."""
+    runs = list(record["runs"].values())
+    return {source: tuple(_section(source, beside(source, runs), page)) for source in dict.fromkeys(tables)}
+
+
+def _section(source: str, rows: Sequence[BesidePrinted], page: str) -> Iterable[str]:
+    with_runs, without = [row for row in rows if row.runs], [row for row in rows if not row.runs]
+    if not with_runs:
+        yield f"*Trained here*, {source}: {NOBODY}."
+        yield ""
+        return
+    yield f"*Trained here*, {source}: evidence beside the printed figures, no verdict; fewer epochs refute nothing."
+    yield f"E of E′ epochs: E′ are those of the row's configuration ([all runs]({page}))."
+    yield from ("", *HEADS, *map(_line, with_runs), "")
+    if without:
+        yield f"{NOBODY.capitalize()}: {'; '.join(row.reported for row in without)}."
+    protocols = dict.fromkeys(PROTOCOLS[row.printed.task] for row in with_runs if row.printed.task in PROTOCOLS)
+    yield from (f"Where a run may differ from what was printed: {text}." for text in protocols)
+    yield ""
+
+
+def _line(row: BesidePrinted) -> str:
+    figures = [run["test"]["figure"] for run in row.runs]
+    kind = row.printed.figure
+    spread = f" ({_shown(min(figures), kind)} to {_shown(max(figures), kind)})" if len(figures) > 1 else ""
+    words = (
+        row.name,
+        row.printed.text,
+        _shown(statistics.median(figures), kind) + spread,
+        f"{_listed(run['epochs'] for run in row.runs)} of {row.of}",
+        _listed(run["best_epoch"] for run in row.runs),
+        _listed(run["seed"] for run in row.runs),
+    )
+    return f"| {' | '.join(words)} |"
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(dict.fromkeys(map(str, numbers)))
+
+
+def _shown(value: float, kind: Figure) -> str:
+    return f"{100 * value:.1f}%" if kind == "accuracy" else f"{value:.3g}"
