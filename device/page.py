@@ -33,7 +33,9 @@ but no driver,
 
 gives it what it needs, and the wheel can be taken to machines without a compiler. Kernels are compiled at their first
 use (nvcc, else NVRTC) and kept; `python -m cuda.odernn_kernels.build --arch sm_90 --output FOLDER` compiles them ahead,
-and `ODERNN_CUBINS=FOLDER` uses these. `odernn.executions.available()` says what is missing.
+and `ODERNN_CUBINS=FOLDER` uses these. Without PyCUDA the library launches through the driver's C interface, on torch's
+own stream: same kernels, same bits; `cuda.odernn_kernels.module.loader()` says which of the two it is.
+`odernn.executions.available()` says what is missing.
 
 ## A bare machine without a network
 
