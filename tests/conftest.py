@@ -12,18 +12,22 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 LONGEST_FILES = (
-    "test_verifier.py",
+    "odernn/executions/test_execution_cpu.py",
     "verification/run/test_run.py",
     "verification/run/test_cluster.py",
-    "odernn/executions/test_execution_cpu.py",
+    "test_verifier.py",
     "verification/run/test_keys.py",
+    "verification/adversary/test_adversary_optima.py",
+    "odernn/executions/test_execution_dense.py",
+    "verification/claims/test_claims_odernn_stability.py",
+    "odernn/executions/test_execution_cpu_layer.py",
+    "verification/forgery/test_forgery.py",
     "verification/commands/test_cli.py",
     "verification/training/test_training.py",
     "verification/witness/test_witness.py",
     "verification/run/test_shards.py",
     "odernn/executions/test_nothing_substitutes.py",
     "odernn/cells/test_unicornn_stack.py",
-    "verification/adversary/test_adversary_optima.py",
     "kernels/test_recurrence_kernels.py",
     "kernels/test_reconstruction.py",
 )

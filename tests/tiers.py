@@ -27,6 +27,14 @@ def only(cases: Iterable[Any], *fast: Any) -> list[Any]:
     return [case if case in fast else slow(case) for case in everything]
 
 
+def without(cases: Iterable[Any], *long: Any) -> list[Any]:
+    """The cases in their order; the named ones, which take seconds and are further ones of a kind, are marked slow."""
+    everything = list(cases)
+    unknown = [case for case in long if case not in everything]
+    assert not unknown, f"no such cases: {unknown}"
+    return [slow(case) if case in long else case for case in everything]
+
+
 def slow(case: Any) -> Any:
     """One case, in the full tier only."""
     if hasattr(case, "marks"):

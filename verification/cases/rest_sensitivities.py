@@ -235,57 +235,64 @@ def ends(*values: Any) -> tuple[Any, Any]:
 PULSES = 16
 
 
-def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -> Case:
-    """(y_b, z_b) does not tend to 0 as t → ∞. Tried with pulse k at the slope s_k = max(ratio^{k−1}, ``least``).
+def _trains_in_balls(p: Any) -> tuple[Any, Any, Any]:
+    """|y_b| half through the first pulse, at least max |(y_b, z_b)| over the last one, and √κ of it."""
+    y = z = arb(0)
+    first = top = root = arb(0)
+    for s in p.slopes:
+        kappa = p.alpha + p.w * s
+        size, root = s / kappa, kappa.sqrt()
+        half = linear_flow.in_balls(y, z, kappa, s, arb.pi() / root)[0]
+        first = half if first == 0 else first
+        top = (2 * size + abs(y) + abs(z) / root).max(size * root + abs(z) + root * abs(y))
+        y, z = linear_flow.in_balls(y, z, kappa, s, 2 * arb.pi() / root)
+    return abs(first), top.abs_upper(), root
 
-    A pulse lasts 2π/√(α + w s_k): at a constant slope that takes (0, 0) back to (0, 0). The slopes tend to 0, so |A|,
-    and with it the input, is not bounded. ``least`` = σ'(a) > 0 bounds |A| by a: then the last pulse, t long, is
-    compared with ``factor``·σ'(a)t/(2 + (α + |w|)t), which holds from any state.
-    """
+
+def _trains_in_intervals(p: Any) -> tuple[Any, Any, Any]:
+    iv = second.iv
+    y = z = iv.mpf(0)
+    first = top = root = None
+    for s in p.slopes:
+        kappa = s * p.w + p.alpha
+        root = iv.sqrt(kappa)
+        state = linear_flow.in_intervals(y, z, kappa, s, iv.pi / root)
+        first = -state[0] if first is None else first
+        reach = abs(y + s / kappa) * root + abs(z)  # at least the amplitude of z about the equilibrium −s/κ
+        top = iv.mpf(ends(reach / root + s / kappa, reach))
+        y, z = linear_flow.in_intervals(y, z, kappa, s, 2 * iv.pi / root)
+    return first, top, root
+
+
+def _fades(p: Any) -> str:
+    """The argument for t → ∞, if the slopes fall by one ratio."""
+    ratios = {later / now for now, later in itertools.pairwise(p.slopes)}
+    if len(ratios) != 1 or not 0 < min(ratios) < 1:
+        return ""
+    return (
+        "at a constant slope s the solution from (0, 0) is y_b = −(s/κ)(1 − cos √κt), κ = α + ws, and is (0, 0) "
+        f"again after 2π/√κ: with s_k = ({min(ratios)})^(k−1) for all k the maximum of pulse k is at most "
+        "max(2/κ, 1/√κ) s_k, and t grows by less than a constant each time: it tends to 0 exponentially; |A| and "
+        "the input tend to ∞ with t"
+    )
+
+
+def _fading(least: Fraction, factor: Fraction) -> Inequality:
+    """A share of the first pulse, or with ``least`` > 0 the floor, is at most the maximum of the last pulse."""
 
     def balls(p: Any) -> tuple[Any, Any]:
-        y = z = arb(0)
-        first = top = arb(0)
-        for s in p.slopes:
-            kappa = p.alpha + p.w * s
-            size, root = s / kappa, kappa.sqrt()
-            half = linear_flow.in_balls(y, z, kappa, s, arb.pi() / root)[0]
-            first = half if first == 0 else first
-            top = (2 * size + abs(y) + abs(z) / root).max(size * root + abs(z) + root * abs(y))
-            y, z = linear_flow.in_balls(y, z, kappa, s, 2 * arb.pi() / root)
+        first, top, root = _trains_in_balls(p)
         if least > 0:
             t = 2 * arb.pi() / root
-            return BALLS.exact(factor * least) * t / (2 + (p.alpha + abs(p.w)) * t), top.abs_upper()
-        return BALLS.exact(SMALL) * abs(first), top.abs_upper()
+            return BALLS.exact(factor * least) * t / (2 + (p.alpha + abs(p.w)) * t), top
+        return BALLS.exact(SMALL) * first, top
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        iv = second.iv
-        y = z = iv.mpf(0)
-        first: Any = None
-        top: Any = None
-        for s in p.slopes:
-            kappa = s * p.w + p.alpha
-            root = iv.sqrt(kappa)
-            state = linear_flow.in_intervals(y, z, kappa, s, iv.pi / root)
-            first = -state[0] if first is None else first
-            reach = abs(y + s / kappa) * root + abs(z)  # at least the amplitude of z about the equilibrium −s/κ
-            top = iv.mpf(ends(reach / root + s / kappa, reach))
-            y, z = linear_flow.in_intervals(y, z, kappa, s, 2 * iv.pi / root)
+        first, top, root = _trains_in_intervals(p)
         if least > 0:
             share, size = factor * least, p.w if p.w.a >= 0 else -p.w
-            return share.numerator / (root / iv.pi + p.alpha + size) / share.denominator, top
+            return share.numerator / (root / second.iv.pi + p.alpha + size) / share.denominator, top
         return first * SMALL.numerator / SMALL.denominator, top
-
-    def limit(p: Any) -> str:
-        ratios = {later / now for now, later in itertools.pairwise(p.slopes)}
-        if len(ratios) != 1 or not 0 < min(ratios) < 1:
-            return ""
-        return (
-            "at a constant slope s the solution from (0, 0) is y_b = −(s/κ)(1 − cos √κt), κ = α + ws, and is (0, 0) "
-            f"again after 2π/√κ: with s_k = ({min(ratios)})^(k−1) for all k the maximum of pulse k is at most "
-            "max(2/κ, 1/√κ) s_k, and t grows by less than a constant each time: it tends to 0 exponentially; |A| and "
-            "the input tend to ∞ with t"
-        )
 
     premises = (
         ALPHA_POSITIVE,
@@ -294,12 +301,12 @@ def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -
         Hypothesis(f"slopes ≥ {least}", lambda p: min(p.slopes) - least, strict=False),
     )
     slopes = Rational(least=least, most=1) if least > 0 else Rational(above=0, most=1)
-    inequality = Inequality(
+    return Inequality(
         balls,
         intervals,
         premises,
         lists=("slopes",),
-        limit=None if least > 0 else limit,
+        limit=None if least > 0 else _fades,
         are_same=False,
         parameters=declared(
             Parameter("alpha", Rational(above=0, most=MOST)),
@@ -308,6 +315,16 @@ def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -
             rules=(Rule("α + w > 0", lambda values: values["alpha"] + values["w"] > 0),),
         ),
     )
+
+
+def fading_case(least: Fraction = Fraction(0), factor: Fraction = Fraction(1)) -> Case:
+    """(y_b, z_b) does not tend to 0 as t → ∞. Tried with pulse k at the slope s_k = max(ratio^{k−1}, ``least``).
+
+    A pulse lasts 2π/√(α + w s_k): at a constant slope that takes (0, 0) back to (0, 0). The slopes tend to 0, so |A|,
+    and with it the input, is not bounded. ``least`` = σ'(a) > 0 bounds |A| by a: then the last pulse, t long, is
+    compared with ``factor``·σ'(a)t/(2 + (α + |w|)t), which holds from any state.
+    """
+    inequality = _fading(least, factor)
 
     def words(p: Parameters) -> str:
         if least > 0:
@@ -351,6 +368,67 @@ def _returning(w: Fraction, values: Values) -> Fraction:
     return Fraction((values["r"] ** 2 - 1) * values["alpha"] / (1 - values["s"] ** 2))
 
 
+def _returned_in_balls(p: Any) -> tuple[Any, Any]:
+    """A share of |y_w| half a period of y on, and a bound on all that is left after the period."""
+    c, omega = 1 - p.s**2, p.alpha.sqrt()
+    kappa = p.alpha + p.w * c
+
+    def at(time: Any) -> tuple[Any, Any, Any, Any]:
+        """(y, z), and (q, p) of q = y_w + y/w, for which q'' = −κq − s/w."""
+        own = linear_flow.in_balls(arb(0), arb(0), p.alpha, p.s, time)
+        return *own, *linear_flow.in_balls(arb(0), arb(0), kappa, p.s / p.w, time)
+
+    y, _, q, _ = at(arb.pi() / omega)
+    first = abs(q - y / p.w)
+    y, z, q, speed = map(abs, at(2 * arb.pi() / omega))
+    root, w = (p.alpha + p.w).sqrt(), abs(p.w)  # A = 0: q'' = −(α + w)q, y'' = −αy
+    top = (q + speed / root + (y + z / omega) / w).max(root * q + speed + (omega * y + z) / w)
+    return BALLS.exact(SMALL) * first, top.abs_upper()
+
+
+def _returned_in_intervals(p: Any) -> tuple[Any, Any]:
+    iv = second.iv
+    c, omega = 1 - p.s * p.s, iv.sqrt(p.alpha)
+    kappa = p.w * c + p.alpha
+    root, share = iv.sqrt(kappa), c * p.s / p.alpha
+
+    def sine(angle: Any) -> Any:
+        return iv.cos(angle - iv.pi / 2)
+
+    def position(time: Any) -> Any:
+        slow, fast = iv.cos(omega * time), iv.cos(root * time)
+        return share * ((1 - fast) / kappa - (slow - fast) / (kappa - p.alpha))
+
+    def momentum(time: Any) -> Any:
+        slow, fast = omega * sine(omega * time), root * sine(root * time)
+        return share * (fast / kappa + (slow - fast) / (kappa - p.alpha))
+
+    period = 2 * iv.pi / omega
+    drift = abs(p.s / p.alpha * (1 - iv.cos(omega * period))) + abs(p.s / p.alpha * sine(omega * period))
+    rest, left = iv.sqrt(p.alpha + p.w), [abs(position(period)), abs(momentum(period))]
+    # Duhamel over one more period: y_w'' = −(α + w)y_w − y, |y| ≤ drift
+    top = ends(left[0] + (left[1] + drift * period) / rest, left[0] * rest + left[1] + drift * period)
+    return abs(position(period / 2)) * SMALL.numerator / SMALL.denominator, iv.mpf(top)
+
+
+def _ratio(p: Any) -> Fraction:
+    """r² ≥ 4 a square, of κ = r²α; else −1."""
+    square = (p.alpha + p.w * (1 - p.s * p.s)) / p.alpha
+    is_square = square.denominator == 1 and square >= 4 and math.isqrt(int(square)) ** 2 == square
+    return square if is_square else Fraction(-1)
+
+
+def _stays_at_rest(p: Any) -> str:
+    """The argument for t → ∞, if r is a whole number."""
+    square = _ratio(p)
+    if square < 0:
+        return ""
+    return (
+        f"√κ = {math.isqrt(int(square))} √α over Q: after 2π/√α all sines of both are 0 and all cosines 1, so "
+        "y, z, y_w and z_w are exactly 0, and with A = 0, u = −b/V, from then on they stay 0 for all times"
+    )
+
+
 def return_case(is_whole: bool = True) -> Case:
     """(y_w, z_w) does not tend to 0 as t → ∞, |A| ≤ a. Tried with tanh A = s for 2π/√α, then A = 0 for ever.
 
@@ -362,75 +440,17 @@ def return_case(is_whole: bool = True) -> Case:
     y_w is not 0. ``is_whole`` = False would let r be any number > 1, for which that is false.
     """
 
-    def balls(p: Any) -> tuple[Any, Any]:
-        c, omega = 1 - p.s**2, p.alpha.sqrt()
-        kappa = p.alpha + p.w * c
-
-        def at(time: Any) -> tuple[Any, Any, Any, Any]:
-            """(y, z), and (q, p) of q = y_w + y/w, for which q'' = −κq − s/w."""
-            own = linear_flow.in_balls(arb(0), arb(0), p.alpha, p.s, time)
-            return *own, *linear_flow.in_balls(arb(0), arb(0), kappa, p.s / p.w, time)
-
-        y, _, q, _ = at(arb.pi() / omega)
-        first = abs(q - y / p.w)
-        y, z, q, speed = map(abs, at(2 * arb.pi() / omega))
-        root, w = (p.alpha + p.w).sqrt(), abs(p.w)  # A = 0: q'' = −(α + w)q, y'' = −αy
-        top = (q + speed / root + (y + z / omega) / w).max(root * q + speed + (omega * y + z) / w)
-        return BALLS.exact(SMALL) * first, top.abs_upper()
-
-    def intervals(p: Any) -> tuple[Any, Any]:
-        iv = second.iv
-        c, omega = 1 - p.s * p.s, iv.sqrt(p.alpha)
-        kappa = p.w * c + p.alpha
-        root, share = iv.sqrt(kappa), c * p.s / p.alpha
-
-        def sine(angle: Any) -> Any:
-            return iv.cos(angle - iv.pi / 2)
-
-        def position(time: Any) -> Any:
-            slow, fast = iv.cos(omega * time), iv.cos(root * time)
-            return share * ((1 - fast) / kappa - (slow - fast) / (kappa - p.alpha))
-
-        def momentum(time: Any) -> Any:
-            slow, fast = omega * sine(omega * time), root * sine(root * time)
-            return share * (fast / kappa + (slow - fast) / (kappa - p.alpha))
-
-        period = 2 * iv.pi / omega
-        drift = abs(p.s / p.alpha * (1 - iv.cos(omega * period))) + abs(p.s / p.alpha * sine(omega * period))
-        rest, left = iv.sqrt(p.alpha + p.w), [abs(position(period)), abs(momentum(period))]
-        # Duhamel over one more period: y_w'' = −(α + w)y_w − y, |y| ≤ drift
-        top = ends(left[0] + (left[1] + drift * period) / rest, left[0] * rest + left[1] + drift * period)
-        return abs(position(period / 2)) * SMALL.numerator / SMALL.denominator, iv.mpf(top)
-
-    def ratio(p: Any) -> Fraction:
-        """r² ≥ 4 a square, of κ = r²α; else −1."""
-        square = (p.alpha + p.w * (1 - p.s * p.s)) / p.alpha
-        return (
-            square
-            if square.denominator == 1 and square >= 4 and math.isqrt(int(square)) ** 2 == square
-            else Fraction(-1)
-        )
-
-    def limit(p: Any) -> str:
-        square = ratio(p)
-        if square < 0:
-            return ""
-        return (
-            f"√κ = {math.isqrt(int(square))} √α over Q: after 2π/√α all sines of both are 0 and all cosines 1, so "
-            "y, z, y_w and z_w are exactly 0, and with A = 0, u = −b/V, from then on they stay 0 for all times"
-        )
-
     premises = (
         ALPHA_POSITIVE,
         Hypothesis("0 < |s| < 1", lambda p: min(abs(p.s), 1 - abs(p.s))),
-        *([Hypothesis("κ/α is the square of a whole number", ratio)] if is_whole else []),
+        *([Hypothesis("κ/α is the square of a whole number", _ratio)] if is_whole else []),
     )
     kind: Any = Integer(*RATIOS) if is_whole else Rational(above=1, most=RATIOS[1])
     inequality = Inequality(
-        balls,
-        intervals,
+        _returned_in_balls,
+        _returned_in_intervals,
         premises,
-        limit=limit if is_whole else None,
+        limit=_stays_at_rest if is_whole else None,
         are_same=False,
         parameters=declared(
             Parameter("alpha", Rational(above=0, most=MOST)),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.tiers import spread
+from tests.tiers import only
 from tests.verification.claims.claim_rows import doubt_of
 from verification.adversary import chaos as adversary
 from verification.answer import answer
@@ -195,7 +195,9 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(
-    ("asked", "case"), spread(ANSWERS, 5), ids=lambda x: getattr(x, "id", getattr(x, "domain", ""))
+    ("asked", "case"),
+    only(ANSWERS, *(ANSWERS[k] for k in (0, 2, 6, 9, 10))),
+    ids=lambda x: getattr(x, "id", getattr(x, "domain", "")),
 )
 def test_every_case_is_answered(asked, case) -> None:  # type: ignore[no-untyped-def]
     judgement = answer(asked, case, SMOKE, seed=0)

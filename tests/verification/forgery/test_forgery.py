@@ -69,14 +69,24 @@ def test_a_number_that_no_float_holds_is_refused() -> None:
         target.case.check({"alpha": f"1/{10**400}", "h": "17/32", "steps": "300", "w": "-707/80"})
 
 
-LONG = re.compile(r"printed (?!psMNIST-).* \| \|dE/dθ\|")
-"""Bounds on gradients over hundreds of steps: half of the time for one case in a hundred; two rows of each stay."""
+LONG = re.compile(r"printed .* \| (\|dE/dθ\||‖dX)|n\^\(3/4\)|\(107\)/\(80\) .*L = 7|gradient descent")
+"""Gradients over hundreds of steps and high orders: most of the time for one case in twenty."""
 
 
-@pytest.mark.parametrize(("count", "left_out"), [(1, LONG), slow((4, re.compile("$^")))], ids=["1", "4"])
-def test_nothing_forged_certifies_and_nothing_declared_fails(count: int, left_out: re.Pattern[str]) -> None:
-    tally, attacked = Tally(), [target for target in KNOWN if not left_out.search(target.name)]
-    assert len(attacked) > 0.97 * len(KNOWN)
+def some_of_every_claim() -> list[Target]:
+    """Every third case of a claim, the first among them, without the long ones."""
+    by_claim: dict[str, list[Target]] = {}
+    for target in KNOWN:
+        by_claim.setdefault(target.claim.id, []).append(target)
+    return [target for each in by_claim.values() for target in each[::3] if not LONG.search(target.name)]
+
+
+@pytest.mark.parametrize(
+    ("count", "attacked"), [(1, some_of_every_claim()), slow((4, KNOWN))], ids=["some", "all, four times"]
+)
+def test_nothing_forged_certifies_and_nothing_declared_fails(count: int, attacked: list[Target]) -> None:
+    tally = Tally()
+    assert len({target.claim.id for target in attacked}) == len({target.claim.id for target in KNOWN})
     for target in attacked:
         attack(target, count, random.Random(target.name), tally)
     assert not tally.certified, tally.certified[:3]

@@ -82,40 +82,45 @@ def _turns(values: Values) -> bool:
     )
 
 
+def _kicked_in_balls(p: Any) -> tuple[Any, Any]:
+    """1/1000 of the change, and its size after all turns."""
+    y, z = arb(0), arb(1)
+    for _ in range(CYCLES):
+        for s in p.slopes:
+            kappa = p.alpha + p.w * s
+            y, z = linear_flow.in_balls(y, z, kappa, arb(0), arb.pi() / (2 * kappa.sqrt()))
+    return BALLS.exact(SMALL), abs(y).max(abs(z))
+
+
+def _kicked_in_intervals(p: Any) -> tuple[Any, Any]:
+    iv = second.iv
+    y, z = iv.mpf(0), iv.mpf(1)
+    for _ in range(CYCLES):
+        for s in p.slopes:
+            kappa = s * p.w + p.alpha
+            y, z = linear_flow.in_intervals(y, z, kappa, iv.mpf(0), iv.pi / iv.sqrt(kappa) / 2)
+    return iv.mpf(SMALL.numerator) / SMALL.denominator, iv.mpf(ends(abs(y), abs(z)))
+
+
+def _decays(p: Any) -> str:
+    """The argument for t − s → ∞, if the second slope is the slower one."""
+    kappas = [p.alpha + p.w * s for s in p.slopes]
+    if len(kappas) != 2 or not 0 < kappas[1] < kappas[0]:
+        return ""
+    return (
+        "thm-J (d): a quarter period at κ takes (y, z) to (z/√κ, −√κ y), so each pair multiplies (0, 1) by "
+        f"−√(κ₂/κ₁), κ₂/κ₁ = {kappas[1] / kappas[0]} < 1 over Q, for ever: the rate is "
+        "log(κ₁/κ₂)/(π(1/√κ₁ + 1/√κ₂)) per unit of time, with bounded pre-activations; over a pair (√α y, z) of "
+        "the neuron turns by an angle that is no multiple of 2π about a fixed point, so its states, and the "
+        "inputs, stay bounded"
+    )
+
+
 def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> Case:
     """What a change at time s alone leaves at t, (8) from (0, 1) with C = 0, does not decay exponentially in t − s.
 
     Two slopes in turn, each for its quarter period π/(2√κ_i), κ_i = α + w s_i: (0, 1) → (1/√κ₁, 0) → (0, −√(κ₂/κ₁)).
     """
-
-    def balls(p: Any) -> tuple[Any, Any]:
-        y, z = arb(0), arb(1)
-        for _ in range(CYCLES):
-            for s in p.slopes:
-                kappa = p.alpha + p.w * s
-                y, z = linear_flow.in_balls(y, z, kappa, arb(0), arb.pi() / (2 * kappa.sqrt()))
-        return BALLS.exact(SMALL), abs(y).max(abs(z))
-
-    def intervals(p: Any) -> tuple[Any, Any]:
-        iv = second.iv
-        y, z = iv.mpf(0), iv.mpf(1)
-        for _ in range(CYCLES):
-            for s in p.slopes:
-                kappa = s * p.w + p.alpha
-                y, z = linear_flow.in_intervals(y, z, kappa, iv.mpf(0), iv.pi / iv.sqrt(kappa) / 2)
-        return iv.mpf(SMALL.numerator) / SMALL.denominator, iv.mpf(ends(abs(y), abs(z)))
-
-    def limit(p: Any) -> str:
-        kappas = [p.alpha + p.w * s for s in p.slopes]
-        if len(kappas) != 2 or not 0 < kappas[1] < kappas[0]:
-            return ""
-        return (
-            "thm-J (d): a quarter period at κ takes (y, z) to (z/√κ, −√κ y), so each pair multiplies (0, 1) by "
-            f"−√(κ₂/κ₁), κ₂/κ₁ = {kappas[1] / kappas[0]} < 1 over Q, for ever: the rate is "
-            "log(κ₁/κ₂)/(π(1/√κ₁ + 1/√κ₂)) per unit of time, with bounded pre-activations; over a pair (√α y, z) of "
-            "the neuron turns by an angle that is no multiple of 2π about a fixed point, so its states, and the "
-            "inputs, stay bounded"
-        )
 
     premises = (
         ALPHA_POSITIVE,
@@ -132,7 +137,9 @@ def kick_case(weights: Sequence[Fraction] = (Fraction(1), Fraction(-1, 2))) -> C
         Parameter("slopes", Listed(Rational(above=0, most=1), 2)),
         rules=(Rule("κ = α + w s > 0, and α ≤ 10⁶ κ", _turns),),
     )
-    inequality = Inequality(balls, intervals, premises, lists=("slopes",), limit=limit, parameters=parameters)
+    inequality = Inequality(
+        _kicked_in_balls, _kicked_in_intervals, premises, lists=("slopes",), limit=_decays, parameters=parameters
+    )
 
     def words(p: Parameters) -> str:
         one, two = numbers(p, "slopes")
