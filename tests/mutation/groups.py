@@ -224,29 +224,27 @@ GROUPS = (
     Group(
         "rebuilt states",
         ("verification/certify/second/rebuilding.py", "verification/cases/binades.py"),
-        ("tests/verification/claims/test_claims_rebuilt_states.py",),
+        ("tests/verification/claims/test_claims_rebuilt_states.py", "tests/mutation/test_library_sides.py"),
     ),
     Group(
         "rebuilt states on trial",
         ("verification/cases/rebuilding.py",),
-        ("tests/verification/claims/test_claims_rebuilt_states.py",),
+        ("tests/verification/claims/test_claims_rebuilt_states.py", "tests/mutation/test_library_sides.py"),
         r"^(_lost|_log_sizes|_forms|rebuild|log_bounds|check|opinion|_replayed|_in_library)$",
     ),
     Group(
         "meshes of rotations",
         ("verification/measure/rotation_mesh.py",),
-        tuple(
-            f"tests/verification/claims/test_claims_cayley.py::{name}"
-            for name in (
-                "test_one_layer_less_is_not_every_unitary_matrix",
-                "test_a_mesh_has_n_layers_and_one_rotation_for_every_pair",
-            )
+        (
+            "tests/mutation/test_library_sides.py",
+            "tests/verification/claims/test_claims_cayley.py::test_one_layer_less_is_not_every_unitary_matrix",
+            "tests/verification/claims/test_claims_cayley.py::test_a_mesh_has_n_layers_and_one_rotation_for_every_pair",
         ),
     ),
     Group(
         "slopes of activations",
         ("verification/cases/activation_slopes.py",),
-        ("tests/verification/claims/test_claims_modrelu.py",),
+        ("tests/verification/claims/test_claims_modrelu.py", "tests/mutation/test_library_sides.py"),
         r"^(decide|first|again|value|rises|ask)$",
     ),
     Group(
@@ -263,12 +261,12 @@ GROUPS = (
                 "orbit_separation",
             )
         ),
-        ("tests/verification/claims/test_claims_library_states.py",),
+        ("tests/verification/claims/test_claims_library_states.py", "tests/mutation/test_library_sides.py"),
         PATTERN + "|" + CHECKS,
     ),
-    _claims("small shares", "small_shares", "test_claims_slopes"),
-    _claims("energy steps", "energy_step", "test_claims_sensitivities"),
-    _claims("any network", "initialised", "verification/cases/test_initialised"),
+    _claims("small shares", "small_shares", "mutation/test_library_sides"),
+    _claims("energy steps", "energy_step", "test_claims_sensitivities mutation/test_library_sides"),
+    _claims("any network", "initialised", "verification/cases/test_initialised mutation/test_library_sides"),
     _checks(
         "checks of inequalities",
         "inequality one_step_norms chain_ends ode_states",
