@@ -230,7 +230,7 @@ GROUPS = (
         "rebuilt states on trial",
         ("verification/cases/rebuilding.py",),
         ("tests/verification/claims/test_claims_rebuilt_states.py", "tests/mutation/test_library_sides.py"),
-        r"^(_lost|_log_sizes|_forms|rebuild|log_bounds|check|opinion|_replayed|_in_library)$",
+        r"^(rebuild|check|opinion|_replayed|_in_library)$",
     ),
     Group(
         "meshes of rotations",
