@@ -9,6 +9,7 @@ import cmath
 import itertools
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
 from typing import Any
@@ -205,9 +206,10 @@ def test_without_weights_the_orbits_part_by_the_invariant_form(alpha: str, h: st
 # --- any network of a box, small shares, rounding
 
 
+@pytest.mark.parametrize("damping", ["1/2", "13"])
 @pytest.mark.parametrize(("low", "high"), [("-5", "1"), ("0", "1"), ("1", "4"), ("-1/2", "1/4")])
-def test_the_right_side_of_every_network_has_the_largest_weight(low: str, high: str) -> None:
-    published = row("psMNIST-128")
+def test_the_right_side_of_every_network_has_the_largest_weight(low: str, high: str, damping: str) -> None:
+    published = replace(row("psMNIST-128"), alpha=Q(damping))
     box = initialised.WeightBox(Q(low), Q(high), Q(1, 2), Q(0), Q(3))
     case = initialised.every_network_case(published, RANGE, box, ())
     alpha, dt = float(published.alpha), float(published.dt[-1])
