@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from verification import verdict
 from verification.claim import BOTH, Attempt, Case, Check, Claim, ClaimError, Parameters
 from verification.domains import Budget, is_printed
-from verification.kinds import Constant
 from verification.parameters import Guarded
+from verification.spread import Spread
 from verification.verdict import (
     LEAST_CONTROL,
     LOG_10,
@@ -27,6 +28,11 @@ MOST_CANDIDATES = 5
 DRAWN = {"smoke": 1, "standard": 8, "deep": 50}
 DRAWN_IF_COSTLY = {"smoke": 1, "standard": 1, "deep": 5}
 """At how many places, drawn from the declaration of a case by seed, both back-ends are heard beside what it asks."""
+SPREAD = {"smoke": 20, "standard": 250, "deep": 2000}
+SPREAD_IF_SLOW = {"smoke": 1, "standard": 10, "deep": 100}
+"""At how many places, spread over the declaration, a case is tried that nothing else has decided; fewer where a check
+is costly and there is no quicker look. docs/power.md says how often that finds what is false in a small region only.
+"""
 MOST_DRAWS = 10
 """For each of them, where a premise fails at some that are drawn."""
 
@@ -50,7 +56,8 @@ def answer(claim: Claim, case: Case, budget: Budget, seed: int) -> Judgement:
     try:
         heard = _heard(case, budget, seed)
         attempt = case.ask(budget, seed)
-        return _judged(claim, case, attempt, heard, _described(blank, attempt))
+        judged = _judged(claim, case, attempt, heard, _described(blank, attempt))
+        return _searched(claim, case, judged, budget, seed) if judged.verdict == verdict.NOT_REFUTED else judged
     except Exception as error:  # the claim's own code may do anything; the ledger says so and goes on
         return replace(blank, because=f"{type(error).__name__}: {error}")
 
@@ -64,7 +71,7 @@ def _heard(case: Case, budget: Budget, seed: int) -> list[Heard]:
     rng = random.Random(f"{seed} {case.domain} {case.quantity}")
     declaration = case.check.declaration
     places = (DRAWN_IF_COSTLY if declaration.is_costly else DRAWN)[budget.name]
-    if all(isinstance(parameter.kind, Constant) for parameter in declaration.parameters):
+    if not declaration.is_open:
         places = 1
     heard: list[Heard] = []
     for _ in range(places * MOST_DRAWS):
@@ -72,13 +79,52 @@ def _heard(case: Case, budget: Budget, seed: int) -> list[Heard]:
         check = case.check(drawn)
         if not all(premise.holds for premise in check.premises):
             continue  # says nothing about the statement
-        if check.contradiction:
-            where = ", ".join(f"{name} = {text}" for name, text in drawn.items())
-            raise ArithmeticError(f"the back-ends contradict each other at {where}: {check.contradiction}")
+        _agree(drawn, check)
         heard.append(Heard(drawn, check))
         if len(heard) == places:
             break
     return heard
+
+
+def _agree(parameters: Parameters, check: Check) -> None:
+    if check.contradiction:
+        where = ", ".join(f"{name} = {text}" for name, text in parameters.items())
+        raise ArithmeticError(f"the back-ends contradict each other at {where}: {check.contradiction}")
+
+
+def spread_over(case: Case, budget: Budget, seed: int) -> tuple[int, Iterator[Parameters]]:
+    """At how many places ``answer`` tries a case that nothing else decides, 0 if it has no open parameters; and the
+    places, more of them, as premises fail at some.
+    """
+    if not isinstance(case.check, Guarded) or not case.check.declaration.is_open:
+        return 0, iter(())
+    declaration = case.check.declaration
+    is_slow = declaration.is_costly and case.check.look is None
+    places = (SPREAD_IF_SLOW if is_slow else SPREAD)[budget.name]
+    source = Spread(f"{seed} {case.domain} {case.quantity}", places)
+    return places, (declaration.draw(source) for _ in range(places * MOST_DRAWS))
+
+
+def _found_by_search(case: Case, budget: Budget, seed: int) -> tuple[Heard | None, int]:
+    """The first of the spread places that certifies, and how many were tried. ArithmeticError as in ``_heard``."""
+    tried = 0
+    places, spread = spread_over(case, budget, seed)
+    for parameters in spread:
+        assert isinstance(case.check, Guarded)
+        may_fail = case.check.may_fail(parameters)
+        if may_fail:
+            check = case.check(parameters)
+            may_fail = True if all(premise.holds for premise in check.premises) else None
+        if may_fail is None:
+            continue  # says nothing about the statement
+        tried += 1
+        if may_fail:
+            _agree(parameters, check)
+            if not doubt_about(check, case):
+                return Heard(parameters, check), tried
+        if tried == places:
+            break
+    return None, tried
 
 
 def blank_of(claim: Claim, case: Case) -> Judgement:
@@ -125,6 +171,15 @@ def _judged(claim: Claim, case: Case, attempt: Attempt, heard: list[Heard], fill
         if not doubt_about(drawn.check, case):
             return _refuted(claim, case, drawn, filled)
     return _settled(filled, _findings(case, attempt, heard, next(iter(doubts), "")))
+
+
+def _searched(claim: Claim, case: Case, judged: Judgement, budget: Budget, seed: int) -> Judgement:
+    """What nothing refuted so far, tried at the spread places."""
+    violation, tried = _found_by_search(case, budget, seed)
+    if violation is not None:
+        return _refuted(claim, case, violation, judged)
+    spread = f"; {tried} places spread over the declaration" if tried else ""
+    return replace(judged, because=f"{judged.because}{spread}")
 
 
 def _refuted(claim: Claim, case: Case, heard: Heard, filled: Judgement) -> Judgement:

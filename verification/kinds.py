@@ -14,6 +14,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from verification.spread import Spread, spread_number, spread_whole
+
 Values: TypeAlias = dict[str, Any]
 """What has been read so far, by name: a Fraction, an int, a word, a tuple of numbers, or a tuple of rows."""
 
@@ -178,6 +180,8 @@ class Rational:
         """Uniform between the limits, near one of them, or, where there is none, of any order of magnitude."""
         low = self.least if self.above is None else self.above
         high = self.most if self.below is None else self.below
+        if isinstance(rng, Spread) and (spread := spread_number(rng, low, high, self.admits)) is not None:
+            return spread
         for _attempt in range(64):
             value = self._drawn(rng, low, high)
             if self.admits(value):
@@ -223,6 +227,8 @@ class Integer:
 
     def draw(self, rng: random.Random, values: Values) -> int:
         most = self.limit(values)
+        if isinstance(rng, Spread):
+            return spread_whole(rng, self.least, most)
         near = min(most, self.least + rng.choice((0, 1, 2, 3, 5, 10)))
         between = self.least + int((most - self.least + 1) ** rng.random()) - 1  # of any order of magnitude
         return rng.choice((near, near, near, near, near, near, between, between, between, most))

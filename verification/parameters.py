@@ -23,10 +23,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from verification.claim import GIVEN, ClaimError
 from verification.kinds import Constant, Kind, Layout, NotOfThisKindError, Rational, Values, laid_out
+from verification.spread import Spread
 
 MOST_LETTERS = 2**20
 """Of one parameter. Looked at first of all."""
@@ -91,6 +92,11 @@ class Declaration:
     def names(self) -> tuple[str, ...]:
         return tuple(parameter.name for parameter in self.parameters)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is left to choose."""
+        return not all(isinstance(parameter.kind, Constant) for parameter in self.parameters)
+
     def read(self, texts: Mapping[str, str]) -> Values:
         """The values by name. RefusedError for a name that is missing or unknown, and for a value of another kind."""
         if unknown := [name for name in texts if name not in self.names]:
@@ -125,9 +131,9 @@ class Declaration:
                 f'Parameter "{parameter.name}" is "{_shown(text)}": it is {parameter.kind}{more}.'
             ) from None
 
-    def guards(self, check: Callable[[dict[str, str]], Any]) -> Guarded:
+    def guards(self, check: Callable[[dict[str, str]], Any], look: Look | None = None) -> Guarded:
         """The check behind this declaration: the form in which a case has it."""
-        return Guarded(self, check)
+        return Guarded(self, check, look)
 
     def texts(self, values: Mapping[str, Any]) -> dict[str, str]:
         """The values as the text of a file, which ``read`` reads back."""
@@ -174,6 +180,8 @@ class Declaration:
     def draw(self, rng: random.Random) -> dict[str, str]:
         """The text of some parameters of the case."""
         for _ in range(MOST_DRAWS):
+            if isinstance(rng, Spread):
+                rng.advance()
             values: Values = {}
             for parameter in self.parameters:
                 is_there = parameter.when is None or parameter.when(values)
@@ -184,12 +192,20 @@ class Declaration:
         raise ValueError(f"no parameters were drawn that obey {'; '.join(rule.text for rule in self.rules)}")
 
 
+Look: TypeAlias = Callable[[dict[str, str]], bool | None]
+"""Whether the first back-end alone finds a violation; None where a premise fails, so that a place says nothing."""
+
+
 @dataclass(frozen=True)
 class Guarded:
-    """A check that sees no parameters but those of its declaration, every one of them, in one spelling."""
+    """A check that sees no parameters but those of its declaration, every one of them, in one spelling.
+
+    ``look`` asks the first back-end alone: where it finds a violation a search goes on to the check.
+    """
 
     declaration: Declaration
     check: Callable[[dict[str, str]], Any]
+    look: Look | None = None
 
     def __call__(self, texts: Mapping[str, str]) -> Any:
         """What the check says of these parameters, long texts cut. RefusedError for what is outside of the
@@ -203,6 +219,15 @@ class Guarded:
                 words = words.replace(GIVEN, self.declaration.laid_out(canonical))
         opinions = tuple(replace(opinion, text=_cut(opinion.text)) for opinion in check.opinions)
         return replace(check, opinions=opinions, words=_cut(words))
+
+    def may_fail(self, texts: Mapping[str, str]) -> bool | None:
+        """Whether the first back-end finds a violation at these parameters, None if a premise fails; True where there
+        is no quicker look than the check.
+        """
+        if self.look is None:
+            return True
+        with _any_number_of_digits():
+            return self.look(self.declaration.canonical(texts))
 
 
 @contextmanager

@@ -32,6 +32,7 @@ OBJECTS = (
 """The folders of odernn, lowest floor first. What stands on one floor does not know of each other."""
 
 TRIAL = (
+    ("spread",),
     (
         "certify.second",
         "domains",

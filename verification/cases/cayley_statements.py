@@ -56,7 +56,7 @@ class Statement:
     def case(self, domain: str, quantity: str) -> Case:
         names = [parameter.name for parameter in self.parameters.parameters]
         declaration = replace(self.parameters, rules=(*self.parameters.rules, short(MOST_LETTERS, *names)))
-        return Case(domain, quantity, self.ask, declaration.guards(self.check))
+        return Case(domain, quantity, self.ask, declaration.guards(self.check, self.look))
 
     def ask(self, budget: Budget, seed: int) -> Attempt:
         points = list(self.points(budget, seed))
@@ -69,6 +69,11 @@ class Statement:
             )
         tried = f"{self.words}: {len(points)} exact points" + (f"; {proof}" if proof else "")
         return Attempt(tried, len(points), found=self.found, claimed=self.claimed, proof=proof)
+
+    def look(self, parameters: Parameters) -> bool | None:
+        """Whether it is broken in FLINT; None where a premise fails."""
+        holds = all(premise.holds for premise in self.premises(parameters))
+        return self.first(parameters)[0] if holds else None
 
     def check(self, parameters: Parameters) -> Check:
         first, second = self.first(parameters), self.second(parameters)

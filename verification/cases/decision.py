@@ -127,7 +127,11 @@ def decided(
             partial=partial,
         )
 
-    return Case(domain, quantity, ask, declaration.guards(check))
+    def look(parameters: Parameters) -> bool | None:
+        holds = all(hypothesis.holds for hypothesis in premises(parameters))
+        return first(parameters).violated if holds else None
+
+    return Case(domain, quantity, ask, declaration.guards(check, look))
 
 
 def _of_fixed(places: Places) -> Declaration:

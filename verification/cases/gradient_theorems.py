@@ -217,12 +217,12 @@ def network_case(theorem: GradientTheorem, theta: str) -> Case:
     def intervals(p: Any) -> Any:
         return theorem.interval(_in_intervals(p), int(p.given["layer"]), theta)
 
-    decide = NetworkGradient(theta, balls, intervals, PREMISES).decide
+    both = NetworkGradient(theta, balls, intervals, PREMISES)
 
     def ask(budget: Budget, seed: int) -> Attempt:
         return _ascended(theorem, theta, budget, seed)
 
-    return Case(ANY_NETWORK, quantity_of(theta), ask, parameters.guards(decide), is_search=True)
+    return Case(ANY_NETWORK, quantity_of(theta), ask, parameters.guards(both.decide, both.may_fail), is_search=True)
 
 
 def _in_balls(p: Any) -> StackInBalls:

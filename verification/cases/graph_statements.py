@@ -23,7 +23,7 @@ from verification.certify.second.graph import Graph, TooLargeError
 from verification.claim import BOTH, Attempt, Case, Check, Hypothesis, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.measure.graph_facts import GraphFacts, facts_of
-from verification.parameters import Declaration, Parameter, declared
+from verification.parameters import Declaration, Look, Parameter, declared
 
 FIRST, SECOND = "odernn", "unfolding"
 NOTHING_MORE = declared()
@@ -274,7 +274,7 @@ def free_case(
         power = control(shallow() if planted is None else planted, domain, budget, seed)
         return Attempt(tried, search.tried, candidates=search.witness(), control=power)
 
-    check = statement.declaration().guards(checker(domain, statement))
+    check = statement.declaration().guards(checker(domain, statement), looker(domain, statement))
     return Case(domain.name, quantity, ask, check, is_search=True)
 
 
@@ -299,7 +299,7 @@ def box_case(domain: Domain, quantity: str, statement: GraphStatement, box: Sket
         text = f"at all {spoken:,} of them that satisfy the premises, {count:,} comparisons by {FIRST} and by {SECOND}"
         return Attempt(text, count, proof=text if count else "", twice=BOTH)
 
-    check = statement.declaration(chosen).guards(checker(domain, statement))
+    check = statement.declaration(chosen).guards(checker(domain, statement), looker(domain, statement))
     return Case(f"{domain.name}, {chosen}", quantity, ask, check)
 
 
@@ -335,6 +335,22 @@ def control(planted: GraphStatement, domain: Domain, budget: Budget, seed: int) 
 def _depth(sketch: Sketch) -> Fraction | None:
     facts = facts_of(graphs.text(sketch))
     return facts.d_r if facts is not None and facts.is_unidirectional else None
+
+
+def looker(domain: Domain, statement: GraphStatement) -> Look:
+    """Whether the first back-end alone finds the statement violated; None where a premise fails."""
+
+    def look(parameters: Parameters) -> bool | None:
+        facts = domain.load(parameters["graph"])
+        if facts is None:
+            return None
+        place = AtGraph(facts, parameters)
+        if not all(_holds(hypothesis, place) for hypothesis in (*domain.hypotheses, *statement.hypotheses)):
+            return None
+        side = statement.first(facts, parameters)
+        return side is not None and side.violated
+
+    return look
 
 
 def checker(domain: Domain, statement: GraphStatement) -> Callable[[Parameters], Check]:

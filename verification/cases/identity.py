@@ -53,7 +53,7 @@ class PathIdentity:
         def ask(_: Budget, __: int) -> Attempt:
             return self._prove(box)
 
-        return Case(domain, quantity, ask, net.declared_network(box).guards(self.check))
+        return Case(domain, quantity, ask, net.declared_network(box).guards(self.check, self.look))
 
     def sampled(self, domain: str, quantity: str, shapes: Iterable[Shape]) -> Case:
         """The same where shapes are too many or too large for a proof: random rational entries."""
@@ -62,7 +62,7 @@ class PathIdentity:
         def ask(budget: Budget, seed: int) -> Attempt:
             return self._sample(box, RANDOM[budget.name], random.Random(seed))
 
-        return Case(domain, quantity, ask, net.declared_network(box).guards(self.check))
+        return Case(domain, quantity, ask, net.declared_network(box).guards(self.check, self.look))
 
     def _prove(self, shapes: Sequence[Shape]) -> Attempt:
         remaining = [s for s in shapes if any(entry != 0 for entry in self.residual(net.symbolic(s, self.indices)))]
@@ -94,6 +94,11 @@ class PathIdentity:
     def _differs(self, parameters: Parameters) -> tuple[bool, str]:
         network, _ = net.typed(parameters, self.indices)
         return _largest(self.residual(network))
+
+    def look(self, parameters: Parameters) -> bool:
+        """Whether the two sides differ in balls."""
+        with net.at_precision():
+            return self._differs(parameters)[0]
 
     def check(self, parameters: Parameters) -> Check:
         with net.at_precision():
@@ -129,7 +134,7 @@ class StateIdentity:
                 return Attempt(tried, len(box), found="0", claimed="0", proof=f"{tried}: the difference is 0")
             return self._named(remaining, tried)
 
-        return Case(domain, quantity, ask, self._declaration(box).guards(self.check))
+        return Case(domain, quantity, ask, self._declaration(box).guards(self.check, self.look))
 
     def sampled(self, domain: str, quantity: str, shapes: Iterable[Shape]) -> Case:
         box = tuple(shapes)
@@ -143,7 +148,7 @@ class StateIdentity:
                 return self._named(failed, tried)
             return Attempt(tried, len(draws), found="0", claimed="0")
 
-        return Case(domain, quantity, ask, self._declaration(box).guards(self.check))
+        return Case(domain, quantity, ask, self._declaration(box).guards(self.check, self.look))
 
     def _declaration(self, box: Sequence[Shape]) -> Declaration:
         steps = max(len(change.get("u", "0").split()) - 1 for change in self.changes)
@@ -183,6 +188,11 @@ class StateIdentity:
         u = [at[0] for at in network.levels]
         before = states[-2]
         return _largest(self.residual(network.weights, before, u[-2], u[-1], arb.tanh))
+
+    def look(self, parameters: Parameters) -> bool:
+        """Whether the two sides differ in balls."""
+        with net.at_precision():
+            return self._differs(parameters)[0]
 
     def check(self, parameters: Parameters) -> Check:
         with net.at_precision():

@@ -62,7 +62,19 @@ class Inequality:
     @property
     def check(self) -> Callable[[Parameters], Check]:
         """Both opinions, the premises and the sentence, for declared parameters."""
-        return self.decide if self.parameters is None else self.parameters.guards(self.decide)
+        return self.decide if self.parameters is None else self.parameters.guards(self.decide, self.may_fail)
+
+    def may_fail(self, parameters: Parameters) -> bool | None:
+        """Whether left > right in balls; None where a premise fails."""
+        if self.network is not None and "m" in parameters:
+            return True
+        given = {name: numbers(parameters, name) for name in parameters}
+        exact = _namespace(given, self.lists, Fraction)
+        if not all(hypothesis.at(exact).holds for hypothesis in self.hypotheses):
+            return None
+        with flint.ctx.workprec(self.bits):
+            left, right = self.balls(_namespace(given, self.lists, BALLS.exact))
+            return bool(left > right)
 
     def decide(self, parameters: Parameters) -> Check:
         """The same for parameters that have been read."""

@@ -176,7 +176,7 @@ class NetworkGradient:
     def check(self) -> Guarded:
         """Both opinions and the premises, for whole networks."""
         whole = gradient_parameters(self.theta, whole="only", depths=range(1, MOST_NETWORK_LAYERS + 1))
-        return whole.guards(self.decide)
+        return whole.guards(self.decide, self.may_fail)
 
     def decide(self, parameters: Parameters) -> Check:
         """The same for parameters that have been read."""
@@ -192,6 +192,12 @@ class NetworkGradient:
             log_measured=logs[0],
             log_claimed=logs[1],
         )
+
+    def may_fail(self, parameters: Parameters) -> bool | None:
+        """Whether left > right in balls; None where a premise fails."""
+        read = _Read(parameters, self.theta)
+        holds = all(condition.at(read.norms(Fraction)).holds for condition in self.premises)
+        return self._in_balls(read)[0] if holds else None
 
     def _in_balls(self, read: _Read) -> tuple[bool, str, tuple[float | None, float | None]]:
         try:

@@ -128,9 +128,8 @@ def separation_case(domain: str, region: Region, separation: Separation = Separa
         return _asked(places(budget, seed), separation, chaos.stack_control(SEARCH_STEPS // 2), COUNT[budget.name])
 
     parameters = _with_forms(stacks(region), region.where.layers)
-    return Case(
-        domain, "separation of two orbits", ask, parameters.guards(separation_check(separation)), is_search=True
-    )
+    check = parameters.guards(separation_check(separation), separation_look(separation))
+    return Case(domain, "separation of two orbits", ask, check, is_search=True)
 
 
 def _saddles(layers: int) -> Iterator[tuple[Stack, int]]:
@@ -195,6 +194,18 @@ def separation_check(separation: Separation) -> Callable[[Parameters], Check]:
         )
 
     return check
+
+
+def separation_look(separation: Separation) -> Callable[[Parameters], bool]:
+    """Whether the orbits part by more in balls."""
+
+    def look(parameters: Parameters) -> bool:
+        stack, eps, steps = read(parameters)
+        parted = divergence.in_balls(stack, eps, steps)
+        with flint.ctx.workprec(BITS):
+            return bool(separation.of(stack, numbers(parameters, "share"), steps) < parted.separation)
+
+    return look
 
 
 # --- w = 0

@@ -206,6 +206,15 @@ def order_case(
             candidates=(candidate,) if wrong else (),
         )
 
+    def look(parameters: Parameters) -> bool | None:
+        """The estimate first, without which nothing certifies."""
+        stack, fine, counts = _refined(parameters)
+        if not all(premise.holds for premise in _premises(stack, counts[0], quantity, parameters["refine"])):
+            return None
+        if not _carried(stack, counts[0], quantity, parameters["refine"], power, side):
+            return False
+        return _opinion("balls", lambda: _ball_slope(stack, fine, counts, quantity), power, side).violated
+
     refine = Parameter("refine", Constant("fixed n" if fixed_n else "fixed T"))
     compared = quantity in ENCLOSED_FLOW
     parameters = stack_parameters(
@@ -219,7 +228,7 @@ def order_case(
         domain=domain,
         quantity=f"{symbol} {_relation(power, side)}",
         ask=ask,
-        check=parameters.guards(functools.partial(check_order, quantity=quantity, power=power, side=side)),
+        check=parameters.guards(functools.partial(check_order, quantity=quantity, power=power, side=side), look),
         reading="limit",
     )
 
@@ -239,11 +248,8 @@ def both_sides(stack: ScalarStack, quantity: str, power: int, **names: Any) -> t
 
 def check_order(parameters: Parameters, *, quantity: str, power: int, side: Side) -> Check:
     """The local slope between two refinements, enclosed twice, and the limit."""
-    stack = ScalarStack.from_text(parameters)
-    steps = int(parameters["steps"])
-    refine = parameters["refine"]
-    fine = replace(stack, horizon=stack.horizon / 2) if refine == "fixed n" else stack
-    counts = (steps, steps if refine == "fixed n" else 2 * steps)
+    stack, fine, counts = _refined(parameters)
+    steps, refine = counts[0], parameters["refine"]
     opinions = (
         _opinion("balls", lambda: _ball_slope(stack, fine, counts, quantity), power, side),
         _opinion(
@@ -253,25 +259,41 @@ def check_order(parameters: Parameters, *, quantity: str, power: int, side: Side
             side,
         ),
     )
-    dt = stack.horizon / steps
-    try:
-        estimate = limit_of(stack, steps, quantity, refine)
-        limit = estimate.describe() if estimate.contradicts(Fraction(power), side) else ""
-    except NoLimitError:
-        limit = ""
     return Check(
         opinions=opinions,
-        premises=(
-            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
-            Premise("α ≥ 0", str(stack.alpha), stack.alpha >= 0),
-            Premise("k ≤ n/10", str(Fraction(steps, 10) - stack.step(steps)), 10 * stack.step(steps) <= steps)
-            if _is_long_term(quantity, refine)
-            else Premise("1 ≤ k ≤ n", str(stack.step(steps)), 1 <= stack.step(steps) <= steps),
-        ),
-        limit=limit,
+        premises=_premises(stack, steps, quantity, refine),
+        limit=_carried(stack, steps, quantity, refine, power, side),
         words=f"{stack.describe()}, N = {counts[0]} and {counts[1]}: {opinions[0].text}, "
         f"claimed {_relation(power, side)}",
     )
+
+
+def _premises(stack: ScalarStack, steps: int, quantity: str, refine: str) -> tuple[Premise, ...]:
+    dt, k = stack.horizon / steps, stack.step(steps)
+    return (
+        Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
+        Premise("α ≥ 0", str(stack.alpha), stack.alpha >= 0),
+        Premise("k ≤ n/10", str(Fraction(steps, 10) - k), 10 * k <= steps)
+        if _is_long_term(quantity, refine)
+        else Premise("1 ≤ k ≤ n", str(k), 1 <= k <= steps),
+    )
+
+
+def _carried(stack: ScalarStack, steps: int, quantity: str, refine: str, power: int, side: Side) -> str:
+    """The estimate that carries a violation to dt → 0, "" if there is none."""
+    try:
+        estimate = limit_of(stack, steps, quantity, refine)
+    except NoLimitError:
+        return ""
+    return estimate.describe() if estimate.contradicts(Fraction(power), side) else ""
+
+
+def _refined(parameters: Parameters) -> tuple[ScalarStack, ScalarStack, tuple[int, int]]:
+    """The stack at two refinements, and N of each: T halved at the same N, or N doubled at the same T."""
+    stack, steps = ScalarStack.from_text(parameters), int(parameters["steps"])
+    if parameters["refine"] == "fixed n":
+        return stack, replace(stack, horizon=stack.horizon / 2), (steps, steps)
+    return stack, stack, (steps, 2 * steps)
 
 
 def _is_long_term(quantity: str, refine: str) -> bool:

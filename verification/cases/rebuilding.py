@@ -36,7 +36,7 @@ from verification.exact_text import number, numbers, rational, rationals
 from verification.kinds import Constant, Kind, Rational, Rows
 from verification.measure import float_steps
 from verification.measure.polynomials import coefficient
-from verification.parameters import Declaration, Parameter, Rule, declared
+from verification.parameters import Declaration, Look, Parameter, Rule, declared
 
 QUANTITY = "‖x̃_0 − x̂_0‖_a"
 BITS = 256
@@ -173,23 +173,22 @@ def _written(run: RebuiltRun, form: np.ndarray, i: int) -> Parameters:
 
 def of_neuron(name: str, row: PublishedRow | None = None) -> Declaration:
     """One neuron, its form and its drive, numbers of the format but for the form; of a row, as it is initialised."""
-    alpha: Kind = FormatNumber(name, 5)
-    steps = MOST_CHECKED
-    rules = [
-        Rule("0 < h ≤ 1, α ≥ 0", lambda values: values["h"] > 0 and values["alpha"] >= 0),
-        Rule("a h² < 4", lambda values: values["form"] * values["h"] ** 2 < 4),
-    ]
+    alpha: Kind = FormatNumber(name, 5, least=0)
+    steps, weight, step = MOST_CHECKED, FormatNumber(name, 5), FormatNumber(name, 0, least=0)
     if row is not None:
         alpha, steps = Constant(rounded(row.alpha, FORMATS[name])), row.steps
-        longest = rounded(max(row.dt), FORMATS[name])
-        rules.append(Rule(f"0 ≤ w ≤ 1, h ≤ {longest}", lambda values: 0 <= values["w"] <= 1 and values["h"] <= longest))
+        weight = FormatNumber(name, 0, least=0)
+        step = FormatNumber(name, 0, least=0, most=rounded(max(row.dt), FORMATS[name]))
     return declared(
-        Parameter("w", FormatNumber(name, 5)),
-        Parameter("h", FormatNumber(name, 0)),
+        Parameter("w", weight),
+        Parameter("h", step),
         Parameter("alpha", alpha),
         Parameter("form", Rational(above=0)),
         Parameter("x", Rows(FormatNumber(name, 10), 1, lambda _: range(1, steps + 1), most=2**15)),
-        rules=tuple(rules),
+        rules=(
+            Rule("h > 0", lambda values: values["h"] > 0),
+            Rule("a h² < 4", lambda values: values["form"] * values["h"] ** 2 < 4),
+        ),
     )
 
 
@@ -197,13 +196,11 @@ def check_of(name: str, factor: Fraction = WHOLE) -> Callable[[Parameters], Chec
     """Both opinions on the bound, times ``factor`` if that is planted."""
 
     def check(parameters: Parameters) -> Check:
-        w, h, alpha, form = (number(parameters, key) for key in ("w", "h", "alpha", "form"))
-        drives = numbers(parameters, "x")
-        given = SimpleNamespace(w=w, h=h, alpha=alpha, form=form)
+        given, drives = _typed(parameters)
         texts = {key: parameters[key] for key in ("w", "h", "alpha", "form")}
         fine, first = _replayed(given, drives, name, factor)
         other = _in_library(texts, given, drives, name, factor)
-        shown = f"w = {w}, h = {h}, α = {alpha}, a = {form}, N = {len(drives)}"
+        shown = f"w = {given.w}, h = {given.h}, α = {given.alpha}, a = {given.form}, N = {len(drives)}"
         return Check(
             opinions=(first.opinion("replay"), other.opinion(float_steps.LIBRARY[name])),
             premises=(
@@ -218,6 +215,22 @@ def check_of(name: str, factor: Fraction = WHOLE) -> Callable[[Parameters], Chec
     return check
 
 
+def look_of(name: str, factor: Fraction = WHOLE) -> Look:
+    """Whether the rational replay alone exceeds the bound; None where it has none."""
+
+    def look(parameters: Parameters) -> bool | None:
+        fine, side = _replayed(*_typed(parameters), name, factor)
+        return side.violated if fine.holds and side.finite else None
+
+    return look
+
+
+def _typed(parameters: Parameters) -> tuple[SimpleNamespace, list[Fraction]]:
+    """The neuron with its form, and its drive."""
+    given = {key: number(parameters, key) for key in ("w", "h", "alpha", "form")}
+    return SimpleNamespace(**given), numbers(parameters, "x")
+
+
 @dataclass(frozen=True)
 class _Fine:
     text: str
@@ -225,7 +238,7 @@ class _Fine:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _OneSide:
     """What one back-end found."""
 
     violated: bool
@@ -237,10 +250,10 @@ class _Side:
         return Opinion(backend, self.violated and self.finite, self.text)
 
 
-_OVERFLOWS = _Side(False, False, "something overflows")
+_OVERFLOWS = _OneSide(False, False, "something overflows")
 
 
-def _replayed(given: Any, drives: list[Fraction], name: str, factor: Fraction) -> tuple[_Fine, _Side]:
+def _replayed(given: Any, drives: list[Fraction], name: str, factor: Fraction) -> tuple[_Fine, _OneSide]:
     """The rational replay against the functions of the library in balls."""
     neuron = float_replay.Neuron(given.w, given.h, given.alpha, FORMATS[name])
     state = (Fraction(0), Fraction(0))
@@ -271,16 +284,16 @@ def _replayed(given: Any, drives: list[Fraction], name: str, factor: Fraction) -
                 numbers=BALLS,
             )
         except ValueError:
-            return _Fine("q ≤ 0", False), _Side(False, True, "the format is too coarse for a bound")
+            return _Fine("q ≤ 0", False), _OneSide(False, True, "the format is too coarse for a bound")
         right = growth.log_after(len(drives), numbers=BALLS).exp() * coefficient(factor)
         y, z = (BALLS.exact(value) for value in state)
         left = ((z - form * h * y / 2) ** 2 + form * (1 - form * h * h / 4) * y**2).sqrt()
         text = f"‖e_0‖_a = {left.str(6, radius=False)} against {right.str(6, radius=False)}"
         logs = (float(left.log().mid()), float(right.log().mid())) if left > 0 else (None, None)
-        return _Fine("> 0", True), _Side(bool(left > right), True, text, logs)
+        return _Fine("> 0", True), _OneSide(bool(left > right), True, text, logs)
 
 
-def _in_library(texts: Parameters, given: Any, drives: list[Fraction], name: str, factor: Fraction) -> _Side:
+def _in_library(texts: Parameters, given: Any, drives: list[Fraction], name: str, factor: Fraction) -> _OneSide:
     """The run of the library against the bound in intervals."""
     w, h, alpha = (np.array([float(getattr(given, key))]) for key in ("w", "h", "alpha"))
     run = rebuild(Neurons(w, h, alpha, np.array([[float(x)] for x in drives])), name)
@@ -293,11 +306,11 @@ def _in_library(texts: Parameters, given: Any, drives: list[Fraction], name: str
         n.u, n.nu = again.roundings(name)
         y, z, n.Y, n.Z = map(iv.mpf, values)
         if not again.rest(n).a > 0:
-            return _Side(False, True, "the format is too coarse for a bound")
+            return _OneSide(False, True, "the format is too coarse for a bound")
         left = again.size(y, z, n.form, n.h)
         right = again.bound(n, len(drives)) * factor.numerator / factor.denominator
         text = f"‖e_0‖_a at least {float(left.a.mid):.6g}, the bound at most {float(right.b.mid):.6g}, in {name}"
-        return _Side(bool(left.a > right.b), True, text)
+        return _OneSide(bool(left.a > right.b), True, text)
 
 
 # --- where neurons are drawn
@@ -365,7 +378,8 @@ def free_case(name: str, factor: Fraction = WHOLE) -> Case:
         tried = f"{COUNT[budget.name]} neurons, N = {STEPS[budget.name]}, forward in {name} and back"
         return searched(drawn(budget, seed), name, tried, factor)
 
-    return Case(name, QUANTITY, ask, of_neuron(name).guards(check_of(name, factor)), is_search=True)
+    check = of_neuron(name).guards(check_of(name, factor), look_of(name, factor))
+    return Case(name, QUANTITY, ask, check, is_search=True)
 
 
 def chaotic_case(name: str) -> Case:
@@ -376,7 +390,9 @@ def chaotic_case(name: str) -> Case:
         tried = f"{len(neurons.w)} chaotic neurons, λ up to {exponent:.2g}, N = {len(neurons.x)}, in {name} and back"
         return searched(neurons, name, tried)
 
-    return Case(f"{name}, chaotic", QUANTITY, ask, of_neuron(name).guards(check_of(name)), is_search=True)
+    return Case(
+        f"{name}, chaotic", QUANTITY, ask, of_neuron(name).guards(check_of(name), look_of(name)), is_search=True
+    )
 
 
 def row_case(row: PublishedRow, name: str) -> Case:
@@ -386,5 +402,5 @@ def row_case(row: PublishedRow, name: str) -> Case:
         neurons = initialised(row, budget, seed)
         return searched(neurons, name, f"{len(neurons.w)} neurons as initialised, N = {len(neurons.x)}, in {name}")
 
-    check = of_neuron(name, row).guards(check_of(name))
+    check = of_neuron(name, row).guards(check_of(name), look_of(name))
     return Case(printed_name(row), f"{QUANTITY}, {name}", ask, check, reading="printed", is_search=True)

@@ -11,6 +11,7 @@ from typing import Any
 from verification.certify.float_replay import FORMATS, rounded
 from verification.kinds import Integer, Kind, NotOfThisKindError, Rational, Values, laid_out
 from verification.parameters import Rule
+from verification.spread import Spread, spread_number
 
 
 class Small(Integer):
@@ -49,16 +50,25 @@ class Related:
 
 @dataclass(frozen=True)
 class FormatNumber:
-    """A number of a format of floats, of modulus at most 2^``power``."""
+    """A number of a format of floats, of modulus at most 2^``power``; ≥ ``least``, ≤ ``most`` if they are given."""
 
     name: str
     power: int
+    least: Fraction | int | None = None
+    most: Fraction | int | None = None
 
     def __str__(self) -> str:
-        return f"a number of {self.name} of modulus at most 2^{self.power}"
+        limits = [f"{sign} {limit}" for sign, limit in (("≥", self.least), ("≤", self.most)) if limit is not None]
+        return f"a number of {self.name} of modulus at most 2^{self.power}" + "".join(f", {limit}" for limit in limits)
+
+    @property
+    def ends(self) -> tuple[Fraction | int, Fraction | int]:
+        low, high = -(2**self.power), 2**self.power
+        return low if self.least is None else self.least, high if self.most is None else self.most
 
     def read(self, text: str, values: Values) -> Fraction:
-        value = Rational(least=-(2**self.power), most=2**self.power).read(text, values)
+        low, high = self.ends
+        value = Rational(least=low, most=high).read(text, values)
         if rounded(value, FORMATS[self.name]) != value:
             raise NotOfThisKindError("")
         return value
@@ -67,8 +77,18 @@ class FormatNumber:
         return str(value)
 
     def draw(self, rng: random.Random, values: Values) -> Fraction:
-        size = Rational().draw(rng, values) * 2 ** rng.choice((0, 0, self.power))
-        return rounded(min(max(size, Fraction(-(2**self.power))), Fraction(2**self.power)), FORMATS[self.name])
+        low, high = self.ends
+        if isinstance(rng, Spread) and (number := spread_number(rng, low, high, self._rounds_within)) is not None:
+            return rounded(number, FORMATS[self.name])
+        if self.least is None and self.most is None:
+            size = Rational().draw(rng, values) * 2 ** rng.choice((0, 0, self.power))
+            return rounded(min(max(size, Fraction(low)), Fraction(high)), FORMATS[self.name])
+        size = Rational(least=low, most=high).draw(rng, values)
+        return min(max(rounded(size, FORMATS[self.name]), Fraction(low)), Fraction(high))
+
+    def _rounds_within(self, value: Fraction) -> bool:
+        low, high = self.ends
+        return low <= rounded(value, FORMATS[self.name]) <= high
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def case(stack: ScalarStack, quantity: Quantity, power: Fraction, *, domain: str
                 Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
                 Premise("k = n^(3/4): k/n → 0", str(Fraction(1, j)), j > 1),
             ),
-            limit=_remainder_limit(given) if quantity == "remainder" and power >= 2 else "",
+            limit=carried(given),
             words=f"{given.describe().rpartition(', k =')[0]}, k = n^(3/4), n = {j**4} and {(2 * j) ** 4}: "
             f"{opinions[0].text}, claimed {power} or more",
         )
@@ -87,7 +87,18 @@ def case(stack: ScalarStack, quantity: Quantity, power: Fraction, *, domain: str
         Parameter("j", Integer(2, CERTIFIED)),
         is_costly=True,
     )
-    return Case(domain, symbol, ask, parameters.guards(check), reading="limit")
+
+    def carried(given: ScalarStack) -> str:
+        return _remainder_limit(given) if quantity == "remainder" and power >= 2 else ""
+
+    def look(p: Parameters) -> bool | None:
+        """The estimate first, without which nothing certifies."""
+        given, j = ScalarStack.from_text({**stack.to_text(), **{name: p[name] for name in FIELDS}}), int(p["j"])
+        if not (j > 1 and 0 < given.horizon / j**4 < 1):
+            return None
+        return bool(carried(given)) and _opinion("balls", lambda: _ball_slope(given, j, quantity), power).violated
+
+    return Case(domain, symbol, ask, parameters.guards(check, look), reading="limit")
 
 
 # --- forward in floats and balls, backward in intervals

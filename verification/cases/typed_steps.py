@@ -8,6 +8,7 @@ What they mean is said in ``verification.certify.typed_step``.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -62,6 +63,54 @@ def _turned(A: Sequence[Sequence[Fraction]], values: Values) -> tuple[tuple[Frac
 def _falling(fields: Sequence[Sequence[Fraction]], values: Values) -> tuple[tuple[Fraction, ...], ...]:
     D = values["D"]
     return tuple(tuple(-abs(x) if k % (D + 1) == 0 else Fraction(0) for k, x in enumerate(N)) for N in fields)
+
+
+@dataclass(frozen=True)
+class DrawnFalling:
+    """Matrices of which most that are drawn fall, N + Nᵀ ≤ 0, or P⁻¹N or PN does: so few do at random that a search
+    among all would try nothing. Any may be typed in.
+    """
+
+    blocks: Matrix
+    P: tuple[tuple[Fraction, ...], ...] | None = None
+
+    def __str__(self) -> str:
+        return str(self.blocks)
+
+    def read(self, text: str, values: Values) -> Any:
+        return self.blocks.read(text, values)
+
+    def write(self, value: Any) -> str:
+        return self.blocks.write(value)
+
+    def show(self, value: Any) -> str:
+        return self.blocks.show(value)
+
+    def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Fraction, ...], ...]:
+        drawn = self.blocks.draw(rng, values)
+        if rng.random() < 0.1:
+            return drawn
+        before = None if self.P is None else rng.choice((None, self.P, _adjugate(self.P)))
+        return tuple(_fallen(block, values["D"], before) for block in drawn)
+
+
+def _adjugate(P: Sequence[Sequence[Fraction]]) -> tuple[tuple[Fraction, ...], ...]:
+    """det(P) P⁻¹ of two rows."""
+    (p, q), (r, s) = P
+    return (s, -q), (-r, p)
+
+
+def _fallen(block: Sequence[Fraction], D: int, P: Sequence[Sequence[Fraction]] | None) -> tuple[Fraction, ...]:
+    """Of X: (X − Xᵀ)/2 − XXᵀ/4, times P from the left if there is one, in short numbers on the way."""
+    X = [[Fraction(x).limit_denominator(64) for x in block[D * r : D * (r + 1)]] for r in range(D)]
+    every = range(D)
+    N = [
+        [(X[r][c] - X[c][r]) / 2 - sum((X[r][k] * X[c][k] for k in every), Fraction(0)) / 4 for c in every]
+        for r in every
+    ]
+    if P is not None:
+        N = [[sum((P[r][k] * N[k][c] for k in every), Fraction(0)) for c in every] for r in every]
+    return tuple(x for row in N for x in row)
 
 
 UNIT_WEIGHTS = BlockFamily("every B_i is I", _unit_blocks)
@@ -124,8 +173,15 @@ def step_of_method(
         Parameter("eta", Rational(above=0)),
         *constants,
         *blocks,
-        Parameter("N", fields.of(Matrix("S", lambda v: v["D"] ** 2)), order="N_1, …, N_S", layout=in_blocks("D")),
+        Parameter("N", _fields_of(fields, P), order="N_1, …, N_S", layout=in_blocks("D")),
         rules=(short(MOST_LETTERS, "eta", "N"),),
+    )
+
+
+def _fields_of(fields: BlockFamily, P: Sequence[Sequence[Fraction]] | None) -> Kind:
+    blocks = Matrix("S", lambda v: v["D"] ** 2)
+    return fields.of(
+        blocks if fields is not FREE else DrawnFalling(blocks, None if P is None else tuple(map(tuple, P)))
     )
 
 

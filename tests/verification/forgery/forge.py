@@ -5,8 +5,9 @@ made plain: numbers become 0, ±1, 2 or 1/2, where terms cancel that do not as a
     python -m tests.verification.forgery.forge --seconds 3600 --jobs 2       goes on with the record, benchmarks/results
 
 No forgery may certify. A draw may not fail either: what a declaration admits, a check can decide. A try of more than
-``LONGEST`` seconds counts as one that failed. The record has rounds of ten draws a case, the cases with the fewest
-rounds first; a round is a function of its case and its number, so that any of them can be replayed.
+``LONGEST`` seconds counts as one that failed. The record has rounds of ten draws a case: first those with fewer than
+``ENOUGH`` forgeries inside the declaration, in the order of the time that they lack; then those with the fewest rounds.
+A round is a function of its case and its number, so that any of them can be replayed.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ PINS = Path(__file__).parents[1] / "pins.json"
 RECORD = Path(__file__).parents[3] / "benchmarks" / "results" / "forgery.json"
 LONGEST = 120
 """Seconds that a check may take."""
+ENOUGH = 200
+"""Forgeries inside the declaration that every case shall have."""
 ROUND = 10
 MUTATIONS = 5
 PLAIN = 4
@@ -228,7 +231,8 @@ def _merge(known: dict[str, object], new: dict[str, object]) -> dict[str, object
 
 
 def go_on(path: Path, seconds: float, jobs: int, rounds: int, most: float = math.inf) -> None:
-    """Further rounds until ``seconds`` are over or every case has ``rounds``; the record is kept after each minute.
+    """Further rounds until ``seconds`` are over or every case has ``rounds`` and ``ENOUGH`` forgeries inside; the
+    record is kept after each minute.
 
     A case whose rounds take more than ``most`` seconds each has no more than one.
     """
@@ -241,8 +245,8 @@ def go_on(path: Path, seconds: float, jobs: int, rounds: int, most: float = math
         while True:
             while len(running) < jobs and time.monotonic() < deadline:
                 cheap = [each for each in asked if not asked[each] or _seconds(record[each]) <= most]
-                name = min(cheap, key=lambda each: (asked[each], _seconds(record[each])))
-                if asked[name] >= rounds:
+                name = min(cheap, key=lambda each: _turn(record[each], asked[each]))
+                if asked[name] >= rounds and not lacking(record[name], asked[name]):
                     break
                 running[pool.submit(_round, name, asked[name])] = name
                 asked[name] += 1
@@ -255,6 +259,25 @@ def go_on(path: Path, seconds: float, jobs: int, rounds: int, most: float = math
                 _keep(path, record)
                 kept = time.monotonic()
     _keep(path, record)
+
+
+def inside(known: dict[str, object]) -> int:
+    """Forgeries of a case that its declaration did not refuse."""
+    return sum(n for kind, n in known.get("kinds", {}).items() if not kind.endswith("refused"))  # type: ignore[attr-defined]
+
+
+def lacking(known: dict[str, object], asked: int) -> int:
+    """Rounds until a case has ``ENOUGH`` forgeries inside, at the rate of those that it had; ``asked`` run or ran."""
+    if not known:
+        return int(not asked)
+    had = int(known["rounds"])  # type: ignore[call-overload]
+    return max(0, math.ceil(ENOUGH * had / max(1, inside(known))) - asked)
+
+
+def _turn(known: dict[str, object], asked: int) -> tuple[bool, float, float]:
+    """The smallest comes first."""
+    rounds, seconds = lacking(known, asked), _seconds(known)
+    return (False, rounds * seconds, seconds) if rounds else (True, asked, seconds)
 
 
 def _seconds(known: dict[str, object]) -> float:
@@ -274,10 +297,10 @@ def summary(record: dict[str, dict[str, object]]) -> str:
     for each in record.values():
         kinds += Counter(each.get("kinds", {}))  # type: ignore[arg-type,call-overload]
     tried = [each for each in record.values() if each]
-    inside = [sum(n for kind, n in each["kinds"].items() if not kind.endswith("refused")) for each in tried]  # type: ignore[attr-defined]
+    within = [inside(each) for each in tried]
     lines = [
-        f"{sum(kinds.values())} forgeries of {len(tried)} of {len(record)} cases, {sum(inside)} of them inside "
-        f"the declaration, {min(inside, default=0)} or more a case",
+        f"{sum(kinds.values())} forgeries of {len(tried)} of {len(record)} cases, {sum(within)} of them inside "
+        f"the declaration, {min(within, default=0)} or more a case, {sum(n < ENOUGH for n in within)} below {ENOUGH}",
         ", ".join(f"{kind}: {kinds[kind]}" for kind in sorted(kinds)),
         f"certified falsely: {sum(len(each['certified falsely']) for each in tried)}, "  # type: ignore[arg-type]
         f"failed: {sum(len(each['failed']) for each in tried)}, "  # type: ignore[arg-type]
