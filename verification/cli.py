@@ -19,10 +19,9 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from verification.commands import terminal
-from verification.commands.options import Action, help_unless_called
+from verification.commands.options import Action, WholeHelp, help_unless_called
 
 TRACEBACK = "ODERNN_TRACEBACK"
 
@@ -47,7 +46,7 @@ COMMANDS = (
 # --- the command line -------------------------------------------------------------------------------------------
 
 
-class _Commands(TyperGroup):
+class _Commands(WholeHelp):
     """Imports the file of the command that is asked for, so that no other one's imports cost time or can fail."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -116,6 +115,8 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "odernn") -> 
             return int(action or terminal.DONE)
         resumes = action.resumes
         return action.run()
+    except SystemExit:  # typer, where the reader of its help has gone
+        return terminal.DONE
     except KeyboardInterrupt as interrupt:
         terminated = isinstance(interrupt, terminal.Terminated)
         again = f"; what was finished is kept. Run the same command again to resume: {program} {shlex.join(arguments)}"

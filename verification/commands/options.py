@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
+from typer.core import TyperGroup
 
 from verification.commands import terminal
 
@@ -23,6 +24,43 @@ FormatOption: TypeAlias = Annotated[
 ]
 FullOption: TypeAlias = Annotated[
     bool, typer.Option("--full", help="A row for every quantity, with the point where it was found.")
+]
+ColumnsOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="NAME,NAME",
+        show_default=False,
+        help="These columns, in this order, of a text, github or latex table.",
+    ),
+]
+WidthOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--width",
+        metavar="N",
+        min=50,
+        show_default=False,
+        help="Characters of a line of a text table.  [default: those of the terminal, else 80]",
+    ),
+]
+PaperOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--paper",
+        metavar="NAME",
+        show_default=False,
+        help="Print this paper only: unicornn, scornn, odernn, complexity or library.",
+    ),
+]
+OnlyOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--only",
+        metavar="VERDICT",
+        show_default=False,
+        help="Print these verdicts only: refuted, or several as in refuted,suspect.",
+    ),
 ]
 ClaimOption: TypeAlias = Annotated[
     list[str] | None, typer.Option("--claim", metavar="CLAIM", help="Only this claim; may be repeated.")
@@ -53,6 +91,21 @@ DataOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", help="The folder of MNIST's files (else $ODERNN_DATA)."),
 ]
+
+
+class WholeHelp(TyperGroup):
+    """A group whose help has the first sentence of every command uncut: it goes on in the next line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(limit=len(command.help or "") + 1))
+                    for name, command in commands
+                    if command is not None and not command.hidden
+                ]
+            )
 
 
 @dataclass(frozen=True)

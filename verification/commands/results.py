@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import odernn
+from verification import verdict
 from verification.claim import slug
+from verification.commands import terminal
 from verification.commands.terminal import UsageError
+from verification.registry import Registry
+from verification.report import fit
+from verification.report.formats import renderer
+from verification.report.numbers import plural
 from verification.report.rows import claims as rows
 from verification.report.rows.claims import Facts
+from verification.report.rows.ledger import OTHERS, PAPERS
+from verification.report.table import Table
 from verification.run.execute import judgements_of
 from verification.run.store import Store
 from verification.verdict import Judgement
@@ -66,11 +74,98 @@ def chosen(judgements: Sequence[Judgement], claims: Sequence[str]) -> list[Judge
     known = {slug(judgement.claim): judgement.claim for judgement in judgements}
     for name in claims:
         if slug(name) not in known:
-            near = difflib.get_close_matches(slug(name), known, n=1, cutoff=0.0)
-            hint = f' Did you mean "{known[near[0]]}"?' if near else ""
-            raise UsageError(f'The store has no claim "{name}".{hint} It has: {", ".join(known.values())}.')
+            near = difflib.get_close_matches(slug(name), known, n=1)
+            hint = f'Did you mean "{known[near[0]]}"?' if near else "`odernn table --columns claim` shows what it has."
+            raise UsageError(f'The store has no claim "{name}". {hint}')
     wanted = {known[slug(name)] for name in claims} or set(known.values())
     return [judgement for judgement in judgements if judgement.claim in wanted]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What --paper and --only ask for: a paper's page in the ledger, and verdicts as they are shown; empty: all."""
+
+    paper: str = ""
+    only: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, paper: str | None, only: str | None) -> Wanted:
+        """UsageError for a word that is no verdict."""
+        verdicts = {slug(name): name for name in (*verdict.PRECEDENCE, verdict.THEOREM_TESTED)}
+        asked = tuple(filter(None, map(str.strip, (only or "").split(","))))
+        if only is not None and not asked:
+            raise UsageError("--only: names no verdict. For example: --only refuted,suspect")
+        return cls(paper or "", tuple(verdicts[one_of("only", slug(name), verdicts, "verdict")] for name in asked))
+
+    def __bool__(self) -> bool:
+        return bool(self.paper or self.only)
+
+    def of(self, run: Sequence[Judgement], registry: Registry) -> tuple[list[Judgement], str]:
+        """The cells that are asked for, and a sentence about the others, "" if there are none."""
+        kept = list(run)
+        if self.paper:
+            papers = papers_of(run, registry)
+            paper = one_of("paper", self.paper, dict.fromkeys(papers.values()), "paper in this run")
+            kept = [judgement for judgement in kept if papers[judgement.claim] == paper]
+        of_paper = len(kept)
+        if self.only:
+            kept = [judgement for judgement in kept if judgement.shown in self.only]
+        return kept, self.left_out("cell", len(run) - of_paper, of_paper - len(kept))
+
+    def left_out(self, noun: str, elsewhere: int, otherwise: int) -> str:
+        """What a filter has taken away: so many of other papers, so many with another verdict."""
+        parts = [f"{plural(elsewhere, noun)} of other papers (--paper {self.paper})"] if elsewhere else []
+        if otherwise:
+            parts.append(f"{plural(otherwise, noun)} with another verdict (--only {','.join(map(slug, self.only))})")
+        return ", ".join(parts)
+
+
+def one_of(option: str, value: str, known: Collection[str], noun: str = "") -> str:
+    """The value, if it is known; UsageError with the nearest one otherwise, or with all."""
+    if value not in known:
+        near = difflib.get_close_matches(value.lower(), known, n=1)
+        hint = f'Did you mean "{near[0]}"?' if near else f"Choose from: {', '.join(known)}."
+        raise UsageError(f"--{option} {value}: there is no such {noun or option}. {hint}")
+    return value
+
+
+def papers_of(run: Sequence[Judgement], registry: Registry) -> dict[str, str]:
+    """The page of the ledger that each claim of a run stands on. A published claim stands in the folder of its paper,
+    so that its file is not run for it; one that the registry does not know is one of the others.
+    """
+    pages = {key: page for page, (_, keys) in PAPERS.items() for key in keys}
+    known = set(registry.ids())
+    papers = {}
+    for claim, origin in {judgement.claim: judgement.origin for judgement in run}.items():
+        page = registry.path(claim).parent.name if claim in known else OTHERS
+        if claim in known and (origin == "library" or page not in PAPERS):
+            page = pages.get(registry.get(claim).claim.source.key, OTHERS)
+        papers[claim] = page
+    return papers
+
+
+FOR_PROGRAMS = frozenset({"csv", "json"})
+"""Formats with every column, as wide as it is."""
+
+
+def rendered(table: Table, format: str, *, columns: str | None = None, width: int | None = None) -> str:
+    """The table in a format: in text as wide as the terminal, elsewhere without cells longer than a few lines.
+
+    UsageError for ``columns`` that it does not have, or ``columns`` and ``width`` of a format for programs.
+    """
+    render = renderer(format)
+    if format in FOR_PROGRAMS and columns is not None:
+        raise UsageError(f"--columns: a {format} table has every column. Leave it out, or choose another format.")
+    if format != "text" and width is not None:
+        raise UsageError(f"--width: is of a table in text, not in {format}. Leave it out.")
+    if columns is not None:
+        try:
+            table = fit.chosen(table, columns.split(","))
+        except ValueError as error:
+            raise UsageError(f"--columns: {error}") from None
+    if format == "text":
+        return render(fit.to_width(table, width or terminal.width()))
+    return render(table if format in FOR_PROGRAMS else fit.noted(table))
 
 
 def witnesses_beside(store: Path) -> Path:

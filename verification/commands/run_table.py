@@ -6,20 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from verification import tasks
+from verification.commands.results import FOR_PROGRAMS, rendered
 from verification.commands.terminal import DONE, UsageError, harmless_lines, note, out
 from verification.report.formats import renderer
 from verification.report.rows import runs as run_rows
 from verification.training import runs
 
-FOR_PROGRAMS = frozenset({"csv", "json"})
-"""Formats in which names stay as they are."""
-
 
 def run(
-    *, task: str, folders: Sequence[Path], format: str, full: bool, by_epoch: bool, tasks_dirs: Sequence[Path] = ()
+    *,
+    task: str,
+    folders: Sequence[Path],
+    format: str,
+    full: bool,
+    by_epoch: bool,
+    tasks_dirs: Sequence[Path] = (),
+    columns: str | None = None,
+    width: int | None = None,
 ) -> int:
     """All runs of the task in these folders and below them."""
-    render = renderer(format)
+    renderer(format)
     try:
         known = tasks.get(task, tasks_dirs)
     except KeyError as error:
@@ -33,6 +39,6 @@ def run(
         note(f"odernn: {len(records) - len(wanted)} runs of other tasks are left out: {', '.join(others)}.")
     groups = run_rows.groups(wanted, known.options)
     table = run_rows.by_epoch(groups) if by_epoch else run_rows.table(groups, known.options, full=full)
-    text = render(table)
+    text = rendered(table, format, columns=columns, width=width)
     out(text if format in FOR_PROGRAMS else harmless_lines(text))
     return DONE

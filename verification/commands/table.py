@@ -11,15 +11,20 @@ from verification.commands.options import (
     STORE,
     Action,
     ClaimOption,
+    ColumnsOption,
     FormatOption,
     FullOption,
+    OnlyOption,
+    PaperOption,
     RunsOption,
     StoreOption,
     TasksOption,
+    WidthOption,
     refuse,
 )
-from verification.commands.results import chosen, latest
+from verification.commands.results import Wanted, chosen, latest, rendered
 from verification.commands.terminal import DONE, UsageError, note, out
+from verification.registry import Registry
 from verification.report.formats import renderer
 from verification.report.rows import claims as rows
 from verification.run.store import Store
@@ -31,6 +36,10 @@ def command(
     format: FormatOption = "text",
     full: FullOption = False,
     claim: ClaimOption = None,
+    paper: PaperOption = None,
+    only: OnlyOption = None,
+    columns: ColumnsOption = None,
+    width: WidthOption = None,
     task: Annotated[
         str | None, typer.Option(metavar="NAME", help="Instead: what `odernn train` reached on this task.")
     ] = None,
@@ -48,7 +57,11 @@ def command(
             raise UsageError(
                 "--task and --runs go together, and --by-epoch with them: odernn table --task adding --runs run"
             )
-        refuse(context, ("claim", "store"), "is about claims and their store. Leave it out where there is --task")
+        refuse(
+            context,
+            ("claim", "paper", "only", "store"),
+            "is about claims and their store. Leave it out where there is --task",
+        )
         if by_epoch:
             refuse(context, ("full",), "adds printed results, which are of no epoch. Leave it out, or --by-epoch")
         from verification.commands import run_table
@@ -60,15 +73,30 @@ def command(
             full=full,
             by_epoch=by_epoch,
             tasks_dirs=tuple(tasks_dirs or ()),
+            columns=columns,
+            width=width,
         )
 
     if task is not None or runs or by_epoch or tasks_dirs:
         return Action(of_runs)
-    return Action(lambda: run(store=store, format=format, full=full, claims=tuple(claim or ())))
+    wanted = Wanted.parse(paper, only)
+    asked = tuple(claim or ())
+    return Action(
+        lambda: run(store=store, format=format, full=full, claims=asked, wanted=wanted, columns=columns, width=width)
+    )
 
 
-def run(*, store: Path, format: str, full: bool, claims: tuple[str, ...]) -> int:
-    render = renderer(format)
+def run(
+    *,
+    store: Path,
+    format: str,
+    full: bool,
+    claims: tuple[str, ...],
+    wanted: Wanted,
+    columns: str | None,
+    width: int | None,
+) -> int:
+    renderer(format)
     with Store(store, writable=False) as opened:
         results = latest(opened)
     facts = results.facts
@@ -78,5 +106,10 @@ def run(*, store: Path, format: str, full: bool, claims: tuple[str, ...]) -> int
             f"`odernn verify` with the options of that run and --store {store} does the rest."
         )
     shown = chosen(results.judgements, claims)
-    out(render(rows.table(shown, facts, full=full, among=results.judgements)))
+    if wanted:
+        shown, left_out = wanted.of(shown, Registry(tuple(map(Path, facts.claims_dirs))))
+        if left_out:
+            note(f"odernn: left out: {left_out}")
+    table = rows.table(shown, facts, full=full, among=results.judgements)
+    out(rendered(table, format, columns=columns, width=width))
     return DONE

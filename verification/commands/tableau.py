@@ -259,9 +259,7 @@ def method_of(text: str, folders: Sequence[Path] = ()) -> Method:
         return _read(path)
     if re.fullmatch(r"\.[A-Za-z]{2,5}", path.suffix):
         raise UsageError(f'"{text}": the name of a file with a tableau must end in .json or .toml.')
-    raise UsageError(
-        f'No tableau is called "{text}". {_advice(text, folders)} `odernn tableau --list` shows the names.'
-    )
+    raise UsageError(f'No tableau is called "{text}". {_advice(text, folders)}`odernn tableau --list` shows the names.')
 
 
 def _check_stages(name: str, folders: Sequence[Path]) -> None:
@@ -323,15 +321,15 @@ def _spelt(text: str, folders: Sequence[Path]) -> str:
 
 
 def _advice(text: str, folders: Sequence[Path]) -> str:
-    """The nearest name. A number at its end may be the stages of a family's member, or be missing there."""
+    """The nearest name, "" if none is near. A number at its end may be the stages of a family, or be missing there."""
     match = re.fullmatch(r"(.*?)[\s_-]*(\d*)", text.casefold())
     stem, stages = (match[1], match[2] or "3") if match else (text.casefold(), "3")
     other = next((name for known, name in OTHER_NAMES.items() if _letters(known) == _letters(text)), None)
     if other is not None:
-        return f'Did you mean "{other}"?'
+        return f'Did you mean "{other}"? '
     family = difflib.get_close_matches(stem, (*families.FAMILIES, PAIR), n=1, cutoff=0.75)
     if family:
-        return f'Did you mean "{family[0]} {stages}"?'
+        return f'Did you mean "{family[0]} {stages}"? '
     names = (*tableaus.names(folders), *nystrom_catalogue.names())
-    near = difflib.get_close_matches(text.casefold(), names, n=1, cutoff=0.0)
-    return f'Did you mean "{near[0]}"?'
+    near = difflib.get_close_matches(text.casefold(), names, n=1)
+    return f'Did you mean "{near[0]}"? ' if near else ""

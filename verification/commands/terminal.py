@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -18,7 +19,7 @@ INTERNAL = 4
 INTERRUPTED = 130
 TERMINATED = 143
 
-SECONDS_BETWEEN_LINES = 10.0
+SECONDS_TO_FIRST_LINE = 10.0
 
 
 class UsageError(Exception):
@@ -34,10 +35,13 @@ class Terminated(KeyboardInterrupt):
 
 
 def out(text: str) -> None:
-    """Results. If nobody reads them any more (``odernn table | head``) the rest is dropped without a word.
+    """Results. If nobody reads them (``odernn table >&-``) or any more (``odernn table | head``) the rest is dropped
+    without a word.
 
     UsageError if they cannot be written, as to a file on a full disk.
     """
+    if sys.stdout is None:  # closed by whoever started this
+        return
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -50,8 +54,15 @@ def out(text: str) -> None:
             ) from None
 
 
+def width() -> int:
+    """Of the terminal, in characters; 80 where stdout is none and COLUMNS does not say otherwise."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
 def note(text: str) -> None:
     """Progress, remarks and errors."""
+    if sys.stderr is None:
+        return
     try:
         print(text, file=sys.stderr, flush=True)
     except BrokenPipeError:
@@ -83,19 +94,26 @@ class Progress(Protocol):
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A bar if stderr is a terminal, otherwise a line every ten seconds."""
-    with _bar() if sys.stderr.isatty() else lines() as report:
+    """A bar with the time left if stderr is a terminal, otherwise a line now and then."""
+    with _bar() if sys.stderr is not None and sys.stderr.isatty() else lines() as report:
         yield report
 
 
 @contextmanager
 def _bar() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    columns = TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+    with Bars(
+        TextColumn("{task.description:<10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        *times,
+        console=Console(stderr=True),
+        transient=True,
+    ) as bars:
         task = bars.add_task("planning", total=None)
 
         def report(kind: str, done: int, total: int) -> None:
@@ -105,8 +123,8 @@ def _bar() -> Iterator[Progress]:
 
 
 @contextmanager
-def lines(seconds: float = SECONDS_BETWEEN_LINES) -> Iterator[Progress]:
-    """The latest state on stderr every ``seconds``, also while a long job runs."""
+def lines(seconds: float = SECONDS_TO_FIRST_LINE) -> Iterator[Progress]:
+    """The latest state on stderr after ``seconds``, and after twice the time each: a day is a dozen lines of a log."""
     started = time.monotonic()
     state = ["planning"]
     ended = threading.Event()
@@ -115,8 +133,10 @@ def lines(seconds: float = SECONDS_BETWEEN_LINES) -> Iterator[Progress]:
         state[0] = f"{kind} {done}/{total}"
 
     def speak() -> None:
-        while not ended.wait(seconds):
+        wait = seconds
+        while not ended.wait(wait):
             note(f"{state[0]} after {time.monotonic() - started:.0f} s")
+            wait *= 2
 
     thread = threading.Thread(target=speak, daemon=True, name="progress")
     thread.start()

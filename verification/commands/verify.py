@@ -1,13 +1,12 @@
-"""``odernn verify``: run what the store lacks, keep the witnesses, print summary, refutations and table."""
+"""``odernn verify``: run what the store lacks, keep the witnesses, print a screen about it, or the table."""
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -20,12 +19,21 @@ from verification.commands.options import (
     CellsOption,
     ClaimsOption,
     DataOption,
-    FormatOption,
-    FullOption,
+    OnlyOption,
+    PaperOption,
     TasksOption,
     refuse,
 )
-from verification.commands.results import JudgedRun, latest, witnesses_beside, write_witnesses
+from verification.commands.results import (
+    JudgedRun,
+    Wanted,
+    latest,
+    one_of,
+    papers_of,
+    rendered,
+    witnesses_beside,
+    write_witnesses,
+)
 from verification.commands.terminal import (
     DIFFERENCE,
     DONE,
@@ -35,6 +43,7 @@ from verification.commands.terminal import (
     note,
     out,
     progress,
+    width,
 )
 from verification.domains import BUDGETS
 from verification.registry import Registry
@@ -66,6 +75,9 @@ OF_CLAIMS = (
     "data",
     "download",
     "full",
+    "quiet",
+    "paper",
+    "only",
     "expect",
 )
 OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences", "cells_dirs", "tasks_dirs")
@@ -115,8 +127,25 @@ TaskOption: TypeAlias = Annotated[
 DownloadOption: TypeAlias = Annotated[
     bool, typer.Option("--download", help="Fetch MNIST's files into that folder first.")
 ]
+ResultFormatOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        show_default=False,
+        help="In the place of the screen the whole table: text, github, latex, csv or json.",
+    ),
+]
+AllOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--full",
+        help="In the place of the screen every refutation, and a table with a row for every quantity and its point.",
+    ),
+]
+QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line of the screen only.")]
 JsonOption: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="JSON lines on stdout, one judgement a line, instead of the table.")
+    bool, typer.Option("--json", help="In the place of the screen JSON lines, one judgement a line.")
 ]
 ExpectOption: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Verdicts to compare with; exit code 1 if one differs.")
@@ -167,8 +196,11 @@ def command(
     task: TaskOption = None,
     data: DataOption = None,
     download: DownloadOption = False,
-    format: FormatOption = "text",
-    full: FullOption = False,
+    format: ResultFormatOption = None,
+    full: AllOption = False,
+    quiet: QuietOption = False,
+    paper: PaperOption = None,
+    only: OnlyOption = None,
     json: JsonOption = False,
     expect: ExpectOption = None,
     witnesses: WitnessesOption = None,
@@ -181,7 +213,9 @@ def command(
     cells_dirs: CellsOption = None,
     tasks_dirs: TasksOption = None,
 ) -> Action:
-    """Try the claims and print what came of it. What the store already has is not done again."""
+    """Try the claims and print what came of it on one screen. What the store already has is not done again."""
+    if quiet:
+        refuse(context, ("format", "full", "json"), "prints more than --quiet leaves. Leave out one of the two")
     if json:
         refuse(context, ("format", "full"), "is about the table, which --json replaces. Leave out one of the two")
     if checkpoint is not None:
@@ -200,7 +234,7 @@ def command(
             claims_dirs=tuple(claims_dirs or ()),
             cells_dirs=tuple(cells_dirs or ()),
             tasks_dirs=tuple(tasks_dirs or ()),
-            format=format,
+            format=format or "text",
             json=json,
             witnesses=witnesses,
         )
@@ -220,6 +254,8 @@ def command(
         download=download,
         format=format,
         full=full,
+        quiet=quiet,
+        wanted=Wanted.parse(paper, only),
         json=json,
         expect=expect,
         witnesses=witnesses,
@@ -241,7 +277,7 @@ class Options:
     task: str
     data: Path | None
     download: bool
-    format: str
+    format: str | None
     full: bool
     json: bool
     expect: Path | None
@@ -249,21 +285,25 @@ class Options:
     device: str = "cpu"
     engine: str = LOCAL
     shard: str | None = None
+    quiet: bool = False
+    wanted: Wanted = field(default_factory=Wanted)
 
 
 def run(options: Options) -> int:
-    render = renderer(options.format)
+    renderer(options.format or "text")  # an unknown format ends the run before it begins
     share = _share(options)
     engine = _engine(options)
     path = options.store or Path(f"odernn-{share.index}-of-{share.count}.sqlite" if share else "odernn.sqlite")
     expected = _expected(options.expect)
     settings = _settings(options)
-    the_plan = plan(settings, Registry(options.claims_dirs))
+    registry = Registry(options.claims_dirs)
+    the_plan = plan(settings, registry)
     _prepare_data(options)
     started = time.monotonic()
     with Store(path, writable=True) as store:
-        note(_header(settings))
-        with engine as remote, progress() as report:
+        if not options.quiet:
+            note(_header(settings))
+        with engine as remote, nullcontext(_silent) if options.quiet else progress() as report:
             workers = cores() if options.jobs is None else options.jobs
             execute(the_plan, store, workers=workers, progress=report, remote=remote, share=share)
         if share is not None:
@@ -272,17 +312,17 @@ def run(options: Options) -> int:
         results = latest(store)
     folder = options.witnesses or witnesses_beside(path)
     write_witnesses(results.judgements, folder)
-    if options.json:
-        from verification.report.formats import json as json_format
-
-        names = rows.witness_names(results.judgements)
-        records = (rows.record(judgement, results.facts, names) for judgement in results.judgements)
-        out("".join(json_format.line(record) + "\n" for record in records))
+    if options.json or options.full or options.format is not None:
+        _print_table(results, folder, options, registry)
     else:
-        table = rows.table(results.judgements, results.facts, full=options.full)
-        _print_results(results, folder, options, render(table))
-    note(f"done in {time.monotonic() - started:.0f} s; results are in {path}")
+        _print_screen(results, folder, path, options, registry)
+    if not options.quiet:
+        note(f"done in {time.monotonic() - started:.0f} s; results are in {path}")
     return DONE if expected is None else _compare(results.judgements, expected, options.expect)
+
+
+def _silent(kind: str, done: int, total: int) -> None:
+    """Progress that nobody wants to see."""
 
 
 # --- before the run ---------------------------------------------------------------------------------------------
@@ -299,10 +339,11 @@ def _expected(path: Path | None) -> dict[str, str] | None:
 def _share(options: Options) -> Share | None:
     if options.shard is None:
         return None
-    if options.json or options.full or options.expect or options.witnesses or options.format != "text":
+    of_results = (options.json, options.full, options.expect, options.witnesses, options.format, options.wanted)
+    if any(of_results):
         raise UsageError(
-            "--shard: a part of a run has no table, so --format, --full, --json, --expect and --witnesses are for the "
-            "command after `odernn merge`. Leave them out."
+            "--shard: a part of a run has no results to print, so --format, --full, --json, --paper, --only, --expect "
+            "and --witnesses are for the command after `odernn merge`. Leave them out."
         )
     from verification.run.shards import Share
 
@@ -322,8 +363,8 @@ def _engine(options: Options) -> AbstractContextManager[Engine | None]:
 
 
 def _settings(options: Options) -> Settings:
-    _one_of("budget", options.budget, tuple(BUDGETS))
-    _one_of("task", options.task, TASKS)
+    one_of("budget", options.budget, tuple(BUDGETS))
+    one_of("task", options.task, TASKS)
     if options.task == "digits" and (options.data is not None or options.download):
         raise UsageError("--data and --download are about MNIST's files. Add --task mnist, or leave them out.")
     return Settings(
@@ -358,13 +399,6 @@ def _device(name: str) -> str:
     if device.index is not None and device.index >= torch.cuda.device_count():
         raise UsageError(f"--device {name}: there are {torch.cuda.device_count()} CUDA devices, numbered from 0.")
     return str(device)
-
-
-def _one_of(option: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        near = difflib.get_close_matches(value.lower(), known, n=1)
-        hint = f'Did you mean "{near[0]}"?' if near else f"Choose from: {', '.join(known)}."
-        raise UsageError(f"--{option} {value}: there is no such {option}. {hint}")
 
 
 def _prepare_data(options: Options) -> None:
@@ -412,11 +446,42 @@ def _of_share(share: Share, the_plan: Plan, store: Store) -> str:
     )
 
 
-def _print_results(results: JudgedRun, folder: Path, options: Options, table: str) -> None:
+def _print_screen(results: JudgedRun, folder: Path, store: Path, options: Options, registry: Registry) -> None:
+    """One screen for people, or with --quiet its last line."""
+    from verification.report.rows import screen
+
+    wanted, run = options.wanted, results.judgements
+    papers = papers_of(run, registry)
+    claims = screen.tried(run, papers)
+    if wanted.paper:
+        one_of("paper", wanted.paper, dict.fromkeys(papers.values()), "paper in this run")
+    of_paper = [claim for claim in claims if wanted.paper in ("", claim.paper)]
+    shown = [claim for claim in of_paper if not wanted.only or claim.shown in wanted.only]
+    left_out = wanted.left_out("claim", len(claims) - len(of_paper), len(of_paper) - len(shown))
+    facts, where = results.facts, (str(store), str(folder))
+    page = screen.Screen(run, shown, facts, *where, width=width(), only=wanted.only, left_out=left_out)
+    lines = [page.last()] if options.quiet else page.lines()
+    out("\n".join(map(harmless, lines)) + "\n")
+
+
+def _print_table(results: JudgedRun, folder: Path, options: Options, registry: Registry) -> None:
     """For people: summary, refutations, table. For a format that something else reads, stdout holds the table only."""
-    lines = [rows.summary(results.judgements)]
-    lines += rows.refutations(results.judgements, str(folder), results.facts.claims_dirs)
-    if options.format == "text":
+    run, facts = results.judgements, results.facts
+    shown, left_out = options.wanted.of(run, registry)
+    if options.json:
+        from verification.report.formats import json as json_format
+
+        names = rows.witness_names(run)
+        if left_out:
+            note(f"odernn: left out: {left_out}")
+        out("".join(json_format.line(rows.record(judgement, facts, names)) + "\n" for judgement in shown))
+        return
+    lines = [rows.summary(shown, run)]
+    lines += rows.refutations(shown, str(folder), facts.claims_dirs, run)
+    if left_out:
+        lines.append(rows.LABEL.format("left out") + left_out)
+    table = rendered(rows.table(shown, facts, full=options.full, among=run), options.format or "text")
+    if options.format in (None, "text"):
         out("\n".join([*lines, "", table]))
     else:
         note("\n".join(lines))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from verification.commands.options import Action, ClaimsOption, help_unless_called
+from verification.commands.options import Action, ClaimsOption, WholeHelp, help_unless_called
 from verification.commands.terminal import DONE, NOT_CERTIFIED, NotCertifiedError, UsageError, harmless, out
 from verification.report.numbers import minus, plural, size
 
@@ -25,6 +25,7 @@ LONGEST = 86_400
 """Seconds: a day."""
 
 command = typer.Typer(
+    cls=WholeHelp,
     help="Witnesses of refutations: files from which anyone can replay them.",
     no_args_is_help=False,
     rich_markup_mode=None,

@@ -9,22 +9,30 @@ from typing import Any, Literal, TypeAlias
 
 @dataclass(frozen=True)
 class Column:
-    """``width``: a longer cell is wrapped there, by the formats that can."""
+    """``width``: a longer cell is wrapped there, by the formats that can. ``least``: it is not squeezed further; a
+    ``spare`` column is left out where there is no room (``report.fit``).
+    """
 
     name: str
     align: Literal["left", "right"] = "left"
     width: int | None = None
+    least: int = 0
+    spare: bool = False
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Text of which the part in front, ``strong``, is set in bold by the formats that can."""
+    """Text of which the part in front, ``strong``, is set in bold by the formats that can.
+
+    ``note``: the number, from 1, of the footnote of the table that has all of it; 0: none.
+    """
 
     text: str
     strong: str = ""
+    note: int = 0
 
     def __str__(self) -> str:
-        return self.strong + self.text
+        return self.strong + self.text + (f" [{self.note}]" if self.note else "")
 
 
 Entry: TypeAlias = str | Cell
@@ -41,7 +49,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """``rows`` are for people. ``records`` hold every field, unrounded, one a judgement; None: the rows themselves."""
+    """``rows`` are for people, with ``notes`` under them. ``records`` hold every field, unrounded, one a judgement;
+    None: the rows themselves. ``width``: of the terminal that it is made for, if it is made for one.
+    """
 
     title: str
     columns: tuple[Column, ...]
@@ -49,6 +59,8 @@ class Table:
     caption: tuple[str, ...] = ()
     records: tuple[Mapping[str, Any], ...] | None = None
     figure: Figure | None = None
+    notes: tuple[str, ...] = ()
+    width: int | None = None
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -87,7 +88,7 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 
 def test_table_prints_the_store_and_nothing_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     make_store(Path("odernn.sqlite"))
-    assert main(["table"]) == DONE
+    assert main(["table", "--width", "200"]) == DONE
     captured = capsys.readouterr()
     assert captured.err == ""
     (row,) = [line.split() for line in captured.out.splitlines() if line.startswith("icml-C.1 ")]
@@ -184,6 +185,28 @@ def test_the_list_of_commands_is_the_folder_of_commands(capsys: pytest.CaptureFi
     assert main(["--help"]) == DONE
     listed = re.findall(r"^  (\w+)  +\S", capsys.readouterr().out.partition("Commands:")[2], re.M)
     assert tuple(listed) == cli.COMMANDS
+
+
+@pytest.mark.parametrize("group", [[], ["witness"]])
+def test_a_help_says_of_every_command_the_whole_first_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, group: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*group, "--help"]) == DONE
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    listed = re.split(r"\n  (?=\w)", text.partition("Commands:")[2].rstrip())[1:]
+    assert len(listed) == (3 if group else len(cli.COMMANDS))
+    for entry in listed:
+        said = re.sub(r"\s+", " ", entry)
+        assert said.endswith(".") and not said.endswith("..."), said
+
+
+def test_a_name_is_suggested_only_if_it_is_close(capsys: pytest.CaptureFixture[str]) -> None:
+    make_store(Path("odernn.sqlite"))
+    for far in (["table", "--claim", "zzz"], ["tableau", "xxxxyyzz"]):
+        assert "Did you mean" not in fails(capsys, *far)[1]
+    assert 'Did you mean "gauss 3"?' in fails(capsys, "tableau", "gaus 3")[1]
 
 
 @pytest.mark.slow
@@ -377,7 +400,11 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["verify", "small-false", "--budget", "tiny", "--jobs", "0", "--claims", "my claims"]
 
 
-def test_a_false_claim_is_refuted_and_replayed(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
+def test_a_false_claim_is_refuted_and_replayed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tiny: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    tiny = [*tiny, "--format", "text"]
     assert main(tiny) == DONE
     captured = capsys.readouterr()
     assert captured.out.startswith("claims     1 tried on 1 domain, 1 cell: 1 refuted\nrefuted    small.False  free ")
@@ -421,7 +448,7 @@ def test_expectations_and_json_lines(capsys: pytest.CaptureFixture[str], tiny: l
     assert f"{CELL}: refuted, expected proved\n" in captured.err
     assert "layer 2 | momentum: expected refuted, but it was not judged\n" in captured.err
     assert captured.err.splitlines()[-1].startswith("odernn: 2 of the verdicts")
-    assert "refuted (witness 1)" in captured.out and Path("other", judgement["witness"]).is_file()
+    assert "by 0.301 decades  witness 1\n" in captured.out and Path("other", judgement["witness"]).is_file()
 
     assert main(["expectations"]) == DONE
     printed = capsys.readouterr().out
@@ -442,6 +469,70 @@ def test_a_format_for_programs_is_alone_on_stdout(capsys: pytest.CaptureFixture[
     captured = capsys.readouterr()
     assert json.loads(captured.out)["rows"][0]["claim"] == "small.False"
     assert "claims     1 tried" in captured.err and "replay: " in captured.err
+
+
+def test_a_run_ends_in_one_screen_and_quietly_in_its_last_line(
+    capsys: pytest.CaptureFixture[str], tiny: list[str]
+) -> None:
+    assert main(tiny) == DONE
+    screen = capsys.readouterr()
+    lines = screen.out.splitlines()
+    assert len(lines) <= 48 and lines[0].startswith(f"odernn {odernn.__version__} · budget tiny")
+    assert lines[-1] == "1 of 1 claim refuted; results are in odernn.sqlite"
+    script = "odernn witness script witnesses/small-false-free-layer1-momentum.json | python -"
+    assert f"recompute   {script}" in lines and Path(script.split()[3]).is_file()
+    assert "odernn table" in screen.out and "odernn ledger" in screen.out
+
+    assert main([*tiny, "--quiet"]) == DONE
+    assert capsys.readouterr() == (f"{lines[-1]}\n", "")
+    assert main([*tiny, "--full"]) == DONE
+    full = capsys.readouterr().out
+    assert full.startswith("claims     1 tried") and "\nrefuted    small.False  free " in full
+    assert main(["table", "--full"]) == DONE
+    assert full.endswith("\n" + capsys.readouterr().out)
+
+
+def test_what_is_printed_can_be_chosen_by_paper_and_verdict(
+    capsys: pytest.CaptureFixture[str], tiny: list[str]
+) -> None:
+    assert main([*tiny, "--only", "proved,suspect"]) == DONE
+    text = capsys.readouterr().out
+    assert "Left out: 1 claim with another verdict (--only proved,suspect)." in text and "small.False" not in text
+    assert main([*tiny, "--only", "refuted", "--paper", "others", "--format", "csv"]) == DONE
+    assert capsys.readouterr().out.count("small.False") == 1
+    assert main([*tiny, "--only", "theorem-tested", "--json"]) == DONE
+    captured = capsys.readouterr()
+    assert not captured.out and "left out: 1 cell with another verdict (--only theorem-tested)" in captured.err
+    for wrong, said in (
+        (["--only", "refutd"], 'Did you mean "refuted"?'),
+        (["--only", "xyz"], "Choose from: refuted, error, suspect"),
+        (["--only", ","], "names no verdict"),
+        (["--paper", "unicornn"], "there is no such paper in this run. Choose from: others."),
+        (["--quiet", "--full"], "--full: prints more than --quiet leaves"),
+    ):
+        assert main([*tiny, *wrong]) == USAGE
+        assert said in capsys.readouterr().err
+
+
+def test_a_table_has_the_columns_the_width_and_the_rows_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    make_store(Path("odernn.sqlite"))
+    assert main(["table", "--width", "60"]) == DONE
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+    assert main(["table", "--columns", "slack,claim", "--format", "github"]) == DONE
+    head, _, *body = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert [cell.strip() for cell in head] == ["slack (decades)", "claim"] and len(body) == 2
+    assert main(["table", "--only", "proved", "--paper", "unicornn", "--format", "csv"]) == DONE
+    captured = capsys.readouterr()
+    assert captured.out.count("\n") == 2 and "icml-C.1" in captured.out
+    assert captured.err == "odernn: left out: 1 cell of other papers (--paper unicornn)\n"
+    for wrong, said in (
+        (["--columns", "nothing"], '--columns: "nothing" names no column. There are: "claim", '),
+        (["--columns", "claim", "--format", "csv"], "--columns: a csv table has every column"),
+        (["--width", "100", "--format", "latex"], "--width: is of a table in text"),
+        (["--width", "3"], "'--width'"),
+    ):
+        code, line = fails(capsys, "table", *wrong)
+        assert code == USAGE and said in line
 
 
 def test_witnesses_that_cannot_be_written_lose_nothing(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
@@ -466,6 +557,18 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (DONE, "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
+@pytest.mark.parametrize(
+    "line", ["table >&-", "table >&- 2>&-", "--help >&-", "--help | true", "witness 2>&-; true", "table | head -1"]
+)
+def test_a_closed_stdout_or_stderr_is_no_internal_error(line: str) -> None:
+    """The pipe is asked for the exit code of odernn, which is not the last command of it."""
+    make_store(Path("odernn.sqlite"))
+    script = f"set -o pipefail; {shlex.join(command())} {line}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment(), timeout=60)
+    assert (done.returncode, done.stderr) == (DONE, "")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_output_that_cannot_be_written_is_one_line() -> None:
     make_store(Path("odernn.sqlite"))
@@ -480,7 +583,7 @@ def test_output_that_cannot_be_written_is_one_line() -> None:
 def test_a_terminal_without_the_signs_gets_question_marks() -> None:
     make_store(Path("odernn.sqlite"))
     ascii_only = environment() | {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(command("table"), capture_output=True, env=ascii_only, timeout=60)
+    done = subprocess.run(command("table", "--width", "200"), capture_output=True, env=ascii_only, timeout=60)
     assert done.returncode == DONE and b"psMNIST-128, layer 1 ? printed" in done.stdout
 
 

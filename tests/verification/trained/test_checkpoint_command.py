@@ -74,7 +74,7 @@ def test_a_trained_run_is_tried_printed_and_kept(capsys: pytest.CaptureFixture[s
         "thm-J",
         "thm-F",
     } <= statements
-    assert main(["table"]) == 0
+    assert main(["table", "--width", "1000"]) == 0
     table = capsys.readouterr().out
     (asymptotic,) = re.findall(r"^dt sufficiently small is read at the dt of the network: (.*)\.$", table, re.MULTILINE)
     assert "icml-C.1" in asymptotic.split(", ") and "sam-" not in asymptotic

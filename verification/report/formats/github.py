@@ -6,7 +6,7 @@ import re
 
 from tabulate import tabulate
 
-from verification.report.table import Cell, Entry, Table
+from verification.report.table import Entry, Table
 
 _SPECIAL = re.compile(r"[\\|*<`]")
 
@@ -17,7 +17,7 @@ def escape(text: str) -> str:
 
 
 def render(table: Table) -> str:
-    """Title in bold, table, caption as a list."""
+    """Title in bold, table, footnotes, caption as a list."""
     lines = [f"**{escape(table.title)}**", ""] if table.title else []
     if table.figure is not None:
         lines += ["```text", table.figure.text, "```", ""]
@@ -30,12 +30,15 @@ def render(table: Table) -> str:
             colalign=[column.align for column in table.columns] if table.rows else None,
         )
     )
+    if table.notes:
+        lines += ["", *(f"[^{number}]: {escape(note)}" for number, note in enumerate(table.notes, 1))]
     if table.caption:
         lines += ["", *(f"- {escape(line)}" for line in table.caption)]
     return "\n".join(lines) + "\n"
 
 
 def _cell(entry: Entry) -> str:
-    if isinstance(entry, Cell) and entry.strong:
-        return f"**{escape(entry.strong)}**{escape(entry.text)}"
-    return escape(str(entry))
+    if isinstance(entry, str):
+        return escape(entry)
+    strong = f"**{escape(entry.strong)}**" if entry.strong else ""
+    return strong + escape(entry.text) + (f"[^{entry.note}]" if entry.note else "")

@@ -5,12 +5,26 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from verification.report.table import Cell, Column, Entry, Table
+from verification.report.fit import allotted
+from verification.report.table import Column, Entry, Table
 
+PAGE = 785.0
+"""Points between the margins of the page: 29.7 cm less 2 cm, of 28.45 pt each, less what rounding takes."""
+PADDING = 3.0
+"""Points on both sides of a column."""
+POINTS = 4.6
+"""Of a character in a line of text: more than the mean of ``SLIM`` and wide ones."""
+SLIM, WIDE = 4.0, 6.5
+"""Points of a digit or small letter of \\scriptsize, which is 7 pt, and of any other character, signs of mathematics
+with the space around them included: what a word that has to fit is measured with.
+"""
+MOST = 120
+"""Characters of a paragraph in a column that is as wide as its text wants to be: more are more lines."""
 _PREAMBLE = r"""\documentclass{article}
 \usepackage[a4paper,landscape,margin=1cm]{geometry}
-\usepackage{longtable}
+\usepackage{array,booktabs,longtable}
 \setlength{\tabcolsep}{3pt}
+\emergencystretch=3em
 \setlength{\parindent}{0pt}
 \pagestyle{empty}
 \begin{document}
@@ -83,7 +97,10 @@ _SIGNS = {
     "ℓ": r"\ell",
     "∛": r"\sqrt[3]{}",
 }
+BREAK = "\u200b"
+"""Where a line may be broken inside a word: Unicode's space of no width."""
 _TEXT = {
+    BREAK: r"\allowbreak{}",
     "\\": r"\textbackslash{}",
     "&": r"\&",
     "%": r"\%",
@@ -157,27 +174,83 @@ def _escape_character(character: str) -> str:
     return f"{{[}}U+{ord(character):04X}{{]}}"  # visible, and it compiles
 
 
+def breakable(text: str, points: float | None) -> str:
+    """The text with a ``BREAK`` in every word that is wider, after a sign if there is one in the second half of a line.
+
+    Powers of ten stay whole, and so does a character with its accents, its subscripts and superscripts.
+
+    >>> breakable("a short one, x+1000000*y", 40).replace(BREAK, "|")
+    'a short one, x+1000000|*y'
+    """
+    return text if points is None else re.sub(r"[^\s]+", lambda word: _broken(word[0], points), text)
+
+
+def _broken(word: str, points: float) -> str:
+    lines: list[list[str]] = [[]]
+    for atom in _ATOM.findall(word):
+        line = lines[-1]
+        if line and _points("".join([*line, atom])) > points:
+            signs = [place for place, each in enumerate(line, 1) if _SIGN.fullmatch(each) and place > len(line) // 2]
+            at = signs[-1] if signs else len(line)
+            lines[-1:] = [line[:at], line[at:]]
+        lines[-1].append(atom)
+    return BREAK.join("".join(line) for line in lines)
+
+
+def _points(text: str) -> float:
+    return sum(SLIM if c.isdigit() or c.islower() or c in ".," else WIDE for c in text)
+
+
+_SIGN = re.compile(r"[^\w\s.({\[]")
+_ATOM = re.compile(r"10\^−?[0-9]+(?:\.[0-9]+)?|.[\u0300-\u036f\u2070-\u209c\u00b2\u00b3\u00b9ⁿᵀᵢⱼ]*", re.DOTALL)
+"""What is never broken: see ``breakable``."""
+
+
 def render(table: Table) -> str:
-    """A whole document: title, longtable with a repeated head, caption."""
-    columns = "".join(_specification(column) for column in table.columns)
-    head = " & ".join(escape(column.name) for column in table.columns) + r" \\"
+    """A whole document: title, longtable with a repeated head, footnotes, caption.
+
+    Columns are as wide as their text where the page has room for it, otherwise paragraphs that fill its width.
+    """
+    widths = _widths(table)
+    columns = "".join(map(_specification, table.columns, widths))
+    heads = [escape(breakable(column.name, wide)) for column, wide in zip(table.columns, widths, strict=True)]
     lines = [f"\\textbf{{{escape(table.title)}}}", ""] if table.title else []
     if table.figure is not None:
         lines += [_FIGURE, table.figure.latex, r"\endgroup", ""]
-    lines += [f"\\begin{{longtable}}{{{columns}}}", r"\hline", head, r"\hline", r"\endhead"]
-    lines += [" & ".join(map(_cell, row)) + r" \\" for row in table.rows]
-    lines += [r"\hline", r"\end{longtable}"]
-    lines += [escape(line) + r"\par" for line in table.caption]
+    lines += [f"\\begin{{longtable}}{{{columns}}}", r"\toprule", " & ".join(heads) + r" \\", r"\midrule", r"\endhead"]
+    lines += [" & ".join(map(_cell, row, widths)) + r" \\" for row in table.rows]
+    lines += [r"\bottomrule", r"\end{longtable}"]
+    lines += [
+        f"\\textsuperscript{{{number}}} {escape(breakable(note, PAGE / 4))}\\par"
+        for number, note in enumerate(table.notes, 1)
+    ]
+    lines += [escape(breakable(line, PAGE / 4)) + r"\par" for line in table.caption]
     return _PREAMBLE + "\n".join(lines) + "\n" + _END
 
 
-def _specification(column: Column) -> str:
-    if column.width is not None:
-        return f"p{{{column.width * 0.5:g}em}}"
-    return "r" if column.align == "right" else "l"
+def _widths(table: Table) -> list[float | None]:
+    """Points of the paragraphs in the columns; None throughout where the lines of the table fit as they are."""
+    words = [[column.name, *(str(row[place]) for row in table.rows)] for place, column in enumerate(table.columns)]
+    naturals = [max(map(len, texts)) for texts in words]
+    taken = sum(column.width or wide for column, wide in zip(table.columns, naturals, strict=True)) * POINTS
+    room = PAGE - 2 * PADDING * len(table.columns)
+    if taken <= room and not any(column.width for column in table.columns):
+        return [None] * len(table.columns)
+    wanted = [min(wide, column.width or MOST) for column, wide in zip(table.columns, naturals, strict=True)]
+    leasts = [min(wide, 9) for wide in wanted]
+    return [wide * POINTS for wide in allotted(wanted, leasts, int(room / POINTS))]
 
 
-def _cell(entry: Entry) -> str:
-    if isinstance(entry, Cell) and entry.strong:
-        return f"\\textbf{{{escape(entry.strong)}}}{escape(entry.text)}"
-    return escape(str(entry))
+def _specification(column: Column, width: float | None) -> str:
+    if width is None:
+        return "r" if column.align == "right" else "l"
+    ragged = r"\raggedleft" if column.align == "right" else r"\raggedright"
+    return f">{{{ragged}\\arraybackslash}}p{{{width:.1f}pt}}"
+
+
+def _cell(entry: Entry, width: float | None) -> str:
+    if isinstance(entry, str):
+        return escape(breakable(entry, width))
+    strong = f"\\textbf{{{escape(breakable(entry.strong, width))}}}" if entry.strong else ""
+    note = f"\\textsuperscript{{{entry.note}}}" if entry.note else ""
+    return strong + escape(breakable(entry.text, width)) + note

@@ -56,16 +56,16 @@ def _cell_of(judgement: Judgement) -> tuple[str, str, int]:
 # --- the table --------------------------------------------------------------------------------------------------
 
 COLUMNS = (
-    Column("claim"),
-    Column("network · domain"),
+    Column("claim", least=13),
+    Column("network · domain", least=12),
     Column("quantity"),
-    Column("bound", "right"),
-    Column("on data", "right"),
-    Column("in range", "right"),
+    Column("bound", "right", least=10),
+    Column("on data", "right", spare=True),
+    Column("in range", "right", spare=True),
     Column("worst found", "right"),
-    Column("exact (thm-S)", "right"),
+    Column("exact (thm-S)", "right", spare=True),
     Column("slack (decades)", "right"),
-    Column("verdict"),
+    Column("verdict", least=12),
 )
 AT = Column("at")
 
@@ -284,14 +284,21 @@ def _graves(judgements: Sequence[Judgement], run: Sequence[Judgement]) -> str:
 _BY_GRAVITY = (SUBSTANCE, *reversed(GRAVITY.values()))
 
 
-def refutations(judgements: Sequence[Judgement], folder: str, claims_dirs: Sequence[str] = ()) -> list[str]:
+def refutations(
+    judgements: Sequence[Judgement],
+    folder: str,
+    claims_dirs: Sequence[str] = (),
+    among: Sequence[Judgement] | None = None,
+) -> list[str]:
     """Of a refuted part: what was found, at which parameters if that does not say it, and how to replay it from its
-    witness in ``folder``. The gravest come first, cells that are notes last.
+    witness in ``folder``. The gravest come first, cells that are notes last. Witnesses are numbered, and refutations
+    graded, ``among`` the judgements of the whole run.
     """
-    names, numbers = witness_names(judgements), witness_numbers(judgements)
+    run = judgements if among is None else among
+    names, numbers = witness_names(run), witness_numbers(run)
     options = "".join(f" --claims {shlex.quote(directory)}" for directory in claims_dirs)
     order = ("", *_BY_GRAVITY, NOTE)
-    graves = {claim: gravity_of(claim, judgements) for claim in dict.fromkeys(j.claim for j in judgements)}
+    graves = {claim: gravity_of(claim, run) for claim in dict.fromkeys(j.claim for j in judgements)}
     lines = []
     for judgement in sorted(judgements, key=lambda j: order.index(NOTE if is_note(j) else graves[j.claim])):
         if judgement.verdict == verdict.REFUTED:

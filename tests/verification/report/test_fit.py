@@ -1,0 +1,138 @@
+"""Tables that fit: no line is longer than the terminal, nothing is lost, and what is left out is named."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from dataclasses import replace
+
+import pytest
+
+from verification.report import fit
+from verification.report.formats import renderer
+from verification.report.formats.latex import BREAK, breakable
+from verification.report.table import Cell, Column, Table
+
+LONG = "minimal polynomial x^6 + (-202109289/38440000)*x^5 + " + "286705353318146889/23642137600000000*x^4 + " * 8
+TABLE = Table(
+    title="made by hand",
+    columns=(
+        Column("claim", least=13),
+        Column("network · domain"),
+        Column("bound", "right"),
+        Column("on data", "right", spare=True),
+        Column("exact (thm-S)", "right", spare=True),
+        Column("verdict", least=12),
+    ),
+    rows=(
+        ("icml-C.1", "psMNIST-128, layer 1 · printed", "10^410.2", "1.74", "130", "proved (for all weights)"),
+        ("x̂-long-identifier-of-a-claim", "free", LONG, "–", "–", Cell(" (witness 12)", strong="refuted")),
+        ("again", "free", LONG, "–", "–", Cell(f" (because {'of this and that ' * 20})", strong="refuted")),
+    ),
+    caption=("What one has to know to read it. " * 5,),
+)
+
+
+def room(line: str) -> int:
+    return sum(not unicodedata.combining(c) for c in line)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160, 400])
+def test_no_line_of_a_text_table_is_longer_than_the_terminal(width: int) -> None:
+    lines = renderer("text")(fit.to_width(TABLE, width)).splitlines()
+    assert max(map(room, lines)) <= width
+
+
+def test_what_does_not_fit_its_lines_is_a_footnote_with_all_of_it_once() -> None:
+    fitted = fit.to_width(TABLE, 80)
+    cells = [cell for row in fitted.rows for cell in row if isinstance(cell, Cell) and cell.note]
+    assert fitted.notes[0] == LONG and [cell.note for cell in cells] == [1, 1, 2]
+    assert all(str(cell).endswith(f"… [{cell.note}]") for cell in cells)
+    assert cells[-1].strong == "refuted" and fitted.notes[1] == str(TABLE.rows[2][-1])
+    text = renderer("text")(fitted)
+    assert "[1] minimal polynomial" in text and text.count("minimal polynomial x^6") == 1
+
+
+def test_spare_columns_go_first_and_the_caption_names_them() -> None:
+    narrow, wide = fit.to_width(TABLE, 50), fit.to_width(TABLE, 160)
+    assert [column.name for column in narrow.columns] == ["claim", "network · domain", "bound", "verdict"]
+    assert narrow.caption[-1].startswith("Left out at 50 characters a line: on data, exact (thm-S)")
+    assert len(wide.columns) == len(TABLE.columns) and wide.caption == TABLE.caption
+
+
+def test_a_table_that_fits_keeps_its_cells_and_its_columns() -> None:
+    small = Table("t", (Column("a"), Column("b", "right")), (("x", "1.00"), ("y", "12.0")))
+    assert fit.to_width(small, 80) == replace(small, width=80)
+    assert renderer("text")(fit.to_width(small, 80)) == renderer("text")(small)
+
+
+def test_columns_are_chosen_by_the_beginning_of_a_word_in_the_order_asked_for() -> None:
+    table = fit.chosen(TABLE, ["verdict", "domain", "exact"])
+    assert [column.name for column in table.columns] == ["verdict", "network · domain", "exact (thm-S)"]
+    assert table.rows[0] == ("proved (for all weights)", "psMNIST-128, layer 1 · printed", "130")
+    with pytest.raises(ValueError, match=r'"erdict" names no column\. There are: "claim", "network · domain", "bound"'):
+        fit.chosen(TABLE, ["erdict"])
+    two = Table("t", (Column("on data"), Column("on paper")), (("1", "2"),))
+    with pytest.raises(ValueError, match='"on" names several columns'):
+        fit.chosen(two, ["on"])
+    with pytest.raises(ValueError, match='"" names no column'):
+        fit.chosen(two, [""])
+
+
+def test_widths_add_up_to_the_room_and_none_is_below_its_least() -> None:
+    for room_ in range(20, 200, 7):
+        naturals, leasts = [40, 5, 90, 12], [10, 5, 6, 8]
+        widths = fit.allotted(naturals, leasts, room_)
+        assert sum(widths) == min(sum(naturals), max(room_, sum(leasts)))
+        assert all(least <= wide <= natural for least, wide, natural in zip(leasts, widths, naturals, strict=True))
+
+
+# --- pages ------------------------------------------------------------------------------------------------------
+
+
+def test_a_github_cell_is_short_and_its_footnote_has_the_rest() -> None:
+    text = renderer("github")(fit.noted(TABLE))
+    body = [line for line in text.splitlines() if line.startswith("|")]
+    assert max(len(cell.strip()) for line in body for cell in re.split(r"(?<!\\)\|", line)) <= fit.LONGEST + 8
+    assert "…[^1]" in text and f"[^1]: {LONG.replace('*', chr(92) + '*')}" in text
+    assert "**refuted** (because" in text and text.count("[^2]: ") == 1
+
+
+TOKEN = re.compile(r"[^\s\u200b]+")
+
+
+@pytest.mark.parametrize("text", [LONG, "invertible" * 30, "x" * 500, "‖ŷ‖₂" * 40, "10^410.2" * 10, "", "a b"])
+@pytest.mark.parametrize("points", [20.0, 40.0, 90.0])
+def test_no_word_of_a_latex_cell_is_wider_than_its_column(text: str, points: float) -> None:
+    from verification.report.formats.latex import _ATOM, _points
+
+    broken = breakable(text, points)
+    assert broken.replace(BREAK, "") == text
+    for token in TOKEN.findall(broken):
+        assert _points(token) <= points or len(_ATOM.findall(token)) == 1, token
+    assert (not re.search("\u200b[\u0300-\u036f₀-₉]", broken) and "10^4" not in broken) or BREAK not in "10^410.2"
+
+
+def test_latex_columns_of_a_wide_table_are_paragraphs_that_fill_the_page_and_no_more() -> None:
+    from verification.report.formats import latex
+
+    wide = replace(TABLE, rows=(*TABLE.rows, ("w" * 100, "–", "–", "–", "–", "–")))
+    text = renderer("latex")(fit.noted(wide))
+    widths = [float(found) for found in re.findall(r"p\{([\d.]+)pt\}", text)]
+    assert len(widths) == len(TABLE.columns)
+    assert sum(widths) + 2 * latex.PADDING * len(widths) <= 29.7 / 2.54 * 72.27 - 2 / 2.54 * 72.27
+    assert r"\toprule" in text and r"\bottomrule" in text and r"\allowbreak{}" in text
+    assert r"\textsuperscript{1}" in text and text.isascii()
+
+
+def test_latex_columns_of_a_small_table_are_as_wide_as_their_text() -> None:
+    small = Table("t", (Column("a"), Column("b", "right")), (("x", "1.00"),))
+    assert r"\begin{longtable}{lr}" in renderer("latex")(small)
+
+
+def test_a_sum_of_points_is_finite() -> None:
+    """A planted fault: a measure that says 0 would let every word through."""
+    from verification.report.formats.latex import _points
+
+    assert math.isclose(_points("ab1"), 12.0) and _points("M") > _points("m")
