@@ -15,7 +15,6 @@ import pytest
 from odernn.architecture import get, growth_limit, longest_paths, measures_of, names
 from tests import scripts
 from tests.tiers import slow
-from verification.cli import main
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 PAGE = CHECKOUT / "docs" / "architecture.md"
@@ -91,17 +90,8 @@ def test_what_the_page_says_differs_from_the_source_does() -> None:
     assert min(longest_paths(sam, 0, 9, between=True)) == 3 and measures_of(sam).d_f == 1
 
 
-def test_the_section_of_the_readme_is_what_the_command_prints(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_readme_counts_the_named_architectures() -> None:
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(
-        r"```console\n\$ odernn graph \"figure 1\(a\)\" --svg figure.svg\n(.*?)```", readme, re.DOTALL
-    )
-    monkeypatch.chdir(tmp_path)
-    assert main(["graph", "figure 1(a)"]) == 0
-    lines, shown = capsys.readouterr().out.splitlines(), [line for line in block.splitlines() if line != "…"]
-    assert len(shown) >= 8 and [line for line in lines if line in shown] == shown
     assert f"{len(names())} named architectures" in " ".join(readme.split())
 
 

@@ -637,9 +637,9 @@ def test_the_installed_command_is_the_same() -> None:
 # --- what the documents say ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/adding.md"])
-def test_the_claim_in_a_document_is_a_claim(capsys: pytest.CaptureFixture[str], tmp_path: Path, document: str) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (CHECKOUT / document).read_text(encoding="utf-8"), re.DOTALL)
+def test_the_claim_in_a_document_is_a_claim(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = (CHECKOUT / "docs" / "adding.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (text,) = [block for block in blocks if "CLAIMS = " in block]
     (tmp_path / "documented.py").write_text(text, encoding="utf-8")
     assert main(["claims", "--claims", str(tmp_path), "--format", "csv"]) == DONE
