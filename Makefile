@@ -30,7 +30,7 @@ INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),-
 .PHONY: help verify test test-full bench experiments mutation wheel-check pycuda-wheel pycuda device-bundle clean
 
 help:
-	@echo "make verify       install, run the verification suite with a small budget, print its table"
+	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
 	@echo "make test         install, then ruff, its format, mypy and the fast tests"
 	@echo "make test-full    the same with every test that needs no GPU"
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"

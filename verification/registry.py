@@ -127,11 +127,11 @@ class Registry:
         return next(claim.id for claim in claims if claim.bound.system is registered.claim.bound.system)
 
     def get(self, name: str) -> Registered:
-        """The claim with this id or slug; ClaimError with the nearest id otherwise."""
+        """The claim with this id or slug; ClaimError otherwise, with the nearest id if one is near."""
         identifier = name if name in self._paths else self._by_slug.get(slug(name) if name else "")
         if identifier is not None:
             return self._load(self._paths[identifier])[identifier]
-        near = difflib.get_close_matches(slug(name), self._by_slug, n=1, cutoff=0.0)
+        near = difflib.get_close_matches(slug(name), self._by_slug, n=1)
         hint = f' Did you mean "{self._by_slug[near[0]]}"?' if near else ""
         raise ClaimError(f'Unknown claim "{name}".{hint} `odernn claims` lists all of them.')
 

@@ -42,8 +42,8 @@ TRIAL = (
         "report.table",
         "scripts",
     ),  # second imports nothing: test_second_back_end, and nothing imports scripts
-    ("system", "report.formats"),
-    ("claim",),
+    ("system", "report.fit"),
+    ("claim", "report.formats"),
     ("exact_text", "parameters"),
     ("measure", "registry", "verdict"),
     ("certify", "readings", "report.numbers"),  # what is proved, what is meant, how a number is written

@@ -144,6 +144,8 @@ def papers_of(run: Sequence[Judgement], registry: Registry) -> dict[str, str]:
     return papers
 
 
+NARROWEST = 50
+"""Characters of a text table in a narrower terminal, which wraps its lines by itself."""
 FOR_PROGRAMS = frozenset({"csv", "json"})
 """Formats with every column, as wide as it is."""
 
@@ -164,7 +166,7 @@ def rendered(table: Table, format: str, *, columns: str | None = None, width: in
         except ValueError as error:
             raise UsageError(f"--columns: {error}") from None
     if format == "text":
-        return render(fit.to_width(table, width or terminal.width()))
+        return render(fit.to_width(table, width or max(terminal.width(), NARROWEST)))
     return render(table if format in FOR_PROGRAMS else fit.noted(table))
 
 

@@ -342,7 +342,7 @@ def _share(options: Options) -> Share | None:
     of_results = (options.json, options.full, options.expect, options.witnesses, options.format, options.wanted)
     if any(of_results):
         raise UsageError(
-            "--shard: a part of a run has no results to print, so --format, --full, --json, --paper, --only, --expect "
+            "--shard: a part of a run has no table, so --format, --full, --json, --paper, --only, --expect "
             "and --witnesses are for the command after `odernn merge`. Leave them out."
         )
     from verification.run.shards import Share

@@ -146,9 +146,10 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> NystromTableau:
-    """The entry of that name; case does not matter. Raises KeyError with the nearest name."""
+    """The entry of that name; case does not matter. Raises KeyError with the nearest name, if one is near."""
     entry = _entries().get(name.casefold())
     if entry is None:
-        near = difflib.get_close_matches(name.casefold(), names(), n=1, cutoff=0.0)
-        raise KeyError(f'No Runge–Kutta–Nyström method is called "{name}". Did you mean "{near[0]}"?')
+        near = difflib.get_close_matches(name.casefold(), names(), n=1)
+        advice = f'Did you mean "{near[0]}"?' if near else f"The catalogue has: {', '.join(names())}."
+        raise KeyError(f'No Runge–Kutta–Nyström method is called "{name}". {advice}')
     return entry

@@ -204,7 +204,7 @@ def test_a_help_says_of_every_command_the_whole_first_sentence(
 
 def test_a_name_is_suggested_only_if_it_is_close(capsys: pytest.CaptureFixture[str]) -> None:
     make_store(Path("odernn.sqlite"))
-    for far in (["table", "--claim", "zzz"], ["tableau", "xxxxyyzz"]):
+    for far in (["table", "--claim", "zzz"], ["tableau", "xxxxyyzz"], ["verify", "xxxxxxx"]):
         assert "Did you mean" not in fails(capsys, *far)[1]
     assert 'Did you mean "gauss 3"?' in fails(capsys, "tableau", "gaus 3")[1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from verification.report.rows.claims import Facts
 from verification.report.rows.screen import MOST_LINES, Screen, counts, tried
 from verification.verdict import Judgement
 
+README = Path(__file__).resolve().parents[3] / "README.md"
 FACTS = Facts("0.1.0", "smoke", 7, judged=2, planned=2)
 HELD = Judgement(
     claim="sam-D.1-b",
@@ -149,3 +151,21 @@ def test_a_run_that_was_cut_short_says_so_and_commands_name_a_store_of_ones_own(
     assert view.last() == "1 of 2 claims refuted, 2 of 9 cells judged; results are in odernn.sqlite"
     commands = [line for line in replace(view, store="my runs/a.sqlite").lines() if "odernn table" in line]
     assert commands and all("--store 'my runs/a.sqlite'" in line for line in commands)
+
+
+def test_the_readme_shows_a_screen() -> None:
+    """Lines of it may be left out; those that are there have the form that this program prints."""
+    text = README.read_text(encoding="utf-8").partition("$ odernn verify --budget smoke\n")[2].partition("$ ")[0]
+    lines = text.splitlines()
+    assert re.fullmatch(r"odernn \S+ · budget smoke · seed 0 · \d+ cells of \d+ statements", lines[1])
+    (paper,) = [line.split() for line in lines if line.startswith("paper ")]
+    known = {head[1] for head in screen.HEADS.values()} | {"claims", "paper", "slip", *verdict.PRECEDENCE}
+    assert set(paper) <= known
+    (total,) = [line.split() for line in lines if line.startswith("sum ")]
+    assert len(total) == len(paper)
+    claims, *others = [int(number) for number in total[1:]]
+    assert sum(others) == claims + (others[-1] if paper[-1] == "notes" else 0)
+    refuted = [line for line in lines if line.startswith("  ") and " witness " in line]
+    assert len(refuted) >= 3 and all(re.search(r"  witness \d+$", line) for line in refuted)
+    assert re.fullmatch(rf"\d+ of {claims} claims refuted; results are in odernn\.sqlite", lines[-1])
+    assert all(len(line) <= 80 for line in lines[1:] if "odernn witness script" not in line)

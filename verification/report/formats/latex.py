@@ -14,9 +14,9 @@ PADDING = 3.0
 """Points on both sides of a column."""
 POINTS = 4.6
 """Of a character in a line of text: more than the mean of ``SLIM`` and wide ones."""
-SLIM, WIDE = 4.0, 6.5
-"""Points of a digit or small letter of \\scriptsize, which is 7 pt, and of any other character, signs of mathematics
-with the space around them included: what a word that has to fit is measured with.
+SLIM, WIDE = 4.0, 7.3
+"""Points of a digit or small letter of \\scriptsize, which is 7 pt, and of any other character, m, w and signs of
+mathematics with the space around them included: what a word that has to fit is measured with.
 """
 MOST = 120
 """Characters of a paragraph in a column that is as wide as its text wants to be: more are more lines."""
@@ -24,11 +24,11 @@ _PREAMBLE = r"""\documentclass{article}
 \usepackage[a4paper,landscape,margin=1cm]{geometry}
 \usepackage{array,booktabs,longtable}
 \setlength{\tabcolsep}{3pt}
-\emergencystretch=3em
 \setlength{\parindent}{0pt}
 \pagestyle{empty}
 \begin{document}
 \scriptsize
+\raggedright
 """
 _FIGURE = r"\begingroup\renewcommand{\arraystretch}{1.4}"
 _END = "\\end{document}\n"
@@ -88,6 +88,15 @@ _SIGNS = {
     "∈": r"\in",
     "→": r"\to",
     "⊙": r"\odot",
+    "⊗": r"\otimes",
+    "⇒": r"\Rightarrow",
+    "∓": r"\mp",
+    "∫": r"\int",
+    "≱": r"\not\geq",
+    "≰": r"\not\leq",
+    "⋯": r"\cdots",
+    "⟨": r"\langle",
+    "⟩": r"\rangle",
     "∑": r"\sum",
     "∀": r"\forall",
     "′": "'",
@@ -198,7 +207,14 @@ def _broken(word: str, points: float) -> str:
 
 
 def _points(text: str) -> float:
-    return sum(SLIM if c.isdigit() or c.islower() or c in ".," else WIDE for c in text)
+    return sum(map(_points_of, text))
+
+
+def _points_of(character: str) -> float:
+    if character.isdigit() or character in ".,:;()/-abcdefghijklnopqrstuvxyz":
+        return SLIM
+    unknown = "{[}U+" in _escape_character(character)
+    return WIDE * len("[U+0000]") if unknown else WIDE
 
 
 _SIGN = re.compile(r"[^\w\s.({\[]")
@@ -236,7 +252,7 @@ def _widths(table: Table) -> list[float | None]:
     room = PAGE - 2 * PADDING * len(table.columns)
     if taken <= room and not any(column.width for column in table.columns):
         return [None] * len(table.columns)
-    wanted = [min(wide, column.width or MOST) for column, wide in zip(table.columns, naturals, strict=True)]
+    wanted = [max(min(wide, column.width or MOST), 2) for column, wide in zip(table.columns, naturals, strict=True)]
     leasts = [min(wide, 9) for wide in wanted]
     return [wide * POINTS for wide in allotted(wanted, leasts, int(room / POINTS))]
 
