@@ -110,7 +110,7 @@ def count_case(row: PrintedModel, outputs: int | None = None, convention: frozen
 
 
 def about_case(row: PrintedModel, convention: frozenset[str] | None = None) -> Case:
-    """The number of parameters is within ``ABOUT`` of the printed one, under that convention, under one of all if None."""
+    """The number of parameters is within ``ABOUT`` of the printed one, under that convention or one of all."""
     n, m, p = row.hidden_size, row.input_size, row.outputs
     value = _value(row.parameters)
     off = {"formula": _is_off, "tensors": _is_off_again}
