@@ -91,6 +91,25 @@ def typed(parameters: Parameters, slope: int) -> PointwiseStep:
     return PointwiseStep(_exact(number(parameters, "eta")), A, B, b, slope, (u, v))
 
 
+def linear_piece(parameters: Parameters, slope: int) -> tuple[int, ...] | None:
+    """Which components of the stages f_i(Y) = ReLU(slope·Y + b_i) are active around the state y, stage after stage: all
+    stages as one of D·S components. None if there is not one solution, or a component of it sits at its kink.
+    """
+    D, S = (int(number(parameters, name)) for name in ("D", "S"))
+    A, b, y = (list(map(_exact, numbers(parameters, name))) for name in ("A", "b", "y"))
+    whole = fmpq_mat(D * S, D * S)
+    for i, j in itertools.product(range(S), repeat=2):
+        for r, c in itertools.product(range(D), repeat=2):
+            whole[i * D + r, j * D + c] = A[(i * S + j) * D * D + r * D + c]
+    state = tuple(y * S)
+    step = PointwiseStep(_exact(number(parameters, "eta")), whole, whole, tuple(b), slope, (state, state))
+    found, regular = step.stage_values(state)
+    if not regular or len(found) != 1:
+        return None
+    drives = [slope * value + bias for value, bias in zip(found[0], b, strict=True)]
+    return None if 0 in drives else tuple(int(drive > 0) for drive in drives)
+
+
 def _exact(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 

@@ -3,7 +3,7 @@ for all monotone fields, (u-v)ᵀ(f(u)-f(v)) <= 0, or >= 0 with the sign that De
 
 One stage with a pointwise nonlinear field: Y = y + eta A f(Y), y₊ = y + eta B f(Y), f(y) = ReLU(b - y), or ReLU(b + y)
 for the other sign. M = Bᵀ A + Aᵀ B - Bᵀ B. Measured: |Δy₊|² for the states u and v. Bound: |Δy|² = |u - v|².
-Cases: ReLU
+Cases: ReLU.b [−+]
 """
 from fractions import Fraction as F
 from itertools import product

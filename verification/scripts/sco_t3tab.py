@@ -3,6 +3,7 @@
 RNN of Sec. 2.1: m = 1 pixel in, p = 10 digits out; n² + nm + pn numbers, with or without the hidden bias, the output
 bias, the initial state. A count agrees if it reads as printed, rounded or cut off, or to tens where the last 0 may hold
 its place. Measured: all 8 counts. Bound: one agrees.
+Cases: printed
 """
 from itertools import product
 

@@ -23,11 +23,12 @@ from verification.adversary import monotone_fields
 from verification.adversary.monotone_fields import BlockStep, rational_member, worst
 from verification.answer import answer
 from verification.cases.energy_balance import Balance, implied_case
+from verification.cases.pointwise_pieces import piece_case
 from verification.cases.pointwise_steps import pointwise_case
 from verification.cases.typed_steps import step_of
 from verification.certify import contraction_check
 from verification.certify import typed_step_exact as typed_step_first
-from verification.certify.pointwise_step import typed
+from verification.certify.pointwise_step import linear_piece, typed
 from verification.certify.second import pointwise_step as pointwise_again
 from verification.certify.second import typed_step as typed_step_second
 from verification.certify.typed_step import ContractionReading, MatrixTable, parsed, written
@@ -51,6 +52,7 @@ EXPECTED = {
     "ode-T1": {
         "S = 1, f(y) = ReLU(b − y) | ‖Δy₊‖₂ ≤ ‖Δy‖₂": REFUTED,
         "S = 1, f(y) = ReLU(b + y), the printed sign | ‖Δy₊‖₂ ≤ ‖Δy‖₂": REFUTED,
+        "S = 2, f_i(y) = ReLU(b_i − y) | some norm": REFUTED,
         "S = 1 | ‖Δy₊‖₂ ≤ ‖Δy‖₂": REFUTED,
         "S = 2 | some norm": REFUTED,
         "S = 2, B_i = I, M without transposes | some norm": REFUTED,
@@ -123,7 +125,7 @@ def judgements():
 def test_every_question_is_registered_and_pinned():
     ids = {each.claim.id for each in Registry()}
     assert set(CLAIMS) <= ids and set(EXPECTED) == set(CLAIMS)
-    assert len(CLAIMS) == 14 and len(CASES) == 90
+    assert len(CLAIMS) == 14 and len(CASES) == 91
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
@@ -140,7 +142,7 @@ def test_every_refutation_is_checked_again_from_its_text(judgements):
             replayed = check(from_json(judgement.witness), registry)
             assert replayed.certified and sum("violates" in line for line in replayed.lines) == 2, replayed.lines
             checked += 1
-    assert checked == sum(rows.pinned(EXPECTED[name], *place) == REFUTED for name, *place in CASES) == 52
+    assert checked == sum(rows.pinned(EXPECTED[name], *place) == REFUTED for name, *place in CASES) == 53
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.rpartition(".")[2])
@@ -468,6 +470,54 @@ def test_both_typings_of_a_pointwise_step_agree_on_random_ones():
     assert grown == {True, False}
 
 
+PIECE = {
+    "D": "2", "S": "2", "eta": "4", "A": "1/2 1/2 1/2 1 0 0 0 0 1 1 1 2 1 -1/2 -1/2 1/2", "B": "1 1 1 2 2 -1 -1 1",
+    "b": "9 -9 -9 18", "y": "0 0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"A": "1/2 1/2 1/2 1 0 0 0 0 1 1 1 2 1 -1/2 -1/2 1/4"}, "M ≥ 0"),
+        ({"A": "1/2 1/2 1/2 1 0 0 0 0 0 0 0 0 1 -1/2 -1/2 1/2"}, "M ≥ 0 without transposes"),
+        ({"B": "1 1 0 2 2 -1 -1 1"}, "B_i = B_iᵀ ≥ 0"),
+        ({"b": "0 0 0 0"}, "at its kink"),
+        ({"eta": "1", "A": "-1 0 0 0 0 0 0 0 1 1 1 2 1 -1/2 -1/2 1/2"}, "one solution"),
+    ],
+)
+def test_a_linear_piece_refutes_nothing_without_its_hypotheses(change, named):
+    case = CLAIMS["ode-T1"].case("S = 2, f_i(y) = ReLU(b_i − y)", "some norm")
+    good = case.check(PIECE)
+    assert "det R = 1/9, tr R = -22/9" in good.words and not rows.doubt_of(case, PIECE)
+    checked = case.check({**PIECE, **change})
+    assert any(named in each.text and not each.holds for each in checked.premises)
+    assert rows.doubt_of(case, {**PIECE, **change}) and not checked.contradiction
+
+
+def test_both_typings_find_the_same_linear_piece_and_it_is_that_of_the_step():
+    rng, found = random.Random(5), []
+    for _ in range(120):
+        D, slope = rng.choice((1, 2)), rng.choice((-1, 1))
+
+        def draw(count, rng=rng):
+            return " ".join(str(Fraction(rng.randint(-4, 4), rng.randint(1, 3))) for _ in range(count))
+
+        sizes = {"A": 4 * D * D, "B": 2 * D * D, "b": 2 * D, "y": D}
+        place = {"D": str(D), "S": "2", "eta": "1/2"} | {name: draw(count) for name, count in sizes.items()}
+        piece = linear_piece(place, slope)
+        assert piece == pointwise_again.piece(place, slope)
+        found.append(piece)
+        if piece is not None:
+            y, eta = np.array([float(Fraction(x)) for x in place["y"].split()]), 0.5
+            A, b = (np.array([float(Fraction(x)) for x in place[name].split()]) for name in ("A", "b"))
+            A = A.reshape(2, 2, D, D).transpose(0, 2, 1, 3).reshape(2 * D, 2 * D)
+            on = np.diag(piece)
+            Y = np.linalg.solve(np.eye(2 * D) - slope * eta * A @ on, np.tile(y, 2) + eta * A @ on @ b)
+            np.testing.assert_allclose(Y, np.tile(y, 2) + eta * A @ np.maximum(slope * Y + b, 0), atol=1e-9)
+    assert None in found and len(set(found)) > 8
+
+
 QUARTERS = ["-2", "-1", "-1/2", "0", "1/4", "1", "2"]
 TURNS = ("1 0 0 1", "0 1 -1 0", "-1 2 3 1")
 SQUARE = [(u, v) for u in QUARTERS for v in QUARTERS]
@@ -516,6 +566,7 @@ FALSEHOODS = {
     "without condition I, explicit": contraction.worst_case("heun 3", reading=ANY),
     "an explicit layer": tensors.one_after_another_case(),
     "outward Gauss": stability.searched("p", "p", ContractionReading(sign=1), stability.outward("implicit euler")),
+    "two outward stages": piece_case("p", 1, off=0),
     "G = I for P = diag(1, p)": stability.searched("p", "p", ContractionReading(), stability.midpoints()),
 }
 
@@ -565,6 +616,7 @@ TRUTHS = {
     "alternating, P = I": stability.searched("p", "p", EVERY, stability.alternating(1, most=1)),
     "two tables, P = I": stability.searched("p", "p", EVERY, stability.alternating(2, most=1)),
     "a diagonal B": pointwise_case("p", -1, off=0),
+    "two diagonal B_i": piece_case("p", -1, off=0),
     "an implicit layer": tensors.one_after_another_case(Fraction(1, 2)),
     "constant gate": stability.gated_case("1"),
     "f(y) = −y³": stability.single_case(0),

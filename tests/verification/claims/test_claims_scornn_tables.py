@@ -28,8 +28,8 @@ CLAIMS = {each.id: each for each in (*counted.CLAIMS, *tables.CLAIMS, *tasks.CLA
 THREE = {("Table 2", "full uRNN", 192), ("Table 3", "full uRNN", 360), ("Sec. 5.1", "restricted uRNN", 470)}
 COUNTED = ["refuted" if (each.table, each.model, each.hidden_size) in THREE else "proved" for each in counted._COUNTED]
 EXPECTED = {
-    "sco-T1T2": [*COUNTED, "refuted", "proved"],
-    "sco-T3tab": ["refuted", "refuted", "proved", "proved"],
+    "sco-T1T2": [*["proved"] * 31, *COUNTED, "refuted", "proved"],
+    "sco-T3tab": ["refuted", "proved", "proved", "refuted", "refuted", "proved", "proved"],
     "sco-5.5.3": ["proved", "not-refuted", "proved", "refuted"],
     "sco-T3time": ["proved"] * 7 + ["refuted"],
     "sco-5.3-tab": ["proved"] * 10 + ["refuted"] * 2 + ["proved"],
@@ -125,6 +125,18 @@ def changed(found: PrintedModel, **fields: object) -> PrintedModel:
 )
 def test_another_number_or_another_model_turns_the_verdict(found: PrintedModel, expected: str) -> None:
     assert verdict_of(counted.count_case(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("15.6k", "proved"), ("15.5k", "refuted"), ("17.2k", "proved"), ("17.3k", "refuted")],
+)
+def test_about_is_a_twentieth_of_the_printed_number(text: str, expected: str) -> None:
+    found = changed(row("Table 1", "full uRNN", 116), parameters=text)  # 16,366
+    case = counted.about_case(found, counted.convention_of(found.model))
+    assert verdict_of(case) == expected
+    sizes = {name: str(size) for name, size in (("n", 116), ("m", found.input_size), ("p", found.outputs))}
+    assert bool(rows.doubt_of(case, sizes)) is (expected == "proved")
 
 
 @pytest.mark.parametrize("name", ["scoRNN", "LSTM", "restricted uRNN", "full uRNN"])

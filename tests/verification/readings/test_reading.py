@@ -150,12 +150,12 @@ def test_the_listing_has_the_gravest_first_and_notes_last_and_the_summary_counts
             claim, {c: verdict.PROVED if held in c else verdict.REFUTED for c in _cases(SORTED[claim])}
         )
 
-    cells = [*fallen("sco-4.2b", "whole blocks"), *fallen("icml-D-nochaos", "no case")]
+    cells = [*fallen("sco-4.2b", "whole blocks"), *fallen("icml-D-nochaos", "no case"), *fallen("thm-init", "")]
     names = [line.split()[:2] for line in refutations(cells, "w")]
-    assert names[0] == ["refuted", "icml-D-nochaos"]  # substance before a hypothesis
+    assert names[0] == ["refuted", "icml-D-nochaos"]  # substance before a slip
     first = [word for word, _ in names]
     assert set(first) == {"refuted", "note"} and first == sorted(first, key=["refuted", "note"].index)
-    assert summary(cells).endswith(": 2 refuted (1 substance, 1 hypothesis)")
+    assert summary(cells).endswith(": 2 refuted (1 substance, 1 slip) · 1 proved")
 
 
 def _cases(reading: Reading) -> list[str]:

@@ -42,6 +42,7 @@ def cells(claim: str, verdict: str) -> list[Judgement]:
 def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_slack() -> None:
     run = [*cells("sco-T3.2", PROVED), *cells("sco-4.2b", REFUTED), *cells("icml-D-bydesign", REFUTED)]
     run = [replace(cell, verdict=PROVED) if cell.domain == "−1s on whole blocks" else cell for cell in run]
+    run += cells("thm-init", PROVED)
     entries = {"sco-4.2b": LedgerEntry("sco-4.2b", "scornn", "Sec. 4.2", "text", "published")}
     findings = [
         Told(claim, f"title of {claim}", "it means much.") for claim in ("sco-T3.2", "sco-4.2b", "icml-D-bydesign")
@@ -52,10 +53,8 @@ def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_sl
         f"## {k}. title of {name}" for k, name in enumerate(("icml-D-bydesign", "sco-4.2b", "sco-T3.2"), 1)
     ]
     mirrored = text.partition("## 2.")[2].partition("## 3.")[0]
-    assert "scornn, Sec. 4.2" in mirrored and "**Found** (refuted, hypothesis): n even, ρ odd" in mirrored
-    assert (
-        "spectrum of C(A) D: 2; claimed: 1\n" in mirrored and "**True instead** (hypothesis): −1s on whole" in mirrored
-    )
+    assert "scornn, Sec. 4.2" in mirrored and "**Found** (refuted, slip): n even, ρ odd" in mirrored
+    assert "spectrum of C(A) D: 2; claimed: 1\n" in mirrored and "**True instead** (formula): C(A)D has" in mirrored
     assert "**For you**: it means much." in mirrored and "budget smoke, seed 3" in text
 
 

@@ -75,6 +75,29 @@ def distances(texts: Mapping[str, str], sign: int) -> tuple[Fraction, Fraction] 
     return sum((x * x for x in apart), F(0)), sum((x * x for x in after), F(0))
 
 
+def piece(texts: Mapping[str, str], sign: int) -> tuple[int, ...] | None:
+    """Which slopes of several stages, one after the other, are above 0 around the state y; None if the problem has not
+    one solution there, or one whose k_i and w_i are both 0. A has its blocks A_11, A_12, … row by row.
+    """
+    size, stages = int(texts["D"]), int(texts["S"])
+    entries, eta = iter(_read(texts, "A")), F(texts["eta"])
+    lines: list[Vector] = [[] for _ in range(size * stages)]
+    for block_row in range(stages):
+        for _ in range(stages):
+            for r in range(size):
+                lines[block_row * size + r] += [next(entries) for _ in range(size)]
+    together = {"A": " ".join(str(x) for line in lines for x in line), "b": texts["b"], "eta": texts["eta"]}
+    found = slopes({**together, "y": " ".join([texts["y"]] * stages)}, "y", sign)
+    if found is None or len(found) != 1:
+        return None
+    (k,), b, y = found, _read(texts, "b"), _read(texts, "y")
+    wanted = [
+        sign * (y[place % size] + eta * sum((x * each for x, each in zip(line, k, strict=True)), F(0))) + b[place]
+        for place, line in enumerate(lines)
+    ]
+    return None if F(0) in wanted else tuple(1 if each > 0 else 0 for each in wanted)
+
+
 def has_nonnegative_weights(texts: Mapping[str, str]) -> bool:
     """B = Bᵀ ≥ 0, by principal minors."""
     B = _rows(_read(texts, "B"), len(_read(texts, "b")))

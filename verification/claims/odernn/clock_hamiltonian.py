@@ -325,7 +325,7 @@ def _imaginary(A: fmpz_mat, _: int) -> Decided:
 
 
 def cosines_case(*, ends: int = 2) -> Case:
-    """(38) plus (39) is symmetric with the eigenvalues 2 cos(πk/(T + 2)), k = 1 … T + 1. ``ends`` = 1 is planted."""
+    """The sum of (38) plus (39) over T steps has the eigenvalues 2 cos(πk/(T + 2)). ``ends`` = 1 is planted."""
 
     def first(A: fmpz_mat, steps: int) -> Decided:
         """Of 2 cos(2πj/N), N = 2(T + ends), all but ±2 are the roots of the minimal polynomials of divisors of N."""
@@ -485,8 +485,8 @@ CLAIMS = (
         statement="H ≥ 0, its kernel is spanned by Σ U_l…U_1|x⟩⊗|l⟩, its smallest "
         "nonzero eigenvalue is 1 − cos(π/(2(T+1))); the part of the kernel on |T⟩ "
         "is the output, of amplitude 1/√(T+1). Asked for every circuit of T ≤ 8 gates on "
-        "any number of bits, as paths, and entry by entry for three circuits. A step forth and its "
-        "inverse together are Hermitian, with the real eigenvalues 2 cos(πk/(T + 2)), k = 1 … T + 1",
+        "any number of bits, as paths, and entry by entry for three circuits. Steps forth and their "
+        "inverses, summed over T steps, are Hermitian, with the real eigenvalues 2 cos(πk/(T + 2)), k = 1 … T + 1",
         semantics="alg",
         origin="library",
         cases=(

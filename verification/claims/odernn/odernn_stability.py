@@ -26,6 +26,7 @@ from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages, is_exact
 from odernn.tableaus.tableau import ButcherTableau
 from verification.cases.energy_balance import Balance, implied_case
+from verification.cases.pointwise_pieces import piece_case
 from verification.cases.pointwise_steps import pointwise_case
 from verification.cases.typed_steps import (
     HALF_WEIGHTS,
@@ -387,12 +388,13 @@ CLAIMS = (
         source=_SOURCE,
         statement=f"{_STATEMENT}; A_ij, B_i in R^(D×D), pointwise nonlinear f_i that are monotone with the sign of "
         "the cited theorem, (u−v)ᵀ(f_i(u)−f_i(v)) ≤ 0, or with that of Definition 2, ≥ 0. The witnesses "
-        "have symmetric B > 0 and M = 0: neither transposes nor a lost letter matter to them. Also "
-        "tried: linear fields, M without transposes, and f_i monotone with weight B_i",
+        "have symmetric B > 0 and M = 0: neither transposes nor a lost letter matter to them, nor, with two "
+        "stages, the norm. Also tried: linear fields, M without transposes, and f_i monotone with weight B_i",
         semantics="real",
         cases=(
             pointwise_case("S = 1, f(y) = ReLU(b − y)", -1),
             pointwise_case("S = 1, f(y) = ReLU(b + y), the printed sign", 1),
+            piece_case("S = 2, f_i(y) = ReLU(b_i − y)", -1),
             searched("S = 1", "‖Δy₊‖₂ ≤ ‖Δy‖₂", ORDINARY, midpoints(), step_of(ORDINARY, stages=ONE)),
             searched("S = 2", "some norm", EVERY, alternating(1), step_of(EVERY, stages=TWO)),
             searched(
