@@ -134,15 +134,13 @@ def _gradient_bounds_by_hand(
 
     at_one, at_T = math.sqrt(2 * m * step) * math.exp(rate), math.sqrt(2 * m * T * step * math.exp(rate * T))
     icml = math.sqrt(2 * (1 + 2 * beta * T))
-    z_66 = math.sqrt(2 * m * T * step) * math.exp(rate * T)
-    root_67 = math.sqrt(2 * m * T) * step * math.exp(rate * T)
     return {
         "SAM_13": sums * math.exp(K) * grown(at_one, at_one, at_one),
         "SAM_41": sums * T * math.exp(K * T) * grown(at_T, at_T, at_T),
         "ICML_MAIN": sums * T * linear * grown(icml, icml, icml),
         "ICML_14": sums * T * linear * grown(icml / math.sqrt(2), icml, icml),
-        "SAM_69": one_step * math.exp(K * T) * grown(z_66, root_67, root_67),
-        "ICML_42": one_step * linear * grown(icml, icml, icml),
+        "SAM_69": one_step * math.exp(K * T) * grown(at_T, at_T, at_T),
+        "ICML_42": one_step * linear * grown(icml / math.sqrt(2), icml, icml),
     }
 
 

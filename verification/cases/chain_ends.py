@@ -164,6 +164,81 @@ def sam_state_case(quantity: Literal["position", "momentum"], root: Root = SAM_3
     return Case("all α > 0, dt < 1, N, m, l", f"{quantity}, by (34)-(38)", ask, check)
 
 
+_HALF_STEP = Hypothesis("0 < dt < 1/2", lambda p: min(p.dt, 1 - 2 * p.dt))
+_UNDAMPED_RUN = declared(
+    *rationals("dt", above=0, below=Fraction(1, 2)),
+    *rationals("sigma", above=0, below=1),
+    Parameter("N", Integer(1, MOST_STEPS)),
+)
+
+
+def undamped_rises(powers: int, factor: Fraction, rate: int) -> str:
+    """Why N(N+1)/2 ≤ N² for N ≥ 1 and T³ ≤ factor · e^{rate T} for T ≥ 0, by ``powers`` terms of the series; or "".
+
+    Both as polynomials with coefficients ≥ 0: in N − 1, and in T; once in fmpq, once in fractions.
+    """
+    shifted = flint.fmpq_poly([1, 1])  # N = 1 + x
+    steps = 2 * shifted**2 - shifted * (shifted + 1)
+    series = [flint.fmpq(rate**i, math.factorial(i)) for i in range(powers)]
+    times = flint.fmpq(factor.numerator, factor.denominator)
+    gap = flint.fmpq_poly([0, *(times * term for term in series)]) - flint.fmpq_poly([0, 0, 0, 0, 1])
+    term, again = Fraction(1), [Fraction(0)] * (powers + 1)
+    for i in range(powers):
+        again[i + 1] = factor * term
+        term = term * rate / (i + 1)
+    held = len(again) > 4 and all(again[i] >= (i == 4) for i in range(len(again)))
+    if not (held and all(c >= 0 for c in [*steps.coeffs(), *gap.coeffs()])):
+        return ""
+    return (
+        f"N(N+1)/2 ≤ N², and T³ ≤ {factor} times the first {powers} terms of e^{{{rate}T}}, coefficient by coefficient"
+    )
+
+
+def undamped_state_case(factor: Fraction = Fraction(2), rate: int = 2) -> Case:
+    """(33) for any layer of m neurons: α = 0, |s_j| < 1 make |z_j| ≤ jh whatever drives the neuron, so |y_n| ≤
+    h²n(n+1)/2 ≤ T², and m neurons have m T⁴ at most. Tried at that supremum, m = 1. (33) has factor 2, rate 2.
+    """
+
+    def balls(p: Any) -> tuple[Any, Any]:
+        h, T = p.sigma * p.dt, p.N * p.dt
+        return h * h * p.N * (p.N + 1) / 2, (BALLS.exact(factor) * T).sqrt() * (T * rate / 2).exp()
+
+    def intervals(p: Any) -> tuple[Any, Any]:
+        height, momentum, step = second.iv.mpf(0), second.iv.mpf(0), p.dt * p.sigma
+        for _ in range(int(p.texts["N"])):
+            momentum = momentum + step
+            height = height + step * momentum
+        time = p.dt * p.N
+        squared = time * factor.numerator / factor.denominator * second.iv.exp(time * rate)
+        return height, second.iv.sqrt(squared)
+
+    check = Inequality(balls, intervals, (_HALF_STEP, SIGMA_INSIDE), parameters=_UNDAMPED_RUN).check
+
+    def ask(_: Budget, __: int) -> Attempt:
+        worst: tuple[float, float, float, Parameters] = (-math.inf, 0.0, 0.0, {})
+        grid = list(itertools.product(("1/100", "1/10", "49/100"), (1, 2, 5, 20, 80, 320)))
+        for dt, N in grid:
+            p = {"dt": dt, "N": str(N), "sigma": rational(_SIGMA)}
+            sides = check(p)
+            assert sides.log_measured is not None and sides.log_claimed is not None
+            gap = sides.log_measured - sides.log_claimed
+            worst = max(worst, (gap, sides.log_measured, sides.log_claimed, p), key=lambda each: each[0])
+        rises = undamped_rises(4, factor, rate)
+        proof = (
+            f"|z_j| ≤ jh, |y_n| ≤ h²n(n+1)/2 ≤ T², ‖y_n‖² ≤ mT⁴ ≤ {factor}mT e^{{{rate}T}}: {rises}" if rises else ""
+        )
+        return Attempt(
+            proof or f"the supremum at {len(grid)} pairs (dt, N)",
+            len(grid),
+            log_measured=worst[1],
+            log_claimed=worst[2],
+            candidates=(worst[3],) if worst[0] > 0 else (),
+            proof=proof,
+        )
+
+    return Case("all dt < 1/2, N, m, l; α = 0", "position, by |z_j| ≤ jh", ask, check)
+
+
 _UNIT = {"alpha": "1", "dt": "1/10", "T": "1", "sigma": "1/2"}
 
 

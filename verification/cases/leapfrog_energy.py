@@ -3,13 +3,13 @@
     z½ = z − (h/2) y^(p−1),   y' = y + h z½,   z' = z½ − (h/2) y'^(p−1)
 
 is symplectic. It does not keep H; for p = 2 it keeps z²/2 + (1 − h²/4) y²/2, exactly, which is not H. Of a quadratic H
-the implicit midpoint rule keeps H itself. Everything is rational.
+the implicit midpoint rule keeps H itself, of any H its exact flow. Everything is rational.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -135,3 +135,50 @@ def midpoint_case(share: int = 1) -> Case:
         {"g": Rational(above=0)},
     )
     return identity.case("implicit midpoint, H = (a y² + 2b y z + c z²)/2", "H along the steps")
+
+
+_MONOMIALS = tuple((i, degree - i) for degree in (1, 2, 3) for i in range(degree + 1))
+
+
+def flow_case(sign: int = -1) -> Case:
+    """dH/dt = 0 along y' = ∂H/∂z, z' = −∂H/∂y for every cubic H without a time in it; true of ``sign`` = −1 alone."""
+
+    def coefficients(v: Mapping[str, Any]) -> Iterator[tuple[Any, int, int]]:
+        return ((v[f"c{i}{j}"], i, j) for i, j in _MONOMIALS)
+
+    def velocity(v: Mapping[str, Any]) -> tuple[Any, Any]:
+        y, z = v["y"], v["z"]
+        by_y = sum(c * i * y ** max(i - 1, 0) * z**j for c, i, j in coefficients(v))
+        return sum(c * j * y**i * z ** max(j - 1, 0) for c, i, j in coefficients(v)), sign * by_y
+
+    def residual(v: Mapping[str, Any]) -> list[Any]:
+        """By the power rule, monomial by monomial."""
+        (y, z), (dy, dz) = (v["y"], v["z"]), velocity(v)
+        return [
+            sum(
+                c * (i * y ** max(i - 1, 0) * dy * z**j + j * y**i * z ** max(j - 1, 0) * dz)
+                for c, i, j in coefficients(v)
+            )
+        ]
+
+    def residual_again(v: Mapping[str, Any]) -> list[Any]:
+        """By differences, exact for a cubic f: 12 f′(0) = 8(f(1) − f(−1)) − (f(2) − f(−2))."""
+
+        def slope(dy: Any, dz: Any) -> Any:
+            """12 times the derivative of H along (dy, dz)."""
+
+            def at(t: int) -> Any:
+                return sum(c * (v["y"] + t * dy) ** i * (v["z"] + t * dz) ** j for c, i, j in coefficients(v))
+
+            return 8 * (at(1) - at(-1)) - (at(2) - at(-2))
+
+        return [slope(slope(0, 1), sign * slope(1, 0))]  # 144 times
+
+    identity = PolynomialIdentity(
+        (*(f"c{i}{j}" for i, j in _MONOMIALS), "y", "z"),
+        residual,
+        residual_again,
+        "dH/dt along y' = ∂H/∂z, z' = −∂H/∂y, H = Σ c_ij y^i z^j, i + j ≤ 3, against 0",
+        {},
+    )
+    return identity.case("exact flow, H any cubic", "H along the flow")

@@ -18,12 +18,9 @@ from verification.measure.published_forms import (
     ICML_12,
     ICML_S7,
     ICML_S15,
-    ICML_S39,
     SAM_14,
     SAM_32,
     SAM_42,
-    SAM_66,
-    SAM_67,
     Delta,
     Root,
 )
@@ -97,6 +94,6 @@ SAM_13 = GradientForm(SAM_14, Root(growth=Fraction(1)), "one")
 SAM_41 = GradientForm(SAM_42, SAM_32, "exponential")
 ICML_MAIN = GradientForm(ICML_12, ICML_S7, "linear")
 ICML_14 = GradientForm(ICML_S15, ICML_S7, "linear")
-SAM_69 = GradientForm(SAM_66, SAM_67, "exponential", of_one_step=True)
-SAM_70 = GradientForm(SAM_66, SAM_67, "exponential")
-ICML_42 = GradientForm(ICML_S39, ICML_S7, "linear", of_one_step=True)
+SAM_69 = GradientForm(SAM_42, SAM_32, "exponential", of_one_step=True)
+SAM_70 = GradientForm(SAM_42, SAM_32, "exponential")
+ICML_42 = GradientForm(ICML_S15, ICML_S7, "linear", of_one_step=True)

@@ -9,8 +9,9 @@ One TOML file a paper; a table a claim, in our own words:
     trained                   printed tables whose figures come from training and that the claim is about, as
                               ``odernn.published.results`` names them: what was trained here stands beside them
     instead                   what is true in the place of what is refuted: kind, what; the claim on trial for it (and
-                              its case); printed = false if it excludes every printed row; untried, why no claim is
-                              on trial for it, if none is
+                              its case); printed = false if it excludes every printed row that the claim covers by its
+                              own hypotheses (where it covers none, there is none to exclude); untried, why no
+                              claim is on trial for it, if none is
 
 A statement that nobody claims has ``note_to`` in the place of ``meant`` and ``cases``, the claim that it is a note to:
 it keeps its id, and its cases count nowhere. A claim that no file names is *unsorted*: all of its cases count as meant.
@@ -71,7 +72,8 @@ class Note:
 @dataclass(frozen=True)
 class Repair:
     """What is true in the place of a refuted claim: of which kind of ``REPAIRS``, and the claim, or case of it, that is
-    on trial for it. Only ``printed`` ones, that keep a printed row, make a refutation less grave. ``untried`` says why
+    on trial for it. Only ``printed`` ones, that keep a printed row where the claim
+    covers any, make a refutation less grave. ``untried`` says why
     there is no claim, where nothing of its kind is known to hold, or what holds cannot be asked.
     """
 

@@ -1,4 +1,4 @@
-"""both-F-Delta (UnICORNN, sam (14), (42), (66), (67); icml (12), S(15), S(39)): the printed variants of F and Δ are the
+"""both-F-Delta (UnICORNN, sam (14), (42), (66), (67); icml (12), S(39)): the printed variants of F and Δ are the
 same, and give what (32) and S(7) give, F = Y and Δ = 2 + Z + (2 + α)Y for the state bounds |y| ≤ Y, |z| ≤ Z.
 
 sam: Q = 1 + 2α dt³, ᾱ = 96^{1/4} max{1, √α}; icml: β = max{1 + 2α, 4α²}. Each variant as it is printed, at one point.
@@ -26,7 +26,6 @@ value = {
     "Δ of (66)": 2 + sqrt(2 * m * T * Q) * exp(abar * T) + (2 + a) * F67,
     "2 + Z + (2+α)Y by S(7)": 2 + Z7 + (2 + a) * Y7,
     "Δ of icml (12)": 2 + Z7 + (2 + a) * Y7,
-    "Δ of S(15)": 2 + sqrt(1 + 2 * beta * T) + (2 + a) * Y7,  # the 2 of the first root is missing
     "Δ of S(39)": 2 + Z7 + (2 + a) * Y7,
 }
 quantity = CASE.split(" | ")[1]

@@ -1,5 +1,5 @@
 """icml-(42) (icml S(42)): |∂E_{k,l}/∂θ| ≤ dt^{L−l+1} (1 + 2γT) V̄ (Ȳ + F) Δ, α > 0, dt ≪ 1, K = max(2, |w^L| + α),
-γ = K + K²/2, β = max(1 + 2α, 4α²), F = √((2/α)(1 + 2βT)), Δ = 2 + √(2(1 + 2βT)) + (2 + α) F of S(39) (above S(15)).
+γ = K + K²/2, β = max(1 + 2α, 4α²), F = √((2/α)(1 + 2βT)), Δ = 2 + √(1 + 2βT) + (2 + α) F of S(15).
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
 h zₙ, y⁰ = u, E_n = |y^L_n − ȳ|²/2, n = N. ∂E_{k,l}/∂b^l: b^l moves at step k = 1 alone, by a complex step Im E(iε)/ε.
@@ -27,7 +27,7 @@ for i in range(4):
     measured, T = abs(((y[-1] - target[-1]) ** 2 / 2).imag) / eps, N * 2**i * dt
     energy, Vbar, Ybar = sqrt(2 * (1 + 2 * beta * T)), fprod(max(1, abs(v)) for v in V), max(map(abs, target))
     F, growth = energy / sqrt(alpha), 1 + 2 * (K + K**2 / 2) * T
-    bound = dt ** (L - l + 1) * growth * Vbar * (Ybar + F) * (2 + energy + (2 + alpha) * F)
+    bound = dt ** (L - l + 1) * growth * Vbar * (Ybar + F) * (2 + energy / sqrt(2) + (2 + alpha) * F)
     print(f"dt = {nstr(dt, 8)}: measured {nstr(measured, 12)} against bound {nstr(bound, 12)}")
     violated = violated and measured > bound
 print("violated" if violated else "NOT violated")

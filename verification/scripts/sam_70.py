@@ -1,5 +1,5 @@
 """sam-70 (UnICORNN, sam (70)): |∂E_n/∂θ| ≤ ((1 − dt^L)/(1 − dt)) T e^{w̄T} V̄ (Ȳ + F) Δ for every n and θ, α > 0, dt < 1,
-w̄ = max(2, |w^L| + α), F = √(2T/α) Q e^{ᾱT}, Q = 1 + 2αdt³, ᾱ = 96^{1/4} max(1, √α), Δ = 2 + √(2TQ) e^{ᾱT} + (2 + α) F.
+w̄ = max(2, |w^L| + α), F = √((2T/α) Q e^{ᾱT}), Q = 1 + 2αdt³, ᾱ = 96^{1/4} max(1, √α), Δ = 2 + √(2TQ e^{ᾱT}) + (2 + α) F.
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_{n−1} + b) + α yₙ₋₁), yₙ =
 yₙ₋₁ + h zₙ, E_n = |y^L_n − ȳ|²/2, n = N. θ = b^l, moved at every step, by a complex step Im E(b^l + iε)/ε.
@@ -26,9 +26,9 @@ for lag in (1, 0):  # layer q sees y^{q-1}_{n-1} in sam (31), y^{q-1}_n in icml 
             y[q] += dt / 2 * z[q]
     measured.append(abs(((y[-1] - target[-1]) ** 2 / 2).imag) / eps)
 K, Q, growth = max(2, abs(w[-1]) + alpha), 1 + 2 * alpha * dt**3, exp(root(96, 4) * max(1, sqrt(alpha)) * T)
-Vbar, Ybar, F = fprod(max(1, abs(v)) for v in V), max(map(abs, target)), sqrt(2 * T / alpha) * Q * growth
-Delta = 2 + sqrt(2 * T * Q) * growth + (2 + alpha) * F
-bound = (1 - dt**L) / (1 - dt) * T * exp(K * T) * Vbar * (Ybar + F) * Delta
+Vbar, Ybar, Z = fprod(max(1, abs(v)) for v in V), max(map(abs, target)), sqrt(2 * T * Q * growth)
+F = Z / sqrt(alpha)
+bound = (1 - dt**L) / (1 - dt) * T * exp(K * T) * Vbar * (Ybar + F) * (2 + Z + (2 + alpha) * F)
 premise = alpha > 0 and 0 < dt < 1 and 1 <= l < L
 print(f"premise alpha > 0, dt < 1, l = {l} < L = {L}: {'holds' if premise else 'fails'}")
 print(f"measured {nstr(measured[0], 12)} (indices of icml: {nstr(measured[1], 12)}) against bound {nstr(bound, 12)}")

@@ -115,7 +115,7 @@ def planted() -> Iterator[tuple[str, Callable[[], Case]]]:
     yield "three norms without m_l", lambda: corrected_bounds.norms_case(outputs=False)
     yield "(65) with F for the input", lambda: corrected_bounds.direct_case(input_seen=False)
     yield "(41), |u| ≤ F, over 44", lambda: corrected_bounds.within_case(replace(SAM_41, factor=Q(1, 44)))
-    for text, form, share in (("(12)", ICML_MAIN, 515), ("S(14)", ICML_14, 485), ("S(42)", ICML_42, 515)):
+    for text, form, share in (("(12)", ICML_MAIN, 515), ("S(14)", ICML_14, 485), ("S(42)", ICML_42, 485)):
         small = replace(form, factor=Q(1, share))
         yield f"{text}, short, over {share}", lambda small=small: corrected_bounds.short_case(small, "x")
     for theta, factor in (("b", TENTH), ("V", TENTH), ("c", Q(4, 5)), ("w", Q(1, 10))):
@@ -461,6 +461,7 @@ def _is_cheap(case: Case) -> bool:
     ("module", "identifier", "repairs", "grave"),
     [
         (jacobian_bounds, "both-68", ("thm-G-inf",), "constant"),
+        (gradient_bounds, "sam-3.2", ("thm-G-inf",), "hypothesis"),
         (gradient_bounds, "sam-3.2-uniform", ("thm-G-inf",), "hypothesis"),
         (gradient_bounds, "both-3.x-input", ("thm-G-inf", "thm-G-input"), "constant"),
         (gradient_bounds, "sam-69", ("thm-G-inf",), "hypothesis"),

@@ -55,6 +55,7 @@ IDS = (
     "both-66/39",
     "both-67/40",
     "both-F-Delta",
+    "icml-S15",
     "both-2-T1",
     "both-alpha0",
     "sam-E-computable",
@@ -71,7 +72,7 @@ def witness_of(found: verdict.Judgement) -> dict[str, str]:
     return parameters
 
 
-def test_all_nineteen_statements_are_on_trial() -> None:
+def test_all_twenty_statements_are_on_trial() -> None:
     assert sorted(CLAIMS) == sorted(IDS)
 
 
@@ -595,3 +596,19 @@ def test_the_bound_of_sam_is_proved_and_less_than_it_is_not(quantity: str) -> No
     roots = (Root(), Root(factor=Q(1, 50)), Root(factor=Q(1, 5), growth=Q(0)))
     made = [judged(chain_ends.sam_state_case(quantity, root)).verdict for root in roots]
     assert made == [verdict.PROVED, verdict.REFUTED, verdict.REFUTED]
+
+
+def test_the_undamped_bound_of_sam_is_proved_and_less_than_it_is_not() -> None:
+    """(33). The planted falsehoods: no exponential, and a thousandth of the factor; e^T is true, and not proved so."""
+    forms = ((Q(2), 2), (Q(2), 0), (Q(1, 500), 2), (Q(2), 1))
+    made = [judged(chain_ends.undamped_state_case(factor, rate)).verdict for factor, rate in forms]
+    assert made == [verdict.PROVED, verdict.REFUTED, verdict.REFUTED, verdict.NOT_REFUTED]
+    assert not chain_ends.undamped_rises(3, Q(2), 2)  # without the term that T³ needs
+
+
+def test_the_undamped_supremum_is_that_of_the_recursion_and_typed_twice() -> None:
+    point = {"dt": "2/5", "sigma": "3/4", "N": "7"}
+    left, right = both_sides(inequality_of(chain_ends.undamped_state_case()), point)
+    y, _ = simulate(0.0, 0.4, 0.75, np.full(7, -50.0))
+    assert left == pytest.approx((y[-1], y[-1]), rel=1e-12)
+    assert right == pytest.approx([math.sqrt(2 * 2.8 * math.exp(5.6))] * 2, rel=1e-12)

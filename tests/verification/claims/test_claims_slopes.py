@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import flint
 import numpy as np
@@ -32,6 +32,8 @@ from verification.certify.second.intervals import iv
 from verification.claim import Case, Claim
 from verification.claims.unicornn import depth_orders, dropped_terms, representation, vanishing
 from verification.domains import BUDGETS
+from verification.measure.corrected_forms import CorrectedGradient
+from verification.measure.published_forms import Root
 from verification.parameters import Guarded, RefusedError
 from verification.registry import Registry
 from verification.verdict import Judgement, doubt_about
@@ -73,7 +75,7 @@ EXPECTED = {
     "both-D.5-Slarge": {"refuted": 2, "proved": 1},
     "both-novanish": {"refuted": 2, "not-refuted": 3},
     "both-novanish-norm": {"proved": 1},
-    "both-exploding-mitigated": {"refuted": 1, "proved": 1, "not-refuted": 1},
+    "both-exploding-mitigated": {"refuted": 1, "proved": 3},
     "icml-3.1-T3": {"refuted": 1, "not-refuted": 2},
     "both-3-any-depth": {"not-refuted": 3},
     "both-100": {"refuted": 1, "proved": 2},
@@ -537,3 +539,17 @@ def test_the_step_from_84_needs_its_constant() -> None:
     assert case.check is not None
     assert [opinion.violated for opinion in case.check(given).opinions] == [True, True]
     assert [opinion.violated for opinion in case.check({**given, "s": "1/100"}).opinions] == [False, False]
+
+
+# --- at fixed T, all layers
+
+
+@pytest.mark.parametrize("theta", ["b", "V"])
+def test_the_bound_at_fixed_time_needs_every_part_of_its_proof(theta: Literal["b", "V"]) -> None:
+    """The planted falsehoods: w̄ of the top layer alone, F for the input. Without the states nothing is proved."""
+    true, small = CorrectedGradient(), CorrectedGradient(top_alone=theta == "b", input_seen=theta == "b")
+    made = [
+        judged(vanishing.all_layers_case(theta, form, states)).verdict
+        for form, states in ((true, Root()), (small, Root()), (true, Root(growth=Fraction(0))))
+    ]
+    assert made == [verdict.PROVED, verdict.REFUTED, verdict.NOT_REFUTED]

@@ -78,6 +78,7 @@ EXPECTED = {
     "both-2.2-exactH": {
         "leapfrog, H = z²/2 + y^4/4 | H along the steps": REFUTED,
         "implicit midpoint, H = (a y² + 2b y z + c z²)/2 | H along the steps": PROVED,
+        "H along the flow": PROVED,
         "z² + (1 − h²/4) y² along the steps": PROVED,
         "H along (5)": REFUTED,
     },
@@ -780,7 +781,7 @@ def test_parameters_that_do_not_fit_are_named():
 
 
 def test_leapfrog_keeps_one_energy_of_the_quadratic_and_no_other() -> None:
-    """The planted falsehoods: H itself, and h²/2 in the place of h²/4."""
+    """The planted falsehoods: H itself, h²/2 in the place of h²/4, implicit Euler, and a flow with the other sign."""
     claim = CLAIMS["both-2.2-exactH"]
     verdicts = [
         answer(claim, case, SMOKE, 0).verdict
@@ -790,9 +791,11 @@ def test_leapfrog_keeps_one_energy_of_the_quadratic_and_no_other() -> None:
             leapfrog_energy.kept_case(),
             leapfrog_energy.midpoint_case(0),
             leapfrog_energy.midpoint_case(),
+            leapfrog_energy.flow_case(1),
+            leapfrog_energy.flow_case(),
         )
     ]
-    assert verdicts == [REFUTED, REFUTED, PROVED, REFUTED, PROVED]
+    assert verdicts == [REFUTED, REFUTED, PROVED, REFUTED, PROVED, REFUTED, PROVED]
 
 
 def test_the_midpoint_rule_of_the_case_is_solved_in_floats() -> None:

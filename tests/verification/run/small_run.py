@@ -90,6 +90,8 @@ def main() -> None:
         claims_dirs=tuple(options.claims_dir),
     )
     plan = planning.plan(settings, Registry(tuple(map(Path, options.claims_dir))))
+    # cases beside a bound on states know the named budgets only
+    plan = replace(plan, judging=tuple(job for job in plan.judging if job.kind == "judge"))
     parts = [options.store.with_name(f"{options.store.name}.{k}") for k in range(1, options.shards + 1)]
     for number, part in enumerate(parts, 1):
         options.shard = f"{number}/{options.shards}"

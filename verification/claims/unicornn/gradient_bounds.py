@@ -246,7 +246,7 @@ CLAIMS = (
     Claim(
         id="sam-69",
         source=Source("sam", "(69)"),
-        statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ dt^{L−l+1} e^{w̄^L T} V̄ (Ȳ + F) Δ, F, Δ of (67), (66), "
+        statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ dt^{L−l+1} e^{w̄^L T} V̄ (Ȳ + F) Δ, F, Δ of (42), "
         "w̄^L = max(2, ‖w^L‖_∞ + α); α > 0, dt < 1",
         semantics="real",
         cases=(
@@ -257,7 +257,7 @@ CLAIMS = (
     Claim(
         id="icml-(42)",
         source=Source("icml", "S(42)"),
-        statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ dt^{L−l+1} (1 + 2γT) V̄ (Ȳ + F) Δ, F, Δ of S(40), S(39); "
+        statement="|∂E^{(n,L)}_{k,l}/∂θ| ≤ dt^{L−l+1} (1 + 2γT) V̄ (Ȳ + F) Δ, F, Δ of S(15); "
         f"{_RULE}; α > 0, dt ≪ 1",
         semantics="real",
         cases=(

@@ -492,12 +492,13 @@ CLAIMS = (
         source=Source("sam", "Section 2.2"),
         statement="said of the symplectic RNNs that are cited: a symplectic integrator of a time-independent "
         "Hamiltonian conserves it exactly, at all times; also tried: (5) with constant input, what "
-        "leapfrog does keep, and the implicit midpoint rule on a quadratic one",
+        "leapfrog does keep, the implicit midpoint rule on a quadratic one, and the exact flow",
         semantics="real",
         cases=(
             leapfrog_energy.change_case(),
             leapfrog_energy.kept_case(),
             leapfrog_energy.midpoint_case(),
+            leapfrog_energy.flow_case(),
             Case("constant input", "H along (5)", _energy, ONE_NEURON.guards(_energy_check)),
         ),
     ),

@@ -38,7 +38,7 @@ CLAIMS = (
     Claim(
         id="sam-70",
         source=Source("sam", "(70)"),
-        statement="for every n and θ: |∂E_n/∂θ| ≤ ((1−dt^L)/(1−dt)) T e^{w̄^L T} V̄ (Ȳ + F) Δ, F, Δ of (67), (66), w̄^L = "
+        statement="for every n and θ: |∂E_n/∂θ| ≤ ((1−dt^L)/(1−dt)) T e^{w̄^L T} V̄ (Ȳ + F) Δ, F, Δ of (42), w̄^L = "
         "max(2, ‖w^L‖_∞ + α); α > 0, dt < 1",
         semantics="real",
         cases=(top_error_case(SAM_70), below_case()),

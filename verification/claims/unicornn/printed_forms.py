@@ -1,4 +1,4 @@
-# Claims: icml-C.1-table6 · both-F-Delta · both-2-T1 · both-alpha0 · sam-E-computable
+# Claims: icml-C.1-table6 · both-F-Delta · icml-S15 · both-2-T1 · both-alpha0 · sam-E-computable
 """Printed formulas and printed hyperparameters: the variants of F and Δ, the propositions at Table 6."""
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ CLAIMS = (
     ),
     Claim(
         id="both-F-Delta",
-        source=Source("sam", "(14), (42), (66), (67); icml (12), S(15), S(39)"),
+        source=Source("sam", "(14), (42), (66), (67); icml (12), S(39)"),
         statement="the printed F and Δ are at least what (32) and S(7) give: F ≥ bound on |y|, Δ ≥ 2 + "
         "(bound on |z|) + (2+α)(bound on |y|), and S(39) has the Δ of (12); also tried: that the other variants "
         "are equal, of which (14), (66), (67) put factors outside of a root",
@@ -315,13 +315,22 @@ CLAIMS = (
             same_case(SAM_14.y, SAM_42.y, "F of (14) = F of (42), T = 1", Constant(1)),
             same_case(SAM_66, SAM_42, "Δ of (66) = Δ of (42)"),
             same_case(SAM_67, SAM_42.y, "F of (67) = F of (42)"),
-            same_case(ICML_S15, ICML_12, "Δ of S(15) = Δ of icml (12)"),
             same_case(ICML_S39, ICML_12, "Δ of S(39) = Δ of icml (12)"),
             sufficient_case(SAM_42, Delta(SAM_32, SAM_32), "Δ of (42) ≥ 2 + Z + (2+α)Y by (32)"),
             sufficient_case(SAM_66, Delta(SAM_32, SAM_32), "Δ of (66) ≥ 2 + Z + (2+α)Y by (32)"),
             sufficient_case(SAM_67, SAM_32, "F of (67) ≥ Y by (32)"),
             sufficient_case(ICML_12, ICML_S39, "Δ of icml (12) ≥ 2 + Z + (2+α)Y by S(7)"),
+        ),
+    ),
+    Claim(
+        id="icml-S15",
+        source=Source("icml", "S(15), S(42)"),
+        statement="Δ of S(15) is at least 2 + (bound on |z|) + (2+α)(bound on |y|) by S(7), as S(42), which takes it "
+        "after S(39), needs: Δ = 2 + √(1+2βT) + (2+α)√((2/α)(1+2βT)); also tried: that it is the Δ of (12)",
+        semantics="reading",
+        cases=(
             sufficient_case(ICML_S15, ICML_S39, "Δ of S(15) ≥ 2 + Z + (2+α)Y by S(7)"),
+            same_case(ICML_S15, ICML_12, "Δ of S(15) = Δ of icml (12)"),
         ),
     ),
     Claim(

@@ -5,7 +5,7 @@ from typing import Any
 
 from odernn.bounds import sam
 from odernn.published.sources import Source
-from verification.cases.chain_ends import sam_state_case
+from verification.cases.chain_ends import sam_state_case, undamped_state_case
 from verification.claim import Claim, Hypothesis, Part, StateBound
 
 
@@ -76,6 +76,7 @@ CLAIMS = (
                 Hypothesis("dt < 1/2", lambda s: 1 - 2 * s.dt, second_margin=lambda s: 1 - (s.dt + s.dt)),
             ),
         ),
+        cases=(undamped_state_case(),),
         dominated_by="thm-S",
     ),
 )

@@ -8,12 +8,18 @@ At fixed dt the network is one neuron with V = 1, c = 0 and inputs that are free
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 
 from flint import fmpq, fmpq_mat, fmpq_mpoly_ctx
 
 from odernn.published.sources import Source
+from verification.cases.chain_ends import sam_output_case, sam_state_case
+from verification.cases.chain_gradients import inputs
+from verification.cases.corrected_bounds import proof_of_gradient
 from verification.cases.gradient_decay import ALPHA, DT, W, decay_case, resonant_decay_case
 from verification.cases.gradient_growth import bound_growth_case, fixed_horizon_case, growth_case
+from verification.cases.gradient_theorems import chain_case, chains
+from verification.cases.network_gradient import gradient_parameters
 from verification.cases.order import order_case
 from verification.cases.top_layer_gradients import top_layer_case
 from verification.certify.scalar_stack import ScalarStack
@@ -21,8 +27,10 @@ from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion,
 from verification.domains import Budget
 from verification.exact_text import brief, number, numbers
 from verification.kinds import Listed, Rational
+from verification.measure.corrected_forms import CorrectedGradient
 from verification.measure.exact_cayley import identity
 from verification.measure.gradient_forms import SAM_13
+from verification.measure.published_forms import SAM_32, Root
 from verification.parameters import Parameter, declared
 
 # --- the norm of the product does not
@@ -101,6 +109,28 @@ def _norms(budget: Budget, seed: int) -> Attempt:
 
 
 T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
+ANY_LAYER = gradient_parameters("b", whole="no")
+BY_INPUT = gradient_parameters("V", whole="no", layer=lambda _: range(1, 2))
+
+
+def all_layers_case(theta: Literal["b", "V"], form: CorrectedGradient, states: Root = SAM_32) -> Case:
+    """The bound of thm-G-inf with its proof, α > 0, dt < 1, and (32) for its F, F_z: at fixed T free of dt and N.
+
+    form, states   those of thm-G-inf and (32); smaller ones have no proof
+    """
+
+    def proof(budget: Budget, seed: int) -> str:
+        ends = (sam_output_case(states), sam_state_case("momentum", states))
+        parts = (proof_of_gradient(form, budget, seed), *(end.ask(budget, seed).proof for end in ends))
+        return f"free of dt and N at fixed T; {'; '.join(parts)}" if all(parts) else ""
+
+    domain, quantity = (
+        ("T fixed, all layers", "|dE/dθ|, θ not V^1") if theta == "b" else ("T fixed, |u| ≤ U", "|dE/dV^1|")
+    )
+    points, parameters = (chains, ANY_LAYER) if theta == "b" else (inputs, BY_INPUT)
+    return chain_case(domain, quantity, form, theta, points, parameters, proof)
+
+
 STACKS = {
     "L = 1": ScalarStack(),
     "L = 1, w = −9": ScalarStack(alpha=ALPHA, w=W),
@@ -139,13 +169,14 @@ CLAIMS = (
         id="both-exploding-mitigated",
         source=Source("sam", "Sec. 3"),
         statement="the exploding gradient problem is mitigated: with bounded weights and at T ≤ 1 the gradient stays "
-        "bounded as dt → 0 (θ of the top layer for all networks, by a bound free of N; b^1 of two layers for one "
-        "network, thm-G-inf has it for all); also tried: dt fixed, N → ∞",
+        "bounded as dt → 0 (θ of the top layer by (13), of all by thm-G-inf with (32), both free of dt and N); "
+        "also tried: dt fixed, N → ∞",
         semantics="real",
         cases=(
             growth_case(ALPHA, W, DT, domain="dt fixed, N → ∞"),
             top_layer_case(SAM_13, "T ≤ 1", (T_IS_ONE,)),
-            fixed_horizon_case(Fraction(1), depth=2),
+            all_layers_case("b", CorrectedGradient()),
+            all_layers_case("V", CorrectedGradient()),
         ),
     ),
     Claim(
