@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from odernn.published.results import DEFAULTS, PROTOCOLS, RESULTS, Figure, PrintedResult
@@ -138,12 +138,18 @@ def _section(source: str, rows: Sequence[BesidePrinted], page: str) -> Iterable[
         return
     yield f"*Trained here*, {source}: evidence beside the printed figures, no verdict; fewer epochs refute nothing."
     yield f"E of E′ epochs: E′ are those of the row's configuration ([all runs]({page}))."
-    yield from ("", *HEADS, *map(_line, with_runs), "")
+    yield from ("", *HEADS, *(_line(each) for row in with_runs for each in _by_epochs(row)), "")
     if without:
         yield f"{NOBODY.capitalize()}: {'; '.join(row.reported for row in without)}."
     protocols = dict.fromkeys(PROTOCOLS[row.printed.task] for row in with_runs if row.printed.task in PROTOCOLS)
     yield from (f"Where a run may differ from what was printed: {text}." for text in protocols)
     yield ""
+
+
+def _by_epochs(row: BesidePrinted) -> Iterable[BesidePrinted]:
+    """A line for each length of training: a median is over seeds alone."""
+    for epochs in sorted({run["epochs"] for run in row.runs}):
+        yield replace(row, runs=tuple(run for run in row.runs if run["epochs"] == epochs))
 
 
 def _line(row: BesidePrinted) -> str:
@@ -154,7 +160,7 @@ def _line(row: BesidePrinted) -> str:
         row.name,
         row.printed.text,
         _shown(statistics.median(figures), kind) + spread,
-        f"{_listed(run['epochs'] for run in row.runs)} of {row.of}",
+        f"{row.runs[0]['epochs']} of {row.of}",
         _listed(run["best_epoch"] for run in row.runs),
         _listed(run["seed"] for run in row.runs),
     )
