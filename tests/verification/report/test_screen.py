@@ -19,7 +19,7 @@ from verification.verdict import Judgement
 README = Path(__file__).resolve().parents[3] / "README.md"
 FACTS = Facts("0.1.0", "smoke", 7, judged=2, planned=2)
 HELD = Judgement(
-    claim="sam-D.1-b",
+    claim="made-held",
     domain="free",
     layer=1,
     quantity="position",
@@ -40,7 +40,7 @@ FALLEN = replace(
     log_worst=math.log(3.12),
     log_bound=math.log(2.4),
 )
-PAPERS = {"sam-D.1-b": "unicornn", "icml-C.1": "unicornn", "thm-S": "library"}
+PAPERS = {"made-held": "unicornn", "icml-C.1": "unicornn", "thm-S": "library"}
 
 
 def shown(run: list[Judgement], **options: object) -> Screen:
@@ -141,7 +141,7 @@ def test_a_screen_of_some_verdicts_lists_their_claims_and_names_what_it_leaves_o
     view = replace(view, left_out="1 claim elsewhere")
     text = "\n".join(view.lines())
     assert "Left out: 1 claim elsewhere." in text and "refuted, " not in text
-    assert "  sam-D.1-b" in text and "12 evaluations" in text
+    assert "  made-held" in text and "12 evaluations" in text
     assert view.last() == "0 of 1 claim refuted; results are in odernn.sqlite"
 
 
