@@ -253,7 +253,7 @@ def test_a_question_in_a_users_folder_is_answered_kept_and_replayed(tmp_path: Pa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "square.py").write_text(PLANTED)
-    assert main(["verify", "planted.square", "--claims", "mine", "--jobs", "1"]) == 0
+    assert main(["verify", "planted.square", "--claims", "mine", "--jobs", "1", "--full"]) == 0
     shown = capsys.readouterr().out
     assert "refuted    planted.square  all x  x²  x = 3/2" in shown
     witness = Path(re.search(r"odernn witness verify (\S+\.json)", shown).group(1))
