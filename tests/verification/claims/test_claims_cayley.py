@@ -235,7 +235,7 @@ def test_a_planted_falsehood_is_refuted(name):
 
 
 def test_signs_that_reach_their_matrix_are_not_nominated():
-    """D = I reaches I, and one sign the exchange of two; of others, such as −I, it is false, and the search finds them."""
+    """D = I reaches I, and one sign the exchange of two; of others, such as −I, it is false: the search finds them."""
     for W, signs in (((1, 0, 0, 1), (1, 1)), ((0, 1, 1, 0), (1, -1))):
         assert not fixed_signs_case("p", W, signs).ask(SMOKE, 0).candidates
     assert fixed_signs_case("p", (1, 0, 0, 1), (-1, -1)).ask(SMOKE, 0).candidates
