@@ -157,7 +157,7 @@ def _row(volume: float, found: int, of: int) -> dict[str, float]:
 
 def page(record: Mapping[str, Any]) -> str:
     """docs/power.md."""
-    bounds, cases = record["budgets"], record["cases"]
+    bounds, cases = record["budgets"], record["open_cases"]
     lines = [
         "# The power of the searches",
         "",
@@ -226,7 +226,7 @@ def main() -> None:
         known = open_cases()
         sample = random.Random(f"cases {options.seed}").sample(known, min(options.cases, len(known)))
         budgets = (options.budgets or "smoke,standard").split(",")
-        record["cases"] = of_cases(sample, options.regions or 5, budgets, options.seed) | {"of": len(known)}
+        record["open_cases"] = of_cases(sample, options.regions or 5, budgets, options.seed) | {"of": len(known)}
     elif not options.page:
         names = (options.budgets or "smoke,standard,deep").split(",")
         tables = {name: measured(BUDGETS[name], options.regions or 100, options.seed) for name in names}

@@ -26,6 +26,8 @@ while [ $# -gt 0 ]; do
   esac
 done
 parts=${parts:-check times sanitize train}
+device=cuda
+[ -z "$rehearse" ] || device=cpu
 python=${PYTHON:-python3}
 bundle=${BUNDLE:-$root/build/device}
 mkdir -p "$out"
@@ -57,13 +59,8 @@ for part in $parts; do
     times) suite --part times --part crossover --part scornn --part trajectories --part host --part memory ;;
     sanitize) suite --part sanitizer ;;
     train)
-      if [ -n "$rehearse" ]; then
-        "$python" benchmarks/training_runs.py "psMNIST, UnICORNN-128, longer" --seconds "$seconds" \
-          --checkpoints "$out" --output "$out"
-      else
-        "$python" benchmarks/training_runs.py "psMNIST, UnICORNN-128, longer" --device cuda --seconds "$seconds" \
-          --checkpoints "$out" --output "$out"
-      fi ;;
+      "$python" benchmarks/training_runs.py "psMNIST, UnICORNN-128, longer" --device "$device" --seconds "$seconds" \
+        --checkpoints "$out" --output "$out" ;;
   esac || { status=1; echo "== $part: not all was done, or not all holds"; }
 done
 exit $status

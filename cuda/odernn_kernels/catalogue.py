@@ -56,6 +56,17 @@ class LaunchError(RuntimeError):
     """The driver refused a module or a launch; the message has its reason."""
 
 
+def check_shared(kernel: Kernel, shared: int, limit: int) -> None:
+    """LaunchError where a block asks for more bytes of shared memory than the device has."""
+    if shared > limit:
+        raise LaunchError(f"{kernel.name} needs {shared} bytes of shared memory a block, this device has {limit}.")
+
+
+def refused(kernel: Kernel, grid: int, threads: int, shared: int, reason: object) -> str:
+    """What a LaunchError says of a launch."""
+    return f"{kernel.name}, {grid} blocks of {threads} threads, {shared} bytes shared: {reason}"
+
+
 class Launcher(Protocol):
     """Runs a kernel on the memory of tensors: a device, or the emulator in tests."""
 

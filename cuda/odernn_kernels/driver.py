@@ -11,10 +11,14 @@ from typing import Any
 import torch
 
 from cuda.odernn_kernels import build
-from cuda.odernn_kernels.catalogue import Kernel, LaunchError, packed
+from cuda.odernn_kernels.catalogue import Kernel, LaunchError, check_shared, packed, refused
 
 _BUFFER_POINTER, _BUFFER_SIZE = ctypes.c_void_p(1), ctypes.c_void_p(2)
 _MAX_DYNAMIC_SHARED = 8
+"""Of a function: the attribute that is raised for more than 48 KiB."""
+
+_SHARED_OPTIN = 97
+"""Of a device: the most that it may be raised to."""
 
 
 def unavailable_because() -> str | None:
@@ -44,11 +48,14 @@ class DriverDevice:
         self._call("cuInit", 0)
         self._call("cuDeviceGet", ctypes.byref(device), index)
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
+        limit = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(limit), _SHARED_OPTIN, device)
+        self.shared_limit = limit.value
         self._modules: dict[str, ctypes.c_void_p] = {}
         self._functions: dict[str, ctypes.c_void_p] = {}
 
     def close(self) -> None:
-        """Nothing to let go of: the context is torch's own, and ends with the process."""
+        """Nothing to do: the reference to torch's own context ends with the process, as torch's does."""
 
     def _call(self, name: str, *arguments: Any) -> None:
         status = getattr(self._driver, name)(*arguments)
@@ -73,7 +80,8 @@ class DriverDevice:
     def launch(
         self, kernel: Kernel, grid: int, arguments: tuple[int | float, ...], *, threads: int, shared: int
     ) -> None:
-        """Enqueue on torch's current stream. Raises LaunchError."""
+        """Enqueue on torch's current stream of this device; returns at once. Raises LaunchError."""
+        check_shared(kernel, shared, self.shared_limit)
         self._call("cuCtxPushCurrent_v2", self._context)
         try:
             block = packed(arguments)
@@ -88,5 +96,7 @@ class DriverDevice:
             stream = ctypes.c_void_p(torch.cuda.current_stream(self.index).cuda_stream)
             function = self._function(kernel, shared)
             self._call("cuLaunchKernel", function, grid, 1, 1, threads, 1, 1, shared, stream, None, extra)
+        except LaunchError as error:
+            raise LaunchError(refused(kernel, grid, threads, shared, error)) from error
         finally:
             self._call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cuda.odernn_kernels import build
-from cuda.odernn_kernels.catalogue import Kernel, Launcher, LaunchError, format_of
+from cuda.odernn_kernels.catalogue import Kernel, Launcher, LaunchError, check_shared, format_of, refused
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -165,19 +165,14 @@ class Device:
         self, kernel: Kernel, grid: int, arguments: tuple[int | float, ...], *, threads: int, shared: int
     ) -> None:
         """Enqueue on torch's current stream of this device; returns at once. Raises LaunchError."""
-        if shared > self.shared_limit:
-            raise LaunchError(
-                f"{kernel.name} needs {shared} bytes of shared memory a block, this device has {self.shared_limit}."
-            )
+        check_shared(kernel, shared, self.shared_limit)
         with self._guard, self.current():
             try:
                 function = self._function(kernel, format_of(arguments), shared)
                 with self._bridge() as stream:
                     function.prepared_async_call((grid, 1, 1), (threads, 1, 1), stream, *arguments, shared_size=shared)
             except self._driver.Error as error:
-                raise LaunchError(
-                    f"{kernel.name}, {grid} blocks of {threads} threads, {shared} bytes shared: {error}"
-                ) from error
+                raise LaunchError(refused(kernel, grid, threads, shared, error)) from error
 
     def _function(self, kernel: Kernel, layout: str, shared: int) -> Any:
         """Prepared once for each layout of arguments."""

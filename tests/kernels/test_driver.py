@@ -125,10 +125,17 @@ def test_the_drivers_own_interface_needs_no_pycuda(environment: dict[str, str]) 
         device.launch(catalogue.Kernel("missing", "forward", 32, 0), 1, (0,), threads=32, shared=0)
     except catalogue.LaunchError as error:
         print(error)
+    try:
+        device.launch(catalogue.KERNELS["forward_f32"], 1, (0,), threads=32, shared=300000)
+    except catalogue.LaunchError as error:
+        print(error)
 """
     )
     status, output, launches = run(environment, code, CTYPES)
-    assert status == 0 and "cuModuleGetFunction: not found (500)" in output, output
+    assert (
+        status == 0 and "missing, 1 blocks of 32 threads, 0 bytes shared: cuModuleGetFunction: not found" in output
+    ), output
+    assert "forward_f32 needs 300000 bytes of shared memory a block, this device has 232448" in output
     assert [(name, depth) for name, *_, depth in launches] == [
         ("forward_f32", "1"),
         ("stored_f32", "1"),
