@@ -15,7 +15,8 @@ from tabulate import tabulate
 
 HERE = Path(__file__).resolve().parent
 RESULTS, PAGE = HERE / "results", HERE.parent / "docs" / "gpu.md"
-RUNS = HERE.parent / "benchmarks" / "results" / "training_runs.json"
+MEASURED_HERE = HERE.parent / "benchmarks" / "results"
+RUNS, HOST_WORK = MEASURED_HERE / "training_runs.json", MEASURED_HERE / "host_work.json"
 
 HEAD = """# On a GPU
 
@@ -73,6 +74,18 @@ def section(record: Mapping[str, Any]) -> Iterator[str]:
     yield from _crossover(record)
     yield from _host(parts)
     yield from _memory(parts)
+
+
+def host_work(record: Mapping[str, Any]) -> Iterator[str]:
+    """What a layer costs the host apart from the driver, and what a function that does nothing costs there."""
+    yield "\n## Host work with launches that do nothing\n"
+    yield f"Microseconds on {record['machine']['processor']}, on one thread, torch {record['machine']['torch']}"
+    yield "(benchmarks/host_work.py); *nothing at all* is an autograd function that gives its arguments back.\n"
+    rows = [
+        (f"{row['steps']}", row["name"], f"{row['median']:.0f}", f"{row['smallest']:.0f} … {row['largest']:.0f}")
+        for row in record["rows"]
+    ]
+    yield _table(rows, ("N", "call", "median", "smallest … largest")) + "\n"
 
 
 def training(runs: Mapping[str, Any]) -> Iterator[str]:
@@ -188,7 +201,8 @@ def page() -> str:
     """The whole text."""
     devices = (line for record in records().values() for line in section(record))
     runs = json.loads(RUNS.read_text("utf-8"))["runs"]
-    return "\n".join([HEAD, *devices, *training(runs)]).rstrip() + "\n"
+    told = host_work(json.loads(HOST_WORK.read_text("utf-8")))
+    return "\n".join([HEAD, *devices, *told, *training(runs)]).rstrip() + "\n"
 
 
 def main() -> int:

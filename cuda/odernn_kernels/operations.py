@@ -12,7 +12,7 @@ atomics, each column's sums have one order, and torch adds up the columns.
 """
 
 # No `from __future__ import annotations`: torch reads the annotations of the operations below.
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor
@@ -36,6 +36,8 @@ read whole sectors, but run the few columns that the scan is for on an eighth of
 
 
 Way: TypeAlias = Literal["ring", "scan"]
+Gradients: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
+"""By x, w, h, α, y0, z0, where all are asked for."""
 
 
 def plan(steps: int, columns: int, dtype: torch.dtype, direction: Literal["forward", "backward"] = "forward") -> Way:
@@ -166,8 +168,8 @@ def run_stored(
     grad_y_last: Tensor | None,
     grad_z_last: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    found: Any = gradients_of_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, grad_z, grad_y_last, grad_z_last)
-    return found  # type: ignore[no-any-return]
+    given = (x, w, h, alpha, y0, lengths, y, z_last, grad_y, grad_z, grad_y_last, grad_z_last)
+    return cast("Gradients", gradients_of_stored(*given))
 
 
 stored_backward = torch.library.custom_op("odernn_cuda::stored_backward", mutates_args=())(run_stored)
@@ -202,8 +204,7 @@ def reversible_backward(
         # By the kernel that ran, not by the scan: its rows belong to this last state, bit by bit.
         y = reversible(x, w, h, alpha, y0, z0, lengths)[0]
         return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
-    found: Any = launches.summed(out, (w, h, alpha))
-    return found  # type: ignore[no-any-return]
+    return cast("Gradients", launches.summed(out, (w, h, alpha)))
 
 
 @torch.library.custom_op("odernn_cuda::exact_backward", mutates_args=())
@@ -230,8 +231,7 @@ def exact_backward(
         # The rows of the map that was run, not of another rounding of it.
         y, _, z_last, _ = exact(x, w, h, alpha, y0, z0, lengths)
         return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
-    found: Any = launches.summed(out, (w, h, alpha))
-    return found  # type: ignore[no-any-return]
+    return cast("Gradients", launches.summed(out, (w, h, alpha)))
 
 
 # --- shapes for torch.compile, and gradients
