@@ -124,6 +124,51 @@ def _lorenz(forcing: float) -> Iterator[Planned]:
         )
 
 
+def _to_the_end() -> Iterator[Planned]:
+    """All epochs of the sources, for a GPU."""
+    kept = {"checkpoint_every": 5000}
+    for rate, scale in (("HR", "raw"), ("RR", "raw"), ("HR", "window"), ("RR", "window")):
+        of_code = scale == "raw"
+        yield Planned(
+            name=f"BIDMC {rate}, UnICORNN, to the end" + ("" if of_code else ", every window scaled"),
+            configuration="unicornn_table4_vital_signs",
+            row=f"unicornn-{rate.lower()}" + ("" if of_code else "-scaled"),
+            training=kept,
+            note="Divided as published, so test windows have neighbours in training. For a GPU.",
+            is_further=True,
+        )
+    for row, name, seeds in (
+        ("scornn-170-permuted", "permuted MNIST, scoRNN-170, to the end", (0, 1, 2)),
+        ("scornn-170", "sequential MNIST, scoRNN-170, to the end", (0,)),
+    ):
+        yield Planned(
+            name=name,
+            configuration="scornn_table1_mnist",
+            row=row,
+            training=kept,
+            seeds=seeds,
+            note="For a GPU.",
+            is_further=True,
+        )
+    yield Planned(
+        name="adding, T = 750, scoRNN, to the end",
+        configuration="scornn_section52_adding",
+        row="scornn-170-t750",
+        training=kept,
+        seeds=(0, 1, 2),
+        note="For a GPU.",
+        is_further=True,
+    )
+    yield Planned(
+        name="copying, T = 1000, scoRNN, to the end",
+        configuration="scornn_section51_copying",
+        row="scornn-190-t1000",
+        training=kept,
+        note="For a GPU.",
+        is_further=True,
+    )
+
+
 RUNS: tuple[Planned, ...] = (
     Planned(
         name="sequential digits, UnICORNN",
@@ -144,7 +189,7 @@ RUNS: tuple[Planned, ...] = (
     Planned(
         name="BIDMC HR, UnICORNN",
         configuration="unicornn_table4_vital_signs",
-        row="unicornn-hr",
+        row="unicornn-hr-scaled",
         training={"epochs": 6, "milestones": [[5, 0.1]]},
         note="6 epochs in place of 500. Divided as published, so test windows have neighbours in training.",
     ),
@@ -167,7 +212,18 @@ RUNS: tuple[Planned, ...] = (
         configuration="unicornn_table1_psmnist",
         row="unicornn-128",
         training={"epochs": 400, "milestones": [[300, 0.1]], "evaluate_every": 5, "checkpoint_every": 10_000},
+        seeds=(0, 1, 2),
         note="400 epochs in place of 2600, the rate falls after 300. For a GPU.",
+        is_further=True,
+    ),
+    *_to_the_end(),
+    Planned(
+        name="noise-padded CIFAR-10, one batch of five, UnICORNN-128",
+        configuration="unicornn_table2_noise_padded_cifar10",
+        row="unicornn-128-code",
+        training={"epochs": 300, "milestones": [[225, 0.1]], "evaluate_every": 5, "checkpoint_every": 10_000},
+        seeds=(0, 1, 2),
+        note="A fifth of the training images, 300 epochs: as many steps as 60 of all five batches. For a GPU.",
         is_further=True,
     ),
     Planned(

@@ -186,6 +186,7 @@ class Place:
 
     checkpoints  the folder of the runs' folders;  root  of the tasks' files, None for the default
     anew         whether what is in the run's folder is thrown away
+    jobs         runs at a time: they share the device, so that seconds are theirs together
     deadline     of ``time.monotonic``: then a checkpoint is kept, and the run stops
     """
 
@@ -193,6 +194,7 @@ class Place:
     root: Path | None
     device: str = "cpu"
     anew: bool = False
+    jobs: int = 1
     deadline: float = math.inf
 
     @property
@@ -253,6 +255,8 @@ def trained(made: loop.TrainingRun, cpu: float, place: Place) -> dict[str, Any]:
     }
     if place.device != "cpu":
         result |= {"device": torch.cuda.get_device_name(place.device), "stepping": made.captured.words}
+        if place.jobs > 1:
+            result |= {"runs_at_a_time": place.jobs}
     return result
 
 
@@ -385,11 +389,11 @@ def write(path: Path, record: Mapping[str, Any]) -> None:
     os.replace(part, path)
 
 
-def gone_on(wanted: Sequence[Job], path: Path, place: Place, *, jobs: int) -> list[str]:
+def gone_on(wanted: Sequence[Job], path: Path, place: Place) -> list[str]:
     """Make the runs; what could not be made, and why. Only this process writes the record."""
     left = []
     todo = [job for job in wanted if place.anew or not is_recorded(opened(path), job)]
-    for job, result in made(todo, place, jobs):
+    for job, result in made(todo, place):
         if isinstance(result, Mapping) and "stopped" in result:
             add(path, job, result, is_stopped=True)
             left.append(f"{job.key}: {result['stopped']}")
@@ -402,16 +406,18 @@ def gone_on(wanted: Sequence[Job], path: Path, place: Place, *, jobs: int) -> li
     return left
 
 
-def made(todo: Sequence[Job], place: Place, jobs: int) -> Iterator[tuple[Job, dict[str, Any] | str]]:
-    """Each job with its result, or why it has none, as they end; at most ``jobs`` at a time, each in its process."""
-    if jobs == 1:
+def made(todo: Sequence[Job], place: Place) -> Iterator[tuple[Job, dict[str, Any] | str]]:
+    """Each job with its result, or why it has none, as they end; ``place.jobs`` at a time, each in its process."""
+    if place.jobs == 1:
         yield from ((job, attempted(job, place)) for job in todo)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+    with ProcessPoolExecutor(
+        place.jobs, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)
+    ) as pool:
         waiting = list(reversed(todo))
         running: dict[Future[dict[str, Any] | str], Job] = {}
         while waiting or running:
-            while waiting and len(running) < jobs:  # what waits inside the pool would outlive an interrupt
+            while waiting and len(running) < place.jobs:  # what waits inside the pool would outlive an interrupt
                 job = waiting.pop()
                 running[pool.submit(attempted, job, place)] = job
             for done in wait(running, return_when=FIRST_COMPLETED).done:
@@ -479,8 +485,8 @@ def main(arguments: list[str] | None = None) -> int:
         except TrainingError as error:
             raise SystemExit(str(error)) from None
         deadline = time.monotonic() + options.seconds
-        place = Place(options.checkpoints, options.root, options.device, options.again, deadline)
-        left = gone_on(wanted, path, place, jobs=options.jobs)
+        place = Place(options.checkpoints, options.root, options.device, options.again, options.jobs, deadline)
+        left = gone_on(wanted, path, place)
         if not options.names and (options.again or "readouts" not in opened(path)):
             write(path, opened(path) | {"readouts": _adding_readouts.measured()})
     record = opened(path)

@@ -1,8 +1,10 @@
 """BIDMC: heart or respiratory rate from 32 seconds of PPG and ECG (Pimentel et al. 2016; Rusch & Mishra 2021, Table 4).
 
-53 recordings of eight minutes at 125 Hz. A window is 4000 samples of PLETH (PPG) and II (ECG), every channel brought to
-mean 0 and variance 1 within the window, since the gain differs between recordings; its target is the mean of the
-monitor's number (HR or RESP, one a second) over the same 32 seconds. A new window begins every 3 seconds.
+53 recordings of eight minutes at 125 Hz. A window is 4000 samples of PLETH (PPG) and II (ECG); its target is the mean
+of the monitor's number (HR or RESP, one a second) over the same 32 seconds. A new window begins every 3 seconds.
+
+The gain differs between recordings. With ``scale="window"``, the default and ours, every channel has mean 0 and
+variance 1 within the window; "raw" are the recorded numbers, as the published code has them.
 
 Windows overlap by 29 of 32 seconds. So splits are made of whole recordings by default, and no patient is in two. The
 published code divides the windows themselves: ``divided_by="window"`` does that, and its test windows have near copies
@@ -44,6 +46,7 @@ CHANNELS = ("PLETH", "II")
 TARGETS = {"HR": "HR", "RR": "RESP"}
 """What is predicted, and the column of the monitor that has it."""
 
+SCALES = ("window", "raw")
 SHARES = (0.70, 0.15, 0.15)
 SUBFOLDERS = ("bidmc_csv", "bidmc", "bidmc/bidmc_csv")
 OFFICIAL = "https://physionet.org/files/bidmc/1.0.0/"
@@ -64,6 +67,7 @@ def load(
     *,
     target: str = "HR",
     divided_by: str = "record",
+    scale: str = "window",
     seconds: int = 32,
     stride: int = 3,
     seed: int = 0,
@@ -74,9 +78,10 @@ def load(
                 records as are there are read, and ``spec.origin`` says how many
     target      "HR", beats a minute, or "RR", breaths a minute
     divided_by  "record" or "window" (see above);  seed  of the division, 70/15/15 % of either
+    scale       "window" or "raw" (see above)
     seconds     of a window;  stride  seconds from one window to the next
     Windows during which the monitor shows no number are left out. The published figure is √loss.
-    Raises DataError for an unknown split, target or division, and for missing or damaged files.
+    Raises DataError for an unknown split, target, division or scale, and for missing or damaged files.
     """
     place = split_index(NAME, split)
     for name, value in (("seconds", seconds), ("stride", stride)):
@@ -84,6 +89,7 @@ def load(
     at_least(NAME, "seed", seed, 0)
     _one_of("target", target, TARGETS)
     _one_of("division", divided_by, ("record", "window"))
+    _one_of("scale", scale, SCALES)
     recordings = read(root, TARGETS[target])
     places, targets = windows(recordings, seconds=seconds, stride=stride)
     if divided_by == "record":
@@ -97,7 +103,7 @@ def load(
     length = seconds * RATE
     used = np.unique(places[:, 0])
     spec = TaskSpec(
-        name=f"{NAME} {target}, divided by {divided_by}",
+        name=f"{NAME} {target}, divided by {divided_by}" + (", raw" if scale == "raw" else ""),
         split=SPLITS[place],
         loss="squared error",
         reads="last",
@@ -111,7 +117,8 @@ def load(
         sha256=checksum(np.concatenate([signals[i] for i in used]), np.column_stack((places, targets))),
         published_as="root",
     )
-    return Batched((length, len(targets), len(CHANNELS)), _cutter(signals, places, length)), targets, spec
+    make = _cutter(signals, places, length, is_raw=scale == "raw")
+    return Batched((length, len(targets), len(CHANNELS)), make, is_fixed=True), targets, spec
 
 
 def windows(
@@ -131,12 +138,14 @@ def windows(
 
 
 def _cutter(
-    signals: list[NDArray[np.float32]], places: NDArray[np.int64], length: int
+    signals: list[NDArray[np.float32]], places: NDArray[np.int64], length: int, *, is_raw: bool
 ) -> Callable[[NDArray[np.intp], int], NDArray[np.float32]]:
     def make(chosen: NDArray[np.intp], _: int) -> NDArray[np.float32]:
         cut = np.empty((length, len(chosen), len(CHANNELS)), dtype=np.float64)
         for column, (record, start) in enumerate(places[chosen].tolist()):
             cut[:, column] = signals[record][start * RATE : start * RATE + length]
+        if is_raw:
+            return cut.astype(np.float32)
         cut -= cut.mean(axis=0)
         deviation = cut.std(axis=0)
         return (cut / np.where(deviation > 0, deviation, 1)).astype(np.float32)  # a flat line stays one

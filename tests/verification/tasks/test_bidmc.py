@@ -16,6 +16,7 @@ from tests.tiers import only
 from tests.verification.tasks.official_files import folder_with
 from verification.tasks import bidmc
 from verification.tasks.images import DataError
+from verification.tasks.task import Batched
 
 SECONDS = 20  # of a made recording
 NUMBERS = (1, 2, 5, 8, 13, 21, 34, 40, 47, 53)
@@ -162,6 +163,32 @@ def test_a_flat_line_stays_one(tmp_path: Path) -> None:
         path.write_text("\n".join([head, *flat]) + "\n")
     sequences, _, _ = bidmc.load("train", tmp_path, **OPTIONS)
     assert np.all(sequences[:, :, 0] == 0) and np.isfinite(np.asarray(sequences)).all()
+
+
+def test_raw_windows_are_the_recorded_numbers(tmp_path: Path) -> None:
+    made(tmp_path, (1, 5))
+    sequences, _, spec = bidmc.load("train", tmp_path, divided_by="window", scale="raw", **OPTIONS)
+    recorded = [np.array([(row[1], row[4]) for row in signals(number)]) for number in (1, 5)]
+    cut = [every[125 * start : 125 * (start + 8)] for every in recorded for start in range(0, SECONDS - 8 + 1, 3)]
+    for column in range(sequences.shape[1]):
+        window = sequences[:, np.array([column])][:, 0]
+        assert min(np.abs(window - each).max() for each in cut) < 1e-4
+    assert spec.name.endswith(", raw")
+    of_means = bidmc.load("train", tmp_path, divided_by="window", **OPTIONS)[2]
+    assert spec.sha256 == of_means.sha256  # of the recordings, not of what is made of them
+
+
+@pytest.mark.parametrize("scale", bidmc.SCALES)
+def test_a_window_has_the_same_bits_whatever_is_beside_it(tmp_path: Path, scale: str) -> None:
+    made(tmp_path)
+    sequences, _, _ = bidmc.load("train", tmp_path, divided_by="window", scale=scale, **OPTIONS)
+    assert isinstance(sequences, Batched) and sequences.is_fixed
+    count = sequences.shape[1]
+    together = sequences[:, np.arange(count)]
+    for size in (1, 2, 3, 7):
+        for start in range(0, count, size):
+            part = np.arange(start, min(start + size, count))
+            assert sequences[:, part].tobytes() == np.ascontiguousarray(together[:, part]).tobytes()
 
 
 def test_the_baseline_is_the_variance_and_the_published_figure_the_root(tmp_path: Path) -> None:
