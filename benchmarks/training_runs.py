@@ -7,6 +7,7 @@
     python benchmarks/training_runs.py --jobs 2               two runs at a time, each on one thread (default: 1)
     python benchmarks/training_runs.py --seconds 600          stops after that time; the same command goes on
     python benchmarks/training_runs.py --device cuda          the further runs, which --list --further names, there
+    python benchmarks/training_runs.py --as-they-are NAME …   test what stopped runs have reached, on the CPU
     python benchmarks/training_runs.py --page                 only the page, from the record
 
 ``_training_plan`` names the runs: a file of verification/training/configurations, seeds, epochs. Each is a run of
@@ -15,7 +16,9 @@ ends with the same bits. The weights that are best on the validation split are t
 were chosen, are runs that never load the test split.
 
 A run is recorded under its configuration: a change of a file that changes what is trained makes the record of it void,
-and the run is made again. results/training_runs.json is written after every run, docs/training_runs.md from it alone.
+and the run is made again. One that stopped is recorded as far as it has come once it is tested, ``--as-they-are``, and
+goes on all the same when it is called again where its folder is. results/training_runs.json is written after every
+run, docs/training_runs.md from it alone.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ import numpy as np
 import torch
 from _harness import RESULTS, machine
 from _training_plan import Planned, Trial
+from _training_record import RECORD, add, is_recorded, opened, write
 from torch import nn
 
 from odernn.published import results as published_results
@@ -50,7 +54,6 @@ from verification.training.configuration import Configuration
 from verification.training.determinism import determinism
 from verification.training.processes import processes
 
-RECORD = "training_runs.json"
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "build" / "training_runs"
 CPU = "cpu_seconds.json"
 """In a run's folder: the processor's time so far."""
@@ -112,9 +115,9 @@ def _is_named(job: Job, names: Sequence[str]) -> bool:
     return isinstance(job.plan, Planned) and any(name.startswith(job.plan.name) for name in names)
 
 
-def fused(plan: Configuration, device: str) -> Configuration:
-    """The same on the fused execution of that device, if the cell has it and none is named."""
-    if "execution" in plan.network.options:
+def fused(plan: Configuration, device: str, *, instead: bool = False) -> Configuration:
+    """The same on the fused execution of that device, if the cell has it and none is named, or ``instead`` of it."""
+    if "execution" in plan.network.options and not instead:
         return plan
     execution = torch.device(device).type
     try:
@@ -275,7 +278,10 @@ def stopped(made: loop.TrainingRun, result: dict[str, Any]) -> tuple[str, dict[s
 
 def tested(planned: Planned, plan: Configuration, found: loop.TrainingResult, place: Place) -> dict[str, Any]:
     """The test figure, and what stands beside it."""
-    data = splits.load(plan, "test", place.root)
+    return _beside(planned, plan, splits.load(plan, "test", place.root), found.test)
+
+
+def _beside(planned: Planned, plan: Configuration, data: splits.SplitData, test: Mapping[str, Any]) -> dict[str, Any]:
     spec = data.spec
     beside = {"without input": spec.published(spec.baseline, _largest_share(data))}
     if plan.task.name == "lorenz96":
@@ -283,13 +289,40 @@ def tested(planned: Planned, plan: Configuration, found: loop.TrainingResult, pl
         beside["persistence"] = spec.published(float((error**2).mean()))
     return {
         "name": planned.name,
-        "test": scores(spec, found.test["loss"], found.test["accuracy"]),
+        "test": scores(spec, test["loss"], test["accuracy"]),
         "test_data": {"count": spec.count, "sha256": spec.sha256, "origin": spec.origin},
         "baseline": spec.baseline,
         "baseline_means": spec.baseline_means,
         "beside": beside,
         "published": published(plan, data.spec.input_size),
     }
+
+
+def tested_as_they_are(wanted: Sequence[Job], path: Path, place: Place) -> list[str]:
+    """Test, on the CPU, the best weights of runs that stopped, and record those runs; what could not be tested.
+
+    The record keeps ``stopped``, by which such a run is told from one at its end.
+    """
+    left = []
+    for job in wanted:
+        reached = opened(path).get("stopped", {}).get(job.key)
+        if reached is None or not isinstance(job.plan, Planned):
+            continue
+        plan = fused(job.configuration, "cpu", instead=True)
+        try:
+            best = checkpoints.read(place.checkpoints / job.configuration.digest()[:16] / loop.BEST)
+        except (TrainingError, OSError) as error:
+            left.append(f"{job.key}: {error}")
+            continue
+        data = splits.load(plan, "test", place.root)
+        dtype = getattr(torch, plan.training.dtype)
+        model = network.build(plan.network, data.spec, seed=plan.training.seed, dtype=dtype)
+        model.load_state_dict(best.part(loop.MODEL))
+        found = network.sums(model, data, np.arange(data.count), plan.training.evaluation_batch)
+        result = {**reached, **_beside(job.plan, plan, data, network.means(found, data.count))}
+        add(path, job, result)
+        sys.stdout.write(f"{job.key}: {said(result)}\n")
+    return left
 
 
 def _largest_share(data: splits.SplitData) -> float | None:
@@ -341,52 +374,7 @@ def curve(rows: Sequence[Mapping[str, Any]], best: int) -> list[dict[str, Any]]:
     return [{name: row[name] for name in names} for row in chosen]
 
 
-# The record.
-
-
-def opened(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {"benchmark": "training_runs", "runs": {}, "trials": {}}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
-def is_recorded(record: Mapping[str, Any], job: Job) -> bool:
-    """Whether the record has this training, as it would be made now."""
-    there = record["runs" if job.is_tested else "trials"].get(job.key)
-    if there is None:
-        return False
-    try:  # the digest of the same tables can change with the library: it has all fields, also new ones
-        then = configuration.from_mapping(there["configuration"])
-    except TrainingError:
-        return False
-    return then.digest() == job.configuration.digest()
-
-
-def add(path: Path, job: Job, result: Mapping[str, Any], *, is_stopped: bool = False) -> dict[str, Any]:
-    """The record on the disk with one result more: read again first, as another call may have written meanwhile.
-
-    is_stopped  whether it is a run that goes on: what it had reached goes when it is done
-    """
-    record = opened(path)
-    unfinished = record.pop("stopped", {})
-    unfinished.pop(job.key, None)
-    if is_stopped:
-        unfinished[job.key] = result
-    else:
-        record["runs" if job.is_tested else "trials"][job.key] = result
-    if unfinished:
-        record["stopped"] = unfinished
-    write(path, record)
-    return record
-
-
-def write(path: Path, record: Mapping[str, Any]) -> None:
-    """In place of the old one, at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.part")
-    part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(part, path)
+# All of them.
 
 
 def gone_on(wanted: Sequence[Job], path: Path, place: Place) -> list[str]:
@@ -458,6 +446,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, help="folder of the tasks' files (default: ODERNN_DATA)")
     parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS, help="folder of the runs (default: build/…)")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the record (default: results/)")
+    parser.add_argument("--as-they-are", action="store_true", help="train nothing, test runs that stopped")
     parser.add_argument("--page", action="store_true", help="train nothing, only write the page")
     options = parser.parse_args(arguments)
     if options.jobs < 1:
@@ -479,7 +468,9 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stdout.write(f"{job.key}: {'recorded' if is_recorded(record, job) else 'not recorded'}\n")
         return 0
     left: list[str] = []
-    if not options.page:
+    if options.as_they_are:
+        left = tested_as_they_are(wanted, path, Place(options.checkpoints, options.root))
+    elif not options.page:
         try:
             loop.check_device(options.device)
         except TrainingError as error:

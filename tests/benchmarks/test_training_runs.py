@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from tests.benchmarks.scripts import BENCHMARKS, imported
-from verification.training import configuration, loop, splits
+from verification.training import checkpoints, configuration, loop, network, splits
 
 RECORD = BENCHMARKS / "results" / "training_runs.json"
 
@@ -204,6 +204,36 @@ def test_when_the_time_is_up_a_run_stops_at_a_checkpoint_and_the_same_command_go
     found = record["runs"][key]
     assert found["steps"] == 4 and "stopped" not in record
     assert found["test"] == whole["runs"][key]["test"]
+
+
+def test_a_run_that_stopped_is_tested_as_it_is_and_still_goes_on(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = ["--output", str(tmp_path), "--checkpoints", str(tmp_path / "c"), RUN + " / seed 0"]
+    asked = iter([False, False, False, True])  # before the run, after the two steps of an epoch, after the third step
+    with monkeypatch.context() as patch:
+        patch.setattr(script.Place, "is_late", property(lambda _: next(asked)))
+        assert script.main(place) == 1
+    assert script.main([*place, "--as-they-are"]) == 0
+    key = RUN + " / seed 0"
+    reached = json.loads((tmp_path / "training_runs.json").read_text("utf-8"))["runs"][key]
+    assert (reached["epochs"], reached["steps"]) == (1, 3) and "epoch 2 of 2" in reached["stopped"]
+
+    (folder,) = [path.parent for path in (tmp_path / "c").glob("*/best.safetensors")]
+    plan = configuration.from_mapping(json.loads((folder / "run.json").read_text("utf-8"))["configuration"])
+    data = splits.load(plan, "test", None)
+    model = network.build(plan.network, data.spec, seed=7, dtype=torch.float32)
+    best = checkpoints.read(folder / "best.safetensors")
+    model.load_state_dict(best.part("model."))
+    model.eval()
+    sequences, targets, _ = data.batch(np.arange(data.count))
+    with torch.no_grad():
+        loss = float(torch.nn.functional.mse_loss(model(sequences).squeeze(-1), targets.squeeze(-1)))
+    assert reached["test"]["loss"] == pytest.approx(loss, rel=1e-5)
+
+    assert script.main(place) == 0  # to its end, from where it was
+    found = json.loads((tmp_path / "training_runs.json").read_text("utf-8"))["runs"][key]
+    assert found["steps"] == 4 and "stopped" not in found
 
 
 def test_another_device_has_only_the_further_runs_on_its_own_execution(script: ModuleType) -> None:

@@ -419,20 +419,9 @@ class TrainingRun:
 
     def evaluate(self, data: SplitData) -> dict[str, Any]:
         """Mean loss over a split, and the share of right classes (None for numbers); dropout is off."""
-        self.model.eval()
-        sums = [0.0, 0.0, 0.0]
-        indices = self.own.of(np.arange(data.count))
         size = self.configuration.training.evaluation_batch
-        with torch.no_grad():
-            for start in range(0, len(indices), size):
-                sequences, targets, real = data.batch(indices[start : start + size])
-                outputs = self.model(sequences)
-                sums[0] += float(network.loss_sum(outputs, targets, data.spec, real))
-                if data.spec.loss == "cross entropy":
-                    right, asked = network.correct(outputs, targets, real)
-                    sums[1], sums[2] = sums[1] + right, sums[2] + asked
-        loss, hits, out_of = self.own.total(sums)
-        return {"loss": loss / data.count, "accuracy": hits / out_of if out_of else None}
+        sums = network.sums(self.model, data, self.own.of(np.arange(data.count)), size)
+        return network.means(self.own.total(sums), data.count)
 
     def _finish(self) -> TrainingResult:
         """The test split, with the weights that were best on the validation split; without an epoch the first ones."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from odernn import cells
@@ -22,6 +24,7 @@ from verification.training.configuration import Network
 
 if TYPE_CHECKING:
     from verification.tasks.task import TaskSpec
+    from verification.training.splits import SplitData
 
 TORCH: Mapping[str, Callable[..., nn.Module]] = {"torch.lstm": nn.LSTM, "torch.gru": nn.GRU, "torch.rnn": nn.RNN}
 """The networks that the papers compare with."""
@@ -144,6 +147,27 @@ def correct(outputs: Tensor, targets: Tensor, real: Tensor | None = None) -> tup
     hits = outputs.argmax(dim=-1) == targets
     kept = torch.ones_like(hits) if real is None else real
     return int((hits & kept).sum()), int(kept.sum())
+
+
+def sums(model: nn.Module, data: SplitData, indices: NDArray[np.int64], size: int) -> list[float]:
+    """Over these sequences of a split, ``size`` at a time, dropout off: loss, right classes, classes asked for."""
+    model.eval()
+    found = [0.0, 0.0, 0.0]
+    with torch.no_grad():
+        for start in range(0, len(indices), size):
+            sequences, targets, real = data.batch(indices[start : start + size])
+            outputs = model(sequences)
+            found[0] += float(loss_sum(outputs, targets, data.spec, real))
+            if data.spec.loss == "cross entropy":
+                right, asked = correct(outputs, targets, real)
+                found[1], found[2] = found[1] + right, found[2] + asked
+    return found
+
+
+def means(sums: Sequence[float], count: int) -> dict[str, Any]:
+    """Of these sums over a split: the mean loss, and the share of right classes (None for numbers)."""
+    loss, hits, out_of = sums
+    return {"loss": loss / count, "accuracy": hits / out_of if out_of else None}
 
 
 def _graph(input_size: int, hidden_size: int, num_layers: int, *, graph: str, **options: Any) -> nn.Module:
