@@ -43,6 +43,13 @@ from the start, and a readout that learns faster.
 """
 
 
+PATHS = """
+The way there, beside the authors' own log of one training (tk-rusch/unicornn, health_care/results): with raw windows
+heart rates take the authors' way, the plateau of the first six epochs included; with windows that are scaled one by one
+they leave it after three: another task. Respiratory rates begin higher here: other targets than the archive's.
+"""
+
+
 def page(record: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
     """``plan``: {"runs": {name: {"goal": …, "note": …, "epochs": …}}, "texts": {task: …}, "trials": …}, plain data."""
     order = list(plan["runs"])
@@ -53,6 +60,7 @@ def page(record: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
         lines += _task(task, {name: runs for name, runs in groups.items() if runs[0]["task"] == task}, plan)
         trials = [each for each in record["trials"].values() if each["task"] == task]
         lines += _trials(task, trials, plan) if trials else ()
+        lines += _along(plan["paths"][task]) if task in plan.get("paths", {}) else ()
         lines += _readouts(record["readouts"]) if task == "adding" and "readouts" in record else ()
     lines += _cost(record)
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -169,6 +177,16 @@ def _trials(task: str, trials: Sequence[Mapping[str, Any]], plan: Mapping[str, A
     ]
     loss = ["loss"] if figure != "loss" else []
     yield _table(rows, (*varied, f"validation {FIGURES[figure]}", *loss, "best epoch"))
+
+
+def _along(paths: Sequence[tuple[str, Sequence[float | None]]]) -> Iterator[str]:
+    yield PATHS
+    (_, epochs), *rows = paths
+    yield _table(
+        [(whose, *(NOTHING if value is None else f"{value:.2f}" for value in values)) for whose, values in rows],
+        ("√ of the validation loss after epoch", *(f"{epoch:g}" for epoch in epochs)),
+    )
+    yield ""
 
 
 def _readouts(readouts: Sequence[Mapping[str, Any]]) -> Iterator[str]:

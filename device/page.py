@@ -95,7 +95,8 @@ def training(runs: Mapping[str, Any]) -> Iterator[str]:
         return
     yield "\n## Training\n"
     yield "Steps that are `captured` are one CUDA graph each, replayed: docs/training.md. Seconds an epoch are of the"
-    yield "same configuration on one core of a processor where the record has it.\n"
+    yield "same configuration on one core of a processor where the record has it. Where more runs than one were `at a"
+    yield "time` on the device, they shared it (CUDA's multi-process service), and seconds are no speed of one alone.\n"
     rows = []
     for run in trained:
         per_epoch = run["wall_seconds"] / run["epochs"]
@@ -107,9 +108,9 @@ def training(runs: Mapping[str, Any]) -> Iterator[str]:
             and other["parameters"] == run["parameters"]
         ]
         beside = f"{min(others):.0f} ({min(others) / per_epoch:.0f} ×)" if others else ""
-        told = (run["name"], f"{run['epochs']}", f"{run['test']['figure']:.4g}", run["device"], run["stepping"])
-        rows.append((*told, f"{per_epoch:.2f}", beside))
-    yield _table(rows, ("run", "epochs", "test", "on", "steps", "s an epoch", "on one core")) + "\n"
+        told = (f"{run['name']}, seed {run['seed']}", f"{run['epochs']}", f"{run['test']['figure']:.4g}", run["device"])
+        rows.append((*told, f"{run.get('runs_at_a_time', 1)}", run["stepping"], f"{per_epoch:.2f}", beside))
+    yield _table(rows, ("run", "epochs", "test", "on", "at a time", "steps", "s an epoch", "on one core")) + "\n"
 
 
 def _checks(parts: Mapping[str, Any]) -> Iterator[str]:

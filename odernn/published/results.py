@@ -363,7 +363,8 @@ def _skipping(s: str) -> str:
 PROTOCOLS: Final[Mapping[str, str]] = {
     "sequential_mnist": 'permutation = "unicornn" in icml, "urnn" in scornn, which has no validation split',
     "noise_padded_cifar10": 'the published code gives all images the same block of noise, noise = "fixed"',
-    "bidmc": 'the published code divides windows at random, divided_by = "window": overlapping ones in two splits',
+    "bidmc": 'the published code divides windows at random, divided_by = "window": overlapping ones in two splits; it '
+    'scales nothing, scale = "raw"; its targets are an archive\'s',
     "lorenz96": "time step and how far ahead is looked are not printed; those of the task are its own",
     "eigenworms": "which sequences are in which split is not printed",
     "copying_memory": "complexity does not print over which steps its cross entropy is a mean, nor to which base",

@@ -53,16 +53,22 @@ def test_every_table_of_a_claim_is_known_and_claims_on_trained_figures_name_thei
 
 
 def test_the_record_stands_beside_the_rows_it_is_of() -> None:
-    assert shown("icml Table 1", RUNS) == {"UnICORNN, m = 128, L = 3": ([4, 400], 2600)}
-    assert shown("icml Table 4", RUNS) == {"UnICORNN, L = 3, target = HR": ([6], 500)}
+    assert shown("icml Table 1", RUNS) == {"UnICORNN, m = 128, L = 3": ([4, 400, 100, 100], 2600)}
+    assert shown("icml Table 2", RUNS) == {"UnICORNN, m = 128, L = 3": ([300, 300, 300], 500)}
+    assert shown("icml Table 4", RUNS) == {
+        "UnICORNN, L = 3, target = HR": ([489], 500),
+        "UnICORNN, L = 3, target = RR": ([489], 500),
+    }
     assert shown("scornn Table 1", RUNS) == {"scoRNN, m = 170, L = 1, permuted = True": ([4], 70)}
     assert shown("scornn Sec. 5.2", RUNS)["scoRNN, m = 170, L = 1, steps = 200"] == ([5, 5], 10)
     assert len(shown("icml Table 7", RUNS)) == 4
-    assert list(shown("icml Table 8", RUNS)) == ["UnICORNN, m = 128, L = 3, sequential_mnist"]
+    assert set(shown("icml Table 8", RUNS)) == {
+        f"UnICORNN, m = 128, L = 3, {task}" for task in ("sequential_mnist", "noise_padded_cifar10")
+    }
 
 
 def test_runs_that_no_paper_prints_stand_beside_nothing() -> None:
-    """Sequential digits, UnICORNN on the adding problem, copying with T = 200 and 500."""
+    """Sequential digits, UnICORNN on the adding problem, copying with T = 200 and 500, windows scaled one by one."""
     placed = {
         id(run) for source in {each.source for each in RESULTS} for row in beside(source, RUNS) for run in row.runs
     }
@@ -73,7 +79,19 @@ def test_runs_that_no_paper_prints_stand_beside_nothing() -> None:
         "copying, T = 200, scoRNN",
         "copying, T = 200, LSTM",
         "copying, T = 500, scoRNN",
+        "BIDMC HR, UnICORNN",
+        *(f"BIDMC {rate}, UnICORNN, to the end, every window scaled" for rate in ("HR", "RR")),
     }
+
+
+def test_data_that_was_not_all_there_is_named() -> None:
+    line = next(line for line in sections(RECORD, ["icml Table 2"])["icml Table 2"] if "300 of 500" in line)
+    assert line.startswith("| UnICORNN, m = 128, L = 3, on 1 of 5 files |")
+    whole = [copy.deepcopy(run) for run in RUNS if "CIFAR" in run["name"]]
+    for run in whole:
+        run["data"]["train"]["origin"] = "5 of 5 files (…), MD5 verified, noise of seed 0"
+    of_whole = {"runs": {run["name"] + str(run["seed"]): run for run in whole}}
+    assert ", on " not in "".join(sections(of_whole, ["icml Table 2"])["icml Table 2"])
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 A run of the record (benchmarks/training_runs.py writes it) stands beside a printed row if its configuration is that of
 the row's file, verification/training/configurations, in all but how long and with which seed it was trained, how often
-it was looked at, and which execution computed it. A run of another configuration is not shown. Fewer epochs than in the
+it was looked at, and which execution computed it. A run of another configuration is not shown, nor one of a row that is
+ours beside a printed number; data that was not all there is named. Fewer epochs than in the
 file refute nothing, and as many refute nothing either: a figure of one seed is a row of evidence with its epochs named.
 """
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -72,7 +74,7 @@ def beside(source: str, runs: Iterable[Mapping[str, Any]]) -> list[BesidePrinted
     ]
     found = []
     for printed in (each for each in RESULTS if each.source == source):
-        rows = [(row, fixed) for row, fixed in of_paper if is_of(printed, row)]
+        rows = [(row, fixed) for row, fixed in of_paper if is_of(printed, row) and _is_as_printed(printed, row)]
         same = [(run, row) for run in tested for row, fixed in rows if _trained(run) == fixed]
         ordered = sorted((run for run, _ in same), key=lambda run: run["seed"])
         found.append(BesidePrinted(printed, tuple(ordered), same[0][1].training.epochs if same else 0))
@@ -93,6 +95,11 @@ def is_of(printed: PrintedResult, row: Configuration) -> bool:
         and printed.num_layers in (None, row.network.num_layers)
         and all(network.get(name, DEFAULTS.get(name)) == value for name, value in printed.network.items())
     )
+
+
+def _is_as_printed(printed: PrintedResult, row: Configuration) -> bool:
+    """Whether the row claims the number, if there is one: variants that are ours do not."""
+    return printed.value is None or (row.published is not None and row.published.result != "")
 
 
 def _paper(source: str) -> str:
@@ -157,7 +164,7 @@ def _line(row: BesidePrinted) -> str:
     kind = row.printed.figure
     spread = f" ({_shown(min(figures), kind)} to {_shown(max(figures), kind)})" if len(figures) > 1 else ""
     words = (
-        row.name,
+        row.name + _missing(row.runs[0]),
         row.printed.text,
         _shown(statistics.median(figures), kind) + spread,
         f"{row.runs[0]['epochs']} of {row.of}",
@@ -165,6 +172,12 @@ def _line(row: BesidePrinted) -> str:
         _listed(run["seed"] for run in row.runs),
     )
     return f"| {' | '.join(words)} |"
+
+
+def _missing(run: Mapping[str, Any]) -> str:
+    """ ", on 1 of 5 files" where not all of the training data was there, as ``TaskSpec.origin`` tells."""
+    found = re.match(r"(\d+) of (\d+) (?:binary )?(files|records)", run["data"]["train"]["origin"])
+    return f", on {found[0]}" if found and int(found[1]) < int(found[2]) else ""
 
 
 def _listed(numbers: Iterable[int]) -> str:
