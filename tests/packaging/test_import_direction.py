@@ -52,7 +52,7 @@ TRIAL = (
     ("cases",),
     ("claims", "run"),
     ("training", "monitors"),
-    ("trained", "report.pictures"),
+    ("trained", "models", "report.pictures"),
     ("report.rows",),
     ("commands",),
     ("cli",),

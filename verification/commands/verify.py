@@ -83,6 +83,8 @@ OF_CLAIMS = (
 OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences", "cells_dirs", "tasks_dirs")
 """Arguments that go with one kind of run only."""
 
+OF_MODELS = ("inputs", "targets", "weights", "batch_first")
+
 
 ClaimArgument: TypeAlias = Annotated[
     list[str] | None, typer.Argument(metavar="CLAIM", help="Ids of claims; all if none is named.")
@@ -180,6 +182,29 @@ SettingsOption: TypeAlias = Annotated[
 SequencesOption: TypeAlias = Annotated[
     int, typer.Option(metavar="K", min=1, help="With --checkpoint: so many of the test split.")
 ]
+ModelOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE:NAME",
+        help="Instead of the claims, what the recurrent layers of a torch module of yours do: NAME in a Python file, "
+        "which is run; a module, or what makes one without arguments.",
+    ),
+]
+InputsOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="With --model: (time, count, features) in .npy, .npz, .pt, or .csv (one sequence)."
+    ),
+]
+TargetsOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="With --model: classes or numbers, if not beside the inputs.")
+]
+WeightsOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="With --model: its state_dict, a .pt with tensors only.")
+]
+BatchFirstOption: TypeAlias = Annotated[
+    bool, typer.Option("--batch-first", help="With --model: inputs are (count, time, features).")
+]
 
 
 def command(
@@ -212,12 +237,24 @@ def command(
     sequences: SequencesOption = SEQUENCES,
     cells_dirs: CellsOption = None,
     tasks_dirs: TasksOption = None,
+    model: ModelOption = None,
+    inputs: InputsOption = None,
+    targets: TargetsOption = None,
+    weights: WeightsOption = None,
+    batch_first: BatchFirstOption = False,
 ) -> Action:
     """Try the claims and print what came of it on one screen. What the store already has is not done again."""
     if quiet:
         refuse(context, ("format", "full", "json"), "prints more than --quiet leaves. Leave out one of the two")
     if json:
         refuse(context, ("format", "full"), "is about the table, which --json replaces. Leave out one of the two")
+    if model is not None:
+        from verification.commands import model as model_command  # which imports torch
+
+        refuse(context, (*OF_CLAIMS, *OF_CHECKPOINTS, "checkpoint", "store"), "says nothing of a model. Leave it out")
+        of_model = model_command.ModelOptions(model, inputs, targets, weights, batch_first, json)
+        return Action(lambda: model_command.run(of_model))
+    refuse(context, OF_MODELS, "describes a model of yours. Give --model, too")
     if checkpoint is not None:
         from verification.commands import checkpoint as checkpoint_command  # which imports torch
 

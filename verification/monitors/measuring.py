@@ -25,7 +25,7 @@ from verification.monitors import oscillators, quantities, torch_modules, unroll
 from verification.monitors.calls import Call, shown_of, tensors_of
 from verification.monitors.measurement import Measurement
 from verification.monitors.quantities import MeasuredLayer
-from verification.monitors.unrolled import Cotangent, LayerTrace
+from verification.monitors.unrolled import Cotangent, LayerTrace, Masks, Recurrence
 
 REPEATED = {torch.float64: 1e-7, torch.float32: 2e-3, torch.float16: 0.1, torch.bfloat16: 0.3}
 """Largest difference of a repeated output from the first one, relative to its size: a few roots of the unit roundoff.
@@ -102,8 +102,8 @@ def _measured(places: list[MeasuredLayer], module: nn.Module, call: Call, scale:
         rows, matrix = _of_weights(place, module, index)
         measured += rows
         matrices.append(matrix)
-    arguments = _bound_arguments(module, call)
-    sequences = _sequences(module, arguments)
+    arguments = bound_arguments(module, call.arguments, call.keywords)
+    sequences = sequences_of(module, arguments)
     if 0 in sequences.u.shape[:2]:  # no step, or no sample
         return measured
     if isinstance(module, UnICORNN):
@@ -138,16 +138,18 @@ def _defect(module: nn.Module, index: int, matrix: Orthogonality | None) -> floa
     return matrix.spectral_error if isinstance(module.layers[index], (ExpRNNLayer, ScoRNNLayer)) else None
 
 
-def _sequences(module: nn.Module, arguments: dict[str, Any]) -> Sequences:
+def sequences_of(module: nn.Module, arguments: dict[str, Any]) -> Sequences:
+    """The sequences and states of a call, as ``bound_arguments`` has it."""
     if isinstance(module, nn.RNNBase):
         return torch_modules.called_with(module, arguments["input"], arguments["hx"])
     assert isinstance(module, RecurrentNetwork)
     return module.sequences_of(arguments["input"], arguments["state"], arguments["lengths"])
 
 
-def _unrolled(
-    module: nn.Module, sequences: Sequences, arguments: dict[str, Any], call: Call
-) -> tuple[Tensor, list[LayerTrace]]:
+def recurrences(
+    module: nn.Module, sequences: Sequences, arguments: dict[str, Any]
+) -> tuple[list[Recurrence], int, Masks, Tensor | None]:
+    """Its layers with the weights of now, how many directions, dropout between layers, the row before the first."""
     previous: Tensor | None = None
     if isinstance(module, nn.RNNBase):
         layers = [torch_modules.recurrence(module, suffix) for suffix in torch_modules.suffixes(module)]
@@ -162,14 +164,22 @@ def _unrolled(
             previous = module.row_before(sequences, arguments["previous_input"])
         layers = [unrolled.of_layer(layer, start) for layer in module.layers]
         directions, masks = module.directions, unrolled.masks_of(module)
+    return layers, directions, masks, previous
+
+
+def _unrolled(
+    module: nn.Module, sequences: Sequences, arguments: dict[str, Any], call: Call
+) -> tuple[Tensor, list[LayerTrace]]:
+    layers, directions, masks, previous = recurrences(module, sequences, arguments)
     traces, output = unrolled.trace(layers, directions, sequences, masks, previous, _cotangent(sequences, call))
     return output, traces
 
 
-def _bound_arguments(module: nn.Module, call: Call) -> dict[str, Any]:
+def bound_arguments(module: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+    """By the names of the library's class, or torch's, below it. Raises NotRepeatable for others."""
     kind = _kind(module)
     try:
-        bound = inspect.signature(kind.forward).bind(module, *call.arguments, **call.keywords)
+        bound = inspect.signature(kind.forward).bind(module, *arguments, **keywords)
     except TypeError as error:
         raise NotRepeatable(f"its forward takes other arguments than that of {kind.__name__}: {error}") from None
     bound.apply_defaults()

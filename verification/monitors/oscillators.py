@@ -26,11 +26,13 @@ class OscillatorTrace:
     log_growth  log ‖Φ(N, 0)‖₂ of the product of step Jacobians, N each sample's own end; (batch, hidden), float64
     rebuilt     the largest |ỹ_0 − y_0|, |z̃_0 − z_0| over neurons and the first REBUILT_SAMPLES samples; ỹ_0, z̃_0 come
                 from the last state by the inverse in the dtype of the weights, the layers below rebuilt likewise
+    drives      x_n, (time, batch, hidden)
     """
 
     layer: LayerTrace
     log_growth: Tensor
     rebuilt: float
+    drives: Tensor
 
 
 def trace(
@@ -71,10 +73,10 @@ def trace(
     )
     rebuilt = _rebuilt(network, *_of_some(sequences, u0, drives[: network.directions], results, masks), runner)
     traces = []
-    for result, sweep, error in zip(results, swept, rebuilt, strict=True):
+    for result, sweep, error, x in zip(results, swept, rebuilt, drives, strict=True):
         blocks, before_first = {"y": result.y, "z": result.z}, {"y": result.y0, "z": result.z0}
         layer = LayerTrace(blocks, before_first, inside, sweep.norms, None, sweep.costates, sweep.direct)
-        traces.append(OscillatorTrace(layer, sweep.log_growth, error))
+        traces.append(OscillatorTrace(layer, sweep.log_growth, error, x))
     return traces, rows
 
 

@@ -1,0 +1,312 @@
+"""A trial of a model: two ways to see one recurrence agree, exponents where they are known, nothing is changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import verification
+from odernn import ScoRNN, UnICORNN
+from verification.models import exponents
+from verification.models.found import ModelTrial
+from verification.models.model_trial import trial
+
+FEATURES, STEPS, COUNT = 2, 12, 5
+
+
+class ByModule(nn.Module):
+    """A recurrent module and a readout of its last row."""
+
+    def __init__(self, recurrent: nn.Module, size: int) -> None:
+        super().__init__()
+        self.recurrent, self.readout = recurrent, nn.Linear(size, 3)
+
+    def forward(self, u: Tensor) -> Tensor:
+        read: Tensor = self.readout(self.recurrent(u)[0][-1])
+        return read
+
+
+class ByCell(nn.Module):
+    """A cell called step by step; ``blocks`` of state."""
+
+    def __init__(self, cell: nn.Module, size: int, blocks: int = 1) -> None:
+        super().__init__()
+        self.cell, self.size, self.blocks, self.readout = cell, size, blocks, nn.Linear(size, 3)
+
+    def forward(self, u: Tensor) -> Tensor:
+        start = u.new_zeros(u.shape[1], self.size)
+        state: Any = start if self.blocks == 1 else (start,) * self.blocks
+        for x in u:
+            state = self.cell(x, state)
+        read: Tensor = self.readout(state if self.blocks == 1 else state[0])
+        return read
+
+
+class Affine(nn.Module):
+    """h ← W h + U x."""
+
+    def __init__(self, W: Tensor) -> None:
+        super().__init__()
+        self.W = nn.Parameter(W)
+        self.U = nn.Linear(FEATURES, len(W), bias=False, dtype=W.dtype)
+
+    def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        moved: Tensor = h @ self.W.T + self.U(x)
+        return moved
+
+
+def inputs(steps: int = STEPS, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.rand(steps, COUNT, FEATURES, generator=torch.Generator().manual_seed(3), dtype=dtype)
+
+
+def of_affine(W: Tensor, steps: int = STEPS) -> ModelTrial:
+    model = ByCell(Affine(W), len(W)).double()
+    return trial(model, inputs(steps))
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "blocks"), [(nn.LSTM, nn.LSTMCell, 2), (nn.GRU, nn.GRUCell, 1), (nn.RNN, nn.RNNCell, 1)]
+)
+def test_torchs_layers_and_their_cells_in_a_loop_are_one_recurrence(kind: Any, cell: Any, blocks: int) -> None:
+    """The monitor unrolls the layer by its equations; the loop keeps autograd's own gradients of every state."""
+    torch.manual_seed(1)
+    layer, loop = ByModule(kind(FEATURES, 4), 4).double(), ByCell(cell(FEATURES, 4), 4, blocks).double()
+    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+        getattr(loop.cell, name).data.copy_(getattr(layer.recurrent, f"{name}_l0").data)
+    loop.readout.load_state_dict(layer.readout.state_dict())
+    targets = torch.arange(COUNT) % 3
+    one, other = trial(layer, inputs(), targets), trial(loop, inputs(), targets)
+    assert one.energy[1] == pytest.approx(other.energy[1], rel=1e-12)
+    (followed,), (stepped,) = one.layers, other.layers
+    assert followed.gradients is not None and stepped.gradients is not None
+    assert np.allclose(followed.gradients, stepped.gradients, rtol=1e-9)
+    assert stepped.reason == followed.reason == ""
+    pairs = [(seen, again) for seen in followed.spectra for again in stepped.spectra if seen.n == again.n]
+    assert pairs
+    for seen, again in pairs:
+        assert (seen.largest, seen.smallest) == pytest.approx((again.largest, again.smallest), rel=1e-6)
+    assert one.input_gradients is not None and other.input_gradients is not None
+    assert np.allclose(one.input_gradients, other.input_gradients, rtol=1e-9)
+
+
+def test_exponents_of_a_linear_recurrence_are_the_logarithms_of_its_singular_values() -> None:
+    Q, _ = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0)))
+    (layer,) = of_affine(0.9 * Q).layers
+    assert layer.exponents is not None
+    assert layer.exponents == pytest.approx([math.log(0.9)] * 4, abs=1e-12)
+    values = [1.1, 0.7, 0.5, 0.3, 0.2, 0.1]
+    (layer,) = of_affine(Q @ torch.diag(torch.tensor(values, dtype=torch.float64)) @ Q.T, steps=400).layers
+    assert layer.exponents is not None
+    assert layer.exponents == pytest.approx([math.log(value) for value in values[:4]], abs=0.02)
+    assert all(each.radius == pytest.approx(1.1, rel=1e-6) for each in layer.spectra)
+    assert all(each.smallest == pytest.approx(0.1, rel=1e-6) for each in layer.spectra)
+
+
+def test_exponents_of_an_unstable_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them add up to the mean of log |det J_n|; the largest is the rate at which two neighbours part."""
+    torch.manual_seed(5)
+    W, steps = 6.0 * torch.randn(12, 12, dtype=torch.float64) / math.sqrt(12), 150
+
+    class Tanh(Affine):
+        def forward(self, x: Tensor, h: Tensor) -> Tensor:
+            return torch.tanh(super().forward(x, h))
+
+    model, u = ByCell(Tanh(W), 12).double(), 0.1 * inputs(150)
+    monkeypatch.setattr(exponents, "FOLLOWED", 12)
+    found = trial(model, u)
+    (layer,) = found.layers
+    assert layer.exponents is not None
+
+    h = torch.zeros(1, 12, dtype=torch.float64)
+    nearby, grown, volume = h + 1e-8, [], []
+    for x in u[:, :1]:
+        J = torch.autograd.functional.jacobian(lambda state, x=x: model.cell(x, state)[0], h)[:, 0]
+        volume.append(float(torch.linalg.slogdet(J)[1]))
+        with torch.no_grad():
+            before = (nearby - h).norm()
+            h, nearby = model.cell(x, h), model.cell(x, nearby)
+            grown.append(float(torch.log((nearby - h).norm() / before)))
+            nearby = h + 1e-8 * (nearby - h) / (nearby - h).norm()
+    assert layer.exponents.sum() == pytest.approx(sum(volume[1:]) / (steps - 1), rel=1e-6)
+    rate = sum(grown) / steps
+    assert rate > 0.05 and layer.exponents[0] == pytest.approx(rate, abs=0.05)
+    assert any("unstable on these inputs" in line for line in found.verdict)
+
+
+def test_oscillators_keep_volume_and_have_bounds() -> None:
+    torch.manual_seed(2)
+    model = ByModule(UnICORNN(FEATURES, 6, 2, dt=0.2, alpha=2.0), 6).double()
+    found = trial(model, inputs(40))
+    assert [layer.name for layer in found.layers] == ["recurrent.layers.0", "recurrent.layers.1"]
+    for layer in found.layers:
+        assert layer.exponents is not None and abs(layer.exponents[0]) * 40 < 3
+        for each in layer.spectra:  # det J = 1: singular values come in pairs s, 1/s
+            assert each.largest * each.smallest == pytest.approx(1, rel=1e-6)
+        assert {each.bound for each in layer.bounded} >= {"thm-S", "icml S(7)"}
+    assert sum("cannot blow up within 40 steps" in line for line in found.verdict) == 2
+
+
+def test_an_orthogonal_layer_keeps_gradients() -> None:
+    torch.manual_seed(2)
+    (layer,) = trial(ByModule(ScoRNN(FEATURES, 6, rho=2), 6).double(), inputs()).layers
+    assert layer.gradients is not None and layer.gradients == pytest.approx([layer.gradients[-1]] * STEPS, rel=0.2)
+    assert set(layer.largest) == {"h"}  # and no entry of the free matrix among the states
+
+
+def test_directions_and_levels_are_layers_of_their_own() -> None:
+    torch.manual_seed(2)
+    model = ByModule(nn.GRU(FEATURES, 3, 2, bidirectional=True), 6).double()
+    names = [layer.name for layer in trial(model, inputs()).layers]
+    assert names == [f"recurrent.{each}" for each in ("l0", "l0_reverse", "l1", "l1_reverse")]
+
+
+def test_nothing_of_the_model_is_changed() -> None:
+    torch.manual_seed(4)
+    model = ByModule(nn.LSTM(FEATURES, 4, dropout=0.5, num_layers=2), 4)
+    model.readout.weight.grad = torch.ones_like(model.readout.weight)
+    model.readout.bias.requires_grad_(False)
+    before, random = copy.deepcopy(model.state_dict()), torch.get_rng_state()
+    threads = torch.get_num_threads()
+    trial(model, inputs(dtype=torch.float32))
+    assert model.training and model.recurrent.training and not model.readout.bias.requires_grad
+    assert model.readout.weight.grad is not None and bool((model.readout.weight.grad == 1).all())
+    assert model.recurrent.weight_ih_l0.grad is None
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert torch.equal(torch.get_rng_state(), random) and torch.get_num_threads() == threads
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+
+
+def test_what_vanishes_explodes_and_overflows_is_said() -> None:
+    identity = torch.eye(4, dtype=torch.float64)
+    vanishing, exploding = (" ".join(of_affine(scale * identity, 40).verdict) for scale in (0.5, 2.0))
+    assert "gradients vanish: that of step 1 is 10^-11.7 of step 40's" in vanishing and "forgets its start" in vanishing
+    assert "gradients explode: that of step 1 is 10^11.7 of step 40's" in exploding
+    assert "nothing here bounds its states" in exploding
+    assert "gradients vanish: that of step 1 is 0" in " ".join(of_affine(0 * identity).verdict)
+    assert "forgets its past entirely" in " ".join(of_affine(0 * identity).verdict)
+    relu = ByModule(nn.RNN(FEATURES, 2, nonlinearity="relu"), 2)
+    for weight in relu.recurrent.parameters():
+        nn.init.constant_(weight, 3.0)
+    overflown = trial(relu, inputs(100, torch.float32))
+    assert "the state h is inf first at n =" in overflown.verdict[0]
+    assert "not finite" in " ".join(overflown.verdict)
+
+
+def test_remembered_steps_are_counted_from_the_end() -> None:
+    from verification.models.found import remembered
+
+    assert remembered(np.array([0.0, 0.0, 1.0])) == 1
+    assert remembered(np.ones(100)) == 99
+    assert remembered(np.array([1.0, 1e-200, 1e-200])) == 3
+    assert remembered(1e-200 * np.ones(100)) == 99  # squares underflow, shares do not
+
+
+def test_a_recurrence_without_a_module_is_said_and_inputs_have_gradients_all_the_same() -> None:
+    class Inside(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.W, self.readout = nn.Parameter(0.5 * torch.eye(2)), nn.Linear(2, 3)
+
+        def forward(self, u: Tensor) -> Tensor:
+            h = u.new_zeros(u.shape[1], 2)
+            for x in u:
+                h = h @ self.W + x
+            read: Tensor = self.readout(h)
+            return read
+
+    found = trial(Inside(), inputs(dtype=torch.float32))
+    assert not found.layers and found.input_gradients is not None
+    assert "No recurrence was found" in found.verdict[0] and "10^-3.3 of step 12's" in found.verdict[1]
+
+
+def test_a_cell_that_mixes_samples_is_not_taken_apart() -> None:
+    class Normalised(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.W = nn.Linear(FEATURES, 4)
+
+        def forward(self, x: Tensor, h: Tensor) -> Tensor:
+            moved = 0.5 * h + self.W(x)
+            return moved - moved.mean(0, keepdim=True)
+
+    (layer,) = trial(ByCell(Normalised(), 4), inputs(dtype=torch.float32)).layers
+    assert layer.exponents is None and "one sample alone" in layer.reason and layer.gradients is not None
+
+
+def test_a_long_sample_is_followed_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exponents, "MOST_STEPS", 3)
+    asked: list[int] = []
+    whole = exponents.pulled
+    monkeypatch.setattr(exponents, "pulled", lambda layer, n, rows: asked.append(n) or whole(layer, n, rows))
+    of_affine(torch.eye(3, dtype=torch.float64))
+    assert asked[:3] == [12, 11, 10] and asked[3] == 2  # then the places of the spectra
+
+
+def test_losses_and_layouts() -> None:
+    torch.manual_seed(0)
+
+    class First(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rnn, self.readout = nn.GRU(FEATURES, 4, batch_first=True), nn.Linear(4, 3)
+
+        def forward(self, u: Tensor) -> Tensor:
+            read: Tensor = self.readout(self.rnn(u)[0])
+            return read
+
+    model, u = First().double(), inputs().transpose(0, 1)
+    classes = torch.zeros(COUNT, STEPS, dtype=torch.int64)
+    rows = model(u)
+    cases: list[tuple[dict[str, Any], Tensor, str]] = [
+        ({}, rows[:, -1].square().sum() / (2 * COUNT), "½‖output‖² of the last step, mean over the samples"),
+        (
+            {"targets": classes},
+            nn.functional.cross_entropy(rows.flatten(0, 1), classes.flatten()),
+            "cross entropy of all",
+        ),
+        (
+            {"targets": classes[:, 0]},
+            nn.functional.cross_entropy(rows[:, -1], classes[:, 0]),
+            "cross entropy of the last",
+        ),
+        ({"targets": rows.detach() + 1}, torch.tensor(1.0), "mean squared error of all steps"),
+        ({"loss": lambda output, _: output.sum()}, rows.sum(), "<lambda>"),
+    ]
+    for given, value, said in cases:
+        found = trial(model, u, **given)
+        assert found.energy[1] == pytest.approx(float(value.detach())) and said in found.energy[0]
+        assert found.input_gradients is not None and len(found.input_gradients) == STEPS
+    assert len(trial(model, u.numpy()).layers) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"inputs": torch.zeros(0, 2, FEATURES)}, "needs steps and samples"),
+        ({"inputs": torch.full((3, 2, FEATURES), math.nan)}, "not finite"),
+        ({"inputs": inputs(), "targets": torch.zeros(7)}, r"targets have shape \(7,\), the model returned \(5, 3\)"),
+        ({"inputs": inputs(), "loss": lambda output, _: output}, "does not return one number"),
+    ],
+)
+def test_what_is_no_trial_is_refused(given: dict[str, Any], message: str) -> None:
+    model = ByModule(nn.GRU(FEATURES, 4), 4).double()
+    with pytest.raises(ValueError, match=message):
+        trial(model, **given)
+    assert model.training and not any(module._forward_hooks for module in model.modules())
+    with pytest.raises(TypeError, match="needs a torch"):
+        trial("model", inputs())  # type: ignore[arg-type]
+
+
+def test_the_page_and_the_json_have_all_of_it() -> None:
+    found = verification.trial(ByModule(nn.LSTM(FEATURES, 4), 4).double(), inputs())
+    text, plain = str(found), json.loads(found.to_json())
+    assert text.startswith("ByModule on inputs 12 × 5 × 2; E = ½‖output‖²") and "|h_n| ≤ 1" in text
+    assert plain["verdict"] == list(found.verdict) and len(plain["layers"][0]["gradients"]) == STEPS
+    assert [each["bound"] for each in plain["layers"][0]["bounds"]] == ["|h_n| ≤ 1", "|c_n| ≤ n"]

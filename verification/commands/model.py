@@ -1,0 +1,48 @@
+"""``odernn verify --model``: anybody's model on inputs of one's own, a verdict in words first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from verification.commands.terminal import DONE, UsageError, out, width
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What the command line says of a model."""
+
+    model: str
+    inputs: Path | None
+    targets: Path | None
+    weights: Path | None
+    batch_first: bool
+    json: bool
+
+
+def run(options: ModelOptions) -> int:
+    """Load, run once forward and once back, print."""
+    from verification.models import trial
+    from verification.models.found import page
+    from verification.models.loading import ModelError, model, numbers
+
+    if options.inputs is None:
+        raise UsageError("--model needs --inputs FILE: (time, count, features), as .npy, .npz, .pt or .csv.")
+    try:
+        network = model(options.model, options.weights)
+        inputs, targets = numbers(options.inputs)
+        if options.targets is not None:
+            targets = numbers(options.targets)[0]
+    except ModelError as error:
+        raise UsageError(str(error)) from error
+    try:
+        found = trial(network, inputs, targets, batch_first=options.batch_first or None)
+    except Exception as error:  # the user's own forward may raise anything
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        shape = " × ".join(map(str, inputs.shape))
+        raise UsageError(
+            f"--model: on inputs {shape} it raised {type(error).__name__}: {said}. Inputs are (time, count, features), "
+            "or (count, time, features) with --batch-first."
+        ) from error
+    out(found.to_json() if options.json else page(found, width()))
+    return DONE

@@ -1,0 +1,194 @@
+"""One forward and one backward pass of a model, and all that is measured of its recurrences.
+
+    E = loss(model(inputs), targets),      X_n the state of a layer after step n,      ∂E/∂X_n the total derivative
+
+Without a loss: cross entropy for targets of integers, mean squared error for others, ½‖o‖² of the last step, mean over
+the samples, without targets. The model is in ``eval`` mode meanwhile; its weights, gradients and modes are afterwards
+what they were.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from verification.models import exponents
+from verification.models.found import LayerTrial, ModelTrial
+from verification.models.layers import Layer, Seen, StepCalls, of_followed
+from verification.monitors import BoundMonitor, Measurement, measuring
+from verification.monitors.calls import tensors_of
+from verification.monitors.unrolled import norms_over_time
+
+Array: TypeAlias = "Tensor | NDArray[Any]"
+Loss: TypeAlias = Callable[[Any, Any], Tensor]
+
+
+def trial(
+    model: nn.Module,
+    inputs: Array,
+    targets: Array | None = None,
+    *,
+    loss: Loss | None = None,
+    batch_first: bool | None = None,
+) -> ModelTrial:
+    """Run a model on inputs of one's own, once forward and once back, and say what its recurrences do with them.
+
+    model        any torch module; recurrences are found in it (docs/models.md)
+    inputs       (time, count, features), or (count, time, features) with ``batch_first``; numpy or torch
+    targets      of ``loss``; classes, or numbers
+    loss         (what the model returned, targets) → E, one number
+    batch_first  None: as the recurrent modules of the model say, else False
+    Raises ValueError for inputs without a step or a sample or that are not finite, for a loss that is not one number,
+    and for an E that no weight or input decides. What the model raises goes through.
+    """
+    started = time.monotonic()
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model is a {type(model).__name__}; a trial needs a torch.nn.Module.")
+    like = next(iter(model.parameters()), torch.empty(0))
+    u = _inputs(inputs, like)
+    wanted = None if targets is None else torch.as_tensor(targets).to(like.device)
+    time_axis = 1 if (_says_batch_first(model) if batch_first is None else batch_first) else 0
+    with _undisturbed(model), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        energy, layers = _measured(model, u, wanted, loss, time_axis)
+    gradients = None if u.grad is None else norms_over_time(u.grad.movedim(time_axis, 0)).numpy()
+    notes = tuple(dict.fromkeys(str(each.message) for each in said))
+    shape = tuple(u.shape)
+    return ModelTrial(type(model).__name__, shape, energy, layers, gradients, notes, time.monotonic() - started)
+
+
+def _measured(
+    model: nn.Module, u: Tensor, targets: Tensor | None, loss: Loss | None, time_axis: int
+) -> tuple[tuple[str, float], tuple[LayerTrial, ...]]:
+    followed = {name: each for name, each in model.named_modules() if measuring.is_recurrent(each)}
+    seen: dict[str, Seen] = {}
+    monitor = BoundMonitor(model, every=1) if followed else None
+    calls = StepCalls(model, list(followed))
+    handles = [
+        each.register_forward_pre_hook(_keeping(seen, name), with_kwargs=True) for name, each in followed.items()
+    ]
+    try:
+        output = model(u)
+        said, energy = _energy(output, targets, loss, time_axis)
+        calls.keep_gradients()
+        if energy.requires_grad:
+            energy.backward()
+        records = [] if monitor is None else monitor.step()
+    finally:
+        calls.remove()
+        for handle in handles:
+            handle.remove()
+        if monitor is not None:
+            monitor.remove()
+    layers = [layer for name, each in followed.items() if name in seen for layer in of_followed(name, each, seen[name])]
+    layers += calls.layers()
+    with _one_thread():  # steps of one sample are too small to be shared
+        return (said, float(energy.detach())), tuple(_tried(layer, records) for layer in layers)
+
+
+def _tried(layer: Layer, records: list[Measurement]) -> LayerTrial:
+    own = tuple(each for each in records if each.layer == layer.name)
+    series = next((each.series for each in own if each.quantity == "gradient_norm"), None)
+    gradients = series if layer.norms is None else layer.norms.cpu().numpy()
+    largest = {
+        each.quantity.removeprefix("largest_"): each.value
+        for each in own
+        if each.quantity.startswith("largest_") and each.n is not None
+    }
+    if not largest and len(layer.largest) == 1:
+        largest = {"state": layer.largest[0]}
+    elif not largest:
+        largest = {f"block {number}": value for number, value in enumerate(layer.largest, 1)}
+    found = exponents.exponents(layer) if layer.states else None
+    spectra = tuple(exponents.spectra(layer)) if layer.states else ()
+    steps = len(gradients) if gradients is not None else max(len(layer.states) - 1, 0)
+    return LayerTrial(layer.name, layer.kind, steps, largest, gradients, found, spectra, layer.reason, layer.bound, own)
+
+
+def _keeping(seen: dict[str, Seen], name: str) -> Callable[..., None]:
+    def keep(_: nn.Module, arguments: Any, keywords: Any) -> None:
+        seen.setdefault(name, Seen(arguments, keywords))
+
+    return keep
+
+
+def _energy(output: Any, targets: Tensor | None, loss: Loss | None, time_axis: int) -> tuple[str, Tensor]:
+    """What E is, in words, and E."""
+    if loss is not None:
+        value = loss(output, targets)
+        if not isinstance(value, Tensor) or value.numel() != 1:
+            raise ValueError("loss does not return one number. Give a function of (output, targets) that does.")
+        return getattr(loss, "__name__", type(loss).__name__), value.reshape(())
+    rows = next(iter(tensors_of(output)), None)
+    if rows is None:
+        raise ValueError(f"the model returned a {type(output).__name__} without a tensor. Give loss=… of it.")
+    is_of_all = targets is not None and targets.dim() >= 2 and targets.shape[:2] == rows.shape[:2]
+    if rows.dim() == 3 and not is_of_all:
+        rows = rows.select(time_axis, -1)
+    which = "of all steps" if is_of_all else "of the last step"
+    if targets is None:
+        return f"½‖output‖² {which}, mean over the samples", rows.square().sum() / (2 * max(len(rows), 1))
+    if not targets.is_floating_point():
+        return f"cross entropy {which}", nn.functional.cross_entropy(rows.flatten(0, -2), targets.flatten().long())
+    if rows.numel() != targets.numel():
+        raise ValueError(
+            f"targets have shape {tuple(targets.shape)}, the model returned {tuple(rows.shape)} {which}. Give as many "
+            "numbers, or loss=…."
+        )
+    return f"mean squared error {which}", nn.functional.mse_loss(rows, targets.reshape(rows.shape).to(rows.dtype))
+
+
+def _inputs(inputs: Array, like: Tensor) -> Tensor:
+    u = torch.as_tensor(inputs).detach().clone()
+    if u.dim() < 2 or 0 in u.shape:
+        raise ValueError(
+            f"inputs have shape {tuple(u.shape)}; a trial needs steps and samples: (time, count, features)."
+        )
+    if u.is_complex() or not u.is_floating_point():
+        return u.to(like.device)
+    if not bool(torch.isfinite(u).all()):
+        raise ValueError("inputs have entries that are not finite. Replace them, or leave those samples out.")
+    dtype = like.dtype if like.is_floating_point() else u.dtype
+    return u.to(like.device, dtype).requires_grad_()
+
+
+def _says_batch_first(model: nn.Module) -> bool:
+    return any(bool(getattr(each, "batch_first", False)) for each in model.modules())
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _undisturbed(model: nn.Module) -> Iterator[None]:
+    """In ``eval`` mode, with gradients of its own; afterwards as before."""
+    modes = [(module, module.training) for module in model.modules()]
+    gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
+    needed = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
+    model.eval()
+    for parameter, _ in gradients:
+        parameter.grad = None
+    try:
+        with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # cuDNN has no way back in eval mode
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+        for parameter, gradient in gradients:
+            parameter.grad = gradient
+        for parameter, flag in needed:
+            parameter.requires_grad_(flag)
