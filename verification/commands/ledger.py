@@ -44,6 +44,15 @@ TrainedOption: TypeAlias = Annotated[
         help="A record of training runs, as benchmarks/training_runs.py writes it: stands beside printed figures.",
     ),
 ]
+NearnessOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--nearness",
+        metavar="FILE",
+        show_default=False,
+        help="A record of benchmarks/nearness.py: which trained networks exceed a bound.",
+    ),
+]
 
 
 def command(
@@ -53,6 +62,7 @@ def command(
     folder: FolderOption = None,
     witnesses: WitnessesOption = None,
     trained: TrainedOption = None,
+    nearness: NearnessOption = None,
     findings: Annotated[bool, typer.Option("--findings", help="Print the page of findings instead.")] = False,
 ) -> Action:
     """Print the latest run as a page: every statement with its verdicts and the evidence."""
@@ -67,6 +77,7 @@ def command(
             folder=folder,
             witnesses=witnesses,
             trained=trained,
+            nearness=nearness,
             findings=findings,
         )
     )
@@ -80,6 +91,7 @@ def run(
     folder: Path | None,
     witnesses: Path | None,
     trained: Path | None,
+    nearness: Path | None,
     findings: bool,
 ) -> int:
     with Store(store, writable=False) as opened:
@@ -93,6 +105,7 @@ def run(
         statements,
         facts,
         trained=_trained(trained, "" if folder is None else "../"),
+        as_trained=_as_trained(nearness),
     )
     if findings:
         of_run = findings_page.chosen(findings_page.CHOSEN.read_text("utf-8"))
@@ -125,6 +138,18 @@ def _trained(record: Path | None, up: str) -> Mapping[str, Sequence[str]]:
         ) from None
     tables = [table for reading in readings.all_readings().values() for table in reading.trained]
     return trained_results.sections(runs, tables, up + trained_results.PAGE)
+
+
+def _as_trained(record: Path | None) -> Mapping[str, str]:
+    """A line by claim. UsageError where the file is no such record."""
+    if record is None:
+        return {}
+    from verification.report.rows import nearness
+
+    try:
+        return nearness.as_trained(json.loads(record.read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise UsageError(f"{record}: no record of nearness ({error}). benchmarks/nearness.py writes one.") from None
 
 
 def _statements(registry: Registry) -> dict[str, ledger.LedgerEntry]:

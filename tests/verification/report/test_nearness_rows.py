@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from odernn.published.networks import ROWS, row
+from tests.benchmarks.scripts import BENCHMARKS
 from verification.answer import blank_of
 from verification.domains import ANY_RUNG, INITIALISED, RANGE, REAL_RANGE, TRAINED, rung_name, rung_of
 from verification.readings.reading import Note, Reading, name_of
@@ -84,3 +87,24 @@ def test_the_ledger_has_one_line_with_a_link_under_a_refuted_claim_on_unicornn()
     assert book.housed("ledger/").nearness("sam-54").endswith("([how near](nearness.md))")
     elsewhere = LedgerPages(run, {"sam-54": replace(entries["sam-54"], paper="odernn")}, Facts("0", "smoke", 0))
     assert "*Nearness*" not in elsewhere.page()
+
+
+def test_trained_networks_that_exceed_a_bound_are_named_with_the_stage() -> None:
+    def stage(**slack: float) -> dict[str, Any]:
+        return {"slack": [slack, {name: value + 1 for name, value in slack.items()}]}
+
+    run = {"row": "RR", "task": "bidmc", "epochs": 489, **stage(a=0.5, b=-0.06, c=-0.5)}
+    run["along"] = [{"step": 0, **stage(a=0.2, b=-0.29, c=1.0)}, {"step": 17, **stage(a=-0.9, b=-0.1, c=1.0)}]
+    head = "RR trained on bidmc for 489 epochs, by "
+    assert nearness.as_trained({"trained": [run]}) == {
+        "a": head + "0.900 decades after 17 updates, by none at the best weights",
+        "b": head + "0.290 decades after 0 updates, by 0.060 decades at the best weights",
+        "c": head + "0.500 decades at the best weights",
+    }
+
+
+def test_the_record_says_which_trained_networks_exceed_which_bounds() -> None:
+    """At RR, as App. A and the published code have it; nowhere else."""
+    found = nearness.as_trained(json.loads((BENCHMARKS / "results" / "nearness.json").read_text("utf-8")))
+    assert set(found) == {"icml-(27)", "sam-54"}
+    assert all(words.startswith("RR trained on bidmc for 489 epochs") and ";" not in words for words in found.values())

@@ -69,7 +69,7 @@ class LedgerEntry:
 class LedgerPages:
     """The pages of one run. ``home`` has the page of each claim, if there are several, ``folder`` leads to them, and
     ``witnesses`` to the folder with their files, if there is one. ``trained`` has lines by printed table, what was
-    trained here beside it (``trained_results``), if there is a record.
+    trained here beside it (``trained_results``), if there is a record; ``as_trained`` a line by claim, of ``nearness``.
     """
 
     run: Sequence[Judgement]
@@ -79,6 +79,7 @@ class LedgerPages:
     folder: str = ""
     witnesses: str = ""
     trained: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    as_trained: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def cells(self) -> dict[str, list[Judgement]]:
@@ -149,6 +150,8 @@ class LedgerPages:
         """How near to practice a claim on UnICORNN fails, with a link; "" if it does not."""
         up = "../" if self.home and not self.folder else ""
         words = nearness.line(self.cells[claim]) if self._entry(claim).paper in PAPERS["unicornn"][1] else ""
+        if words and claim in self.as_trained:
+            words += f"; as trained, in floats: {self.as_trained[claim]}"
         return f"{words} ([how near]({up}{nearness.PAGE}))" if words else ""
 
     def _line(self, claim: str) -> str:
