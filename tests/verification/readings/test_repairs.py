@@ -136,6 +136,21 @@ def test_the_claims_on_residual_edges_and_frequency_have_their_gravity(identifie
     assert gravity_of(identifier, judgements()) == grave
 
 
+@pytest.mark.parametrize(
+    ("identifier", "meant", "grave"),
+    [
+        ("sam-66", verdict.REFUTED, "constant"),
+        ("icml-(39)", verdict.REFUTED, "hypothesis"),
+        ("sam-67", verdict.PROVED, ""),
+        ("icml-(40)", verdict.REFUTED, "hypothesis"),
+    ],
+)
+def test_the_ends_of_the_chain_rule_are_judged_for_each_paper(identifier: str, meant: str, grave: str) -> None:
+    """sam bounds the states by (32), which holds, icml by S(7), which does not; both forget the input of θ = V^1."""
+    assert verdict_of(each for each in judgements() if each.claim == identifier) == meant
+    assert gravity_of(identifier, judgements()) == grave
+
+
 def run_with(proved: str) -> list[Judgement]:
     """The pins, and every case of one claim with a verdict."""
     claim = REGISTRY.get(proved).claim
