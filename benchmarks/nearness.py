@@ -224,13 +224,13 @@ def ladder(registry: Registry, identifier: str) -> list[dict[str, Any]]:
     return [{name: getattr(cell, name) for name in kept} for cell in cells]
 
 
-LADDER = ("sam-54", "icml-(27)", "both-66/39", "both-3.x-input", "icml-3.1", "icml-C.2", "icml-C.1-step", "both-67/40")
+LADDER = ("sam-54", "icml-(27)", "icml-(39)", "both-3.x-input", "icml-3.1", "icml-C.2", "icml-C.1-step", "icml-(40)")
 ELSEWHERE = {
     "icml-C.1": "proved at every row with α > 0 (icml-C.1-table6)",
     "sam-3.2": "supposes T ≤ 1, which no row has (44 to 617)",
     "sam-D.2": "refuted at other hyperparameters; drawn networks are hundreds of decades below it",
-    "sam-69, icml-(42)": "refuted at other hyperparameters; not asked at Table 6",
-    "both-51-53, icml-(25)": "proved for all weights and hyperparameters",
+    "sam-66, sam-69, icml-(42)": "refuted at other hyperparameters; not asked at Table 6",
+    "both-51-53, icml-(25), sam-67": "proved for all weights and hyperparameters",
     "icml-7-inverse": "proved; in floats see Stepping back",
 }
 """Bounds without a case on a rung, and where else it is known what they are worth."""

@@ -103,6 +103,15 @@ def hyperbolic() -> Iterator[Parameters]:
         yield at_rest(Fraction(1), dt, int(horizon / dt), [Fraction(-1 - W)])
 
 
+_ROOTS, _FINER = (16, 24, 32, 48, 64, 80), (20, 50, 100, 400)
+
+
+def within_one(depth: int = 1) -> Iterator[Parameters]:
+    """T = 1: w^1 = −1 − W at larger and larger W, on top, if there are two layers, κ = 0."""
+    for root, steps in itertools.product(_ROOTS, _FINER):
+        yield at_rest(Fraction(1), Fraction(1, steps), steps, [Fraction(-1 - root**2), Fraction(-1)][:depth])
+
+
 def stiff_below(depth: int = 2) -> Iterator[Parameters]:
     """T = 1, dt = 1/10: w^L = −1 = −α, all layers below stiffer and stiffer."""
     for size in (10, 100, 1000, 10**4, 10**5):

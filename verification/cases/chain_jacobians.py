@@ -113,12 +113,14 @@ class JacobianRightSide(Protocol):
     def interval(self, p: Any) -> Any: ...
 
 
-def finite(norms: JacobianRightSide, parameters: Declaration | None = None) -> Inequality:
-    """‖dX^L_N/dX^l_k‖_∞ by the recursion itself."""
+def finite(
+    norms: JacobianRightSide, parameters: Declaration | None = None, extra: tuple[Hypothesis, ...] = ()
+) -> Inequality:
+    """‖dX^L_N/dX^l_k‖_∞ by the recursion itself, under ``extra`` hypotheses."""
     return Inequality(
         lambda p: (NeuronChain(p).jacobian_norm(round(float(p.layer)), round(float(p.k))), norms.ball(p)),
         lambda p: (Adjoints(p).jacobian_norm(int(p.texts["layer"]), int(p.texts["k"])), norms.interval(p)),
-        JACOBIAN_PREMISES,
+        (*JACOBIAN_PREMISES, *extra),
         lists=LISTS,
         parameters=parameters,
     )
@@ -158,6 +160,12 @@ def stiff_below() -> Iterator[Parameters]:
 def hyperbolic() -> Iterator[Parameters]:
     for horizon, W, dt in itertools.product((1, 5, 10, 20, 40), (1, 4, 16), (Fraction(1, 4), Fraction(1, 20))):
         yield at_rest(Fraction(1), dt, int(horizon / dt), [Fraction(-1 - W)])
+
+
+def within_one() -> Iterator[Parameters]:
+    """T = N dt = 1: w = −1 − W at larger and larger W."""
+    for root, steps in itertools.product((16, 24, 32, 48), (20, 50, 100, 400)):
+        yield at_rest(Fraction(1), Fraction(1, steps), steps - 1, [Fraction(-1 - root**2)])
 
 
 _SWITCHED = ((4, -3, 10), (1, 8, 4), (4, 12, 10))

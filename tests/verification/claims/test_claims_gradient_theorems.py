@@ -461,12 +461,13 @@ def _is_cheap(case: Case) -> bool:
     ("module", "identifier", "repairs", "grave"),
     [
         (jacobian_bounds, "both-68", ("thm-G-inf",), "constant"),
-        (gradient_bounds, "sam-3.2", ("thm-G-inf",), "hypothesis"),
+        (gradient_bounds, "sam-3.2", ("thm-G-inf",), "constant"),
         (gradient_bounds, "sam-3.2-uniform", ("thm-G-inf",), "hypothesis"),
         (gradient_bounds, "both-3.x-input", ("thm-G-inf", "thm-G-input"), "constant"),
-        (gradient_bounds, "sam-69", ("thm-G-inf",), "hypothesis"),
+        (gradient_bounds, "sam-69", ("thm-G-inf",), "constant"),
         (gradient_bounds, "icml-(42)", ("thm-G-inf", "thm-G-short"), "substance"),
-        (proof_steps, "both-66/39", ("thm-G-inf",), "slip"),
+        (proof_steps, "sam-66", ("thm-G-inf",), "constant"),
+        (proof_steps, "icml-(39)", ("thm-G-inf",), "constant"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -479,7 +480,7 @@ def test_the_gravity_of_what_they_repair_follows(
 
 def test_every_repair_of_a_gradient_statement_is_on_trial() -> None:
     ids = ("sam-54", "icml-(27)", "both-68", "sam-69", "icml-(42)", "both-3.x-input", "icml-3.1", "icml-C.2", "sam-3.2")
-    ids = (*ids, "sam-D.2", "sam-3.2-uniform", "both-66/39", "icml-3.1-T3")
+    ids = (*ids, "sam-D.2", "sam-3.2-uniform", "sam-66", "icml-(39)", "icml-(40)", "icml-3.1-T3")
     for identifier in ids:
         reading = reading_of(identifier)
         assert reading is not None and reading.instead

@@ -66,7 +66,7 @@ def judged(case: Case) -> verdict.Judgement:
 
 def test_the_twelve_statements_are_on_trial() -> None:
     assert sorted(CLAIMS) == sorted(IDS)
-    assert len(CASES) == 76
+    assert len(CASES) == 82
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_autograd_finds_the_measured_side_of_every_refuted_gradient_bound() -> N
         assert found.log_worst == pytest.approx(math.log(measured), abs=1e-6), (name, case.domain)
         assert found.log_bound is not None and found.log_worst is not None and found.log_worst > found.log_bound
         count += 1
-    assert count == 28
+    assert count == 32
 
 
 def last_state(p: dict[str, str], x: torch.Tensor) -> torch.Tensor:
@@ -190,7 +190,7 @@ def last_state(p: dict[str, str], x: torch.Tensor) -> torch.Tensor:
     return torch.stack([y[-1], z[-1]])
 
 
-@pytest.mark.parametrize(("name", "expected"), [("sam-54", 4), slow(("icml-(27)", 6))])
+@pytest.mark.parametrize(("name", "expected"), [("sam-54", 4), slow(("icml-(27)", 8))])
 def test_autograd_finds_the_measured_side_of_every_refuted_jacobian_bound(name: str, expected: int) -> None:
     count = 0
     for case in CLAIMS[name].cases:
@@ -297,12 +297,16 @@ def test_bounds_that_have_room_are_not_refuted() -> None:
     safe = replace(gradient_forms.ICML_MAIN, factor=Q(10**100))
     found = judged(gradient_bounds.limit_case("L = 1", safe, "b", chain_gradients.hyperbolic))
     assert found.verdict == verdict.NOT_REFUTED
+    within = (gradient_bounds.T_IS_ONE,)
+    found = judged(gradient_bounds.limit_case("L = 1, T ≤ 1", safe, "b", chain_gradients.within_one, within))
+    assert found.verdict == verdict.NOT_REFUTED
 
 
 def test_a_linear_growth_that_is_replaced_by_an_exponential_has_no_limit_violation() -> None:
     """(27) with e^{w̄t} in place of 1 + 2γt holds for l = L."""
-    found = judged(jacobian_bounds._limit_case("l = L", "made", JacobianForm("exponential")))
-    assert found.verdict == verdict.NOT_REFUTED
+    for domain in ("l = L", "l = L, T ≤ 1"):
+        found = judged(jacobian_bounds._limit_case(domain, "made", JacobianForm("exponential")))
+        assert found.verdict == verdict.NOT_REFUTED
 
 
 @pytest.mark.parametrize("change", [{"dt": "2"}, {"dt": "1/1000"}, {"w": "-1/2"}, {"b": "1"}, {"V": "1"}])
@@ -310,6 +314,19 @@ def test_a_premise_that_fails_leaves_a_doubt(change: dict[str, str]) -> None:
     case = CLAIMS["icml-3.1"].case("L = 1", "|dE/dθ|")
     p = json.loads(judged_case("icml-3.1", case.domain, case.quantity).witness)["parameters"]
     assert doubt_of(case, {**p, **change})
+
+
+@pytest.mark.parametrize(
+    ("name", "quantity"), [("icml-3.1", "|dE/dθ|"), ("icml-(27)", "‖dX^L_n/dX^l_k‖_∞, with (n−k)dt")]
+)
+def test_within_the_interval_of_the_equation_no_longer_run_will_do(name: str, quantity: str) -> None:
+    """What falls at T = 10 and 5 is no witness where T ≤ 1, and what falls at T = 1 is one."""
+    top = "L = 1" if name == "icml-3.1" else "l = L"
+    longer, within = (CLAIMS[name].case(domain, quantity) for domain in (top, f"{top}, T ≤ 1"))
+    p = json.loads(judged_case(name, longer.domain, quantity).witness)["parameters"]
+    assert Q(p["dt"]) * int(p["N"]) > 1 and "T = N dt ≤ 1" in doubt_of(within, p)
+    p = json.loads(judged_case(name, within.domain, quantity).witness)["parameters"]
+    assert Q(p["dt"]) * int(p["N"]) == 1 and not doubt_of(within, p)
 
 
 # --- the two engines and the ascent

@@ -125,15 +125,38 @@ def test_the_gravity_is_known_once_its_repairs_are_pinned(identifier: str) -> No
     ("identifier", "meant", "grave"),
     [
         ("both-104", verdict.REFUTED, "slip"),
-        ("both-106/79", verdict.REFUTED, "slip"),
+        ("both-106/79", verdict.REFUTED, "constant"),
         ("both-D.5-Slarge", verdict.PROVED, ""),
         ("both-2.1-frequency", verdict.PROVED, ""),
     ],
 )
 def test_the_claims_on_residual_edges_and_frequency_have_their_gravity(identifier: str, meant: str, grave: str) -> None:
-    """Two are refuted in notes only; (104) and (106) fall, and thm-ML's formulas hold."""
+    """Two are refuted in notes only; (104) and (106) fall, and thm-ML's formula and power hold."""
     assert verdict_of(each for each in judgements() if each.claim == identifier) == meant
     assert gravity_of(identifier, judgements()) == grave
+
+
+@pytest.mark.parametrize(
+    ("identifier", "meant", "grave"),
+    [
+        ("sam-66", verdict.REFUTED, "constant"),
+        ("icml-(39)", verdict.REFUTED, "constant"),
+        ("sam-67", verdict.PROVED, ""),
+        ("icml-(40)", verdict.REFUTED, "constant"),
+    ],
+)
+def test_the_ends_of_the_chain_rule_are_judged_for_each_paper(identifier: str, meant: str, grave: str) -> None:
+    """sam bounds the states by (32), which holds, icml by S(7), which does not; both forget the input of θ = V^1."""
+    assert verdict_of(each for each in judgements() if each.claim == identifier) == meant
+    assert gravity_of(identifier, judgements()) == grave
+
+
+BOUNDS = ("sam-3.2", "sam-D.2", "sam-54", "sam-69", "sam-70", "icml-C.1", "both-100")
+
+
+@pytest.mark.parametrize("identifier", BOUNDS)
+def test_a_bound_that_holds_with_other_constants_or_powers_is_a_matter_of_a_constant(identifier: str) -> None:
+    assert gravity_of(identifier, judgements()) == "constant"
 
 
 def run_with(proved: str) -> list[Judgement]:

@@ -58,6 +58,15 @@ def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_sl
     assert "**For you**: it means much." in mirrored and "budget smoke, seed 3" in text
 
 
+def test_of_several_repairs_that_hold_the_one_that_decides_the_gravity_is_shown() -> None:
+    """sam-3.2: "θ of layer L" holds, too, and stands first; other constants are milder."""
+    run = [
+        replace(cell, verdict=PROVED) if cell.domain == "T ≤ 1" else cell for cell in cells("sam-3.2", REFUTED)
+    ] + cells("thm-G-inf", PROVED)
+    text = page([Told("sam-3.2", "t", "m.")], LedgerPages(run, {}, Facts("0", "smoke", 0)))
+    assert "(refuted, constant)" in text and "**True instead** (constant): with other constants" in text
+
+
 def test_a_finding_may_name_the_case_to_show() -> None:
     run = cells("sco-4.2b", REFUTED)
     named = Told("sco-4.2b", "t", "m.", "printed copying | spectrum of C(A) D")

@@ -29,6 +29,7 @@ from verification.cases.chain_gradients import (
     stiff_below,
     two_layers,
     uniform,
+    within_one,
 )
 from verification.cases.gradient_decay import decay_case
 from verification.cases.gradient_growth import fixed_horizon_case, growth_case
@@ -88,9 +89,15 @@ def menu_case(
     return Case(domain, quantity, ask, inequality.check)
 
 
-def limit_case(domain: str, form: GradientForm, theta: str, points: Callable[[], Iterable[Parameters]]) -> Case:
-    """θ: "b", "b2" (b of layer 1 of 2) or "V"."""
-    at, below = finite(form, theta[0]), uniform(form, theta)
+def limit_case(
+    domain: str,
+    form: GradientForm,
+    theta: str,
+    points: Callable[[], Iterable[Parameters]],
+    extra: tuple[Hypothesis, ...] = (),
+) -> Case:
+    """θ: "b", "b2" (b of layer 1 of 2) or "V". ``extra`` hypotheses must hold for every smaller dt with one."""
+    at, below = finite(form, theta[0], extra), uniform(form, theta)
 
     def text(_: Parameters) -> str:
         if theta == "V":
@@ -99,7 +106,8 @@ def limit_case(domain: str, form: GradientForm, theta: str, points: Callable[[],
         return f"thm-J (c): [B^m]_12 = sinh(mρ)/(√W q), sums by integrals, for every dt' ≤ dt at the same T{over}"
 
     def ask(_: Budget, __: int) -> Attempt:
-        return first_violation((at, below), points(), "networks at rest, α = 1, c = 0, T = 1 to 40")
+        times = "T = 1" if extra else "T = 1 to 40"
+        return first_violation((at, below), points(), f"networks at rest, α = 1, c = 0, {times}")
 
     quantity = "|∂E_{k,l}/∂θ|" if form.of_one_step else "|dE/dθ|"
     parameters = _first_of(2 if theta == "b2" else 1, whole="no", theta=theta[0])
@@ -263,6 +271,8 @@ CLAIMS = (
         cases=(
             limit_case("icml S(42), l = L", ICML_42, "b", hyperbolic),
             limit_case("icml S(42), l < L", ICML_42, "b2", two_layers),
+            limit_case("icml S(42), l = L, T ≤ 1", ICML_42, "b", within_one, (T_IS_ONE,)),
+            limit_case("icml S(42), l < L, T ≤ 1", ICML_42, "b2", partial(within_one, 2), (T_IS_ONE,)),
         ),
     ),
     Claim(
@@ -291,6 +301,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             limit_case("L = 1", ICML_MAIN, "b", hyperbolic),
+            limit_case("L = 1, T ≤ 1", ICML_MAIN, "b", within_one, (T_IS_ONE,)),
             *(row_case(row, ICML_MAIN, "b") for row in ROWS),
         ),
     ),
@@ -302,6 +313,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             limit_case("L = 1", ICML_14, "b", hyperbolic),
+            limit_case("L = 1, T ≤ 1", ICML_14, "b", within_one, (T_IS_ONE,)),
             *(row_case(row, ICML_14, "b") for row in ROWS),
         ),
     ),

@@ -31,6 +31,7 @@ from verification.cases.chain_jacobians import (
     jacobian_parameters,
     resonant,
     stiff_below,
+    within_one,
 )
 from verification.cases.identity import PathIdentity
 from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Inequality
@@ -48,6 +49,8 @@ from verification.measure import exact_network
 from verification.measure.exact_network import Shape
 
 # --- dt → 0
+
+T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 
 
 def _same_layer(norms: JacobianForm) -> Inequality:
@@ -88,23 +91,28 @@ def _one_layer_up(norms: JacobianForm) -> Inequality:
 
 
 def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
+    """With "T ≤ 1" in the domain T = N dt is so bounded: then, too, for every smaller dt at the same (n − k) dt."""
+    short = (T_IS_ONE,) if "T ≤ 1" in domain else ()
+
     def by_rate(_: Parameters) -> str:
         return "thm-J (c): with w < −α at rest the norm is at least e^{R₀} for every dt' ≤ dt at the same (n − k) dt'"
 
     def by_count(_: Parameters) -> str:
         return "thm-ML: with κ = 0 exactly |∂z²_n/∂y¹_k| = h|V|(n−k+1) ≥ |V|T/2; the right side falls like dt"
 
-    same = "= L" in domain
+    same, at = "= L" in domain, finite(norms, extra=short)
     uniform, text = (_same_layer(norms), by_rate) if same else (_one_layer_up(norms), by_count)
-    points = hyperbolic if same else lambda: (p for p in calm() if len(numbers(p, "w")) == 2)
+    ladder = within_one if short else hyperbolic
+    points = ladder if same else lambda: (p for p in calm() if len(numbers(p, "w")) == 2)
 
     def ask(_: Budget, __: int) -> Attempt:
-        return first_violation((finite(norms), uniform), points(), "networks at rest, α = 1, c = 0, T = 1 to 40")
+        times = "T = 1" if short else "T = 1 to 40"
+        return first_violation((at, uniform), points(), f"networks at rest, α = 1, c = 0, {times}")
 
     depth = 1 if same else 2
     positive: dict[str, Kind] = {"alpha": Rational(above=0)}
     parameters = jacobian_parameters("l = L" if same else "l < L", range(depth, depth + 1), positive)
-    return Case(domain, quantity, ask, parameters.guards(joined(finite(norms), uniform, text)), reading="limit")
+    return Case(domain, quantity, ask, parameters.guards(joined(at, uniform, text)), reading="limit")
 
 
 # --- sam (54)
@@ -249,6 +257,8 @@ CLAIMS = (
             _limit_case("l = L", _LAST, JacobianForm("linear", is_last=True)),
             _limit_case("l < L", _FIRST, JacobianForm("linear")),
             _limit_case("l < L", _LAST, JacobianForm("linear", is_last=True)),
+            _limit_case("l = L, T ≤ 1", _FIRST, JacobianForm("linear")),
+            _limit_case("l = L, T ≤ 1", _LAST, JacobianForm("linear", is_last=True)),
             *(row_case(row, JacobianForm("linear")) for row in ROWS),
             *(
                 case

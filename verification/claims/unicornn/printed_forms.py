@@ -296,7 +296,7 @@ def float_case(row: PublishedRow, largest: int = LARGEST_FLOAT32) -> Case:
 CLAIMS = (
     Claim(
         id="icml-C.1-table6",
-        source=Source("icml", "S(7) at Table 6"),
+        source=Source("library", "docs/derivations/state_bounds.md, what follows; icml S(7) at Table 6"),
         origin="library",
         statement="the bound of icml-C.1 at the (N, dt, α) of Table 6, where α > 0: max_i |y_n| ≤ √((2/α)(1 + 2βt_n)), "
         "max_i |z_n| ≤ √(2(1 + 2βt_n)) for all n ≤ N; β = max{1 + 2α, 4α²} (by thm-S-Q, not by the printed proof)",

@@ -1,4 +1,4 @@
-# Claims: icml-C.1-H · icml-C.1-step · both-66/39 · both-67/40
+# Claims: icml-C.1-H · icml-C.1-step · sam-66 · icml-(39) · sam-67 · icml-(40)
 """Steps of the published proofs: the energy inequality and the growth factor of icml App. C.1, and the bounds on the
 two ends of the chain rule (sam (66), (67); icml S(39), S(40)).
 """
@@ -238,15 +238,19 @@ CLAIMS = (
         cases=(power_case(), rest_case(), *(_power_row(row) for row in ROWS)),
     ),
     Claim(
-        id="both-66/39",
-        source=Source("sam", "(66); icml S(39)"),
-        statement="‖∂X^l_k/∂θ‖_∞ ≤ dt Δ; (66): Δ = 2 + √(2mT(1+2α dt³))e^{ᾱT} + "
-        "(2+α)√(2mT/α)(1+2α dt³)e^{ᾱT}; S(39): Δ = 2 + √(2(1+2βT)) + (2+α)√((2/α)(1+2βT)); "
-        "α > 0, dt < 1 (sam), dt ≪ 1 (icml); also tried: the printed dt",
+        id="sam-66",
+        source=Source("sam", "(66)"),
+        statement="‖∂X^l_k/∂θ‖_∞ ≤ dt Δ, Δ = 2 + √(2mT(1+2α dt³))e^{ᾱT} + (2+α)√(2mT/α)(1+2α dt³)e^{ᾱT}; α > 0, dt < 1",
+        semantics="real",
+        cases=(sam_partial_case(), input_case("sam (66), θ = V^1", SAM_66, is_limit=False)),
+    ),
+    Claim(
+        id="icml-(39)",
+        source=Source("icml", "S(39)"),
+        statement="‖∂X^l_k/∂θ‖_∞ ≤ dt Δ, Δ = 2 + √(2(1+2βT)) + (2+α)√((2/α)(1+2βT)); α > 0, dt ≪ 1; also tried: the "
+        "printed dt",
         semantics="real",
         cases=(
-            sam_partial_case(),
-            input_case("sam (66), θ = V^1", SAM_66, is_limit=False),
             limit_case("icml S(39), θ = w", "‖∂X_k/∂θ‖_∞/dt", ICML_S39),
             input_case("icml S(39), θ = V^1", ICML_S39, is_limit=True),
             *_printed("S(39): ‖∂X_k/∂θ‖_∞, θ not V^1", "and (65)"),
@@ -254,13 +258,19 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="both-67/40",
-        source=Source("sam", "(67); icml S(40)"),
-        statement="‖dE_n/dX^L_n‖_∞ ≤ Ȳ + F, the maximum norm; (67): F = √(2mT/α)(1+2α dt³)e^{ᾱT}; "
-        "S(40): F = √((2/α)(1+2βT)); α > 0, dt < 1 (sam), dt ≪ 1 (icml); also tried: the printed dt",
+        id="sam-67",
+        source=Source("sam", "(67)"),
+        statement="‖dE_n/dX^L_n‖_∞ ≤ Ȳ + F, the maximum norm, F = √(2mT/α)(1+2α dt³)e^{ᾱT}; α > 0, dt < 1",
+        semantics="real",
+        cases=(sam_output_case(),),
+    ),
+    Claim(
+        id="icml-(40)",
+        source=Source("icml", "S(40)"),
+        statement="‖dE_n/dX^L_n‖_∞ ≤ Ȳ + F, the maximum norm, F = √((2/α)(1+2βT)); α > 0, dt ≪ 1; also tried: the "
+        "printed dt",
         semantics="real",
         cases=(
-            sam_output_case(),
             limit_case("icml S(40)", "‖dE_n/dX_n‖_∞", ICML_S7),
             *_printed("S(40): ‖dE_n/dX_n‖_∞", "and |y_n − ȳ_n| ≤ Ȳ + |y_n|"),
         ),

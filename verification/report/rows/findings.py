@@ -70,7 +70,8 @@ def _lines(finding: Told, book: LedgerPages) -> list[str]:
     lines.append(f"- **Found** ({words}): {_evidence(cell)}")
     if reading is not None and verdict == REFUTED:
         held = [repair for repair in reading.instead if readings.holds(repair, run)] or list(reading.instead)
-        lines += [f"- **True instead** ({repair.kind}): {repair.what}" for repair in held[:1]]
+        deciding = sorted(held, key=lambda repair: not (repair.printed and readings.GRAVITY.get(repair.kind) == grave))
+        lines += [f"- **True instead** ({repair.kind}): {repair.what}" for repair in deciding[:1]]
     if near := book.nearness(finding.claim):
         lines.append(f"- **Nearness**: {near}")
     lines.append(f"- **For you**: {finding.means}")

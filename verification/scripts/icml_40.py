@@ -1,4 +1,4 @@
-"""both-67/40 (UnICORNN, icml S(40)): ‖∂E_n/∂X_n‖_∞ ≤ Ȳ + √((2/α)(1 + 2βT)), β = max{1 + 2α, 4α²}, α > 0, dt ≪ 1.
+"""icml-(40) (UnICORNN, S(40)): ‖∂E_n/∂X_n‖_∞ ≤ Ȳ + √((2/α)(1 + 2βT)), β = max{1 + 2α, 4α²}, α > 0, dt ≪ 1.
 
 E_n = (y_n − ȳ)²/2, so that the left side is |y_n − ȳ|; here ȳ = Ȳ = 0, n = N, T = N dt. One neuron with w = 0, V = 1,
 b = 0, h = σ̂(c) dt: zₙ = zₙ₋₁ − h (tanh(uₙ) + α yₙ₋₁), yₙ = yₙ₋₁ + h zₙ, with inputs ±a in step with sin √α(T − t)σ̂,

@@ -1,4 +1,4 @@
-"""both-66/39 (UnICORNN, icml S(39)), θ = V¹, any input: ‖∂⁺X_k/∂θ‖_∞ ≤ dt Δ, X = (y, z), α > 0, earlier states held
+"""icml-(39) (UnICORNN, S(39)), θ = V¹, any input: ‖∂⁺X_k/∂θ‖_∞ ≤ dt Δ, X = (y, z), α > 0, earlier states held
 fixed, Δ = 2 + √(2(1+2βT)) + (2+α)√((2/α)(1+2βT)), β = max{1+2α, 4α²}.
 
 A printed network, its dt, α and T = N dt. One neuron with c = 0 (σ̂ = 1/2), w = b = 0 and V = 0, which App. A may draw,
