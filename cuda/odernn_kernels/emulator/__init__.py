@@ -26,7 +26,6 @@ SHIM = Path(__file__).with_name("shim.h")
 FLAGS = (
     "-std=c++17",
     "-O1",
-    "-g",
     "-fPIC",
     "-shared",
     "-ffp-contract=off",
@@ -37,7 +36,7 @@ FLAGS = (
     "-Wno-unknown-pragmas",
     "-Wno-missing-field-initializers",
 )
-SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+SANITIZE = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\((\S+) a\)')
 
 
