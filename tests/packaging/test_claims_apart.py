@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.test_import_direction import CHECKOUT, imports_of, sources, within
+from tests.packaging.test_import_direction import CHECKOUT, imports_in, imports_of, sources, within
 from tests.tiers import only
 
 CLAIMS = "verification.claims"
@@ -27,9 +27,7 @@ SOURCES = {module: path for module, path in sources().items() if within(module, 
 
 def imported(module: str) -> list[str]:
     """Every name that the module's file imports, in functions too."""
-    path = SOURCES[module]
-    found = imports_of(path.read_text("utf-8"), module, is_package=path.name == "__init__.py")
-    return [each.imported for each in found]
+    return [each.imported for each in imports_in(SOURCES[module], module)]
 
 
 def claim_files_in(names: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,6 +13,8 @@ ROOTS = ("odernn", "verification", "cuda/odernn_kernels")
 
 def classes(text: str) -> list[str]:
     """The names of all classes of a file, private and inner ones too."""
+    if re.search(r"\bclass\s", text) is None:  # half of the files
+        return []
     return [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
 
 

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
@@ -81,16 +82,24 @@ def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterato
     that is the name of a module is a lazy import: tables of modules are made of such.
     """
     package = module if is_package else module.rpartition(".")[0]
+    in_expressions = re.search(r"import_module|__import__|[\"'](odernn|verification|cuda)\.", source) is not None
 
-    def visit(node: ast.AST, lazy: bool) -> Iterator[Import]:
-        for name in named_by(node):
-            yield Import(module, name, lazy)
-        if is_table_entry(node):
-            yield Import(module, node.value, True)
-        inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for_types = node.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) else []
-        for child in ast.iter_child_nodes(node):
-            yield from visit(child, inside or child in for_types)
+    def found() -> Iterator[Import]:
+        todo: list[tuple[ast.AST, bool]] = [(ast.parse(source), False)]
+        while todo:
+            node, lazy = todo.pop()
+            for name in named_by(node):
+                yield Import(module, name, lazy)
+            if is_table_entry(node):
+                yield Import(module, node.value, True)
+            inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for_types = node.body if isinstance(node, ast.If) and is_for_types(node.test) else []
+            for child in ast.iter_child_nodes(node):
+                if in_expressions or not isinstance(child, ast.expr):  # most files have imports as statements only
+                    todo.append((child, inside or child in for_types))
+
+    def is_for_types(test: ast.expr) -> bool:
+        return any("TYPE_CHECKING" in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in ast.walk(test))
 
     def is_table_entry(node: ast.AST) -> TypeGuard[ast.Constant]:
         return (
@@ -116,7 +125,7 @@ def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterato
             if called in {"import_module", "__import__"} and isinstance(node.args[0].value, str):
                 yield node.args[0].value
 
-    return visit(ast.parse(source), False)
+    return found()
 
 
 def place(name: str, floors: Iterable[tuple[str, ...]]) -> tuple[int, str] | None:
@@ -184,13 +193,15 @@ def sources() -> dict[str, Path]:
     return {".".join(p.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): p for p in files}
 
 
+@cache
+def imports_in(path: Path, module: str) -> tuple[Import, ...]:
+    """Of a file, read once."""
+    return tuple(imports_of(path.read_text("utf-8"), module, is_package=path.name == "__init__.py"))
+
+
 def all_imports() -> list[Import]:
     """Of the three roots."""
-    return [
-        one
-        for module, path in sources().items()
-        for one in imports_of(path.read_text("utf-8"), module, is_package=path.name == "__init__.py")
-    ]
+    return [one for module, path in sources().items() for one in imports_in(path, module)]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.integrate import solve_ivp
 
 Field = Callable[[np.ndarray], np.ndarray]
 
@@ -111,6 +110,8 @@ def by_dop853(
     field: Field, jacobian: Field, start: np.ndarray, *, every: float, transient: float, horizon: float
 ) -> float:
     """Largest exponent by SciPy's DOP853 (order 8, adaptive): one tangent vector, renormalised after each ``every``."""
+    from scipy.integrate import solve_ivp  # half a second, and few runs ask
+
     size = len(start)
 
     def extended(_: float, state: np.ndarray) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 
 def sine_area(x: Any) -> Any:
@@ -21,6 +20,8 @@ def cosine_area(x: Any) -> Any:
 
 def largest_mean_sine() -> float:
     """sup over x of (1/x)∫_0^x |sin| = sin x* with tan(x*/2) = x*, 0 < x* < π."""
+    from scipy.optimize import brentq  # half a second, and few runs ask
+
     return float(np.sin(brentq(lambda x: np.sin(x / 2) - x * np.cos(x / 2), 1.0, 3.0)))
 
 

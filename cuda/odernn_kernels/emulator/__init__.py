@@ -26,7 +26,6 @@ SHIM = Path(__file__).with_name("shim.h")
 FLAGS = (
     "-std=c++17",
     "-O1",
-    "-g",
     "-fPIC",
     "-shared",
     "-ffp-contract=off",
@@ -37,7 +36,7 @@ FLAGS = (
     "-Wno-unknown-pragmas",
     "-Wno-missing-field-initializers",
 )
-SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+SANITIZE = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\((\S+) a\)')
 
 
@@ -149,6 +148,26 @@ extern "C" void odernn_tanh(const float* values, float* results, long long count
 """
 
 
+def _standard(shim: str, flags: tuple[str, ...]) -> Path:
+    """A header of the standard ones that the shim includes, compiled once: they take half of the time of a build.
+
+    A compiler that cannot read it reads the text beside it.
+    """
+    text = "".join(f"{line}\n" for line in shim.splitlines() if re.fullmatch(r"#include <[a-z]+(\.h)?>", line))
+    digest = hashlib.sha256(repr((text, flags, _compiler())).encode()).hexdigest()
+    header = cache_folder() / f"standard-{digest[:24]}.h"
+    if not header.exists():
+        header.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=header.parent) as name:
+            written, compiled = Path(name) / "standard.h", Path(name) / "standard.h.gch"
+            written.write_text(text, "utf-8")
+            command = [_compiler(), *flags, "-x", "c++-header", "-o", str(compiled), str(written)]
+            if subprocess.run(command, capture_output=True).returncode == 0:
+                os.replace(compiled, header.with_name(f"{header.name}.gch"))
+            os.replace(written, header)
+    return header
+
+
 def _compile(texts: Mapping[str, str], shim: str, main: str, flags: tuple[str, ...], library: Path) -> None:
     reason = unavailable_because()
     if reason is not None:
@@ -158,7 +177,7 @@ def _compile(texts: Mapping[str, str], shim: str, main: str, flags: tuple[str, .
         for file, text in {**texts, "shim.h": shim, "main.cpp": main}.items():
             (folder / file).write_text(text, "utf-8")
         shared_object = folder / "made.so"
-        command = [_compiler(), *flags, "-o", str(shared_object), "main.cpp"]
+        command = [_compiler(), *flags, "-include", str(_standard(shim, flags)), "-o", str(shared_object), "main.cpp"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if done.returncode != 0:
             raise EmulationError(f"{' '.join(command)} failed:\n{done.stderr}")

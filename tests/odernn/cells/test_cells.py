@@ -365,7 +365,7 @@ def test_dropout_is_between_layers_in_training_only(name, label):
 # --- living as a torch module
 
 
-@every_case
+@one_case_a_cell
 def test_a_state_dict_restores_the_network(name, label):
     network, other = build(name, label, num_layers=2), build(name, label, num_layers=2)
     with torch.no_grad():
@@ -400,7 +400,7 @@ def test_hyperparameters_keep_their_digits_through_float32(name, label):
         assert found.dtype == F64 and torch.equal(found, value.float().double())
 
 
-@every_case
+@one_case_a_cell
 def test_a_replica_of_data_parallel_computes_the_same(name, label):
     network = build(name, label, num_layers=2)
     copied = replica(network)
@@ -431,7 +431,7 @@ def replica(network: torch.nn.Module) -> torch.nn.Module:
     return copies[network]
 
 
-@every_case
+@one_case_a_cell
 def test_float32_is_close_to_float64_and_bfloat16_is_refused(name, label):
     network = build(name, label)
     u, state = normal(8, 2, width(network)), start(network, 2)
@@ -445,7 +445,7 @@ def test_float32_is_close_to_float64_and_bfloat16_is_refused(name, label):
         copy.deepcopy(network).bfloat16()(u.bfloat16())
 
 
-@every_case
+@one_case_a_cell
 def test_under_autocast_only_the_drives_have_fewer_digits(name, label, monkeypatch):
     network = build(name, label, num_layers=2).float()
     u = normal(8, 2, width(network)).float()

@@ -24,11 +24,14 @@ from tests.odernn.executions.cpu_problems import (
     normal,
     problem,
 )
-from tests.tiers import spread
+from tests.tiers import only, spread
 
 LAYERS = [(1, 16, 3), (2, 48, 5), (6, 32, 8), (8, 128, 9), (3, 64, 1), (2, 96, 5)]
 """Inputs, neurons, samples: vectors of eight and four registers within a sample, across two, cut off at a block's end,
 and halves of eight that begin anywhere."""
+
+a_dtype = pytest.mark.parametrize("dtype", only(DTYPES, torch.float32), ids=str)
+"""Compiling the kernels of a layer takes some ten seconds a dtype."""
 
 Case = tuple[tuple[int, int, int], int, torch.dtype, bool, bool]
 """Inputs, neurons, samples; steps; dtype; whether samples have lengths of their own; whether there is a bias."""
@@ -80,7 +83,7 @@ def layer_violations(case: Case) -> list[str]:
     return farther(run_layer(cpu, case, dtype), exact, admitted_states(p, exact, dtype, off), (8 * growth + 64) * u)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@a_dtype
 @pytest.mark.parametrize("sizes", spread(map(pytest.param, LAYERS), 3), ids=str)
 def test_a_layer_that_makes_its_drive_in_the_kernels_is_the_oracle(sizes: tuple[int, int, int], dtype: torch.dtype):
     for steps, is_ragged, has_bias in itertools.product((0, 1, 2, 3, 17, 101), (False, True), (False, True)):
@@ -100,7 +103,7 @@ def test_it_does_make_it_there(monkeypatch):
 
 
 @pytest.mark.parametrize(("kernel", "position"), [("layer_forward", 0), ("layer_forward", 1), ("layer_backward", 1)])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@a_dtype
 def test_a_layer_with_another_drive_is_caught(monkeypatch, dtype: torch.dtype, kernel: str, position: int):
     """Planted fault: the kernel sees u or [V b] with one number changed."""
     right = getattr(recurrence_kernels, kernel)

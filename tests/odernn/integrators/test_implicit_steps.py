@@ -89,7 +89,7 @@ def test_a_step_solves_the_equations_of_the_book(name: str):
     assert gap_to_the_book(name, OSCILLATOR) <= 1e-13
 
 
-@pytest.mark.parametrize("name", tableaus.names())
+@pytest.mark.parametrize("name", spread(tableaus.names(), 42))
 def test_the_closed_form_of_a_linear_field_is_the_step_of_the_book(name: str):
     assert gap_to_the_book(name, DAMPED) <= 1e-13
     assert name in PAIRS or gap_to_the_book(name, LINEAR) <= 1e-13

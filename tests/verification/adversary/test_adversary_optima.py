@@ -29,7 +29,7 @@ from verification.adversary import (
 from verification.answer import answer
 from verification.cases import chain_jacobians, controls
 from verification.cases.controls import CONTROL_POINTS
-from verification.cases.shares import shares
+from verification.cases.shares import KnownShare, shares
 from verification.certify import balls
 from verification.claim import Attempt, Case, Claim
 from verification.claims.unicornn import vanishing
@@ -39,7 +39,7 @@ from verification.parameters import RefusedError
 from verification.run import jobs
 from verification.run.job import Job, Settings
 from verification.system import UNICORNN
-from verification.verdict import doubt_about
+from verification.verdict import Judgement, doubt_about
 
 SMOKE = BUDGETS["smoke"]
 SHORT = tuple(replace(point, steps=60) for point in CONTROL_POINTS)
@@ -58,8 +58,20 @@ DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
 # --- every adversary and its share
 
 
-def test_every_adversary_reaches_nine_tenths_of_a_known_optimum_and_none_more_than_all_of_it() -> None:
-    found = shares()
+@pytest.fixture(scope="module")
+def found_shares() -> tuple[KnownShare, ...]:
+    return shares()
+
+
+@pytest.mark.slow
+def test_shares_are_the_same_again(found_shares: tuple[KnownShare, ...]) -> None:
+    assert shares() == found_shares
+
+
+def test_every_adversary_reaches_nine_tenths_of_a_known_optimum_and_none_more_than_all_of_it(
+    found_shares: tuple[KnownShare, ...],
+) -> None:
+    found = found_shares
     assert {each.adversary for each in found} == {
         *portfolio.ADVERSARIES,
         "matched signs",
@@ -75,7 +87,6 @@ def test_every_adversary_reaches_nine_tenths_of_a_known_optimum_and_none_more_th
         assert 0.9 <= each.share <= 1 + 1e-6, each
     # the problem is linear in tanh: its signs are the optimum, up to tanh(10) = 1 − 4.1e-9
     assert all(each.share > 1 - 5e-9 for each in found if each.adversary in ("matched signs", "constant input"))
-    assert shares() == found
 
 
 # --- deeper layers
@@ -568,8 +579,13 @@ def test_words_drive_products_of_jacobians_further_than_constants_do() -> None:
 CASE = vanishing.CLAIMS[0].cases[1]
 
 
-def test_contributions_decay_though_no_single_factor_contracts() -> None:
-    found = answer(vanishing.CLAIMS[0], CASE, SMOKE, 0)
+@pytest.fixture(scope="module")
+def decaying() -> Judgement:
+    return answer(vanishing.CLAIMS[0], CASE, SMOKE, 0)
+
+
+def test_contributions_decay_though_no_single_factor_contracts(decaying: Judgement) -> None:
+    found = decaying
     assert found.verdict == verdict.REFUTED and found.control is not None and found.control > 0.9
     p = json.loads(found.witness)["parameters"]
     assert -Fraction(p["alpha"]) < Fraction(p["w"]) < 0
@@ -577,9 +593,9 @@ def test_contributions_decay_though_no_single_factor_contracts() -> None:
 
 
 @pytest.mark.slow
-def test_the_decay_once_more_by_autograd() -> None:
+def test_the_decay_once_more_by_autograd(decaying: Judgement) -> None:
     """Contributions of all steps in float64: over whole periods they fall by λ², to a tenth, until rounding shows."""
-    p = json.loads(answer(vanishing.CLAIMS[0], CASE, SMOKE, 0).witness)["parameters"]
+    p = json.loads(decaying.witness)["parameters"]
     word, tail = ([float(Fraction(x)) for x in p[name].split()] for name in ("word", "tail"))
     alpha, w, h, kick = (float(Fraction(p[name])) for name in ("alpha", "w", "dt", "kick"))
     h, periods = h / 2, 8
@@ -603,9 +619,9 @@ def test_the_decay_once_more_by_autograd() -> None:
     assert rate == pytest.approx(-math.log(16 / 49), rel=0.25)
 
 
-def test_another_word_a_worse_tail_and_steps_that_are_no_whole_periods_leave_a_doubt() -> None:
+def test_another_word_a_worse_tail_and_steps_that_are_no_whole_periods_leave_a_doubt(decaying: Judgement) -> None:
     assert CASE.check is not None
-    p = dict(CASE.ask(SMOKE, 0).candidates[0])
+    p = json.loads(decaying.witness)["parameters"]
     first, rest = p["tail"].split(" ", 1)
     letters = p["word"].split()
     for change in (

@@ -83,15 +83,21 @@ def assert_every_row_is_expected(families, expected):
 
 def assert_verdict(claim, case, expected):
     """And that all its candidates certify where it is refuted."""
-    judgement = judged(claim, case)
+    attempts = []
+
+    def ask(*given):
+        attempts.append(case.ask(*given))
+        return attempts[-1]
+
+    judgement = judged(claim, replace(case, ask=ask))  # searched once for both
     assert judgement.verdict == expected[claim.id][claim.cases.index(case)], judgement.because
     if judgement.verdict == REFUTED:
-        assert_every_candidate_certifies(case)
+        assert_every_candidate_certifies(case, attempts[0])
 
 
-def assert_every_candidate_certifies(case):
+def assert_every_candidate_certifies(case, attempt=None):
     """Not only the first, which decides."""
-    attempt = case.ask(SMOKE, 1)
+    attempt = attempt or case.ask(SMOKE, 1)
     assert attempt.candidates
     for parameters in attempt.candidates:
         check = case.check(parameters)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from odernn.published.sources import Source
+from tests.tiers import slow
 from verification import verdict
 from verification.answer import answer
 from verification.cases.decision import at, decided
@@ -249,11 +250,12 @@ def test_a_question_whose_check_declares_nothing_is_no_question(tmp_path: Path, 
     assert "case (all x, x²): its check does not declare its parameters" in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_question_in_a_users_folder_is_answered_kept_and_replayed(tmp_path: Path, capsys, monkeypatch):
+@pytest.mark.parametrize("jobs", ["0", slow("1")])
+def test_a_question_in_a_users_folder_is_answered_kept_and_replayed(tmp_path: Path, capsys, monkeypatch, jobs):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "square.py").write_text(PLANTED)
-    assert main(["verify", "planted.square", "--claims", "mine", "--jobs", "1", "--full"]) == 0
+    assert main(["verify", "planted.square", "--claims", "mine", "--jobs", jobs, "--full"]) == 0
     shown = capsys.readouterr().out
     assert "refuted    planted.square  all x  x²  x = 3/2" in shown
     witness = Path(re.search(r"odernn witness verify (\S+\.json)", shown).group(1))
@@ -268,7 +270,7 @@ def test_a_question_in_a_users_folder_is_answered_kept_and_replayed(tmp_path: Pa
         witness.write_text(broken)
         assert main(["witness", "verify", str(witness), "--claims", "mine"]) == 3
     (tmp_path / "expect.json").write_text(json.dumps({"planted.square | all x | x²": "proved"}))
-    assert main(["verify", "planted.square", "--claims", "mine", "--expect", "expect.json"]) == 1
+    assert main(["verify", "planted.square", "--claims", "mine", "--jobs", jobs, "--expect", "expect.json"]) == 1
     capsys.readouterr()
     assert main(["claims", "--claims", "mine", "--format", "json"]) == 0
     assert "planted.square" in capsys.readouterr().out

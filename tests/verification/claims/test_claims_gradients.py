@@ -302,6 +302,7 @@ def test_bounds_that_have_room_are_not_refuted() -> None:
     assert found.verdict == verdict.NOT_REFUTED
 
 
+@pytest.mark.slow
 def test_a_linear_growth_that_is_replaced_by_an_exponential_has_no_limit_violation() -> None:
     """(27) with e^{w̄t} in place of 1 + 2γt holds for l = L."""
     for domain in ("l = L", "l = L, T ≤ 1"):

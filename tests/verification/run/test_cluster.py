@@ -182,6 +182,10 @@ class Cluster:
     def with_workers(self, count):
         """Exactly so many plain ones."""
         self.workers = [worker for worker in self.workers if worker.poll() is None]
+        for surplus in self.workers[count:]:
+            surplus.kill()
+            surplus.wait()
+        del self.workers[count:]
         self.workers += [self.add_worker() for _ in range(count - len(self.workers))]
         wait_for(lambda: len(self.nthreads()) == count)
         return self
@@ -302,19 +306,19 @@ def test_jobs_are_taken_as_there_is_room_and_closing_early_drops_the_rest(two):
     ],
 )
 def test_a_worker_that_would_find_something_else_is_refused_by_name(running, tmp_path, options, preload, said):
-    two = running.with_workers(2)
+    sound = running.with_workers(1)
     (tmp_path / "foreign.py").write_text(f"from verification.run import cluster\n{preload}\n")
-    foreign = two.add_worker(*options, preload=tmp_path / "foreign.py")
+    foreign = sound.add_worker(*options, preload=tmp_path / "foreign.py")
     try:
-        wait_for(lambda: len(two.nthreads()) == 3)
+        wait_for(lambda: len(sound.nthreads()) == 2)
         jobs = ((str(k), (0.2,)) for k in range(200))
-        with connected(two.address, ()) as engine, pytest.raises(ClusterError) as raised:
+        with connected(sound.address, ()) as engine, pytest.raises(ClusterError) as raised:
             list(engine(time.sleep, jobs))
         assert said in str(raised.value) and "worker tcp://127.0.0.1:" in str(raised.value)
     finally:
         foreign.kill()
         foreign.wait()
-        wait_for(lambda: len(two.nthreads()) == 2)
+        wait_for(lambda: len(sound.nthreads()) == 1)
 
 
 # --- runs -------------------------------------------------------------------------------------------------------

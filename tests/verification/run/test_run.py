@@ -42,15 +42,18 @@ def small_run(store, *options, timeout=300):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """The store of a run and what it printed."""
-    store = tmp_path_factory.mktemp("run") / "store.sqlite"
-    return store, small_run(store)
+def twice(tmp_path_factory):
+    """What two runs on one store printed, one after the other, each a process of its own; the imports are shared."""
+    folder = tmp_path_factory.mktemp("run")
+    if not hasattr(os, "fork"):
+        return small_run(folder / "store.sqlite"), small_run(folder / "store.sqlite")
+    second = small_run(folder / "store.sqlite", "--before", folder / "first.json")
+    return json.loads((folder / "first.json").read_text()), second
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(undisturbed):
-    return undisturbed[1]["judgements"]
+def uninterrupted(twice):
+    return twice[0]["judgements"]
 
 
 # --- kill and resume --------------------------------------------------------------------------------------------
@@ -105,9 +108,8 @@ def test_one_worker_gives_the_judgements_of_none(tmp_path, uninterrupted):
     assert small_run(tmp_path / "store.sqlite", "--workers", 1)["judgements"] == uninterrupted
 
 
-def test_a_second_run_on_the_same_store_does_nothing_and_says_the_same(undisturbed):
-    store, first = undisturbed
-    second = small_run(store)
+def test_a_second_run_on_the_same_store_does_nothing_and_says_the_same(twice):
+    first, second = twice
     assert second["judgements"] == first["judgements"]
     assert first["finished"] == 0
     assert len(second["progress"]) == 2  # "all are done", once for the searches and once for the judgements

@@ -41,7 +41,8 @@ SOURCES = digest(Path(__file__).parent)
 def compiled(how: dict[str, Any]) -> Callable[[Function], Function]:
     """A part of kernels, compiled when a kernel needs it, for the dtypes it needs."""
     decorator: Any = numba.njit
-    result: Callable[[Function], Function] = decorator(**({"forceinline": True} | how))
+    alone = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # nothing else calls a part
+    result: Callable[[Function], Function] = decorator(**(alone | how))
     return result
 
 
@@ -50,12 +51,13 @@ def kernel(how: dict[str, Any]) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         function.__qualname__ = f"{function.__qualname__}_{SOURCES}"
+        called = how | {"nogil": True, "forceinline": False, "no_cpython_wrapper": False}
         try:
-            return compiled(how | {"nogil": True, "cache": True, "forceinline": False})(function)
+            return compiled(called | {"cache": True})(function)
         except RuntimeError as error:  # numba's, where neither the package nor the home directory can be written to
             if "cannot cache" not in str(error):
                 raise
-            return compiled(how | {"nogil": True, "forceinline": False})(function)
+            return compiled(called)(function)
 
     return decorate
 
