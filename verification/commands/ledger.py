@@ -87,7 +87,7 @@ def run(
     facts = results.facts
     if facts.judged != facts.planned:
         note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
-    statements = _statements(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
+    statements = statements_of(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
     book = ledger.LedgerPages(
         chosen(results.judgements, claims),
         statements,
@@ -127,7 +127,8 @@ def _trained(record: Path | None, up: str) -> Mapping[str, Sequence[str]]:
     return trained_results.sections(runs, tables, up + trained_results.PAGE)
 
 
-def _statements(registry: Registry) -> dict[str, ledger.LedgerEntry]:
+def statements_of(registry: Registry) -> dict[str, ledger.LedgerEntry]:
+    """What pages say about every claim besides its verdict; bounds on states first."""
     claims = sorted((entry.claim for entry in registry), key=lambda claim: claim.state_bound is None)
     return {
         claim.id: ledger.LedgerEntry(

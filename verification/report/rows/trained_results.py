@@ -31,7 +31,10 @@ FREE = frozenset(
     )
 )
 """Fields of [training] in which a run may differ from its row: how long, with which seed, how often it is looked at."""
-HEADS = ("| printed row | reported | trained here | epochs | best epoch | seeds |", "|:--|--:|--:|--:|--:|:--|")
+NAMES = ("printed row", "reported", "trained here", "epochs", "best epoch", "seeds")
+RIGHT = frozenset(("reported", "trained here", "epochs", "best epoch"))
+"""Columns of numbers."""
+HEADS = (f"| {' | '.join(NAMES)} |", "|" + "|".join("--:" if name in RIGHT else ":--" for name in NAMES) + "|")
 NOBODY = "nobody measured here yet"
 PAGE = "training_runs.md"
 
@@ -138,7 +141,7 @@ def _section(source: str, rows: Sequence[BesidePrinted], page: str) -> Iterable[
         return
     yield f"*Trained here*, {source}: evidence beside the printed figures, no verdict; fewer epochs refute nothing."
     yield f"E of E′ epochs: E′ are those of the row's configuration ([all runs]({page}))."
-    yield from ("", *HEADS, *(_line(each) for row in with_runs for each in _by_epochs(row)), "")
+    yield from ("", *HEADS, *(_line(each) for row in with_runs for each in by_epochs(row)), "")
     if without:
         yield f"{NOBODY.capitalize()}: {'; '.join(row.reported for row in without)}."
     protocols = dict.fromkeys(PROTOCOLS[row.printed.task] for row in with_runs if row.printed.task in PROTOCOLS)
@@ -146,30 +149,35 @@ def _section(source: str, rows: Sequence[BesidePrinted], page: str) -> Iterable[
     yield ""
 
 
-def _by_epochs(row: BesidePrinted) -> Iterable[BesidePrinted]:
+def by_epochs(row: BesidePrinted) -> Iterable[BesidePrinted]:
     """A line for each length of training: a median is over seeds alone."""
     for epochs in sorted({run["epochs"] for run in row.runs}):
         yield replace(row, runs=tuple(run for run in row.runs if run["epochs"] == epochs))
 
 
 def _line(row: BesidePrinted) -> str:
+    return f"| {' | '.join(cells_of(row))} |"
+
+
+def cells_of(row: BesidePrinted) -> tuple[str, ...]:
+    """A row as ``NAMES`` has its columns."""
     figures = [run["test"]["figure"] for run in row.runs]
     kind = row.printed.figure
-    spread = f" ({_shown(min(figures), kind)} to {_shown(max(figures), kind)})" if len(figures) > 1 else ""
-    words = (
+    spread = f" ({shown(min(figures), kind)} to {shown(max(figures), kind)})" if len(figures) > 1 else ""
+    return (
         row.name,
         row.printed.text,
-        _shown(statistics.median(figures), kind) + spread,
+        shown(statistics.median(figures), kind) + spread,
         f"{row.runs[0]['epochs']} of {row.of}",
         _listed(run["best_epoch"] for run in row.runs),
         _listed(run["seed"] for run in row.runs),
     )
-    return f"| {' | '.join(words)} |"
 
 
 def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(dict.fromkeys(map(str, numbers)))
 
 
-def _shown(value: float, kind: Figure) -> str:
+def shown(value: float, kind: Figure | str) -> str:
+    """A figure as tables have it."""
     return f"{100 * value:.1f}%" if kind == "accuracy" else f"{value:.3g}"
