@@ -54,6 +54,7 @@ TRIAL = (
     ("training", "monitors"),
     ("trained", "report.pictures"),
     ("report.rows",),
+    ("report.html",),
     ("commands",),
     ("cli",),
     ("__main__",),

@@ -175,7 +175,7 @@ def _record(path: Path) -> Mapping[str, Any]:
     try:
         record: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
         for one in record["runs"].values():
-            one["name"], one["task"], one["cell"], one["seed"], one["epochs"]
+            [one[name] for name in ("name", "task", "cell", "seed", "epochs", "best_epoch", "configuration")]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f'--trained "{path}": no record of training runs ({error}).') from None
     return record

@@ -9,11 +9,12 @@ from typing import Any
 
 from verification import verdict
 from verification.domains import BUDGETS
-from verification.report.html.model import CountTable, GraveLine, Plotted, ReportPage, RuleLine
+from verification.report.html.model import CountTable, GraveLine, Panel, Plotted, ReportPage, RuleLine
 from verification.report.html.sections import NOTE, SectionMaker, anchors_of
 from verification.report.html.series import StateSeries
 from verification.report.numbers import minus, plural
 from verification.report.pictures import against_bounds
+from verification.report.pictures.against_bounds import SlackSpread
 from verification.report.rows.claims import Facts, caption
 from verification.report.rows.ledger import PAPERS, LedgerEntry, rank, title_of
 from verification.report.rows.screen import DOUBTS, GRAVES, LEFT, Tried, amount, place_of, tried
@@ -86,7 +87,8 @@ def page(sources: ReportSources) -> ReportPage:
     fallen = sorted((claim for claim in claims if claim.kind in GRAVES), key=lambda claim: claim.order)
     notes = () if sources.draws else ('There are no plots: matplotlib is missing (pip install "odernn[plots]").',)
     return ReportPage(
-        title=f"odernn, budget {sources.facts.budget}, seed {sources.facts.seed}",
+        title="What was promised, and what was found",
+        subtitle=f"odernn {sources.facts.version}, budget {sources.facts.budget}, seed {sources.facts.seed}",
         sentence=_sentence(claims, sources.facts),
         facts=_facts(sources),
         caption=caption(sources.run, sources.facts),
@@ -202,13 +204,12 @@ def _drawn(
     """The pictures of every claim that has a series, and what is a sentence instead of a picture."""
     plots, remarks = {}, {}
     for number, (claim, of_claim) in enumerate(series.items(), 1):
-        drawn = []
-        if of_claim.curves:
-            svg = against_bounds.curves_svg(of_claim.curves, f"n{number}")
-            drawn.append(Plotted(svg, tuple(map(against_bounds.words_of_curve, of_claim.curves)), CURVES))
-        if of_claim.spreads:
-            svg = against_bounds.slack_svg(of_claim.spreads, f"s{number}")
-            drawn.append(Plotted(svg, tuple(map(against_bounds.words_of_spread, of_claim.spreads)), SPREADS))
+        curves = [
+            Panel(against_bounds.curve_svg(curve, f"n{number}-{i}"), against_bounds.words_of_curve(curve))
+            for i, curve in enumerate(of_claim.curves)
+        ]
+        slacks = [panel for i, spread in enumerate(of_claim.spreads) for panel in _of_spread(spread, f"s{number}-{i}")]
+        drawn = [Plotted(tuple(panels), text) for panels, text in ((curves, CURVES), (slacks, SPREADS)) if panels]
         if claim in anchors:
             plots[claim] = tuple(drawn)
             remarks[claim] = tuple(
@@ -217,6 +218,14 @@ def _drawn(
                 for spread in of_claim.sharp
             )
     return plots, remarks
+
+
+def _of_spread(spread: SlackSpread, prefix: str) -> tuple[Panel, Panel]:
+    words = against_bounds.words_of_spread(spread)
+    return (
+        Panel(against_bounds.slack_svg(spread, "T", f"{prefix}-T"), f"{words}; over the horizon T"),
+        Panel(against_bounds.slack_svg(spread, "dt", f"{prefix}-dt"), f"{words}; over the step dt"),
+    )
 
 
 CURVES = (

@@ -8,11 +8,18 @@ from verification.report.table import Table
 
 
 @dataclass(frozen=True)
-class Plotted:
-    """A picture: an <svg> of our own making, what it shows in words, and its caption."""
+class Panel:
+    """A picture: an <svg> of our own making, and what it shows in words."""
 
     svg: str
-    words: tuple[str, ...]
+    words: str
+
+
+@dataclass(frozen=True)
+class Plotted:
+    """Small multiples under one caption."""
+
+    panels: tuple[Panel, ...]
     caption: str
 
 
@@ -157,6 +164,7 @@ class ReportPage:
     """One page. ``facts`` are pairs of a name and what was run; ``caption`` says how to read the numbers."""
 
     title: str
+    subtitle: str
     sentence: str
     facts: tuple[tuple[str, str], ...]
     caption: tuple[str, ...]

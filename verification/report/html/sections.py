@@ -22,7 +22,7 @@ from verification.report.html.model import (
 )
 from verification.report.numbers import decades, size
 from verification.report.rows import nearness
-from verification.report.rows.claims import Facts, Key, key_of, witness_names, witness_numbers
+from verification.report.rows.claims import Facts, Key, is_question, key_of, witness_names, witness_numbers
 from verification.report.rows.ledger import PAPERS, LedgerEntry, evidence_of, folded, title_of, where_of
 from verification.report.rows.screen import Tried
 from verification.report.table import Table
@@ -38,14 +38,14 @@ LONGEST_WITNESS = 20_000
 
 def anchors_of(claims: Sequence[str]) -> dict[str, str]:
     """A name for the section of each claim, no two alike whatever the ids are."""
-    times: Counter[str] = Counter()
     anchors: dict[str, str] = {}
     for claim in claims:
-        stem = f"c-{slug(claim) or 'claim'}"
-        times[stem] += 1
-        while times[stem] > 1 and f"{stem}-{times[stem]}" in anchors.values():
-            times[stem] += 1
-        anchors[claim] = stem if times[stem] == 1 else f"{stem}-{times[stem]}"
+        stem = name = f"c-{slug(claim) or 'claim'}"
+        number = 1
+        while name in anchors.values():
+            number += 1
+            name = f"{stem}-{number}"
+        anchors[claim] = name
     return anchors
 
 
@@ -157,7 +157,7 @@ class SectionMaker:
             slack=decades(cell.slack),
             verdict=cell.shown,
             evidence="; ".join(evidence_of(cell)),
-            given=cell.given if cell.given not in cell.because else "",
+            given=cell.given if is_question(cell) and cell.given not in cell.because else "",
             numbers=tuple(self.numbers[key_of(each)] for each in witnessed),
             file=self.names[key_of(first)] if first is not None else "",
             witness=text if len(text) <= LONGEST_WITNESS else "",

@@ -28,7 +28,7 @@ from verification.run.store import Results
 from verification.verdict import LOG_10, NEAR, REFUTED, Judgement
 
 MOST_POINTS = 120
-"""Of a curve that is drawn: so many of its steps, evenly in n and in log n."""
+"""Of a curve that is drawn: so many of its steps, evenly in log n."""
 MOST_LADDERS = 6
 FIRST_LAYER = 1
 LEAST_STEPS = 8
@@ -137,11 +137,8 @@ def _curve(claim: Claim, part: Part, cell: Judgement, place: SearchedPlaces) -> 
 
 
 def _thinned(values: np.ndarray, also: int | None) -> list[int]:
-    """Where the largest values are, one in each stretch of n; stretches are even in n and in log n."""
-    count = len(values)
-    half = min(MOST_POINTS // 2, count)
-    even, ratios = np.linspace(0, count, half + 1), np.geomspace(1, count + 1, half + 1) - 1
-    ends = sorted({*map(round, even), *map(round, ratios)})
+    """Where the largest values are, one in each stretch of n; stretches are even in log n."""
+    ends = sorted({round(end) - 1 for end in np.geomspace(1, len(values) + 1, MOST_POINTS)})
     largest = {low + int(np.argmax(values[low:high])) for low, high in pairwise(ends)}
     return sorted({*largest, *([] if also is None else [also])})
 

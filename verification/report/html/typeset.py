@@ -40,8 +40,8 @@ def _set(text: str, depth: int) -> str:
     at = 0
     after_script = False
     while at < len(text):
-        if text[at] in "_^" and (after_script or _may_carry(text[plain:at])):
-            found = _script(text, at, depth)
+        if text[at] in "_^" and (longest := LONGEST_INDEX if after_script else _longest(text[plain:at])):
+            found = _script(text, at, depth, longest)
             if found is not None:
                 html, end = found
                 parts += [_italic(text, plain, at), html]
@@ -53,16 +53,16 @@ def _set(text: str, depth: int) -> str:
     return "".join([*parts, _italic(text, plain, len(text))])
 
 
-def _may_carry(before: str) -> bool:
-    """Whether an index or exponent can stand behind this text."""
+def _longest(before: str) -> int:
+    """How many letters an index or exponent behind this text may have; 0: there is none."""
     base = _BASE.search(before[-24:])
     if base is None:
-        return False
+        return 0
     letters = re.sub(r"[\u0300-\u036f]", "", base[0])
-    return len(letters) <= LONGEST_BASE or letters in _LONG_BASES
+    return LONGEST_INDEX if len(letters) <= LONGEST_BASE else 2 * (letters in _LONG_BASES)
 
 
-def _script(text: str, at: int, depth: int) -> tuple[str, int] | None:
+def _script(text: str, at: int, depth: int, longest: int) -> tuple[str, int] | None:
     """The index or exponent that begins here, as HTML, and where it ends."""
     tag = "sub" if text[at] == "_" else "sup"
     begin = at + 1
@@ -75,7 +75,7 @@ def _script(text: str, at: int, depth: int) -> tuple[str, int] | None:
     if bracketed is not None:
         return f"<{tag}>{_set(bracketed[1], depth + 1)}</{tag}>", bracketed.end()
     match = _NUMBER.match(text, begin) or _LETTERS.match(text, begin)
-    if match is None or (len(match[0]) > LONGEST_INDEX and not match[0][-1].isdigit()):
+    if match is None or (len(match[0]) > longest and not match[0][-1].isdigit()):
         return None
     inner = match[0].replace("-", "−")
     return f"<{tag}>{_index(inner)}</{tag}>", match.end()
@@ -83,7 +83,7 @@ def _script(text: str, at: int, depth: int) -> tuple[str, int] | None:
 
 def _index(inner: str) -> str:
     letters = re.sub(r"[\u0300-\u036f]", "", inner)
-    if len(letters) == 1 or (len(letters) == 2 and set(letters) <= set("ijklmnpqrst")):
+    if (len(letters) == 1 and letters.isalpha()) or (len(letters) == 2 and set(letters) <= set("ijklmnpqrst")):
         return f"<i>{escape(inner)}</i>"
     return _italic(inner, 0, len(inner))
 
@@ -115,7 +115,7 @@ def _is_variable(text: str, word: re.Match[str]) -> bool:
     before, after = text[: word.start()][-2:], text[word.end() :][:2]
     if letters in _DIFFERENTIALS or (len(letters) == 2 and letters[0] == "d" and before[-1:] == "/"):
         return True
-    if len(letters) in (2, 3) and re.search("[α-ω]", letters):
+    if len(letters) in (2, 3) and re.search("[α-ω\u1f00-\u1fff]", letters):
         return True  # βt is a product
     if len(letters) != 1 or letters in "IΣΠΔΓΦΘΛΨΩ" or before[-1:] in ("'", "’", "."):
         return False

@@ -1,21 +1,23 @@
 """A bound on states and what was measured, over n; and the slack of the bound over horizons and steps. As SVG.
 
-The numbers are decimal logarithms: a bound of 10^410 has a place beside a state of 3.
+A panel is a picture: a page sets them side by side, or one below the other. The numbers are decimal logarithms: a bound
+of 10^410 has a place beside a state of 3.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from verification.report.numbers import minus
 from verification.report.pictures.inline import INK, drawing, inline, new_figure
 
 LONG: Final = 50
 """Steps from which on the axis of n is logarithmic."""
-PANEL: Final = (3.6, 2.3)
+PANEL: Final = (3.6, 2.4)
+LEGEND: Final = 0.6
+"""Inches, in which one panel is drawn, and what a legend below it takes."""
 LINES: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
 SUPERSCRIPTS: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MARKS: Final = ("o", "s", "^", "D", "v", "P")
@@ -61,17 +63,11 @@ class SlackSpread:
         return max(map(abs, self.slacks))
 
 
-def curves_svg(curves: Sequence[BoundCurve], prefix: str) -> str:
-    """A panel a curve, two in a row. ImportError without matplotlib."""
-    rows = math.ceil(len(curves) / 2)
-    columns = min(2, len(curves))
+def curve_svg(curve: BoundCurve, prefix: str) -> str:
+    """One panel. ImportError without matplotlib."""
     with drawing():
-        figure = new_figure(PANEL[0] * columns, PANEL[1] * rows + 0.2)
-        panels = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axes, curve in zip(panels, curves, strict=False):
-            _curve(axes, curve)
-        for axes in panels[len(curves) :]:
-            axes.set_axis_off()
+        figure = new_figure(*PANEL)
+        _curve(figure.subplots(), curve)
         return inline(figure, prefix)
 
 
@@ -112,41 +108,36 @@ def _labelled(axes: Any, curve: BoundCurve) -> None:
         )
 
 
-def slack_svg(spreads: Sequence[SlackSpread], prefix: str) -> str:
-    """A row an inequality: slack over T, and over dt. ImportError without matplotlib."""
+def slack_svg(spread: SlackSpread, over: Literal["T", "dt"], prefix: str) -> str:
+    """Slack over the horizon or over the step; one panel. ImportError without matplotlib."""
     with drawing():
-        figure = new_figure(PANEL[0] * 2, PANEL[1] * len(spreads) + 0.6)
-        panels = figure.subplots(len(spreads), 2, squeeze=False, sharey="row")
-        for (over_horizon, over_step), spread in zip(panels, spreads, strict=True):
-            _spread(over_horizon, over_step, spread)
-        figure.legend(
-            *panels[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8.5
-        )
+        figure = new_figure(PANEL[0], PANEL[1] + LEGEND)
+        _spread(figure.subplots(), spread, over)
+        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8.0)
         return inline(figure, prefix)
 
 
-def _spread(over_horizon: Any, over_step: Any, spread: SlackSpread) -> None:
-    small = {"linestyle": "none", "marker": ".", "color": INK["other"], "markersize": 3.5}
-    over_horizon.plot([T for T, _, _ in spread.drawn], [slack for *_, slack in spread.drawn], **small)
-    over_step.plot([dt for _, dt, _ in spread.drawn], [slack for *_, slack in spread.drawn], label="drawn", **small)
+def _spread(axes: Any, spread: SlackSpread, over: Literal["T", "dt"]) -> None:
+    places = [T if over == "T" else dt for T, dt, _ in spread.drawn]
+    slacks = [slack for *_, slack in spread.drawn]
+    axes.plot(places, slacks, linestyle="none", marker=".", color=INK["other"], markersize=3.5, label="drawn")
     for number, ladder in enumerate(spread.ladders):
-        colour, mark = INK[LINES[number % len(LINES)]], MARKS[number % len(MARKS)]
-        marked = {"color": colour, "marker": mark, "markersize": 3.5, "linewidth": 1.0}
-        over_horizon.plot([ladder.horizon] * len(ladder.slacks), ladder.slacks, **marked)
-        over_step.plot(ladder.dts, ladder.slacks, label=ladder.label, **marked)
-    for axes, name in ((over_horizon, "T"), (over_step, "dt")):
-        axes.set_xscale("log")
-        if spread.largest > 10:
-            axes.set_yscale("symlog", linthresh=1.0)
-            axes.yaxis.set_major_formatter(_power)
-        axes.minorticks_off()
-        axes.xaxis.set_major_formatter(_power)
-        axes.axhline(0.0, color=INK["measured"], linewidth=0.8, linestyle="--")
-        axes.set_xlabel(name)
-        axes.grid(color=INK["rule"], linewidth=0.5)
-    over_horizon.set_ylabel("slack (decades)")
-    over_horizon.set_title(f"{spread.symbol}, over the horizon T", loc="left", fontsize=8.5)
-    over_step.set_title("over the step dt", loc="left", fontsize=8.5)
+        places = [ladder.horizon] * len(ladder.dts) if over == "T" else list(ladder.dts)
+        marked = {"color": INK[LINES[number % len(LINES)]], "marker": MARKS[number % len(MARKS)]}
+        axes.plot(places, ladder.slacks, label=ladder.label, markersize=3.5, linewidth=1.0, **marked)
+    axes.set_xscale("log")
+    if spread.largest > 10:
+        axes.set_yscale("symlog", linthresh=1.0)
+        axes.yaxis.set_major_formatter(_power)
+    axes.margins(y=0.08)
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(_power)
+    axes.axhline(0.0, color=INK["measured"], linewidth=0.8, linestyle="--")
+    axes.set(xlabel=over, ylabel="slack (decades)")
+    axes.grid(color=INK["rule"], linewidth=0.5)
+    axes.set_title(
+        f"{spread.symbol}, over {'the horizon T' if over == 'T' else 'the step dt'}", loc="left", fontsize=8.5
+    )
 
 
 def _power(value: float, place: int | None = None) -> str:
