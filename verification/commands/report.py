@@ -77,10 +77,14 @@ def run(
     with Store(store, writable=False) as opened:
         results, whole = latest(opened), opened.run()
         registry = Registry(claims_dirs or tuple(map(Path, results.facts.claims_dirs)))
-        entries = {entry.claim.id: entry.claim for entry in registry}
+        known = frozenset(registry.ids())
+        named = dict.fromkeys(judgement.claim for judgement in results.judgements)
+        entries = [registry.get(claim) for claim in named if claim in known]
         draws = _draws()
-        series = _series(opened, whole.keys, entries, results) if draws else {}
-    statements = statements_of(registry)
+        series = (
+            _series(opened, whole.keys, {entry.claim.id: entry.claim for entry in entries}, results) if draws else {}
+        )
+    statements = statements_of(entries)
     sources = build.ReportSources(
         run=results.judgements,
         facts=results.facts,

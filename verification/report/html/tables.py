@@ -85,10 +85,10 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def beside_printed(record: Mapping[str, Any], sources: Iterable[str]) -> dict[str, Table]:
     """By printed table: its rows of which something was trained, beside what was reached."""
-    runs = list(record["runs"].values())
+    runs, known = list(record["runs"].values()), trained_results.configurations()
     tables = {}
     for source in dict.fromkeys(sources):
-        rows = [row for row in trained_results.beside(source, runs) if row.runs]
+        rows = [row for row in trained_results.beside(source, runs, known) if row.runs]
         if rows:
             tables[source] = Table(
                 title=f"Trained here, {source}",

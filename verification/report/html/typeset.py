@@ -125,6 +125,8 @@ def _is_variable(text: str, word: re.Match[str]) -> bool:
         or (after[:1] in tuple("0123456789") and letters.isascii())
     ):
         return False  # A-stable, e.g., C.1, y2
+    if letters in "eE" and before[-1:].isdigit() and re.match(r"[-−+]?\d", after):
+        return False  # 2e-5
     if letters in _ARTICLES:
         return not re.match(r" (?:[^\W\d_]{2}|$)", text[word.end() :][:3] + " ") or before[-1:] not in ("", " ", "(")
     return True

@@ -65,12 +65,17 @@ class BesidePrinted:
         return self.name if self.printed.value is None else f"{self.name} ({self.printed.text})"
 
 
-def beside(source: str, runs: Iterable[Mapping[str, Any]]) -> list[BesidePrinted]:
-    """Every printed result of a table with what was trained of it; ``source`` as in ``PrintedResult``."""
+def beside(
+    source: str, runs: Iterable[Mapping[str, Any]], known: Sequence[Configuration] | None = None
+) -> list[BesidePrinted]:
+    """Every printed result of a table with what was trained of it; ``source`` as in ``PrintedResult``.
+
+    ``known``: the configurations of the papers' rows, if they have been read already.
+    """
     tested = [run for run in runs if run.get("test", {}).get("figure") is not None]
     of_paper = [
         (row, _fixed(row))
-        for _, _, row in configuration.everything()
+        for row in (known or configurations())
         if row.published is not None and _paper(row.published.table) == _paper(source)
     ]
     found = []
@@ -80,6 +85,11 @@ def beside(source: str, runs: Iterable[Mapping[str, Any]]) -> list[BesidePrinted
         ordered = sorted((run for run, _ in same), key=lambda run: run["seed"])
         found.append(BesidePrinted(printed, tuple(ordered), same[0][1].training.epochs if same else 0))
     return found
+
+
+def configurations() -> tuple[Configuration, ...]:
+    """Those of every row that the papers print."""
+    return tuple(row for _, _, row in configuration.everything())
 
 
 def is_of(printed: PrintedResult, row: Configuration) -> bool:
@@ -129,8 +139,8 @@ def _trained(run: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def sections(record: Mapping[str, Any], tables: Iterable[str], page: str = PAGE) -> dict[str, tuple[str, ...]]:
     """Lines of Markdown by printed table: the runs of a record beside its rows. ``page`` is where all runs stand."""
-    runs = list(record["runs"].values())
-    return {source: tuple(_section(source, beside(source, runs), page)) for source in dict.fromkeys(tables)}
+    runs, known = list(record["runs"].values()), configurations()
+    return {source: tuple(_section(source, beside(source, runs, known), page)) for source in dict.fromkeys(tables)}
 
 
 def _section(source: str, rows: Sequence[BesidePrinted], page: str) -> Iterable[str]:

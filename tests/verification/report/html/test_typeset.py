@@ -31,6 +31,7 @@ from verification.report.html.typeset import typeset
         ("a matrix, A-stable, e.g. icml-C.1", "a matrix, A-stable, e.g. icml-C.1"),
         ("hidden_size and log_bound", "hidden_size and log_bound"),
         ("_x ^2 y_ y^", "_<i>x</i> ^2 <i>y</i>_ <i>y</i>^"),
+        ("1.95e+14, 2e-5 and e^x", "1.95e+14, 2e-5 and <i>e</i><sup><i>x</i></sup>"),
         ("y_{n", "<i>y</i>_{<i>n</i>"),
         ("<i>&\"'", "&lt;<i>i</i>&gt;&amp;&quot;&#x27;"),
     ],
@@ -53,6 +54,7 @@ def test_braces_in_braces_end_somewhere() -> None:
     assert read(f"<p>{typeset(deep)}</p>").faults == []
 
 
+@pytest.mark.slow
 def test_no_statement_is_written_in_latex() -> None:
     """None is converted, therefore; the day one is, this page needs a converter."""
     statements = [entry.claim.statement for entry in Registry()]
