@@ -92,7 +92,6 @@ def run(
         name=whole.name,
         statements=statements,
         papers=papers_of(results.judgements, registry),
-        store=str(store),
         folder=str(witnesses or witnesses_beside(store)),
         commit=_commit(str(whole.settings.get("source", ""))),
         series=series,

@@ -48,7 +48,7 @@ class ReportSources:
 
     settings, name   of the run, as the store keeps them          commit   of the sources, if that is known
     papers           the page of the ledger of every claim         series   what the store has over n
-    store, folder    where results and witnesses are              trained  tables by printed table
+    folder           where the witnesses are                      trained  tables by printed table
     """
 
     run: Sequence[Judgement]
@@ -57,7 +57,6 @@ class ReportSources:
     name: str
     statements: Mapping[str, LedgerEntry]
     papers: Mapping[str, str]
-    store: str
     folder: str
     commit: str = ""
     series: Mapping[str, StateSeries] = field(default_factory=dict)
@@ -79,7 +78,6 @@ def page(sources: ReportSources) -> ReportPage:
         sources.statements,
         anchors,
         sources.folder,
-        sources.store,
         plots,
         remarks,
         sources.trained,

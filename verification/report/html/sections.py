@@ -62,7 +62,6 @@ class SectionMaker:
     statements: Mapping[str, LedgerEntry]
     anchors: Mapping[str, str]
     folder: str
-    store: str
     plots: Mapping[str, tuple[Plotted, ...]] = field(default_factory=dict)
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     trained: Mapping[str, Table] = field(default_factory=dict)

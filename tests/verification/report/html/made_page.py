@@ -88,7 +88,6 @@ def sources(run: Sequence[Judgement] | None = None, *, draws: bool = True) -> Re
         name="cd" * 32,
         statements=entries,
         papers={claim: "unicornn" if claim.startswith("icml") else "others" for claim in entries},
-        store="made store.sqlite",
         folder="the 'witnesses'",
         series=series,
         tableaus=(TABLE,),

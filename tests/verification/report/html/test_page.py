@@ -29,6 +29,7 @@ from tests.verification.report.html.made_page import (
 from verification import verdict
 from verification.cli import main
 from verification.commands import tableau as tableau_command
+from verification.report.html import render as render_module
 from verification.report.html.build import RULES, page
 from verification.report.html.model import ClaimSection, ReportPage
 from verification.report.html.render import TEMPLATES, render
@@ -114,6 +115,13 @@ def test_hostile_names_are_shown_and_do_nothing(parsed: Read, text: str) -> None
     assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\ud800-\udfff]", text)
     assert any("turned \ufffdgnol\ufffd" in head for head in heads)
     text.encode()
+
+
+def test_a_page_without_escaping_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_to_all = render_module._environment().overlay(autoescape=False)
+    monkeypatch.setattr(render_module, "_environment", lambda: open_to_all)
+    text = render(page(sources(draws=False)))
+    assert SCRIPT in text and read(text).faults
 
 
 def test_ids_that_look_alike_have_sections_of_their_own() -> None:
