@@ -133,11 +133,14 @@ def _facts(sources: ReportSources) -> tuple[tuple[str, str], ...]:
     dirs = "".join(f" --claims {shlex.quote(folder)}" for folder in facts.claims_dirs)
     task = settings.get("task", "")
     command = f"odernn verify{chosen and f' {chosen}'} --budget {facts.budget} --seed {facts.seed}{dirs}"
+    if network := str(settings.get("checkpoint", "")):
+        command = f"odernn verify --checkpoint {shlex.quote(network)}{dirs}"
     lines = (
         ("Program", f"odernn {facts.version}"),
         ("Commit", sources.commit),
         ("Sources, SHA-256", str(settings.get("source", ""))),
         ("Run, SHA-256 of its jobs", sources.name),
+        ("Trained network", f"{network}, SHA-256 {settings.get('sha256', '')}" if network else ""),
         ("Packages", packages),
         ("Arithmetic", "float64 in searches; balls, rationals, intervals and integers in what is decided"),
         ("Device of the searches", str(settings.get("device", ""))),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from verification import verdict
 from verification.claim import slug
+from verification.domains import BUDGETS
 from verification.readings.reading import Repair, gravity_of, holds, meant, note_to, reading_of, verdict_of
 from verification.report.html.model import (
     CaseGroup,
@@ -176,7 +177,10 @@ class SectionMaker:
         return f"odernn witness verify {self._path(cell)}{self._options}" if key_of(cell) in self.names else ""
 
     def _again(self, claim: str) -> str:
+        """The trial of the claim; "" where a trained network was on trial."""
         facts = self.facts
+        if facts.budget not in BUDGETS:
+            return ""
         tried = f"odernn verify {shlex.quote(claim)} --budget {shlex.quote(facts.budget)} --seed {facts.seed}"
         return tried + self._options
 

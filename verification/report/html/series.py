@@ -72,7 +72,7 @@ def state_series(
     """By claim; of claims that bound states and whose searches are in the store. ``specs``: of the run's jobs."""
     places: dict[tuple[str, str, int], SearchedPlaces] = {}
     for spec in specs:
-        if spec["kind"] == "judge" and any(spec["needs"]["search"]):
+        if spec.get("kind") == "judge" and any(spec["needs"]["search"]):
             places[spec["claim"], spec["domain"], spec["layer"]] = SearchedPlaces(results, spec)
     made = {}
     for name in dict.fromkeys(name for name, _, _ in places):

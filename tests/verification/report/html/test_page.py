@@ -15,6 +15,7 @@ import pytest
 
 from odernn import tableaus
 from tests.verification.report.html.made_page import (
+    FACTS,
     HOSTILE,
     QUESTION,
     SCRIPT,
@@ -226,6 +227,18 @@ def test_a_section_has_statement_verdict_evidence_and_what_to_type() -> None:
     assert json.loads(row.witness)["parameters"] == {"x": "2"}
     assert row.replay == f"odernn witness verify 'the '\"'\"'witnesses'\"'\"'/{row.file}'"
     assert made.again == "odernn verify made-1 --budget smoke --seed 3"
+
+
+def test_of_a_trained_network_the_page_says_which_and_how_to_try_it_again() -> None:
+    settings = {"checkpoint": "my run", "sha256": "ef" * 32}
+    trained = replace(sources(draws=False), settings=settings, facts=replace(FACTS, budget="none: a trained network"))
+    made = page(trained)
+    facts = dict(made.facts)
+    assert facts["Again"] == "odernn verify --checkpoint 'my run'" and facts["Trained network"].startswith(
+        "my run, SHA"
+    )
+    assert {claim.again for claim in made.claims} == {""}
+    assert read(render(made)).faults == []
 
 
 def test_what_is_meant_comes_first_and_repairs_are_linked() -> None:
