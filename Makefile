@@ -27,7 +27,7 @@ INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full bench experiments mutation wheel-check pycuda-wheel pycuda device-bundle clean
+.PHONY: help verify test test-full bench experiments mutation wheel-check browser browser-test pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
@@ -36,6 +36,7 @@ help:
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
 	@echo "make experiments  train what the records of docs/architecture_experiments.md and docs/training_runs.md lack (an hour)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
+	@echo "make browser-test the page of odernn report in Chromium, which make browser installs (Debian, needs root; a minute)"
 	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
 	@echo "make pycuda-wheel build PyCUDA where there is a CUDA toolkit, with or without a driver (100 s; build/wheels)"
 	@echo "make device-bundle DATA=FOLDER   all that a bare machine with a GPU needs (build/device; then device/run.sh there)"
@@ -69,6 +70,14 @@ mutation: $(VENV)/.installed-test
 
 wheel-check: $(VENV)/.installed-test
 	$(BIN)/python tests/packaging/wheel_check.py
+
+# CI has no Chromium: there its tests skip and say so, here they fail without it.
+browser:
+	@command -v chromium >/dev/null 2>&1 || (apt-get update -qq && apt-get install -y --no-install-recommends chromium) || { \
+	  echo "make: Chromium is not installed. Install the package chromium of your system." >&2; exit 1; }
+
+browser-test: $(VENV)/.installed-test
+	ODERNN_BROWSER=required $(BIN)/python -m pytest -q -m browser tests/verification/report/html
 
 pycuda-wheel: $(VENV)/.installed-test
 	$(BIN)/python device/pycuda_wheel.py --output build/wheels

@@ -30,6 +30,7 @@ COMMANDS = (
     "merge",
     "table",
     "ledger",
+    "report",
     "expectations",
     "claims",
     "tableau",

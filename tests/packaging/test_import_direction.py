@@ -55,6 +55,7 @@ TRIAL = (
     ("training", "monitors"),
     ("trained", "models", "report.pictures"),
     ("report.rows",),
+    ("report.html",),
     ("commands",),
     ("cli",),
     ("__main__",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -16,7 +16,7 @@ from verification.commands.options import STORE, Action, ClaimOption, ClaimsOpti
 from verification.commands.results import chosen, latest, write_witnesses
 from verification.commands.terminal import DONE, UsageError, note, out
 from verification.readings import reading as readings
-from verification.registry import Registry
+from verification.registry import Registered, Registry
 from verification.report.rows import findings as findings_page
 from verification.report.rows import ledger
 from verification.run.store import Store
@@ -99,7 +99,7 @@ def run(
     facts = results.facts
     if facts.judged != facts.planned:
         note(f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged.")
-    statements = _statements(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
+    statements = statements_of(Registry(claims_dirs or tuple(map(Path, facts.claims_dirs))))
     book = ledger.LedgerPages(
         chosen(results.judgements, claims),
         statements,
@@ -152,7 +152,8 @@ def _as_trained(record: Path | None) -> Mapping[str, str]:
         raise UsageError(f"{record}: no record of nearness ({error}). benchmarks/nearness.py writes one.") from None
 
 
-def _statements(registry: Registry) -> dict[str, ledger.LedgerEntry]:
+def statements_of(registry: Iterable[Registered]) -> dict[str, ledger.LedgerEntry]:
+    """What pages say about every claim besides its verdict; bounds on states first."""
     claims = sorted((entry.claim for entry in registry), key=lambda claim: claim.state_bound is None)
     return {
         claim.id: ledger.LedgerEntry(

@@ -161,7 +161,7 @@ def table_of_all(*, format: str, folders: Sequence[Path] = ()) -> int:
     """The companion table: the catalogue, and the families up to a few stages."""
     render = renderer(format)
     with progress() as report:
-        table = tableau_rows.companion(list(_everything(folders)), report)
+        table = tableau_rows.companion(list(everything(folders)), report)
     out(render(table))
     return DONE
 
@@ -190,7 +190,7 @@ def table_of_rounded(*, rounded: str, format: str, folders: Sequence[Path] = ())
     if _known(rounded) == rounded_rows.GIVEN:
         raise UsageError(f"--all --rounded {rounded}: give a format, one of {', '.join(rounded_rows.FORMATS)}.")
     with progress() as report:
-        table = rounded_rows.companion(list(_everything(folders)), rounded, report)
+        table = rounded_rows.companion(list(everything(folders)), rounded, report)
     out(render(table))
     return DONE
 
@@ -218,7 +218,8 @@ def _checked(places: int | None) -> int | None:
     return places
 
 
-def _everything(folders: Sequence[Path]) -> Iterator[Method]:
+def everything(folders: Sequence[Path]) -> Iterator[Method]:
+    """The catalogue, and the families up to a few stages."""
     entries = tableaus.names()
     yield from tableaus.entries(folders)
     for family in (*families.FAMILIES, PAIR):

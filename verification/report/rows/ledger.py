@@ -105,7 +105,7 @@ class LedgerPages:
         written = {f"{name}.md": book._paper(name, claims) for name, claims in pages.items() if claims}
         index = ["| paper | claims |", "|:--|:--|"]
         index += [
-            f"| [{_title(name)}]({name}.md) | {book._count(claims)} |" for name, claims in pages.items() if claims
+            f"| [{title_of(name)}]({name}.md) | {book._count(claims)} |" for name, claims in pages.items() if claims
         ]
         lines = [HEAD.format(up="../"), f"**{self._count(list(self.cells))}**", "", *index, "", *self._caption(), ""]
         return {"README.md": "\n".join(lines), **written}
@@ -117,8 +117,8 @@ class LedgerPages:
         return replace(self, home=home, folder=folder)
 
     def _paper(self, name: str, claims: Sequence[str]) -> str:
-        ordered = sorted(claims, key=lambda claim: (_rank(self.place(claim)), bool(note_to(claim))))
-        lines = [f"# {_title(name)}", "", "[The ledger](README.md) · [conventions](../conventions.md)", ""]
+        ordered = sorted(claims, key=lambda claim: (rank(self.place(claim)), bool(note_to(claim))))
+        lines = [f"# {title_of(name)}", "", "[The ledger](README.md) · [conventions](../conventions.md)", ""]
         return "\n".join([*lines, *self._contents(ordered)])
 
     def _contents(self, claims: Sequence[str]) -> list[str]:
@@ -200,7 +200,7 @@ class LedgerPages:
         return f"*True instead, {repair.kind}*: {repair.what} ({words}{excluding})"
 
     def _table(self, cells: Sequence[Judgement]) -> list[str]:
-        rows = _folded(cells)
+        rows = folded(cells)
         return ["", *_COLUMNS, *(self._row(cell, same) for cell, same in rows), "", *self._given(cells)]
 
     def _given(self, cells: Sequence[Judgement]) -> list[str]:
@@ -215,12 +215,8 @@ class LedgerPages:
 
     def _row(self, cell: Judgement, same: Sequence[Judgement]) -> str:
         shown = f"**{cell.shown}**" if cell.verdict == verdict.REFUTED else cell.shown
-        where = cell.domain if is_question(cell) else network(cell)
-        if len(same) > 1:
-            layers = ", ".join(map(str, sorted(each.layer for each in same)))
-            where = where.replace(f"layer {cell.layer}", f"layers {layers}")
         words = (
-            f"{where} ({cell.reading})" if cell.reading else where,
+            where_of(cell, same),
             cell.symbol,
             cell.claimed or size(cell.log_bound),
             cell.found or size(cell.log_worst),
@@ -231,15 +227,21 @@ class LedgerPages:
         return f"| {' | '.join(map(_cell, words))} |"
 
     def _evidence(self, cell: Judgement, same: Sequence[Judgement]) -> str:
-        parts = [cell.because, cell.point]
-        if not is_question(cell) and cell.evaluations:
-            parts.append(f"{count(cell.evaluations)} evaluations")
-        if not is_question(cell) and cell.witness:
-            parts.append(_numbers(cell.witness))
-        if cell.control is not None:
-            parts.append(f"power control {cell.control:.2f}")
+        parts = evidence_of(cell)
         parts += [self._witness(each) for each in same if key_of(each) in self.numbers]
-        return "; ".join(filter(None, parts)) or NOT_AVAILABLE
+        return "; ".join(parts) or NOT_AVAILABLE
+
+
+def evidence_of(cell: Judgement) -> list[str]:
+    """What speaks for the verdict of a cell, part by part; its witness apart."""
+    parts = [cell.because, cell.point]
+    if not is_question(cell) and cell.evaluations:
+        parts.append(f"{count(cell.evaluations)} evaluations")
+    if not is_question(cell) and cell.witness:
+        parts.append(_numbers(cell.witness))
+    if cell.control is not None:
+        parts.append(f"power control {cell.control:.2f}")
+    return [part for part in parts if part]
 
 
 def _numbers(witness: str) -> str:
@@ -251,7 +253,16 @@ def _numbers(witness: str) -> str:
     return words_of(run) if isinstance(run, StateRun) else ""
 
 
-def _folded(cells: Sequence[Judgement]) -> list[tuple[Judgement, list[Judgement]]]:
+def where_of(cell: Judgement, same: Sequence[Judgement]) -> str:
+    """The place of a row: domain, network and layers, and how "dt sufficiently small" was read."""
+    where = cell.domain if is_question(cell) else network(cell)
+    if len(same) > 1:
+        layers = ", ".join(map(str, sorted(each.layer for each in same)))
+        where = where.replace(f"layer {cell.layer}", f"layers {layers}")
+    return f"{where} ({cell.reading})" if cell.reading else where
+
+
+def folded(cells: Sequence[Judgement]) -> list[tuple[Judgement, list[Judgement]]]:
     """The layers of one network with one verdict are a row: that of the least slack, with all of them."""
     rows: dict[tuple[object, ...], list[Judgement]] = {}
     for number, cell in enumerate(cells):
@@ -268,11 +279,13 @@ def _sorted(claims: Sequence[str]) -> list[str]:
     return [text + (left if known < len(claims) else ""), ""]
 
 
-def _rank(place: str) -> int:
+def rank(place: str) -> int:
+    """Theorems before equations, tables and remarks."""
     return next((rank for rank, pattern in enumerate(_RANKS) if re.search(pattern, place)), len(_RANKS))
 
 
-def _title(name: str) -> str:
+def title_of(name: str) -> str:
+    """Of a page."""
     return PAPERS[name][0] if name in PAPERS else "Claims of one's own"
 
 

@@ -169,7 +169,7 @@ class Screen:
         found = [cell for word in DOUBTS for cell in cells if cell.verdict == word]
         if not found:
             return []
-        rows = [(cell.verdict, cell.claim, f"{_place(cell)}: {cell.because}") for cell in found]
+        rows = [(cell.verdict, cell.claim, f"{place_of(cell)}: {cell.because}") for cell in found]
         return [f"look at {'this' if len(found) == 1 else 'these'} first", *_listed(rows, (12, 18), width, MOST_DOUBTS)]
 
     def _near(self, width: int) -> list[str]:
@@ -184,7 +184,7 @@ class Screen:
             and claim.speaking.slack < NEAR_MISS
         ]
         close.sort(key=lambda claim: claim.speaking.slack or 0.0)
-        rows = [(claim.claim, f"{decades(claim.speaking.slack)} decades", _place(claim.speaking)) for claim in close]
+        rows = [(claim.claim, f"{decades(claim.speaking.slack)} decades", place_of(claim.speaking)) for claim in close]
         head = "near misses: not refuted, and within 5 % of it"
         return [head, *_listed(rows, (18, 13), width, MOST_NEAR)] if rows else []
 
@@ -210,7 +210,7 @@ class Screen:
         """The claims with the verdicts that were asked for, refuted ones by gravity."""
         refuted = self._gravest(width, room)
         rows = [
-            (claim.claim, claim.shown, f"{_place(claim.speaking)}: {claim.speaking.because}")
+            (claim.claim, claim.shown, f"{place_of(claim.speaking)}: {claim.speaking.because}")
             for claim in self.claims
             if claim.kind not in (*GRAVES, NOTE)
         ]
@@ -230,7 +230,8 @@ class Screen:
                 path = shlex.quote(f"{self.folder}/{name}")
                 lines.append(("recompute", f"odernn witness script {path} | python -"))
         lines.append(("the pages", f"odernn ledger{store} --folder ledger"))
-        return [f"{word}   {command}" for word, command in lines]
+        lines.append(("the report", f"odernn report{store} --html report.html"))
+        return [f"{word:<12}{command}" for word, command in lines]
 
 
 # --- the counts -------------------------------------------------------------------------------------------------
@@ -299,14 +300,14 @@ def _refutation(claim: Tried, number: int | None, names: int, width: int) -> str
     cell = claim.speaking
     witness = f"witness {number}" if number is not None else ""
     left = width - names - 8
-    amount = _amount(cell)
-    by = min(len(amount), max(14, left * 3 // 5))
+    by_how_much = amount(cell)
+    by = min(len(by_how_much), max(14, left * 3 // 5))
     what = left - by
-    fields = (claim.claim, names), (_place(cell), what), (amount, by)
+    fields = (claim.claim, names), (place_of(cell), what), (by_how_much, by)
     return ("".join(f"  {_cut(text, wide):<{wide}}" for text, wide in fields) + f"  {witness}").rstrip()
 
 
-def _amount(cell: Judgement) -> str:
+def amount(cell: Judgement) -> str:
     """By how much it fails: decades, or what was found beside what is claimed."""
     if cell.slack is not None:
         return f"by {decades(-cell.slack)} decades"
@@ -314,7 +315,8 @@ def _amount(cell: Judgement) -> str:
     return f"{found}; claimed {claimed}"
 
 
-def _place(cell: Judgement) -> str:
+def place_of(cell: Judgement) -> str:
+    """The quantity, and where."""
     return f"{cell.symbol}, {cell.domain if is_question(cell) else network(cell)}"
 
 

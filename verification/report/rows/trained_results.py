@@ -33,7 +33,10 @@ FREE = frozenset(
     )
 )
 """Fields of [training] in which a run may differ from its row: how long, with which seed, how often it is looked at."""
-HEADS = ("| printed row | reported | trained here | epochs | best epoch | seeds |", "|:--|--:|--:|--:|--:|:--|")
+NAMES = ("printed row", "reported", "trained here", "epochs", "best epoch", "seeds")
+RIGHT = frozenset(("reported", "trained here", "epochs", "best epoch"))
+"""Columns of numbers."""
+HEADS = (f"| {' | '.join(NAMES)} |", "|" + "|".join("--:" if name in RIGHT else ":--" for name in NAMES) + "|")
 NOBODY = "nobody measured here yet"
 PAGE = "training_runs.md"
 
@@ -64,12 +67,17 @@ class BesidePrinted:
         return self.name if self.printed.value is None else f"{self.name} ({self.printed.text})"
 
 
-def beside(source: str, runs: Iterable[Mapping[str, Any]]) -> list[BesidePrinted]:
-    """Every printed result of a table with what was trained of it; ``source`` as in ``PrintedResult``."""
+def beside(
+    source: str, runs: Iterable[Mapping[str, Any]], known: Sequence[Configuration] | None = None
+) -> list[BesidePrinted]:
+    """Every printed result of a table with what was trained of it; ``source`` as in ``PrintedResult``.
+
+    ``known``: the configurations of the papers' rows, if they have been read already.
+    """
     tested = [run for run in runs if run.get("test", {}).get("figure") is not None]
     of_paper = [
         (row, _fixed(row))
-        for _, _, row in configuration.everything()
+        for row in (known or configurations())
         if row.published is not None and _paper(row.published.table) == _paper(source)
     ]
     found = []
@@ -79,6 +87,11 @@ def beside(source: str, runs: Iterable[Mapping[str, Any]]) -> list[BesidePrinted
         ordered = sorted((run for run, _ in same), key=lambda run: run["seed"])
         found.append(BesidePrinted(printed, tuple(ordered), same[0][1].training.epochs if same else 0))
     return found
+
+
+def configurations() -> tuple[Configuration, ...]:
+    """Those of every row that the papers print."""
+    return tuple(row for _, _, row in configuration.everything())
 
 
 def is_of(printed: PrintedResult, row: Configuration) -> bool:
@@ -133,8 +146,8 @@ def _trained(run: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def sections(record: Mapping[str, Any], tables: Iterable[str], page: str = PAGE) -> dict[str, tuple[str, ...]]:
     """Lines of Markdown by printed table: the runs of a record beside its rows. ``page`` is where all runs stand."""
-    runs = list(record["runs"].values())
-    return {source: tuple(_section(source, beside(source, runs), page)) for source in dict.fromkeys(tables)}
+    runs, known = list(record["runs"].values()), configurations()
+    return {source: tuple(_section(source, beside(source, runs, known), page)) for source in dict.fromkeys(tables)}
 
 
 def _section(source: str, rows: Sequence[BesidePrinted], page: str) -> Iterable[str]:
@@ -145,7 +158,7 @@ def _section(source: str, rows: Sequence[BesidePrinted], page: str) -> Iterable[
         return
     yield f"*Trained here*, {source}: evidence beside the printed figures, no verdict; fewer epochs refute nothing."
     yield f"E of E′ epochs: E′ are those of the row's configuration ([all runs]({page}))."
-    yield from ("", *HEADS, *(_line(each) for row in with_runs for each in _by_epochs(row)), "")
+    yield from ("", *HEADS, *(_line(each) for row in with_runs for each in by_epochs(row)), "")
     if without:
         yield f"{NOBODY.capitalize()}: {'; '.join(row.reported for row in without)}."
     protocols = dict.fromkeys(PROTOCOLS[row.printed.task] for row in with_runs if row.printed.task in PROTOCOLS)
@@ -153,25 +166,29 @@ def _section(source: str, rows: Sequence[BesidePrinted], page: str) -> Iterable[
     yield ""
 
 
-def _by_epochs(row: BesidePrinted) -> Iterable[BesidePrinted]:
+def by_epochs(row: BesidePrinted) -> Iterable[BesidePrinted]:
     """A line for each length of training: a median is over seeds alone."""
     for epochs in sorted({run["epochs"] for run in row.runs}):
         yield replace(row, runs=tuple(run for run in row.runs if run["epochs"] == epochs))
 
 
 def _line(row: BesidePrinted) -> str:
+    return f"| {' | '.join(cells_of(row))} |"
+
+
+def cells_of(row: BesidePrinted) -> tuple[str, ...]:
+    """A row as ``NAMES`` has its columns."""
     figures = [run["test"]["figure"] for run in row.runs]
     kind = row.printed.figure
-    spread = f" ({_shown(min(figures), kind)} to {_shown(max(figures), kind)})" if len(figures) > 1 else ""
-    words = (
+    spread = f" ({shown(min(figures), kind)} to {shown(max(figures), kind)})" if len(figures) > 1 else ""
+    return (
         row.name + _missing(row.runs[0]),
         row.printed.text,
-        _shown(statistics.median(figures), kind) + spread,
+        shown(statistics.median(figures), kind) + spread,
         f"{row.runs[0]['epochs']} of {row.of}",
         _listed(run["best_epoch"] for run in row.runs),
         _listed(run["seed"] for run in row.runs),
     )
-    return f"| {' | '.join(words)} |"
 
 
 def _missing(run: Mapping[str, Any]) -> str:
@@ -184,5 +201,6 @@ def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(dict.fromkeys(map(str, numbers)))
 
 
-def _shown(value: float, kind: Figure) -> str:
+def shown(value: float, kind: Figure | str) -> str:
+    """A figure as tables have it."""
     return f"{100 * value:.1f}%" if kind == "accuracy" else f"{value:.3g}"

@@ -1,0 +1,217 @@
+"""The page in Chromium: filters, narrow screens, keyboard, dark, print, and not a word on the console.
+
+A driver of a few lines shows the page in a frame and asks it questions; no library is needed. Without Chromium these
+tests skip and say so, under `make browser-test` they fail (docs/testing.md).
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.verification.report.html.made_page import HOSTILE, made_page, many
+
+pytestmark = pytest.mark.browser
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+REQUIRED = "ODERNN_BROWSER"
+SECONDS = 120
+DRIVER = """<!DOCTYPE html><meta charset="utf-8"><body><iframe id="frame" src="page.html{query}" {sandbox}
+style="border:0;width:{width}px;height:900px"></iframe><script>
+frame.onload = async () => {{
+  const w = frame.contentWindow, d = w.document;
+  const shown = () => [...d.querySelectorAll("#index tbody tr:not([hidden]) a")].map((a) => a.textContent);
+  const choose = (name, value) => {{
+    const input = d.getElementById("filter").elements[name];
+    input.value = value;
+    input.dispatchEvent(new Event("input", {{bubbles: true}}));
+  }};
+  const rest = () => new Promise((done) => setTimeout(done, 50));
+  const answer = await (async () => {{ {questions} }})();
+  document.body.innerHTML = "<pre></pre>";
+  document.querySelector("pre").textContent = JSON.stringify(answer);
+}};
+</script>"""
+
+
+@dataclass(frozen=True)
+class Chromium:
+    """A browser and a folder with a page."""
+
+    program: str
+    folder: Path
+
+    def __call__(self, *arguments: str) -> tuple[str, list[str]]:
+        """What it printed, and what pages wrote to the console."""
+        options = ("--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--no-first-run")
+        own = (f"--user-data-dir={self.folder / 'profile'}", "--allow-file-access-from-files")
+        command = [self.program, *options, *own, "--virtual-time-budget=5000", *arguments]
+        ended = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=SECONDS, check=True)
+        return ended.stdout, [line for line in ended.stderr.splitlines() if "CONSOLE" in line]
+
+    def asked(self, questions: str, *options: str, width: int = 1280, query: str = "", scripts: bool = True) -> Any:
+        """What JavaScript about the page (``d`` its document, ``w`` its window) returns."""
+        driver = self.folder / "driver.html"
+        sandbox = "" if scripts else 'sandbox="allow-same-origin"'
+        text = DRIVER.format(query=query, width=width, questions=questions, sandbox=sandbox)
+        driver.write_text(text, "utf-8")
+        size = f"--window-size={max(width, 600)},900"
+        shown, console = self(size, *options, "--dump-dom", driver.as_uri())
+        assert [line for line in console if scripts or "sandboxed" not in line] == []
+        answer = re.search("<pre>(.*)</pre>", shown, flags=re.DOTALL)
+        assert answer is not None, shown[:500]
+        return json.loads(html.unescape(answer[1]))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return made_page()
+
+
+@pytest.fixture
+def browser(tmp_path: Path, page: str) -> Chromium:
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        reason = "there is no Chromium here: `make browser` installs it, `make browser-test` runs these tests"
+        (pytest.fail if os.environ.get(REQUIRED) else pytest.skip)(reason)
+    (tmp_path / "page.html").write_text(page, "utf-8")
+    return Chromium(str(program), tmp_path)
+
+
+def test_filters_narrow_the_table_and_the_sections(browser: Chromium) -> None:
+    asked = browser.asked("""
+      const all = shown();
+      choose("verdict", "proved");
+      const proved = shown(), sections = d.querySelectorAll("article:not([hidden])").length;
+      const said = d.getElementById("shown").textContent;
+      choose("text", "no such words");
+      const none = shown();
+      d.querySelector("#filter button").click();
+      await rest();
+      const again = shown();
+      choose("text", "THM 1 made-2");
+      const text = shown();
+      choose("text", "");
+      choose("paper", "unicornn");
+      return {all, proved, sections, said, none, again, text, paper: shown()};""")
+    assert len(asked["all"]) == 3 + len(HOSTILE) and asked["again"] == asked["all"]
+    assert (asked["proved"], asked["sections"], asked["said"]) == (
+        ["made-2"],
+        1,
+        f"1 of {len(asked['all'])} statements",
+    )
+    assert (asked["none"], asked["paper"]) == ([], ["icml-C.1"])
+    assert "made-2" in asked["text"]
+
+
+def test_an_address_may_hold_filters_and_a_link_shows_what_they_hide(browser: Chromium) -> None:
+    asked = browser.asked(
+        """const before = shown();
+        w.location.hash = "#c-made-2";
+        await rest();
+        return {before, after: shown().length, hidden: d.getElementById("c-made-2").hidden};""",
+        query="?verdict=refuted&text=icml&other=1",
+    )
+    assert asked["before"] == ["icml-C.1"]
+    assert (asked["after"], asked["hidden"]) == (3 + len(HOSTILE), False)
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_nothing_is_wider_than_the_screen(browser: Chromium, width: int) -> None:
+    asked = browser.asked(
+        """d.querySelectorAll("details").forEach((each) => { each.open = true; });
+        const root = d.documentElement;
+        return {wide: root.scrollWidth, room: root.clientWidth,
+                folded: w.getComputedStyle(d.querySelector("#index tbody td")).display,
+                text: w.getComputedStyle(d.querySelector(".lead")).fontSize};""",
+        width=width,
+    )
+    assert asked["wide"] <= asked["room"]
+    assert asked["folded"] == ("block" if width == 400 else "table-cell")
+    assert float(asked["text"].removesuffix("px")) >= 16
+
+
+def test_hostile_names_run_nothing(browser: Chromium) -> None:
+    asked = browser.asked("""
+      return {scripts: d.scripts.length, handlers: d.querySelectorAll("[onmouseover]").length,
+              heads: [...d.querySelectorAll("article h3")].map((head) => head.textContent)};""")
+    assert (asked["scripts"], asked["handlers"]) == (1, 0)
+    assert any(HOSTILE[0] in head for head in asked["heads"])
+
+
+def test_the_keyboard_finds_its_way(browser: Chromium) -> None:
+    asked = browser.asked("""
+      const skip = d.querySelector(".skip"), out = skip.getBoundingClientRect().left;
+      skip.focus();
+      const order = [...d.querySelectorAll("a[href], select, input, button, summary, pre[tabindex]")];
+      return {out, seen: skip.getBoundingClientRect().left, first: order[0] === skip,
+              tabs: order.filter((each) => each.tabIndex > 0).length};""")
+    assert asked["out"] < 0 <= asked["seen"]
+    assert asked["first"] and asked["tabs"] == 0
+
+
+def test_a_button_copies_or_selects_the_code_beside_it(browser: Chromium) -> None:
+    asked = browser.asked("""
+      d.querySelectorAll("details").forEach((each) => { each.open = true; });
+      const button = d.querySelector("button.copy"), code = button.parentElement.querySelector("code").textContent;
+      Object.defineProperty(w.navigator, "clipboard", {value: {writeText: (text) => { w.copied = text; }}});
+      button.click();
+      await rest();
+      const copied = w.copied === code && button.textContent.startsWith("Copied");
+      Object.defineProperty(w, "copied", {value: null});
+      w.navigator.clipboard.writeText = () => { throw new Error("not allowed"); };
+      button.click();
+      await rest();
+      return {copied, selected: w.getSelection().toString().trim() === code.trim(), label: button.textContent};""")
+    assert asked["copied"] and asked["selected"] and asked["label"].startswith("Selected")
+
+
+def test_the_page_is_dark_where_the_reader_wants_it(browser: Chromium) -> None:
+    question = """return {dark: w.matchMedia("(prefers-color-scheme: dark)").matches,
+      paper: w.getComputedStyle(d.documentElement).backgroundColor,
+      ink: w.getComputedStyle(d.querySelector(".plot text")).fill};"""
+
+    def grey(colour: str) -> float:
+        return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
+
+    light, dark = browser.asked(question), browser.asked(question, "--force-dark-mode")
+    assert not light["dark"] and grey(light["paper"]) > 200 and grey(light["ink"]) < 80
+    assert dark["dark"] and grey(dark["paper"]) < 60 and grey(dark["ink"]) > 180
+
+
+def test_without_scripts_all_of_it_is_there(browser: Chromium) -> None:
+    question = """const seen = (each) => each.getClientRects().length > 0;
+      return {sections: [...d.querySelectorAll("article")].filter(seen).length, rows: shown().length,
+              useless: [...d.querySelectorAll("#filter, button")].filter(seen).length};"""
+    everything = {"sections": 3 + len(HOSTILE), "rows": 3 + len(HOSTILE), "useless": 0}
+    assert browser.asked(question, scripts=False) == everything
+    assert browser.asked(question)["useless"] > 1
+
+
+def test_a_slip_would_be_seen_on_the_console(browser: Chromium) -> None:
+    page = browser.folder / "page.html"
+    page.write_text(page.read_text("utf-8").replace("</main>", "<script>alert(1)</script></main>"), "utf-8")
+    _, console = browser("--dump-dom", page.as_uri())
+    assert any("Content Security Policy" in line for line in console)
+
+
+def test_what_is_filtered_is_what_is_printed(browser: Chromium) -> None:
+    page = browser.folder / "page.html"
+    page.write_text(made_page(many(40, 2)), "utf-8")
+    pages = []
+    for query in ("", "?text=made-7"):
+        paper = browser.folder / "page.pdf"
+        _, console = browser(f"--print-to-pdf={paper}", "--no-pdf-header-footer", page.as_uri() + query)
+        assert console == [] and paper.read_bytes().startswith(b"%PDF")
+        pages.append(len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes())))
+        paper.unlink()
+    assert pages[0] > pages[1] + 3 >= 4

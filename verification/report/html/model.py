@@ -1,0 +1,180 @@
+"""The page as plain data: texts and numbers that are shown, nothing of HTML but pictures that were drawn for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verification.report.table import Table
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A picture: an <svg> of our own making, and what it shows in words."""
+
+    svg: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Plotted:
+    """Small multiples under one caption."""
+
+    panels: tuple[Panel, ...]
+    caption: str
+
+
+@dataclass(frozen=True)
+class LinkedClaim:
+    """A claim that is mentioned; ``anchor`` is empty if the page has no section of it."""
+
+    claim: str
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A row of evidence: cells of one verdict. ``witness`` is the text of the file called ``file``."""
+
+    where: str
+    quantity: str
+    claimed: str
+    found: str
+    slack: str
+    verdict: str
+    evidence: str
+    given: str = ""
+    numbers: tuple[int, ...] = ()
+    file: str = ""
+    witness: str = ""
+    replay: str = ""
+
+
+@dataclass(frozen=True)
+class CaseGroup:
+    """The rows of one reading: the meant one, or a note of some kind and why it is none."""
+
+    heading: str
+    is_meant: bool
+    because: str
+    counts: str
+    rows: tuple[CaseRow, ...]
+
+
+@dataclass(frozen=True)
+class RepairShown:
+    """What is true instead."""
+
+    kind: str
+    what: str
+    link: LinkedClaim
+    holds: bool
+    excludes_printed: bool
+    untried: str
+
+
+@dataclass(frozen=True)
+class RungShown:
+    """How a claim fares on one rung between all that its words allow and what somebody has."""
+
+    rung: str
+    refuted: int
+    tried: int
+    most: str
+    rows: str
+    is_nearest: bool
+
+
+@dataclass(frozen=True)
+class ScriptShown:
+    """A program that recomputes one witness, and how to get it."""
+
+    text: str
+    command: str
+    witness: str
+
+
+@dataclass(frozen=True)
+class ClaimSection:
+    """Everything about one claim. ``verdict`` is that of its meant reading; of a statement that nobody claims, "note".
+
+    ``word`` is what filters and counts call it, ``slack`` the least one of the meant cells.
+    """
+
+    claim: str
+    anchor: str
+    paper: str
+    paper_title: str
+    source: str
+    place: str
+    semantics: str
+    statement: str
+    verdict: str
+    word: str
+    gravity: str
+    slack: str
+    cells: int
+    meant: str = ""
+    because: str = ""
+    decided_at: str = ""
+    hypotheses: tuple[tuple[str, str], ...] = ()
+    note_to: LinkedClaim | None = None
+    dominated_by: LinkedClaim | None = None
+    repairs: tuple[RepairShown, ...] = ()
+    nearness: str = ""
+    rungs: tuple[RungShown, ...] = ()
+    groups: tuple[CaseGroup, ...] = ()
+    plots: tuple[Plotted, ...] = ()
+    remarks: tuple[str, ...] = ()
+    script: ScriptShown | None = None
+    replay: str = ""
+    again: str = ""
+    trained: tuple[Table, ...] = ()
+
+
+@dataclass(frozen=True)
+class GraveLine:
+    """A refuted claim on the dashboard."""
+
+    link: LinkedClaim
+    gravity: str
+    statement: str
+    place: str
+    amount: str
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """Claims by paper and by verdict: ``columns`` are the words, grave ones first; a row is a paper with its counts."""
+
+    columns: tuple[str, ...]
+    grave: int
+    rows: tuple[tuple[str, str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True)
+class RuleLine:
+    """A rule of decision: the verdict, and when it is given."""
+
+    verdict: str
+    when: str
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """One page. ``facts`` are pairs of a name and what was run; ``caption`` says how to read the numbers."""
+
+    title: str
+    subtitle: str
+    sentence: str
+    facts: tuple[tuple[str, str], ...]
+    caption: tuple[str, ...]
+    rules: tuple[RuleLine, ...]
+    counts: CountTable
+    gravities: tuple[tuple[str, str], ...]
+    gravest: tuple[GraveLine, ...]
+    doubts: tuple[str, ...]
+    claims: tuple[ClaimSection, ...]
+    tableaus: tuple[Table, ...] = ()
+    graphs: tuple[Table, ...] = ()
+    trained: tuple[Table, ...] = ()
+    remarks: tuple[str, ...] = ()
