@@ -43,7 +43,7 @@ def page(folder: Path = DOCS / "witnesses") -> str:
         "$ odernn witness script FILE | python -     # at most 40 lines of numpy and mpmath, without odernn",
         "```",
         "",
-        "What a file may say, and what stands between it and \"certified\": [what a witness may say](../trial.md).",
+        'What a file may say, and what stands between it and "certified": [what a witness may say](../trial.md).',
     ]
     for title, rows in sections.items():
         lines += ["", f"## {title}", "", "| claim | where, and what is exceeded | witness |", "|:--|:--|:--|", *rows]
