@@ -114,7 +114,7 @@ def build(output: Path, *, jobs: int) -> int:
     source.mkdir(parents=True)
     names = gather(source)
     options = ["-b", "html", "-c", str(SITE), "-d", str(output / "doctrees"), "-E", "-q", "-W", "--keep-going"]
-    code = sphinx([*options, "-j", str(jobs), str(source), str(html)])
+    code = int(sphinx([*options, "-j", str(jobs), str(source), str(html)]))
     size = sum(path.stat().st_size for path in html.rglob("*") if path.is_file())
     if code == 0:
         print(f"{len(names)} pages, {size / 1e6:.1f} MB, {time.monotonic() - started:.0f} s: {html / 'index.html'}")

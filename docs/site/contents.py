@@ -16,7 +16,7 @@ Entry = dict[str, Any]
 
 
 def parts() -> list[Entry]:
-    """The parts in order: ``title``, and ``pages``, each a dict with ``page`` and maybe ``pages``, ``title``, ``made``."""
+    """The parts in order: ``title`` and ``pages``, each a dict with its ``page`` and the ``pages`` under it."""
     found: list[Entry] = tomllib.loads(Path(__file__).with_name("contents.toml").read_text("utf-8"))["part"]
     for part in found:
         part["pages"] = [_entry(page) for page in part["pages"]]

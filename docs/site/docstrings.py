@@ -1,6 +1,6 @@
 """Docstrings of this project as reStructuredText: prose and formulas stay what they are, whatever signs they use.
 
-The project's docstrings are plain text with ``code`` in backticks, formulas full of ``|``, ``*`` and ``_``, and columns.
+The project's docstrings are plain text with ``code`` in backticks, formulas full of ``|``, ``*``, ``_``, and columns.
 Read as reStructuredText, "|y| ≤ F" is a substitution and "h_0" a link. Here every block is told by its shape: text, a
 list, a session of the interpreter, or, where it is indented or laid out in columns, a block that keeps its line breaks.
 """
@@ -43,7 +43,7 @@ def _begins_apart(block: list[str], line: str) -> bool:
         return False
     indented = line.startswith("    ")
     if indented != block[0].startswith("    "):
-        return not (indented and ROW.match(block[-1]) or block[-1].startswith("    "))
+        return not ((indented and ROW.match(block[-1])) or block[-1].startswith("    "))
     return False
 
 

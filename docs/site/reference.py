@@ -1,4 +1,4 @@
-"""The pages about Python: a page a room of `odernn`, a page a public module of `verification`, from their docstrings."""
+"""The pages about Python, from docstrings: one for each room of `odernn` and each public module of `verification`."""
 
 from __future__ import annotations
 

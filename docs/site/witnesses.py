@@ -14,7 +14,7 @@ CLAIM = re.compile(r'<a id="([^"]+)"></a>\n\n## (\S+)')
 
 def ledger() -> dict[str, tuple[str, str, str]]:
     """Title and file of the page of the ledger, and the anchor there, by claim."""
-    found = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for path in sorted((DOCS / "ledger").glob("[!R]*.md")):
         text = path.read_text("utf-8")
         title = text.partition("\n")[0].removeprefix("# ")
@@ -36,7 +36,7 @@ def page(folder: Path = DOCS / "witnesses") -> str:
     lines = [
         "# Witnesses",
         "",
-        f"{count} counterexamples, a file each: parameters as exact numbers. Save one and decide it again, by two back-ends:",
+        f"{count} counterexamples, a file each: parameters as exact numbers. Save one and decide it again:",
         "",
         "```console",
         "$ odernn witness verify FILE",

@@ -1,8 +1,8 @@
 """Runs the blocks of a page in order, as a reader would: files, Python, commands; and compares what they print.
 
 ```python blocks share their names; a ```text block beneath one is its output. A ```console block has commands after
-"$ ", each with its output beneath. A comment `<!-- file NAME -->` above a block makes it a file. In an output "…" stands
-for anything, on a line of its own for any lines. Commands run in this process, in the current folder.
+"$ ", each with its output beneath. A comment `<!-- file NAME -->` above a block makes it a file. In an output "…" is
+anything, on a line of its own any lines. Commands run in this process, in the current folder.
 """
 
 from __future__ import annotations
