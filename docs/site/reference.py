@@ -135,7 +135,8 @@ def _entries(things: list[tuple[str, Any]], documented: set[int], *, module: str
             continue
         documented.add(id(thing))
         if inspect.isclass(thing):
-            yield from (f".. autoclass:: {name}", "   :members:", "   :show-inheritance:", "")
+            yield from (f".. autoclass:: {name}", "   :members:")
+            yield from ("   :show-inheritance:", "") if thing.__bases__ != (object,) else ("",)
         elif callable(thing):
             yield from (f".. autofunction:: {name}", "")
         else:

@@ -121,11 +121,12 @@ def test_planted_dead_ends_are_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_the_site_is_built_without_warnings_and_works_without_network(tmp_path: Path) -> None:
     for name in ("sphinx", "myst_parser", "furo", "sphinx_copybutton"):
         pytest.importorskip(name, reason="the site needs the extra odernn[docs]")
-    command = [sys.executable, "-m", "docs.site.build", "--output", str(tmp_path), "--jobs", "1"]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=550)
+    command = [sys.executable, "-m", "docs.site.build", "--output", str(tmp_path), "--jobs", "2"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=1700)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     site = tmp_path / "html"
     assert dead_ends(site) == []
