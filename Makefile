@@ -27,12 +27,13 @@ INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full bench experiments mutation wheel-check browser browser-test pycuda-wheel pycuda device-bundle clean
+.PHONY: help verify test test-full docs bench experiments mutation wheel-check browser browser-test pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
 	@echo "make test         install, then ruff, its format, mypy and the fast tests"
 	@echo "make test-full    the same with every test that needs no GPU"
+	@echo "make docs         install, then make the site of docs/: build/docs/html/index.html (a minute; no network)"
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
 	@echo "make experiments  train what the records of docs/architecture_experiments.md and docs/training_runs.md lack (an hour)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
@@ -56,6 +57,9 @@ test-full: $(VENV)/.installed-test pycuda
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not gpu"
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m docs.site.build
 
 bench: $(VENV)/.installed-bench
 	@set -e; for script in benchmarks/[!_]*.py; do echo "$$script"; $(BIN)/python "$$script"; done
@@ -118,6 +122,12 @@ $(VENV)/.installed-bench: pyproject.toml constraints.txt | $(VENV)/.made
 	@echo "installing odernn with its fused execution and matplotlib into $(VENV) (minutes the first time)"
 	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable ".[fast,plots]"
+	@touch $(VENV)/.installed $@
+
+$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(VENV)/.made
+	@echo "installing odernn and Sphinx into $(VENV) (minutes the first time)"
+	@$(INSTALL) setuptools
+	@$(INSTALL) --no-build-isolation --editable ".[docs]"
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt | $(VENV)/.made

@@ -105,6 +105,7 @@ def test_every_format(capsys: pytest.CaptureFixture[str]) -> None:
     first = next(row for row in json.loads(texts["json"])["rows"] if row["statement"] == "icml-C.1")
     assert first["slack"] > 0 and first["source"] == "icml, S(7)" and first["verdict"] == "proved"
     assert (first["premises"], first["premise_margins"], first["premises_hold"]) == (["α > 0"], [1.0], [True])
+    assert "α > 0 holds by 1" in texts["github"] and not any("Premise(" in text for text in texts.values())
     assert main(["verify", "--checkpoint", str(path), "--config", "network.toml", "--format", "csv"]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("kind,layer,quantity") and "bounds     72 rows" in captured.err

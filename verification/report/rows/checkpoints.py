@@ -10,7 +10,7 @@ from typing import Any
 from verification import verdict
 from verification.report.numbers import NOT_AVAILABLE, decades, minus, plural, size
 from verification.report.table import Cell, Column, Table
-from verification.trained.row import FAILS, Row
+from verification.trained.row import FAILS, Row, said
 
 COLUMNS = (
     Column("layer"),
@@ -56,7 +56,7 @@ def _cells(row: Row) -> tuple[str | Cell, ...]:
         str(row.layer) if row.layer else "all",
         row.quantity,
         row.statement or row.source or NOT_AVAILABLE,
-        "; ".join(map(str, row.premises)) or NOT_AVAILABLE,
+        "; ".join(map(said, row.premises)) or NOT_AVAILABLE,
         size(row.log_bound),
         measured,
         decades(row.slack),
