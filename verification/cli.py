@@ -32,6 +32,7 @@ COMMANDS = (
     "ledger",
     "expectations",
     "claims",
+    "cells",
     "tableau",
     "graph",
     "task",
