@@ -27,7 +27,7 @@ INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full bench experiments mutation wheel-check pycuda-wheel pycuda device-bundle clean
+.PHONY: help verify test test-full bench experiments choosing mutation wheel-check pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
@@ -35,6 +35,7 @@ help:
 	@echo "make test-full    the same with every test that needs no GPU"
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
 	@echo "make experiments  train what the records of docs/architecture_experiments.md and docs/training_runs.md lack (an hour)"
+	@echo "make choosing     train what the record of the cells' comparison lacks, and write its table (hours; docs/cells.md)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
 	@echo "make pycuda-wheel build PyCUDA where there is a CUDA toolkit, with or without a driver (100 s; build/wheels)"
@@ -57,12 +58,17 @@ test-full: $(VENV)/.installed-test pycuda
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not gpu"
 
 bench: $(VENV)/.installed-bench
-	@set -e; for script in benchmarks/[!_]*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+	@set -e; for script in benchmarks/[!_]*.py; do \
+	  case "$$script" in */choosing_a_cell.py) continue;; esac; echo "$$script"; $(BIN)/python "$$script"; done
 	$(BIN)/python benchmarks/_page.py
 
 experiments: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/architecture_experiments.py
 	$(BIN)/python benchmarks/training_runs.py --jobs 2
+
+# Hours; ODERNN_DATA names the folder of the spoken digits. Killed, the same command goes on.
+choosing: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/choosing_a_cell.py --jobs 2
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2

@@ -30,6 +30,7 @@ COMMANDS = (
     "merge",
     "table",
     "ledger",
+    "cite",
     "expectations",
     "claims",
     "cells",

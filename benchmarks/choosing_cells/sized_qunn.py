@@ -10,8 +10,10 @@ from odernn import QUNN
 class SizedQUNN(QUNN):
     """``hidden_size`` has no meaning: outputs have as many numbers as inputs."""
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, **rest: Any) -> None:
-        super().__init__(input_size, num_layers, **rest)
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, *, block_length: int, **rest: Any
+    ) -> None:
+        super().__init__(input_size, num_layers, block_length=block_length, **rest)
 
 
 CELL = SizedQUNN

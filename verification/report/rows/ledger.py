@@ -118,6 +118,7 @@ class LedgerPages:
     def _paper(self, name: str, claims: Sequence[str]) -> str:
         ordered = sorted(claims, key=lambda claim: (_rank(self.place(claim)), bool(note_to(claim))))
         lines = [f"# {_title(name)}", "", "[The ledger](README.md) · [conventions](../conventions.md)", ""]
+        lines += [f"{self.facts.provenance.words}, budget {self.facts.budget}, seed {self.facts.seed}.", ""]
         return "\n".join([*lines, *self._contents(ordered)])
 
     def _contents(self, claims: Sequence[str]) -> list[str]:
