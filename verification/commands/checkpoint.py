@@ -67,16 +67,17 @@ def run(options: CheckpointOptions) -> int:
     trained = loading.load(stored, data.spec)
     sample = runs.sample(data, options.sequences)
     registry = Registry(options.claims_dirs)
+    commit = provenance.commit()  # before the store is locked, see ``Plan``
     with Store(options.store, writable=True) as store, progress() as report:
         note(harmless(_header(trained, sample)))
         ledger = trial.try_network(trained, sample, registry, report)
         judgements = _judgements(ledger.rows, options.checkpoint, sample.count)
         facts = _facts(trained, sample, options)
         name = f"checkpoint {_hash(facts)[:16]}"
-        source = provenance.of_run(name, facts | {"commit": provenance.commit()})
+        source = provenance.of_run(name, facts | {"commit": commit})
         failure: StoreError | UsageError | None = None
         try:
-            _keep(store, name, facts, ledger, judgements)
+            _keep(store, name, facts | {"commit": commit}, ledger, judgements)
         except StoreError as error:
             failure = error
     folder = options.witnesses or witnesses_beside(options.store)
@@ -229,7 +230,7 @@ def _keep(store: Store, name: str, facts: dict[str, Any], ledger: Ledger, judgem
         about = {"checkpoint": name, "claim": judgement.claim, "layer": judgement.layer, "quantity": judgement.quantity}
         keys.append(_hash(about))
     claims = sorted({judged.claim for judged in judgements})
-    store.begin_run(name, {**facts, "commit": provenance.commit(), "claims": claims}, keys)
+    store.begin_run(name, {**facts, "claims": claims}, keys)
     for key, judgement in zip(keys, judgements, strict=True):
         spec = {"kind": "checkpoint", "run": name, "claim": judgement.claim, "layer": judgement.layer}
         store.put(key, kind="judge", spec=spec, data=[judgement.to_plain()], arrays={}, wall_s=0.0)

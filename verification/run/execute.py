@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import odernn
-from verification.run import engine, jobs, provenance
+from verification.run import engine, jobs
 from verification.run.closure import library_digest, versions
 from verification.run.engine import Engine
 from verification.run.job import Job, Result, Settings
@@ -65,7 +65,7 @@ def _record(the_plan: Plan, share: Share | None) -> dict[str, Any]:
     """What the store keeps of a plan: enough to tell whether two stores belong together, and what they lack."""
     facts = {
         "version": odernn.__version__,
-        "commit": provenance.commit(),
+        "commit": the_plan.commit,
         "source": library_digest(),
         "with": versions(),
         "independent": [job.key for job in the_plan.independent],
