@@ -48,7 +48,7 @@ def _tables(record: Mapping[str, Any]) -> Iterator[str]:
             yield tabulate(cells, headers=HEADS, tablefmt="pipe", disable_numparse=True, colalign=align) + "\n"
         missing = [name for name, row in rows.items() if row is None]
         if missing:
-            yield f"Not measured yet: {', '.join(missing) if measured else 'all cells'}.\n"
+            yield f"Not measured yet: {'; '.join(missing) if measured else 'all cells'}.\n"
     yield from _notes(record)
 
 
@@ -91,8 +91,12 @@ def _percent(share: float) -> str:
 
 
 def _notes(record: Mapping[str, Any]) -> Iterator[str]:
-    notes = [f"{each.name}: {each.note}" for each in _choosing_plan.CONTESTANTS if each.note]
-    yield f"{'; '.join(notes)}.\n"
+    by_note: dict[str, list[str]] = {}
+    for each in _choosing_plan.CONTESTANTS:
+        for note in each.notes:
+            by_note.setdefault(note, []).append(each.name)
+    said = [f"{note}: {'; '.join(names)}" for note, names in by_note.items()]
+    yield f"{'. '.join(said)}.\n"
     if not record:
         return
     places = dict.fromkeys(

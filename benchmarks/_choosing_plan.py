@@ -44,7 +44,7 @@ class ChosenTask:
 class Contestant:
     """A cell under the name of the table.
 
-    cell      the name for configurations;  note  what is not as its name says
+    cell      the name for configurations;  notes  what is not as its name says
     settings  of the option that is tuned, by the number of steps: its label and the arguments
     """
 
@@ -54,7 +54,7 @@ class Contestant:
     layers: int = 1
     rates: tuple[float, ...] = RATES
     fixed: Options = field(default_factory=dict)
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,17 +104,17 @@ def _forget(steps: int) -> tuple[tuple[str, Options], ...]:
     return (("forget bias 1", {"forget_bias": 1.0}), ("forget bias ln(N − 1)", {"forget_bias": math.log(steps - 1)}))
 
 
-APART = "two layers: neurons of a layer do not see one another"
+APART = "Two layers, as neurons of one do not see one another"
 CONTESTANTS = (
     Contestant("LSTM", "torch.lstm", _forget),
     Contestant("GRU", "torch.gru", _fixed(("", {})), rates=RATES_ALONE),
-    Contestant("UnICORNN", "unicornn", _remembering("unicornn"), layers=2, note=APART),
+    Contestant("UnICORNN", "unicornn", _remembering("unicornn"), layers=2, notes=(APART,)),
     Contestant("CoRNN", "cornn", _remembering("cornn")),
     Contestant("LEM", "lem", _remembering("lem")),
     Contestant("AntisymmetricRNN", "antisymmetric", _remembering("antisymmetric")),
     Contestant("AntisymmetricRNN, gated", "antisymmetric", _remembering("antisymmetric"), fixed={"gated": True}),
     Contestant("LipschitzRNN", "lipschitz", _remembering("lipschitz")),
-    Contestant("ScoRNN", "scornn", _rho, note="one Adam for all weights, where the paper has two optimizers"),
+    Contestant("ScoRNN", "scornn", _rho, notes=("One Adam for all weights, where the paper has two optimizers",)),
     Contestant("ExpRNN", "exprnn", _fixed(("cayley", {"initial": "cayley"}), ("henaff", {"initial": "henaff"}))),
     Contestant(
         "URNN, restricted",
@@ -127,15 +127,22 @@ CONTESTANTS = (
         "indrnn",
         _fixed(("relu", {"activation": "relu"}), ("tanh", {"activation": "tanh"})),
         layers=2,
-        note=APART,
+        notes=(APART,),
     ),
-    Contestant("LinOSS", "linoss", _remembering("linoss"), layers=2, fixed={"guard": "clamp"}, note=f"{APART}; linear"),
+    Contestant(
+        "LinOSS",
+        "linoss",
+        _remembering("linoss"),
+        layers=2,
+        fixed={"guard": "clamp"},
+        notes=(APART, "Linear, but for the read-out's classes"),
+    ),
     Contestant("ARNN12", "arnn_1_2", _remembering("arnn_1_2")),
     Contestant("ARNN22", "arnn_2_2", _remembering("arnn_2_2")),
     Contestant("ClockworkRNN", "clockwork", _remembering("clockwork")),
     Contestant("ODERNN, explicit midpoint", "midpoint_odernn", _memory_of),
     Contestant("IntegratorRNN, monotone × rk4", "monotone_kutta", _memory_of),
-    Contestant("QUNN", "sized_qunn", _remembering("qunn"), note="as wide as its input, whatever the units"),
+    Contestant("QUNN", "sized_qunn", _remembering("qunn"), notes=("As wide as the input, not 64 units",)),
 )
 
 
