@@ -30,7 +30,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -394,10 +394,16 @@ def gone_on(wanted: Sequence[Job], path: Path, place: Place) -> list[str]:
     return left
 
 
-def made(todo: Sequence[Job], place: Place) -> Iterator[tuple[Job, dict[str, Any] | str]]:
-    """Each job with its result, or why it has none, as they end; ``place.jobs`` at a time, each in its process."""
+def made(
+    todo: Sequence[Job], place: Place, attempt: Callable[[Job, Place], dict[str, Any] | str] | None = None
+) -> Iterator[tuple[Job, dict[str, Any] | str]]:
+    """Each job with its result, or why it has none, as they end; ``place.jobs`` at a time, each in its process.
+
+    attempt  makes the result, ``attempted`` if not given
+    """
+    attempt = attempt or attempted
     if place.jobs == 1:
-        yield from ((job, attempted(job, place)) for job in todo)
+        yield from ((job, attempt(job, place)) for job in todo)
         return
     with ProcessPoolExecutor(
         place.jobs, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)
@@ -407,7 +413,7 @@ def made(todo: Sequence[Job], place: Place) -> Iterator[tuple[Job, dict[str, Any
         while waiting or running:
             while waiting and len(running) < place.jobs:  # what waits inside the pool would outlive an interrupt
                 job = waiting.pop()
-                running[pool.submit(attempted, job, place)] = job
+                running[pool.submit(attempt, job, place)] = job
             for done in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(done), done.result()
 

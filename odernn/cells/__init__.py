@@ -19,7 +19,7 @@ import pkgutil
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import nn
@@ -74,6 +74,26 @@ def get(name: str, extra: Folders = ()) -> type[nn.Module]:
         raise KeyError(f'No cell is called "{name}". {advice}')
     cell: type[nn.Module] = importlib.import_module(f"{__name__}.{name}").CELL
     return cell
+
+
+def suggest(
+    name: str, steps: int, *, memory: float | None = None, hidden_size: int | None = None, extra: Folders = ()
+) -> dict[str, Any]:
+    """Arguments to begin with for a cell on sequences of ``steps``, by the formulas of its ``suggest``, and why there.
+
+        >>> cells.suggest("lem", 400)
+        {'dt': 0.1}
+
+    memory       over how many steps a unit is to remember, 1..steps; all of them if not given
+    hidden_size  for the cells whose arguments depend on it
+
+    ValueError for impossible numbers, KeyError as ``get``, NotImplementedError for a cell that has no suggestions.
+    """
+    own = getattr(get(name, extra), "suggest", None)
+    if own is None:
+        raise NotImplementedError(f'The cell "{name}" has no suggestions: its class has no method suggest.')
+    suggested: dict[str, Any] = own(steps, memory=memory, hidden_size=hidden_size)
+    return suggested
 
 
 def _exported(path: Path) -> type[nn.Module]:

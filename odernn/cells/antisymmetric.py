@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from odernn.cells.common import arguments
 from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.fields.antisymmetric import Antisymmetric, GatedAntisymmetric
 from odernn.orthogonal.cayley import skew
@@ -132,6 +133,11 @@ class AntisymmetricRNN(RecurrentNetwork):
     iλ of W − Wᵀ is multiplied by 1 + i dt σ' λ. With γ it does not grow iff dt σ' ≤ 2γ/(γ² + λ²).
     """
 
+    holds: ClassVar[str] = (
+        "|h_n| ≤ |h_0| + n dt in every component; the field's Jacobian has no eigenvalue with a positive real part, "
+        "which does not bound the steps (guarantees())"
+    )
+
     def __init__(
         self,
         input_size: int,
@@ -159,6 +165,29 @@ class AntisymmetricRNN(RecurrentNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(
+        cls,
+        steps: int,
+        *,
+        memory: float | None = None,
+        hidden_size: int | None = None,
+        sigma_w: float = 1.0,
+    ) -> dict[str, Any]:
+        """dt and gamma that balance Euler's growth of fast modes against the forgetting of slow ones over M steps.
+
+            dt = min(√(2/M), 1)/λ,     γ = (1 − √(1 − dt²λ²))/dt,     λ = 2 σ_w
+
+        Mode iλ of W − Wᵀ is multiplied by 1 − dt γ + i dt λ where tanh is linear, and by no more than 1 iff
+        dt ≤ 2γ/(γ² + λ²): γ is the least for which that holds, with equality. λ = 2σ_w is the spectral radius of the
+        initial W − Wᵀ for large n. Modes near 0 are forgotten in 1/(dt γ) steps, and dt γ ≈ dt²λ²/2 = 1/M for this dt.
+        """
+        M = memory_in_steps(steps, memory)
+        arguments.positive("sigma_w", [sigma_w])
+        turned = min(math.sqrt(2.0 / M), 1.0)
+        dt = turned / (2.0 * sigma_w)
+        return {"dt": dt, "gamma": (1.0 - math.sqrt(1.0 - turned**2)) / dt}
 
     @classmethod
     def from_paper(cls, name: str, **overrides: Any) -> Self:

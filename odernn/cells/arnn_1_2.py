@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Unpack
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from odernn.cells.common import arguments
 from odernn.cells.common.activations import ACTIVATIONS, Activation
 from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps, wandering_step
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 
 __all__ = ["ARNN12", "CELL", "ARNN12Layer", "symmetric"]
@@ -142,6 +143,11 @@ class ARNN12(RecurrentNetwork):
     powers of the step stay bounded if dt max|λ(S)| < 2.
     """
 
+    holds: ClassVar[str] = (
+        "every step is invertible (inverse()) and preserves dq ∧ S dp for all weights; at constant slopes its powers "
+        "stay bounded where dt max|λ(S)| < 2"
+    )
+
     def __init__(
         self,
         input_size: int,
@@ -168,6 +174,14 @@ class ARNN12(RecurrentNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """dt = min(1/√M, 0.9): a state moves by dt a step, so by about 1 in M of them (``wandering_step``).
+
+        The limit: the initial S has a spectral radius of about 2, and powers of the step stay bounded if dt · 2 < 2.
+        """
+        return {"dt": wandering_step(memory_in_steps(steps, memory), 0.9)}
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from odernn.cells.common import arguments
 from odernn.cells.common.activations import ACTIVATIONS, Activation
 from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps, wandering_step
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.fields.antisymmetric import Antisymmetric
 from odernn.orthogonal.cayley import skew
@@ -168,6 +169,11 @@ class ARNN22(RecurrentNetwork):
     dt max|λ(W)| < 1; those of forward Euler grow for every dt unless W = 0.
     """
 
+    holds: ClassVar[str] = (
+        "leapfrog is invertible (inverse()) for all weights, and at constant slopes its powers stay bounded where "
+        "dt max|λ(W)| < 1; forward Euler's grow"
+    )
+
     def __init__(
         self,
         input_size: int,
@@ -194,6 +200,14 @@ class ARNN22(RecurrentNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """dt = min(1/√M, 0.45): a state moves by dt a step, so by about 1 in M of them (``wandering_step``).
+
+        The limit: the initial W has a spectral radius of about 2, and leapfrog's powers stay bounded if dt · 2 < 1.
+        """
+        return {"dt": wandering_step(memory_in_steps(steps, memory), 0.45)}
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

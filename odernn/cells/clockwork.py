@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from odernn.cells.clocked import ClockedLayer, ClockedNetwork, Time, checked_int
 from odernn.cells.common import arguments
 from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, StepFunction, empty_parameters
 from odernn.cells.step_form import StepForm
 
@@ -135,6 +136,8 @@ class ClockworkRNN(ClockedNetwork):
     of that graph has weights of its own for every time of a period, this cell has the same for all.
     """
 
+    holds: ClassVar[str] = "|h| ≤ 1 in every component for all weights; nothing of its gradients"
+
     def __init__(
         self,
         input_size: int,
@@ -163,6 +166,21 @@ class ClockworkRNN(ClockedNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """periods 1, 2, 4, … up to M/2, as in the paper: the slowest group acts twice in M steps; sizes about equal.
+
+        With hidden_size = n there are at most n groups, and the first n mod g of g have a neuron more.
+        """
+        M = memory_in_steps(steps, memory)
+        count = 1 + max(0, math.floor(math.log2(M / 2.0)))
+        if hidden_size is None:
+            return {"periods": tuple(2**k for k in range(count))}
+        n = arguments.positive_integer("hidden_size", hidden_size)
+        count = min(count, n)
+        sizes = tuple(n // count + (group < n % count) for group in range(count))
+        return {"periods": tuple(2**k for k in range(count)), "sizes": sizes}
 
     @property
     def period(self) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, Self, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from odernn.cells.common import arguments
 from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.executions import dense
 from odernn.fields.coupled_oscillator import CoupledOscillator
@@ -174,6 +175,11 @@ class CoRNN(dense.FusedNetwork, RecurrentNetwork):
     The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's.
     """
 
+    holds: ClassVar[str] = (
+        "the saturated step is stable exactly where dt²γ + 2 dt ε < 4, implicit damping: dt²γ − 2 dt ε < 4 "
+        "(linear_stability())"
+    )
+
     def __init__(
         self,
         input_size: int,
@@ -202,6 +208,20 @@ class CoRNN(dense.FusedNetwork, RecurrentNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """dt, gamma and epsilon from two time scales, a few steps and M.
+
+            dt = 1/√(2M),     γ = 1,     ε = √(M/2)
+
+        Where the force is saturated, a neuron is y″ = f − γ y − ε y′. Damped this much, ε² ≥ 4γ from M = 8 on, its
+        velocity answers at the rate ε, in 1/(dt ε) = 2 steps, and its position forgets at the rate γ/ε, in ε/(dt γ) = M
+        steps. γ = 1: the force is balanced at |y| ≤ 1/γ = 1. The step is stable where dt²γ + 2 dt ε < 4
+        (``LinearStability``), and that is 1 + 1/(2M).
+        """
+        M = memory_in_steps(steps, memory)
+        return {"dt": 1.0 / math.sqrt(2.0 * M), "gamma": 1.0, "epsilon": math.sqrt(0.5 * M)}
 
     @classmethod
     def from_paper(cls, name: str, **overrides: Any) -> Self:

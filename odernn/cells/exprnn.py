@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias, Unpack
+from typing import ClassVar, Literal, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -113,6 +113,8 @@ class ExpRNN(OrthogonalNetwork):
     The step has no inverse: modReLU maps all |z_i| ≤ −b_i to 0 where b_i < 0, and where b_i > 0 it is injective but not
     onto.
     """
+
+    holds: ClassVar[str] = "W is orthogonal for all weights, so |∂h_n/∂h_m| ≤ 1 up to its rounding (hidden_jacobians())"
 
     def __init__(
         self,

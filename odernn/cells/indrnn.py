@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -105,6 +105,11 @@ class IndRNN(RecurrentNetwork):
     The other arguments are those of ``RecurrentNetwork``. Neurons of a layer do not see each other: it is the layers
     above that mix them. ∂h_{n,i}/∂h_{m,i} is w_i^{n−m} times slopes in [0, 1].
     """
+
+    holds: ClassVar[str] = (
+        "two states never move apart where all |w| ≤ 1 (non_expansion()); gradients over M steps grow by |w|^M at most "
+        "(clip_())"
+    )
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack, cast
+from typing import Any, ClassVar, Unpack, cast
 
 import torch
 from torch import Tensor, nn
@@ -211,6 +211,19 @@ class IntegratorRNN(RecurrentNetwork):
 
     input  u : (time, batch, input)      output  y : (time, batch, hidden)      state  (y, z), or y, of the field
     """
+
+    holds: ClassVar[str] = (
+        "what method and field imply together: contraction, an energy law, symplecticity, invertibility, with what "
+        "decides it (guarantees(), inverse())"
+    )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """NotImplementedError: the field is yours, and its constants bound dt; ``guarantees`` says what follows."""
+        raise NotImplementedError(
+            "IntegratorRNN takes any field, and only its constants say which dt is stable. Make it, and look at "
+            "guarantees(); the named cells have suggestions."
+        )
 
     def __init__(
         self,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Unpack
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from odernn.cells.common import arguments
 from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 
 __all__ = ["CELL", "LEM", "LEMLayer"]
@@ -92,6 +94,8 @@ class LEM(RecurrentNetwork):
     old value and a tanh. For dt > 2 a state may oscillate and grow: 1 − D < −1 where σ̂ is close to 1.
     """
 
+    holds: ClassVar[str] = "for dt ≤ 1 all states stay within max(1, |initial value|), for all weights and inputs"
+
     def __init__(
         self,
         input_size: int,
@@ -114,6 +118,17 @@ class LEM(RecurrentNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """dt halfway, on a logarithmic scale, between units that answer at once and units that remember M steps.
+
+            dt = min(1, 2/√M)
+
+        A unit follows its target in 1/(dt σ̂) steps, 2/dt at the start, where σ̂ is about 1/2: here √M. Its gate can make
+        it as slow as it likes, but no faster than 1/dt. With dt ≤ 1 every state stays in [−1, 1].
+        """
+        return {"dt": min(1.0, 2.0 / math.sqrt(memory_in_steps(steps, memory)))}
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

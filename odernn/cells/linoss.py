@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from odernn.cells.common import arguments
 from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.certificate import Certificate
 from odernn.fields.linear_oscillator import LinearOscillator
@@ -221,6 +223,11 @@ class LinOSS(RecurrentNetwork):
     1/(1 + dt² A), and its inverse expands.
     """
 
+    holds: ClassVar[str] = (
+        "every step is linear and invertible (inverse()); its powers stay bounded where 0 < dt² A < 4, with im for "
+        "every A > 0 (power_boundedness())"
+    )
+
     def __init__(
         self,
         input_size: int,
@@ -247,6 +254,16 @@ class LinOSS(RecurrentNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """dt = min(1, 2/√M), by which the mean oscillator of IM forgets in M steps.
+
+        A ~ U(0, 1) at the start, 1/2 in the mean. IM multiplies by (1 + dt² A)^(−1/2) a step, by e⁻¹ in M of them where
+        dt² A M/2 = 1, that is dt = 2/√M. IMEX forgets nothing: M random inputs of size 1 add up to dt √(M/(2A)), of
+        size 2 for the same dt, whatever M is. dt² A ≤ 1 is within the limit 4 of IMEX.
+        """
+        return {"dt": min(1.0, 2.0 / math.sqrt(memory_in_steps(steps, memory)))}
 
     def power_boundedness(self) -> tuple[Certificate, ...]:
         """``LinOSSLayer.power_boundedness`` of every layer and direction, in the order of ``layers``."""

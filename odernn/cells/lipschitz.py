@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from odernn.cells.common import arguments
 from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps, wandering_step
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.fields.semilinear import Semilinear
 
@@ -161,6 +162,8 @@ class LipschitzRNN(RecurrentNetwork):
     other method, but trains A and W without their decomposition.
     """
 
+    holds: ClassVar[str] = "Euler contracts where dt ≤ 2|μ|/L² and μ < 0, constants of the field (guarantees())"
+
     def __init__(
         self,
         input_size: int,
@@ -191,6 +194,20 @@ class LipschitzRNN(RecurrentNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """dt, beta_a, gamma_a, beta_w and gamma_w of states of size 1 that are forgotten in M steps.
+
+            dt = 1/√M,     γ_A = γ_W = 1/(2√M),     β_A = β_W = 3/4
+
+        A state moves by dt a step, so by about 1 in M of them (``wandering_step``). Where tanh is linear it is
+        forgotten at the rate γ_A + γ_W, in 1/(dt (γ_A + γ_W)) = M steps. A mode −γ ± iλ of A does not grow by Euler iff
+        dt ≤ 2γ/(γ² + λ²): with γ = γ_A iff λ² ≤ 1 − 1/(4M). β = 1 would let the linear part turn only and β = 1/2
+        leave it free: 3/4 halves its symmetric share.
+        """
+        dt = wandering_step(memory_in_steps(steps, memory))
+        return {"dt": dt, "beta_a": 0.75, "gamma_a": 0.5 * dt, "beta_w": 0.75, "gamma_w": 0.5 * dt}
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

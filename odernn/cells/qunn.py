@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from numbers import Rational
-from typing import Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from odernn.cells.clocked import ClockedLayer, ClockedNetwork, Time, checked_int
 from odernn.cells.common import arguments
 from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, StepFunction
 from odernn.certificate import Certificate
 from odernn.executions.autocast import without_autocast
@@ -210,6 +212,8 @@ class QUNN(ClockedNetwork):
     clock states nor N ≤ T are needed: with two states and any N the outputs are the same.
     """
 
+    holds: ClassVar[str] = "|o| ≤ |x| for inputs up to a radius that the weights decide (non_expansion())"
+
     def __init__(
         self,
         input_size: int,
@@ -249,6 +253,14 @@ class QUNN(ClockedNetwork):
             )
         )
         self.reset_parameters(generator)
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """block_length = ⌈M⌉, at least 2: an output sees the inputs of its own block alone, the last M at its end.
+
+        The depth is the same unless given, so that a step costs O(M d).
+        """
+        return {"block_length": max(2, math.ceil(memory_in_steps(steps, memory)))}
 
     @staticmethod
     def parameter_count(

@@ -11,7 +11,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,7 @@ from torch.nn.utils.rnn import PackedSequence
 from odernn.cells.common import arguments
 from odernn.cells.common.exact_buffers import ExactBuffers
 from odernn.cells.common.sequences import Sequences, State, sequences
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.executions.autocast import without_autocast
 
 if TYPE_CHECKING:
@@ -165,6 +166,22 @@ class RecurrentNetwork(ExactBuffers, ABC):
     """
 
     layers: Sequence[Any]
+
+    holds: ClassVar[str] = ""
+    """What holds of its steps, in a sentence; ``odernn cells`` shows it. A method that it names says more."""
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """Arguments to begin with for sequences of ``steps``, those that have no default among them; here none.
+
+        memory       M, over how many steps a unit is to remember: 1 ≤ M ≤ steps, all of them if not given
+        hidden_size  for the cells whose arguments depend on it
+
+        A cell that needs some says in its own docstring which formula gives them, and why. They are where to begin, not
+        what is best: docs/cells.md has what was measured. Raises ValueError for impossible numbers.
+        """
+        memory_in_steps(steps, memory)
+        return {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         """``help`` shows the arguments of ``Manners`` by name and default, where a constructor has **manners."""

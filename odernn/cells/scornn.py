@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Literal, Self, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, Self, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from odernn.cells.common import arguments
 from odernn.cells.common.orthogonal_layers import HiddenJacobian, OrthogonalLayer, OrthogonalNetwork
 from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, empty_parameters
 from odernn.executions import dense
 from odernn.fields.skew_linear import SkewLinear
@@ -159,6 +160,8 @@ class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
     that is this network with other signs of the entries of A, in training, too: SGD, RMSprop and Adam are odd in them.
     """
 
+    holds: ClassVar[str] = "W is orthogonal for all weights, so |∂h_n/∂h_m| ≤ 1 up to its rounding (hidden_jacobians())"
+
     def __init__(
         self,
         input_size: int,
@@ -189,6 +192,30 @@ class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(
+        cls,
+        steps: int,
+        *,
+        memory: float | None = None,
+        hidden_size: int | None = None,
+        share: float = 0.5,
+    ) -> dict[str, Any]:
+        """rho, the even number nearest to share · n: whatever the steps, for W turns and does not forget.
+
+        Without inputs a 2x2 block turns by an angle in [0, π/2] at the start, and by its supplement where D has its −1s
+        there. So ρ/n is the share of angles beyond π/2, and ρ = n/2 spreads them over [0, π] evenly: waves of every
+        period from 2 steps on. A small share leaves slow waves only, which is what sums over a sequence need: the paper
+        tunes it between 1/10 and 7/10. Raises ValueError without hidden_size.
+        """
+        memory_in_steps(steps, memory)
+        if hidden_size is None:
+            raise ValueError("hidden_size is needed: rho counts units. Give the n that the cell will have.")
+        n = arguments.positive_integer("hidden_size", hidden_size)
+        if not 0.0 <= arguments.number("share", share) <= 1.0:
+            raise ValueError(f"share is {share}, but it is the share of units with a −1: give a number in 0..1.")
+        return {"rho": min(2 * round(share * n / 2), n - n % 2)}
 
     @classmethod
     def from_paper(cls, name: str, **overrides: Any) -> Self:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from odernn.cells.common import arguments
 from odernn.cells.common.learned_initial_states import LearnedInitialStates
 from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, RecurrentLayer, StepFunction, empty_parameters
 from odernn.orthogonal import restricted_unitary
 from odernn.orthogonal.restricted_unitary import apply_restricted
@@ -266,6 +267,11 @@ class URNN(LearnedInitialStates):
     say how far. A restricted W is unitary by construction, for any optimizer.
     """
 
+    holds: ClassVar[str] = (
+        "W is unitary: restricted for all weights, full as long as MultiplicativeCayley moves it; ∂h_n/∂h_m is "
+        "bounded away from z = 0 (hidden_jacobians())"
+    )
+
     def __init__(
         self,
         input_size: int,
@@ -295,6 +301,15 @@ class URNN(LearnedInitialStates):
             device=device,
             dtype=dtype,
         )
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """capacity="restricted", whatever the steps: 7n numbers, unitary for any optimizer, O(n log n) a step.
+
+        The full capacity has all unitary matrices, and needs an optimizer of its own: choose it where 7n are too few.
+        """
+        memory_in_steps(steps, memory)
+        return {"capacity": "restricted"}
 
     @property
     def output_size(self) -> int:

@@ -18,6 +18,8 @@ from verification.registry import Registry
 from verification.report.formats import json as json_format
 from verification.report.formats import renderer
 from verification.report.rows import checkpoints as checkpoint_rows
+from verification.run import provenance
+from verification.run.provenance import Provenance
 from verification.run.store import Store, StoreError
 from verification.verdict import Judgement
 
@@ -65,21 +67,25 @@ def run(options: CheckpointOptions) -> int:
     trained = loading.load(stored, data.spec)
     sample = runs.sample(data, options.sequences)
     registry = Registry(options.claims_dirs)
+    commit = provenance.commit()  # before the store is locked, see ``Plan``
     with Store(options.store, writable=True) as store, progress() as report:
         note(harmless(_header(trained, sample)))
         ledger = trial.try_network(trained, sample, registry, report)
         judgements = _judgements(ledger.rows, options.checkpoint, sample.count)
+        facts = _facts(trained, sample, options)
+        name = f"checkpoint {_hash(facts)[:16]}"
+        source = provenance.of_run(name, facts | {"commit": commit})
         failure: StoreError | UsageError | None = None
         try:
-            _keep(store, ledger, judgements, trained, sample, options)
+            _keep(store, name, facts | {"commit": commit}, ledger, judgements)
         except StoreError as error:
             failure = error
     folder = options.witnesses or witnesses_beside(options.store)
     try:
-        write_witnesses(judgements, folder)
+        write_witnesses(judgements, folder, source)
     except UsageError as error:
         failure = failure or error
-    _print(ledger, judgements, trained, sample, options, folder, render)
+    _print(ledger, judgements, trained, sample, options, folder, render, source)
     if failure is not None:
         raise failure
     note(f"results are in {options.store}")
@@ -115,16 +121,23 @@ def _print(
     options: CheckpointOptions,
     folder: Path,
     render: Any,
+    source: Provenance,
 ) -> None:
     """For people: summary and table. For a format that something else reads, stdout holds the table or lines only."""
     from verification.report.rows import claims as rows
 
     if options.json:
-        records = ({**checkpoint_rows.record(row), "checkpoint": str(options.checkpoint)} for row in ledger.rows)
+        of_all = {
+            "checkpoint": str(options.checkpoint),
+            "odernn": source.version,
+            "commit": source.commit,
+            "run": source.run,
+        }
+        records = ({**checkpoint_rows.record(row), **of_all} for row in ledger.rows)
         out("".join(json_format.line(record) + "\n" for record in records))
         return
     table = checkpoint_rows.table(
-        ledger.rows, title=f"What holds for {options.checkpoint}", caption=_caption(ledger, trained, sample)
+        ledger.rows, title=f"What holds for {options.checkpoint}", caption=_caption(ledger, trained, sample, source)
     )
     lines = [*checkpoint_rows.summary(ledger.rows)]
     replays = [line for line in rows.refutations(judgements, str(folder), _texts(options)) if "replay:" in line]
@@ -140,12 +153,12 @@ def _texts(options: CheckpointOptions) -> tuple[str, ...]:
     return tuple(map(str, options.claims_dirs))
 
 
-def _caption(ledger: Ledger, trained: Trained, sample: Sample) -> tuple[str, ...]:
+def _caption(ledger: Ledger, trained: Trained, sample: Sample, source: Provenance) -> tuple[str, ...]:
     stored, plan = trained.stored, trained.stored.configuration.network
     names = f", names of {trained.mapping}" if trained.mapping else ""
     arguments = ", ".join(f"{key} = {value}" for key, value in plan.options.items())
     return (
-        f"odernn {odernn.__version__}. Trained network: {stored.path} ({stored.kind}{names}), {plan.cell}, "
+        f"{source.words}. Trained network: {stored.path} ({stored.kind}{names}), {plan.cell}, "
         f"hidden_size {plan.hidden_size}, num_layers {plan.num_layers}{', ' + arguments if arguments else ''}; "
         f"described by {stored.described_by}.",
         f"Data: {sample}, the first ones. {sample.spec.describe()}.",
@@ -190,19 +203,12 @@ def _finite(log: float | None) -> float | None:
     return None if log is None or log == -float("inf") else log
 
 
-def _keep(
-    store: Store,
-    ledger: Ledger,
-    judgements: Sequence[Judgement],
-    trained: Trained,
-    sample: Sample,
-    options: CheckpointOptions,
-) -> None:
-    """One run: a job for every judgement; margins and measurements among the measurements of step 0."""
+def _facts(trained: Trained, sample: Sample, options: CheckpointOptions) -> dict[str, Any]:
+    """What fixes the run, by whose hash it is named."""
     from verification.training import checkpoints, own_files
 
     stored = trained.stored
-    facts = {
+    return {
         "version": odernn.__version__,
         "budget": "none: a trained network",
         "seed": 0,
@@ -215,12 +221,16 @@ def _keep(
         "configuration": stored.configuration.to_plain(),
         **own_files.recorded(stored.configuration),
     }
-    name = f"checkpoint {_hash(facts)[:16]}"
+
+
+def _keep(store: Store, name: str, facts: dict[str, Any], ledger: Ledger, judgements: Sequence[Judgement]) -> None:
+    """One run: a job for every judgement; margins and measurements among the measurements of step 0."""
     keys = []
     for judgement in judgements:
         about = {"checkpoint": name, "claim": judgement.claim, "layer": judgement.layer, "quantity": judgement.quantity}
         keys.append(_hash(about))
-    store.begin_run(name, {**facts, "claims": sorted({judged.claim for judged in judgements})}, keys)
+    claims = sorted({judged.claim for judged in judgements})
+    store.begin_run(name, {**facts, "claims": claims}, keys)
     for key, judgement in zip(keys, judgements, strict=True):
         spec = {"kind": "checkpoint", "run": name, "claim": judgement.claim, "layer": judgement.layer}
         store.put(key, kind="judge", spec=spec, data=[judgement.to_plain()], arrays={}, wall_s=0.0)

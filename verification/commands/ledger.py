@@ -119,7 +119,7 @@ def run(
     book = replace(book, witnesses=Path(os.path.relpath(files, folder)).as_posix())
     for name, text in book.pages().items():
         (folder / name).write_text(text, "utf-8")
-    write_witnesses(book.run, files, alone=True)
+    write_witnesses(book.run, files, facts.provenance, alone=True)
     return DONE
 
 

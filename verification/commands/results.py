@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import odernn
 from verification import verdict
 from verification.claim import slug
 from verification.commands import terminal
@@ -20,6 +19,7 @@ from verification.report.rows import claims as rows
 from verification.report.rows.claims import Facts
 from verification.report.rows.ledger import OTHERS, PAPERS
 from verification.report.table import Table
+from verification.run import provenance
 from verification.run.execute import judgements_of
 from verification.run.store import Store
 from verification.verdict import Judgement
@@ -35,11 +35,15 @@ class JudgedRun:
 
 def latest(store: Store) -> JudgedRun:
     """The run begun last, as far as it is judged."""
-    settings, keys, _ = store.latest_run()
+    stored = store.run()
+    settings, keys = stored.settings, stored.keys
+    source = provenance.of_run(stored.name, settings)
     judged = store.has(keys)
     done = [key for key in keys if key in judged]
     facts = Facts(
-        version=str(settings.get("version", odernn.__version__)),
+        version=source.version,
+        commit=source.commit,
+        run=source.run,
         budget=str(settings.get("budget", "")),
         seed=int(settings.get("seed", 0)),
         sources=_sources(store, done),
@@ -175,10 +179,13 @@ def witnesses_beside(store: Path) -> Path:
     return store.parent / "witnesses"
 
 
-def write_witnesses(judgements: Sequence[Judgement], folder: Path, *, alone: bool = False) -> None:
-    """A file in the folder for every refutation; UsageError if it cannot be written.
+def write_witnesses(
+    judgements: Sequence[Judgement], folder: Path, source: provenance.Provenance, *, alone: bool = False
+) -> None:
+    """A file in the folder for every refutation, and beside them a list that says which run, ``source``, they are of.
 
     ``alone``: witnesses of other runs that are there are removed, so that the folder holds those of this run.
+    UsageError if it cannot be written.
     """
     refuting = [judgement for judgement in judgements if judgement.witness]
     if not refuting and not alone:
@@ -191,6 +198,7 @@ def write_witnesses(judgements: Sequence[Judgement], folder: Path, *, alone: boo
             path.unlink()
         for judgement in refuting:
             write(from_json(judgement.witness), folder / names[rows.key_of(judgement)])
+        provenance.record(source, folder, [names[rows.key_of(judgement)] for judgement in refuting])
     except OSError as error:
         raise UsageError(
             f'Witnesses folder "{folder}" cannot be written: {error.strerror or error}. Nothing is lost: choose '

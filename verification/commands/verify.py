@@ -348,7 +348,7 @@ def run(options: Options) -> int:
             return DONE
         results = latest(store)
     folder = options.witnesses or witnesses_beside(path)
-    write_witnesses(results.judgements, folder)
+    write_witnesses(results.judgements, folder, results.facts.provenance)
     if options.json or options.full or options.format is not None:
         _print_table(results, folder, options, registry)
     else:

@@ -77,12 +77,13 @@ def show(path: Path) -> int:
 
 
 def script(path: Path) -> int:
+    from verification.run import provenance
     from verification.witness.script import script_of
     from verification.witness.text import WitnessError
 
     witness = _read(path)
     try:
-        out(script_of(witness))
+        out(script_of(witness, provenance.beside(path).words))
     except WitnessError as error:
         raise UsageError(f'Witness "{path}": {harmless(str(error))}') from None
     return DONE
@@ -91,6 +92,7 @@ def script(path: Path) -> int:
 def verify(path: Path, *, claims_dirs: tuple[Path, ...], limit: float) -> int:
     """Exit code 0 only if both back-ends prove the violation and the file records what they find."""
     from verification.registry import Registry
+    from verification.run import provenance
     from verification.run.replay import replay
 
     witness = _read(path)
@@ -99,6 +101,7 @@ def verify(path: Path, *, claims_dirs: tuple[Path, ...], limit: float) -> int:
     if replayed.refused:
         raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(replayed.refused)}')
     out("\n".join(map(harmless, replayed.lines)) + "\n")
+    out(f"by       {provenance.here().words}\n")
     word = {True: "certified", False: "NOT certified", None: "UNDECIDED"}[replayed.certified]
     out(f"{word}: {'' if replayed.certified else 'that '}{_statement(witness)}\n")
     return DONE if replayed.certified else NOT_CERTIFIED

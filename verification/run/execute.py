@@ -65,6 +65,7 @@ def _record(the_plan: Plan, share: Share | None) -> dict[str, Any]:
     """What the store keeps of a plan: enough to tell whether two stores belong together, and what they lack."""
     facts = {
         "version": odernn.__version__,
+        "commit": the_plan.commit,
         "source": library_digest(),
         "with": versions(),
         "independent": [job.key for job in the_plan.independent],

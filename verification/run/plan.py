@@ -27,6 +27,7 @@ from verification.domains import (
     printed_rows,
 )
 from verification.registry import Registered, Registry
+from verification.run import provenance
 from verification.run.job import Job, Settings
 from verification.run.keys import Keys
 from verification.system import UNICORNN
@@ -34,11 +35,16 @@ from verification.system import UNICORNN
 
 @dataclass(frozen=True)
 class Plan:
-    """First ``measuring`` jobs in any order, then ``judging`` jobs; the table has the judging order."""
+    """First ``measuring`` jobs in any order, then ``judging`` jobs; the table has the judging order.
+
+    ``commit``: of the sources that it was made from, see ``provenance``. Asked here, before a store is locked: a
+    process that is killed while it starts git leaves its lock to that for a moment.
+    """
 
     settings: Settings
     measuring: tuple[Job, ...]
     judging: tuple[Job, ...]
+    commit: str = ""
 
     @property
     def name(self) -> str:
@@ -57,7 +63,7 @@ def plan(settings: Settings, registry: Registry) -> Plan:
     bounds = [registered for registered in chosen if registered.claim.state_bound is not None]
     judging = [job for registered in bounds for job in planner.judgements(registered)]
     judging += [planner.case(registered, case) for registered in chosen for case in registered.claim.cases]
-    return Plan(settings, tuple(planner.measuring.values()), tuple(judging))
+    return Plan(settings, tuple(planner.measuring.values()), tuple(judging), provenance.commit())
 
 
 def _chosen(settings: Settings, registry: Registry) -> list[Registered]:

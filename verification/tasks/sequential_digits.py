@@ -1,8 +1,8 @@
 """scikit-learn's handwritten digits read pixel by pixel: 1797 sequences of 64 numbers, ten classes.
 
-A small sequential MNIST that needs no network: row by row, or with ``permuted`` in one fixed random order of pixels,
-drawn as for the permuted MNIST of Arjovsky et al. 2016 (numpy, seed 92916). The digits were written by 13 people;
-who wrote which is not in the file, so that the three splits have the same writers.
+A small sequential MNIST that needs no network: pixels row by row, one or more a step, or with ``permuted`` in one fixed
+random order of pixels, drawn as for the permuted MNIST of Arjovsky et al. 2016 (numpy, seed 92916). The digits were
+written by 13 people; who wrote which is not in the file, so that the three splits have the same writers.
 """
 
 from __future__ import annotations
@@ -28,10 +28,17 @@ LABELS_SHA256 = "8ba4f891220f5e4c9c819638d1602d74b83618f167043c6da52a2a247841ddf
 
 
 def load(
-    split: str, root: Root = None, *, permuted: bool = False, permutation: str | None = None, seed: int = 0
+    split: str,
+    root: Root = None,
+    *,
+    permuted: bool = False,
+    permutation: str | None = None,
+    pixels: int = 1,
+    seed: int = 0,
 ) -> Loaded:
-    """(64, count, 1) pixels in [0, 1], float32; (count,) digits, int64.
+    """(64/p, count, p) pixels in [0, 1], float32, p = ``pixels`` a step; (count,) digits, int64.
 
+    pixels       1, 2, 4, … or 64 a step: of images as they are, 8 is a row
     permuted     all images in the same random order of pixels, that of ``permutation``: "urnn", the default, or
                  "unicornn", as for the permuted MNIST
     seed         of the assignment of images to splits; within a split they are in the order of the file
@@ -40,23 +47,27 @@ def load(
     """
     place = split_index(NAME, split)
     at_least(NAME, "seed", seed, 0)
+    if PIXELS % at_least(NAME, "pixels", pixels, 1):
+        raise ValueError(f"{NAME}: pixels is {pixels}; a step has 1, 2, 4, 8, 16, 32 or all 64 of them.")
     images, labels = verified()
     ends = np.cumsum([0, *COUNTS.values()])
     shuffled = np.random.default_rng(seed).permutation(len(images))
     chosen = np.sort(shuffled[ends[place] : ends[place + 1]])
     order, order_name = reading(NAME, PIXELS, permuted=permuted, permutation=permutation)
-    sequences = np.ascontiguousarray(images[chosen][:, order].T[..., None], dtype=np.float32)
+    by_step = images[chosen][:, order].reshape(len(chosen), -1, pixels)
+    sequences = np.ascontiguousarray(by_step.transpose(1, 0, 2), dtype=np.float32)
     targets = labels[chosen]
     shares = np.bincount(targets, minlength=CLASSES) / len(targets)
     name = f"permuted {NAME}" + f" ({order_name})" * (order_name != DEFAULT) if permuted else NAME
+    name += f", {pixels} pixels a step" * (pixels > 1)
     spec = TaskSpec(
         name=name,
         split=SPLITS[place],
         loss="cross entropy",
         reads="last",
-        steps=PIXELS,
+        steps=len(sequences),
         count=len(targets),
-        input_size=1,
+        input_size=pixels,
         output_size=CLASSES,
         baseline=float(-(shares * np.log(shares)).sum()),
         baseline_means="the shares of the classes in this split: their entropy",

@@ -7,7 +7,8 @@ periodic Hann window, a frame begins every 128 samples, frames are whole (what i
     u_n = ln max(|FFT(frame n)|, 10⁻⁵), 129 numbers, samples in [−1, 1)
 
 Recordings differ in length: shorter ones end in zeros, ``spec.lengths`` says where, and the loss is the mean over the
-real steps.
+real steps. With ``classes`` the question is another one, which digit is spoken: all frames, with silence before
+those of shorter recordings, so that the last row is the end of each.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ RATE = 8000
 FRAME = 256
 HOP = 128
 FLOOR = 1e-5
+CLASSES = 10
 SUBFOLDERS = (
     "recordings",
     "free-spoken-digit-dataset/recordings",
@@ -59,9 +61,12 @@ KNOWN_SHA256 = "93fd3f6178f54f7c4d8e714f58b92d65b8bf634141ccff1ce38f4b84e37b8f85
 ARCHIVE = "https://github.com/Jakobovski/free-spoken-digit-dataset/archive/refs/heads/master.zip"
 
 
-def load(split: str, root: Root = None, *, rate: int = RATE, frame: int = FRAME, hop: int = HOP) -> Loaded:
+def load(
+    split: str, root: Root = None, *, rate: int = RATE, frame: int = FRAME, hop: int = HOP, classes: bool = False
+) -> Loaded:
     """(steps, count, frame/2 + 1) log-magnitudes, float32; (steps, count, frame/2 + 1) those of the next frame.
 
+    classes   (count,) digits, int64, in place of the next frames; the names of the files must say them
     root   holds the .wav files, or recordings or free-spoken-digit-dataset/recordings inside it does
     rate   that all files must have, samples a second: nothing is resampled
     Files named digit_speaker_take.wav: takes 0 to 4 are the test split, as the data set says, 5 to 9 validation, the
@@ -75,10 +80,13 @@ def load(split: str, root: Root = None, *, rate: int = RATE, frame: int = FRAME,
         raise ValueError(f"{NAME}: frame is {frame}; it must be an even number.")
     paths, rule = listed(root)
     mine = [path for path, of in zip(paths, split_of([path.name for path in paths]), strict=True) if of == place]
-    spectra = [log_magnitudes(read(path, rate), frame=frame, hop=hop) for path in mine]
-    spectra = [spectrum for spectrum in spectra if len(spectrum) > 1]
+    every = [(path, log_magnitudes(read(path, rate), frame=frame, hop=hop)) for path in mine]
+    spectra = [spectrum for _, spectrum in every if len(spectrum) > 1]
     if not spectra:
         raise DataError(f"{NAME}: no recording of two frames in the {split} split of {paths[0].parent}, {rule}.")
+    if classes:
+        kept = [path for path, spectrum in every if len(spectrum) > 1]
+        return _with_digits(split, paths, kept, spectra, rule)
     lengths = [len(spectrum) - 1 for spectrum in spectra]
     sequences = np.zeros((max(lengths), len(spectra), frame // 2 + 1), dtype=np.float32)
     targets = np.zeros_like(sequences)
@@ -99,6 +107,39 @@ def load(split: str, root: Root = None, *, rate: int = RATE, frame: int = FRAME,
         origin=f"{len(mine)} of {len(paths)} .wav files in {paths[0].parent.name}, {rule}",
         sha256=checksum(sequences, targets),
         lengths=tuple(lengths),
+    )
+    return sequences, targets, spec
+
+
+def _with_digits(
+    split: str, paths: list[Path], mine: list[Path], spectra: list[NDArray[np.float64]], rule: str
+) -> Loaded:
+    """The digits that are spoken, from the names of the files; DataError where a name has none."""
+    names = [OFFICIAL_NAME.fullmatch(path.name) for path in mine]
+    if not all(names):
+        unnamed = next(path for path, name in zip(mine, names, strict=True) if name is None)
+        raise DataError(f"{unnamed}: no digit is in its name. With classes files are named digit_speaker_take.wav.")
+    targets = np.array([int(name[1]) for name in names if name], dtype=np.int64)
+    steps, size = max(map(len, spectra)), spectra[0].shape[1]
+    sequences = np.full((steps, len(spectra), size), np.log(FLOOR), dtype=np.float32)
+    for column, spectrum in enumerate(spectra):
+        sequences[steps - len(spectrum) :, column] = spectrum
+    shares = np.bincount(targets, minlength=CLASSES) / len(targets)
+    shares = shares[shares > 0]
+    spec = TaskSpec(
+        name=f"{NAME}, which one",
+        split=SPLITS[split_index(NAME, split)],
+        loss="cross entropy",
+        reads="last",
+        steps=steps,
+        count=len(spectra),
+        input_size=size,
+        output_size=CLASSES,
+        baseline=float(-(shares * np.log(shares)).sum()),
+        baseline_means="the shares of the classes in this split: their entropy",
+        origin=f"{len(mine)} of {len(paths)} .wav files in {paths[0].parent.name}, {rule}",
+        sha256=checksum(sequences, targets),
+        published_as="accuracy",
     )
     return sequences, targets, spec
 

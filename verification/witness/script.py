@@ -28,13 +28,13 @@ RECORDED = ("steps", "log_measured", "log_bound", "limit")
 _CASES = re.compile(r"^Cases: (.*)$", re.MULTILINE)
 
 
-def script_of(witness: Witness) -> str:
-    """The program. WitnessError if no template is about the witness's case."""
+def script_of(witness: Witness, source: str = f"odernn {__version__}") -> str:
+    """The program, which says what ``source`` it has. WitnessError if no template is about the witness's case."""
     case = f"{witness.domain} | {witness.quantity}"
     template = template_of(witness.claim, case)
     if template is None:
         raise WitnessError(f"no script is written for {witness.claim}, {case}. `odernn witness verify` decides it.")
-    needs = f'"""  # a witness of odernn {__version__}; Python with numpy and mpmath runs it\n'
+    needs = f'"""  # a witness of {source}; Python with numpy and mpmath runs it\n'
     recorded = () if isinstance(witness.parameters, dict) else RECORDED
     values = {"CASE": case, "P": {k: v for k, v in plain_parameters(witness).items() if k not in recorded}}
     return replaced(template.read_text("utf-8"), values).replace('"""\n', needs, 1)

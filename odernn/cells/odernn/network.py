@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import torch
 
 from odernn.cells.common import arguments
+from odernn.cells.common.time_scales import memory_in_steps, wandering_step
 from odernn.cells.odernn.layer import CoefficientKind, ODERNNLayer
 from odernn.cells.odernn.parts import Coefficient, Gate, Stage
 from odernn.cells.odernn.step import StageValues
@@ -74,6 +75,11 @@ class ODERNN(RecurrentNetwork):
     ``from_paper``, as the paper prints no rows of sizes and η.
     """
 
+    holds: ClassVar[str] = (
+        "contraction where a weight G makes M + 2Λ/(ηL) ≥ 0 and the stages monotone; a scalar method keeps its order "
+        "and stability (guarantees(), burrage_butcher())"
+    )
+
     layers: Sequence[ODERNNLayer]
 
     def __init__(
@@ -135,6 +141,17 @@ class ODERNN(RecurrentNetwork):
             )
         )
         self.reset_parameters(generator)
+
+    @classmethod
+    def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
+        """tableau and eta: the explicit midpoint rule, η = 1/√M, so that a state moves by about 1 in M steps.
+
+        With nonlinearities in [−1, 1] a step moves by η Σ|b_i| = η at most (``wandering_step``). Any other explicit
+        method fits as well; an implicit one has to be solved for.
+        """
+        from odernn.tableaus import EXPLICIT_MIDPOINT
+
+        return {"tableau": EXPLICIT_MIDPOINT, "eta": wandering_step(memory_in_steps(steps, memory))}
 
     @property
     def n(self) -> int:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from odernn import executions
+from odernn.cells.common import arguments
 from odernn.cells.common.sequences import Sequences, State
-from odernn.cells.unicornn.arguments import Scheme, checked_previous, checked_scheme
+from odernn.cells.common.time_scales import memory_in_steps
+from odernn.cells.unicornn.arguments import Scheme, check_alpha, checked_previous, checked_scheme
 from odernn.cells.unicornn.layer import UnICORNNLayer
 from odernn.cells.unicornn.oscillators import OscillatorStack
 from odernn.executions.autocast import is_autocasting
@@ -54,6 +57,38 @@ class UnICORNN(OscillatorStack):
     ``layers`` holds the ``UnICORNNLayer`` of layer l in direction k at index (l − 1) · directions + k, as in torch.
     Each is a symplectic map, and the stack is invertible, for all weights: see ``inverse``.
     """
+
+    holds: ClassVar[str] = (
+        "every step is symplectic and invertible (inverse()) for all weights; no neuron's step is stiff where "
+        "h²(α + max(w, 0)) < 4 (stability_report())"
+    )
+
+    @classmethod
+    def suggest(
+        cls,
+        steps: int,
+        *,
+        memory: float | None = None,
+        hidden_size: int | None = None,
+        alpha: float = 1.0,
+        largest_w: float = 3.0,
+    ) -> dict[str, Any]:
+        """dt, alpha and initial_c for time scales from a few steps to M, and steps that stay rotations.
+
+            dt = min(0.9, 1.8/√(α + w)),     α = 1,     c ~ U(c_low, 0) with dt σ̂(c_low) = 1/M
+
+        A neuron's time runs by h = dt σ̂(c) a step, so that it takes 1/h steps to answer: 2/dt, a few, at c = 0, and M
+        at c_low, with all between. In the paper all c are near 0, so that one number, dt, has to fit M.
+        α: the force is at most 1 and is balanced at |y| ≤ 1/α, so that α = 1 keeps y of the size of a tanh. A step
+        rotates while h²κ < 4, κ = α + w σ'; h < dt, so dt²(α + w) ≤ 1.8² < 4 holds whatever c becomes, for all weights
+        up to ``largest_w`` = w: they begin in (0, 1). For M ≤ 2/dt all c begin at 0.
+        """
+        M = memory_in_steps(steps, memory)
+        check_alpha([alpha])
+        arguments.not_negative("largest_w", [largest_w])
+        dt = min(0.9, 1.8 / math.sqrt(max(alpha + largest_w, 1.0)))
+        low = -math.log(M * dt - 1.0) if M * dt > 2.0 else 0.0
+        return {"dt": dt, "alpha": float(alpha), "initial_c": (low, 0.0)}
 
     @classmethod
     def from_paper(cls, row: str, **overrides: Any) -> Self:

@@ -13,6 +13,7 @@ from verification.commands.results import write_witnesses
 from verification.report.formats import names as formats
 from verification.report.rows.claims import Facts
 from verification.report.rows.ledger import LedgerEntry, LedgerPages
+from verification.run.provenance import Provenance, beside
 from verification.verdict import Judgement
 from verification.witness.file import Witness, read, to_json
 
@@ -77,7 +78,7 @@ def test_the_command_prints_the_page_of_the_latest_run(tmp_path: Path, capsys, m
     assert main(["ledger", "--witnesses", "here"]) == 2
     assert main(["verify", "both-4-health", "--jobs", "1"]) == 0
     assert main(["ledger", "--folder", "pages/here"]) == 0
-    (name,) = [path.name for path in Path("pages/witnesses").iterdir()]
+    (name,) = [path.name for path in Path("pages/witnesses").glob("*.json")]
     page_of_paper = Path("pages/here/unicornn.md").read_text("utf-8")
     assert "## both-4-health" in page_of_paper and f"[witness 1](../witnesses/{name})" in page_of_paper
     assert main(["witness", "verify", f"pages/witnesses/{name}", "--limit", "0"]) == 0
@@ -106,11 +107,23 @@ def test_the_folder_of_witnesses_has_those_of_the_run_and_no_others(tmp_path: Pa
     witnesses = tmp_path / "witnesses"
     first = Witness("me-1", "free", "|x|", {"x": "2"})
     cells = [CELL, replace(CELL, domain="other", witness=to_json(replace(first, domain="other")))]
-    write_witnesses(cells, witnesses)
+    one, other = Provenance("0.1.0", "", "0123456789abcdef"), Provenance("0.2.0", "abcdef012345+", "f" * 16)
+    write_witnesses(cells, witnesses, one)
     (witnesses / "notes.json").write_text('{"mine": 1}', "utf-8")
-    assert {path.name for path in witnesses.iterdir()} == {"me-1-free-x.json", "me-1-other-x.json", "notes.json"}
-    write_witnesses(cells[:1], witnesses, alone=True)
-    assert {path.name for path in witnesses.iterdir()} == {"me-1-free-x.json", "notes.json"}
+    assert {path.name for path in witnesses.iterdir()} == {
+        "RUNS.txt",
+        "me-1-free-x.json",
+        "me-1-other-x.json",
+        "notes.json",
+    }
+    write_witnesses(cells[:1], witnesses, other)
+    assert (witnesses / "RUNS.txt").read_text("utf-8") == (
+        f"me-1-free-x.json\t{other.words}\nme-1-other-x.json\t{one.words}\n"
+    )
+    assert [beside(witnesses / f"me-1-{name}-x.json") for name in ("free", "other")] == [other, one]
+    write_witnesses(cells[:1], witnesses, one, alone=True)
+    assert {path.name for path in witnesses.iterdir()} == {"RUNS.txt", "me-1-free-x.json", "notes.json"}
+    assert (witnesses / "RUNS.txt").read_text("utf-8") == f"me-1-free-x.json\t{one.words}\n"
     assert read(witnesses / "me-1-free-x.json") == first
 
 

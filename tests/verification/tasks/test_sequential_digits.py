@@ -124,3 +124,21 @@ def test_an_unknown_split_or_seed_is_refused() -> None:
         sequential_digits.load("all")
     with pytest.raises(ValueError, match="seed is -1"):
         sequential_digits.load("test", seed=-1)
+
+
+@pytest.mark.parametrize("pixels", [2, 8, 64])
+def test_a_step_may_have_several_pixels_and_they_stay_in_order(
+    table: list[tuple[list[float], int]], pixels: int
+) -> None:
+    sequences, targets, spec = sequential_digits.load("test", pixels=pixels)
+    assert sequences.shape == (64 // pixels, 300, pixels) == (spec.steps, spec.count, spec.input_size)
+    one_by_one, same, _ = sequential_digits.load("test")
+    images = [[pixel for row in sequences[:, j].tolist() for pixel in row] for j in range(300)]
+    assert images == one_by_one[..., 0].T.tolist() and targets.tolist() == same.tolist()
+    assert f"{pixels} pixels a step" in spec.name
+
+
+@pytest.mark.parametrize("pixels", [0, 3, 128])
+def test_pixels_a_step_divide_the_image(pixels: int) -> None:
+    with pytest.raises(ValueError, match="pixels is"):
+        sequential_digits.load("test", pixels=pixels)

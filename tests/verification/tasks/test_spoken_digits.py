@@ -202,3 +202,24 @@ def test_the_official_recordings_of_takes_0_to_4_are_300() -> None:
     folder = next(root / choice for choice in choices if (root / choice).is_dir())
     known = [path for path in folder.glob("*.wav") if int(path.stem.rpartition("_")[2]) < spoken_digits.KNOWN_TAKES]
     assert len(known) == 900 and spoken_digits.digest(known) == spoken_digits.KNOWN_SHA256
+
+
+def test_with_classes_the_digit_is_asked_and_silence_stands_before_shorter_recordings(tmp_path: Path) -> None:
+    made(tmp_path, OFFICIAL)
+    for split, takes in TAKES.items():
+        names = sorted(name for name in OFFICIAL if int(name.split("_")[2][:-4]) in takes)
+        sequences, targets, spec = spoken_digits.load(split, tmp_path, classes=True, **SMALL)
+        assert targets.tolist() == [int(name[0]) for name in names] and targets.dtype == np.int64
+        assert (spec.reads, spec.loss, spec.output_size, spec.lengths) == ("last", "cross entropy", 10, None)
+        assert spec.baseline == pytest.approx(math.log(2))  # 0 and 7, equally often
+        for j, name in enumerate(names):
+            rows = spectra(samples(len(name) + OFFICIAL[name], OFFICIAL[name]), **SMALL)
+            silence = spec.steps - len(rows)
+            assert silence >= 0 and (sequences[:silence, j] == np.float32(math.log(1e-5))).all()
+            assert np.allclose(sequences[silence:, j], rows, rtol=0, atol=12 * np.finfo(np.float32).eps)
+
+
+def test_with_classes_a_file_without_a_digit_in_its_name_is_an_error(tmp_path: Path) -> None:
+    made(tmp_path, {f"speech-{i}.wav": 60 + i for i in range(10)})
+    with pytest.raises(DataError, match="no digit is in its name"):
+        spoken_digits.load("train", tmp_path, classes=True, **SMALL)

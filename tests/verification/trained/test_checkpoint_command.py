@@ -60,7 +60,9 @@ def test_a_trained_run_is_tried_printed_and_kept(capsys: pytest.CaptureFixture[s
     captured = capsys.readouterr()
     assert captured.out.startswith("bounds     72 rows: ") and "What holds for run" in captured.out
     assert "margins    6 of 6 do not fail" in captured.out and "nearest    " in captured.out
-    assert "2 of 40 sequences of the test split of adding" in captured.out and "(odernn train)" in captured.out
+    said = " ".join(captured.out.split())  # lines of the caption end where the words of its run make them end
+    assert "2 of 40 sequences of the test split of adding" in said and "(odernn train)" in said
+    assert re.search(r"odernn [\d.]+(, commit [0-9a-f]+\+?)?, run [0-9a-f]{16}\. Trained network", said)
     assert "unicornn, 2 × 4, float32" in captured.err
     statements = set(re.findall(r"\b(?:icml|sam|both|thm)-[\w.()-]+", captured.out))
     assert {

@@ -16,6 +16,7 @@ from verification.claim import slug
 from verification.cli import main
 from verification.commands.terminal import DONE, USAGE
 from verification.registry import Registry
+from verification.run import provenance
 from verification.witness.file import Witness, from_json, plain_parameters, to_json
 from verification.witness.script import FOLDER, replaced, script_of, template_of
 
@@ -161,7 +162,7 @@ def test_the_command_prints_the_script_or_says_that_there_is_none(
     file = tmp_path / "witness.json"
     file.write_text(to_json(witness), "utf-8")
     assert main(["witness", "script", str(file)]) == DONE
-    assert capsys.readouterr().out == script_of(witness)
+    assert capsys.readouterr().out == script_of(witness, provenance.here().words)
     file.write_text(to_json(Witness("thm-S", "a", "b", {"x": "1"})), "utf-8")
     assert main(["witness", "script", str(file)]) == USAGE
     assert "no script is written for thm-S, a | b. `odernn witness verify` decides it." in capsys.readouterr().err

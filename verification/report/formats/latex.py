@@ -98,6 +98,8 @@ _SIGNS = {
     "⟨": r"\langle",
     "⟩": r"\rangle",
     "∑": r"\sum",
+    "∏": r"\prod",
+    "∘": r"\circ",
     "∀": r"\forall",
     "′": "'",
     "″": "''",

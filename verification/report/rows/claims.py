@@ -18,6 +18,7 @@ from verification.domains import BUDGETS, FREE, free_points, printed_name, print
 from verification.readings.reading import GRAVITY, SUBSTANCE, gravity_of, is_note, note_to, verdict_of
 from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, plural, size
 from verification.report.table import Cell, Column, Table
+from verification.run.provenance import Provenance
 from verification.verdict import Judgement
 
 NETWORK_NAMES = {"unicornn": "UnICORNN"}
@@ -31,7 +32,10 @@ Key: TypeAlias = tuple[str, str, int, str, str]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a caption says about a run. ``judged`` of ``planned`` cells are done; equal unless it was cut short."""
+    """What a caption says about a run. ``judged`` of ``planned`` cells are done; equal unless it was cut short.
+
+    ``commit`` and ``run``, the hash of the run, are what it is cited by; "" where they are not known.
+    """
 
     version: str
     budget: str
@@ -41,6 +45,12 @@ class Facts:
     shares: tuple[tuple[str, float], ...] = ()
     judged: int = 0
     planned: int = 0
+    commit: str = ""
+    run: str = ""
+
+    @property
+    def provenance(self) -> Provenance:
+        return Provenance(self.version, self.commit, self.run)
 
 
 def key_of(judgement: Judgement) -> Key:
@@ -167,6 +177,7 @@ def record(judgement: Judgement, facts: Facts, names: Mapping[Key, str]) -> dict
     plain = judgement.to_plain() | {"witness": names.get(key_of(judgement), ""), "shown": judgement.shown}
     measured = judgement.log_data is not None
     plain |= {"source": "; ".join(facts.sources) if measured else "", "trained": False if measured else None}
+    plain |= {"odernn": facts.version, "commit": facts.commit, "run": facts.run}
     for name, value in plain.items():
         if isinstance(value, float) and not math.isfinite(value):
             if math.isnan(value) or (value == math.inf and name.startswith("log_")):
@@ -180,7 +191,7 @@ def record(judgement: Judgement, facts: Facts, names: Mapping[Key, str]) -> dict
 
 def caption(judgements: Sequence[Judgement], facts: Facts) -> tuple[str, ...]:
     """What one has to know to read, and to repeat, the table."""
-    lines = [f"odernn {facts.version}, float64, budget {facts.budget}, seed {facts.seed}."]
+    lines = [f"{facts.provenance.words}, float64, budget {facts.budget}, seed {facts.seed}."]
     if facts.judged != facts.planned:
         lines.append(f"Incomplete: {facts.judged} of {facts.planned} cells are judged.")
     if facts.sources:

@@ -53,7 +53,7 @@ def page(findings: Sequence[Told], book: LedgerPages) -> str:
     tried = [finding for finding in findings if finding.claim in book.cells]
     ordered = sorted(tried, key=lambda finding: _ORDER.index(readings.gravity_of(finding.claim, book.run)))
     facts = book.facts
-    lines = [HEAD.format(facts=f"a run of odernn {facts.version} with budget {facts.budget}, seed {facts.seed}")]
+    lines = [HEAD.format(facts=f"{facts.provenance.words}, with budget {facts.budget}, seed {facts.seed}")]
     for number, finding in enumerate(ordered, 1):
         lines += [f"## {number}. {finding.title}", "", *_lines(finding, book), ""]
     return "\n".join(lines)

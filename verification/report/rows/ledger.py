@@ -119,6 +119,7 @@ class LedgerPages:
     def _paper(self, name: str, claims: Sequence[str]) -> str:
         ordered = sorted(claims, key=lambda claim: (rank(self.place(claim)), bool(note_to(claim))))
         lines = [f"# {title_of(name)}", "", "[The ledger](README.md) · [conventions](../conventions.md)", ""]
+        lines += [f"{self.facts.provenance.words}, budget {self.facts.budget}, seed {self.facts.seed}.", ""]
         return "\n".join([*lines, *self._contents(ordered)])
 
     def _contents(self, claims: Sequence[str]) -> list[str]:

@@ -155,6 +155,8 @@ class Screen:
         cells = sum(len(claim.cells) for claim in self.claims)
         text = f"odernn {facts.version} · budget {facts.budget} · seed {facts.seed} · {plural(cells, 'cell')}"
         lines = [_cut(f"{text} of {plural(len(self.claims), 'statement')}", width)]
+        if facts.run:
+            lines.append(" · ".join(filter(None, (facts.commit and f"commit {facts.commit}", f"run {facts.run}"))))
         if facts.judged != facts.planned:
             lines.append(f"Incomplete: {facts.judged} of {facts.planned} cells are judged.")
         if self.left_out:
