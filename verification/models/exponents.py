@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from verification.models.layers import Layer
+from verification.models.layers import RunLayer
 
 FOLLOWED = 4
 """Exponents, the largest ones."""
@@ -32,7 +32,7 @@ LARGEST = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class StepSpectrum:
     """Of J_n: n from 1; largest and smallest singular value; the largest modulus of an eigenvalue."""
 
     n: int
@@ -41,7 +41,7 @@ class Spectrum:
     radius: float
 
 
-def pulled(layer: Layer, n: int, rows: Tensor) -> Tensor:
+def pulled(layer: RunLayer, n: int, rows: Tensor) -> Tensor:
     """rows J_n, (k, size) for rows (k, size); all blocks of the state side by side."""
     assert layer.step is not None
     with torch.enable_grad():
@@ -51,7 +51,7 @@ def pulled(layer: Layer, n: int, rows: Tensor) -> Tensor:
     return torch.cat(found, dim=1).double()
 
 
-def exponents(layer: Layer) -> NDArray[np.float64]:
+def exponents(layer: RunLayer) -> NDArray[np.float64]:
     """The largest ``FOLLOWED`` of a layer, a step, in falling order; −∞ where the product is singular.
 
     NaN where a Jacobian is not finite. At most the last ``MOST_STEPS`` steps are used.
@@ -74,7 +74,7 @@ def exponents(layer: Layer) -> NDArray[np.float64]:
     return np.sort(found)[::-1].copy()
 
 
-def spectra(layer: Layer, places: int = PLACES) -> list[Spectrum]:
+def spectra(layer: RunLayer, places: int = PLACES) -> list[StepSpectrum]:
     """At so many steps, evenly along the sample; none of a layer of more than ``LARGEST`` units."""
     size = sum(block.shape[1] for block in layer.states[0])
     if size > LARGEST:
@@ -85,9 +85,9 @@ def spectra(layer: Layer, places: int = PLACES) -> list[Spectrum]:
     for n in steps:
         matrix = pulled(layer, n, torch.eye(size, dtype=torch.float64, device=layer.states[0][0].device)).cpu()
         if not bool(torch.isfinite(matrix).all()):
-            found.append(Spectrum(n, math.inf, math.nan, math.nan))
+            found.append(StepSpectrum(n, math.inf, math.nan, math.nan))
             continue
         singular = torch.linalg.svdvals(matrix)
         radius = float(torch.linalg.eigvals(matrix).abs().max())
-        found.append(Spectrum(n, float(singular[0]), float(singular[-1]), radius))
+        found.append(StepSpectrum(n, float(singular[0]), float(singular[-1]), radius))
     return found

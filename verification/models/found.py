@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from verification.models.exponents import Spectrum
+from verification.models.exponents import StepSpectrum
 from verification.monitors import Measurement
 
 SHARE = 0.99
@@ -50,7 +50,7 @@ class LayerTrial:
     largest: dict[str, float] = field(default_factory=dict)
     gradients: NDArray[np.float64] | None = None
     exponents: NDArray[np.float64] | None = None
-    spectra: tuple[Spectrum, ...] = ()
+    spectra: tuple[StepSpectrum, ...] = ()
     reason: str = ""
     bound: str = ""
     measurements: tuple[Measurement, ...] = ()

@@ -36,7 +36,7 @@ ALONE = "its step on one sample alone gives other numbers than in the batch"
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
+class RunLayer:
     """One recurrence along one sample.
 
     states  X_0 … X_N: blocks (1, size); ``first`` is the n of the first step that can be made again, 1 or 2
@@ -70,7 +70,7 @@ class Seen:
 
 
 @torch.no_grad()
-def of_followed(name: str, module: nn.Module, seen: Seen) -> Iterator[Layer]:
+def of_followed(name: str, module: nn.Module, seen: Seen) -> Iterator[RunLayer]:
     """Its layers and directions along the first sample."""
     arguments = measuring.bound_arguments(module, seen.arguments, seen.keywords)
     sequences = measuring.sequences_of(module, arguments)
@@ -122,7 +122,7 @@ def _step_of(step: Callable[[int, State, Any], State], drives: Sequence[Any]) ->
 
 
 @dataclass
-class _Calls:
+class _StepCalls:
     """All calls of one module in one forward pass."""
 
     arguments: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
@@ -139,7 +139,7 @@ class StepCalls:
             for name, module in model.named_modules()
             if name and name not in followed and not name.startswith(inside or ("\0",))
         }
-        self._calls = {name: _Calls() for name in self._modules}
+        self._calls = {name: _StepCalls() for name in self._modules}
         self._handles = [
             module.register_forward_hook(self._hook(name), with_kwargs=True) for name, module in self._modules.items()
         ]
@@ -173,12 +173,12 @@ class StepCalls:
                 found.append(name)
         return found
 
-    def layers(self) -> Iterator[Layer]:
+    def layers(self) -> Iterator[RunLayer]:
         for name in self._recurrent():
             yield _of_steps(name, type(self._modules[name]).__name__, self._modules[name], self._calls[name])
 
 
-def _places(calls: _Calls) -> list[int] | None:
+def _places(calls: _StepCalls) -> list[int] | None:
     """Where among a call's argument tensors those stand that the call before returned; None if nowhere, always."""
     if len(calls.outputs) < 3:
         return None
@@ -192,7 +192,7 @@ def _places(calls: _Calls) -> list[int] | None:
     return found
 
 
-def _of_steps(name: str, kind: str, module: nn.Module, calls: _Calls) -> Layer:
+def _of_steps(name: str, kind: str, module: nn.Module, calls: _StepCalls) -> RunLayer:
     places = _places(calls)
     assert places is not None
     which = _returned(calls, places)
@@ -204,7 +204,7 @@ def _of_steps(name: str, kind: str, module: nn.Module, calls: _Calls) -> Layer:
     largest = tuple(max(float(output[block].detach().abs().max()) for output in blocks) for block in count)
     if any(tensor.dim() != 2 for output in blocks for tensor in output):
         reason = "its state is no matrix (batch, units)"
-        return Layer(name, kind, [], None, reason=reason, norms=norms, largest=largest)
+        return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest)
     batch = len(blocks[0][0])
     states = [tuple(tensor.detach()[:1] for tensor in output) for output in blocks]
 
@@ -235,7 +235,7 @@ def _gradient(state: Tensor) -> Tensor:
     return torch.zeros_like(state) if state.grad is None else state.grad
 
 
-def _returned(calls: _Calls, places: Sequence[int]) -> list[int]:
+def _returned(calls: _StepCalls, places: Sequence[int]) -> list[int]:
     """Which of the tensors that a call returns are the state that the next one takes, in the order of ``places``."""
     given = tensors_of(list(calls.arguments[1]))
     returned = [id(tensor) for tensor in tensors_of(calls.outputs[0])]
@@ -245,18 +245,18 @@ def _returned(calls: _Calls, places: Sequence[int]) -> list[int]:
 @torch.no_grad()
 def _checked(
     name: str, kind: str, states: list[State], step: Callable[[int, State], State], *, first: int = 1
-) -> Layer:
+) -> RunLayer:
     """The layer, if its first step gives the same again."""
     if len(states) <= first:
-        return Layer(name, kind, [], None, reason="there is one step only")
+        return RunLayer(name, kind, [], None, reason="there is one step only")
     try:
         again = step(first, tuple(block.clone() for block in states[first - 1]))
     except Exception as error:  # whatever a cell of one's own says to a copy of its arguments
-        return Layer(name, kind, [], None, reason=f"{type(error).__name__}: {error}".splitlines()[0])
+        return RunLayer(name, kind, [], None, reason=f"{type(error).__name__}: {error}".splitlines()[0])
     for one, other in zip(again, states[first], strict=True):
         if one.shape != other.shape or not torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * _size(other)):
-            return Layer(name, kind, [], None, reason=ALONE)
-    return Layer(name, kind, states, step, first)
+            return RunLayer(name, kind, [], None, reason=ALONE)
+    return RunLayer(name, kind, states, step, first)
 
 
 def _size(tensor: Tensor) -> float:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from verification.models import exponents
 from verification.models.found import LayerTrial, ModelTrial
-from verification.models.layers import Layer, Seen, StepCalls, of_followed
+from verification.models.layers import RunLayer, Seen, StepCalls, of_followed
 from verification.monitors import BoundMonitor, Measurement, measuring
 from verification.monitors.calls import tensors_of
 from verification.monitors.unrolled import norms_over_time
@@ -93,7 +93,7 @@ def _measured(
         return (said, float(energy.detach())), tuple(_tried(layer, records) for layer in layers)
 
 
-def _tried(layer: Layer, records: list[Measurement]) -> LayerTrial:
+def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
     own = tuple(each for each in records if each.layer == layer.name)
     series = next((each.series for each in own if each.quantity == "gradient_norm"), None)
     gradients = series if layer.norms is None else layer.norms.cpu().numpy()

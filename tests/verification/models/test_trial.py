@@ -12,7 +12,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import verification
 from odernn import ScoRNN, UnICORNN
 from verification.models import exponents
 from verification.models.found import ModelTrial
@@ -305,7 +304,7 @@ def test_what_is_no_trial_is_refused(given: dict[str, Any], message: str) -> Non
 
 
 def test_the_page_and_the_json_have_all_of_it() -> None:
-    found = verification.trial(ByModule(nn.LSTM(FEATURES, 4), 4).double(), inputs())
+    found = trial(ByModule(nn.LSTM(FEATURES, 4), 4).double(), inputs())
     text, plain = str(found), json.loads(found.to_json())
     assert text.startswith("ByModule on inputs 12 × 5 × 2; E = ½‖output‖²") and "|h_n| ≤ 1" in text
     assert plain["verdict"] == list(found.verdict) and len(plain["layers"][0]["gradients"]) == STEPS
