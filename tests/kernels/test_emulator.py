@@ -74,7 +74,7 @@ def test_a_missing_barrier_shows_in_some_order(emulated: Emulated, what: str, so
 def test_scornn_without_its_barrier_shows_in_some_order(emulated: Emulated) -> None:
     expected = [rows_of_scornn(emulated, order) for order in Order]
     assert all(torch.equal(expected[0], other) for other in expected[1:])
-    broken = planted("scornn.cu", "    __syncthreads();\n    const Four* from", "    const Four* from")
+    broken = planted("scornn.cu", "    __syncthreads();\n    const Four<T>* from", "    const Four<T>* from")
     assert not all(torch.equal(rows_of_scornn(broken, order), expected[0]) for order in Order)
 
 
@@ -173,9 +173,10 @@ with module.using(EmulatedLauncher(built)):
         (rows.y.sum() + rows.z.sum()).backward()
         execution.inverse(x, w=w, step_size=0.1, alpha=1.0, y_last=rows.y_last, z_last=rows.z_last)
         trajectories.extremes(x.detach()[:, 0], w=w.detach(), step_size=0.1, alpha=1.0)
-    for batch, units in ((1, 1), (5, 33)):
-        x = torch.randn(3, batch, units, requires_grad=True)
-        orthogonal.rows(x, W=torch.eye(units), b=torch.zeros(units), h0=torch.zeros(batch, units)).sum().backward()
+    for batch, units, dtype, b in ((1, 1, torch.float32, 1), (5, 33, torch.float32, 1), (2, 33, torch.float64, None)):
+        x = torch.randn(3, batch, units, dtype=dtype, requires_grad=True)
+        W, h0 = torch.eye(units, dtype=dtype), torch.zeros(batch, units, dtype=dtype)
+        orthogonal.rows(x, W=W, b=b and torch.zeros(units), h0=h0).sum().backward()
 print("clean", flush=True)
 """
 
