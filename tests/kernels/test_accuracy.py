@@ -16,7 +16,7 @@ OSCILLATORS = ((0.0, 0.014, 1.0), (9.0, 0.03, 1.0), (30.0, 0.1, 1.0), (3.0, 0.2,
 
 RATIO = 3.0
 """Most that the largest error of the scan may be of the ring's. Empirical: 0.67 to 1.3 in these four cases on the
-emulator, for two seeds each. A scan that takes one Newton round less is 10 to 1000 times off."""
+emulator, for two seeds each. A scan that stops after two rounds is beyond it (faults.py)."""
 
 
 @pytest.mark.parametrize(("alpha", "h", "weight"), OSCILLATORS)
