@@ -98,8 +98,8 @@ def faults(record: Mapping[str, Any]) -> Iterator[str]:
     by = [f"{tiers.count('fast')} are noticed by the fast tier of the tests", f"{tiers.count('full')} by the full one"]
     yield f"{len(planted)} faults planted one by one in the kernels and their launches (tests/kernels/faults.py and"
     yield f"plant.py): {', '.join(by)}, {tiers.count(None)} by none."
-    yield "Two of them first passed the tests that were to see them, and have tests of their own now: alpha at the distance"
-    yield "of w, and one row of cotangents in a scan."
+    yield "Two of them first passed the tests that were to see them, and have tests of their own now: alpha at the"
+    yield "distance of w, and one row of cotangents in a scan."
     yield "The emulator runs the kernels' own text on a CPU, threads in three orders. It sees races that an order"
     yield "shows, copies that are read too early, shared memory beyond its size, indices beyond arrays, misaligned"
     yield "vector loads and integers that overflow; rows beyond 2³¹ elements are mapped, not filled. What only a device"
