@@ -17,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS, PAGE = HERE / "results", HERE.parent / "docs" / "gpu.md"
 MEASURED_HERE = HERE.parent / "benchmarks" / "results"
 RUNS, HOST_WORK = MEASURED_HERE / "training_runs.json", MEASURED_HERE / "host_work.json"
+KERNEL_FAULTS = MEASURED_HERE / "kernel_faults.json"
 
 HEAD = """# On a GPU
 
@@ -42,6 +43,7 @@ own stream: same kernels, same bits; `cuda.odernn_kernels.module.loader()` says 
 
     make device-bundle DATA=FOLDER       # here: wheels, machine code, MNIST; at most 40 MB, in build/device
     device/run.sh                        # there: check, times, sanitize, train; each part resumes
+    device/run.sh --jobs 9 --run "psMNIST" --run "noise-padded" train    # runs side by side, by MPS where it is there
     device/run.sh --rehearse             # the same order on a CPU, in the emulator
 
 ## How it is measured
@@ -86,6 +88,33 @@ def host_work(record: Mapping[str, Any]) -> Iterator[str]:
         for row in record["rows"]
     ]
     yield _table(rows, ("N", "call", "median", "smallest … largest")) + "\n"
+
+
+def faults(record: Mapping[str, Any]) -> Iterator[str]:
+    """Which tests notice faults that are planted, and why one does not."""
+    planted = record["faults"]
+    tiers = [found["tier"] for found in planted.values()]
+    yield "\n## What the emulator notices\n"
+    by = [f"{tiers.count('fast')} are noticed by the fast tier of the tests", f"{tiers.count('full')} by the full one"]
+    yield f"{len(planted)} faults planted one by one in the kernels and their launches (tests/kernels/faults.py and"
+    yield f"plant.py): {', '.join(by)}, {tiers.count(None)} by none."
+    yield "Two of them first passed the tests that were to see them, and have tests of their own now: alpha at the"
+    yield "distance of w, and one row of cotangents in a scan."
+    yield "The emulator runs the kernels' own text on a CPU, threads in three orders. It sees races that an order"
+    yield "shows, copies that are read too early, shared memory beyond its size, indices beyond arrays, misaligned"
+    yield "vector loads and integers that overflow; rows beyond 2³¹ elements are mapped, not filled. What only a device"
+    yield "shows: the order of memory between warps and blocks, the hardware's approximations, times.\n"
+    rows = [
+        (what, found["file"].removeprefix("kernels/"), _noticed(found["noticed_by"])) for what, found in planted.items()
+    ]
+    yield _table(rows, ("fault", "in", "noticed by")) + "\n"
+    for what, found in planted.items():
+        if "explained" in found:
+            yield f"*{what[0].upper()}{what[1:]}*: {found['explained']}\n"
+
+
+def _noticed(by: str | None) -> str:
+    return "–" if by is None else by.split("::")[-1].removeprefix("test_").replace("_", " ")
 
 
 def training(runs: Mapping[str, Any]) -> Iterator[str]:
@@ -203,7 +232,8 @@ def page() -> str:
     devices = (line for record in records().values() for line in section(record))
     runs = json.loads(RUNS.read_text("utf-8"))["runs"]
     told = host_work(json.loads(HOST_WORK.read_text("utf-8")))
-    return "\n".join([HEAD, *devices, *told, *training(runs)]).rstrip() + "\n"
+    noticed = faults(json.loads(KERNEL_FAULTS.read_text("utf-8")))
+    return "\n".join([HEAD, *devices, *told, *noticed, *training(runs)]).rstrip() + "\n"
 
 
 def main() -> int:

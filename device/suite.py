@@ -157,6 +157,7 @@ def streams(run: Run) -> None:
         run.note("not run", "the emulator has no streams")
     else:
         _checked(run, "streams", checking.check_streams)
+        _checked(run, "captured scoRNN", checking.check_captured_scornn)
 
 
 def adversary(run: Run) -> None:

@@ -42,8 +42,8 @@ def _kernels() -> Iterator[Kernel]:
     yield Kernel("exact_backward_f32", "exact", 32, 8 * _RING)
     yield Kernel("scan_forward_f32", "scan", 256, _SCAN)
     yield Kernel("scan_backward_f32", "scan", 256, _SCAN)
-    yield Kernel("scornn_forward_f32", "scornn", 0, 0)
-    yield Kernel("scornn_backward_f32", "scornn", 0, 0)
+    for name in ("scornn_forward_f32", "scornn_backward_f32", "scornn_forward_f64", "scornn_backward_f64"):
+        yield Kernel(name, "scornn", 0, 0)
     yield Kernel("published_forward", "published", 512, 0)
     yield Kernel("published_backward", "published", 256, 0)
 

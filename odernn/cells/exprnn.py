@@ -12,6 +12,7 @@ from odernn.cells.common import arguments
 from odernn.cells.common.orthogonal_layers import OrthogonalLayer, OrthogonalNetwork
 from odernn.cells.common.representation import differing
 from odernn.cells.recurrent import Manners, empty_parameters
+from odernn.executions import dense
 from odernn.fields.skew_linear import SkewLinear
 from odernn.orthogonal.cayley import skew
 from odernn.orthogonal.unitary import SkewExponential
@@ -38,10 +39,12 @@ class ExpRNNLayer(OrthogonalLayer):
         initial: Initial = "cayley",
         bias: bool = True,
         learn_initial_state: bool = False,
+        execution: dense.Name = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution = execution
         self.initial: Initial = arguments.one_of("initial", initial, ("henaff", "cayley"))
         empty = empty_parameters(device, dtype)
         self.free = empty(hidden_size * (hidden_size - 1) // 2)
@@ -101,6 +104,7 @@ class ExpRNN(OrthogonalNetwork):
     initial              "cayley" or "henaff": A at the start, see ``ExpRNNLayer.reset_parameters``
     bias                 whether there is a b; without, the activation is the identity and the network linear
     learn_initial_state  whether every layer has a trained h0
+    execution            as in ``ScoRNN``: "torch", "cpu" or "cuda"
     generator            of the initial weights
 
     The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's. exp(A) is
@@ -125,6 +129,7 @@ class ExpRNN(OrthogonalNetwork):
         initial: Initial = "cayley",
         bias: bool = True,
         learn_initial_state: bool = False,
+        execution: dense.Name = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -137,6 +142,7 @@ class ExpRNN(OrthogonalNetwork):
             initial=initial,
             bias=bias,
             learn_initial_state=learn_initial_state,
+            execution=execution,
             device=device,
             dtype=dtype,
         )
@@ -149,7 +155,11 @@ class ExpRNN(OrthogonalNetwork):
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]
-        changed = differing(bias=(first.b is not None, True), learn_initial_state=(first.h0 is not None, False))
+        changed = differing(
+            bias=(first.b is not None, True),
+            learn_initial_state=(first.h0 is not None, False),
+            execution=(first.execution, "torch"),
+        )
         return [f"initial={first.initial!r}", *changed]
 
 

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from odernn.cells.common import arguments
 from odernn.cells.common.orthogonal_layers import HiddenJacobian, OrthogonalLayer, OrthogonalNetwork
 from odernn.cells.common.representation import differing
-from odernn.cells.common.sequences import State
 from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, empty_parameters
 from odernn.executions import dense
@@ -30,7 +29,7 @@ SMALL = 0.01
 """Half the width of the uniform distributions of the published code."""
 
 
-class ScoRNNLayer(dense.FusedLayer, OrthogonalLayer):
+class ScoRNNLayer(OrthogonalLayer):
     """free (n(n−1)/2,), U (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
 
     free  the strict upper triangle of A row by row, as ``orthogonal.cayley.skew`` takes it; ``cayley.signs`` is the
@@ -92,12 +91,6 @@ class ScoRNNLayer(dense.FusedLayer, OrthogonalLayer):
         """U u."""
         return nn.functional.linear(below, self.U)
 
-    def fused(self, drives: Tensor, state: State) -> State | None:
-        if not self.is_fused():
-            return None
-        (h0,) = state
-        return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0),)
-
     def re_sign(
         self,
         optimizer: torch.optim.Optimizer | None = None,
@@ -134,7 +127,7 @@ def _checked_rho(rho: int, n: int, signs: Placement) -> int:
     return rho
 
 
-class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
+class ScoRNN(OrthogonalNetwork):
     """h_n = modReLU(U u_n + W h_{n-1}; b) with an orthogonal W.   Helfrich, Willmott & Ye 2018 (scoRNN), Secs. 3, 4
 
         W = (I + A)⁻¹(I − A) D,   Aᵀ = −A trained,   D = diag(±1)
@@ -149,8 +142,9 @@ class ScoRNN(dense.FusedNetwork, OrthogonalNetwork):
     bias                 whether there is a b; without, the activation is the identity and the network linear
     initial              "small" or "glorot": U and b at the start, see ``ScoRNNLayer.reset_parameters``
     learn_initial_state  whether every layer has a trained h0
-    execution            "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An
-                         attribute, too, of the network and of each layer, and checked
+    execution            "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``; "cuda": one
+                         launch with W on the chip, differentiable once, on a CUDA device, up to 192 units, in
+                         float64 128. An attribute, too, of the network and of each layer, and checked
     generator            of the initial weights
 
     The other arguments are those of ``RecurrentNetwork``. W is factored once a forward pass, layer and direction, and

@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+from types import ModuleType
 from typing import cast
 
 import torch
@@ -33,6 +34,7 @@ _MODULES = {
 }
 
 
+_ORTHOGONAL = f"{_KERNELS}.orthogonal"
 _TRAJECTORIES = {"torch": "odernn.executions.trajectories", "cuda": f"{_KERNELS}.trajectories"}
 
 
@@ -93,6 +95,15 @@ def extremes(x: Tensor, *, execution: str = "torch", **arguments: Tensor | float
     get(execution)
     maxima: Extremes = importlib.import_module(_TRAJECTORIES[execution]).extremes(x, **arguments)
     return maxima
+
+
+def orthogonal_kernels() -> ModuleType | str:
+    """``rows``, ``too_many`` and ``MOST_UNITS`` of the recurrence with an orthogonal matrix on a CUDA device.
+
+    Or the reason why execution="cuda" cannot run here.
+    """
+    loaded = _load("cuda")
+    return loaded if isinstance(loaded, str) else importlib.import_module(_ORTHOGONAL)
 
 
 def _load(name: str) -> Execution | str:

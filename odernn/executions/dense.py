@@ -1,8 +1,10 @@
-"""Fused recurrences with a full recurrent matrix, on the CPU: coRNN and scoRNN.
+"""Fused recurrences with a full recurrent matrix: coRNN, scoRNN and expRNN.
 
-The product with the matrix is a GEMM a step; all that is elementwise is one pass over (batch, hidden) (numba, the extra
-``fast``), forwards and backwards. The derivative by the matrix is one GEMM over all steps: the rows of dE/da_n and of
-the states before them are kept, and N small products are one of N·batch rows.
+On a CUDA device the orthogonal one is one launch with W on the chip, up to so many units (``cuda.odernn_kernels``); the
+coupled one has no kernel there. On the CPU the product with the matrix is a GEMM a step; all that is elementwise is one
+pass over (batch, hidden) (numba, the extra ``fast``), forwards and backwards. The derivative by the matrix is one GEMM
+over all steps: the rows of dE/da_n and of the states before them are kept, and N small products are one of N·batch
+rows.
 
     coupled      a_n = W y_{n-1} + W_z z_{n-1} + x_n
                  z_n = p z_{n-1} + q (tanh a_n − γ y_{n-1}),     y_n = y_{n-1} + dt z_n
@@ -20,16 +22,18 @@ P_n = dE/dy_n, Q_n = dE/dz_n:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, cast
+from types import ModuleType
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from odernn import executions
 from odernn.executions.autocast import in_full_digits
 from odernn.executions.recurrence import UNIT_ROUNDOFF, ExecutionUnavailable
 
-Name: TypeAlias = Literal["torch", "cpu"]
+Name: TypeAlias = Literal["torch", "cpu", "cuda"]
 
 
 def unavailable_because() -> str | None:
@@ -41,21 +45,27 @@ def unavailable_because() -> str | None:
     return None
 
 
-def checked_execution(name: str) -> Name:
-    """``name`` if it is "torch" or "cpu" and can run here. Raises ValueError or ExecutionUnavailable: they say why."""
-    if name not in ("torch", "cpu"):
-        raise ValueError(
-            f'execution is "{name}", but a recurrence with a full matrix has "torch" and "cpu". Choose one of them.'
-        )
-    reason = unavailable_because() if name == "cpu" else None
-    if reason is not None:
-        raise ExecutionUnavailable(f'execution="cpu" cannot run here: {reason}. Usable here: "torch".')
-    return cast(Name, name)
+_IN_USE: list[ModuleType] = []
+"""The kernels for a device, once they were asked for: torch.compile can look them up, but not import them."""
+
+
+def _on_device() -> ModuleType:
+    """The kernels. Raises ExecutionUnavailable where they cannot run."""
+    loaded = executions.orthogonal_kernels()
+    if isinstance(loaded, str):
+        raise ExecutionUnavailable(f'execution="cuda" cannot run here: {loaded}. Usable here: "torch".')
+    _IN_USE[:] = [loaded]
+    return loaded
 
 
 class FusedLayer:
-    """A layer with an execution: no name that it does not have, or that cannot run here, is ever held."""
+    """A layer with an execution: no name that it does not have, or that cannot run here, is ever held.
 
+    offered  what it has; "cuda" with at most as many units as fit on the chip
+    """
+
+    offered: ClassVar[tuple[Name, ...]] = ("torch", "cpu")
+    hidden_size: int
     _execution: Name
 
     @property
@@ -65,13 +75,34 @@ class FusedLayer:
 
     @execution.setter
     def execution(self, name: str) -> None:
-        self._execution = checked_execution(name)
+        self._execution = self.checked_execution(name)
+
+    def checked_execution(self, name: str) -> Name:
+        """``name`` if this layer has it and it can run here. Raises ValueError or ExecutionUnavailable: they say why.
+
+        The number of units is that of float32; with float64 fewer fit, which the call says.
+        """
+        if name not in self.offered:
+            *others, last = (f'"{each}"' for each in self.offered)
+            near = "Choose one of them." if name != "cuda" else 'On a GPU, choose "torch".'
+            raise ValueError(
+                f'execution is "{name}", but {type(self).__name__} has {", ".join(others)} and {last}. {near}'
+            )
+        reason = unavailable_because() if name == "cpu" else None
+        if reason is not None:
+            raise ExecutionUnavailable(f'execution="cpu" cannot run here: {reason}. Usable here: "torch".')
+        if name == "cuda":
+            kernels = _on_device()
+            if self.hidden_size > kernels.MOST_UNITS[torch.float32]:
+                what = kernels.too_many(torch.float32)
+                raise ValueError(f'hidden_size is {self.hidden_size}, but execution="cuda" {what}')
+        return name
 
     def is_fused(self) -> bool:
-        """Whether the execution is "cpu". Raises ValueError for one that got in without being looked at."""
-        if self._execution not in ("torch", "cpu"):
-            checked_execution(self._execution)
-        return self._execution == "cpu"
+        """Whether the execution is not "torch". Raises ValueError for one that got in without being looked at."""
+        if self._execution not in self.offered:
+            self.checked_execution(self._execution)
+        return self._execution != "torch"
 
 
 class FusedNetwork:
@@ -89,9 +120,9 @@ class FusedNetwork:
 
     @execution.setter
     def execution(self, name: str) -> None:
-        checked = checked_execution(name)
-        for layer in self.layers:
-            layer.execution = checked
+        checked = [layer.checked_execution(name) for layer in self.layers]
+        for layer, own in zip(self.layers, checked, strict=True):
+            layer.execution = own
 
 
 def _by_matrix(g: Tensor, first: Tensor, rows: Tensor) -> Tensor:
@@ -268,8 +299,14 @@ torch.library.register_autograd("odernn::coupled_forward", _differentiate_couple
 # --- scoRNN
 
 
-def orthogonal(x: Tensor, *, W: Tensor, b: Tensor | None, h0: Tensor) -> Tensor:
-    """Rows of h, (time, batch, hidden); b None: no modReLU. Raises TypeError, ValueError for a wrong dtype, device."""
+def orthogonal(x: Tensor, *, W: Tensor, b: Tensor | None, h0: Tensor, execution: Name = "cpu") -> Tensor:
+    """Rows of h, (time, batch, hidden); b None: no modReLU. By "cpu" or "cuda", each on its own devices.
+
+    Raises TypeError, ValueError for a wrong dtype, device, and for more units than a device has room for.
+    """
+    if execution == "cuda":
+        rows: Tensor = (_IN_USE[0] if _IN_USE else _on_device()).rows(x, W=W, b=b, h0=h0)
+        return rows
     _check(x, W=W, b=b, h0=h0)
     h: Tensor = torch.ops.odernn.orthogonal_forward(x, W, b, h0)
     return h

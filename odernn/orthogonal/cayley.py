@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from odernn.exact.integers import positive_integer
 from odernn.executions.autocast import without_autocast
-from odernn.orthogonal.factored_solve import solve
+from odernn.orthogonal.factored_solve import factored, solve
 from odernn.orthogonal.signs import (
     DEFAULT_TAU,
     Flip,
@@ -117,7 +117,7 @@ def scaled_cayley(A: Tensor, signs: Tensor, *, refine: bool = False) -> Tensor:
     with without_autocast(A):
         identity = torch.eye(len(A), dtype=A.dtype, device=A.device)
         M = identity + A
-        LU, pivots = torch.linalg.lu_factor(M.detach())
+        LU, pivots = factored(M)
         Z = solve(M, identity - A, LU, pivots, False)
         if refine:
             Z = Z + solve(M, identity - A - M @ Z, LU, pivots, False)

@@ -10,6 +10,23 @@ from torch import Tensor
 from odernn.executions.autocast import without_autocast
 
 
+def factored(M: Tensor) -> tuple[Tensor, Tensor]:
+    """LU factors and pivots of M, without its history, for ``solve``.
+
+    Where a pivot is 0 the CPU raises torch's LinAlgError; on a CUDA device X is then not finite, see ``unchecked``.
+    """
+    if M.is_cuda:
+        return unchecked(M)
+    LU, pivots = torch.linalg.lu_factor(M.detach())
+    return LU, pivots
+
+
+def unchecked(M: Tensor) -> tuple[Tensor, Tensor]:
+    """The same without a look at the pivots: the host would have to wait for the device, and a CUDA graph cannot."""
+    LU, pivots, _ = torch.linalg.lu_factor_ex(M.detach())
+    return LU, pivots
+
+
 def solve(M: Tensor, B: Tensor, LU: Tensor, pivots: Tensor, transposed: bool) -> Tensor:
     """X = M⁻¹ B, or M⁻ᵀ B if ``transposed``, from the LU factors of M as torch.linalg.lu_factor gives them.
 

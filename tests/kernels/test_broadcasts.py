@@ -37,6 +37,17 @@ def test_each_sample_has_its_own_coefficients(
     check(of_every_sample(problems.problem(steps, 3, 5, ragged=True, dtype=dtype)), mode, dtype)
 
 
+@pytest.mark.parametrize("name", ["w", "step_size", "alpha"])
+def test_one_coefficient_of_every_sample_is_beside_others_of_every_neuron(
+    launcher: EmulatedLauncher, name: str
+) -> None:
+    """Each has its own distances: with equal ones for all, one in the place of another would not be noticed."""
+    given = of_every_sample(problems.problem(9, 3, 5))
+    arguments = {k: v[0] if k in ("w", "step_size", "alpha") and k != name else v for k, v in given.arguments.items()}
+    assert arguments[name].shape == (3, 5) and sum(v.shape == (5,) for v in arguments.values()) == 2
+    check(replace(given, arguments=arguments), "stored", SINGLE)
+
+
 @pytest.mark.parametrize("name", ["w", "alpha"])
 def test_a_coefficient_of_the_first_sample_for_all_is_noticed(compiler: None, name: str) -> None:
     text = emulator.sources()["recurrence.cuh"]
@@ -77,13 +88,25 @@ def test_cotangents_of_y_and_z_are_rows_or_one_row_or_nothing(launcher: Emulated
         assert problems.relative(one, other) <= problems.gradient_tolerance(21, DOUBLE)
 
 
-@pytest.mark.parametrize("mode", ["stored", "reversible", "exact"])
+@pytest.mark.parametrize(
+    ("steps", "mode"), [(21, "stored"), (21, "reversible"), (21, "exact"), (1100, "stored")]
+)  # the last one is a scan's
 @pytest.mark.parametrize("kind", ["one row", "dense"])
-def test_one_row_beside_cotangents_of_the_last_states(launcher: EmulatedLauncher, mode: str, kind: str) -> None:
-    given = problems.problem(21, 2, 3)
-    pulled = rows(kind, given.cotangents[0])
-    assert pulled is not None
-    check(replace(given, cotangents=(pulled, *given.cotangents[1:])), mode, SINGLE)
+def test_one_row_beside_cotangents_of_the_last_states(
+    launcher: EmulatedLauncher, steps: int, mode: str, kind: str
+) -> None:
+    """Handed to autograd as they are: in a product with y one row would become many."""
+    given = problems.problem(steps, 1, 3)
+    found = []
+    for run, problem, options in ((execution, given, {"backward": mode}), (torch_loop, given.to(DOUBLE), {})):
+        leaves = {k: v.clone().requires_grad_() for k, v in problem.arguments.items()}
+        out = run.outputs(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"}, **options)
+        pulled = rows(kind, problem.cotangents[0])
+        assert pulled is not None
+        outputs = (out.y, out.y_last, out.z_last)
+        found.append(torch.autograd.grad(outputs, list(leaves.values()), (pulled, *problem.cotangents[1:])))
+    for one, other in zip(*found, strict=True):
+        assert problems.relative(one, other) <= problems.gradient_tolerance(steps, SINGLE)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.tiers import only
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -103,6 +105,56 @@ def test_an_unknown_part_is_refused_before_anything_is_done(tmp_path: Path) -> N
     done = called("--out", str(tmp_path / "out"), "chekc")
     assert done.returncode == 2 and "there is no part or option 'chekc'" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def an_mps(folder: Path, *, starts: bool = True) -> Path:
+    """A stand-in for the daemon of MPS, which writes down what it is told and where its folders are."""
+    folder.mkdir()
+    tool = folder / "nvidia-cuda-mps-control"
+    tool.write_text(
+        f"""#!/bin/sh
+if [ "$1" = -d ]; then
+  test -d "$CUDA_MPS_PIPE_DIRECTORY" && test -d "$CUDA_MPS_LOG_DIRECTORY" && echo start in folders >> {folder}/said
+  dirname "$CUDA_MPS_PIPE_DIRECTORY" > {folder}/where
+  exit {0 if starts else 1}
+fi
+cat >> {folder}/said
+"""
+    )
+    tool.chmod(0o755)
+    return folder
+
+
+TRAIN = ("--rehearse", "--seconds", "0", "--run", "adding, T = 200", "--run", "sequential *", "train")
+
+
+@pytest.mark.parametrize("kind", only(["runs", "does not start", "one job", "another one", "none"], "runs"))
+def test_runs_side_by_side_share_the_device_by_an_mps_of_their_own(tmp_path: Path, kind: str) -> None:
+    """The daemon is stopped and its folder gone, whether or not the runs came to their end: here they have no time."""
+    tools = an_mps(tmp_path / "tools", starts=kind != "does not start")
+    path = os.environ["PATH"] if kind == "none" else f"{tools}{os.pathsep}{os.environ['PATH']}"
+    more = {"CUDA_MPS_PIPE_DIRECTORY": "/there"} if kind == "another one" else {}
+    jobs = () if kind == "one job" else ("--jobs", "2")
+    done = called(*jobs, "--out", str(tmp_path / "out"), *TRAIN, BUNDLE=str(tmp_path / "none"), PATH=path, **more)
+    said = (tools / "said").read_text() if (tools / "said").exists() else ""
+    expected = {"runs": "start in folders\nquit\n", "does not start": "start in folders\n"}
+    assert said == expected.get(kind, "")
+    if said:
+        assert not Path((tools / "where").read_text().strip()).exists()
+    words = {
+        "runs": "2 runs share the device by MPS",
+        "does not start": "MPS does not start: 2 runs take turns",
+        "none": "there is no nvidia-cuda-mps-control: 2 runs take turns",
+    }
+    assert words.get(kind, "== train") in done.stdout and ("MPS" in done.stdout) == (kind in ("runs", "does not start"))
+    assert "No run begins with" in done.stderr or "the time is up" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1
+
+
+def test_a_number_of_jobs_that_is_none_is_refused(tmp_path: Path) -> None:
+    for jobs in ("0", "two", "-1"):
+        done = called("--jobs", jobs, "train", "--out", str(tmp_path / "out"))
+        assert done.returncode == 2 and f"--jobs is '{jobs}'" in done.stderr
 
 
 @pytest.mark.slow

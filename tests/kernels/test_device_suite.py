@@ -92,7 +92,7 @@ def test_a_trial_runs_every_part_and_all_of_it_holds(suite: ModuleType, call: Ca
     assert status == 0 and list(record["parts"]) == list(suite.PARTS)
     assert {part["state"] for part in record["parts"].values()} == {"done"}
     groups = [group for group in record["parts"]["correctness"]["found"].values() if isinstance(group, dict)]
-    assert sum(group["count"] for group in groups) == 4 * 2 * 5 * len(suite.SMALL) + 9 + 6 + 30 + 1 + 6
+    assert sum(group["count"] for group in groups) == 4 * 2 * 5 * len(suite.SMALL) + 9 + 6 + 30 + 1 + 8
     names = {label: [row["name"] for row in rows] for label, rows in record["cases"].items()}
     peers = ["published kernel", "copy"]
     shape = "(20, 2, 5)"

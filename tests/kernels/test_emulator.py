@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_a_missing_barrier_shows_in_some_order(emulated: Emulated, what: str, so
 def test_scornn_without_its_barrier_shows_in_some_order(emulated: Emulated) -> None:
     expected = [rows_of_scornn(emulated, order) for order in Order]
     assert all(torch.equal(expected[0], other) for other in expected[1:])
-    broken = planted("scornn.cu", "    __syncthreads();\n    const Four* from", "    const Four* from")
+    broken = planted("scornn.cu", "    __syncthreads();\n    const Four<T>* from", "    const Four<T>* from")
     assert not all(torch.equal(rows_of_scornn(broken, order), expected[0]) for order in Order)
 
 
@@ -108,6 +109,32 @@ def test_a_shuffle_in_a_divergent_branch_is_a_deadlock() -> None:
         found = execution.outputs(x, w=0.5, step_size=0.1, alpha=1.0)
         with pytest.raises(EmulationError, match=r"deadlock|divergent"):
             found.y.sum().backward()
+
+
+BROKEN_RULES = [
+    ("scornn.cu", "constexpr int APART = 4;", "constexpr int APART = 2;", r"a misaligned address at .*scornn\.cu"),
+    ("forward.cu", "step(c, c.w, ring.cell[stage][r][lane], y, z);",
+     "step(c, c.w, ring.cell[stage][r + 1][lane], y, z);", r"an index is beyond its array at .*forward\.cu"),
+    ("forward.cu", "    asked += ROWS;\n", "    asked += 0x7fffff00;\n", r"an integer overflows at .*forward\.cu"),
+    ("arithmetic.cuh", "__float_as_uint(shifted) << 23", "__float_as_uint(shifted) << (x > 1.0f ? 40 : 23)",
+     r"a shift by more than the width at .*arithmetic\.cuh"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "sound", "faulty", "says"), BROKEN_RULES, ids=[rule[3][:12] for rule in BROKEN_RULES])
+def test_a_rule_of_the_machine_that_is_broken_is_named(file: str, sound: str, faulty: str, says: str) -> None:
+    broken = planted(file, sound, faulty)
+    with pytest.raises(EmulationError, match=says):
+        rows_of_scornn(broken, Order.ASCENDING) if file == "scornn.cu" else rows_of_ring(broken)
+
+
+def test_shared_memory_that_is_written_beyond_its_size_is_named(
+    emulated: Emulated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = catalogue.KERNELS["scan_forward_f32"]
+    monkeypatch.setitem(catalogue.KERNELS, kernel.name, replace(kernel, shared=kernel.shared - 8))
+    with pytest.raises(EmulationError, match="shared memory is written beyond its size, at byte"):
+        rows_of_scan(emulated, Order.ASCENDING)
 
 
 def test_arguments_of_a_wrong_size_are_refused(emulated: Emulated) -> None:
@@ -173,9 +200,10 @@ with module.using(EmulatedLauncher(built)):
         (rows.y.sum() + rows.z.sum()).backward()
         execution.inverse(x, w=w, step_size=0.1, alpha=1.0, y_last=rows.y_last, z_last=rows.z_last)
         trajectories.extremes(x.detach()[:, 0], w=w.detach(), step_size=0.1, alpha=1.0)
-    for batch, units in ((1, 1), (5, 33)):
-        x = torch.randn(3, batch, units, requires_grad=True)
-        orthogonal.rows(x, W=torch.eye(units), b=torch.zeros(units), h0=torch.zeros(batch, units)).sum().backward()
+    for batch, units, dtype, b in ((1, 1, torch.float32, 1), (5, 33, torch.float32, 1), (2, 33, torch.float64, None)):
+        x = torch.randn(3, batch, units, dtype=dtype, requires_grad=True)
+        W, h0 = torch.eye(units, dtype=dtype), torch.zeros(batch, units, dtype=dtype)
+        orthogonal.rows(x, W=W, b=b and torch.zeros(units), h0=h0).sum().backward()
 print("clean", flush=True)
 """
 

@@ -1,6 +1,8 @@
-"""scoRNN with W on the chip is the loop of the formula, and so are its gradients."""
+"""The recurrence of scoRNN and expRNN with W on the chip is the loop of the formula, and so are its gradients."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 import torch
@@ -12,44 +14,82 @@ from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn.executions.recurrence import UNIT_ROUNDOFF
 from odernn.orthogonal.cayley import modrelu
 
-U = UNIT_ROUNDOFF[torch.float32]
+SINGLE, DOUBLE = torch.float32, torch.float64
 
 
-def arguments(steps: int, batch: int, units: int, *, seed: int = 0) -> dict[str, torch.Tensor]:
+def arguments(
+    steps: int, batch: int, units: int, *, seed: int = 0, dtype: torch.dtype = SINGLE
+) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     W, _ = torch.linalg.qr(torch.randn(units, units, generator=generator))
     b = 0.2 * torch.rand(units, generator=generator) - 0.1
     x = torch.randn(steps, batch, units, generator=generator)
-    return {"x": x, "W": W.contiguous(), "b": b, "h0": torch.randn(batch, units, generator=generator)}
+    made = {"x": x, "W": W.contiguous(), "b": b, "h0": torch.randn(batch, units, generator=generator)}
+    return {name: value.to(dtype) for name, value in made.items()}
 
 
-def by_loop(x: torch.Tensor, *, W: torch.Tensor, b: torch.Tensor, h0: torch.Tensor) -> torch.Tensor:
+def by_loop(x: torch.Tensor, *, W: torch.Tensor, b: torch.Tensor | None = None, h0: torch.Tensor) -> torch.Tensor:
     states, h = [], h0
     for drive in x:
-        h = modrelu(h @ W.T + drive, b)
+        z = h @ W.T + drive
+        h = z if b is None else modrelu(z, b)
         states.append(h)
     return torch.stack(states) if states else x.clone()
 
 
-@pytest.mark.parametrize(("batch", "units"), [(1, 1), (4, 32), (5, 33), (2, 70), (2, 130)])
-@pytest.mark.parametrize("steps", [0, 1, 2, 3, 30])
-def test_rows_and_gradients_are_those_of_the_loop(
-    launcher: EmulatedLauncher, steps: int, batch: int, units: int
-) -> None:
+def on_chip(x: torch.Tensor, *, W: torch.Tensor, b: torch.Tensor | None = None, h0: torch.Tensor) -> torch.Tensor:
+    return orthogonal.rows(x, W=W, b=b, h0=h0)
+
+
+def gradients(run: Any, given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+    """Rows, and the gradients of a fixed sum of them."""
+    leaves = {k: v.clone().requires_grad_() for k, v in given.items()}
+    h = run(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
+    energy = (h * torch.cos(torch.arange(h.numel(), dtype=h.dtype)).reshape(h.shape)).sum()
+    return [h.detach(), *torch.autograd.grad(energy, list(leaves.values()), materialize_grads=True)]
+
+
+def check(steps: int, batch: int, units: int, dtype: torch.dtype, *, is_linear: bool) -> None:
     """|z| error per step: a product of n terms, |W row|_1 <= √n; W preserves length, so errors add up over steps."""
-    given = arguments(steps, batch, units)
-    by = {}
-    for name, run, dtype in (("kernel", orthogonal.rows, torch.float32), ("loop", by_loop, torch.float64)):
-        leaves = {k: v.to(dtype).requires_grad_() for k, v in given.items()}
-        h = run(leaves["x"], **{k: v for k, v in leaves.items() if k != "x"})
-        energy = (h * torch.cos(torch.arange(h.numel()).reshape(h.shape))).sum()
-        by[name] = [h.detach(), *torch.autograd.grad(energy, list(leaves.values()), materialize_grads=True)]
-    for one, other in zip(by["kernel"], by["loop"], strict=True):
+    given = arguments(steps, batch, units, dtype=dtype)
+    if is_linear:
+        del given["b"]
+    found = gradients(on_chip, given)
+    expected = gradients(by_loop, {name: value.double() for name, value in given.items()})
+    # In float64 the loop is no better than the kernel: each may be off.
+    unit = UNIT_ROUNDOFF[dtype] * (1 if dtype == SINGLE else 2)
+    for one, other in zip(found, expected, strict=True):
         gap = (one.double() - other).abs()
-        assert one.shape == other.shape
+        assert one.shape == other.shape and one.dtype == dtype
         scale = max(1.0, float(other.abs().max())) if other.numel() else 1.0
-        assert (gap <= U * (units + 8) * (steps + 1) * scale).all()
-    assert launcher.launched == ["scornn_forward_f32", "scornn_backward_f32"]
+        assert (gap <= unit * (units + 8) * (steps + 1) * scale).all()
+
+
+@pytest.mark.parametrize(("batch", "units"), [(1, 1), (4, 32), (5, 33), (2, 70), (2, 128)])
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 30])
+@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
+def test_rows_and_gradients_are_those_of_the_loop(
+    launcher: EmulatedLauncher, steps: int, batch: int, units: int, dtype: torch.dtype
+) -> None:
+    check(steps, batch, units, dtype, is_linear=False)
+    kind = "f32" if dtype == SINGLE else "f64"
+    assert launcher.launched == [f"scornn_forward_{kind}", f"scornn_backward_{kind}"]
+
+
+@pytest.mark.parametrize(("steps", "batch", "units"), [(0, 2, 3), (1, 1, 1), (30, 5, 33)])
+@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
+def test_without_b_the_activation_is_the_identity(
+    launcher: EmulatedLauncher, steps: int, batch: int, units: int, dtype: torch.dtype
+) -> None:
+    check(steps, batch, units, dtype, is_linear=True)
+
+
+def test_rows_beyond_32_steps_and_a_zero_state_without_b_have_gradients(launcher: EmulatedLauncher) -> None:
+    """Without b nothing is silent: a state of 0 passes its gradient on."""
+    x = torch.zeros(40, 1, 2).requires_grad_()
+    W, h0 = torch.eye(2), torch.zeros(1, 2)
+    orthogonal.rows(x, W=W, b=None, h0=h0)[-1].sum().backward()
+    assert x.grad is not None and bool((x.grad == 1.0).all())
 
 
 def test_a_silent_unit_passes_no_gradient_and_a_zero_is_zero(launcher: EmulatedLauncher) -> None:
@@ -62,13 +102,13 @@ def test_a_silent_unit_passes_no_gradient_and_a_zero_is_zero(launcher: EmulatedL
     assert b.grad is not None and b.grad.tolist() == [0.0, 0.0, -1.0]
 
 
-def test_the_largest_size_fits_the_chip_and_the_next_is_refused(launcher: EmulatedLauncher) -> None:
-    units = orthogonal.MOST_UNITS
-    given = arguments(2, 1, units)
-    h = orthogonal.rows(given.pop("x"), **given)
-    assert h.isfinite().all()
-    more = arguments(1, 1, units + 1)
-    with pytest.raises(ValueError, match="fits on the chip up to 192"):
+@pytest.mark.parametrize(("dtype", "most"), [(SINGLE, 192), (DOUBLE, 128)])
+def test_the_largest_size_fits_the_chip_and_the_next_is_refused(
+    launcher: EmulatedLauncher, dtype: torch.dtype, most: int
+) -> None:
+    check(3, 1, most, dtype, is_linear=False)
+    more = arguments(1, 1, most + 1, dtype=dtype)
+    with pytest.raises(ValueError, match=f'holds up to {most} units of .*Choose execution="torch"'):
         orthogonal.rows(more.pop("x"), **more)
 
 
@@ -134,5 +174,7 @@ def test_refusals(launcher: EmulatedLauncher) -> None:
     x = given.pop("x")
     with pytest.raises(ValueError, match="W has shape"):
         orthogonal.rows(x, **given | {"W": torch.eye(4)})
-    with pytest.raises(TypeError, match=r"x has dtype torch\.float64"):
+    with pytest.raises(TypeError, match=r"W has dtype torch\.float32 but x has torch\.float64"):
         orthogonal.rows(x.double(), **given)
+    with pytest.raises(TypeError, match=r"x has dtype torch\.bfloat16, but this kernel admits"):
+        orthogonal.rows(x.bfloat16(), **given)

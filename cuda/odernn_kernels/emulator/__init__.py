@@ -36,6 +36,9 @@ FLAGS = (
     "-Wno-unknown-pragmas",
     "-Wno-missing-field-initializers",
 )
+CHECK = ("-fsanitize=bounds,alignment,shift,signed-integer-overflow", "-fsanitize-recover=all")
+"""Checks in every build, whose findings shim.h turns into the failure of a launch."""
+
 SANITIZE = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\((\S+) a\)')
 
@@ -112,7 +115,7 @@ def build(
     units = sorted(only) if only is not None else [name for name in texts if name.endswith(".cu")]
     kernels = [match for unit in units for match in _KERNEL.findall(texts[unit])]
     names = tuple(name for name, _ in kernels)
-    flags = FLAGS + (SANITIZE if sanitize else ())
+    flags = FLAGS + (SANITIZE if sanitize else CHECK)
     shim = SHIM.read_text("utf-8")
     main = _main(units, kernels)
     digest = hashlib.sha256(repr((sorted(texts.items()), units, flags, shim, main, _compiler())).encode()).hexdigest()

@@ -3,9 +3,10 @@
 // A barrier or shuffle suspends the fiber. The scheduler resumes fibers in one of three orders (ascending, descending,
 // shuffled anew each round): kernels whose threads race give different bits. What it finds: wrong results, races that
 // any of the orders exposes, barriers and shuffles in divergent branches, deadlocks, a copy that is read before it was
-// awaited, shared memory that is read before it was written (NaN) or beyond its size (under ASan).
-// What it cannot find: memory ordering between warps and blocks, accuracy of the hardware's approximations, coalescing
-// and bank conflicts, misaligned vector loads, the order of atomics.
+// awaited, shared memory that is read before it was written (NaN) or beyond its size (NaN there, too, and written numbers
+// are seen; exactly under ASan), an index beyond an array of known size, a misaligned vector load, an integer that
+// overflows. What it cannot find: memory ordering between warps and blocks, accuracy of the hardware's approximations,
+// coalescing and bank conflicts, the order of atomics, and, but for ASan, global memory beyond a tensor.
 #pragma once
 
 #include <ucontext.h>
@@ -64,6 +65,7 @@ struct Fiber {
 };
 
 constexpr size_t STACK = 128 * 1024;
+constexpr size_t GUARD = 256;   // bytes behind a block's shared memory, which nobody may write
 
 inline Index thread, block, block_size, grid_size;
 inline std::vector<Fiber> fibers;
@@ -218,6 +220,14 @@ inline bool run_block(size_t threads, int order, std::mt19937& random) {
   }
 }
 
+inline size_t guard() {
+#if defined(__SANITIZE_ADDRESS__)
+  return 0;
+#else
+  return GUARD;
+#endif
+}
+
 inline const char* launch(void (*kernel)(void*), void* arguments, unsigned grid, unsigned threads, size_t bytes,
                           int order) {
   failure.clear();
@@ -229,11 +239,18 @@ inline const char* launch(void (*kernel)(void*), void* arguments, unsigned grid,
   for (unsigned b = 0; b < grid; ++b) {
     block.x = b;
     void* memory = nullptr;
-    // One poisoned allocation a block, of just the size asked for.
-    if (posix_memalign(&memory, 16, bytes == 0 ? 16 : bytes) != 0) return "out of memory";
+    // One poisoned allocation a block, of just the size asked for and a guard, which ASan has itself.
+    const size_t whole = bytes + guard();
+    if (posix_memalign(&memory, 16, whole == 0 ? 16 : whole) != 0) return "out of memory";
     shared = static_cast<char*>(memory);
-    std::memset(shared, 0xff, bytes);   // NaN as float and as double
-    const bool good = run_block(threads, order, random);
+    std::memset(shared, 0xff, whole);   // NaN as float and as double
+    bool good = run_block(threads, order, random);
+    for (size_t i = bytes; i < whole && good; ++i)
+      if (shared[i] != static_cast<char>(0xff)) {
+        failure = "shared memory is written beyond its size, at byte " + std::to_string(i) + " of " +
+                  std::to_string(bytes);
+        good = false;
+      }
     std::free(memory);
     shared = nullptr;
     if (!good) return failure.c_str();
@@ -243,6 +260,44 @@ inline const char* launch(void (*kernel)(void*), void* arguments, unsigned grid,
 }
 
 }  // namespace odernn_shim
+
+#if !defined(__SANITIZE_ADDRESS__)
+// What the compiler's checks call (-fsanitize=bounds,alignment,shift,signed-integer-overflow) where they find something;
+// the block ends at its next barrier, and the launch says so. Under ASan the sanitizer's own functions abort.
+namespace odernn_shim {
+struct Place {
+  const char* file;
+  unsigned line, column;
+};
+inline void found(const char* what, const void* place) {
+  const Place& at = *static_cast<const Place*>(place);
+  if (failure.empty()) failure = std::string(what) + " at " + at.file + ":" + std::to_string(at.line);
+}
+}  // namespace odernn_shim
+extern "C" {
+__attribute__((used)) inline void __ubsan_handle_out_of_bounds(void* at, uintptr_t) {
+  odernn_shim::found("an index is beyond its array", at);
+}
+__attribute__((used)) inline void __ubsan_handle_type_mismatch_v1(void* at, uintptr_t) {
+  odernn_shim::found("a misaligned address", at);
+}
+__attribute__((used)) inline void __ubsan_handle_shift_out_of_bounds(void* at, uintptr_t, uintptr_t) {
+  odernn_shim::found("a shift by more than the width", at);
+}
+__attribute__((used)) inline void __ubsan_handle_add_overflow(void* at, uintptr_t, uintptr_t) {
+  odernn_shim::found("an integer overflows", at);
+}
+__attribute__((used)) inline void __ubsan_handle_sub_overflow(void* at, uintptr_t, uintptr_t) {
+  odernn_shim::found("an integer overflows", at);
+}
+__attribute__((used)) inline void __ubsan_handle_mul_overflow(void* at, uintptr_t, uintptr_t) {
+  odernn_shim::found("an integer overflows", at);
+}
+__attribute__((used)) inline void __ubsan_handle_negate_overflow(void* at, uintptr_t) {
+  odernn_shim::found("an integer overflows", at);
+}
+}
+#endif
 
 #define threadIdx odernn_shim::thread
 #define blockIdx odernn_shim::block

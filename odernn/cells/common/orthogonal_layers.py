@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from odernn.cells.common.learned_initial_states import LearnedInitialStates
 from odernn.cells.common.sequences import State
 from odernn.cells.recurrent import RecurrentLayer, StepFunction
+from odernn.executions import dense
 from odernn.orthogonal.cayley import in_float64, modrelu
 
 
@@ -70,9 +72,10 @@ class HiddenJacobian:
         return f"singular values of ∂h_t/∂h_(t−1) ≤ {self.largest:.6g}, {low} (defect of W {self.defect:.2g}){jumps}"
 
 
-class OrthogonalLayer(RecurrentLayer, ABC):
+class OrthogonalLayer(dense.FusedLayer, RecurrentLayer, ABC):
     """h_n = modReLU(W h_{n−1} + x; b) with an orthogonal W that is made from free entries; b and h0 may be None."""
 
+    offered: ClassVar[tuple[dense.Name, ...]] = ("torch", "cpu", "cuda")
     b: nn.Parameter | None
     h0: nn.Parameter | None
 
@@ -90,13 +93,19 @@ class OrthogonalLayer(RecurrentLayer, ABC):
 
         return step
 
+    def fused(self, drives: Tensor, state: State) -> State | None:
+        if not self.is_fused():
+            return None
+        (h0,) = state
+        return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0, execution=self.execution),)
+
     def hidden_jacobian(self) -> HiddenJacobian:
         """Bounds on ∂h_t/∂h_{t−1} for the weights as they are now, see ``HiddenJacobian``."""
         with torch.no_grad():
             return HiddenJacobian.of(self.recurrent_matrix(), self.b)
 
 
-class OrthogonalNetwork(LearnedInitialStates, ABC):
+class OrthogonalNetwork(dense.FusedNetwork, LearnedInitialStates, ABC):
     """A network of such layers."""
 
     def recurrent_matrices(self) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""The fused coRNN and scoRNN are their loops: rows, last states and every gradient, in float64 and float32."""
+"""The fused coRNN, scoRNN and expRNN are their loops: rows, last states and every gradient, in float64 and float32."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from torch.autograd import forward_ad
 from torch.utils.checkpoint import checkpoint
 
 from odernn.cells.cornn import CoRNN
+from odernn.cells.exprnn import ExpRNN
 from odernn.cells.scornn import ScoRNN
 from odernn.executions import ExecutionUnavailable, dense
 from tests.tiers import only
@@ -28,6 +29,7 @@ CELLS = {
     "cornn implicit": lambda **o: CoRNN(3, 6, 2, dt=0.3, gamma=1.3, epsilon=0.7, damping="implicit", bias=False, **o),
     "scornn": lambda **o: ScoRNN(3, 6, 2, rho=2, initial="glorot", **o),
     "scornn linear, learned start": lambda **o: ScoRNN(3, 6, 2, rho=2, bias=False, learn_initial_state=True, **o),
+    "exprnn": lambda **o: ExpRNN(3, 6, 2, **o),
 }
 STEPS = (0, 1, 2, 3, 101)
 CASES = list(itertools.product(CELLS, STEPS, (torch.float32, torch.float64), (False, True)))
@@ -37,7 +39,7 @@ UNITS = {torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 def pair(label: str, dtype: torch.dtype, **options):
     """The same weights in the loop in float64, the oracle, and fused in ``dtype``."""
     fused = CELLS[label](execution="cpu", generator=torch.Generator().manual_seed(0), **options).to(dtype)
-    if label == "scornn":
+    if label in ("scornn", "exprnn"):
         with torch.no_grad():
             for layer in fused.layers:
                 layer.b -= 0.1  # so that some units are inactive
@@ -60,7 +62,7 @@ def everything(network: nn.Module, u: torch.Tensor, lengths: torch.Tensor | None
 
 
 def test_the_cases_are_all_there():
-    assert len(CASES) == 4 * 5 * 2 * 2
+    assert len(CASES) == 5 * 5 * 2 * 2
 
 
 @pytest.mark.parametrize(("label", "steps", "dtype", "bidirectional"), CASES)
@@ -279,8 +281,13 @@ def test_a_second_derivative_is_refused_and_a_graph_is_traced(label: str):
 
 
 def test_what_cannot_run_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(ValueError, match='execution is "cuda", but a recurrence with a full matrix has'):
-        CELLS["scornn"](execution="cuda")
+    with pytest.raises(ValueError, match='execution is "cuda", but CoRNNLayer has "torch" and "cpu"'):
+        CELLS["cornn explicit"](execution="cuda")
+    for label in ("scornn", "exprnn"):
+        with pytest.raises(ValueError, match='Layer has "torch", "cpu" and "cuda"'):
+            CELLS[label](execution="parallel")
+        with pytest.raises(ExecutionUnavailable, match=r'execution="cuda" cannot run here: .*Usable here: "torch"'):
+            CELLS[label](execution="cuda")
     with pytest.raises(TypeError, match=r"x has dtype torch\.float16"):
         dense.orthogonal(torch.zeros(1, 1, 1).half(), W=torch.eye(1), b=None, h0=torch.zeros(1, 1))
     with pytest.raises(TypeError, match=r"W has dtype torch\.float64 but x has torch\.float32"):
@@ -297,16 +304,16 @@ def test_the_execution_of_a_network_is_that_of_its_layers(label: str):
     network.execution = "cpu"
     assert [layer.execution for layer in network.layers] == ["cpu"] * 4 and "execution='cpu'" in network.extra_repr()
     assert pickle.loads(pickle.dumps(network)).execution == "cpu"
-    refused = 'execution is "cuda", but a recurrence with a full matrix has "torch" and "cpu"'
+    refused = 'execution is "parallel", but (CoRNN|ScoRNN)Layer has "torch"'
     for owner in (network, network.layers[1]):
         with pytest.raises(ValueError, match=refused):
-            owner.execution = "cuda"
+            owner.execution = "parallel"
     assert network.execution == "cpu"
     network.layers[1].execution = "torch"
     with pytest.raises(ValueError, match="not the same in all layers"):
         _ = network.execution
     assert network(torch.zeros(2, 1, 3))[0].shape == (2, 1, 12)
-    network.layers[1]._execution = "cuda"
+    network.layers[1]._execution = "parallel"
     with pytest.raises(ValueError, match=refused):
         network(torch.zeros(2, 1, 3))
 
