@@ -22,9 +22,12 @@ def envelope(values: torch.Tensor, norm: str, multiplicity: torch.Tensor | None 
     if values.shape[1] == 0 or values.shape[2] == 0:
         return values.new_zeros(values.shape[0])
     if norm == "max":
-        return values.abs().flatten(1).amax(dim=1)
-    weights = values.new_ones(values.shape[2]) if multiplicity is None else multiplicity
-    return (values.square() * weights).sum(dim=2).sqrt().amax(dim=1)
+        least, largest = values.flatten(1).aminmax(dim=1)
+        return torch.maximum(-least, largest)
+    squares = values.square()
+    if multiplicity is not None:
+        squares *= multiplicity
+    return squares.sum(dim=2).amax(dim=1).sqrt()
 
 
 def run_layer(
