@@ -76,6 +76,8 @@ def _heard(case: Case, budget: Budget, seed: int) -> list[Heard]:
     heard: list[Heard] = []
     for _ in range(places * MOST_DRAWS):
         drawn = declaration.draw(rng)
+        if case.check.may_fail(drawn) is None:  # a premise fails: only the quicker look is spent on that
+            continue
         check = case.check(drawn)
         if not all(premise.holds for premise in check.premises):
             continue  # says nothing about the statement

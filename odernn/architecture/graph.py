@@ -282,6 +282,10 @@ class RNNGraph:
 
     def is_unidirectional(self) -> Certificate:
         """(U): every directed cycle has σ-sum > 0; the witness against it is a closed walk of σ-sum ≤ 0."""
+        return self._unidirectional
+
+    @functools.cached_property
+    def _unidirectional(self) -> Certificate:
         cycle = _cycle_at_most_zero(self.arcs)
         if cycle is None:
             return _passed("U", None, "no cycle of σ-sum ≤ 0, shown by a potential")

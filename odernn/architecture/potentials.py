@@ -28,6 +28,8 @@ Integers = NDArray[Any]
 
 STOP = -1
 _SAFE = 2**61
+_FEW = 24
+"""Nodes for which Python's lists are quicker than arrays."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,19 @@ class Arcs:
         first = np.flatnonzero(starts)
         return first, self.tail[first], np.diff(first, append=len(self.tail))
 
+    @cached_property
+    def lists(self) -> tuple[list[int], list[int]]:
+        """Tails and heads."""
+        return self.tail.tolist(), self.head.tolist()
+
+    @cached_property
+    def largest(self) -> int:
+        """max |σ|, 0 without edges."""
+        return max(map(abs, self.sigma.tolist()), default=0)
+
     def combination(self, edge: int, sigma: int) -> Integers:
         """The weights edge + sigma·σ(e), in 64 bits only if the weight of any walk the method sums up fits."""
-        largest = max(abs(int(self.sigma.max())), abs(int(self.sigma.min()))) if len(self.sigma) else 0
-        bound = 4 * (self.count + 1) * (abs(edge) + abs(sigma) * largest)
+        bound = 4 * (self.count + 1) * (abs(edge) + abs(sigma) * self.largest)
         return edge + sigma * (self.sigma if bound < _SAFE else self.sigma.astype(object))
 
 
@@ -85,6 +96,8 @@ def longest(arcs: Arcs, weight: Integers, *, stop: Integers, choice: Integers) -
     ``choice`` is the policy to start from: edge indices, or STOP where that is allowed. It must lead every node to a
     stop, so nodes that reach none must not be among the arcs' nodes.
     """
+    if arcs.count <= _FEW:
+        return _longest_of_few(arcs, weight, stop, choice)
     choice = choice.copy()
     first, movers, sizes = arcs.runs
     while True:
@@ -107,6 +120,31 @@ def longest(arcs: Arcs, weight: Integers, *, stop: Integers, choice: Integers) -
             choice[give_up] = STOP
         if not improved:
             return Potential(value, choice)
+
+
+def _longest_of_few(arcs: Arcs, weight: Integers, stop: Integers, choice: Integers) -> Potential | list[list[int]]:
+    """``longest`` where lists are quicker than arrays: the same policies, in the same order."""
+    tails, heads = arcs.lists
+    weights, may_stop, chosen = weight.tolist(), stop.tolist(), choice.tolist()
+    while True:
+        target = [arcs.count if edge == STOP else heads[edge] for edge in chosen]
+        value = [0 if edge == STOP else weights[edge] for edge in chosen]
+        for _ in range(arcs.count.bit_length()):
+            if all(node == arcs.count for node in target):
+                break
+            value = [v if node == arcs.count else v + value[node] for v, node in zip(value, target, strict=True)]
+            target = [node if node == arcs.count else target[node] for node in target]
+        if on_cycles := sorted({node for node in target if node != arcs.count}):
+            return _cycles(arcs, np.array(chosen, dtype=np.int64), np.array(on_cycles, dtype=np.int64))
+        improved, better = False, list(value)
+        for edge, (tail, head, more) in enumerate(zip(tails, heads, weights, strict=True)):
+            if more + value[head] > better[tail]:
+                better[tail], chosen[tail], improved = more + value[head], edge, True
+        for node, size in enumerate(better):
+            if size < 0 and may_stop[node]:
+                chosen[node], improved = STOP, True
+        if not improved:
+            return Potential(np.array(value, dtype=weight.dtype), np.array(chosen, dtype=np.int64))
 
 
 def _evaluate(arcs: Arcs, weight: Integers, choice: Integers) -> tuple[Integers, Integers]:

@@ -7,18 +7,24 @@ below, so that a layer that is not excited yet still draws the beam on. Knows no
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeAlias
 
 import torch
 
 from verification.adversary import AMPLITUDE, CPU, RELAY_WEIGHT, Found, chain, effective_steps, resonance
 from verification.domains import Budget, SearchPoint
+from verification.measure.hidden_state import advance
 from verification.system import System
 
 CONTROLS = (-AMPLITUDE, 0.0, AMPLITUDE)
 RECURRENT_WEIGHTS = (0.0, -1.0)
 HOLDS_PER_HALF_PERIOD = 6
 LOWER_LAYER_SHARE = 1e-3
+QUANTITIES = ("position", "momentum")
+Peak: TypeAlias = tuple[float, int, int]
+"""The largest modulus at the end of a stage, the stage, and the place in the beam."""
 
 
 @lru_cache(maxsize=8)  # pontryagin starts from what this finds
@@ -28,78 +34,61 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget, devic
     """
     if point.steps > budget.beam_steps:
         return []
-    per_weight = [_search_one(system, point, layer, budget.beam_width, w, device) for w in RECURRENT_WEIGHTS]
-    evaluations = sum(count for _, count, _ in per_weight)
-    finite = all(ok for *_, ok in per_weight)
+    peaks, controls_to, evaluations, finite = _search_all(system, point, layer, budget.beam_width, device)
     worst = []
-    for quantity in ("position", "momentum"):
-        index = max(range(len(per_weight)), key=lambda i: per_weight[i][0][quantity][0])
-        controls = per_weight[index][0][quantity][1]
+    for quantity in QUANTITIES:
+        index = max(range(len(RECURRENT_WEIGHTS)), key=lambda i: peaks[quantity][i][0])
+        controls = controls_to(quantity, index)
         instance = chain(point, layer, RECURRENT_WEIGHTS[index], controls, system.name)
         worst.append(Found("beam", quantity, instance, evaluations, finite))
     return worst
 
 
-def _search_one(
-    system: System, point: SearchPoint, layer: int, width: int, w: float, device: torch.device = CPU
-) -> tuple[dict[str, tuple[float, torch.Tensor]], int, bool]:
-    """({quantity: (largest modulus at a stage's end, controls (time,))}, trajectories run, all finite)."""
-    steps = effective_steps(point)
-    hold = _hold(point, layer)
+def _search_all(
+    system: System, point: SearchPoint, layer: int, width: int, device: torch.device = CPU
+) -> tuple[dict[str, list[Peak]], Callable[[str, int], torch.Tensor], int, bool]:
+    """A beam for every recurrent weight, all at once: ({quantity: the peak of every beam}, the controls (time,) to the
+    peak of a quantity and beam, trajectories run, all finite).
+    """
+    steps, hold, beams = effective_steps(point)[:layer], _hold(point, layer), len(RECURRENT_WEIGHTS)
     controls = torch.tensor(CONTROLS, dtype=torch.float64, device=device)
-    recurrent = torch.tensor([*[0.0] * (layer - 1), w], dtype=torch.float64, device=device)
-    y = torch.zeros(layer, 1, dtype=torch.float64, device=device)
-    z = torch.zeros_like(y)
+    w = torch.zeros(layer, beams, dtype=torch.float64, device=device)
+    w[-1] = torch.tensor(RECURRENT_WEIGHTS, dtype=torch.float64, device=device)
+    y = z = torch.zeros(layer, beams, dtype=torch.float64, device=device)
     parents: list[torch.Tensor] = []
     choices: list[torch.Tensor] = []
-    best: dict[str, tuple[float, int, int]] = {q: (-1.0, 0, 0) for q in ("position", "momentum")}
+    peaks: dict[str, list[Peak]] = {quantity: [(-1.0, 0, 0)] * beams for quantity in QUANTITIES}
     evaluations, finite = 0, True
     with torch.no_grad():
         for start in range(0, point.steps, hold):
-            count = y.shape[1]
+            kept = y.shape[1] // beams
             y, z = y.repeat_interleave(len(CONTROLS), dim=1), z.repeat_interleave(len(CONTROLS), dim=1)
-            control = controls.repeat(count)
-            for _ in range(min(hold, point.steps - start)):
-                y, z = _advance(system, y, z, control, steps, float(point.alpha), recurrent)
-            evaluations += control.numel()
-            keep = torch.topk(_score(y, z, point, steps), min(width, control.numel())).indices
+            held = controls.repeat(kept * beams).expand(min(hold, point.steps - start), -1)
+            of_beams = w.repeat_interleave(kept * len(CONTROLS), dim=1)
+            front = advance(
+                system, y, z, held, w=of_beams, step_sizes=steps, alpha=float(point.alpha), relay=RELAY_WEIGHT
+            )
+            *_, (y, z) = front
+            evaluations += y.shape[1]
+            scores = _score(y, z, point, steps).reshape(beams, -1)
+            keep = torch.topk(scores, min(width, scores.shape[1])).indices
             finite = finite and bool(torch.isfinite(y).all() and torch.isfinite(z).all())
             parents.append(keep // len(CONTROLS))
             choices.append(keep % len(CONTROLS))
-            y, z = y[:, keep], z[:, keep]
-            for quantity, values in (("position", y[-1]), ("momentum", z[-1])):
-                value, index = values.abs().max(dim=0)
-                if float(value) > best[quantity][0]:
-                    best[quantity] = (float(value), len(parents) - 1, int(index))
-    parents, choices = ([indices.cpu() for indices in of_stages] for of_stages in (parents, choices))
-    return (
-        {
-            quantity: (value, _controls(parents, choices, stage, index, hold, point.steps))
-            for quantity, (value, stage, index) in best.items()
-        },
-        evaluations,
-        finite,
-    )
+            columns = (keep + scores.shape[1] * torch.arange(beams, device=device)[:, None]).flatten()
+            y, z = y[:, columns], z[:, columns]
+            for quantity, values in zip(QUANTITIES, (y[-1], z[-1]), strict=True):
+                largest = values.abs().reshape(beams, -1).max(dim=1)
+                for beam, (value, index) in enumerate(zip(*(part.tolist() for part in largest), strict=True)):
+                    if value > peaks[quantity][beam][0]:
+                        peaks[quantity][beam] = (value, len(parents) - 1, index)
 
+    def controls_to(quantity: str, beam: int) -> torch.Tensor:
+        _, stage, index = peaks[quantity][beam]
+        before, chosen = ([indices[beam].cpu() for indices in of_stages] for of_stages in (parents, choices))
+        return _controls(before, chosen, stage, index, hold, point.steps)
 
-def _advance(
-    system: System,
-    y: torch.Tensor,
-    z: torch.Tensor,
-    control: torch.Tensor,
-    steps: list[float],
-    alpha: float,
-    w: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """One step of every layer, bottom up; rows are layers, and w has an entry for each."""
-    positions, momenta = [], []
-    drive = control
-    for number in range(y.shape[0]):
-        new_y, new_z = system.step(y[number], z[number], drive, w=w[number], step_size=steps[number], alpha=alpha)
-        positions.append(new_y)
-        momenta.append(new_z)
-        drive = RELAY_WEIGHT * new_y
-    return torch.stack(positions), torch.stack(momenta)
+    return peaks, controls_to, evaluations, finite
 
 
 def _score(y: torch.Tensor, z: torch.Tensor, point: SearchPoint, steps: list[float]) -> torch.Tensor:

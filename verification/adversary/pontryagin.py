@@ -33,6 +33,7 @@ from verification.adversary import (
     structured,
 )
 from verification.domains import Budget, SearchPoint
+from verification.measure.hidden_state import run_layers
 from verification.system import System
 
 CONTROLS = (-AMPLITUDE, 0.0, AMPLITUDE)
@@ -55,31 +56,16 @@ class Chain:
     step_sizes: tuple[float, ...]
     alpha: float
 
-    def advance(self, y: Tensor, z: Tensor, control: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of every layer, bottom up; y, z (layers, ...)."""
-        positions, momenta = [], []
-        drive = control
-        for number in range(len(self.step_sizes)):
-            new_y, new_z = self.of_layer(number, y[number], z[number], drive, w)
-            positions.append(new_y)
-            momenta.append(new_z)
-            drive = RELAY_WEIGHT * new_y
-        return torch.stack(positions), torch.stack(momenta)
-
     def of_layer(self, number: int, y: Tensor, z: Tensor, x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
         recurrent = w if number == len(self.step_sizes) - 1 else torch.zeros_like(w)
         return self.system.step(y, z, x, w=recurrent, step_size=self.step_sizes[number], alpha=self.alpha)
 
     def run(self, controls: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
         """y, z (1 + time, layers, batch) from the zero state, which is row 0; controls (time, batch), w (batch,)."""
-        y = z = controls.new_zeros(len(self.step_sizes), controls.shape[1])
-        rows = [(y, z)]
-        with torch.no_grad():
-            for control in controls:
-                y, z = self.advance(y, z, control, w)
-                rows.append((y, z))
-        positions, momenta = zip(*rows, strict=True)
-        return torch.stack(positions), torch.stack(momenta)
+        recurrent = torch.cat([w.new_zeros(len(self.step_sizes) - 1, w.numel()), w[None]])
+        return run_layers(
+            self.system, controls, w=recurrent, step_sizes=self.step_sizes, alpha=self.alpha, relay=RELAY_WEIGHT
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +151,8 @@ def _delayed(
     network: Chain, controls: Tensor, states: tuple[Tensor, Tensor], w: Tensor, is_momentum: Tensor
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """Every column after a rest that puts its largest value at step N; unchanged if the system does not rest."""
-    rest = states[0][0]
-    with torch.no_grad():
-        if any(bool(component.any()) for component in network.advance(rest, rest, torch.zeros_like(w), w)):
-            return controls, states
+    if any(bool(component.any()) for component in network.run(torch.zeros_like(controls[:1]), w)):
+        return controls, states
     sizes = torch.where(is_momentum, states[1][:, -1], states[0][:, -1]).abs()
     late = torch.nan_to_num(sizes, nan=0.0).flip(0).argmax(dim=0)
     time = torch.arange(sizes.shape[0], device=controls.device)[:, None] - late

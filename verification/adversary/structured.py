@@ -14,7 +14,7 @@ import torch
 
 from verification.adversary import AMPLITUDE, CPU, RELAY_WEIGHT, Found, chain, effective_steps, resonance
 from verification.domains import Budget, SearchPoint
-from verification.measure.hidden_state import run_layer
+from verification.measure.hidden_state import run_layer, run_layers
 from verification.system import System
 
 RECURRENT_WEIGHTS = (0.0, 1.0, -1.0, -4.0)
@@ -32,18 +32,17 @@ def search(system: System, point: SearchPoint, layer: int, budget: Budget, devic
     weights = (*RECURRENT_WEIGHTS, float(point.w)) if point.w else RECURRENT_WEIGHTS
     w = torch.tensor(weights, dtype=torch.float64, device=device).repeat_interleave(waves.shape[1])
     inputs = waves.repeat(1, len(weights))
-    below = inputs
-    steps = effective_steps(point)
-    for number in range(1, layer + 1):
-        drive = below if number == 1 else RELAY_WEIGHT * below
-        recurrent = w if number == layer else torch.zeros_like(w)
-        below, momenta = run_layer(
-            system, drive[:, :, None], w=recurrent[:, None], step_size=steps[number - 1], alpha=float(point.alpha)
-        )
-        below, momenta = below[:, :, 0], momenta[:, :, 0]
+    y, z = run_layers(
+        system,
+        inputs,
+        w=torch.cat([w.new_zeros(layer - 1, w.numel()), w[None]]),
+        step_sizes=effective_steps(point)[:layer],
+        alpha=float(point.alpha),
+        relay=RELAY_WEIGHT,
+    )
     worst = []
-    for quantity, values in (("position", below), ("momentum", momenta)):
-        peaks = values.abs().amax(dim=0)
+    for quantity, values in (("position", y), ("momentum", z)):
+        peaks = values[:, -1].abs().amax(dim=0)
         finite = bool(torch.isfinite(peaks).all())
         peaks = torch.nan_to_num(peaks, nan=-1.0, posinf=math.inf)
         best = int(torch.argmax((peaks >= (1 - TIE) * peaks.max()).to(torch.int8)))  # the plainest of equals

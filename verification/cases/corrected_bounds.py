@@ -36,7 +36,7 @@ from verification.cases.one_step_norms import (
     partials_in_balls,
     partials_in_intervals,
 )
-from verification.cases.three_norms import THREE_NORMS, equal_outputs, three_norms_check
+from verification.cases.three_norms import THREE_NORMS, equal_outputs, three_norms_check, three_norms_look
 from verification.cases.top_layer_gradients import proof_by_parts
 from verification.certify.second import intervals as second
 from verification.claim import Attempt, Case, Check, Hypothesis, Parameters
@@ -167,7 +167,10 @@ def norms_case(*, outputs: bool = True) -> Case:
         assert worst is not None
         return Attempt(f"m equal outputs fed by one neuron, m = 1 to 4, and {len(drawn)} networks", len(points), *worst)
 
-    return Case("L = 2, l = 1", "|∂E_{k,l}/∂θ| ≤ m ‖·‖ ‖·‖ ‖·‖", ask, THREE_NORMS.guards(check))
+    def look(parameters: Parameters) -> bool:
+        return three_norms_look(parameters, factor(parameters))
+
+    return Case("L = 2, l = 1", "|∂E_{k,l}/∂θ| ≤ m ‖·‖ ‖·‖ ‖·‖", ask, THREE_NORMS.guards(check, look))
 
 
 def direct_case(*, input_seen: bool = True) -> Case:

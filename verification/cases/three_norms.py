@@ -102,6 +102,13 @@ def three_norms_check(parameters: Parameters, factor: Fraction = Fraction(1)) ->
     )
 
 
+def three_norms_look(parameters: Parameters, factor: Fraction = Fraction(1)) -> bool:
+    """Whether the balls alone find it violated."""
+    with flint.ctx.workprec(BITS):
+        left, right = three_norms_in_balls(parameters, factor)
+        return bool(left > right)
+
+
 def _plain(text: str) -> str:
     """A list whose entries are all the same number as that number."""
     entries = set(text.split())

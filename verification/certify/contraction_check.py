@@ -12,6 +12,7 @@ from verification.certify import typed_step_exact as first
 from verification.certify.second import typed_step as second
 from verification.certify.typed_step import ContractionReading, parsed
 from verification.claim import GIVEN, Check, Opinion, Parameters, Premise
+from verification.parameters import Declaration, Guarded
 
 
 def check(parameters: Parameters, reading: ContractionReading) -> Check:
@@ -33,6 +34,19 @@ def check(parameters: Parameters, reading: ContractionReading) -> Check:
         log_measured=None if growth is None else math.log(growth),
         log_claimed=None if growth is None else 0.0,
     )
+
+
+def look(parameters: Parameters, reading: ContractionReading) -> bool | None:
+    """Whether the first back-end alone finds the violation; None where it finds that a premise fails."""
+    step = parsed(parameters)
+    if not all(fact.holds for fact in first.facts(step, reading)):
+        return None
+    return first.violation(step, reading)[0]
+
+
+def guarded(parameters: Declaration, reading: ContractionReading) -> Guarded:
+    """The check of a case that is asked about these parameters."""
+    return parameters.guards(lambda given: check(given, reading), lambda given: look(given, reading))
 
 
 def _premises(reading: ContractionReading) -> list[str]:

@@ -10,6 +10,7 @@ y^0_n = u_n, and E = (1/N) Σ_n (y^L_n − ȳ_n)²/2. ``u`` and ``target`` hold 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from flint import arb
@@ -52,13 +53,17 @@ class NeuronChain:
 
     def push(self, n: int, dy: list[Any], dz: list[Any], layer: int, kick: Any) -> None:
         """(dy, dz) of step n − 1 become those of step n, in place; A of ``layer`` is moved by ``kick`` at this step."""
-        below = arb(0)
-        for q in range(self.depth):
-            moved = (self.V[q] * below if q else 0) + (kick if q == layer - 1 else 0)
-            kappa = self.alpha + self.w[q] * self.slopes[n][q]  # first: w dy + α dy apart would widen the balls
-            dz[q] = dz[q] - self.h * (kappa * dy[q] + self.slopes[n][q] * moved)
-            dy[q] = dy[q] + self.h * dz[q]
-            below = dy[q]
+        moved, h, kappas, slopes = kick, self.h, self.kappas[n - 1], self.slopes[n]  # the layers below are at rest
+        for q in range(layer - 1, self.depth):
+            if q >= layer:
+                moved = self.V[q] * dy[q - 1]
+            dz[q] = dz[q] - h * (kappas[q] * dy[q] + slopes[q] * moved)
+            dy[q] = dy[q] + h * dz[q]
+
+    @cached_property
+    def kappas(self) -> list[list[Any]]:
+        """α + w σ′ of every step and layer: summed first, since w dy + α dy apart would widen the balls."""
+        return [[self.alpha + w * slope for w, slope in zip(self.w, row, strict=True)] for row in self.slopes[1:]]
 
     def direct(self, n: int, layer: int, theta: str) -> Any:
         """∂A/∂θ at step n of ``layer``: y_{n−1} for w, 1 for b, y^{l−1}_n for V."""

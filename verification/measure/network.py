@@ -24,7 +24,7 @@ from verification.tasks.images import ImageSource
 
 CPU = torch.device("cpu")
 BATCH = 32
-CHUNK_BYTES = 48 * 2**20
+CHUNK_BYTES = 96 * 2**20
 """Largest array of one layer's states; the batch is cut so that no chunk exceeds it."""
 
 _QUANTITY_OF = {"position": "y", "momentum": "z"}

@@ -123,10 +123,11 @@ def test_a_planted_explicit_euler_is_found_to_exceed_thm_s_and_the_balls_certify
 @pytest.mark.parametrize("layer", [1, 2])
 def test_what_the_beam_reports_is_what_its_instance_does(layer: int):
     where = POINTS[1]
-    for w in beam.RECURRENT_WEIGHTS:
-        best, _, finite = beam._search_one(UNICORNN, where, layer, 16, w)
-        assert finite
-        for quantity, (value, controls) in best.items():
+    peaks, controls_to, _, finite = beam._search_all(UNICORNN, where, layer, 16)
+    assert finite
+    for number, w in enumerate(beam.RECURRENT_WEIGHTS):
+        for quantity in QUANTITIES:
+            (value, _, _), controls = peaks[quantity][number], controls_to(quantity, number)
             instance = chain(where, layer, w, controls, UNICORNN.name)
             replayed = trajectory(UNICORNN, Found("beam", quantity, instance, 0, True), layer)
             stage_ends = {*range(beam._hold(where, layer) - 1, where.steps, beam._hold(where, layer)), where.steps - 1}

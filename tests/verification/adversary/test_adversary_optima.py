@@ -172,10 +172,10 @@ def test_costates_are_the_derivatives_that_autograd_takes_through_the_run() -> N
     found = pontryagin.costates(chain, states, controls, w, is_momentum)
     for n in (0, 5, 11):
         start = torch.stack([states[0][n + 1, 0], states[1][n + 1, 0]]).requires_grad_()
-        y, z = start[:1], start[1:]
+        y, z = start[0], start[1]
         for control in controls[n + 1 :]:
-            y, z = chain.advance(y, z, control, w)
-        last = torch.where(is_momentum, z[0], y[0]).abs().sum()
+            y, z = chain.of_layer(0, y, z, control, w)
+        last = torch.where(is_momentum, z, y).abs().sum()
         (expected,) = torch.autograd.grad(last, start)
         torch.testing.assert_close(found[n], expected.T, rtol=1e-10, atol=1e-14)
 

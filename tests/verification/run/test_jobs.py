@@ -239,7 +239,7 @@ def test_the_evaluations_are_the_trajectories_that_were_run():
     for found in beam.search(counting(counts), point, 1, BUDGETS["smoke"]):
         hold = beam._hold(point, 1)
         starts = [counts[k] for k in range(0, len(counts), hold)]
-        assert 60 % hold == 0 and len(counts) == 2 * 60  # two recurrent weights
+        assert 60 % hold == 0 and len(counts) == 60  # the beams of both recurrent weights in one batch
         assert found.evaluations == sum(starts)
     entries = jobs.perform(Job("", spec_of("search", point)), Settings()).data["found"]
     expected = {

@@ -55,36 +55,41 @@ def attempt(claim: Claim, part: Part, evidence: Evidence, ratios: list[Ratio]) -
 
 
 def _in_the_limit(claim: Claim, part: Part, evidence: Evidence, ratios: list[Ratio]) -> Refutation | Suspicion | None:
-    """The finest rung of a ladder is certified; a theorem then says whether every smaller dt fails as well."""
-    suspicion = None
-    for finest in finest_rungs(ratios, evidence):
-        end = finest.at_end()
-        if end.log <= -NEAR:
+    """The finest rung of a ladder is certified, where a theorem says that every smaller dt fails as well; the others
+    are certified only if none of these is, to say why none refutes.
+    """
+    ends = [end for finest in finest_rungs(ratios, evidence) if (end := finest.at_end()).log > -NEAR]
+    proofs = [limit.certify(claim, part, _data_of(end, evidence.layer)) for end in ends]
+    decisions: dict[int, tuple[balls.Outcome, bool]] = {}
+    for number, (end, proof) in enumerate(zip(ends, proofs, strict=True)):
+        if not proof.holds:
             continue
-        outcome, agreed = _decided(claim, part, evidence, end)
-        if not agreed:
-            if end.log > NEAR and suspicion is None:
-                suspicion = Suspicion(_disagreement(end, outcome, evidence))
-            continue
-        point = end.trial.point
-        dt = point.dt[evidence.layer - 1]
-        data = limit.LimitData(
-            alpha=point.alpha,
-            horizon=point.steps * dt,
-            c=point.c,
-            amplitude=Fraction(AMPLITUDE),
-            layer=evidence.layer,
-            dt=dt,
-        )
-        proof = limit.certify(claim, part, data)
-        if proof.holds:
+        outcome, agreed = decisions[number] = _decided(claim, part, evidence, end)
+        if agreed:
             return Refutation(end, _witness_text(claim, part, evidence, end, outcome, proof.data), proof.because)
-        if suspicion is None:
-            where = point.label(evidence.layer)
-            suspicion = Suspicion(
+    for number, (end, proof) in enumerate(zip(ends, proofs, strict=True)):
+        outcome, agreed = decisions.get(number) or _decided(claim, part, evidence, end)
+        if agreed:
+            where = end.trial.point.label(evidence.layer)
+            return Suspicion(
                 f"no limit argument: certified at {where} (ratio {math.exp(end.log):.4g}), but {proof.because}"
             )
-    return suspicion
+        if end.log > NEAR:
+            return Suspicion(_disagreement(end, outcome, evidence))
+    return None
+
+
+def _data_of(end: Ratio, layer: int) -> limit.LimitData:
+    point = end.trial.point
+    dt = point.dt[layer - 1]
+    return limit.LimitData(
+        alpha=point.alpha,
+        horizon=point.steps * dt,
+        c=point.c,
+        amplitude=Fraction(AMPLITUDE),
+        layer=layer,
+        dt=dt,
+    )
 
 
 def _disagreement(ratio: Ratio, outcome: balls.Outcome, evidence: Evidence) -> str:

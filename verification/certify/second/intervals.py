@@ -61,11 +61,17 @@ class Intervals:
     def mpf(self, value: Any) -> Any:
         return mpmath.iv.mpf(value)
 
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def _around_one(bits: int) -> Any:
+        """1 and its margin: exact at any precision of so many bits or more."""
+        return 1 + Intervals._margin_at(bits)
+
     def exp(self, x: Any) -> Any:
-        return mpmath.iv.exp(x) * (1 + self._margin())
+        return mpmath.iv.exp(x) * self._around_one(self.prec)
 
     def log(self, x: Any) -> Any:
-        return mpmath.iv.log(x) * (1 + self._margin()) + self._margin()
+        return mpmath.iv.log(x) * self._around_one(self.prec) + self._margin()
 
     def sqrt(self, x: Any) -> Any:
         return mpmath.iv.sqrt(x)
@@ -90,23 +96,36 @@ def tanh(x: Any) -> Any:
 
     An end beyond ±precision is ±1 up to 2^(−precision) > 2e^{−2|x|}: e^x of a huge x is never formed.
     """
-    if -iv.prec <= x.a and x.b <= iv.prec:
+    least, largest, below, above = _saturated(iv.prec)
+    if x >= least and x <= largest:
         return _tanh_by_exp(x)
+    if x > largest:
+        return above
+    if x < least:
+        return below
     return iv.mpf([_tanh_end(x.a).a, _tanh_end(x.b).b])
 
 
+_ONE, _TWO = mpmath.iv.mpf(1), mpmath.iv.mpf(2)
+
+
 def _tanh_by_exp(x: Any) -> Any:
-    return 1 - 2 / (iv.exp(2 * x) + 1)
+    return _ONE - _TWO / (iv.exp(_TWO * x) + _ONE)
+
+
+@lru_cache(maxsize=64)
+def _saturated(bits: int) -> tuple[Any, Any, Any, Any]:
+    """−bits, bits, and what encloses tanh below the one and above the other; asked at a precision of so many bits."""
+    ulp = _TWO**-bits
+    return iv.mpf(-bits), iv.mpf(bits), iv.mpf([-1, (ulp - 1).b]), iv.mpf([(1 - ulp).a, 1])
 
 
 def _tanh_end(end: Any) -> Any:
     """An interval around tanh at one point, an end of an interval."""
-    ulp = iv.mpf(2) ** -iv.prec
-    if end > iv.prec:
-        return iv.mpf([(1 - ulp).a, 1])
-    if end < -iv.prec:
-        return iv.mpf([-1, (ulp - 1).b])
-    return _tanh_by_exp(iv.mpf(end))
+    least, largest, below, above = _saturated(iv.prec)
+    if end > largest:
+        return above
+    return below if end < least else _tanh_by_exp(iv.mpf(end))
 
 
 def logistic(x: Any) -> Any:
@@ -272,27 +291,32 @@ def _states(
                 b=[number(group["bias"]) for group in groups],
                 v=[[number(entry) for entry in row] for row in entry["input_weights"]],
                 seen=[[s for s, entry in enumerate(row) if entry != "0"] for row in entry["input_weights"]],
+                weights=[],
                 y=[iv.mpf(0) for _ in groups],
                 z=[iv.mpf(0) for _ in groups],
             )
         )
     size = plain["inputs"]["size"]
+    below = [1] * size
+    for one_layer in network:  # each entry as often as its group is there
+        one_layer.weights = [[count * entry for count, entry in zip(below, row, strict=True)] for row in one_layer.v]
+        below = one_layer.count
     done = 0
     for count, texts in plain["inputs"]["runs"]:
         values = [number(text) for text in texts]
         values = values * size if len(values) == 1 else values
         for _ in range(min(count, step - done)):
             done += 1
-            source, weight = values, [1] * size
+            source = values
             for one_layer in network:
                 for g in range(len(one_layer.w)):
                     drive = one_layer.b[g]
                     for s in one_layer.seen[g]:
-                        drive = drive + weight[s] * one_layer.v[g][s] * source[s]
+                        drive = drive + one_layer.weights[g][s] * source[s]
                     one_layer.y[g], one_layer.z[g] = step_function(
                         one_layer.y[g], one_layer.z[g], drive, one_layer.w[g], one_layer.h[g], alpha, tanh
                     )
-                source, weight = list(one_layer.y), one_layer.count
+                source = list(one_layer.y)
     if done != step:
         raise ValueError(f"step {step} lies beyond the {done} inputs")
     return network[-1].y, network[-1].z

@@ -11,6 +11,8 @@ from typing import Any
 
 from verification.certify.second.intervals import iv, tanh
 
+_ZERO = iv.mpf(0)
+
 
 class Adjoints:
     """p holds intervals under the names of the parameters, and the parameters as text in ``texts``."""
@@ -20,7 +22,7 @@ class Adjoints:
         self.steps = int(p.texts["N"])
         self.L = len(p.w)
         self.step_size = p.dt / 2
-        zero = iv.mpf(0)
+        zero, one = iv.mpf(0), iv.mpf(1)
         self.rows: list[list[Any]] = [[zero for _ in range(self.L)]]
         self.momenta: list[list[Any]] = [[zero for _ in range(self.L)]]
         # −h σ′ and h (α + w σ′) of every step and layer; where a neuron rests exactly, σ′ = 1
@@ -32,7 +34,7 @@ class Adjoints:
             for q in range(self.L):
                 y = self.rows[n][q]
                 A = p.b[q] + p.V[q] * drive + y * p.w[q]
-                if all(x.a == 0 and x.b == 0 for x in (A, y, momentum[q])):  # it rests, exactly
+                if all(size == zero for size in (A, y, momentum[q])):  # it rests, exactly
                     drive = y
                     row.append(y)
                     local.append(rest[q])
@@ -41,7 +43,7 @@ class Adjoints:
                 momentum[q] = momentum[q] - (y * p.alpha + t) * self.step_size
                 drive = momentum[q] * self.step_size + y
                 row.append(drive)
-                gain = 1 - t**2
+                gain = one - t**2
                 local.append((-self.step_size * gain, (gain * p.w[q] + p.alpha) * self.step_size))
             self.rows.append(row)
             self.momenta.append(list(momentum))
@@ -60,7 +62,7 @@ class Adjoints:
     @staticmethod
     def sigma(x: Any) -> Any:
         """tanh, with 0 kept exactly."""
-        return iv.mpf(0) if x.a == 0 and x.b == 0 else tanh(x)
+        return x if x == _ZERO else tanh(x)
 
     def miss(self, n: int) -> Any:
         return self.rows[n][-1] - self.given(self.p.target, n - 1)

@@ -99,7 +99,7 @@ def worst_case(
             G=_inverse(P) if weighted else None,
             fields=FALLING_FIELDS if fields == "diagonal" else FREE,
         )
-        check = parameters.guards(lambda typed: contraction_check.check(typed, reading))
+        check = contraction_check.guarded(parameters, reading)
     return Case(f"{method}{size}, {fields} fields", norm, ask, check, is_search=True)
 
 

@@ -80,7 +80,7 @@ def searched(
         )
 
     meant = parameters or step_of(reading, tables=MOST_TABLES)
-    return Case(domain, quantity, ask, meant.guards(lambda typed: contraction_check.check(typed, reading)))
+    return Case(domain, quantity, ask, contraction_check.guarded(meant, reading))
 
 
 # --- families of steps

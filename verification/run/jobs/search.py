@@ -10,7 +10,7 @@ import torch
 from verification.adversary.portfolio import find
 from verification.domains import point_from_plain
 from verification.instance import to_plain
-from verification.measure.hidden_state import envelope, run_instance
+from verification.measure.hidden_state import envelope, run_chains
 from verification.registry import system_of
 from verification.run.job import Job, Result, Settings
 from verification.system import System
@@ -26,9 +26,10 @@ def search(spec: dict[str, Any], system: System) -> Result:
     device = torch.device(spec.get("device", "cpu"))
     point = point_from_plain(spec["point"])
     entries, arrays = [], {}
-    for number, best in enumerate(find(system, point, spec["layer"], spec["budget"], device)):
-        y, z, _ = run_instance(system, best.instance, spec["layer"], device)
-        values = y if best.quantity == "position" else z
+    found = find(system, point, spec["layer"], spec["budget"], device)
+    y, z = run_chains(system, [best.instance for best in found], spec["layer"], device)
+    for number, best in enumerate(found):
+        values = (y if best.quantity == "position" else z)[:, number, None, None]
         arrays[str(number)] = envelope(values, "max").cpu().numpy()
         entries.append(
             {
