@@ -121,9 +121,13 @@ def meant(judgements: Iterable[Judgement]) -> list[Judgement]:
 
 
 def is_note(judgement: Judgement) -> bool:
-    """Whether the cell is of no meant reading."""
+    """Whether the cell is of no meant reading. A test of what is proved is a note unless it refutes."""
     reading = reading_of(judgement.claim)
-    return reading is not None and bool(reading.note_to or reading.note_of(judgement))
+    if reading is None:
+        return False
+    note = reading.note_of(judgement)
+    is_failed_test = note is not None and note.kind == TEST and judgement.verdict == REFUTED
+    return bool(reading.note_to) or (note is not None and not is_failed_test)
 
 
 def verdict_of(judgements: Iterable[Judgement]) -> str:
