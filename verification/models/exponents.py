@@ -4,8 +4,9 @@
 
 The exponents are those of the transposed product, which has the same singular values: orthonormal rows are pulled back
 from the last step to the first, P ← P J_n, and made orthonormal again (LQ) at every step; λ_i is the mean of log |L_ii|
-(Benettin et al. 1980). For a layer above others the inputs are the rows below, so these are the exponents of the layer;
-those of a stack are the exponents of all its layers, as its Jacobian is block triangular.
+(Benettin et al. 1980), without the first quarter of these steps, in which random rows turn to where they are stretched.
+For a layer above others the inputs are the rows below, so these are the exponents of the layer; those of a stack are
+the exponents of all its layers, as its Jacobian is block triangular.
 """
 
 from __future__ import annotations
@@ -63,14 +64,16 @@ def exponents(layer: RunLayer) -> NDArray[np.float64]:
     rows = torch.linalg.qr(start)[0].T.to(layer.states[0][0].device)
     steps = range(last, max(layer.first, last - MOST_STEPS + 1) - 1, -1)
     logs = torch.zeros(len(rows), dtype=torch.float64)
-    for n in steps:
+    turning = len(steps) // 4
+    for index, n in enumerate(steps):
         moved = pulled(layer, n, rows)
         if not bool(torch.isfinite(moved).all()):
             return np.full(len(rows), math.nan)
         orthonormal, triangle = torch.linalg.qr(moved.T)
         rows = orthonormal.T
-        logs += triangle.diagonal().abs().log().cpu()
-    found = (logs / len(steps)).numpy()
+        if index >= turning:
+            logs += triangle.diagonal().abs().log().cpu()
+    found = (logs / (len(steps) - turning)).numpy()
     return np.sort(found)[::-1].copy()
 
 

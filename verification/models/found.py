@@ -25,6 +25,9 @@ SHARE = 0.99
 STEEP = 3.0
 """Decades between the gradients of the first and the last step from which on they are said to vanish or explode."""
 
+LARGEST_LOG = 88.0
+"""Of a float32, rounded down."""
+
 STILL = 3.0
 """Exponents λ with |λ| N below this are said to keep distances: over the N steps at hand a factor of 20 at most."""
 
@@ -41,6 +44,8 @@ class LayerTrial:
     spectra       of some ∂X_n/∂X_{n−1} of it
     reason        why there are none
     bound         what its equation alone says of its states, where no monitor measures it
+    broken_at     the first step of a cell called step by step whose state is not finite; 0 if there is none
+    calls         of its module; all of this is of the first one
     measurements  all that ``verification.monitors`` measures of a layer that it knows: bounds, margins, orthogonality
     """
 
@@ -53,6 +58,8 @@ class LayerTrial:
     spectra: tuple[StepSpectrum, ...] = ()
     reason: str = ""
     bound: str = ""
+    broken_at: int = 0
+    calls: int = 1
     measurements: tuple[Measurement, ...] = ()
 
     @property
@@ -95,7 +102,7 @@ def verdict(trial: ModelTrial) -> tuple[str, ...]:
     """For each layer what may blow up, what vanishes, what it remembers; what does not hold comes first."""
     lines = [line for layer in trial.layers for line in _broken(layer)]
     for layer in trial.layers:
-        head = f"{layer.name or 'the model'} ({layer.kind})"
+        head = f"{layer.name or 'the model'} ({layer.kind}{_first_of(layer.calls)})"
         lines += [f"{head}: {text}" for text in (_states(layer), _gradients(layer), _memory(layer)) if text]
     if not trial.layers:
         lines.append(
@@ -107,7 +114,13 @@ def verdict(trial: ModelTrial) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _first_of(calls: int) -> str:
+    return f", the first of {calls} calls" if calls > 1 else ""
+
+
 def _broken(layer: LayerTrial) -> Iterator[str]:
+    if layer.broken_at:
+        yield f"{layer.name}: the state is not finite first at n = {layer.broken_at}."
     for each in layer.measurements:
         if each.quantity.startswith("non_finite"):
             block = each.quantity.removeprefix("non_finite_")
@@ -117,24 +130,30 @@ def _broken(layer: LayerTrial) -> Iterator[str]:
 
 
 def _states(layer: LayerTrial) -> str:
-    about = [each for each in layer.bounded if each.quantity.startswith("largest_") and each.n is not None]
-    if about:
-        tightest: dict[str, Measurement] = {}
-        for each in about:
-            kept = tightest.get(each.quantity)
-            if kept is None or (each.log_bound or 0.0) < (kept.log_bound or 0.0):
-                tightest[each.quantity] = each
-        said = ", ".join(
-            f"{each.quantity.removeprefix('largest_')} {_short(each.value)} of {_power(each.log_bound)} ({each.bound})"
-            for each in tightest.values()
-        )
-        return (
-            f"cannot blow up within {layer.steps} steps; largest entries against their bounds: {said}." if said else ""
-        )
-    seen = ", ".join(f"{name} {_short(value)}" for name, value in layer.largest.items())
+    """Bounds that hold for all inputs, if every block has one that these numbers can hold; else what was seen."""
+    seen = "the largest entries are " + ", ".join(f"{name} {_short(value)}" for name, value in layer.largest.items())
+    if not layer.largest or any(not math.isfinite(value) for value in layer.largest.values()):
+        return ""
     if layer.bound:
-        return f"cannot blow up: {layer.bound}; on these inputs the largest entries are {seen}."
-    return f"nothing here bounds its states for all inputs; on these the largest entries are {seen}." if seen else ""
+        return f"bounded for all inputs: {layer.bound}; on these {seen}."
+    about = [each for each in layer.bounded if each.quantity.startswith("largest_") and each.n is not None]
+    if any(each.holds is False for each in about):
+        return f"it exceeds a bound, so that its premises fail here; {seen}."
+    tightest: dict[str, Measurement] = {}
+    for each in about:
+        kept = tightest.get(each.quantity)
+        if kept is None or (each.log_bound or 0.0) < (kept.log_bound or 0.0):
+            tightest[each.quantity] = each
+    if {f"largest_{name}" for name in layer.largest} - set(tightest):
+        return f"nothing here bounds its states for all inputs; on these {seen}."
+    by = ", ".join(dict.fromkeys(each.bound for each in tightest.values()))
+    if any((each.log_bound or 0.0) > LARGEST_LOG for each in tightest.values()):
+        return f"its bound ({by}) is beyond the largest float, so that it excludes no overflow; on these inputs {seen}."
+    nearest = min(_slack(each) for each in tightest.values())
+    return (
+        f"bounded for all inputs up to step {layer.steps} ({by}); on these {seen}, {nearest:.2f} decades below a bound "
+        "where they come nearest."
+    )
 
 
 def _gradients(layer: LayerTrial) -> str:
@@ -175,9 +194,12 @@ def _memory(layer: LayerTrial) -> str:
     seen = f"; eigenvalues of the step's Jacobians up to {_short(radius)}" if math.isfinite(radius) else ""
     if largest == -math.inf:
         return f"forgets its past entirely: the product of its step Jacobians is 0{seen}."
+    kept = int((np.abs(layer.exponents) * layer.steps < STILL).sum())
     if abs(largest) * layer.steps < STILL:
+        directions = f"at least {kept} directions keep" if kept > 1 else "at least one direction keeps"
         return (
-            f"keeps its past over {layer.steps} steps: exponent {largest:.2g} a step, distances of states stay{seen}."
+            f"remembers over {layer.steps} steps: exponent {largest:.2g} a step, {directions} distances within a "
+            f"factor of 20{seen}."
         )
     every = f"by a factor of e in {1 / abs(largest):.3g} steps"
     if largest > 0:
@@ -228,8 +250,13 @@ def _bound(layer: LayerTrial, each: Measurement) -> tuple[str, ...]:
     assert each.log_bound is not None
     if each.quantity.startswith("log_"):
         return layer.name, each.quantity, _short(each.value), _short(each.log_bound), each.bound, "–"
-    slack = (each.log_bound - math.log(each.value)) / math.log(10) if each.value > 0 else math.inf
-    return layer.name, each.quantity, _short(each.value), _power(each.log_bound), each.bound, f"{slack:.2f}"
+    return layer.name, each.quantity, _short(each.value), _power(each.log_bound), each.bound, f"{_slack(each):.2f}"
+
+
+def _slack(each: Measurement) -> float:
+    """log₁₀(bound/measured)."""
+    assert each.log_bound is not None
+    return (each.log_bound - math.log(each.value)) / math.log(10) if each.value > 0 else math.inf
 
 
 def _short(value: float) -> str:
@@ -266,16 +293,21 @@ def _plain_layer(layer: LayerTrial) -> dict[str, Any]:
         "gradients": _numbers(layer.gradients),
         "exponents": _numbers(layer.exponents),
         "reason": layer.reason,
+        "bound": layer.bound,
+        "broken_at": layer.broken_at,
+        "calls": layer.calls,
         "spectra": [{name: _number(value) for name, value in vars(each).items()} for each in layer.spectra],
         "bounds": [
             {
                 "quantity": each.quantity,
                 "value": _number(each.value),
+                "n": each.n,
                 "bound": each.bound,
-                "log_bound": each.log_bound,
-                "holds": each.holds,
+                "log_bound": None if each.log_bound is None else _number(each.log_bound),
+                "holds": None if each.holds is None else bool(each.holds),
             }
-            for each in layer.bounded
+            for each in layer.measurements
+            if each.log_bound is not None or each.holds is not None or each.quantity.startswith("non_finite")
         ],
     }
 

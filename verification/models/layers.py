@@ -8,7 +8,9 @@ by steps   any other module that is called again and again, each time with what 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,18 +21,12 @@ from odernn.cells.unicornn import UnICORNN
 from odernn.cells.unicornn.arguments import checked_previous
 from odernn.executions import torch_loop
 from verification.monitors import measuring, oscillators
-from verification.monitors.calls import mapped, tensors_of
+from verification.monitors.calls import tensors_of
 from verification.monitors.unrolled import norms_over_time
 
 State = tuple[Tensor, ...]
 CLOSE = 1e-3
 """How far a step, made again on one sample, may be from the first one, relative to its size."""
-
-BOUNDS: dict[type[nn.Module], str] = {
-    nn.LSTMCell: "|h_n| ≤ 1, |c_n| ≤ n from c_0 = 0",
-    nn.GRUCell: "|h_n| ≤ 1 from |h_0| ≤ 1",
-}
-"""Of torch's cells with gates; its plain cell has one with tanh only."""
 
 ALONE = "its step on one sample alone gives other numbers than in the batch"
 
@@ -39,12 +35,14 @@ ALONE = "its step on one sample alone gives other numbers than in the batch"
 class RunLayer:
     """One recurrence along one sample.
 
-    states  X_0 … X_N: blocks (1, size); ``first`` is the n of the first step that can be made again, 1 or 2
-    step    (n, X) ↦ X_n from X in the place of X_{n−1}, for copies (k, size) of the sample at once, with its inputs
-    reason  why no step can be made again; ``states`` is empty then
-    norms   ‖∂E/∂X_n‖₂ over all samples, n = 1..N, where the search for it saw them; else the monitor has them
-    largest  largest modulus of each block over all samples, where the search saw them
-    bound    what its equation alone says of its states, in words
+    states     X_0 … X_N: blocks (1, size); ``first`` is the n of the first step that can be made again, 1 or 2
+    step       (n, X) ↦ X_n from X in the place of X_{n−1}, for copies (k, size) of the sample at once, with its inputs
+    reason     why no step can be made again; ``states`` is empty then
+    norms      ‖∂E/∂X_n‖₂ over all samples, n = 1..N, where the search for it saw them; else the monitor has them
+    largest    largest modulus of each block over all samples, where the search saw them
+    bound      what its equation alone says of its states, in words
+    broken_at  the first n whose state is not finite, 0 if there is none
+    calls      of its module; the first of them is what is looked at
     """
 
     name: str
@@ -56,6 +54,8 @@ class RunLayer:
     norms: Tensor | None = None
     largest: tuple[float, ...] = ()
     bound: str = ""
+    broken_at: int = 0
+    calls: int = 1
 
 
 # --- modules that a monitor follows --------------------------------------------------------------------------------
@@ -63,26 +63,33 @@ class RunLayer:
 
 @dataclass
 class Seen:
-    """The first call of a followed module."""
+    """The first call of a followed module, and how many there were."""
 
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
+    calls: int = 1
 
 
 @torch.no_grad()
 def of_followed(name: str, module: nn.Module, seen: Seen) -> Iterator[RunLayer]:
-    """Its layers and directions along the first sample."""
+    """Its layers and directions along the first sample, to the sample's own end."""
+    for layer in _unrolled(name, module, seen):
+        yield replace(layer, calls=seen.calls)
+
+
+def _unrolled(name: str, module: nn.Module, seen: Seen) -> Iterator[RunLayer]:
     arguments = measuring.bound_arguments(module, seen.arguments, seen.keywords)
     sequences = measuring.sequences_of(module, arguments)
     names = measuring.layer_names(name, module)
+    last = len(sequences.u) if sequences.lengths is None else int(sequences.lengths[0])
     if isinstance(module, UnICORNN):
         row_before = checked_previous(arguments["previous_input"], sequences, module.index, module.layers[0].w)
         deep, _ = oscillators.trace(module, sequences, row_before, arguments["execution"], None)
         for index, trace in enumerate(deep):
             blocks, at_start = trace.layer.blocks, trace.layer.before
             pairs = zip(blocks["y"], blocks["z"], strict=True)
-            path = [(at_start["y"][:1], at_start["z"][:1]), *((y[:1], z[:1]) for y, z in pairs)]
-            yield _checked(names[index], "UnICORNN", list(path), _oscillators(module, index, trace.drives))
+            path: list[State] = [(at_start["y"][:1], at_start["z"][:1]), *((y[:1], z[:1]) for y, z in pairs)]
+            yield _checked(names[index], "UnICORNN", path[: last + 1], _oscillators(module, index, trace.drives))
         return
     layers, directions, _, previous = measuring.recurrences(module, sequences, arguments)
     below = sequences.u
@@ -97,7 +104,7 @@ def of_followed(name: str, module: nn.Module, seen: Seen) -> Iterator[RunLayer]:
             drives = layers[index].drives(inputs, None if is_reverse else before)
             along: list[State] = [tuple(block[:1] for block in start)]
             along += [tuple(block[n, :1] for block in rows) for n in range(len(inputs))]
-            yield _checked(names[index], type(module).__name__, along, _step_of(layers[index].step, drives))
+            yield _checked(names[index], type(module).__name__, along[: last + 1], _step_of(layers[index].step, drives))
             output = layers[index].output(rows)
             outputs.append(sequences.reversed(output) if is_reverse else output)
         before = layers[first].output(tuple(block[first] for block in sequences.state))
@@ -112,7 +119,7 @@ def _oscillators(network: UnICORNN, index: int, drives: Tensor) -> Callable[[int
 def _step_of(step: Callable[[int, State, Any], State], drives: Sequence[Any]) -> Callable[[int, State], State]:
     def again(n: int, state: State) -> State:
         count = len(state[0])
-        drive = mapped(lambda entry: entry[:1].expand(count, *entry.shape[1:]), drives[n - 1])
+        drive = _rebuilt(drives[n - 1], lambda entry: entry[:1].expand(count, *entry.shape[1:]))
         return step(n - 1, state, drive)
 
     return again
@@ -130,7 +137,7 @@ class _StepCalls:
 
 
 class StepCalls:
-    """Hooks on every module that no monitor follows. ``layers`` after the backward pass."""
+    """Looks at every module that no monitor follows: ``found`` names those that take what their last call returned."""
 
     def __init__(self, model: nn.Module, followed: Sequence[str]) -> None:
         inside = tuple(f"{name}." if name else "" for name in followed)
@@ -139,43 +146,70 @@ class StepCalls:
             for name, module in model.named_modules()
             if name and name not in followed and not name.startswith(inside or ("\0",))
         }
-        self._calls = {name: _StepCalls() for name in self._modules}
-        self._handles = [
-            module.register_forward_hook(self._hook(name), with_kwargs=True) for name, module in self._modules.items()
-        ]
+        self.calls: dict[str, _StepCalls] = {}
 
-    def _hook(self, name: str) -> Callable[..., Any]:
+    @contextmanager
+    def looking(self, among: Iterable[str] | None = None) -> Iterator[None]:
+        """Keep the calls of these modules, all without ``among``; of those the blocks of a state get copies.
+
+        A copy of each block is what the next step takes, so that a block's gradient is not also that of the other
+        blocks, which the same step makes of it: c_n of an LSTM, h_n = o tanh(c_n). A state of one block needs none.
+        """
+        names = list(self._modules if among is None else among)
+        copied = {} if among is None else {name: len(_places(self.calls[name]) or ()) > 1 for name in names}
+        self.calls = {name: _StepCalls() for name in names}
+        handles = [
+            self._modules[name].register_forward_hook(self._hook(name, copied.get(name, False)), with_kwargs=True)
+            for name in names
+        ]
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _hook(self, name: str, is_copied: bool) -> Callable[..., Any]:
         def keep(_: nn.Module, arguments: Any, keywords: Any, output: Any) -> Any:
-            if type(output) in (Tensor, tuple, list):  # copies, so that a block has no part in the others of its step
-                output = mapped(Tensor.clone, output)
-            self._calls[name].arguments.append((arguments, keywords))
-            self._calls[name].outputs.append(output)
+            if is_copied:
+                copies: dict[int, Tensor] = {}
+                output = _rebuilt(output, lambda tensor: copies.setdefault(id(tensor), tensor.clone()))
+            self.calls[name].arguments.append((arguments, keywords))
+            self.calls[name].outputs.append(output)
             return output
 
         return keep
 
-    def remove(self) -> None:
-        for handle in self._handles:
-            handle.remove()
+    def found(self) -> list[str]:
+        """The outermost ones."""
+        names: list[str] = []
+        for name, calls in self.calls.items():
+            if not any(name.startswith(f"{outer}.") for outer in names) and _places(calls) is not None:
+                names.append(name)
+        return names
 
     def keep_gradients(self) -> None:
         """Between forward and backward pass: a state that its next step uses gets its total derivative."""
-        for name in self._recurrent():
-            for output in self._calls[name].outputs:
+        for calls in self.calls.values():
+            for output in calls.outputs:
                 for tensor in tensors_of(output):
                     if tensor.requires_grad:
                         tensor.retain_grad()
 
-    def _recurrent(self) -> list[str]:
-        found: list[str] = []
-        for name, calls in self._calls.items():
-            if not any(name.startswith(f"{outer}.") for outer in found) and _places(calls) is not None:
-                found.append(name)
-        return found
-
     def layers(self) -> Iterator[RunLayer]:
-        for name in self._recurrent():
-            yield _of_steps(name, type(self._modules[name]).__name__, self._modules[name], self._calls[name])
+        for name in self.found():
+            yield _of_steps(name, self._modules[name], self.calls[name])
+
+
+def _rebuilt(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """The same structure, named tuples too, with ``function`` of each tensor, in the order of ``tensors_of``."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, tuple):
+        parts = [_rebuilt(part, function) for part in value]
+        return type(value)._make(parts) if hasattr(value, "_make") else tuple(parts)
+    if isinstance(value, list):
+        return [_rebuilt(part, function) for part in value]
+    return {key: _rebuilt(part, function) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def _places(calls: _StepCalls) -> list[int] | None:
@@ -192,7 +226,8 @@ def _places(calls: _StepCalls) -> list[int] | None:
     return found
 
 
-def _of_steps(name: str, kind: str, module: nn.Module, calls: _StepCalls) -> RunLayer:
+def _of_steps(name: str, module: nn.Module, calls: _StepCalls) -> RunLayer:
+    kind = type(module).__name__
     places = _places(calls)
     assert places is not None
     which = _returned(calls, places)
@@ -201,7 +236,13 @@ def _of_steps(name: str, kind: str, module: nn.Module, calls: _StepCalls) -> Run
     if any(tensor.grad is not None for output in blocks for tensor in output):
         series = [norms_over_time(torch.stack([_gradient(output[block]) for output in blocks])) for block in count]
         norms = functools.reduce(torch.hypot, series)
-    largest = tuple(max(float(output[block].detach().abs().max()) for output in blocks) for block in count)
+    sizes = [torch.stack([output[block].detach().abs().amax() for output in blocks]) for block in count]
+    largest = tuple(float(of_block.amax()) for of_block in sizes)  # NaN stays NaN
+    finite = torch.isfinite(torch.stack(sizes)).all(0)
+    if not bool(finite.all()):
+        n = int((~finite).nonzero()[0]) + 1
+        reason = f"its state is not finite from step {n} on"
+        return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest, broken_at=n)
     if any(tensor.dim() != 2 for output in blocks for tensor in output):
         reason = "its state is no matrix (batch, units)"
         return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest)
@@ -221,13 +262,21 @@ def _of_steps(name: str, kind: str, module: nn.Module, calls: _StepCalls) -> Run
                 return tensor.detach()[:1].expand(count, *tensor.shape[1:])
             return tensor.detach()
 
-        arguments, keywords = mapped(replaced, list(given))
+        arguments, keywords = _rebuilt(list(given), replaced)
         output = tensors_of(module(*arguments, **keywords))
         return tuple(output[index] for index in which)
 
     # X_0 may not be among the arguments of the first call: the second step is the first that can be made again
     made = _checked(name, kind, [states[0], *states], step, first=2)
-    return replace(made, norms=norms, largest=largest, bound=BOUNDS.get(type(module), ""))
+    return replace(made, norms=norms, largest=largest, bound=_bound_of(module, largest, len(blocks)))
+
+
+def _bound_of(module: nn.Module, largest: Sequence[float], steps: int) -> str:
+    """Of torch's own cells with saturating states, from a start within the bound, as far as the entries tell."""
+    if type(module) is nn.LSTMCell and largest[0] <= 1 and max(largest) <= steps:
+        return "|h_n| ≤ 1, |c_n| ≤ n from c_0 = 0"
+    saturates = type(module) is nn.GRUCell or (type(module) is nn.RNNCell and module.nonlinearity == "tanh")
+    return "|h_n| ≤ 1 from |h_0| ≤ 1" if saturates and largest[0] <= 1 else ""
 
 
 def _gradient(state: Tensor) -> Tensor:
@@ -249,15 +298,19 @@ def _checked(
     """The layer, if its first step gives the same again."""
     if len(states) <= first:
         return RunLayer(name, kind, [], None, reason="there is one step only")
+    if any(block.is_complex() for block in states[0]):
+        return RunLayer(name, kind, [], None, reason="its state is complex")
     try:
-        again = step(first, tuple(block.clone() for block in states[first - 1]))
+        made = [(step(n, tuple(block.clone() for block in states[n - 1])), n) for n in {first, len(states) - 1}]
     except Exception as error:  # whatever a cell of one's own says to a copy of its arguments
         return RunLayer(name, kind, [], None, reason=f"{type(error).__name__}: {error}".splitlines()[0])
-    for one, other in zip(again, states[first], strict=True):
-        if one.shape != other.shape or not torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * _size(other)):
-            return RunLayer(name, kind, [], None, reason=ALONE)
+    for again, n in made:
+        for one, other in zip(again, states[n], strict=True):
+            if one.shape != other.shape or not torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * _size(other)):
+                return RunLayer(name, kind, [], None, reason=ALONE)
     return RunLayer(name, kind, states, step, first)
 
 
 def _size(tensor: Tensor) -> float:
-    return float(tensor.abs().max()) + torch.finfo(tensor.dtype).tiny
+    size = float(tensor.abs().max()) if tensor.numel() else 0.0
+    return (size if math.isfinite(size) else 0.0) + torch.finfo(tensor.dtype).tiny

@@ -38,7 +38,7 @@ def trial(
     loss: Loss | None = None,
     batch_first: bool | None = None,
 ) -> ModelTrial:
-    """Run a model on inputs of one's own, once forward and once back, and say what its recurrences do with them.
+    """Run a model on inputs of one's own, forward and back, and say what its recurrences do with them.
 
     model        any torch module; recurrences are found in it (docs/models.md)
     inputs       (time, count, features), or (count, time, features) with ``batch_first``; numpy or torch
@@ -71,18 +71,23 @@ def _measured(
     seen: dict[str, Seen] = {}
     monitor = BoundMonitor(model, every=1) if followed else None
     calls = StepCalls(model, list(followed))
+    with torch.no_grad(), calls.looking():  # which modules are called step by step
+        model(u.detach())
     handles = [
         each.register_forward_pre_hook(_keeping(seen, name), with_kwargs=True) for name, each in followed.items()
     ]
     try:
-        output = model(u)
+        with calls.looking(calls.found()):
+            output = model(u)
         said, energy = _energy(output, targets, loss, time_axis)
+        if not energy.requires_grad:
+            raise ValueError(
+                "no weight and no input decides E: nothing of it has a gradient. Give loss=… of the output."
+            )
         calls.keep_gradients()
-        if energy.requires_grad:
-            energy.backward()
+        energy.backward()
         records = [] if monitor is None else monitor.step()
     finally:
-        calls.remove()
         for handle in handles:
             handle.remove()
         if monitor is not None:
@@ -97,11 +102,7 @@ def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
     own = tuple(each for each in records if each.layer == layer.name)
     series = next((each.series for each in own if each.quantity == "gradient_norm"), None)
     gradients = series if layer.norms is None else layer.norms.cpu().numpy()
-    largest = {
-        each.quantity.removeprefix("largest_"): each.value
-        for each in own
-        if each.quantity.startswith("largest_") and each.n is not None
-    }
+    largest = {each.quantity.removeprefix("largest_"): each.value for each in own if _is_largest(each)}
     if not largest and len(layer.largest) == 1:
         largest = {"state": layer.largest[0]}
     elif not largest:
@@ -109,12 +110,33 @@ def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
     found = exponents.exponents(layer) if layer.states else None
     spectra = tuple(exponents.spectra(layer)) if layer.states else ()
     steps = len(gradients) if gradients is not None else max(len(layer.states) - 1, 0)
-    return LayerTrial(layer.name, layer.kind, steps, largest, gradients, found, spectra, layer.reason, layer.bound, own)
+    return LayerTrial(
+        layer.name,
+        layer.kind,
+        steps,
+        largest,
+        gradients,
+        found,
+        spectra,
+        layer.reason,
+        layer.bound,
+        layer.broken_at,
+        layer.calls,
+        own,
+    )
+
+
+def _is_largest(each: Measurement) -> bool:
+    """The largest modulus of a block of the state; other rows are where it comes nearest to a bound."""
+    return each.quantity.startswith("largest_") and each.n is not None and not each.bound
 
 
 def _keeping(seen: dict[str, Seen], name: str) -> Callable[..., None]:
     def keep(_: nn.Module, arguments: Any, keywords: Any) -> None:
-        seen.setdefault(name, Seen(arguments, keywords))
+        if name in seen:
+            seen[name].calls += 1
+        else:
+            seen[name] = Seen(arguments, keywords)
 
     return keep
 
@@ -126,10 +148,11 @@ def _energy(output: Any, targets: Tensor | None, loss: Loss | None, time_axis: i
         if not isinstance(value, Tensor) or value.numel() != 1:
             raise ValueError("loss does not return one number. Give a function of (output, targets) that does.")
         return getattr(loss, "__name__", type(loss).__name__), value.reshape(())
-    rows = next(iter(tensors_of(output)), None)
+    floating = [tensor for tensor in tensors_of(output) if tensor.is_floating_point()]
+    rows = next((tensor for tensor in floating if tensor.requires_grad), floating[0] if floating else None)
     if rows is None:
         raise ValueError(f"the model returned a {type(output).__name__} without a tensor. Give loss=… of it.")
-    is_of_all = targets is not None and targets.dim() >= 2 and targets.shape[:2] == rows.shape[:2]
+    is_of_all = rows.dim() == 3 and targets is not None and targets.shape[:2] == rows.shape[:2]
     if rows.dim() == 3 and not is_of_all:
         rows = rows.select(time_axis, -1)
     which = "of all steps" if is_of_all else "of the last step"
@@ -183,8 +206,8 @@ def _undisturbed(model: nn.Module) -> Iterator[None]:
     for parameter, _ in gradients:
         parameter.grad = None
     try:
-        with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # cuDNN has no way back in eval mode
-            yield
+        with torch.random.fork_rng(), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+            yield  # cuDNN has no way back in eval mode
     finally:
         for module, mode in modes:
             module.training = mode

@@ -192,7 +192,7 @@ def rounding_allowance(
 
 
 def _holds(value: float, log_bound: float, slack: float) -> bool:
-    return value <= 0 or math.log(value) <= np.logaddexp(log_bound, math.log(slack))
+    return value <= 0 or bool(math.log(value) <= np.logaddexp(log_bound, math.log(slack)))
 
 
 def growth(place: MeasuredLayer, network: UnICORNN, index: int, trace: OscillatorTrace) -> Iterator[Measurement]:

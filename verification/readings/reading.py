@@ -126,7 +126,7 @@ def is_note(judgement: Judgement) -> bool:
     if reading is None:
         return False
     note = reading.note_of(judgement)
-    is_failed_test = note is not None and note.kind == TEST and judgement.verdict == REFUTED
+    is_failed_test = note is not None and note.kind == "test" and judgement.verdict == REFUTED
     return bool(reading.note_to) or (note is not None and not is_failed_test)
 
 

@@ -1,7 +1,7 @@
 """What a verdict is cited by: the version, the commit if there is one, and the hash of the run.
 
 The hash of a run is the name of its plan (``Plan.name``), the hash of its jobs' keys: of the sources of all its claims,
-the packages, the budget and the seed. Equal hashes mean equal tables.
+the packages, the budget and the seed. It names the question: searches in floats may end elsewhere on another processor.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def commit(root: Path = ROOT) -> str:
 
 def _git(root: Path, *arguments: str) -> str | None:
     """What git says, None if it cannot be asked."""
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=SECONDS, env=environment

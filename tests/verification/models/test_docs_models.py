@@ -16,5 +16,5 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(code, "docs/models.md", "exec"), names)
     out = capsys.readouterr().out
     assert out.startswith("Net on inputs 100 × 8 × 2; E = cross entropy of the last step")
-    assert "- rnn.l0 (LSTM): cannot blow up within 100 steps" in out and "gradients vanish" in out
+    assert "- rnn.l0 (LSTM): bounded for all inputs up to step 100" in out and "gradients vanish" in out
     assert "largest_h" in out and "exponents a step" in out

@@ -60,7 +60,7 @@ def test_a_users_network_on_the_digits_by_rows(net: Path, digits: Path, capsys: 
     assert main(["verify", "--model", f"{net}:Digits", "--inputs", str(digits)]) == 0
     out = capsys.readouterr().out
     assert out.startswith("Digits on inputs 20 × 8 × 8; E = cross entropy of the last step")
-    assert "rnn.l0 (LSTM): cannot blow up" in out and "forgets its start" in out
+    assert "rnn.l0 (LSTM): bounded for all inputs" in out and "exponent -0." in out
     assert max(map(len, out.partition("\nlayer")[0].splitlines())) <= 100
 
 

@@ -76,10 +76,29 @@ def test_every_case_of_a_sorted_claim_is_meant_or_a_note(identifier: str) -> Non
 def test_a_note_does_not_carry_the_verdict_and_a_meant_case_does(identifier: str) -> None:
     reading = SORTED[identifier]
     notes = {case: verdict.REFUTED for note in reading.notes for case in note.cases}
-    proved = judgements_of(identifier, notes | dict.fromkeys(reading.cases, verdict.PROVED))
+    tests = {case: verdict.NOT_REFUTED for note in reading.notes if note.kind == "test" for case in note.cases}
+    proved = judgements_of(identifier, notes | tests | dict.fromkeys(reading.cases, verdict.PROVED))
     assert verdict_of(proved) == verdict.PROVED and len(meant(proved)) == len(reading.cases)
     fallen = judgements_of(identifier, dict.fromkeys(notes, verdict.PROVED) | dict.fromkeys(reading.cases, "refuted"))
     assert verdict_of(fallen) == verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        name
+        for name, each in SORTED.items()
+        if each.cases and not each.note_to and any(note.kind == "test" for note in each.notes)
+    ],
+)
+def test_a_test_of_a_proof_that_refutes_is_no_note(identifier: str) -> None:
+    reading = SORTED[identifier]
+    judged_here = {f"{case.domain} | {case.quantity}" for case in REGISTRY.get(identifier).claim.cases}
+    tests = [case for note in reading.notes if note.kind == "test" for case in note.cases if case in judged_here]
+    for fallen in tests:
+        verdicts = dict.fromkeys(names_of(identifier), verdict.PROVED)
+        judged = judgements_of(identifier, verdicts | {fallen: verdict.REFUTED})
+        assert verdict_of(judged) == verdict.REFUTED
 
 
 def test_of_an_unsorted_claim_all_cases_count() -> None:

@@ -20,8 +20,9 @@ CONSTANT = 10
 every stored step."""
 LARGEST = 2**23
 
-# Of each size the least and the largest, and one more in a large budget: a count is affine in every size, and so is the
-# order, so that their quotient is monotone in it and largest at a corner of a grid.
+# Of each size the least and the largest, and more in a large budget. Counts of the interleaved and the stored gradient
+# are affine or convex in every size: their quotient by the order is largest at a corner. That of the gradient made
+# layer by layer is largest in between (L = 3 of 1 to 4), and is refuted at a corner as well.
 GRIDS: dict[str, tuple[tuple[int, ...], ...]] = {
     "smoke": ((40, 160), (1, 3), (8, 48), (2, 6), (1, 4)),
     "standard": ((40, 640), (1, 4), (8, 96), (2, 6), (1, 4)),

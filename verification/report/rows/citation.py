@@ -38,8 +38,15 @@ def verdict_in_words(claim: str, run: Sequence[Judgement]) -> str:
 
 def line(cited: CitedClaim, run: Sequence[Judgement], facts: Facts) -> str:
     """Claim, statement, place in the paper, verdict, version, run."""
-    made = f"{facts.provenance.words}, budget {facts.budget}, seed {facts.seed}"
+    made = f"{facts.provenance.words}, budget {facts.budget}, seed {facts.seed}{_so_far(facts)}"
     return f"{cited.id} ({cited.source}): {_one_line(cited.statement)}: {verdict_in_words(cited.id, run)}. {made}."
+
+
+def _so_far(facts: Facts) -> str:
+    """Of a run that is not complete: a cell that is not judged yet may refute."""
+    if facts.judged == facts.planned:
+        return ""
+    return f"; the run is incomplete, {facts.judged} of {facts.planned} cells are judged"
 
 
 def bibtex(cited: CitedClaim, run: Sequence[Judgement], facts: Facts) -> str:
@@ -53,7 +60,7 @@ def bibtex(cited: CitedClaim, run: Sequence[Judgement], facts: Facts) -> str:
         "howpublished": _braced(facts.provenance.words),
         "note": _braced(
             f"On: {_one_line(cited.statement)}. {cited.source}, where {cited.source.key} is {paper}. Tried with budget "
-            f"{facts.budget}, seed {facts.seed}, in {plural(cells, 'cell')}"
+            f"{facts.budget}, seed {facts.seed}, in {plural(cells, 'cell')}{_so_far(facts)}"
             + (f"; decided on {cited.decided}" if cited.decided else "")
         ),
     }
