@@ -12,8 +12,8 @@
 
 ``_training_plan`` names the runs: a file of verification/training/configurations, seeds, epochs. Each is a run of
 ``odernn train``: the same loop, the same folder with checkpoints, so that one that was killed goes on where it was and
-ends with the same bits. The weights that are best on the validation split are tested, once. Trials, by which settings
-were chosen, are runs that never load the test split.
+ends with the same bits. The weights that are best on the validation split are tested, once, at the end. Trials, by
+which settings were chosen, are runs that never load the test split.
 
 A run is recorded under its configuration: a change of a file that changes what is trained makes the record of it void,
 and the run is made again. One that stopped is recorded as far as it has come once it is tested, ``--as-they-are``, and
@@ -48,6 +48,7 @@ from _training_record import RECORD, add, is_recorded, opened, write
 from torch import nn
 
 from odernn.published import results as published_results
+from verification.report.rows.trained_results import is_as_printed
 from verification.tasks.images import DataError
 from verification.training import TrainingError, checkpoints, configuration, loop, network, splits
 from verification.training.configuration import Configuration
@@ -340,7 +341,7 @@ def scores(spec: Any, loss: float | None, accuracy: float | None) -> dict[str, f
 
 
 def published(plan: Configuration, input_size: int) -> list[dict[str, str]]:
-    """What is printed for this cell at this size on this task."""
+    """What is printed for this cell at this size on this task; no number beside a variant of the task that is ours."""
     among = published_results.results(plan.task.name, _task_options(plan))
     sizes = {"hidden_size": plan.network.hidden_size, "num_layers": plan.network.num_layers}
     nearest = published_results.nearest(among, cell=plan.network.cell, network=plan.network.options, **sizes)
@@ -352,6 +353,7 @@ def published(plan: Configuration, input_size: int) -> list[dict[str, str]]:
             "size": f"m = {each.hidden_size or '?'}, L = {each.num_layers or '?'}",
         }
         for each in nearest
+        if is_as_printed(each, plan)
     ]
 
 

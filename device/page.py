@@ -125,7 +125,8 @@ def training(runs: Mapping[str, Any]) -> Iterator[str]:
     yield "\n## Training\n"
     yield "Steps that are `captured` are one CUDA graph each, replayed: docs/training.md. Seconds an epoch are of the"
     yield "same configuration on one core of a processor where the record has it. Where more runs than one were `at a"
-    yield "time` on the device, they shared it (CUDA's multi-process service), and seconds are no speed of one alone.\n"
+    yield "time` on the device, they shared it (CUDA's multi-process service), and seconds are no speed of one alone."
+    yield "A run that `stopped` is tested as far as it came, and may go on.\n"
     rows = []
     for run in trained:
         per_epoch = run["wall_seconds"] / run["epochs"]
@@ -137,7 +138,8 @@ def training(runs: Mapping[str, Any]) -> Iterator[str]:
             and other["parameters"] == run["parameters"]
         ]
         beside = f"{min(others):.0f} ({min(others) / per_epoch:.0f} ×)" if others else ""
-        told = (f"{run['name']}, seed {run['seed']}", f"{run['epochs']}", f"{run['test']['figure']:.4g}", run["device"])
+        epochs = f"{run['epochs']} of {run['planned_epochs']}" + (", stopped" if "stopped" in run else "")
+        told = (f"{run['name']}, seed {run['seed']}", epochs, f"{run['test']['figure']:.4g}", run["device"])
         rows.append((*told, f"{run.get('runs_at_a_time', 1)}", run["stepping"], f"{per_epoch:.2f}", beside))
     yield _table(rows, ("run", "epochs", "test", "on", "at a time", "steps", "s an epoch", "on one core")) + "\n"
 

@@ -50,3 +50,38 @@ def test_every_archived_file_has_its_numbers_in_the_record() -> None:
         plan = json.loads((BENCHMARKS / "results" / "trained" / folder / "run.json").read_text("utf-8"))
         dt, alpha = by_hand.ROWS[row][:2]
         assert plan["configuration"]["network"]["dt"] == dt and plan["configuration"]["network"]["alpha"] == alpha
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record of two numbers, and nothing of the data."""
+    monkeypatch.setattr(by_hand, "published", lambda row: {"best": {"sam-54": 0.25}})
+    monkeypatch.setattr(by_hand, "weights", lambda path: [])
+    monkeypatch.setattr(by_hand, "windows", lambda root, column: [])
+
+
+@pytest.mark.parametrize(
+    ("again", "code"), [(0.25, 0), (0.25 + 1e-5, 1), (float("nan"), 1), (float("inf"), 1), (0.25 - 1e-5, 1)]
+)
+@pytest.mark.usefixtures("small")
+def test_only_numbers_that_agree_are_a_success(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], again: float, code: int
+) -> None:
+    found = iter([0.25, again])  # the first one agrees
+    monkeypatch.setattr(by_hand, "slacks", lambda *_: {"sam-54": next(found)})
+    assert by_hand.main(["--root", "nowhere"]) == code
+    assert "2 numbers" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("small")
+def test_a_nan_counts_wherever_it_stands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    found = iter([float("nan"), 0.25])
+    monkeypatch.setattr(by_hand, "slacks", lambda *_: {"sam-54": next(found)})
+    assert by_hand.main(["--root", "nowhere"]) == 1
+    assert "largest difference nan" in capsys.readouterr().out
+
+
+def test_where_nothing_is_drawn_nothing_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert by_hand.main(["--root", "nowhere", "--count", "0"]) == 1
+    monkeypatch.setattr(by_hand, "published", lambda row: {})
+    assert by_hand.main(["--root", "nowhere"]) == 1

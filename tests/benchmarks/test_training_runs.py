@@ -316,6 +316,79 @@ def test_a_run_that_is_planned_no_longer_keeps_its_row() -> None:
     assert "60 of 60" in row
 
 
+def planted(*runs: dict[str, Any], **beside: Any) -> str:
+    """The page of runs of one name, those of the record's run on psMNIST with these changes."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    (one,) = [each for each in record["runs"].values() if each["name"] == "psMNIST, UnICORNN-128"]
+    made = {str(place): {**one, "name": "planted", "seed": place, **each} for place, each in enumerate(runs)}
+    facts: dict[str, Any] = {"runs": {"planted": {"goal": {}, "note": "A note.", "epochs": 8, **beside}}, "texts": {}}
+    text: str = page.page({"runs": made, "trials": {}}, facts)
+    return text
+
+
+def cells(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line[:3] == "| p"]
+
+
+def figure(value: float, epochs: int = 4, **more: Any) -> dict[str, Any]:
+    return {"test": {"figure": value}, "epochs": epochs, "planned_epochs": 4, "cpu_seconds": 60.0, **more}
+
+
+def test_a_median_is_over_seeds_of_one_length_and_stopped_runs_say_how_far_they_came() -> None:
+    text = planted(
+        figure(0.9), figure(0.5, 2, stopped="…"), figure(0.92), figure(0.6, 2, stopped="…"), figure(0.3, 1, stopped="…")
+    )
+    assert [row[1:5] for row in cells(text)] == [
+        ["1", "30.0", "–", "1 of 8, stopped"],
+        ["2", "55.0", "50.0 … 60.0", "2 of 8, stopped"],
+        ["2", "91.0", "90.0 … 92.0", "4 of 8"],
+    ]
+    note = "- planted: A note. Seed 4 stopped at 1 of 4, goes on. Seeds 1, 3 stopped at 2 of 4, go on."
+    assert note in text.splitlines()
+    assert "stopped at" not in planted(figure(0.9), figure(0.92))
+
+
+def test_a_run_that_stopped_in_its_last_epoch_is_apart_from_one_at_its_end() -> None:
+    assert [row[2] for row in cells(planted(figure(0.9), figure(0.5, stopped="…")))] == ["90.0", "50.0"]
+
+
+def test_a_goal_is_not_met_by_a_run_that_stopped() -> None:
+    goal = {"text": "at least 80 %", "each": 0.8}
+    assert ["planted", "at least 80 %", "reached"] in cells(planted(figure(0.9), goal=goal))
+    assert ["planted", "at least 80 %", "**not reached**"] in cells(planted(figure(0.9, stopped="…"), goal=goal))
+
+
+def test_minutes_of_a_core_are_of_runs_on_a_core() -> None:
+    device = {"device": "a GPU"}
+    text = planted(
+        figure(0.9), figure(0.8, 3, **device), figure(0.7, 2, **device, runs_at_a_time=5), figure(0.6, 1, stopped="…")
+    )
+    assert [row[6:8] for row in cells(text)] == [
+        ["a core", "1.0"],
+        ["a GPU, shared by 5", "–"],
+        ["a GPU", "–"],
+        ["a core", "1.0"],
+    ]
+    assert "2 runs and 0 trials on cores, 2 minutes of one core's time." in text
+    assert "2 further runs on a GPU, up to 5 at a time" in text and "on a GPU, up to" not in planted(figure(0.9))
+
+
+def test_no_name_promises_an_end_and_no_number_is_printed_of_what_is_ours() -> None:
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    module = imported("training_runs")
+    made = {job.key: job for device in ("cpu", "cuda") for job in module.jobs(device)}
+    of_ours = set()
+    for key, run in record["runs"].items():
+        assert key.startswith(run["name"] + " / seed ") and "to the end" not in key
+        assert run["published"] == module.published(made[key].configuration, 0)
+        if run["configuration"]["task"].get("scale") == "window":
+            of_ours.add(key)
+            assert run["published"] == [] and "every window scaled" in key
+    assert len(of_ours) == 3
+    fresh = [job for job in made.values() if "fresh noise" in job.key]
+    assert fresh and all(module.published(job.configuration, 0) == [] for job in fresh)
+
+
 def test_the_committed_page_is_that_of_the_committed_record() -> None:
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     assert page.page(record, plan.facts()) == page.PAGE.read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,7 +92,6 @@ def run(
         statements=statements,
         papers=papers_of(results.judgements, registry),
         folder=str(witnesses or witnesses_beside(store)),
-        commit=_commit(str(whole.settings.get("source", ""))),
         series=series,
         trained=_beside_printed(record),
         tableaus=(_tableaus(),),
@@ -138,23 +136,6 @@ def _series(
 
     specs = [store.spec(key) for key in keys if store.has([key])]
     return state_series(store, specs, claims, results.judgements)
-
-
-def _commit(source: str) -> str:
-    """The commit whose sources the run had; "" if this checkout has others, or is none."""
-    from verification.run.closure import library_digest
-
-    if source != library_digest():
-        return ""
-    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
-    try:
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=False)
-        changed = subprocess.run([*asked[:3], "status", "--porcelain", "."], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    if answer.returncode != 0:
-        return ""
-    return answer.stdout.strip() + (" with changes" if changed.stdout.strip() else "")
 
 
 # --- methods, graphs, training ----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from verification.registry import Registry
 from verification.report.formats import names as formats
 from verification.report.rows import citation
 from verification.report.rows.claims import Facts
+from verification.run.closure import library_digest
 from verification.run.store import Store
 from verification.verdict import Judgement
 
@@ -129,3 +130,16 @@ def test_ledger_and_findings_say_which_run_they_are_of(
     assert main(["ledger", "--store", str(store), "--folder", str(tmp_path / "ledger")]) == DONE
     pages = [path.read_text("utf-8") for path in (tmp_path / "ledger").iterdir()]
     assert len(pages) == 2 and all(WORDS in page for page in pages)
+
+
+@pytest.mark.parametrize("commit", [COMMIT, COMMIT + "+", ""])
+def test_the_page_about_a_run_names_the_commit_of_the_run_and_no_other(tmp_path: Path, commit: str) -> None:
+    """Not that of the folder which writes the page."""
+    path, page = tmp_path / "a.sqlite", tmp_path / "a.html"
+    with Store(path, writable=True) as made:
+        made.begin_run(
+            PLAN, {"version": "0.1.0", "commit": commit, "budget": "smoke", "source": library_digest()}, ["a"]
+        )
+        made.put("a", kind="case", spec={"claim": CELL.claim}, data=[CELL.to_plain()], arrays={}, wall_s=1.0)
+    assert main(["report", "--html", str(page), "--store", str(path)]) == DONE
+    assert re.findall(r"<dt>Commit</dt>\s*<dd>([^<]*)</dd>", page.read_text("utf-8")) == [commit] * bool(commit)

@@ -93,12 +93,15 @@ def test_trained_networks_that_exceed_a_bound_are_named_with_the_stage() -> None
     def stage(**slack: float) -> dict[str, Any]:
         return {"slack": [slack, {name: value + 1 for name, value in slack.items()}]}
 
-    run = {"row": "RR", "task": "bidmc", "epochs": 489, **stage(a=0.5, b=-0.06, c=-0.5)}
-    run["along"] = [{"step": 0, **stage(a=0.2, b=-0.29, c=1.0)}, {"step": 17, **stage(a=-0.9, b=-0.1, c=1.0)}]
+    run = {"row": "RR", "task": "bidmc", "epochs": 489, **stage(a=0.5, b=-0.06, c=-0.5, d=0.1)}
+    run["along"] = [
+        {"step": 0, **stage(a=0.2, b=-0.29, c=1.0, d=-0.4)},  # as initialised, not as trained
+        {"step": 17, **stage(a=-0.9, b=-0.1, c=1.0, d=0.2)},
+    ]
     head = "RR trained on bidmc for 489 epochs, by "
     assert nearness.as_trained({"trained": [run]}) == {
         "a": head + "0.900 decades after 17 updates, by none at the best weights",
-        "b": head + "0.290 decades after 0 updates, by 0.060 decades at the best weights",
+        "b": head + "0.100 decades after 17 updates, by 0.060 decades at the best weights",
         "c": head + "0.500 decades at the best weights",
     }
 

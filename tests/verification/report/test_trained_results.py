@@ -15,6 +15,7 @@ from tests.benchmarks.scripts import BENCHMARKS
 from verification.cli import main
 from verification.readings import reading as readings
 from verification.registry import Registry
+from verification.report.html import tables
 from verification.report.rows import trained_results
 from verification.report.rows.claims import Facts
 from verification.report.rows.ledger import LedgerEntry, LedgerPages
@@ -79,8 +80,8 @@ def test_runs_that_no_paper_prints_stand_beside_nothing() -> None:
         "copying, T = 200, scoRNN",
         "copying, T = 200, LSTM",
         "copying, T = 500, scoRNN",
-        "BIDMC HR, UnICORNN",
-        *(f"BIDMC {rate}, UnICORNN, to the end, every window scaled" for rate in ("HR", "RR")),
+        "BIDMC HR, UnICORNN, every window scaled",
+        *(f"BIDMC {rate}, UnICORNN, every window scaled, GPU" for rate in ("HR", "RR")),
     }
 
 
@@ -127,6 +128,34 @@ def test_how_long_and_with_which_seed_is_free_and_is_said() -> None:
     assert [line for line in sections(record, ["icml Table 1"])["icml Table 1"] if "97.8" in line] == [
         "| UnICORNN, m = 128, L = 3 | 97.8% | 82.4% (82.4% to 82.4%) | 4 of 2600 | 3 | 0, 1 |",
         "| UnICORNN, m = 128, L = 3 | 97.8% | 82.4% | 400 of 2600 | 390 | 7 |",
+    ]
+
+
+def test_the_report_has_a_line_for_each_length_of_training() -> None:
+    """The median of three runs, two of which stopped early, would be that of the stopped ones."""
+    one = psmnist() | {"planned_epochs": 400}
+    figures = {0: (0.968, 400), 1: (0.934, 100), 2: (0.936, 100), 3: (0.97, 400)}
+    runs = {
+        str(seed): one
+        | {"seed": seed, "epochs": epochs, "test": {"figure": figure}}
+        | ({"stopped": "the time is up"} if epochs < 400 else {})
+        for seed, (figure, epochs) in figures.items()
+    }
+    table = tables.of_record({"runs": runs})
+    assert [(row[3], row[5], row[6]) for row in table.rows] == [
+        ("93.5% (93.4% to 93.6%)", "stopped at 100 of 400, goes on", "1, 2"),
+        ("96.9% (96.8% to 97.0%)", "400 of 400", "0, 3"),
+    ]
+    assert table.title == "1 network in 4 runs" and table.caption == (tables.ENDED, tables.STOPPED)
+    of_ended = tables.of_record({"runs": {seed: run for seed, run in runs.items() if "stopped" not in run}})
+    assert len(of_ended.rows) == 1 and of_ended.caption == (tables.ENDED,)
+
+
+def test_the_recorded_runs_of_400_epochs_are_not_mixed_with_those_that_stopped() -> None:
+    rows = [row for row in tables.of_record(RECORD).rows if row[0] == "psMNIST, UnICORNN-128, longer"]
+    assert [(row[3], row[5], row[6]) for row in rows] == [
+        ("93.4% (93.4% to 93.4%)", "stopped at 100 of 400, goes on", "1, 2"),
+        ("96.8%", "400 of 400", "0"),
     ]
 
 

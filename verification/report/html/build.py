@@ -46,7 +46,7 @@ RULES = (
 class ReportSources:
     """What a page is made of.
 
-    settings, name   of the run, as the store keeps them          commit   of the sources, if that is known
+    settings, name   of the run, as the store keeps them
     papers           the page of the ledger of every claim         series   what the store has over n
     folder           where the witnesses are                      trained  tables by printed table
     """
@@ -58,7 +58,6 @@ class ReportSources:
     statements: Mapping[str, LedgerEntry]
     papers: Mapping[str, str]
     folder: str
-    commit: str = ""
     series: Mapping[str, StateSeries] = field(default_factory=dict)
     trained: Mapping[str, Table] = field(default_factory=dict)
     tableaus: tuple[Table, ...] = ()
@@ -137,7 +136,7 @@ def _facts(sources: ReportSources) -> tuple[tuple[str, str], ...]:
         command = f"odernn verify --checkpoint {shlex.quote(network)}{dirs}"
     lines = (
         ("Program", f"odernn {facts.version}"),
-        ("Commit", sources.commit),
+        ("Commit", facts.commit),
         ("Sources, SHA-256", str(settings.get("source", ""))),
         ("Run, SHA-256 of its jobs", sources.name),
         ("Trained network", f"{network}, SHA-256 {settings.get('sha256', '')}" if network else ""),

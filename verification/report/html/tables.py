@@ -47,26 +47,37 @@ def of_graphs(entries: Sequence[MeasuredEntry], families: Iterable[str]) -> Tabl
 # --- training ---------------------------------------------------------------------------------------------------
 
 
+ENDED = (
+    "The weights that are best on the validation split are tested, once, at the end of a run: median over seeds of one "
+    "length, range."
+)
+STOPPED = "A run that stopped before its end is tested as it is, and once more at its end if it goes on."
+
+
 def of_record(record: Mapping[str, Any]) -> Table:
-    """A row a network of a record of training runs, its seeds together."""
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    """A row a network of a record of training runs and a length of training, its seeds together: a median is over
+    seeds alone. Runs that stopped are apart from those at their ends.
+    """
+    alike: dict[tuple[str, int, bool], list[Mapping[str, Any]]] = {}
     for run in record["runs"].values():
-        by_name.setdefault(str(run["name"]), []).append(run)
-    rows = [_row(name, runs) for name, runs in by_name.items()]
+        alike.setdefault((str(run["name"]), run["epochs"], "stopped" in run), []).append(run)
+    order = {name: place for place, name in enumerate(dict.fromkeys(name for name, *_ in alike))}
+    lengths = sorted(alike, key=lambda length: (order[length[0]], *length[1:]))
+    rows = [_row(length[0], sorted(alike[length], key=lambda run: int(run["seed"]))) for length in lengths]
     names = ("run", "task", "cell", "test", "figure", "epochs", "seeds", "parameters")
     right = {"test", "epochs", "parameters"}
     return Table(
-        title=f"{plural(len(rows), 'network')} in {plural(len(record['runs']), 'run')}",
+        title=f"{plural(len(order), 'network')} in {plural(len(record['runs']), 'run')}",
         columns=tuple(Column(name, "right" if name in right else "left") for name in names),
         rows=tuple(rows),
-        caption=("The weights that are best on the validation split are tested, once: median over seeds, range.",),
+        caption=(ENDED, STOPPED) if any("stopped" in run for run in record["runs"].values()) else (ENDED,),
     )
 
 
 def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     first = runs[0]
     figures = [run["test"]["figure"] for run in runs if run.get("test", {}).get("figure") is not None]
-    kind = str(first.get("figure", ""))
+    kind, epochs = str(first.get("figure", "")), f"{first['epochs']} of {first.get('planned_epochs', first['epochs'])}"
     spread = ""
     if len(figures) > 1:
         spread = f" ({trained_results.shown(min(figures), kind)} to {trained_results.shown(max(figures), kind)})"
@@ -77,7 +88,7 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         str(first["cell"]),
         median,
         kind,
-        f"{first['epochs']} of {first.get('planned_epochs', first['epochs'])}",
+        ("stopped at {}, goes on" if "stopped" in first else "{}").format(epochs),
         ", ".join(dict.fromkeys(str(run["seed"]) for run in runs)),
         str(first.get("parameters", NOT_AVAILABLE)),
     )

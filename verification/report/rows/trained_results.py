@@ -82,7 +82,7 @@ def beside(
     ]
     found = []
     for printed in (each for each in RESULTS if each.source == source):
-        rows = [(row, fixed) for row, fixed in of_paper if is_of(printed, row) and _is_as_printed(printed, row)]
+        rows = [(row, fixed) for row, fixed in of_paper if is_of(printed, row) and is_as_printed(printed, row)]
         same = [(run, row) for run in tested for row, fixed in rows if _trained(run) == fixed]
         ordered = sorted((run for run, _ in same), key=lambda run: run["seed"])
         found.append(BesidePrinted(printed, tuple(ordered), same[0][1].training.epochs if same else 0))
@@ -110,7 +110,7 @@ def is_of(printed: PrintedResult, row: Configuration) -> bool:
     )
 
 
-def _is_as_printed(printed: PrintedResult, row: Configuration) -> bool:
+def is_as_printed(printed: PrintedResult, row: Configuration) -> bool:
     """Whether the row claims the number, if there is one: variants that are ours do not."""
     return printed.value is None or (row.published is not None and row.published.result != "")
 
