@@ -105,8 +105,8 @@ class AntisymmetricLayer(RecurrentLayer):
         return GatedAntisymmetric(W, self.gamma) if self.gated else Antisymmetric(W, self.gamma)
 
     def guarantees(self) -> Guarantees:
-        """Of explicit Euler on this field. Its Jacobian has no eigenvalue with a positive real part, and yet the
-        field is not monotone for any γ: contraction is not implied.
+        """Of explicit Euler on this field. Ungated, its Jacobian has no eigenvalue with a positive real part, and yet
+        the field is not monotone for any γ: contraction is not implied. Gated, it may have some.
         """
         from odernn import tableaus
         from odernn.integrators.guarantees import guarantees_of  # exact algebra, which a forward pass does not need
@@ -134,8 +134,8 @@ class AntisymmetricRNN(RecurrentNetwork):
     """
 
     holds: ClassVar[str] = (
-        "|h_n| ≤ |h_0| + n dt in every component; the field's Jacobian has no eigenvalue with a positive real part, "
-        "which does not bound the steps (guarantees())"
+        "|h_n| ≤ |h_0| + n dt in every component; ungated, the field's Jacobian has no eigenvalue with a positive real "
+        "part, which does not bound the steps (guarantees())"
     )
 
     def __init__(
@@ -177,17 +177,24 @@ class AntisymmetricRNN(RecurrentNetwork):
     ) -> dict[str, Any]:
         """dt and gamma that balance Euler's growth of fast modes against the forgetting of slow ones over M steps.
 
-            dt = min(√(2/M), 1)/λ,     γ = (1 − √(1 − dt²λ²))/dt,     λ = 2 σ_w
+            dt = min(√(2/M), 1)/λ,     γ = (1 − √(1 − dt²λ²))/dt = dt λ²/(1 + √(1 − dt²λ²)),     λ = 2 σ_w
 
         Mode iλ of W − Wᵀ is multiplied by 1 − dt γ + i dt λ where tanh is linear, and by no more than 1 iff
         dt ≤ 2γ/(γ² + λ²): γ is the least for which that holds, with equality. λ = 2σ_w is the spectral radius of the
         initial W − Wᵀ for large n. Modes near 0 are forgotten in 1/(dt γ) steps, and dt γ ≈ dt²λ²/2 = 1/M for this dt.
+        Raises ValueError where σ_w is so small or so large that dt or γ is no positive float64.
         """
-        M = memory_in_steps(steps, memory)
+        M = memory_in_steps(steps, memory, hidden_size)
         arguments.positive("sigma_w", [sigma_w])
         turned = min(math.sqrt(2.0 / M), 1.0)
         dt = turned / (2.0 * sigma_w)
-        return {"dt": dt, "gamma": (1.0 - math.sqrt(1.0 - turned**2)) / dt}
+        gamma = turned**2 / (1.0 + math.sqrt(1.0 - turned**2)) / dt if dt > 0.0 else 0.0
+        if not (math.isfinite(dt) and gamma > 0.0):
+            raise ValueError(
+                f"sigma_w is {sigma_w}, for which dt = {dt} and gamma = {gamma}: both must be finite and positive. "
+                "Give a sigma_w nearer to 1."
+            )
+        return {"dt": dt, "gamma": gamma}
 
     @classmethod
     def from_paper(cls, name: str, **overrides: Any) -> Self:

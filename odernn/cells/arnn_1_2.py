@@ -177,11 +177,11 @@ class ARNN12(RecurrentNetwork):
 
     @classmethod
     def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
-        """dt = min(1/√M, 0.9): a state moves by dt a step, so by about 1 in M of them (``wandering_step``).
+        """dt = min(1/√M, 0.9): M random pushes of size dt add up to about 1 (``wandering_step``).
 
         The limit: the initial S has a spectral radius of about 2, and powers of the step stay bounded if dt · 2 < 2.
         """
-        return {"dt": wandering_step(memory_in_steps(steps, memory), 0.9)}
+        return {"dt": wandering_step(memory_in_steps(steps, memory, hidden_size), 0.9)}
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

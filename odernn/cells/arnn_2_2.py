@@ -203,11 +203,11 @@ class ARNN22(RecurrentNetwork):
 
     @classmethod
     def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
-        """dt = min(1/√M, 0.45): a state moves by dt a step, so by about 1 in M of them (``wandering_step``).
+        """dt = min(1/√M, 0.45): M random pushes of size dt add up to about 1 (``wandering_step``).
 
         The limit: the initial W has a spectral radius of about 2, and leapfrog's powers stay bounded if dt · 2 < 1.
         """
-        return {"dt": wandering_step(memory_in_steps(steps, memory), 0.45)}
+        return {"dt": wandering_step(memory_in_steps(steps, memory, hidden_size), 0.45)}
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

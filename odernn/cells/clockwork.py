@@ -173,7 +173,7 @@ class ClockworkRNN(ClockedNetwork):
 
         With hidden_size = n there are at most n groups, and the first n mod g of g have a neuron more.
         """
-        M = memory_in_steps(steps, memory)
+        M = memory_in_steps(steps, memory, hidden_size)
         count = 1 + max(0, math.floor(math.log2(M / 2.0)))
         if hidden_size is None:
             return {"periods": tuple(2**k for k in range(count))}

@@ -89,7 +89,7 @@ class CoRNNLayer(dense.FusedLayer, RecurrentLayer):
         epsilon: float,
         damping: Damping = "explicit",
         bias: bool = True,
-        execution: dense.Name = "torch",
+        execution: dense.NameOnCPU = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -191,7 +191,7 @@ class CoRNN(dense.FusedNetwork, RecurrentNetwork):
         epsilon: float | Sequence[float],
         damping: Damping = "explicit",
         bias: bool = True,
-        execution: dense.Name = "torch",
+        execution: dense.NameOnCPU = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -220,7 +220,7 @@ class CoRNN(dense.FusedNetwork, RecurrentNetwork):
         steps. γ = 1: the force is balanced at |y| ≤ 1/γ = 1. The step is stable where dt²γ + 2 dt ε < 4
         (``LinearStability``), and that is 1 + 1/(2M).
         """
-        M = memory_in_steps(steps, memory)
+        M = memory_in_steps(steps, memory, hidden_size)
         return {"dt": 1.0 / math.sqrt(2.0 * M), "gamma": 1.0, "epsilon": math.sqrt(0.5 * M)}
 
     @classmethod

@@ -128,7 +128,7 @@ class LEM(RecurrentNetwork):
         A unit follows its target in 1/(dt σ̂) steps, 2/dt at the start, where σ̂ is about 1/2: here √M. Its gate can make
         it as slow as it likes, but no faster than 1/dt. With dt ≤ 1 every state stays in [−1, 1].
         """
-        return {"dt": min(1.0, 2.0 / math.sqrt(memory_in_steps(steps, memory)))}
+        return {"dt": min(1.0, 2.0 / math.sqrt(memory_in_steps(steps, memory, hidden_size)))}
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

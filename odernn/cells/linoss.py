@@ -263,7 +263,7 @@ class LinOSS(RecurrentNetwork):
         dt² A M/2 = 1, that is dt = 2/√M. IMEX forgets nothing: M random inputs of size 1 add up to dt √(M/(2A)), of
         size 2 for the same dt, whatever M is. dt² A ≤ 1 is within the limit 4 of IMEX.
         """
-        return {"dt": min(1.0, 2.0 / math.sqrt(memory_in_steps(steps, memory)))}
+        return {"dt": min(1.0, 2.0 / math.sqrt(memory_in_steps(steps, memory, hidden_size)))}
 
     def power_boundedness(self) -> tuple[Certificate, ...]:
         """``LinOSSLayer.power_boundedness`` of every layer and direction, in the order of ``layers``."""

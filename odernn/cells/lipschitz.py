@@ -197,17 +197,20 @@ class LipschitzRNN(RecurrentNetwork):
 
     @classmethod
     def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
-        """dt, beta_a, gamma_a, beta_w and gamma_w of states of size 1 that are forgotten in M steps.
+        """dt, beta_a, gamma_a, beta_w and gamma_w of a linear part that turns, and forgets in M steps.
 
-            dt = 1/√M,     γ_A = γ_W = 1/(2√M),     β_A = β_W = 3/4
+            dt = 1/√M,     γ_A = γ_W = 1/(2√M),     β_A = β_W = 1
 
-        A state moves by dt a step, so by about 1 in M of them (``wandering_step``). Where tanh is linear it is
-        forgotten at the rate γ_A + γ_W, in 1/(dt (γ_A + γ_W)) = M steps. A mode −γ ± iλ of A does not grow by Euler iff
-        dt ≤ 2γ/(γ² + λ²): with γ = γ_A iff λ² ≤ 1 − 1/(4M). β = 1 would let the linear part turn only and β = 1/2
-        leave it free: 3/4 halves its symmetric share.
+        β = 1: the symmetric parts of A and W are −γ_A I and −γ_W I, and nothing else. For β < 1 (1 − β)(M + Mᵀ) is
+        added, whose positive eigenvalues are far above these small γ: modes would grow in M steps. The field is that of
+        A + W where tanh is linear, and forgets at the rate γ_A + γ_W, in 1/(dt (γ_A + γ_W)) = M steps; where tanh is
+        saturated that of A, which takes twice as many. A mode −γ_A ± iλ of A does not grow by Euler iff
+        dt ≤ 2γ_A/(γ_A² + λ²), that is λ² ≤ 1 − 1/(4M). With σ_w = 1 the largest λ is about 2√(2/n) at the start, for
+        n units: within that bound from a dozen on. M random pushes add up to about 1 (``wandering_step``), a constant
+        one, as of the bias b, to more.
         """
-        dt = wandering_step(memory_in_steps(steps, memory))
-        return {"dt": dt, "beta_a": 0.75, "gamma_a": 0.5 * dt, "beta_w": 0.75, "gamma_w": 0.5 * dt}
+        dt = wandering_step(memory_in_steps(steps, memory, hidden_size))
+        return {"dt": dt, "beta_a": 1.0, "gamma_a": 0.5 * dt, "beta_w": 1.0, "gamma_w": 0.5 * dt}
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]

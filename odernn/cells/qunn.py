@@ -258,9 +258,13 @@ class QUNN(ClockedNetwork):
     def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
         """block_length = ⌈M⌉, at least 2: an output sees the inputs of its own block alone, the last M at its end.
 
-        The depth is the same unless given, so that a step costs O(M d).
+        The depth is the same unless given, so that a step costs O(M d). Raises ValueError for a sequence of one step:
+        an output is a product of inputs before.
         """
-        return {"block_length": max(2, math.ceil(memory_in_steps(steps, memory)))}
+        M = memory_in_steps(steps, memory, hidden_size)
+        if steps == 1:
+            raise ValueError("steps is 1, but a block has at least 2 inputs: choose another cell for such sequences.")
+        return {"block_length": min(steps, max(2, math.ceil(M)))}
 
     @staticmethod
     def parameter_count(

@@ -180,7 +180,7 @@ class RecurrentNetwork(ExactBuffers, ABC):
         A cell that needs some says in its own docstring which formula gives them, and why. They are where to begin, not
         what is best: docs/cells.md has what was measured. Raises ValueError for impossible numbers.
         """
-        memory_in_steps(steps, memory)
+        memory_in_steps(steps, memory, hidden_size)
         return {}
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -203,7 +203,7 @@ class ScoRNN(OrthogonalNetwork):
         period from 2 steps on. A small share leaves slow waves only, which is what sums over a sequence need: the paper
         tunes it between 1/10 and 7/10. Raises ValueError without hidden_size.
         """
-        memory_in_steps(steps, memory)
+        memory_in_steps(steps, memory, hidden_size)
         if hidden_size is None:
             raise ValueError("hidden_size is needed: rho counts units. Give the n that the cell will have.")
         n = arguments.positive_integer("hidden_size", hidden_size)

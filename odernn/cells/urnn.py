@@ -308,7 +308,7 @@ class URNN(LearnedInitialStates):
 
         The full capacity has all unitary matrices, and needs an optimizer of its own: choose it where 7n are too few.
         """
-        memory_in_steps(steps, memory)
+        memory_in_steps(steps, memory, hidden_size)
         return {"capacity": "restricted"}
 
     @property

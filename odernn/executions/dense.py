@@ -34,6 +34,8 @@ from odernn.executions.autocast import in_full_digits
 from odernn.executions.recurrence import UNIT_ROUNDOFF, ExecutionUnavailable
 
 Name: TypeAlias = Literal["torch", "cpu", "cuda"]
+NameOnCPU: TypeAlias = Literal["torch", "cpu"]
+"""Of a cell without a kernel for a device, as ``FusedLayer.offered`` is unless a layer says more."""
 
 
 def unavailable_because() -> str | None:

@@ -25,7 +25,10 @@ def number(name: str, value: Any) -> float:
         is_number = value.size == 1 and value.dtype.kind in "iuf"
     if not is_number:
         raise TypeError(f"{name} is {value!r}, a {type(value).__name__}. Give a number.")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # of an int or a fraction; its digits may be too many to print
+        raise ValueError(f"{name} is beyond the range of float64. Give a number of at most 1.79e308.") from None
 
 
 def per_layer(name: str, value: float | Sequence[float], num_layers: int) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 import torch
 
 from odernn.cells.common import arguments
-from odernn.cells.common.time_scales import memory_in_steps, wandering_step
+from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.odernn.layer import CoefficientKind, ODERNNLayer
 from odernn.cells.odernn.parts import Coefficient, Gate, Stage
 from odernn.cells.odernn.step import StageValues
@@ -144,14 +144,15 @@ class ODERNN(RecurrentNetwork):
 
     @classmethod
     def suggest(cls, steps: int, *, memory: float | None = None, hidden_size: int | None = None) -> dict[str, Any]:
-        """tableau and eta: the explicit midpoint rule, η = 1/√M, so that a state moves by about 1 in M steps.
+        """tableau and eta: the explicit midpoint rule, η = 1/M, so that M steps are one unit of time.
 
-        With nonlinearities in [−1, 1] a step moves by η Σ|b_i| = η at most (``wandering_step``). Any other explicit
-        method fits as well; an implicit one has to be solved for.
+        With nonlinearities in [−1, 1] a step moves by η Σ|b_i| = η at most, and M of them by at most 1. Nothing turns
+        a state back: slopes that agree from step to step, as those of a bias do, add up, so that η = 1/√M would carry
+        it √M away. Any other explicit method fits as well; an implicit one has to be solved for.
         """
         from odernn.tableaus import EXPLICIT_MIDPOINT
 
-        return {"tableau": EXPLICIT_MIDPOINT, "eta": wandering_step(memory_in_steps(steps, memory))}
+        return {"tableau": EXPLICIT_MIDPOINT, "eta": 1.0 / memory_in_steps(steps, memory, hidden_size)}
 
     @property
     def n(self) -> int:

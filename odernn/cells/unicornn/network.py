@@ -80,10 +80,11 @@ class UnICORNN(OscillatorStack):
         A neuron's time runs by h = dt σ̂(c) a step, so that it takes 1/h steps to answer: 2/dt, a few, at c = 0, and M
         at c_low, with all between. In the paper all c are near 0, so that one number, dt, has to fit M.
         α: the force is at most 1 and is balanced at |y| ≤ 1/α, so that α = 1 keeps y of the size of a tanh. A step
-        rotates while h²κ < 4, κ = α + w σ'; h < dt, so dt²(α + w) ≤ 1.8² < 4 holds whatever c becomes, for all weights
-        up to ``largest_w`` = w: they begin in (0, 1). For M ≤ 2/dt all c begin at 0.
+        rotates while 0 < h²κ < 4, κ = α + w σ'. h < dt, so dt²(α + w) ≤ 1.8² < 4 holds whatever c becomes, for all
+        weights up to ``largest_w`` = w: they begin in (0, 1). κ > 0 is w σ' > −α, which w > −α ensures and no dt can:
+        below, a step stretches one direction. For M ≤ 2/dt all c begin at 0.
         """
-        M = memory_in_steps(steps, memory)
+        M = memory_in_steps(steps, memory, hidden_size)
         check_alpha([alpha])
         arguments.not_negative("largest_w", [largest_w])
         dt = min(0.9, 1.8 / math.sqrt(max(alpha + largest_w, 1.0)))

@@ -144,10 +144,13 @@ def test_cuda_without_a_device_says_why_at_every_entrance():
 @pytest.mark.parametrize("name", ["cuda", "parallel", "gpu"])
 def test_an_execution_that_a_cell_does_not_have_is_refused(name: str):
     options: dict[str, Any] = {"execution": name}
-    with pytest.raises(ValueError, match=f'execution is "{name}", but a recurrence with a full matrix has'):
+    advice = 'On a GPU, choose "torch".' if name == "cuda" else "Choose one of them."
+    with pytest.raises(ValueError, match=f'^execution is "{name}", but CoRNNLayer has "torch" and "cpu". {advice}$'):
         CoRNN(2, 3, dt=0.1, gamma=1.0, epsilon=1.0, **options)
-    with pytest.raises(ValueError, match=f'execution is "{name}", but a recurrence with a full matrix has'):
-        ScoRNN(2, 4, rho=1, **options)
+    if name != "cuda":  # which ScoRNN has
+        said = f'^execution is "{name}", but ScoRNNLayer has "torch", "cpu" and "cuda". {advice}$'
+        with pytest.raises(ValueError, match=said):
+            ScoRNN(2, 4, rho=1, **options)
 
 
 @pytest.mark.parametrize("name", ["cpu", "parallel", "gpu"])
