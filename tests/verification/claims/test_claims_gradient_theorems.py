@@ -461,13 +461,13 @@ def _is_cheap(case: Case) -> bool:
     ("module", "identifier", "repairs", "grave"),
     [
         (jacobian_bounds, "both-68", ("thm-G-inf",), "constant"),
-        (gradient_bounds, "sam-3.2", ("thm-G-inf",), "constant"),
+        (gradient_bounds, "sam-3.2", ("thm-G-inf",), "hypothesis"),
         (gradient_bounds, "sam-3.2-uniform", ("thm-G-inf",), "hypothesis"),
-        (gradient_bounds, "both-3.x-input", ("thm-G-inf", "thm-G-input"), "constant"),
-        (gradient_bounds, "sam-69", ("thm-G-inf",), "constant"),
+        (gradient_bounds, "both-3.x-input", ("thm-G-inf", "thm-G-input"), "hypothesis"),
+        (gradient_bounds, "sam-69", ("thm-G-inf",), "hypothesis"),
         (gradient_bounds, "icml-(42)", ("thm-G-inf", "thm-G-short"), "substance"),
-        (proof_steps, "sam-66", ("thm-G-inf",), "constant"),
-        (proof_steps, "icml-(39)", ("thm-G-inf",), "constant"),
+        (proof_steps, "sam-66", ("thm-G-inf",), "hypothesis"),
+        (proof_steps, "icml-(39)", ("thm-G-inf",), "hypothesis"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -59,12 +59,12 @@ def test_the_page_has_the_gravest_first_and_shows_the_meant_case_of_the_least_sl
 
 
 def test_of_several_repairs_that_hold_the_one_that_decides_the_gravity_is_shown() -> None:
-    """sam-3.2: "θ of layer L" holds, too, and stands first; other constants are milder."""
-    run = [
-        replace(cell, verdict=PROVED) if cell.domain == "T ≤ 1" else cell for cell in cells("sam-3.2", REFUTED)
-    ] + cells("thm-G-inf", PROVED)
-    text = page([Told("sam-3.2", "t", "m.")], LedgerPages(run, {}, Facts("0", "smoke", 0)))
-    assert "(refuted, constant)" in text and "**True instead** (constant): with other constants" in text
+    """icml-(40): the rows of Table 6 hold, too; another power of t is milder, and thm-S-Q is proved."""
+    rows = cells("icml-(40)", REFUTED)
+    run = [replace(cell, verdict=PROVED) if cell.domain.startswith("printed") else cell for cell in rows]
+    run += [replace(rows[0], claim="thm-S-Q", verdict=PROVED)]
+    text = page([Told("icml-(40)", "t", "m.")], LedgerPages(run, {}, Facts("0", "smoke", 0)))
+    assert "(refuted, constant)" in text and "**True instead** (constant): " in text
 
 
 def test_a_finding_may_name_the_case_to_show() -> None:
