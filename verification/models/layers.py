@@ -21,7 +21,7 @@ from odernn.cells.unicornn import UnICORNN
 from odernn.cells.unicornn.arguments import checked_previous
 from odernn.executions import torch_loop
 from verification.monitors import measuring, oscillators
-from verification.monitors.calls import tensors_of
+from verification.monitors.calls import mapped, tensors_of
 from verification.monitors.unrolled import norms_over_time
 
 State = tuple[Tensor, ...]
@@ -119,7 +119,7 @@ def _oscillators(network: UnICORNN, index: int, drives: Tensor) -> Callable[[int
 def _step_of(step: Callable[[int, State, Any], State], drives: Sequence[Any]) -> Callable[[int, State], State]:
     def again(n: int, state: State) -> State:
         count = len(state[0])
-        drive = _rebuilt(drives[n - 1], lambda entry: entry[:1].expand(count, *entry.shape[1:]))
+        drive = mapped(lambda entry: entry[:1].expand(count, *entry.shape[1:]), drives[n - 1])
         return step(n - 1, state, drive)
 
     return again
@@ -172,7 +172,7 @@ class StepCalls:
         def keep(_: nn.Module, arguments: Any, keywords: Any, output: Any) -> Any:
             if is_copied:
                 copies: dict[int, Tensor] = {}
-                output = _rebuilt(output, lambda tensor: copies.setdefault(id(tensor), tensor.clone()))
+                output = mapped(lambda tensor: copies.setdefault(id(tensor), tensor.clone()), output)
             self.calls[name].arguments.append((arguments, keywords))
             self.calls[name].outputs.append(output)
             return output
@@ -198,18 +198,6 @@ class StepCalls:
     def layers(self) -> Iterator[RunLayer]:
         for name in self.found():
             yield _of_steps(name, self._modules[name], self.calls[name])
-
-
-def _rebuilt(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
-    """The same structure, named tuples too, with ``function`` of each tensor, in the order of ``tensors_of``."""
-    if isinstance(value, Tensor):
-        return function(value)
-    if isinstance(value, tuple):
-        parts = [_rebuilt(part, function) for part in value]
-        return type(value)._make(parts) if hasattr(value, "_make") else tuple(parts)
-    if isinstance(value, list):
-        return [_rebuilt(part, function) for part in value]
-    return {key: _rebuilt(part, function) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def _places(calls: _StepCalls) -> list[int] | None:
@@ -262,7 +250,7 @@ def _of_steps(name: str, module: nn.Module, calls: _StepCalls) -> RunLayer:
                 return tensor.detach()[:1].expand(count, *tensor.shape[1:])
             return tensor.detach()
 
-        arguments, keywords = _rebuilt(list(given), replaced)
+        arguments, keywords = mapped(replaced, list(given))
         output = tensors_of(module(*arguments, **keywords))
         return tuple(output[index] for index in which)
 

@@ -58,7 +58,7 @@ def trial(
     with _undisturbed(model), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         energy, layers = _measured(model, u, wanted, loss, time_axis)
-    gradients = None if u.grad is None else norms_over_time(u.grad.movedim(time_axis, 0)).numpy()
+    gradients = None if u.grad is None else norms_over_time(u.grad.movedim(time_axis, 0)).cpu().numpy()
     notes = tuple(dict.fromkeys(str(each.message) for each in said))
     shape = tuple(u.shape)
     return ModelTrial(type(model).__name__, shape, energy, layers, gradients, notes, time.monotonic() - started)

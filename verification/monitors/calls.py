@@ -31,13 +31,15 @@ def tensors_of(value: Any) -> list[Tensor]:
 
 
 def mapped(function: Callable[[Tensor], Tensor], value: Any) -> Any:
-    """The same structure with ``function`` of each of its tensors."""
+    """The same structure, named tuples too, with ``function`` of each tensor, in the order of ``tensors_of``."""
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, PackedSequence):
         return value._replace(data=function(value.data))
     if isinstance(value, (tuple, list)):
         parts = [mapped(function, part) for part in value]
+        if hasattr(value, "_make"):
+            return value._make(parts)
         return parts if isinstance(value, list) else tuple(parts)
     return {key: mapped(function, part) for key, part in value.items()} if isinstance(value, dict) else value
 
