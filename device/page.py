@@ -70,6 +70,11 @@ def section(record: Mapping[str, Any]) -> Iterator[str]:
     yield f"\n## {machine['cuda']}\n"
     yield f"torch {machine['torch']}, Python {machine['python']}, {machine['cores']} cores of {machine['processor']}; "
     yield f"launched by {record['loader']}.\n"
+    from device.suite import sources  # which imports torch
+
+    if record["sources"] != sources():
+        yield "The kernels or what launches them have changed since: these checks and times are of the sources then, and the"
+        yield "same checks of today's have been made in the emulator only.\n"
     yield from _checks(parts)
     for shape in shapes(record):
         yield from _shape(record, shape)
