@@ -73,8 +73,8 @@ def section(record: Mapping[str, Any]) -> Iterator[str]:
     from device.suite import sources  # which imports torch
 
     if record["sources"] != sources():
-        yield "The kernels or what launches them have changed since: checks and times are of the sources then, and today's"
-        yield "were tested in the emulator only.\n"
+        yield "The kernels or what launches them have changed since: checks and times are of the sources then, and"
+        yield "today's were tested in the emulator only.\n"
     yield from _checks(parts)
     for shape in shapes(record):
         yield from _shape(record, shape)
