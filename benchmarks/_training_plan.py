@@ -140,6 +140,7 @@ def _of_a_gpu() -> Iterator[Planned]:
             configuration="unicornn_table4_vital_signs",
             row=f"unicornn-{rate.lower()}" + ("" if of_code else "-scaled"),
             training=kept,
+            seeds=(0, 1, 2) if of_code else (0,),
             note=("" if of_code else OURS)
             + "Divided as published, so test windows have neighbours in training. For a GPU.",
             is_further=True,

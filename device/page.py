@@ -162,6 +162,8 @@ def _checks(parts: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(found, dict):
             said = {True: "clean", False: "**not clean**", None: "could not be looked at"}[found["holds"]]
             yield f"compute-sanitizer {name}: {said}."
+    if "sanitizer" not in parts:
+        yield "compute-sanitizer: not run over these kernels."
     yield ""
 
 
