@@ -345,10 +345,26 @@ def _share(name: str, statement: str, values: list[float]) -> str:
     return f"| {name} | {statement} | {share} | {min(values):.2f} |"
 
 
+def seed(run: dict[str, Any]) -> int:
+    return int(run["configuration"]["training"]["seed"])
+
+
+def identity(run: dict[str, Any]) -> tuple[str, str, int]:
+    return run["row"], run["task"], seed(run)
+
+
 def _trained(runs: list[dict[str, Any]]) -> list[str]:
-    lines = ["", TRAINED] if runs else []
+    """A table along the training of the first seed of a row, two lines of every other seed."""
+    lines, shown = ["", TRAINED] if runs else [], set()
     for found in runs:
         words = ", ".join(f"{name} {value:.2f}" for name, value in least(found).items())
+        if identity(found)[:2] in shown:
+            lines += [
+                "",
+                f"Seed {seed(found)}, {found['epochs']} epochs, {_reached(found)}: {words}. {_least_along(found)}",
+            ]
+            continue
+        shown.add(identity(found)[:2])
         lines += [
             "",
             f"**{found['row']} on {found['task']}**, {found['epochs']} epochs, "
@@ -361,6 +377,14 @@ def _trained(runs: list[dict[str, Any]]) -> list[str]:
         lines += [_along(f"after {each['step']} updates", each) for each in found.get("along", [])]
         lines += [_along("best on validation", found)]
     return lines
+
+
+def _least_along(found: dict[str, Any]) -> str:
+    """When the slack was least, of each statement: weights as initialised do not count."""
+    stages = [each for each in found["along"] if each["step"]]
+    worst = {name: min(stages, key=lambda each: least(each)[name]) for name in least(found)}
+    parts = (f"{name} {least(each)[name]:.2f} after {each['step']} updates" for name, each in worst.items())
+    return "On the way, at the least: " + ", ".join(parts) + "."
 
 
 def _reached(found: dict[str, Any]) -> str:
@@ -433,8 +457,11 @@ def main() -> None:
         return time.monotonic() < end
 
     if asked.run is not None:
-        others = [each for each in record.get("trained", []) if each["row"] != asked.row]
-        record["trained"] = [*others, trained(asked.run, networks.row(asked.row), asked.root)]
+        made = trained(asked.run, networks.row(asked.row), asked.root)
+        others = [each for each in record.get("trained", []) if identity(each) != identity(made)]
+        record["trained"] = sorted(
+            [*others, made], key=lambda each: (ROWS.index(networks.row(each["row"])), seed(each))
+        )
     for identifier in LADDER:
         if identifier not in record.setdefault("ladder", {}) and keep():
             record["ladder"][identifier] = ladder(registry, identifier)

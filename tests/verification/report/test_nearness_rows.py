@@ -104,10 +104,25 @@ def test_trained_networks_that_exceed_a_bound_are_named_with_the_stage() -> None
         "b": head + "0.100 decades after 17 updates, by 0.060 decades at the best weights",
         "c": head + "0.500 decades at the best weights",
     }
+    other = {
+        **run,
+        "epochs": 320,
+        **stage(a=0.5, b=0.4, c=-0.1, d=0.3),
+        "along": [{"step": 17, **stage(a=1, b=-0.2, c=1, d=1)}],
+    }
+    head = "RR trained on bidmc for 320 to 489 epochs (2 of 2 seeds), by "
+    assert nearness.as_trained({"trained": [run, other]}) == {
+        "a": head.replace("2 of", "1 of") + "0.900 decades after 17 updates, by none at the best weights",
+        "b": head + "0.200 decades after 17 updates, by 0.060 decades at the best weights",
+        "c": head + "0.500 decades at the best weights",
+    }
 
 
 def test_the_record_says_which_trained_networks_exceed_which_bounds() -> None:
     """At RR, as App. A and the published code have it; nowhere else."""
     found = nearness.as_trained(json.loads((BENCHMARKS / "results" / "nearness.json").read_text("utf-8")))
     assert set(found) == {"icml-(27)", "sam-54"}
-    assert all(words.startswith("RR trained on bidmc for 489 epochs") and ";" not in words for words in found.values())
+    assert all(
+        words.startswith("RR trained on bidmc for 323 to 500 epochs (3 of 3 seeds)") and ";" not in words
+        for words in found.values()
+    )
