@@ -1,17 +1,24 @@
-"""The record of training_runs.py: runs and trials by their key, in one JSON file that is replaced whole."""
+"""The record of training_runs.py: runs and trials by their key, in one JSON file that is replaced whole; its parts."""
 
 from __future__ import annotations
 
+import inspect
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from odernn.published import results as published_results
+from verification import tasks
+from verification.report.rows.trained_results import is_as_printed
 from verification.training import TrainingError, configuration
 from verification.training.configuration import Configuration
 
 RECORD = "training_runs.json"
+POINTS = 12
+"""Evaluations that are kept of a run, evenly chosen; the last and the best one always are."""
 
 
 class Recorded(Protocol):
@@ -62,9 +69,52 @@ def add(path: Path, job: Recorded, result: Mapping[str, Any], *, is_stopped: boo
     return record
 
 
+def take(path: Path, other: Path) -> list[str]:
+    """Add the runs and trials of a record from another machine, in place of ours of the same key; their keys."""
+    if not other.is_file():
+        raise SystemExit(f"--take {other}: there is no such file. Give the {RECORD} of the other machine.")
+    record, taken = opened(path), opened(other)
+    for kind in ("runs", "trials"):
+        record[kind] |= taken[kind]
+    write(path, record)
+    return [*taken["runs"], *taken["trials"]]
+
+
 def write(path: Path, record: Mapping[str, Any]) -> None:
     """In place of the old one, at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}.part")
     part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     os.replace(part, path)
+
+
+def published(plan: Configuration) -> list[dict[str, str]]:
+    """What is printed for this cell at this size on this task; no number beside a variant of the task that is ours."""
+    among = published_results.results(plan.task.name, _task_options(plan))
+    sizes = {"hidden_size": plan.network.hidden_size, "num_layers": plan.network.num_layers}
+    nearest = published_results.nearest(among, cell=plan.network.cell, network=plan.network.options, **sizes)
+    return [
+        {
+            "model": each.model,
+            "text": each.text,
+            "source": each.source,
+            "size": f"m = {each.hidden_size or '?'}, L = {each.num_layers or '?'}",
+        }
+        for each in nearest
+        if is_as_printed(each, plan)
+    ]
+
+
+def _task_options(plan: Configuration) -> dict[str, Any]:
+    """With those that are not written but have a default value in the task."""
+    taken = inspect.signature(tasks.get(plan.task.name).load).parameters.values()
+    defaults = {each.name: each.default for each in taken if each.kind is each.KEYWORD_ONLY}
+    return {**defaults, **plan.task.options}
+
+
+def curve(rows: Sequence[Mapping[str, Any]], best: int) -> list[dict[str, Any]]:
+    """Some evaluations of the run, the best and the last among them."""
+    step = max(1, math.ceil(len(rows) / POINTS))
+    names = ("epoch", "step", "train_loss", "validation_loss", "validation_accuracy")
+    chosen = [row for i, row in enumerate(rows, 1) if i % step == 0 or row["epoch"] == best or i == len(rows)]
+    return [{name: row[name] for name in names} for row in chosen]

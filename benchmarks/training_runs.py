@@ -8,6 +8,7 @@
     python benchmarks/training_runs.py --seconds 600          stops after that time; the same command goes on
     python benchmarks/training_runs.py --device cuda          the further runs, which --list --further names, there
     python benchmarks/training_runs.py --as-they-are NAME …   test what stopped runs have reached, on the CPU
+    python benchmarks/training_runs.py --take RECORD          add the runs of another machine's record
     python benchmarks/training_runs.py --page                 only the page, from the record
 
 ``_training_plan`` names the runs: a file of verification/training/configurations, seeds, epochs. Each is a run of
@@ -46,11 +47,9 @@ import torch
 from _harness import RESULTS, machine
 from _normalisers import completed, scores
 from _training_plan import Planned, Trial
-from _training_record import RECORD, add, is_recorded, opened, write
+from _training_record import RECORD, add, curve, is_recorded, opened, published, take, write
 from torch import nn
 
-from odernn.published import results as published_results
-from verification.report.rows.trained_results import is_as_printed
 from verification.tasks.images import DataError
 from verification.training import TrainingError, checkpoints, configuration, loop, network, splits
 from verification.training.configuration import Configuration
@@ -63,9 +62,6 @@ CPU = "cpu_seconds.json"
 
 SNAPSHOTS = 24
 """Weights that are kept on the way of a run, beside the first ones."""
-
-POINTS = 12
-"""Evaluations that are kept of a run, evenly chosen; the last and the best one always are."""
 
 
 # What is to be run.
@@ -299,7 +295,7 @@ def _beside(planned: Planned, plan: Configuration, data: splits.SplitData, test:
         "baseline": spec.baseline,
         "baseline_means": spec.baseline_means,
         "beside": beside,
-        "published": published(plan, data.spec.input_size),
+        "published": published(plan),
     }
 
 
@@ -335,42 +331,6 @@ def _largest_share(data: splits.SplitData) -> float | None:
     if data.spec.loss != "cross entropy":
         return None
     return float(np.bincount(data.targets.reshape(-1)).max() / data.targets.size)
-
-
-def published(plan: Configuration, input_size: int) -> list[dict[str, str]]:
-    """What is printed for this cell at this size on this task; no number beside a variant of the task that is ours."""
-    among = published_results.results(plan.task.name, _task_options(plan))
-    sizes = {"hidden_size": plan.network.hidden_size, "num_layers": plan.network.num_layers}
-    nearest = published_results.nearest(among, cell=plan.network.cell, network=plan.network.options, **sizes)
-    return [
-        {
-            "model": each.model,
-            "text": each.text,
-            "source": each.source,
-            "size": f"m = {each.hidden_size or '?'}, L = {each.num_layers or '?'}",
-        }
-        for each in nearest
-        if is_as_printed(each, plan)
-    ]
-
-
-def _task_options(plan: Configuration) -> dict[str, Any]:
-    """With those that are not written but have a default value in the task."""
-    import inspect
-
-    from verification import tasks
-
-    taken = inspect.signature(tasks.get(plan.task.name).load).parameters.values()
-    defaults = {each.name: each.default for each in taken if each.kind is each.KEYWORD_ONLY}
-    return {**defaults, **plan.task.options}
-
-
-def curve(rows: Sequence[Mapping[str, Any]], best: int) -> list[dict[str, Any]]:
-    """Some evaluations of the run, the best and the last among them."""
-    step = max(1, math.ceil(len(rows) / POINTS))
-    names = ("epoch", "step", "train_loss", "validation_loss", "validation_accuracy")
-    chosen = [row for i, row in enumerate(rows, 1) if i % step == 0 or row["epoch"] == best or i == len(rows)]
-    return [{name: row[name] for name in names} for row in chosen]
 
 
 # All of them.
@@ -452,6 +412,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS, help="folder of the runs (default: build/…)")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the record (default: results/)")
     parser.add_argument("--as-they-are", action="store_true", help="train nothing, test runs that stopped")
+    parser.add_argument("--take", type=Path, metavar="RECORD", help="train nothing, add another machine's runs")
     parser.add_argument("--page", action="store_true", help="train nothing, only write the page")
     options = parser.parse_args(arguments)
     if options.jobs < 1:
@@ -475,6 +436,8 @@ def main(arguments: list[str] | None = None) -> int:
     left: list[str] = []
     if options.as_they_are:
         left = tested_as_they_are(wanted, path, Place(options.checkpoints, options.root))
+    elif options.take is not None:
+        sys.stdout.write("".join(f"taken: {key}\n" for key in take(path, options.take)))
     elif not options.page:
         try:
             loop.check_device(options.device)

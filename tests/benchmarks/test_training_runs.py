@@ -236,6 +236,17 @@ def test_a_run_that_stopped_is_tested_as_it_is_and_still_goes_on(
     assert found["steps"] == 4 and "stopped" not in found
 
 
+def test_runs_of_another_machine_are_taken_into_the_record(script: ModuleType, tmp_path: Path) -> None:
+    here = called(script, tmp_path)
+    there = {"benchmark": "training_runs", "runs": {"a run / seed 1": {**here["runs"]["a run / seed 1"], "steps": 9}}}
+    there["runs"]["a run / seed 2"] = here["runs"]["a run / seed 0"]
+    (tmp_path / "other.json").write_text(json.dumps(there | {"trials": {}, "stopped": {"a run / seed 3": {}}}))
+    found = called(script, tmp_path, "--take", str(tmp_path / "other.json"))
+    assert found == {**here, "runs": here["runs"] | there["runs"]}
+    with pytest.raises(SystemExit, match="there is no such file"):
+        script.main(["--output", str(tmp_path), "--take", str(tmp_path / "none.json")])
+
+
 def test_another_device_has_only_the_further_runs_on_its_own_execution(script: ModuleType) -> None:
     assert [job.key for job in script.chosen((), "cuda")] == ["further / seed 0 / cuda"]
     assert "further / seed 0" not in [job.key for job in script.chosen(())]
@@ -380,13 +391,13 @@ def test_no_name_promises_an_end_and_no_number_is_printed_of_what_is_ours() -> N
     of_ours = set()
     for key, run in record["runs"].items():
         assert key.startswith(run["name"] + " / seed ") and "to the end" not in key
-        assert run["published"] == module.published(made[key].configuration, 0)
+        assert run["published"] == module.published(made[key].configuration)
         if run["configuration"]["task"].get("scale") == "window":
             of_ours.add(key)
             assert run["published"] == [] and "every window scaled" in key
     assert len(of_ours) == 3
     fresh = [job for job in made.values() if "fresh noise" in job.key]
-    assert fresh and all(module.published(job.configuration, 0) == [] for job in fresh)
+    assert fresh and all(module.published(job.configuration) == [] for job in fresh)
 
 
 def test_the_committed_page_is_that_of_the_committed_record() -> None:
