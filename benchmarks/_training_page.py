@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from _normalisers import OVER_RMS, beside, primary
 from tabulate import tabulate
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "training_runs.md"
@@ -33,6 +34,16 @@ FIGURES: Mapping[str, str] = {
     "bits": "bits a step",
 }
 
+EXPONENTS = """
+Not chaotic by design? Largest exponents λ of the best weights, per unit of the task's time, on two runs of 20,000 steps
+of the test split, of which the second half counts (benchmarks/_exponents.py): how a change of the state, or of an early
+input, grows in the driven network, neuron by neuron; in floats, over a finite time, not certified. A neuron that
+rotates has λ = 0. Where λ > 0 although no w ≤ −α makes a saddle and no step is beyond the limit of rotation, the inputs
+drive neurons in resonance. The last column is of the differential equation itself.
+"""
+
+RMS, DEVIATION = "error over the root mean square", "over the deviation"
+
 NOTHING = "–"
 
 READOUTS = """
@@ -43,13 +54,6 @@ feature. Slow oscillators (α = 0, a small dt) have the answer in linear reach, 
 directions of so little variance that a small ridge hides it, and beside means of many deviations. Such directions are
 what gradient steps find last. The configuration of the run above has inputs without means, time steps that are spread
 from the start, and a readout that learns faster.
-"""
-
-
-PATHS = """
-The way there, beside the authors' own log of one training (tk-rusch/unicornn, health_care/results): with raw windows
-heart rates take the authors' way, the plateau of the first six epochs included; with windows that are scaled one by one
-they leave it after three: another task. Respiratory rates begin higher here: other targets than the archive's.
 """
 
 
@@ -64,6 +68,7 @@ def page(record: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
         trials = [each for each in record["trials"].values() if each["task"] == task]
         lines += _trials(task, trials, plan) if trials else ()
         lines += _along(plan["paths"][task]) if task in plan.get("paths", {}) else ()
+        lines += _exponents([run for runs in groups.values() for run in runs if run["task"] == task])
         lines += _readouts(record["readouts"]) if task == "adding" and "readouts" in record else ()
     lines += _cost(record)
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -90,7 +95,7 @@ def of_one_length(runs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, A
 
 def goal_met(runs: Sequence[Mapping[str, Any]], goal: Mapping[str, Any]) -> bool:
     """Whether the figures are as good as asked: ``median``, ``each``, ``minutes`` of a core, with ``seeds`` runs."""
-    figures = [run["test"]["figure"] for run in runs]
+    figures = [primary(run) for run in runs]
     sign = 1 if runs[0]["figure"] == "accuracy" else -1
     return (
         len(runs) >= goal.get("seeds", 1)
@@ -132,8 +137,9 @@ def _task(task: str, groups: Mapping[str, Sequence[Mapping[str, Any]]], plan: Ma
         (
             "run",
             "seeds",
-            f"test {FIGURES[first['figure']]}: median",
+            f"test {RMS if _has_both(first) else FIGURES[first['figure']]}: median",
             "range",
+            *([DEVIATION] if _has_both(first) else []),
             "epochs",
             "steps",
             "on",
@@ -160,7 +166,7 @@ def _stopped(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _row(name: str, runs: Sequence[Mapping[str, Any]], whole: int) -> tuple[str, ...]:
     first = runs[0]
-    figures = [run["test"]["figure"] for run in runs]
+    figures = [primary(run) for run in runs]
     spread = f"{_figure(first, min(figures))} … {_figure(first, max(figures))}" if len(runs) > 1 else NOTHING
     minutes = statistics.median(run["cpu_seconds"] for run in runs) / 60
     is_of_cores = all("device" not in run for run in runs)
@@ -172,13 +178,19 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]], whole: int) -> tuple[str,
         str(len(runs)),
         _figure(first, statistics.median(figures)),
         spread,
+        *([_figure(first, statistics.median(run["test"]["figure"] for run in runs))] if _has_both(first) else []),
         f"{first['epochs']} of {whole}" + (", stopped" if "stopped" in first else ""),
         f"{statistics.median(run['steps'] for run in runs):.0f}",
         ", ".join(dict.fromkeys(_place(run) for run in runs)),
         f"{minutes:.1f}" if is_of_cores else NOTHING,
-        *(_figure(first, value) for value in first["beside"].values()),
+        *(_figure(first, value) for value in beside(first).values()),
         printed or NOTHING,
     )
+
+
+def _has_both(run: Mapping[str, Any], split: str = "test") -> bool:
+    """Whether the error is divided by two things."""
+    return OVER_RMS in run[split]
 
 
 def _place(run: Mapping[str, Any]) -> str:
@@ -206,23 +218,66 @@ def _trials(task: str, trials: Sequence[Mapping[str, Any]], plan: Mapping[str, A
     rows = [
         (
             *(str(each.get(key, NOTHING)) for key in varied),
-            _figure(trial, trial["validation"]["figure"]),
+            _figure(trial, primary(trial, "validation")),
+            *([_figure(trial, trial["validation"]["figure"])] if _has_both(trial, "validation") else []),
             *([f"{trial['validation']['loss']:.3g}"] if figure != "loss" else []),
             f"{trial['best_epoch']} of {trial['epochs']}",
         )
         for each, trial in zip(plain, trials, strict=True)
     ]
     loss = ["loss"] if figure != "loss" else []
-    yield _table(rows, (*varied, f"validation {FIGURES[figure]}", *loss, "best epoch"))
+    both = _has_both(trials[0], "validation")
+    names = [f"validation {RMS}", DEVIATION] if both else [f"validation {FIGURES[figure]}"]
+    yield _table(rows, (*varied, *names, *loss, "best epoch"))
 
 
-def _along(paths: Sequence[tuple[str, Sequence[float | None]]]) -> Iterator[str]:
-    yield PATHS
-    (_, epochs), *rows = paths
-    yield _table(
-        [(whose, *(NOTHING if value is None else f"{value:.2f}" for value in values)) for whose, values in rows],
-        ("√ of the validation loss after epoch", *(f"{epoch:g}" for epoch in epochs)),
+def _along(paths: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Tables of validation along training, as ``_training_paths`` has them."""
+    for path in paths:
+        yield path["text"]
+        yield _table(
+            [
+                (whose, *(NOTHING if value is None else f"{value:.2f}" for value in values))
+                for whose, values in path["rows"]
+            ],
+            (path["head"], *(f"{epoch:g}" for epoch in path["epochs"])),
+        )
+        yield ""
+
+
+def _exponents(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Of trained networks beside the system that they foretell."""
+    measured = [run for run in runs if "exponents" in run]
+    if not measured:
+        return
+    yield EXPONENTS
+    rows = []
+    for run in measured:
+        found = run["exponents"]
+        rows.append(
+            (
+                run["name"],
+                str(run["seed"]),
+                f"{found['largest']:.3f}",
+                f"neuron {found['neuron']} of layer {found['layer']}",
+                f"{found['growing']} of {found['neurons']}",
+                str(found["saddles"]),
+                str(found["beyond the rotation limit"]),
+                f"{found['of the system']:.3f}",
+            )
+        )
+    limit = "h²(α + max(w, 0)) ≥ 4"
+    heads = (
+        "run",
+        "seed",
+        "largest λ",
+        "of",
+        "neurons with λ > 0.1",
+        "with w ≤ −α",
+        f"with {limit}",
+        "Lorenz 96's own λ",
     )
+    yield _table(rows, heads)
     yield ""
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
+
+import _training_paths
 
 from verification.tasks.copying_memory import baseline
 from verification.training import configuration
@@ -117,6 +116,13 @@ def _copying_runs() -> Iterator[Planned]:
     )
 
 
+UNSTABLE = {
+    0.9: "",
+    8.0: " At this rate every seed's loss jumps from 2 to 38 or more between epochs 90 and 120, and stays: the weights "
+    "before that are tested.",
+}
+
+
 def _lorenz(forcing: float) -> Iterator[Planned]:
     for cell, model in (("unicornn-90", "UnICORNN"), ("lstm-44", "LSTM")):
         yield Planned(
@@ -125,6 +131,21 @@ def _lorenz(forcing: float) -> Iterator[Planned]:
             row=f"{cell}-f{forcing}",
             training={"evaluate_every": 10},
         )
+    epochs, bound = {0.9: (250, 0.03), 8.0: (160, 0.40)}[forcing]
+    yield Planned(
+        name=f"Lorenz 96, F = {forcing:g}, UnICORNN, transient kept",
+        configuration="unicornn_table7_lorenz96",
+        row=f"unicornn-90-f{forcing}-kept",
+        training={"epochs": epochs, "milestones": [[3 * epochs // 4, 0.1]], "evaluate_every": 10},
+        seeds=(0, 1, 2),
+        goal=Goal(
+            text=f"median of three seeds ≤ {bound:g} of the root mean square",
+            median=bound,
+            seeds=3,
+        ),
+        note=f"From the first step on, as in the public repetition; {epochs} epochs in place of 500."
+        + UNSTABLE[forcing],
+    )
 
 
 SCALED, OURS = ", every window scaled", "Every window is scaled, which is ours, so no number is printed of it. "
@@ -325,14 +346,17 @@ def _lorenz_trial(
     *,
     dt: float,
     lr: float,
+    alpha: float = 1.0,
     forcing: float = 0.9,
     standardise: bool = False,
     c: tuple[float, float] | None = None,
+    transient: float | None = None,
 ) -> Trial:
-    network = {"cell": "unicornn", "hidden_size": 90, "num_layers": 2, "dt": dt, "alpha": 1.0}
+    network = {"cell": "unicornn", "hidden_size": 90, "num_layers": 2, "dt": dt, "alpha": alpha}
+    task = {"name": "lorenz96", "forcing": forcing} | ({"standardise": True} if standardise else {})
     return Trial(
         tables={
-            "task": {"name": "lorenz96", "forcing": forcing} | ({"standardise": True} if standardise else {}),
+            "task": task | ({} if transient is None else {"transient": transient}),
             "network": network | ({"initial_c": list(c)} if c else {}),
             "optimizer": {"name": "adam", "lr": lr},
             "training": {
@@ -344,6 +368,11 @@ def _lorenz_trial(
             },
         }
     )
+
+
+def _kept(forcing: float, *, dt: float, alpha: float, c: tuple[float, float] | None = None) -> Trial:
+    """With what goes on before the attractor, from the first step on."""
+    return _lorenz_trial(dt=dt, lr=0.03, alpha=alpha, forcing=forcing, standardise=True, c=c, transient=0.0)
 
 
 def _listed(value: float | tuple[float, ...]) -> float | list[float]:
@@ -372,6 +401,14 @@ TRIALS: tuple[Trial, ...] = (
     _lorenz_trial(dt=0.1, lr=0.03, forcing=8.0, standardise=True),
     _lorenz_trial(dt=0.3, lr=0.03, forcing=8.0, standardise=True),
     _lorenz_trial(dt=0.05, lr=0.03, forcing=8.0, standardise=True),
+    _kept(0.9, dt=0.05, alpha=1.0),
+    _kept(0.9, dt=0.2, alpha=1.0),
+    _kept(0.9, dt=0.6, alpha=3.0),
+    _kept(8.0, dt=0.1, alpha=1.0),
+    _kept(8.0, dt=0.6, alpha=3.0),
+    _kept(8.0, dt=0.9, alpha=3.0),
+    _kept(8.0, dt=0.6, alpha=6.0),
+    _kept(0.9, dt=0.2, alpha=1.0, c=(-3.5, 0.0)),
     _adding(layers=2, dt=0.05, alpha=0.0, lr=0.003, clip=1.0),
     _adding(layers=2, dt=0.1, alpha=1.0, lr=0.003, clip=1.0),
     _adding(layers=1, units=128, dt=0.2, alpha=0.0, lr=0.01, clip=1.0),
@@ -391,42 +428,19 @@ TEXTS: Mapping[str, str] = {
     "copying_memory": "Who remembers no symbol has 10 ln 8/(T + 20). Of scoRNN and the LSTM only curves are printed.",
     "bidmc": "Errors are in beats or breaths a minute. The published code takes windows from an archive that cuts the "
     "same recordings as here, and scales nothing; its split and its targets are not the archive's own.",
+    "lorenz96": "By what the paper divides its errors is not printed. A public repetition of the task with the same "
+    "constants (github AndreaCossu/RandomizedCoupledOscillators) divides by the root mean square of the target, and "
+    "begins where the states do; here runs begin 10 units of time later unless their transient is kept. Over the "
+    "deviation, which the states at F = 0.9 hardly have, the same errors are 8.8 times as large, at F = 8 1.2 times.",
     "adding": "Whatever sees no input has 1/6. The papers print curves, no numbers, and none for UnICORNN.",
 }
 """By task: what stands above its table."""
-
-EPOCHS = (1, 2, 3, 4, 5, 6, 12, 24, 50, 100, 200, 300, 400, 489)
-AUTHORS_LOGS: Mapping[str, tuple[float, ...]] = {
-    "HR": (13.95, 13.96, 15.3, 13.24, 13.09, 12.8, 12.1, 7.33, 5.3, 2.66, 2.35, 1.59, 1.51, 1.45),
-    "RR": (2.86, 2.95, 2.95, 2.92, 2.81, 2.9, 2.84, 2.35, 1.86, 1.39, 1.25, 1.07, 1.02, 1.02),
-}
-"""√ of the validation loss after these epochs: the authors' own log (tk-rusch/unicornn, health_care/results)."""
-
-ARCHIVE = Path(__file__).resolve().parent / "results" / "trained"
-BIDMC_LOGS = {
-    (rate, scale): ARCHIVE / f"bidmc_{rate.lower()}_unicornn{'' if scale == 'raw' else '_scaled'}" / "log.csv"
-    for rate in AUTHORS_LOGS
-    for scale in ("raw", "window")
-}
-"""Ours, by rate and scale of the windows."""
 
 
 def facts() -> dict[str, Any]:
     """What the page needs of the plan, as plain data."""
     runs = {each.name: {"goal": _set(each.goal), "note": each.note, "epochs": _epochs(each)} for each in RUNS}
-    return {"runs": runs, "texts": dict(TEXTS), "paths": _paths()}
-
-
-def _paths() -> dict[str, list[tuple[str, list[float | None]]]]:
-    """Validation along training by task: [("epoch", epochs), (whose, √loss at each of them or None), …]."""
-    rows: list[tuple[str, list[float | None]]] = [("epoch", [float(epoch) for epoch in EPOCHS])]
-    for rate, logged in AUTHORS_LOGS.items():
-        rows.append((f"{rate}, the authors' log", list(logged)))
-        for scale, words in (("raw", "raw windows"), ("window", "every window scaled")):
-            with BIDMC_LOGS[rate, scale].open(encoding="utf-8", newline="") as file:
-                roots = {int(row["epoch"]): math.sqrt(float(row["validation_loss"])) for row in csv.DictReader(file)}
-            rows.append((f"{rate}, {words}", [roots.get(epoch) for epoch in EPOCHS]))
-    return {"bidmc": rows}
+    return {"runs": runs, "texts": dict(TEXTS), "paths": _training_paths.everything()}
 
 
 def _epochs(planned: Planned) -> int:

@@ -88,13 +88,6 @@ def write(path: Path, record: Mapping[str, Any]) -> None:
     os.replace(part, path)
 
 
-def scores(spec: Any, loss: float | None, accuracy: float | None) -> dict[str, float | None]:
-    """Loss, accuracy, and the figure that the papers print."""
-    if loss is None:
-        return {"loss": None, "accuracy": accuracy, "figure": None}
-    return {"loss": loss, "accuracy": accuracy, "figure": spec.published(loss, accuracy)}
-
-
 def published(plan: Configuration) -> list[dict[str, str]]:
     """What is printed for this cell at this size on this task; no number beside a variant of the task that is ours."""
     among = published_results.results(plan.task.name, _task_options(plan))

@@ -39,13 +39,15 @@ from pathlib import Path
 from typing import Any
 
 import _adding_readouts
+import _exponents
 import _training_page
 import _training_plan
 import numpy as np
 import torch
 from _harness import RESULTS, machine
+from _normalisers import completed, scores
 from _training_plan import Planned, Trial
-from _training_record import RECORD, add, curve, is_recorded, opened, published, scores, take, write
+from _training_record import RECORD, add, curve, is_recorded, opened, published, take, write
 from torch import nn
 
 from verification.tasks.images import DataError
@@ -248,7 +250,7 @@ def trained(made: loop.TrainingRun, cpu: float, place: Place) -> dict[str, Any]:
         "cpu_seconds": round(cpu, 1),
         "figure": spec.published_as,
         "loss": spec.loss,
-        "validation": None if best is None else scores(spec, best["validation_loss"], best["validation_accuracy"]),
+        "validation": best and scores(made.validation, best["validation_loss"], best["validation_accuracy"]),
         "curve": curve(rows, progress.best_epoch),
         "versions": facts["versions"],
         "machine": machine(),
@@ -275,7 +277,9 @@ def stopped(made: loop.TrainingRun, result: dict[str, Any]) -> tuple[str, dict[s
 
 def tested(planned: Planned, plan: Configuration, found: loop.TrainingResult, place: Place) -> dict[str, Any]:
     """The test figure, and what stands beside it."""
-    return _beside(planned, plan, splits.load(plan, "test", place.root), found.test)
+    data = splits.load(plan, "test", place.root)
+    beside = _beside(planned, plan, data, found.test)
+    return beside | _exponents.of_run(plan, place.checkpoints / plan.digest()[:16], data)
 
 
 def _beside(planned: Planned, plan: Configuration, data: splits.SplitData, test: Mapping[str, Any]) -> dict[str, Any]:
@@ -286,7 +290,7 @@ def _beside(planned: Planned, plan: Configuration, data: splits.SplitData, test:
         beside["persistence"] = spec.published(float((error**2).mean()))
     return {
         "name": planned.name,
-        "test": scores(spec, test["loss"], test["accuracy"]),
+        "test": scores(data, test["loss"], test["accuracy"]),
         "test_data": {"count": spec.count, "sha256": spec.sha256, "origin": spec.origin},
         "baseline": spec.baseline,
         "baseline_means": spec.baseline_means,
@@ -327,6 +331,9 @@ def _largest_share(data: splits.SplitData) -> float | None:
     if data.spec.loss != "cross entropy":
         return None
     return float(np.bincount(data.targets.reshape(-1)).max() / data.targets.size)
+
+
+# All of them.
 
 
 def gone_on(wanted: Sequence[Job], path: Path, place: Place) -> list[str]:
@@ -441,7 +448,9 @@ def main(arguments: list[str] | None = None) -> int:
         left = gone_on(wanted, path, place)
         if not options.names and (options.again or "readouts" not in opened(path)):
             write(path, opened(path) | {"readouts": _adding_readouts.measured()})
-    record = opened(path)
+    record, is_new = completed(opened(path))
+    if is_new:
+        write(path, record)
     page = _training_page.PAGE if options.output == RESULTS else options.output / _training_page.PAGE.name
     page.write_text(_training_page.page(record, _training_plan.facts()), encoding="utf-8")
     for line in left:

@@ -365,7 +365,9 @@ PROTOCOLS: Final[Mapping[str, str]] = {
     "noise_padded_cifar10": 'the published code gives all images the same block of noise, noise = "fixed"',
     "bidmc": 'the published code divides windows at random, divided_by = "window": overlapping ones in two splits; it '
     'scales nothing, scale = "raw"; its targets are an archive\'s',
-    "lorenz96": "time step and how far ahead is looked are not printed; those of the task are its own",
+    "lorenz96": "time step, how far ahead is looked and by what the error is divided are not printed; those of the "
+    "task are its own, and over the root mean square of the target an error is less than over the deviation, 0.11 of "
+    "it at F = 0.9 and 0.84 at F = 8",
     "eigenworms": "which sequences are in which split is not printed",
     "copying_memory": "complexity does not print over which steps its cross entropy is a mean, nor to which base",
 }

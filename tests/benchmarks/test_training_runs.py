@@ -415,3 +415,17 @@ def test_everything_planned_is_recorded_under_its_configuration() -> None:
         if each["figure"] == "normalised root":
             assert each["test"]["figure"] == pytest.approx((each["test"]["loss"] / each["baseline"]) ** 0.5)
         assert each["test"]["loss"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("key", "digest"),
+    [
+        ("psMNIST, UnICORNN-128, longer / seed 1 / cuda", "cc956a12dc69350e"),
+        ("BIDMC RR, UnICORNN, GPU / seed 1 / cuda", "4a9b6e770286de7a"),
+        ("permuted MNIST, scoRNN-170, GPU / seed 0 / cuda", "b4db74bd799ea31e"),
+    ],
+)
+def test_long_runs_are_found_where_they_stopped(key: str, digest: str) -> None:
+    """The digest names a run's folder: what is added to configurations must not change that of a run that goes on."""
+    (job,) = imported("training_runs").chosen([key], "cuda")
+    assert job.configuration.digest().startswith(digest)

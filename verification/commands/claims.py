@@ -7,47 +7,50 @@ from pathlib import Path
 
 from odernn.published.sources import PAPERS, Source
 from verification.claim import Claim
-from verification.commands.options import Action, ClaimsOption, FormatOption
+from verification.commands.options import Action, ClaimsOption, ColumnsOption, FormatOption, WidthOption
+from verification.commands.results import rendered
 from verification.commands.terminal import DONE, out
 from verification.registry import Registered, Registry
-from verification.report.formats import renderer
 from verification.report.table import Column, Table
 
 COLUMNS = (
-    Column("claim"),
-    Column("source", width=24),
-    Column("bounds", width=12),
-    Column("hypotheses", width=26),
-    Column("kind"),
-    Column("dominated by"),
-    Column("statement", width=60),
+    Column("claim", least=14),
+    Column("source", width=24, least=16),
+    Column("bounds", width=12, least=12, spare=True),
+    Column("hypotheses", width=26, least=18, spare=True),
+    Column("kind", least=11),
+    Column("dominated by", least=9, spare=True),
+    Column("statement", width=60, least=34),
 )
 
 
-def command(claims_dirs: ClaimsOption = None, format: FormatOption = "text") -> Action:
+def command(
+    claims_dirs: ClaimsOption = None,
+    format: FormatOption = "text",
+    columns: ColumnsOption = None,
+    width: WidthOption = None,
+) -> Action:
     """List the claims: statement, hypotheses, source."""
-    return Action(lambda: run(claims_dirs=tuple(claims_dirs or ()), format=format))
+    dirs = tuple(claims_dirs or ())
+    return Action(lambda: run(claims_dirs=dirs, format=format, columns=columns, width=width))
 
 
-def run(*, claims_dirs: tuple[Path, ...], format: str) -> int:
-    render = renderer(format)
+def run(*, claims_dirs: tuple[Path, ...], format: str, columns: str | None = None, width: int | None = None) -> int:
+    """Print the table, in text as wide as the terminal. UsageError as ``rendered``."""
     # bounds on states first, as in every table
     entries = sorted(Registry(claims_dirs), key=lambda entry: entry.claim.state_bound is None)
-    out(
-        render(
-            Table(
-                title=f"{len(entries)} claims",
-                columns=COLUMNS,
-                rows=tuple(_row(entry.claim) for entry in entries),
-                caption=(
-                    "published, asymptotic: tried at the printed values and in the limit dt → 0; library: a theorem of "
-                    "this library, with a proof, tried all the same.",
-                    *_papers([entry.claim.source for entry in entries]),
-                ),
-                records=tuple(map(_record, entries)),
-            )
-        )
+    table = Table(
+        title=f"{len(entries)} claims",
+        columns=COLUMNS,
+        rows=tuple(_row(entry.claim) for entry in entries),
+        caption=(
+            "published, asymptotic: tried at the printed values and in the limit dt → 0; library: a theorem of "
+            "this library, with a proof, tried all the same.",
+            *_papers([entry.claim.source for entry in entries]),
+        ),
+        records=tuple(map(_record, entries)),
     )
+    out(rendered(table, format, columns=columns, width=width))
     return DONE
 
 

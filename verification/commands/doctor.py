@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import odernn
-from verification.commands.options import STORE, Action, DataOption, FormatOption, StoreOption
+from verification.commands.options import STORE, Action, DataOption, FormatOption, StoreOption, WidthOption
+from verification.commands.results import rendered
 from verification.commands.terminal import DONE, INTERNAL, cores, harmless, out
-from verification.report.formats import renderer
 from verification.report.numbers import plural
 from verification.report.table import Cell, Column, Table
 
@@ -44,14 +44,15 @@ class Finding:
     remark: str = ""
 
 
-def command(store: StoreOption = STORE, data: DataOption = None, format: FormatOption = "text") -> Action:
+def command(
+    store: StoreOption = STORE, data: DataOption = None, format: FormatOption = "text", width: WidthOption = None
+) -> Action:
     """Say what is installed, what runs here, and why the rest does not."""
-    return Action(lambda: run(store=store, data=data, format=format))
+    return Action(lambda: run(store=store, data=data, format=format, width=width))
 
 
-def run(*, store: Path, data: Path | None, format: str) -> int:
+def run(*, store: Path, data: Path | None, format: str, width: int | None = None) -> int:
     """Exit code 0 unless something is broken that odernn itself needs."""
-    render = renderer(format)
     findings = [
         Finding("odernn", odernn.__version__),
         Finding("python", platform.python_version()),
@@ -73,7 +74,7 @@ def run(*, store: Path, data: Path | None, format: str) -> int:
             for row in findings
         ),
     )
-    out(render(table))
+    out(rendered(table, format, width=width))
     return INTERNAL if broken else DONE
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from verification.claim import Claim
-from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, StoreOption
+from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, NearnessOption, StoreOption
 from verification.commands.results import chosen, latest, write_witnesses
 from verification.commands.terminal import DONE, UsageError, note, out
 from verification.readings import reading as readings
@@ -42,15 +42,6 @@ TrainedOption: TypeAlias = Annotated[
         metavar="FILE",
         show_default=False,
         help="A record of training runs, as benchmarks/training_runs.py writes it: stands beside printed figures.",
-    ),
-]
-NearnessOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--nearness",
-        metavar="FILE",
-        show_default=False,
-        help="A record of benchmarks/nearness.py: which trained networks exceed a bound.",
     ),
 ]
 
@@ -105,7 +96,7 @@ def run(
         statements,
         facts,
         trained=_trained(trained, "" if folder is None else "../"),
-        as_trained=_as_trained(nearness),
+        as_trained=as_trained(nearness),
     )
     if findings:
         of_run = findings_page.chosen(findings_page.CHOSEN.read_text("utf-8"))
@@ -140,7 +131,7 @@ def _trained(record: Path | None, up: str) -> Mapping[str, Sequence[str]]:
     return trained_results.sections(runs, tables, up + trained_results.PAGE)
 
 
-def _as_trained(record: Path | None) -> Mapping[str, str]:
+def as_trained(record: Path | None) -> Mapping[str, str]:
     """A line by claim. UsageError where the file is no such record."""
     if record is None:
         return {}

@@ -87,6 +87,15 @@ RunsOption: TypeAlias = Annotated[
         "--runs", metavar="DIR", help="A folder that `odernn train --into` was given, or one above; may be repeated."
     ),
 ]
+NearnessOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--nearness",
+        metavar="FILE",
+        show_default=False,
+        help="A record of benchmarks/nearness.py: which trained networks exceed a bound.",
+    ),
+]
 DataOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", help="The folder of MNIST's files (else $ODERNN_DATA)."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from verification.commands.options import STORE, Action, ClaimsOption, RunsOption, StoreOption
+from verification.commands.options import STORE, Action, ClaimsOption, NearnessOption, RunsOption, StoreOption
 from verification.commands.terminal import DONE, UsageError, harmless, note
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def command(
             help="A record of training runs, as benchmarks/training_runs.py writes it.",
         ),
     ] = None,
+    nearness: NearnessOption = None,
     witnesses: Annotated[
         Path | None,
         typer.Option(
@@ -51,7 +52,8 @@ def command(
     The file needs nothing but itself: it opens from disk, prints, and works without scripts but for its filters.
     """
     dirs, folders = tuple(claims_dirs or ()), tuple(runs or ())
-    return Action(lambda: run(html, store=store, claims_dirs=dirs, runs=folders, trained=trained, witnesses=witnesses))
+    beside = {"trained": trained, "nearness": nearness, "witnesses": witnesses}
+    return Action(lambda: run(html, store=store, claims_dirs=dirs, runs=folders, **beside))
 
 
 def run(
@@ -61,11 +63,12 @@ def run(
     claims_dirs: tuple[Path, ...] = (),
     runs: tuple[Path, ...] = (),
     trained: Path | None = None,
+    nearness: Path | None = None,
     witnesses: Path | None = None,
 ) -> int:
     """Write the page. UsageError for what cannot be read or written."""
     _check(html)
-    from verification.commands.ledger import statements_of
+    from verification.commands.ledger import as_trained, statements_of
     from verification.commands.results import latest, papers_of, witnesses_beside
     from verification.registry import Registry
     from verification.report.html import build
@@ -73,6 +76,7 @@ def run(
     from verification.run.store import Store
 
     record = None if trained is None else _record(trained)
+    exceeding = as_trained(nearness)
     with Store(store, writable=False) as opened:
         results, whole = latest(opened), opened.run()
         registry = Registry(claims_dirs or tuple(map(Path, results.facts.claims_dirs)))
@@ -94,6 +98,7 @@ def run(
         folder=str(witnesses or witnesses_beside(store)),
         series=series,
         trained=_beside_printed(record),
+        as_trained=exceeding,
         tableaus=(_tableaus(),),
         graphs=(_graphs(),),
         runs=_trained(record, runs),

@@ -10,8 +10,8 @@ from verification.tasks.images import DataError
 NUMPY_SEEDS = {"urnn": 92916}
 """``numpy.random.RandomState(seed).permutation``, as in the published code of scoRNN."""
 
-TORCH_SEEDS = {"unicornn": 5544}
-"""``torch.randperm`` with that seed: the published code of UnICORNN and coRNN."""
+TORCH_SEEDS = {"unicornn": 5544, "cornn": 12008}
+"""``torch.randperm`` with that seed, as in the published code of each."""
 
 DEFAULT = "urnn"
 NAMES = (*NUMPY_SEEDS, *TORCH_SEEDS)

@@ -1,7 +1,8 @@
 """Noise padded CIFAR-10: an image row by row, then noise, 1000 steps of 96 numbers, ten classes (Chang et al. 2019).
 
 Step n ≤ 32 is row n of the image: its 32 reds, its 32 greens, its 32 blues, in [0, 1]. The other 968 steps are
-independent standard normal numbers. Two data sets go by that name:
+independent numbers: standard normal ones in the published code of UnICORNN and coRNN, uniform ones in the text of both
+papers on UnICORNN, which name no interval (here [0, 1)). Two data sets go by that name:
 
     "fresh"   every image has noise of its own, and in training new noise each time it is shown (``epoch``)
     "fixed"   one block of noise for all images, in training and in test: what the published code of UnICORNN and
@@ -39,8 +40,12 @@ WIDTH = 96
 CLASSES = 10
 PIXELS = ROWS * WIDTH
 NOISES = ("fresh", "fixed")
-VALIDATION_SHARE = 3000 / 50_000
-"""As published, where it is drawn at random; here it is the end of the training images, whose order is random."""
+NORMAL, UNIFORM = "normal", "uniform"
+IMAGES = 50_000
+"""Of the five training files together."""
+VALIDATION = 3000
+"""Of them, in the published code of coRNN; UnICORNN's has 2000. There they are drawn at random, here they are the end
+of the training images, whose order is random."""
 
 TRAIN = tuple(f"data_batch_{number}" for number in range(1, 6))
 FILES = {"train": TRAIN, "test": ("test_batch",)}
@@ -71,6 +76,8 @@ def load(
     noise: str = "fresh",
     steps: int = 1000,
     seed: int = 0,
+    distribution: str = NORMAL,
+    validation: int = VALIDATION,
     md5: Mapping[str, str] | None = None,
 ) -> Loaded:
     """(steps, count, 96) rows and noise, float32, made when asked for; (count,) classes, int64.
@@ -78,6 +85,8 @@ def load(
     root    holds cifar-10-batches-py (whose checksums are verified) or cifar-10-batches-bin, or is one of them.
             Of the five training files as many as are there are read; ``spec.origin`` says which
     noise   "fresh" or "fixed";  steps  ≥ 32;  seed  of the noise: the same gives the same
+    distribution   of the noise: "normal", of mean 0 and deviation 1, or "uniform" on [0, 1)
+    validation     images of 50,000; of fewer files the same share
     md5     of the files of the Python layout (other lists are for tests)
     Raises DataError for an unknown split or noise, and for missing, damaged or other files.
     """
@@ -86,13 +95,17 @@ def load(
     at_least(NAME, "seed", seed, 0)
     if noise not in NOISES:
         raise DataError(f"{NAME} has no noise {noise!r}. Choose one of: {', '.join(NOISES)}.")
+    if distribution not in (NORMAL, UNIFORM):
+        raise DataError(f"{NAME} has no distribution {distribution!r} of noise. Choose one of: {NORMAL}, {UNIFORM}.")
+    if at_least(NAME, "validation", validation, 1) >= IMAGES:
+        raise ValueError(f"{NAME}: validation is {validation}; it must be less than {IMAGES}, the training images.")
     images, labels, origin = read("test" if split == "test" else "train", root, MD5 if md5 is None else md5)
     if split != "test":
-        kept = len(images) - round(VALIDATION_SHARE * len(images))
+        kept = len(images) - round(validation / IMAGES * len(images))
         part = slice(None, kept) if split == "train" else slice(kept, None)
         images, labels = images[part], labels[part]
     spec = TaskSpec(
-        name=f"{NAME}, {'fresh noise' if noise == 'fresh' else 'one fixed block of noise'}",
+        name=f"{NAME}, {_words(noise, distribution)}",
         split=SPLITS[place],
         loss="cross entropy",
         reads="last",
@@ -103,26 +116,39 @@ def load(
         baseline=entropy(labels, CLASSES),
         baseline_means="the shares of the classes in this split: their entropy",
         origin=f"{origin}, noise of seed {seed}",
-        sha256=_checksum(images, labels, noise, steps, seed),
+        sha256=_checksum(images, labels, noise if distribution == NORMAL else f"{noise} {distribution}", steps, seed),
         published_as="accuracy",
     )
-    return padded(images, noise=noise, steps=steps, seed=seed, split=place), labels, spec
+    rows = padded(images, noise=noise, steps=steps, seed=seed, split=place, distribution=distribution)
+    return rows, labels, spec
 
 
-def padded(images: NDArray[np.uint8], *, noise: str, steps: int, seed: int, split: int) -> Batched:
+def _words(noise: str, distribution: str) -> str:
+    kind = "" if distribution == NORMAL else f"{distribution} "
+    return f"fresh {kind}noise" if noise == "fresh" else f"one fixed block of {kind}noise"
+
+
+def padded(
+    images: NDArray[np.uint8], *, noise: str, steps: int, seed: int, split: int, distribution: str = NORMAL
+) -> Batched:
     """Images (count, 32, 96) and then noise.
 
     Fresh noise of image i in epoch e of a split is that of numpy's seed sequence (seed, index of the split, e, i), the
     fixed block that of (seed,), of every split and epoch.
     """
-    fixed = np.random.default_rng([seed]).standard_normal((steps - ROWS, WIDTH), dtype=np.float32)
+
+    def drawn(*key: int) -> NDArray[np.float32]:
+        generator, shape = np.random.default_rng([seed, *key]), (steps - ROWS, WIDTH)
+        draw = generator.standard_normal if distribution == NORMAL else generator.random
+        return draw(shape, dtype=np.float32)
+
+    fixed = drawn()
 
     def make(chosen: NDArray[np.intp], epoch: int) -> NDArray[np.float32]:
         u = np.empty((steps, len(chosen), WIDTH), dtype=np.float32)
         u[:ROWS] = images[chosen].transpose(1, 0, 2) / np.float32(255)
         for column, i in enumerate(chosen.tolist()):
-            own = np.random.default_rng([seed, split, epoch, i]) if noise == "fresh" else None
-            u[ROWS:, column] = fixed if own is None else own.standard_normal(fixed.shape, dtype=np.float32)
+            u[ROWS:, column] = drawn(split, epoch, i) if noise == "fresh" else fixed
         return u
 
     return Batched((steps, len(images), WIDTH), make, is_fixed=noise != "fresh")

@@ -43,6 +43,8 @@ class Row:
     statement    id of the claim or theorem, "" where nothing is stated;  source: where it is printed
     layer        from 1; 0 for the network
     origin       "published", "library"
+    log_bound    at the place where bound / measured is smallest, and so log_measured
+    log_largest  measured where it is largest: another place, if the bound grows
     value        of a margin or a measurement that is no logarithm
     at           where bound / measured is smallest, such as "n = 17"
     witness      text of the file that replays a refutation
@@ -58,6 +60,7 @@ class Row:
     premises: tuple[Premise, ...] = ()
     log_bound: float | None = None
     log_measured: float | None = None
+    log_largest: float | None = None
     value: float | None = None
     verdict: str = ""
     because: str = ""
@@ -136,6 +139,7 @@ def judged(row: Row, ask: Callable[[], BoundComparison]) -> Row:
     sides = Sides(float(measured[worst]), float(bounds[worst]))
     if sides.is_finite:
         row = replace(row, log_bound=sides.log_bound, log_measured=sides.log_measured, at=comparison.place(worst))
+        row = replace(row, log_largest=float(measured.max()))
     certified = comparison.certify(worst) if sides.exceeds else Certified(False, "")
     if certified.holds:
         row = replace(row, witness=certified.witness, reading=certified.reading or row.reading)

@@ -1,7 +1,7 @@
 """What is trained, how, on what: one TOML file, or the same tables as a mapping.
 
     [task]       name, standardise; every other key is an option of the task's ``load``
-    [network]    cell, hidden_size, num_layers, readout_dropout; other keys are arguments of the cell's constructor
+    [network]    cell, hidden_size, num_layers, readout_dropout, readout_init; other keys are arguments of the cell
     [optimizer]  name (adam, adamw, rmsprop, sgd, multiplicative_cayley), lr; other keys are arguments of that optimizer
     [[optimizer.groups]]   parameters = ["*.V", …] patterns of names, and what these get instead: lr, weight_decay, …,
                  or with a name another optimizer, of which the options of [optimizer] are not
@@ -33,6 +33,7 @@ from verification.training.places import ROWS, KeyPlace, Places
 
 FOLDER = Path(__file__).parent / "configurations"
 TABLES = ("task", "network", "optimizer", "training", "published")
+READOUT_INITS = ("uniform", "kaiming normal")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,7 @@ class Network:
     """A cell by name, its sizes, and further arguments of its constructor.
 
     readout_dropout  probability, in training, on what the readout sees of the last layer: one mask a sequence
+    readout_init     of the readout: "uniform" is torch's own, with its bias; "kaiming normal" has a zero bias
     folders          where the cell may be found beside the package
     """
 
@@ -61,6 +63,7 @@ class Network:
     hidden_size: int
     num_layers: int = 1
     readout_dropout: float = 0.0
+    readout_init: str = READOUT_INITS[0]
     options: Mapping[str, Any] = field(default_factory=dict)
     folders: tuple[Path, ...] = field(default=(), compare=False)
 
@@ -159,6 +162,7 @@ class Configuration:
     def to_plain(self) -> dict[str, Any]:
         """The same tables as the file's, every field spelled out: ``from_mapping`` reads them back."""
         training, drop = dataclasses.asdict(self.training), self.network.readout_dropout
+        init = self.network.readout_init
         return {
             "task": {
                 "name": self.task.name,
@@ -170,6 +174,7 @@ class Configuration:
                 "hidden_size": self.network.hidden_size,
                 "num_layers": self.network.num_layers,
                 **({"readout_dropout": drop} if drop else {}),
+                **({"readout_init": init} if init != READOUT_INITS[0] else {}),
                 **self.network.options,
             },
             "optimizer": {
@@ -293,6 +298,9 @@ def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> C
             hidden_size=_taken(network, "network", "hidden_size", _count, place),
             num_layers=_taken(network, "network", "num_layers", _count, place, default=1),
             readout_dropout=float(_taken(network, "network", "readout_dropout", _probability, place, default=0.0)),
+            readout_init=_taken(
+                network, "network", "readout_init", _one_of(*READOUT_INITS), place, default=READOUT_INITS[0]
+            ),
             options=network,
         ),
         optimizer=_optimizer(optimizer, place),

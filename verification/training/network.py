@@ -20,7 +20,7 @@ from odernn.architecture import GraphRNN
 from odernn.architecture import get as graph_of
 from odernn.folders import is_taken
 from verification.training import SettingError
-from verification.training.configuration import Network
+from verification.training.configuration import READOUT_INITS, Network
 
 if TYPE_CHECKING:
     from verification.tasks.task import TaskSpec
@@ -34,6 +34,9 @@ GRAPH = "graph"
 
 FORGET_BIAS = "forget_bias"
 """Option of ``torch.lstm``: the sum of its two biases of the forget gate at the start."""
+
+
+KAIMING = READOUT_INITS[1]
 
 
 class TaskNetwork(nn.Module):
@@ -85,6 +88,9 @@ def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, devic
         except (TypeError, ValueError, LookupError, ArithmeticError, MemoryError, RuntimeError) as error:
             raise _refused(plan, error) from None
         readout = nn.Linear(_features(recurrent, plan), spec.output_size, dtype=dtype)
+        if plan.readout_init == KAIMING:
+            nn.init.kaiming_normal_(readout.weight)  # deviation √(2/m), as in the code of UnICORNN
+            nn.init.zeros_(readout.bias)
     if forget is not None:
         _set_forget_bias(recurrent, float(forget))
     return TaskNetwork(recurrent, readout, spec.reads, plan.readout_dropout).to(device)

@@ -361,7 +361,7 @@ def test_doctor_names_what_is_broken(capsys: pytest.CaptureFixture[str], monkeyp
     taken = SimpleNamespace(origin="/somewhere/cuda/__init__.py")
     monkeypatch.setitem(sys.modules, "cuda", SimpleNamespace(__spec__=taken))
     monkeypatch.setitem(sys.modules, "filelock", None)
-    assert main(["doctor"]) == INTERNAL
+    assert main(["doctor", "--width", "120"]) == INTERNAL
     text = capsys.readouterr().out
     assert text.startswith("odernn is broken: filelock, name cuda") and "/somewhere/cuda/__init__.py" in text
 

@@ -208,3 +208,25 @@ def test_the_command_takes_a_record(tmp_path: Path, capsys: Any, monkeypatch: py
     record.write_text("[]", "utf-8")
     assert main(["ledger", "--trained", str(record)]) == 2
     assert "no record of training runs" in capsys.readouterr().err
+
+
+def test_lorenz_96_stands_beside_its_row_divided_by_the_root_mean_square_a_line_for_each_variant() -> None:
+    """With the transient and without it: other tasks, so no median over both."""
+    (run,) = [copy.deepcopy(each) for each in RUNS if each["name"] == "Lorenz 96, F = 8, UnICORNN"]
+    run["test"] |= {"figure": 0.55, "over_rms": 0.46}
+    kept = copy.deepcopy(run)
+    kept["configuration"] = trained_results.configuration.read(
+        "unicornn_table7_lorenz96", "unicornn-90-f8.0-kept"
+    ).to_plain()
+    kept["task_options"] = {**run["task_options"], "transient": 0.0}
+    kept["test"] |= {"figure": 0.37, "over_rms": 0.31}
+    lines = sections({"runs": {"a": run, "b": kept}}, ["icml Table 7"])["icml Table 7"]
+    assert [line.split(" | ")[:3] for line in lines if "3.1e-1" in line] == [
+        ["| UnICORNN, m = 90, L = 2, forcing = 8.0", "3.1e-1", "0.46"],
+        ["| UnICORNN, m = 90, L = 2, forcing = 8.0, transient = 0.0", "3.1e-1", "0.31"],
+    ]
+    rows = tables.of_record({"runs": {"a": run | {"name": "a"}, "b": kept | {"name": "b"}}}).rows
+    assert [(row[3], row[4]) for row in rows] == [
+        ("0.46", "normalised root (over the root mean square)"),
+        ("0.31", "normalised root (over the root mean square)"),
+    ]

@@ -156,11 +156,35 @@ def test_fixed_noise_is_one_block_for_all_images_splits_and_epochs(tmp_path: Pat
     assert other[2].name == "noise_padded_cifar10, one fixed block of noise"
 
 
+@pytest.mark.parametrize("noise", ["fresh", "fixed"])
+def test_uniform_noise_is_uniform_and_the_images_are_the_same(tmp_path: Path, noise: str) -> None:
+    md5 = made(tmp_path, BATCHES)
+    normal, uniform = (
+        cifar.load("test", tmp_path, noise=noise, distribution=kind, md5=md5) for kind in ("normal", "uniform")
+    )
+    assert np.array_equal(normal[0][:32], uniform[0][:32]) and uniform[2].name.endswith(
+        {"fresh": "fresh uniform noise", "fixed": "one fixed block of uniform noise"}[noise]
+    )
+    block = uniform[0][32:, 1]
+    assert block.min() >= 0 and block.max() < 1 and abs(float(block.mean()) - 0.5) < 5 / math.sqrt(12 * block.size)
+    key = [0] if noise == "fixed" else [0, 2, 0, 1]
+    assert np.array_equal(block, np.random.default_rng(key).random((968, 96), dtype=np.float32))
+
+
+def test_a_validation_split_of_another_size(tmp_path: Path) -> None:
+    """UnICORNN's code keeps 2000 of 50,000, so 4 of 100."""
+    md5 = made(tmp_path, BATCHES)
+    counts = {
+        split: cifar.load(split, tmp_path, validation=2000, md5=md5)[2].count for split in ("train", "validation")
+    }
+    assert counts == {"train": 96, "validation": 4}
+
+
 def test_whoever_changes_noise_steps_or_seed_has_another_checksum(tmp_path: Path) -> None:
     md5 = made(tmp_path, BATCHES)
-    changes: list[dict[str, Any]] = [{}, {"noise": "fixed"}, {"steps": 500}, {"seed": 1}]
+    changes: list[dict[str, Any]] = [{}, {"noise": "fixed"}, {"steps": 500}, {"seed": 1}, {"distribution": "uniform"}]
     sums = [cifar.load("test", tmp_path, md5=md5, **change)[2].sha256 for change in changes]
-    assert len(set(sums)) == 4
+    assert len(set(sums)) == 5
     assert cifar.load("test", tmp_path, md5=md5)[2].sha256 == sums[0]
 
 
@@ -218,6 +242,10 @@ def test_a_damaged_binary_file_is_named(tmp_path: Path, content: bytes) -> None:
 def test_impossible_options_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no noise 'loud'. Choose one of: fresh, fixed"):
         cifar.load("test", tmp_path, noise="loud")
+    with pytest.raises(DataError, match=r"no distribution 'white' of noise. Choose one of: normal, uniform"):
+        cifar.load("test", tmp_path, distribution="white")
+    with pytest.raises(ValueError, match="validation is 50000; it must be less"):
+        cifar.load("test", tmp_path, validation=50_000)
     with pytest.raises(ValueError, match="steps is 31"):
         cifar.load("test", tmp_path, steps=31)
 

@@ -85,8 +85,10 @@ def test_the_permutations_are_those_of_the_published_codes() -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5544)
         assert orders[1] == torch.randperm(784).tolist()
+        torch.manual_seed(12008)  # as in the code of coRNN
+        assert orders[2] == torch.randperm(784).tolist() != orders[1]
     assert orders[0][:5] == URNN and orders[1][:5] == UNICORNN
-    with pytest.raises(DataError, match=r"'zigzag'. Choose one of: urnn, unicornn"):
+    with pytest.raises(DataError, match=r"'zigzag'. Choose one of: urnn, unicornn, cornn"):
         _permutations.order("zigzag", 784)
 
 

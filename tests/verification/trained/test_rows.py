@@ -52,6 +52,8 @@ def test_verdicts_follow_from_the_numbers() -> None:
     below = judged(BLANK, lambda: BoundComparison([1.0, 3.0], [0.5, 2.9], forbidden, place=lambda i: f"n = {i + 1}"))
     assert (below.verdict, below.at) == (verdict.NOT_REFUTED, "n = 2")
     assert below.slack == pytest.approx(0.1 / math.log(10)) and below.log_bound == 3.0
+    falling = judged(BLANK, lambda: BoundComparison([1.0, 9.0], [0.5, 2.9], forbidden, place=lambda i: f"n = {i + 1}"))
+    assert (falling.at, falling.log_measured, falling.log_largest) == ("n = 1", 0.5, 2.9)  # nearest early, largest late
     proved = judged(BLANK, lambda: BoundComparison(1.0, 0.5, forbidden, proof=lambda: "for every input"))
     assert (proved.verdict, proved.because) == (verdict.PROVED, "for every input")
     vacuous = judged(BLANK, lambda: BoundComparison(200.0, 0.5, forbidden, proof=lambda: "for every input"))
@@ -127,6 +129,8 @@ def test_slack_on_states_recomputed() -> None:
         S7 = np.sqrt(2 * (1 + 2 * beta * t))
         ratios = np.abs(y).max(axis=(1, 2)) / (S7 / math.sqrt(1.5))
         row = rows["icml-C.1", number, "max abs(yₙ)"]
+        assert row.log_largest == pytest.approx(math.log(np.abs(y).max()), abs=1e-9)
+        assert row.log_measured == pytest.approx(math.log(np.abs(y).max(axis=(1, 2))[ratios.argmax()]), abs=1e-9)
         assert row.slack == pytest.approx(-math.log10(ratios.max()), abs=1e-9)
         assert row.at == f"n = {int(ratios.argmax()) + 1}" and row.verdict == verdict.PROVED
         S32 = math.sqrt(2 * m * T * (1 + 3.0 * 0.2**3) * math.exp(abar * T))

@@ -130,3 +130,16 @@ def test_a_row_of_a_file_without_any(tmp_path: Path) -> None:
     plan(tmp_path, TEXT)
     with pytest.raises(TrainingError, match=r'has no row "small"\. It has: none; leave --row out'):
         configuration.read(tmp_path / "plan.toml", "small")
+
+
+def test_the_beginning_of_the_readout_is_in_the_digest_only_where_it_is_another() -> None:
+    """So that the folders of runs that were begun before there was a choice are found again."""
+    found = configuration.read("unicornn_table1_psmnist", "unicornn-256")
+    assert "readout_init" not in found.to_plain()["network"]
+    plain = found.to_plain()
+    same = configuration.from_mapping({**plain, "network": {**plain["network"], "readout_init": "uniform"}})
+    other = configuration.from_mapping({**plain, "network": {**plain["network"], "readout_init": "kaiming normal"}})
+    assert same.digest() == found.digest() != other.digest()
+    assert configuration.from_mapping(other.to_plain()).network.readout_init == "kaiming normal"
+    with pytest.raises(TrainingError, match="readout_init: is 'zeros'; it must be"):
+        configuration.from_mapping({**plain, "network": {**plain["network"], "readout_init": "zeros"}})

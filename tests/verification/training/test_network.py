@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -46,6 +49,19 @@ def test_the_forget_gate_of_an_lstm() -> None:
     lstm = network.build(made, spec(), seed=0, dtype=torch.float64).recurrent
     gate = (lstm.bias_ih_l0 + lstm.bias_hh_l0).detach()
     assert torch.equal(gate[4:8], torch.full((4,), 2.0, dtype=torch.float64)) and not (gate[:4] == 2.0).any()
+
+
+def test_a_readout_that_begins_as_in_the_code_of_unicornn() -> None:
+    """Normal with the deviation √(2/m), no bias; the recurrent weights are those of any other readout."""
+    plain = configuration.Network(cell="unicornn", hidden_size=400, options={"dt": 0.1, "alpha": 1.0})
+    kaiming = replace(plain, readout_init="kaiming normal")
+    ours, theirs = (network.build(plan, spec(output_size=50), seed=0, dtype=torch.float64) for plan in (plain, kaiming))
+    for name, value in ours.recurrent.named_parameters():
+        assert torch.equal(value, theirs.recurrent.get_parameter(name))
+    weight = theirs.readout.weight.detach()
+    assert not theirs.readout.bias.any() and bool(ours.readout.bias.any())
+    assert float(weight.std()) == pytest.approx(math.sqrt(2 / 400), rel=5 / math.sqrt(2 * weight.numel()))
+    assert float(weight.abs().max()) > 3 * math.sqrt(2 / 400) > float(ours.readout.weight.detach().abs().max())
 
 
 def test_dropout_before_the_readout_is_locked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -66,10 +67,18 @@ def _squeezed(table: Table) -> list[str]:
     return lines
 
 
+class _Lines(textwrap.TextWrapper):
+    """Words that are longer than a line are broken after a "/" or "_" where they have one: paths, and names."""
+
+    def _split(self, text: str) -> list[str]:
+        words = super()._split(text)
+        return [part for word in words for part in (re.split(r"(?<=[/_])", word) if len(word) > self.width else [word])]
+
+
 def _wrapped(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
     """One row of cells, as many lines as the tallest of them has."""
     cells = [
-        [part for line in text.split("\n") for part in textwrap.wrap(line, wide) or [""]]
+        [part for line in text.split("\n") for part in _Lines(wide).wrap(line) or [""]]
         for text, wide in zip(texts, widths, strict=True)
     ]
     lines = []

@@ -49,6 +49,7 @@ class ReportSources:
     settings, name   of the run, as the store keeps them
     papers           the page of the ledger of every claim         series   what the store has over n
     folder           where the witnesses are                      trained  tables by printed table
+    as_trained       a line by claim, of ``rows.nearness``
     """
 
     run: Sequence[Judgement]
@@ -60,6 +61,7 @@ class ReportSources:
     folder: str
     series: Mapping[str, StateSeries] = field(default_factory=dict)
     trained: Mapping[str, Table] = field(default_factory=dict)
+    as_trained: Mapping[str, str] = field(default_factory=dict)
     tableaus: tuple[Table, ...] = ()
     graphs: tuple[Table, ...] = ()
     runs: tuple[Table, ...] = ()
@@ -80,6 +82,7 @@ def page(sources: ReportSources) -> ReportPage:
         plots,
         remarks,
         sources.trained,
+        sources.as_trained,
     )
     fallen = sorted((claim for claim in claims if claim.kind in GRAVES), key=lambda claim: claim.order)
     notes = () if sources.draws else ('There are no plots: matplotlib is missing (pip install "odernn[plots]").',)

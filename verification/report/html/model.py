@@ -121,6 +121,7 @@ class ClaimSection:
     dominated_by: LinkedClaim | None = None
     repairs: tuple[RepairShown, ...] = ()
     nearness: str = ""
+    as_trained: str = ""
     rungs: tuple[RungShown, ...] = ()
     groups: tuple[CaseGroup, ...] = ()
     plots: tuple[Plotted, ...] = ()

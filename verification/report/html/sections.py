@@ -55,7 +55,7 @@ class SectionMaker:
     """What the sections of a run share.
 
     ``folder`` is where the witnesses are; ``plots`` and ``remarks`` belong to claims; ``trained`` has tables by what
-    is printed.
+    is printed; ``as_trained`` a line by claim, of ``rows.nearness``.
     """
 
     run: Sequence[Judgement]
@@ -66,6 +66,7 @@ class SectionMaker:
     plots: Mapping[str, tuple[Plotted, ...]] = field(default_factory=dict)
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     trained: Mapping[str, Table] = field(default_factory=dict)
+    as_trained: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[Key, int] = field(init=False)
     names: Mapping[Key, str] = field(init=False)
 
@@ -105,6 +106,7 @@ class SectionMaker:
             dominated_by=self.link(entry.dominated_by) if entry.dominated_by else None,
             repairs=tuple(map(self._repair, reading.instead)) if reading is not None else (),
             nearness=self._nearness(entry, cells),
+            as_trained=self.as_trained.get(claim, "") if self._nearness(entry, cells) else "",
             rungs=_rungs(cells),
             groups=self._groups(claim, cells),
             plots=tuple(self.plots.get(claim, ())),

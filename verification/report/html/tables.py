@@ -76,11 +76,14 @@ def of_record(record: Mapping[str, Any]) -> Table:
 
 def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     first = runs[0]
-    figures = [run["test"]["figure"] for run in runs if run.get("test", {}).get("figure") is not None]
+    tested = [run for run in runs if run.get("test", {}).get("figure") is not None]
+    figures = list(map(trained_results.beside_figure, tested))
     kind, epochs = str(first.get("figure", "")), f"{first['epochs']} of {first.get('planned_epochs', first['epochs'])}"
     spread = ""
     if len(figures) > 1:
         spread = f" ({trained_results.shown(min(figures), kind)} to {trained_results.shown(max(figures), kind)})"
+    if tested and "over_rms" in tested[0]["test"]:
+        kind += " (over the root mean square)"
     median = trained_results.shown(statistics.median(figures), kind) + spread if figures else NOT_AVAILABLE
     return (
         name,

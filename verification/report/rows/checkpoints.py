@@ -19,6 +19,7 @@ COLUMNS = (
     Column("premises", width=30),
     Column("bound", "right"),
     Column("measured", "right"),
+    Column("largest", "right"),
     Column("slack (decades)", "right"),
     Column("verdict"),
     Column("at", width=12),
@@ -39,8 +40,9 @@ def table(rows: Sequence[Row], *, title: str, caption: Sequence[str]) -> Table:
 
 
 EXPLAINED = (
-    "slack: least log₁₀(bound/measured) over n, neurons and sequences; bound and measured are those of that place. "
-    "Measured in float64 with the weights as they are, except where a dtype is named.",
+    "slack: least log₁₀(bound/measured) over n, neurons and sequences; bound and measured are those of that place, at; "
+    "largest: what was measured anywhere, where a bound that grows with n may be far. Measured in float64 with the "
+    "weights as they are, except where a dtype is named.",
     "proved: for these weights and every input. not-refuted, theorem, tested: it holds on these sequences, and nothing "
     "was searched. refuted: exceeded on this data, certified by two back-ends; suspect: exceeded, not certified. "
     "holds, fails: of a margin, which must be positive.",
@@ -59,6 +61,7 @@ def _cells(row: Row) -> tuple[str | Cell, ...]:
         "; ".join(map(said, row.premises)) or NOT_AVAILABLE,
         size(row.log_bound),
         measured,
+        size(row.log_largest),
         decades(row.slack),
         word,
         row.at or NOT_AVAILABLE,
@@ -101,6 +104,7 @@ def record(row: Row) -> Mapping[str, Any]:
         "premises_hold": [premise.holds for premise in row.premises],
         "log_bound": finite(row.log_bound),
         "log_measured": finite(row.log_measured),
+        "log_largest": finite(row.log_largest),
         "value": finite(row.value),
         "slack": finite(row.slack),
         "verdict": row.verdict,

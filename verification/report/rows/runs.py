@@ -29,7 +29,7 @@ WORDS: Mapping[Figure, str] = {
     "loss": "loss",
     "root": "root of the mean squared error",
     "bits": "bits a character",
-    "normalised root": "error over the deviation, √(loss/baseline)",
+    "normalised root": "error over the deviation of the target, √(loss/baseline)",
 }
 """What a caption calls a figure."""
 APART = (

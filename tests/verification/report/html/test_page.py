@@ -36,7 +36,7 @@ from verification.report.html.model import ClaimSection, ReportPage
 from verification.report.html.render import TEMPLATES, render
 from verification.report.html.sections import anchors_of
 from verification.run.store import Store
-from verification.verdict import REFUTED
+from verification.verdict import PROVED, REFUTED
 
 MOST_BYTES_OF_1000_ROWS = 5_000_000
 
@@ -241,6 +241,18 @@ def test_of_a_trained_network_the_page_says_which_and_how_to_try_it_again() -> N
     assert read(render(made)).faults == []
 
 
+def test_a_refuted_claim_on_unicornn_says_which_trained_networks_exceed_it() -> None:
+    """The line of ``odernn ledger --nearness``; a claim that does not fall has none, whatever the record has."""
+    words = "RR trained on bidmc for 489 epochs, by 0.900 decades after 17 updates, by none at the best weights"
+    held = replace(STATE, verdict=PROVED, witness="")
+    for cell, count in ((STATE, 1), (held, 0)):
+        made = sources([cell], draws=False)
+        entries = {name: replace(entry, paper="icml") for name, entry in made.statements.items()}
+        text = render(page(replace(made, statements=entries, as_trained={"icml-C.1": words})))
+        assert text.count("<dt>As trained, in floats</dt><dd>RR trained on bidmc for 489 epochs") == count
+        assert "As trained" not in render(page(replace(made, statements=entries)))
+
+
 def test_what_is_meant_comes_first_and_repairs_are_linked() -> None:
     made = section("icml-C.1")
     assert made.groups[0].is_meant and made.meant and made.hypotheses
@@ -311,6 +323,7 @@ def test_the_command_writes_the_page(
         (("--html", "nowhere/page.html"), "does not exist"),
         (("--html", "page.html", "--store", "none.sqlite"), "none.sqlite"),
         (("--html", "page.html", "--trained", "none.json"), "no record of training runs"),
+        (("--html", "page.html", "--nearness", "none.json"), "no record of nearness"),
     ],
 )
 def test_what_cannot_be_written_is_said_in_one_line(
