@@ -224,7 +224,7 @@ def ladder(registry: Registry, identifier: str) -> list[dict[str, Any]]:
     return [{name: getattr(cell, name) for name in kept} for cell in cells]
 
 
-LADDER = ("sam-54", "icml-(27)", "icml-(39)", "both-3.x-input", "icml-3.1", "icml-C.2", "icml-C.1-step", "icml-(40)")
+LADDER = ("sam-54", "icml-(27)", "icml-(39)", "icml-3.1", "icml-C.2", "icml-C.1-step", "icml-(40)")
 ELSEWHERE = {
     "icml-C.1": "proved at every row with α > 0 (icml-C.1-table6)",
     "sam-3.2": "supposes T ≤ 1, which no row has (44 to 617)",
