@@ -90,7 +90,8 @@ def _attempt(
     sides = {place: logs(*place) for place in places}
     worst = max(sides, key=lambda place: sides[place][0] - sides[place][1])
     left, right = sides[worst]
-    at = dict(zip(("alpha", "dt", "N"), map(rational, worst), strict=True)) | further
+    alpha, dt, steps = worst
+    at = {"alpha": rational(alpha), "dt": rational(dt), "N": str(steps), **further}
     fails = left > right
     return Attempt(
         f"{len(sides)} triples (α, dt, N)",
