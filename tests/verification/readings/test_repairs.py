@@ -162,6 +162,11 @@ def test_a_bound_on_the_inputs_is_a_hypothesis_and_so_is_one_layer(identifier: s
     assert gravity_of(identifier, judgements()) == "hypothesis"
 
 
+def test_what_is_true_of_the_exact_flow_is_a_matter_of_a_hypothesis() -> None:
+    """One of the two methods that the sentence cites learns H and its field, and leaves the steps to any solver."""
+    assert gravity_of("both-2.2-exactH", judgements()) == "hypothesis"
+
+
 def run_with(proved: str) -> list[Judgement]:
     """The pins, and every case of one claim with a verdict."""
     claim = REGISTRY.get(proved).claim
