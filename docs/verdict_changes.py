@@ -26,6 +26,22 @@ the passage that decides it. Made by `python docs/verdict_changes.py` from the p
 """
 
 
+DISSOLVED = {
+    "both-69/42": ("sam-69", "icml-(42)"),
+    "both-66/39": ("sam-66", "icml-(39)"),
+    "both-67/40": ("sam-67", "icml-(40)"),
+    "both-3.x-input": ("sam-3.2", "sam-D.2", "icml-3.1", "icml-C.2"),
+}
+"""Claims that joined statements of several places, and those that have their cases now."""
+JOINED = """
+## Claims that joined several statements
+
+A claim is one statement of one paper. These were more; each statement has its own reading, cases and repairs now.
+both-3.x-input was the part of four propositions that is about θ = V^1: no passage states it by itself, so each
+proposition, which is for every θ in Θ, has its cases.
+"""
+
+
 def now() -> dict[str, str]:
     """{claim: verdict of the meant reading} of the pins; "note to …" of a statement that nobody claims."""
     cells: dict[str, list[str]] = {}
@@ -57,8 +73,18 @@ def page() -> str:
         reading = reading_of(claim)
         place, why = (reading.place, reading.because) if reading is not None else ("", "not sorted")
         row = (claim, before[claim], today[claim], place, why)
-        lines.append(f"| {' | '.join(part.replace('|', chr(92) + '|') for part in row)} |")
+        lines.append(_row(*row))
+    lines += [JOINED, "| claim | before | its statements | now | place | why |", "|:--|:--|:--|:--|:--|:--|"]
+    for gone, parts in DISSOLVED.items():
+        for claim in parts:
+            reading = reading_of(claim)
+            assert reading is not None
+            lines.append(_row(gone, before[gone], claim, today[claim], reading.place, reading.because))
     return "\n".join(lines) + "\n"
+
+
+def _row(*parts: str) -> str:
+    return f"| {' | '.join(part.replace('|', chr(92) + '|') for part in parts)} |"
 
 
 if __name__ == "__main__":

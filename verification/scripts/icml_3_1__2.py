@@ -2,9 +2,9 @@
 K = max(2, |w^L| + α), γ = K + K²/2, β = max(1 + 2α, 4α²), F = √((2/α)(1 + 2βT)), Δ = 2 + √(2(1 + 2βT)) + (2 + α)F.
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
-h zₙ, y⁰ = u; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/db^l by a complex step, Im E(b^l + iε)/ε, the other neurons
+h zₙ, y⁰ = u; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/dθ, θ = b^l or V^1, by a complex step, Im E(θ + iε)/ε, the other neurons
 of the printed network at rest.
-Cases: printed
+Cases: printed [^ ,]+ [|]
 """
 from fractions import Fraction
 from mpmath import fprod, mp, mpc, mpf, nstr, sqrt, tanh
@@ -21,7 +21,7 @@ row_of = {"nCIFAR": "13 0.126 1000", "psMNIST-128": "12.53 0.482 784", "psMNIST-
           "RR": "9 0.011 4000", "HR": "10 0.046 4000"}[CASE.split(" ")[1]]  # alpha, dt of Table 6, N of the task
 violated = L == 3 and list(map(Fraction, row_of.split())) == [Fraction(P[x]) for x in ("alpha", "dt", "N")]
 print(f"premise alpha, dt, N, L = 3 are those of {CASE.split(' ')[1]} in Table 6: {'holds' if violated else 'fails'}")
-b[l - 1] += mpc(0, eps)
+(V if "V^1" in CASE else b)[l - 1] += mpc(0, eps)
 (dt,), y, z, E = row("dt"), [mpc(0)] * L, [mpc(0)] * L, 0
 for n in range(N):
     for q in range(L):

@@ -2,7 +2,7 @@
 K = max(2, |w^L| + α), γ = K + K²/2, β = max(1 + 2α, 4α²), F = √((2/α)(1 + 2βT)), Δ = 2 + √(1 + 2βT) + (2 + α)F.
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_n + b) + α yₙ₋₁), yₙ = yₙ₋₁ +
-h zₙ, y⁰ = u; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/db^l by a complex step, Im E(b^l + iε)/ε. "dt ≪ 1": at the same T,
+h zₙ, y⁰ = u; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/dθ, θ = b^l or V^1, by a complex step, Im E(θ + iε)/ε. "dt ≪ 1": at the same T,
 with dt, dt/2, dt/4, dt/8.
 Cases: ^L = 1
 """
@@ -17,7 +17,7 @@ row = lambda name: [mpf(x.numerator) / x.denominator for x in map(Fraction, P[na
 (alpha,), w, b, V, N, l = row("alpha"), row("w"), row("b"), row("V"), int(P["N"]), int(P["layer"])
 L, u, target = len(w), row("u") * (N if " " not in P["u"] else 1), row("target") * (N if " " not in P["target"] else 1)
 
-b[l - 1] += mpc(0, eps)
+(V if "V^1" in CASE else b)[l - 1] += mpc(0, eps)
 violated = alpha > 0
 print(f"premise alpha = {nstr(alpha, 8)} > 0: {'holds' if violated else 'fails'}")
 for i in range(4):

@@ -2,7 +2,7 @@
 w̄ = max(2, |w^L| + α), F = √((2T/α)(1 + 2αdt³) e^{ᾱT}), ᾱ = 96^{1/4} max(1, √α), Δ = 2 + √α F + (2 + α) F.
 
 One neuron a layer, h = dt/2 (c = 0), zero states: zₙ = zₙ₋₁ − h (tanh(w yₙ₋₁ + V y^{l−1}_{n−1} + b) + α yₙ₋₁), yₙ =
-yₙ₋₁ + h zₙ, u: what layer 1 reads; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/db^l by a complex step, Im E(b^l + iε)/ε.
+yₙ₋₁ + h zₙ, u: what layer 1 reads; E = (1/N) Σ |y^L_n − ȳ|²/2. dE/dθ, θ = b^l or V^1, by a complex step, Im E(θ + iε)/ε.
 Cases: ^free
 """
 from fractions import Fraction
@@ -17,7 +17,7 @@ row = lambda name: [mpf(x.numerator) / x.denominator for x in map(Fraction, P[na
 (alpha,), w, b, V, N, l = row("alpha"), row("w"), row("b"), row("V"), int(P["N"]), int(P["layer"])
 L, u, target = len(w), row("u") * (N if " " not in P["u"] else 1), row("target") * (N if " " not in P["target"] else 1)
 (dt,), measured = row("dt"), []
-b[l - 1] += mpc(0, eps)
+(V if "V^1" in CASE else b)[l - 1] += mpc(0, eps)
 for lag in (1, 0):  # layer q sees y^{q-1}_{n-1} in sam (31), y^{q-1}_n in icml (6)
     y, z, E = [mpc(0)] * L, [mpc(0)] * L, 0
     for n in range(N):

@@ -29,7 +29,7 @@ from verification.witness.check import check
 from verification.witness.file import LONGEST_TEXT, Witness, from_json, to_json, write
 
 M, DEPTH, STEPS = 64, 3, 200
-PLACE = ("both-3.x-input", "sam (41)", "|dE/dV^1|")
+PLACE = ("sam-D.2", "free, any inputs", "|dE/dθ|, θ = V^1")
 BEYOND = Fraction(1, 4)
 
 

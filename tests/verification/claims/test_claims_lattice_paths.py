@@ -16,10 +16,10 @@ from odernn.bounds.numbers import BALLS, FLOATS
 from odernn.bounds.routes import route_counts
 from tests.verification.claims import claim_rows as rows
 from tests.verification.claims.both_typings import both_sides, inequality_of
+from verification.cases import kick_factors, short_times
 from verification.cases import lattice_kernels as kernels
 from verification.cases import lattice_paths as paths
 from verification.cases import order as orders
-from verification.cases import short_times
 from verification.certify import scalar_stack
 from verification.certify.oscillator_flow import NotEnclosedFlowError, fundamental_matrix
 from verification.certify.scalar_stack import ScalarStack
@@ -32,12 +32,12 @@ from verification.measure.exact_network import Shape
 
 CLAIMS = {claim.id: claim for claim in lattice_paths.CLAIMS}
 CASES = [(claim, case) for claim in CLAIMS.values() for case in claim.cases]
-EXACT = ("L = 1, m", "all h", "L ≤ 4, n", "(L, S)", "α = w = 0", "σ′ = 1", "L ≤ 7")
+EXACT = ("L = 1, m", "all h", "all products", "L ≤ 4, n", "(L, S)", "α = w = 0", "σ′ = 1", "L ≤ 7")
 NAMES = {"domain": "d", "symbol": "q"}
 
 
 @pytest.mark.parametrize(("claim", "case"), CASES, ids=[f"{c.id} {k.domain} {k.quantity}" for c, k in CASES])
-def test_an_identity_is_proved_and_an_order_is_not_refuted(claim, case):
+def test_an_identity_and_a_bound_are_proved_and_an_order_is_not_refuted(claim, case):
     judgement = rows.judged(claim, case)
     expected = rows.PROVED if case.domain.startswith(EXACT) else rows.NOT_REFUTED
     assert judgement.verdict == expected, judgement.because
@@ -45,7 +45,7 @@ def test_an_identity_is_proved_and_an_order_is_not_refuted(claim, case):
 
 def test_as_many_rows_as_there_are():
     assert {name: len(claim.cases) for name, claim in CLAIMS.items()} == {"thm-R": 9, "thm-R-short": 2, "thm-ML": 21}
-    assert sum(case.domain.startswith(EXACT) for _, case in CASES) == 11
+    assert sum(case.domain.startswith(EXACT) for _, case in CASES) == 13
     rows.assert_names_no_verdict(lattice_paths)
 
 
@@ -65,8 +65,32 @@ PLANTED = {
     "τ_n in the place of S": orders.order_case(ScalarStack(), "remainder, L = 1", 2, "at most", **NAMES),
     "0.998 times the remainder of (84)": short_times.product_case(Fraction(998, 1000)),
     "0.998 times the remainder of the factor": short_times.factor_case(Fraction(998, 1000)),
+    "0.998 times the majorant of the factor": kick_factors.upper_case(Fraction(998, 1000)),
+    "three times what the factor is at least": kick_factors.lower_case(Fraction(3)),
+    "9/10 of the change of the factor": kick_factors.change_case(Fraction(9, 10)),
     "t_n in the place of Φ": orders.order_case(ScalarStack(offset=1, ratio=Fraction(0)), "(84)", 1, "at most", **NAMES),
 }
+
+
+def test_a_step_that_kicks_the_other_way_has_no_majorant():
+    assert short_times.majorant() and not short_times.majorant(Fraction(-1))
+
+
+@pytest.mark.parametrize(("w", "m"), [("-4", 30), ("4", 30), ("0", 7), ("-1", 200)])
+def test_the_bounds_on_the_factor_typed_in_floats(w, m):
+    """α = 1, drawn slopes, t = 1/2: the product of 2 × 2 matrices by numpy."""
+    rng, alpha, h = np.random.default_rng(m), 1.0, 0.5 / m
+    size = alpha + abs(float(w))
+    x, product = math.sqrt(size) * m * h, np.eye(2)
+    rows_of = []
+    for slope in rng.uniform(0.01, 1, m)[::-1]:  # from the last step to the first
+        kappa = alpha + float(w) * slope
+        product = product @ np.array([[1 - h * h * kappa, h], [-h * kappa, 1]])
+        rows_of.append(product[0, 1])
+    F = rows_of[-1]
+    assert (2 - math.sinh(2) / 2) * m * h <= F <= math.sinh(x) / math.sqrt(size)
+    most = h * (math.cosh(x) + h * math.sqrt(size) / 2 * math.sinh(x))
+    assert np.abs(np.diff(rows_of)).max() <= most
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 
 from odernn.bounds import forms, jacobian, sharp
 from odernn.bounds.numbers import BALLS
+from odernn.published.networks import ROWS, PublishedRow
 from tests.tiers import without
 from tests.verification.claims import claim_rows as rows
 from tests.verification.claims.both_typings import both_sides, inequality_of
@@ -25,6 +26,7 @@ from verification.cases import (
     ode_states,
     ode_theorems,
     orbit_separation,
+    square_root_times,
     step_products,
     vanishing_inputs,
     word_rates,
@@ -41,6 +43,7 @@ P, N = "proved", "not-refuted"
 EXPECTED = {
     "thm-S-exp": [],
     "thm-S-root": [],
+    "thm-S-span": [P, N, N],
     "thm-S-step": [P, P],
     "thm-J": [P, P, P, P, P, P, P, N, N, N, P],
     "thm-J-inf": [P, P],
@@ -68,6 +71,8 @@ def test_every_case_is_answered(name: str) -> None:
 PLANTED: dict[str, Callable[[], Case]] = {
     "9/10 of βt_n in the exponent": lambda: growth_factors.exponential_case(Q(9, 10)),
     "1 + 2βt_n up to βt_n = 3/2": lambda: growth_factors.linear_case(Q(3, 2)),
+    "t ≤ 21β(1 − αdt²/4)/5": lambda: square_root_times.span_case(Q(21, 5)),
+    "S(7) up to T = 30β": lambda: square_root_times.supremum_case("position", Q(30)),
     "twice the shear of a step": lambda: step_products.norm_identity(2).case("all a, h, κ", "‖B(κ)‖_a"),
     "99/100 of the norm of a product": lambda: step_products.product_case(Q(99, 100)),
     "e^{9K(n−k)dt/10}": lambda: step_products.layer_case(multiple=Q(9, 10)),
@@ -155,6 +160,29 @@ def test_both_typings_of_the_state_bounds_are_the_formula() -> None:
             alpha=BALLS.exact(Q(1, 4)), time=BALLS.exact(2), quantity="position", numbers=BALLS
         )
     assert abs(float(log_bound) - math.log(math.sqrt(8)) - 1.5) < 1e-12  # β = 3/2, t = 2
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.alpha > 0], ids=lambda row: row.name)
+def test_the_square_root_lasts_longer_than_every_printed_run_with_a_spring(row: PublishedRow) -> None:
+    alpha, dt = row.alpha, row.dt[-1]
+    span = 4 * max(1 + 2 * alpha, 4 * alpha**2) * (1 - alpha * dt**2 / 4)
+    assert row.steps * dt <= span
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.25, 1.0, 9.0])
+def test_the_square_root_is_above_the_supremum_in_its_span_and_below_it_at_last(alpha: float) -> None:
+    """The supremum of the equation at rest, ∫|sin √α s| ds/√α, against √((2/α)(1 + 2βt)): up to 4β, and at 4π²β."""
+    beta = max(1 + 2 * alpha, 4 * alpha**2)
+
+    def supremum(t: float) -> float:
+        turns, rest = divmod(math.sqrt(alpha) * t, math.pi)
+        return (2 * turns + 1 - math.cos(rest)) / alpha
+
+    for part in (0.01, 0.1, 0.5, 1.0):
+        t = 4 * beta * part
+        assert supremum(t) <= math.sqrt(2 / alpha * (1 + 2 * beta * t))
+    late = 4 * math.pi**2 * beta
+    assert supremum(late) > math.sqrt(2 / alpha * (1 + 2 * beta * late))
 
 
 # --- thm-Q, thm-Q-mod, thm-vol

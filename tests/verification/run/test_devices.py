@@ -371,7 +371,7 @@ def planned(device: str, claims: tuple[str, ...]) -> Plan:
 
 def test_keys_hold_the_device_where_results_do_and_seeds_never() -> None:
     """Roundings on a GPU are its own: what is searched and measured there has other keys, on any card the same ones."""
-    claims = ("sam-D.1-a", "both-3.x-input")
+    claims = ("sam-D.1-a", "sam-D.2")
     here, there, other = (planned(device, claims) for device in ("cpu", "cuda", "cuda:1"))
     assert len(here.measuring) == len(there.measuring) > 20
     for one, two, three in zip(here.measuring, there.measuring, other.measuring, strict=True):

@@ -20,11 +20,13 @@ from odernn.architecture.graph import RNNGraph
 from odernn.architecture.measures import feedforward_depth, recurrent_depth, smallest_rate
 from odernn.published.sources import Source
 from verification.adversary import graphs
+from verification.adversary.graphs import SketchBox
 from verification.cases.decision import at, decided
 from verification.cases.figure_1a import either_case
-from verification.cases.graph_growth import LONGEST
+from verification.cases.graph_growth import LEAST_RATE, LONGEST, RATE, SHORTEST, extreme_rate
 from verification.cases.graph_kinds import OneGraph
-from verification.cases.graph_statements import FIRST, SECOND, SMALL_ENDS, climb_evaluations
+from verification.cases.graph_statements import FIRST, FORWARD, SECOND, SMALL_ENDS, box_case, climb_evaluations
+from verification.cases.graph_theorems import DEPTH, depth_by_paths
 from verification.certify.second.graph import Graph, attains, parse
 from verification.claim import BOTH, Attempt, Case, Check, Claim, Decided, Opinion, Parameters, Premise
 from verification.domains import Budget
@@ -502,8 +504,14 @@ CLAIMS = (
     Claim(
         id="cplx-alg",
         source=_place('Secs 1, 3: "computability"'),
-        statement="the measures are computable from G_c",
+        statement="the measures are computable from G_c: of a unidirectional RNN, (U), each, defined by paths of G_un, "
+        "is the largest or smallest value over finitely many cycles, or paths, of G_c",
         semantics="comb",
-        cases=(computed_case(),),
+        cases=(
+            box_case(FORWARD, f"d_r: {RATE}", extreme_rate(LONGEST)),
+            box_case(FORWARD, f"1/s: {LEAST_RATE}", extreme_rate(SHORTEST)),
+            box_case(FORWARD, f"d_f: {DEPTH}", depth_by_paths(), SketchBox(2, 1, -1, 2, 3, ends=True)),
+            computed_case(),
+        ),
     ),
 )

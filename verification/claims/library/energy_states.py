@@ -1,6 +1,7 @@
-# Claims: thm-S-exp · thm-S-root · thm-S-step
+# Claims: thm-S-exp · thm-S-root · thm-S-span · thm-S-step
 """thm-S-exp, thm-S-root, thm-S-step: what the published energy inequality does give: state bounds with an
-exponential at all times, with the square root of 1 + 2βt_n where βT ≤ x₀ = 1.2564… (thm-S').
+exponential at all times, with the square root of 1 + 2βt_n where βT ≤ x₀ = 1.2564… (thm-S'). thm-S-span: how long
+the square root bounds what is true, T ≤ 4β(1 − αdt²/4).
 
 Proofs: docs/derivations/state_bounds.md. They are tried by the same adversaries as icml S(7), which they repair.
 """
@@ -13,6 +14,7 @@ from odernn.bounds import icml, sharp
 from odernn.bounds.numbers import Numbers
 from odernn.published.sources import Source
 from verification.cases.growth_factors import RANGE, exponential_case, linear_case
+from verification.cases.square_root_times import span_case, supremum_case
 from verification.claim import Claim, Hypothesis, Part, Setting, StateBound
 
 ALPHA_POSITIVE = Hypothesis("α > 0", lambda s: s.alpha, second_margin=lambda s: s.alpha)
@@ -85,6 +87,17 @@ CLAIMS = (
             parts=(_square_root("position"), _square_root("momentum")),
             hypotheses=(ALPHA_POSITIVE, STEP_BELOW_ONE, *IN_RANGE),
         ),
+        origin="library",
+        dominated_by="thm-S",
+    ),
+    Claim(
+        id="thm-S-span",
+        source=Source("library", "docs/derivations/state_bounds.md, thm-S-span"),
+        statement="|y_n| ≤ √((2/α)(1 + 2βt_n)) and |z_n| ≤ √(2(1 + 2βt_n)), icml S(7), for all n, l, all weights and "
+        "inputs, where T ≤ 4β(1 − αdt²/4), as t²/(1 − αdt²/4) ≤ 2 + 4βt there; β = max{1 + 2α, 4α²}; α > 0, αdt² < 4, "
+        "zero initial state",
+        semantics="real",
+        cases=(span_case(), supremum_case("position"), supremum_case("momentum")),
         origin="library",
         dominated_by="thm-S",
     ),

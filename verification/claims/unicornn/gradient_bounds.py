@@ -1,5 +1,4 @@
-# Claims: sam-69 · icml-(42) · both-3.x-input · icml-3.1 · icml-C.2 · sam-3.2 · sam-D.2 · sam-3.2-uniform ·
-#   both-5-no-assumptions
+# Claims: sam-69 · icml-(42) · icml-3.1 · icml-C.2 · sam-3.2 · sam-D.2 · sam-3.2-uniform · both-5-no-assumptions
 """The gradient propositions of sam and icml, their summands, and what is said to follow for all weights.
 
 Networks are chains of single neurons with c = 0; what is proved of them stands in ``verification.cases``.
@@ -62,6 +61,7 @@ T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 
 
 FIRST = range(1, 2)
+ANY_INPUTS = "any inputs"
 BELOW_THE_TOP = gradient_parameters("b", whole="no", depths=range(2, MOST_LAYERS + 1), layer=lambda L: range(1, L))
 BY_INPUT = gradient_parameters("V", whole="too", layer=lambda _: FIRST)
 
@@ -109,7 +109,7 @@ def limit_case(
         times = "T = 1" if extra else "T = 1 to 40"
         return first_violation((at, below), points(), f"networks at rest, α = 1, c = 0, {times}")
 
-    quantity = "|∂E_{k,l}/∂θ|" if form.of_one_step else "|dE/dθ|"
+    quantity = "|∂E_{k,l}/∂θ|" if form.of_one_step else "|dE/dθ|, θ = V^1" if theta == "V" else "|dE/dθ|"
     parameters = _first_of(2 if theta == "b2" else 1, whole="no", theta=theta[0])
     return Case(domain, quantity, ask, parameters.guards(joined(at, below, text)), reading="limit")
 
@@ -276,24 +276,6 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="both-3.x-input",
-        source=Source("sam", "Prop. 3.2, D.2; icml Prop. 3.1, C.2"),
-        statement="the bounds hold for every parameter in Θ, θ = V^1_{ij} among them, and for inputs of any size",
-        semantics="real",
-        cases=(
-            menu_case("sam (13), T = 1", "|dE/dV^1|", SAM_13, "V", inputs, BY_INPUT, (T_IS_ONE,)),
-            menu_case("sam (41)", "|dE/dV^1|", SAM_41, "V", inputs, BY_INPUT),
-            limit_case("icml (12)", ICML_MAIN, "V", inputs),
-            limit_case("icml S(14)", ICML_14, "V", inputs),
-            *(row_case(row, ICML_MAIN, "V") for row in ROWS),
-            *(
-                initialised.large_input_case(row, "|dE/dθ|, θ = V^1", partial(finite, ICML_MAIN, "V", ()))
-                for row in ROWS
-                if row.alpha > 0
-            ),
-        ),
-    ),
-    Claim(
         id="icml-3.1",
         source=Source("icml", "Prop. 3.1, (12)"),
         statement=f"|dE/dθ| ≤ ((1−dt^L)/(1−dt)) T (1 + 2γT) V̄ (Ȳ + F) Δ, F = √((2/α)(1+2βT)), Δ = 2 + √(2(1+2βT)) + "
@@ -302,7 +284,13 @@ CLAIMS = (
         cases=(
             limit_case("L = 1", ICML_MAIN, "b", hyperbolic),
             limit_case("L = 1, T ≤ 1", ICML_MAIN, "b", within_one, (T_IS_ONE,)),
-            *(row_case(row, ICML_MAIN, "b") for row in ROWS),
+            limit_case(f"L = 1, {ANY_INPUTS}", ICML_MAIN, "V", inputs),
+            *(row_case(row, ICML_MAIN, theta) for theta in ("b", "V") for row in ROWS),
+            *(
+                initialised.large_input_case(row, "|dE/dθ|, θ = V^1", partial(finite, ICML_MAIN, "V", ()))
+                for row in ROWS
+                if row.alpha > 0
+            ),
         ),
     ),
     Claim(
@@ -314,6 +302,7 @@ CLAIMS = (
         cases=(
             limit_case("L = 1", ICML_14, "b", hyperbolic),
             limit_case("L = 1, T ≤ 1", ICML_14, "b", within_one, (T_IS_ONE,)),
+            limit_case(f"L = 1, {ANY_INPUTS}", ICML_14, "V", inputs),
             *(row_case(row, ICML_14, "b") for row in ROWS),
         ),
     ),
@@ -326,6 +315,7 @@ CLAIMS = (
         cases=(
             top_layer_case(SAM_13, "T ≤ 1", (T_IS_ONE,)),
             menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", stiff_below, _first_of(2), (T_IS_ONE,)),
+            menu_case(f"T ≤ 1, {ANY_INPUTS}", "|dE/dθ|, θ = V^1", SAM_13, "V", inputs, BY_INPUT, (T_IS_ONE,)),
             menu_case("any T, L = 1", "|dE/dθ|, θ = b^1", SAM_13, "b", hyperbolic, _first_of(1)),
         ),
         places=network_places(SAM_13, T_IS_ONE),
@@ -339,6 +329,7 @@ CLAIMS = (
         cases=(
             top_layer_case(SAM_41, "free"),
             menu_case("free, L = 2", "|dE/dθ|, θ = b^1", SAM_41, "b", stiff_below, _first_of(2)),
+            menu_case(f"free, {ANY_INPUTS}", "|dE/dθ|, θ = V^1", SAM_41, "V", inputs, BY_INPUT),
         ),
         places=network_places(SAM_41),
     ),

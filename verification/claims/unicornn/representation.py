@@ -18,6 +18,8 @@ from odernn.bounds.numbers import BALLS, FLOATS
 from odernn.published.sources import Source
 from verification.cases import order as orders
 from verification.cases import small_shares
+from verification.cases.kick_factors import change_case, lower_case, upper_case
+from verification.cases.lattice_paths import contributions
 from verification.cases.order import WEIGHTS, Symbol, both_sides, order_case, stack_parameters
 from verification.certify import scalar_stack
 from verification.certify.scalar_stack import ScalarStack
@@ -26,6 +28,7 @@ from verification.certify.second.intervals import iv
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters, Premise
 from verification.domains import Budget
 from verification.kinds import Constant, Integer, Rational
+from verification.measure.exact_network import Shape
 
 T1 = ScalarStack(horizon=Fraction(1), offset=1, ratio=Fraction(1, 16))
 T4 = replace(T1, horizon=Fraction(4), target=Fraction(4))
@@ -229,6 +232,12 @@ def _both_bounds_check(parameters: Parameters) -> Check:
 PRODUCT = Symbol(symbol="‖dX_n/dX_k − printed‖")
 REMAINDER = Symbol(symbol="|∂E_k/∂w − printed|")
 CONTRIBUTION = Symbol(symbol="|∂E_k/∂w|")
+EXACT = contributions("icml").case(
+    "L = 1, m ≤ 2, n ≤ 4",
+    "∂E_k/∂w with [B_n ⋯ B_k]_12",
+    (*(Shape(1, 1, N) for N in range(1, 5)), Shape(1, 2, 2), Shape(1, 2, 3)),
+)
+"""The contribution of step k, an identity (thm-R)."""
 LONG = "T = {T}, k = 1 + n/16"
 SHORT = "T = {T}, k = 2"
 SMALL = "T = {T}, k = n^(3/4)"
@@ -323,10 +332,14 @@ CLAIMS = (
     Claim(
         id="both-3.3-Odt",
         source=Source("sam", "after (16)"),
-        statement="with all weights O(1) the leading term of ∂E_k^{(n,1)}/∂w is O(dt), "
-        "and of that order where y_{k−1} is of order 1; also tried: of that order at k = 2",
+        statement="with all weights O(1) the leading term of ∂E_k^{(n,1)}/∂w is O(dt), and of that order where y_{k−1} "
+        "is of order 1: it is −h σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) F, and F = [B_n ⋯ B_k]_12 is bounded at fixed t_n and "
+        "away from 0 for t = (n−k+1)h of order 1, κ* t² ≤ 4, κ* = α + |w|; also tried: of that order at k = 2",
         semantics="slope",
         cases=(
+            EXACT,
+            upper_case(),
+            lower_case(),
             *both_sides(T1, "contribution", 1, domain=LONG.format(T=1), **CONTRIBUTION),
             *both_sides(T1_FIXED, "contribution", 1, domain=SHORT.format(T=1), **CONTRIBUTION),
         ),
@@ -335,9 +348,12 @@ CLAIMS = (
         id="both-3.3-nok",
         source=Source("sam", "after (16)"),
         statement="∂E_k^{(n,1)}/∂w depends on k through σ′(A_{k−1}) y_{k−1} alone, 1 ≤ k ≪ n: its other factor is one "
-        "number up to O(k/n); also tried: of one sign for k ≤ n/10, and for k ≤ n/100 at the T of nCIFAR",
+        "number up to O(k/n), as F = [B_n ⋯ B_k]_12 changes by O(h) from one k to the next; also tried: of one sign "
+        "for k ≤ n/10, and for k ≤ n/100 at the T of nCIFAR",
         semantics="real",
         cases=(
+            EXACT,
+            change_case(),
             *(
                 small_shares.case(
                     replace(T1, horizon=T),

@@ -1,4 +1,4 @@
-"""both-3.x-input (icml Prop. 3.1, C.2), θ = V¹, any input: |dE/dθ| ≤ ((1 − dt^L)/(1 − dt)) T (1 + 2γT) V̄ (Ȳ + F) Δ,
+"""icml-3.1 (ICML 2021, Prop. 3.1, (12)), θ = V¹, any input: |dE/dθ| ≤ ((1 − dt^L)/(1 − dt)) T (1 + 2γT) V̄ (Ȳ + F) Δ,
 K = max(2, |w^L| + α), γ = K + K²/2, β = max(1 + 2α, 4α²), F = √((2/α)(1 + 2βT)), Δ = 2 + √(2(1 + 2βT)) + (2 + α)F.
 
 A printed network, weights as App. A may draw them, 0 ≤ w ≤ 1, |V| ≤ √(6/(65 fan_in)), b = 0. One neuron a layer, the
