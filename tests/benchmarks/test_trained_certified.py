@@ -66,7 +66,7 @@ def test_the_record_is_of_the_archived_weights_and_agrees_with_the_page() -> Non
     path = BENCHMARKS / "results" / record["network"]
     assert hashlib.sha256(path.read_bytes()).hexdigest() == record["sha256 of the weights"]
     runs = json.loads((BENCHMARKS / "results" / "nearness.json").read_text("utf-8"))["trained"]
-    (run,) = [each for each in runs if each["row"] == "RR"]
+    (run,) = [each for each in runs if each["row"] == "RR" and each["configuration"]["training"]["seed"] == 0]
     (at,) = [each for each in run["along"] if each["step"] == 17]
     for row in record["rows"]:
         assert row["agree"] and row["exceeds"]
