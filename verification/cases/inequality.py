@@ -72,9 +72,17 @@ class Inequality:
         exact = _namespace(given, self.lists, Fraction)
         if not all(hypothesis.at(exact).holds for hypothesis in self.hypotheses):
             return None
-        with flint.ctx.workprec(self.bits):
-            left, right = self.balls(_namespace(given, self.lists, BALLS.exact))
-            return bool(left > right)
+        return self._exceeds(given)
+
+    def _exceeds(self, given: Mapping[str, list[Fraction]]) -> bool:
+        """Whether left > right is proved in balls: at few bits where they decide, else at twice as many, up to all."""
+        bits = min(BITS, self.bits)
+        while True:
+            with flint.ctx.workprec(bits):
+                left, right = self.balls(_namespace(given, self.lists, BALLS.exact))
+                if bits >= self.bits or left > right or left <= right:
+                    return bool(left > right)
+            bits = min(2 * bits, self.bits)
 
     def decide(self, parameters: Parameters) -> Check:
         """The same for parameters that have been read."""

@@ -111,7 +111,7 @@ def limit_case(
 
     quantity = "|∂E_{k,l}/∂θ|" if form.of_one_step else "|dE/dθ|"
     parameters = _first_of(2 if theta == "b2" else 1, whole="no", theta=theta[0])
-    return Case(domain, quantity, ask, parameters.guards(joined(at, below, text)), reading="limit")
+    return Case(domain, quantity, ask, joined(at, below, text, parameters), reading="limit")
 
 
 # --- icml at the rows of Table 6

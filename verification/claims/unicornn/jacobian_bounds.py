@@ -112,7 +112,7 @@ def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     depth = 1 if same else 2
     positive: dict[str, Kind] = {"alpha": Rational(above=0)}
     parameters = jacobian_parameters("l = L" if same else "l < L", range(depth, depth + 1), positive)
-    return Case(domain, quantity, ask, parameters.guards(joined(at, uniform, text)), reading="limit")
+    return Case(domain, quantity, ask, joined(at, uniform, text, parameters), reading="limit")
 
 
 # --- sam (54)
