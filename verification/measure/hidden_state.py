@@ -24,10 +24,9 @@ def envelope(values: torch.Tensor, norm: str, multiplicity: torch.Tensor | None 
     if norm == "max":
         least, largest = values.flatten(1).aminmax(dim=1)
         return torch.maximum(-least, largest)
-    squares = values.square()
-    if multiplicity is not None:
-        squares *= multiplicity
-    return squares.sum(dim=2).amax(dim=1).sqrt()
+    if multiplicity is None:
+        return torch.linalg.vector_norm(values, dim=2).amax(dim=1)
+    return (values.square() @ multiplicity.to(values.dtype)).amax(dim=1).sqrt()
 
 
 def run_layer(
