@@ -5,6 +5,7 @@ p/q with p, q of bounded length  ·  n ∈ {1, …, 9}  ·  Aᵀ = −A  ·  a l
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
