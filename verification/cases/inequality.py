@@ -24,7 +24,7 @@ Sides: TypeAlias = tuple[Any, Any]
 
 ALPHA_POSITIVE = Hypothesis("α > 0", lambda p: p.alpha)
 STEP_BELOW_ONE = Hypothesis("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt))
-HORIZON_WITHIN_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
+T_AT_MOST_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 SIGMA_INSIDE = Hypothesis("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma))
 
 

@@ -121,7 +121,7 @@ class NotAChainError(ValueError):
 def run_chains(
     system: System, instances: Sequence[Instance], layer: int, device: torch.device | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """y, z (time, instances) of ``layer`` of chains, which differ in inputs, recurrent weights and what drives the first
+    """y, z (time, instances) of ``layer`` of chains that differ in inputs, recurrent weights and what drives the first
     layer alone: what ``run_instance`` finds, all at once.
 
     A chain has one group in every layer and above the first one no bias and the same weight everywhere. NotAChainError

@@ -19,7 +19,7 @@ from torch import Tensor
 from odernn.bounds.network import NetworkBounds
 from odernn.bounds.numbers import BALLS
 from odernn.cells.unicornn import UnICORNN
-from verification.cases.inequality import ALPHA_POSITIVE, HORIZON_WITHIN_ONE, STEP_BELOW_ONE
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, T_AT_MOST_ONE
 from verification.cases.network_gradient import ANY_NETWORK, NetworkGradient, quantity_of
 from verification.claim import Claim, Hypothesis, Place, Premise
 from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, GradientForm
@@ -117,7 +117,7 @@ def _log_right(network: UnICORNN, form: GradientForm, steps: int, layer: int) ->
 
 def _conditions(form: GradientForm) -> tuple[Hypothesis, ...]:
     shared = (ALPHA_POSITIVE, STEP_BELOW_ONE)
-    return (*shared, HORIZON_WITHIN_ONE) if form.growth == "one" else shared
+    return (*shared, T_AT_MOST_ONE) if form.growth == "one" else shared
 
 
 def _certified(network: UnICORNN, sample: Sample, claim: Claim, theta: str, layer: int) -> Certified:

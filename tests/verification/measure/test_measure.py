@@ -123,7 +123,7 @@ def test_a_run_of_an_instance_is_a_run_of_the_network_with_its_groups_written_ou
 
 
 def chains() -> list[Instance]:
-    """Three chains of two layers with the same α, h and weight between layers, all of them biased in the first layer."""
+    """Three chains of two layers with the same α, h and weight between layers, biased in the first one."""
 
     def one(w: Fraction, bias: Fraction, drive: Fraction) -> Instance:
         first = Layer(Fraction(3, 10), (Group(2, w, Fraction(1, 3), bias),), ((drive,),))

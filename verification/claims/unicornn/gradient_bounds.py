@@ -33,7 +33,7 @@ from verification.cases.chain_gradients import (
 )
 from verification.cases.gradient_decay import decay_case
 from verification.cases.gradient_growth import fixed_horizon_case, growth_case
-from verification.cases.inequality import HORIZON_WITHIN_ONE, Inequality
+from verification.cases.inequality import T_AT_MOST_ONE, Inequality
 from verification.cases.network_gradient import (
     ANY_NETWORK,
     MOST_LAYERS,
@@ -54,7 +54,6 @@ from verification.kinds import Constant, Kind, Listed, Rational, Values
 from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_13, SAM_41, SAM_69, GradientForm
 from verification.measure.polynomials import coefficient
 from verification.parameters import Declaration, Parameter, Rule, declared
-
 
 # --- violations at fixed dt
 
@@ -269,8 +268,8 @@ CLAIMS = (
         cases=(
             limit_case("icml S(42), l = L", ICML_42, "b", hyperbolic),
             limit_case("icml S(42), l < L", ICML_42, "b2", two_layers),
-            limit_case("icml S(42), l = L, T ≤ 1", ICML_42, "b", within_one, (HORIZON_WITHIN_ONE,)),
-            limit_case("icml S(42), l < L, T ≤ 1", ICML_42, "b2", partial(within_one, 2), (HORIZON_WITHIN_ONE,)),
+            limit_case("icml S(42), l = L, T ≤ 1", ICML_42, "b", within_one, (T_AT_MOST_ONE,)),
+            limit_case("icml S(42), l < L, T ≤ 1", ICML_42, "b2", partial(within_one, 2), (T_AT_MOST_ONE,)),
         ),
     ),
     Claim(
@@ -279,7 +278,7 @@ CLAIMS = (
         statement="the bounds hold for every parameter in Θ, θ = V^1_{ij} among them, and for inputs of any size",
         semantics="real",
         cases=(
-            menu_case("sam (13), T = 1", "|dE/dV^1|", SAM_13, "V", inputs, BY_INPUT, (HORIZON_WITHIN_ONE,)),
+            menu_case("sam (13), T = 1", "|dE/dV^1|", SAM_13, "V", inputs, BY_INPUT, (T_AT_MOST_ONE,)),
             menu_case("sam (41)", "|dE/dV^1|", SAM_41, "V", inputs, BY_INPUT),
             limit_case("icml (12)", ICML_MAIN, "V", inputs),
             limit_case("icml S(14)", ICML_14, "V", inputs),
@@ -299,7 +298,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             limit_case("L = 1", ICML_MAIN, "b", hyperbolic),
-            limit_case("L = 1, T ≤ 1", ICML_MAIN, "b", within_one, (HORIZON_WITHIN_ONE,)),
+            limit_case("L = 1, T ≤ 1", ICML_MAIN, "b", within_one, (T_AT_MOST_ONE,)),
             *(row_case(row, ICML_MAIN, "b") for row in ROWS),
         ),
     ),
@@ -311,7 +310,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             limit_case("L = 1", ICML_14, "b", hyperbolic),
-            limit_case("L = 1, T ≤ 1", ICML_14, "b", within_one, (HORIZON_WITHIN_ONE,)),
+            limit_case("L = 1, T ≤ 1", ICML_14, "b", within_one, (T_AT_MOST_ONE,)),
             *(row_case(row, ICML_14, "b") for row in ROWS),
         ),
     ),
@@ -322,13 +321,11 @@ CLAIMS = (
         f"e^ᾱ + (2+α)F, w̄^L = max(2, ‖w^L‖_∞ + α); {_SUM}; α > 0, dt < 1",
         semantics="real",
         cases=(
-            top_layer_case(SAM_13, "T ≤ 1", (HORIZON_WITHIN_ONE,)),
-            menu_case(
-                "T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", stiff_below, _first_of(2), (HORIZON_WITHIN_ONE,)
-            ),
+            top_layer_case(SAM_13, "T ≤ 1", (T_AT_MOST_ONE,)),
+            menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", stiff_below, _first_of(2), (T_AT_MOST_ONE,)),
             menu_case("any T, L = 1", "|dE/dθ|, θ = b^1", SAM_13, "b", hyperbolic, _first_of(1)),
         ),
-        places=network_places(SAM_13, HORIZON_WITHIN_ONE),
+        places=network_places(SAM_13, T_AT_MOST_ONE),
     ),
     Claim(
         id="sam-D.2",

@@ -34,7 +34,7 @@ from verification.cases.chain_jacobians import (
     within_one,
 )
 from verification.cases.identity import PathIdentity
-from verification.cases.inequality import ALPHA_POSITIVE, HORIZON_WITHIN_ONE, STEP_BELOW_ONE, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, T_AT_MOST_ONE, Inequality
 from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
 from verification.cases.three_norms import THREE_NORMS, equal_outputs, three_norms_check
@@ -90,7 +90,7 @@ def _one_layer_up(norms: JacobianForm) -> Inequality:
 
 def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     """With "T ≤ 1" in the domain T = N dt is so bounded: then, too, for every smaller dt at the same (n − k) dt."""
-    short = (HORIZON_WITHIN_ONE,) if "T ≤ 1" in domain else ()
+    short = (T_AT_MOST_ONE,) if "T ≤ 1" in domain else ()
 
     def by_rate(_: Parameters) -> str:
         return "thm-J (c): with w < −α at rest the norm is at least e^{R₀} for every dt' ≤ dt at the same (n − k) dt'"
