@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from verification.certify.second.quick_intervals import context as _context
+from verification.certify.second.quick_intervals import exp_of_narrow
 
 
 class _Precision:
@@ -68,13 +69,11 @@ class Intervals:
         return 1 + Intervals._margin_at(bits)
 
     def exp(self, x: Any) -> Any:
-        """One exponential where the interval is narrow: e^{x + δ} ≤ e^x (1 + δ + δ²) for 0 ≤ δ ≤ 1."""
+        """One exponential, of the lower end, where the interval is narrow."""
         around_one = self._around_one(self.prec)
-        low, high = x.a, x.b
-        width = high - low
-        if low == high or not width < _NARROW:
-            return _context.exp(x) * around_one
-        return _context.exp(low) * around_one * _context.mpf([1, 1 + width + width**2])
+        if (narrow := exp_of_narrow(x, around_one)) is not None:
+            return narrow
+        return _context.exp(x) * around_one
 
     def log(self, x: Any) -> Any:
         return _context.log(x) * self._around_one(self.prec) + self._margin()
@@ -112,7 +111,7 @@ def tanh(x: Any) -> Any:
     return iv.mpf([_tanh_end(x.a).a, _tanh_end(x.b).b])
 
 
-_ONE, _TWO, _NARROW = _context.mpf(1), _context.mpf(2), _context.mpf(2) ** -32
+_ONE, _TWO = _context.mpf(1), _context.mpf(2)
 
 
 def _tanh_by_exp(x: Any) -> Any:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from mpmath.ctx_iv import MPIntervalContext
-from mpmath.libmp import from_int, fzero, mpi_pow_int
+from mpmath.libmp import from_int, fzero, mpf_exp, mpi_pow_int, round_floor
 
 End: TypeAlias = tuple[int, int, int, int]
 Ends: TypeAlias = tuple[End, End]
@@ -167,6 +167,32 @@ def _operators(quick: Callable[[Ends, Ends, int], Ends | None], name: str) -> No
 
     setattr(_Interval, f"__{name}__", operate)
     setattr(_Interval, f"__r{name}__", reflected)
+
+
+NARROW = 32
+"""e^x is evaluated once on intervals shorter than 2^−``NARROW``."""
+
+
+def exp_of_narrow(x: Any, around_one: Any) -> Any:
+    """e^x = e^a e^{x − a}, a the lower end; None unless x is finite and short. ``around_one`` is [1 − m, 1 + m]: times
+    e^a rounded down it holds e^a.
+
+    With δ the length of x, (1 + m) e^δ ≤ 1 + m + δ (1 + 2^−30) where δ < 2^−32 and m < 2^−32.
+    """
+    if x.__class__ is not _Interval or _bits[0] < LEAST_BITS + 16:
+        return None
+    (low, high), bits = x._mpi_, _bits[0]
+    least, largest = around_one._mpi_
+    if low != high:
+        length = _sum(high, low, 1, bits, True)
+        if length is None or length[2] + length[3] > -NARROW:
+            return None
+        stretched = _rounded(length[1] * (2**30 + 1), length[2] - 30, bits, True)
+        largest = _sum(largest, stretched, 0, bits, True)
+    elif not low[1]:
+        return None
+    at_low = mpf_exp(low, bits, round_floor)
+    return None if largest is None else _made((at_low, at_low)) * _made((least, largest))
 
 
 _slow_power = _Interval.__pow__
