@@ -25,7 +25,8 @@ def envelope(values: torch.Tensor, norm: str, multiplicity: torch.Tensor | None 
         least, largest = values.flatten(1).aminmax(dim=1)
         return torch.maximum(-least, largest)
     if multiplicity is None:
-        return torch.linalg.vector_norm(values, dim=2).amax(dim=1)
+        norms: torch.Tensor = torch.linalg.vector_norm(values, dim=2)
+        return norms.amax(dim=1)
     return (values.square() @ multiplicity.to(values.dtype)).amax(dim=1).sqrt()
 
 
