@@ -33,6 +33,10 @@ SPREAD_IF_SLOW = {"smoke": 1, "standard": 10, "deep": 100}
 """At how many places, spread over the declaration, a case is tried that nothing else has decided; fewer where a check
 is costly and there is no quicker look. docs/power.md says how often that finds what is false in a small region only.
 """
+BOTH_EVERY, BOTH_EVERY_IF_SLOW = 10, 50
+"""Of the spread places at which the quicker look finds nothing, one in so many is shown to both back-ends; fewer where
+a check is costly, or the second back-end slow beside the look.
+"""
 MOST_DRAWS = 10
 """For each of them, where a premise fails at some that are drawn."""
 
@@ -108,25 +112,34 @@ def spread_over(case: Case, budget: Budget, seed: int) -> tuple[int, Iterator[Pa
 
 
 def _found_by_search(case: Case, budget: Budget, seed: int) -> tuple[Heard | None, int]:
-    """The first of the spread places that certifies, and how many were tried. ArithmeticError as in ``_heard``."""
-    tried = 0
+    """The first of the spread places that certifies, and how many were tried. ArithmeticError as in ``_heard``.
+
+    Where the quicker look finds nothing both back-ends are asked all the same at every tenth place: a typing that is
+    wrong where drawn places do not come is seen.
+    """
     places, spread = spread_over(case, budget, seed)
+    tried = 0
     for parameters in spread:
         assert isinstance(case.check, Guarded)
         may_fail = case.check.may_fail(parameters)
-        if may_fail:
-            check = case.check(parameters)
-            may_fail = True if all(premise.holds for premise in check.premises) else None
-        if may_fail is None:
+        check = case.check(parameters) if may_fail or _is_for_both(case.check, may_fail, tried) else None
+        if may_fail is None or (check is not None and not all(premise.holds for premise in check.premises)):
             continue  # says nothing about the statement
         tried += 1
-        if may_fail:
+        if check is not None:
             _agree(parameters, check)
             if not doubt_about(check, case):
                 return Heard(parameters, check), tried
         if tried == places:
             break
     return None, tried
+
+
+def _is_for_both(guarded: Guarded, may_fail: bool | None, tried: int) -> bool:
+    """Whether a place at which the look finds nothing is one that both back-ends decide."""
+    is_slow = guarded.is_slow or guarded.declaration.is_costly
+    every = BOTH_EVERY_IF_SLOW if is_slow else BOTH_EVERY
+    return may_fail is False and tried % every == every - 1
 
 
 def blank_of(claim: Claim, case: Case) -> Judgement:

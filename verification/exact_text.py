@@ -12,7 +12,7 @@ from verification.claim import ClaimError, Parameters
 
 def rational(value: Fraction | int | float) -> str:
     """An exact number as text; a float stands for the exact double it is."""
-    return str(Fraction(value))
+    return str(value if value.__class__ is Fraction else Fraction(value))
 
 
 def rationals(values: list[Fraction] | tuple[Fraction, ...]) -> str:
@@ -41,9 +41,17 @@ def numbers(parameters: Parameters, name: str) -> list[Fraction]:
     if name not in parameters:
         raise ClaimError(f'Parameter "{name}" is missing. There are: {", ".join(parameters) or "none"}.')
     try:
-        return [Fraction(word) for word in parameters[name].split()]
+        return [_exact(word) for word in parameters[name].split()]
     except (ValueError, ZeroDivisionError):
         raise ClaimError(f'Parameter "{name}" is "{parameters[name]}", but it holds exact numbers.') from None
+
+
+def _exact(word: str) -> Fraction:
+    """``Fraction(word)``, without its regular expression where the word is an integer or p/q in plain digits."""
+    above, slash, under = word.partition("/")
+    if word.isascii() and above.removeprefix("-").isdigit() and under.isdigit() == bool(slash):
+        return Fraction(int(above), int(under)) if slash else Fraction(int(above))
+    return Fraction(word)
 
 
 def matrix_of(numbers: Sequence[Fraction], columns: int) -> list[list[Fraction]]:

@@ -5,6 +5,7 @@ p/q with p, q of bounded length  ·  n ∈ {1, …, 9}  ·  Aᵀ = −A  ·  a l
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
@@ -446,7 +447,7 @@ class Rows:
     def draw(self, rng: random.Random, values: Values) -> tuple[tuple[Any, ...], ...]:
         """A few rows, as a rule."""
         width = _count(self.width, values)[1]
-        counts = [count for count in self.counts(values) if count * width <= self.most]
+        counts = list(itertools.islice((count for count in self.counts(values) if count * width <= self.most), 3))
         rows = counts[min(rng.choice((0, 0, 1, 2)), len(counts) - 1)]
         return tuple(tuple(self.of.draw(rng, values) for _ in range(width)) for _ in range(rows))
 

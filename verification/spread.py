@@ -14,6 +14,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 FEW, MANY, FINE = 4, 1000, 1e-3
 """A number without a limit is spread up to ``FEW`` in linear and up to ``MANY`` in logarithmic scale; a logarithmic
@@ -50,6 +51,7 @@ def _logarithmic(most: float, share: float) -> float:
     return float(finest * (most / finest) ** share)
 
 
+@lru_cache(maxsize=256)
 def scales(low: float | None, high: float | None) -> tuple[Scale, Scale]:
     """The linear and the logarithmic scale of the numbers between two limits, either of which may be missing."""
     if low is None and high is None:
@@ -99,7 +101,9 @@ class Spread(random.Random):
 
 def short(value: float, digits: int = 3) -> Fraction:
     """A number of so many digits, short to write and to compute with."""
-    return Fraction(f"{value:.{digits}g}")
+    leading, _, power = f"{value:.{digits - 1}e}".partition("e")
+    whole, shift = int(leading.replace(".", "")), int(power) - digits + 1
+    return Fraction(whole * 10**shift) if shift >= 0 else Fraction(whole, 10**-shift)
 
 
 def spread_number(
@@ -109,10 +113,14 @@ def spread_number(
     share = source.share()
     linear, logarithmic = scales(None if low is None else float(low), None if high is None else float(high))
     scale, part = (linear, 2 * share) if share < 0.5 else (logarithmic, 2 * share - 1)
-    origin = Fraction(scale.origin)
     distance = scale.at(part) - scale.origin
+    if not math.isfinite(distance):
+        return None
     for digits in (3, 6):
-        if math.isfinite(distance) and admits(value := origin + short(distance, digits)):
+        value = short(distance, digits)
+        if scale.origin:
+            value += Fraction(scale.origin)
+        if admits(value):
             return value
     return None
 

@@ -111,7 +111,7 @@ class Balls:
     name = "balls"
 
     def exact(self, value: Exact) -> Any:
-        fraction = Fraction(value)
+        fraction = value if isinstance(value, Fraction) else Fraction(value)
         return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
 
     def log(self, x: Any) -> Any:

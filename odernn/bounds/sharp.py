@@ -8,8 +8,11 @@ dt·σ̂(c) is the *effective* step. Every bound holds for all weights, all inpu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from odernn.bounds.numbers import FLOATS, Numbers
 
@@ -25,13 +28,15 @@ def _response_sums(alpha: Any, step_size: Any, steps: int, numbers: Numbers) -> 
     zero = 0 * trace
     growth = numbers.growth(trace)
     log_growth = numbers.log(growth + zero)
+    if isinstance(trace, float):
+        growth = float(growth)  # a loop over Python's floats is quicker than one over numpy's
     position, momentum = zero, 1 + zero
     position_sum, momentum_sum = zero, zero
     for n in range(1, steps + 1):
         momentum = (momentum - step_size * alpha * position) / growth
         position = position / growth + step_size * momentum
-        position_sum = position_sum / growth + numbers.absolute(position)
-        momentum_sum = momentum_sum / growth + numbers.absolute(momentum)
+        position_sum = position_sum / growth + abs(position)
+        momentum_sum = momentum_sum / growth + abs(momentum)
         yield position_sum, momentum_sum, log_growth * n
 
 
@@ -44,8 +49,15 @@ def log_supremum(*, alpha: Any, step_size: Any, steps: int, quantity: str, numbe
     """
     index = _index(quantity)
     log_step = numbers.log(step_size)
-    sums = _response_sums(alpha, step_size, steps, numbers)
-    return [log_step + numbers.log(both[index]) + log_scale for *both, log_scale in sums]
+    if numbers is not FLOATS:
+        sums = _response_sums(alpha, step_size, steps, numbers)
+        return [log_step + numbers.log(both[index]) + log_scale for *both, log_scale in sums]
+    shape = np.broadcast_shapes(np.shape(alpha), np.shape(step_size))
+    if math.prod(shape) == 1:
+        alpha, step_size = float(np.reshape(alpha, ())), float(np.reshape(step_size, ()))
+    both_and_scale = list(_response_sums(alpha, step_size, steps, numbers))
+    totals, scales = (np.array([row[i] for row in both_and_scale]).reshape(steps, *shape) for i in (index, 2))
+    return list(log_step + np.log(totals) + scales)
 
 
 def log_supremum_at(*, alpha: Any, step_size: Any, steps: int, quantity: str, numbers: Numbers = FLOATS) -> Any:

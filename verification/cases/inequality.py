@@ -24,6 +24,7 @@ Sides: TypeAlias = tuple[Any, Any]
 
 ALPHA_POSITIVE = Hypothesis("α > 0", lambda p: p.alpha)
 STEP_BELOW_ONE = Hypothesis("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt))
+T_AT_MOST_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 SIGMA_INSIDE = Hypothesis("0 < σ̂ < 1", lambda p: min(p.sigma, 1 - p.sigma))
 
 
@@ -72,9 +73,17 @@ class Inequality:
         exact = _namespace(given, self.lists, Fraction)
         if not all(hypothesis.at(exact).holds for hypothesis in self.hypotheses):
             return None
-        with flint.ctx.workprec(self.bits):
-            left, right = self.balls(_namespace(given, self.lists, BALLS.exact))
-            return bool(left > right)
+        return self._exceeds(given)
+
+    def _exceeds(self, given: Mapping[str, list[Fraction]]) -> bool:
+        """Whether left > right is proved in balls: at few bits where they decide, else at twice as many, up to all."""
+        bits = min(BITS, self.bits)
+        while True:
+            with flint.ctx.workprec(bits):
+                left, right = self.balls(_namespace(given, self.lists, BALLS.exact))
+                if bits >= self.bits or left > right or left <= right:
+                    return bool(left > right)
+            bits = min(2 * bits, self.bits)
 
     def decide(self, parameters: Parameters) -> Check:
         """The same for parameters that have been read."""

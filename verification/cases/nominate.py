@@ -13,8 +13,9 @@ import flint
 from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import Inequality
 from verification.certify.second.intervals import iv
-from verification.claim import Attempt, Check, Parameters
+from verification.claim import Attempt, Check, Parameters, Premise
 from verification.exact_text import numbers
+from verification.parameters import Declaration, Guarded
 
 GLANCE_BITS = 96
 ROOM = 1e-3
@@ -61,18 +62,26 @@ def rounded_up(size: float) -> int:
     return math.ceil(size / 10.0**power) * int(10**power)
 
 
-def joined(finite: Inequality, uniform: Inequality, text: Callable[[Parameters], str]) -> Callable[[Parameters], Check]:
+def joined(
+    finite: Inequality, uniform: Inequality, text: Callable[[Parameters], str], parameters: Declaration
+) -> Guarded:
     """The check of a violation at dt by the recursion itself, and, by both back-ends, of one for every smaller dt.
 
     ``uniform`` has on its left a lower bound of the measured side, and on its right an upper bound of the claimed one,
     for all 0 < dt' ≤ dt at the same horizon; ``text`` names the theorem.
     """
 
-    def check(parameters: Parameters) -> Check:
-        at = finite.check(parameters)
+    def further(parameters: Parameters) -> tuple[Premise, ...]:
         given = {name: numbers(parameters, name) for name in parameters}
         exact = SimpleNamespace(**{name: v if name in uniform.lists else v[0] for name, v in given.items()})
-        premises = tuple(premise.at(exact) for premise in uniform.hypotheses)
+        return tuple(premise.at(exact) for premise in uniform.hypotheses)
+
+    def look(parameters: Parameters) -> bool | None:
+        """The premises of the lower bound first: few places have them, and a run is long."""
+        return finite.may_fail(parameters) if all(premise.holds for premise in further(parameters)) else None
+
+    def check(parameters: Parameters) -> Check:
+        at, premises = finite.check(parameters), further(parameters)
         limit = ""
         if all(premise.holds for premise in premises):  # outside them the formulas of the lower bound mean nothing
             below = uniform.check(parameters)
@@ -80,7 +89,7 @@ def joined(finite: Inequality, uniform: Inequality, text: Callable[[Parameters],
                 limit = f"{text(parameters)}; for every smaller dt: {below.opinions[0].text}"
         return replace(at, premises=(*at.premises, *premises), limit=limit)
 
-    return check
+    return parameters.guards(check, look)
 
 
 # --- hyperbolic growth, uniform in dt

@@ -228,7 +228,9 @@ def order_case(
         domain=domain,
         quantity=f"{symbol} {_relation(power, side)}",
         ask=ask,
-        check=parameters.guards(functools.partial(check_order, quantity=quantity, power=power, side=side), look),
+        check=parameters.guards(
+            functools.partial(check_order, quantity=quantity, power=power, side=side), look, is_slow=True
+        ),
         reading="limit",
     )
 

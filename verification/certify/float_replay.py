@@ -14,6 +14,8 @@ from fractions import Fraction
 import flint
 from flint import arb, fmpq
 
+from verification.exact_text import brief
+
 
 @dataclass(frozen=True)
 class Format:
@@ -40,15 +42,21 @@ def rounded(value: Fraction, form: Format) -> Fraction:
     """The number of the format nearest to value, ties to even."""
     if value == 0:
         return value
-    size = abs(value)
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    if size < Fraction(2) ** exponent:
-        exponent -= 1  # now 2^exponent ≤ size < 2^(exponent + 1)
-    unit = Fraction(2) ** (max(exponent, form.least) - form.precision + 1)
-    nearest = round(value / unit) * unit  # Python rounds halves of fractions to even
-    if abs(nearest) >= Fraction(2) ** (form.greatest + 1):
-        raise RoundingError(f"{float(value):.3g} overflows a format with exponents to {form.greatest}")
-    return nearest
+    above, under = abs(value.numerator), value.denominator
+    exponent = above.bit_length() - under.bit_length()
+    if above << max(-exponent, 0) < under << max(exponent, 0):
+        exponent -= 1  # now 2^exponent ≤ |value| < 2^(exponent + 1)
+    unit = max(exponent, form.least) - form.precision + 1
+    count, rest = divmod(above << max(-unit, 0), divisor := under << max(unit, 0))
+    count += 2 * rest > divisor or (2 * rest == divisor and count & 1)
+    if count.bit_length() + unit > form.greatest + 1:
+        raise RoundingError(f"{brief(value)} overflows a format with exponents to {form.greatest}")
+    return _scaled(count if value > 0 else -count, unit)
+
+
+def _scaled(whole: int, exponent: int) -> Fraction:
+    """whole · 2^exponent."""
+    return Fraction(whole << exponent) if exponent >= 0 else Fraction(whole, 1 << -exponent)
 
 
 def tanh(value: Fraction, form: Format) -> Fraction:
@@ -68,7 +76,7 @@ def tanh(value: Fraction, form: Format) -> Fraction:
 
 def _exact(end: arb) -> Fraction:
     mantissa, exponent = end.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return _scaled(int(mantissa), int(exponent))
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ def envelope(values: torch.Tensor, norm: str, multiplicity: torch.Tensor | None 
     if norm == "max":
         least, largest = values.flatten(1).aminmax(dim=1)
         return torch.maximum(-least, largest)
-    squares = values.square()
-    if multiplicity is not None:
-        squares *= multiplicity
-    return squares.sum(dim=2).amax(dim=1).sqrt()
+    if multiplicity is None:
+        norms: torch.Tensor = torch.linalg.vector_norm(values, dim=2)
+        return norms.amax(dim=1)
+    return (values.square() @ multiplicity.to(values.dtype)).amax(dim=1).sqrt()
 
 
 def run_layer(
@@ -115,30 +115,60 @@ def run_instance(
     return below, momenta, counts
 
 
+class NotAChainError(ValueError):
+    """Networks that ``run_chains`` cannot run at once: says which one, which part of it, and what that is."""
+
+
 def run_chains(
     system: System, instances: Sequence[Instance], layer: int, device: torch.device | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """y, z (time, instances) of ``layer`` of networks with one group in every layer and no bias, which differ in inputs
-    and recurrent weights alone: what ``run_instance`` finds, all at once.
+    """y, z (time, instances) of ``layer`` of chains that differ in inputs, recurrent weights and what drives the first
+    layer alone: what ``run_instance`` finds, all at once.
+
+    A chain has one group in every layer and above the first one no bias and the same weight everywhere. NotAChainError
+    for anything else.
     """
     on, layers = device or torch.device("cpu"), instances[0].layers[:layer]
+    relay = _relay_of(instances, layer)
     drives = [_drive_of(instance.layers[0], _inputs_of(instance, on)) for instance in instances]
     w = _numbers([[float(i.layers[q].groups[0].w) for i in instances] for q in range(layer)], on)
-    relays = {
-        float(below.groups[0].multiplicity) * float(above.input_weights[0][0])
-        for below, above in itertools.pairwise(layers)
-    }
-    if len(relays) > 1:
-        raise ValueError(f"Between layers stand the weights {sorted(relays)}; a chain has the same everywhere.")
     y, z = run_layers(
         system,
         torch.cat(drives, dim=1),
         w=w,
         step_sizes=[float(_steps_of(one_layer, on)) for one_layer in layers],
         alpha=float(instances[0].alpha),
-        relay=relays.pop() if relays else 0.0,
+        relay=relay,
     )
     return y[1:, -1], z[1:, -1]
+
+
+def _relay_of(instances: Sequence[Instance], layer: int) -> float:
+    """The weight between two layers, times the neurons below. NotAChainError as for ``run_chains``."""
+    first, relays = instances[0], set()
+    for number, instance in enumerate(instances, 1):
+        for name, found, wanted in (
+            ("α", instance.alpha, first.alpha),
+            ("N", instance.steps, first.steps),
+            ("system", instance.system, first.system),
+        ):
+            if found != wanted:
+                raise NotAChainError(f"{name} of network {number} is {found}, but {wanted} in the first one.")
+        for q, (one_layer, same) in enumerate(zip(instance.layers[:layer], first.layers, strict=False), 1):
+            where = f"layer {q} of network {number}"
+            if len(one_layer.groups) != 1:
+                raise NotAChainError(f"There are {len(one_layer.groups)} groups in {where}; a chain has one.")
+            if (one_layer.dt, one_layer.groups[0].c) != (same.dt, same.groups[0].c):
+                raise NotAChainError(f"dt or c in {where} is not that of the first network.")
+            if q > 1 and one_layer.groups[0].bias:
+                raise NotAChainError(
+                    f"The bias in {where} is {one_layer.groups[0].bias}; above the first layer it is 0."
+                )
+        for below, above in itertools.pairwise(instance.layers[:layer]):
+            relays.add(float(below.groups[0].multiplicity) * float(above.input_weights[0][0]))
+    if len(relays) > 1:
+        raise NotAChainError(f"Between layers stand the weights {sorted(relays)}; a chain has the same everywhere.")
+    return relays.pop() if relays else 0.0
 
 
 def _inputs_of(instance: Instance, device: torch.device) -> torch.Tensor:

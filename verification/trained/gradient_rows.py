@@ -19,6 +19,7 @@ from torch import Tensor
 from odernn.bounds.network import NetworkBounds
 from odernn.bounds.numbers import BALLS
 from odernn.cells.unicornn import UnICORNN
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, T_AT_MOST_ONE
 from verification.cases.network_gradient import ANY_NETWORK, NetworkGradient, quantity_of
 from verification.claim import Claim, Hypothesis, Place, Premise
 from verification.measure.gradient_forms import ICML_14, ICML_MAIN, SAM_13, SAM_41, GradientForm
@@ -115,13 +116,8 @@ def _log_right(network: UnICORNN, form: GradientForm, steps: int, layer: int) ->
 
 
 def _conditions(form: GradientForm) -> tuple[Hypothesis, ...]:
-    shared = (
-        Hypothesis("α > 0", lambda p: p.alpha),
-        Hypothesis("0 < dt < 1", lambda p: min(p.dt, 1 - p.dt)),
-    )
-    if form.growth != "one":
-        return shared
-    return (*shared, Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False))
+    shared = (ALPHA_POSITIVE, STEP_BELOW_ONE)
+    return (*shared, T_AT_MOST_ONE) if form.growth == "one" else shared
 
 
 def _certified(network: UnICORNN, sample: Sample, claim: Claim, theta: str, layer: int) -> Certified:

@@ -104,7 +104,8 @@ def test_the_quicker_look_decides_where_the_check_is_asked() -> None:
     case = Case("free", "x", asks_nothing, PARAMETERS.guards(check, look))
     assert verdict_of(case)[0] == NOT_REFUTED
     heard, searched = asked[:8], asked[8:]
-    assert len(heard) == 8 and 0 < len(searched) < 100 and all(Fraction(x) > 9 for x in searched)
+    found, besides = (sum((Fraction(x) > 9) is wanted for x in searched) for wanted in (True, False))
+    assert len(heard) == 8 and 0 < found < 100 and 0 < besides <= 25  # a tenth of those where it finds nothing
 
 
 def test_back_ends_that_contradict_each_other_at_a_spread_place_are_an_error() -> None:

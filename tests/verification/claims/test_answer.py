@@ -162,6 +162,44 @@ def test_a_proof_says_at_how_many_drawn_places_both_back_ends_agree(options, agr
     assert once.verdict == verdict.ERROR and "decided once" in once.because
 
 
+@pytest.mark.parametrize(("is_slow", "shown"), [(False, 25), (True, 5)])
+def test_a_typing_that_is_wrong_where_no_place_is_drawn_is_seen_at_a_tenth_of_the_spread_places(
+    is_slow: bool, shown: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """x ≤ 1 + x, typed again as x ≤ 2 + x for 1/5 < x < 4/5 that are no 64ths: drawn are 64ths, and the ends.
+
+    The quicker look finds nothing anywhere: it is the first typing, which is right.
+    """
+    checked = []
+
+    def again(p):
+        checked.append(p.x)
+        x = number(p.texts, "x")
+        return p.x, (2 if Fraction(1, 5) < x < Fraction(4, 5) and (64 * x).denominator > 1 else 1) + p.x
+
+    inequality = Inequality(lambda p: (p.x, 1 + p.x), again)
+    guarded = declared(*rationals("x", least=0, most=1)).guards(inequality.decide, inequality.may_fail, is_slow=is_slow)
+    case = Case("free", "x", lambda *_: attempt(), guarded)
+    claim = Claim("planted", Source("me", "here"), "x ≤ 1 + x", "real", (case,))
+    found = answer(claim, case, BUDGETS["standard"], 0)
+    assert found.verdict == verdict.ERROR and "contradict each other at x = " in found.because
+    assert len(checked) > 8  # all that were drawn, and one of the others
+    monkeypatch.setattr("verification.answer.BOTH_EVERY", 10**6)
+    monkeypatch.setattr("verification.answer.BOTH_EVERY_IF_SLOW", 10**6)
+    assert answer(claim, case, BUDGETS["standard"], 0).verdict == verdict.NOT_REFUTED
+    monkeypatch.undo()
+    checked.clear()
+
+    def right_again(p):
+        checked.append(p.x)
+        return p.x, 1 + p.x
+
+    right = replace(inequality, intervals=right_again)
+    guarded = declared(*rationals("x", least=0, most=1)).guards(right.decide, right.may_fail, is_slow=is_slow)
+    assert answer(claim, replace(case, check=guarded), BUDGETS["standard"], 0).verdict == verdict.NOT_REFUTED
+    assert len(checked) == 8 + shown
+
+
 def test_what_is_constant_is_heard_once():
     def check(parameters):
         return Check(tuple(Opinion(name, False, "") for name in ("balls", "mpmath")))

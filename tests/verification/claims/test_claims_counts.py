@@ -42,7 +42,7 @@ HAND = [
 
 @pytest.mark.parametrize(("sizes", "name", "by_hand"), HAND)
 def test_the_meter_counts_what_a_hand_count_does(sizes: TrainingSizes, name: str, by_hand: int) -> None:
-    assert memory.use(ALGORITHMS[name], sizes).counted == by_hand
+    assert memory.use(ALGORITHMS[name], sizes).counted == memory.floats_of(ALGORITHMS[name], sizes) == by_hand
 
 
 def autograd(sizes: TrainingSizes, seed: int) -> list[list[np.ndarray]]:
@@ -83,6 +83,17 @@ def test_the_interleaved_count_is_linear_as_printed() -> None:
     for N, L, m, b, d in [(3, 1, 2, 1, 1), (50, 3, 7, 2, 5), (100, 2, 16, 4, 1)]:
         counted = memory.use(memory.interleaved, TrainingSizes(N, L, m, b, d)).counted
         assert counted == N * b * d + (4 * L + 4) * b * m
+
+
+@pytest.mark.parametrize("budget", ("standard", "deep"))
+def test_sizes_between_the_least_and_the_largest_are_tried(budget: str) -> None:
+    """Of N, L and m, by which a quotient that is largest in between is seen."""
+    points = {point for axes in memory_claims.GRIDS[budget] for point in itertools.product(*axes)}
+    for axis in range(3):
+        values = {point[axis] for point in points}
+        inside = [point for point in points if min(values) < point[axis] < max(values)]
+        assert inside and {point[axis] for point in inside} < values
+    assert len(points) >= 100
 
 
 def test_a_memory_witness_that_is_too_small_does_not_count() -> None:

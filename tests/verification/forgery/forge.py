@@ -1,5 +1,6 @@
 """Forged parameters for every case that is not refuted: drawn inside its declaration, mutated in and out of it, and
-made plain: numbers become 0, ±1, 2 or 1/2, where terms cancel that do not as a rule.
+made plain: numbers become 0, ±1, 2 or 1/2, where terms cancel that do not as a rule; or made extreme: huge, tiny, or
+next to 0, 1/2, 1 and to what they are.
 
     python -m tests.verification.forgery.forge --count 100 [--claim ID]      100 draws a case, each changed nine times
     python -m tests.verification.forgery.forge --seconds 3600 --jobs 2       goes on with the record, benchmarks/results
@@ -27,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -46,6 +48,7 @@ ENOUGH = 200
 ROUND = 10
 MUTATIONS = 5
 PLAIN = 4
+EXTREME = 2
 HOSTILE = (
     "",
     "0",
@@ -145,10 +148,37 @@ def plain(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
     return texts | {name: " ".join(map(word, texts[name].split(" "))) for name in names}
 
 
+EXTREMES = ("0", "1", "-1", *(f"{sign}{number}" for sign in ("", "-") for number in ("1" + "0" * 390, "1" + "0" * 40)))
+NEAR = (40, 390)
+"""Powers of ten: numbers come as far from each other, and as near to whole ones, as most kinds admit."""
+
+
+def extreme(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
+    """Numbers of all parameters, or of one, become huge, tiny, or a tiny distance from where they or 0, 1/2, 1 are."""
+    names = sorted(texts) if rng.random() < 0.3 else [rng.choice(sorted(texts))] if texts else []
+    share = rng.choice((0.2, 1.0))
+
+    def word(text: str) -> str:
+        if not re.fullmatch(r"-?[0-9]+(/[0-9]+)?", text) or rng.random() >= share:
+            return text
+        if rng.random() < 0.3:
+            return rng.choice(EXTREMES)
+        around = rng.choice((Fraction(text), Fraction(0), Fraction(1, 2), Fraction(1)))
+        return str(around + Fraction(rng.choice((1, -1)), 10 ** rng.choice(NEAR)))
+
+    return texts | {name: " ".join(map(word, texts[name].split(" "))) for name in names}
+
+
 def attack(
-    target: Target, count: int, rng: random.Random, tally: Tally, mutations: int = 1, plain_ones: int = 1
+    target: Target,
+    count: int,
+    rng: random.Random,
+    tally: Tally,
+    mutations: int = 1,
+    plain_ones: int = 1,
+    extreme_ones: int = 1,
 ) -> None:
-    """``count`` draws inside the declaration, each with some mutations, and made plain some times."""
+    """``count`` draws inside the declaration, each with some mutations, and made plain and extreme some times."""
     assert isinstance(target.case.check, Guarded)
     declaration = target.case.check.declaration
     for _ in range(count):
@@ -158,6 +188,9 @@ def attack(
             _try(target, mutated(drawn, rng), "mutated", tally)
         for _ in range(plain_ones):
             _try(target, plain(drawn, rng), "plain", tally)
+        further = random.Random(f"extreme {sorted(drawn.items())}")  # rounds of before are drawn as they were
+        for _ in range(extreme_ones):
+            _try(target, extreme(drawn, further), "extreme", tally)
 
 
 def _try(target: Target, texts: dict[str, str], kind: str, tally: Tally) -> None:
@@ -203,7 +236,7 @@ def _round(name: str, number: int) -> dict[str, object]:
     signal.alarm(LONGEST * ROUND)
     started, tally = time.perf_counter(), Tally()
     try:
-        attack(_by_name()[name], ROUND, random.Random(f"{number} {name}"), tally, MUTATIONS, PLAIN)
+        attack(_by_name()[name], ROUND, random.Random(f"{number} {name}"), tally, MUTATIONS, PLAIN, EXTREME)
     except TooLongError as error:
         tally.failed.append((name, {}, str(error)))
     finally:

@@ -92,7 +92,7 @@ def test_nothing_forged_certifies_and_nothing_declared_fails(count: int, attacke
         attack(target, count, random.Random(target.name), tally)
     assert not tally.certified, tally.certified[:3]
     assert not tally.failed, tally.failed[:3]
-    assert sum(tally.kinds.values()) == 3 * count * len(attacked)
+    assert sum(tally.kinds.values()) == 4 * count * len(attacked)
     assert tally.kinds["drawn, refused"] == 0 < tally.kinds["mutated, refused"]
 
 
@@ -129,7 +129,23 @@ def test_what_only_cancels_at_plain_numbers_is_found() -> None:
     target = Target(KNOWN[0].claim, Case("here", "x", lambda _, __: None, guarded), is_refuted=False)  # type: ignore[arg-type, return-value]
     for count, is_found in ((0, False), (4, True)):
         tally = Tally()
-        attack(target, 30, random.Random(7), tally, mutations=0, plain_ones=count)
+        attack(target, 30, random.Random(7), tally, mutations=0, plain_ones=count, extreme_ones=0)
+        assert bool(tally.certified) is is_found
+
+
+def test_what_fails_at_extreme_numbers_only_is_found() -> None:
+    """0 < 1 − x < 10^−30 or x > 10^30: no number that is drawn, changed or plain."""
+
+    def hole(texts: dict[str, str]) -> Check:
+        x = Fraction(texts["x"])
+        found = 0 < 1 - x < Fraction(1, 10**30) or x > 10**30
+        return Check((Opinion("one", found, ""), Opinion("two", found, "")))
+
+    guarded = declared(Parameter("x", Rational())).guards(hole)
+    target = Target(KNOWN[0].claim, Case("here", "x", lambda _, __: None, guarded), is_refuted=False)  # type: ignore[arg-type, return-value]
+    for count, is_found in ((0, False), (1, True)):
+        tally = Tally()
+        attack(target, 60, random.Random(8), tally, extreme_ones=count)
         assert bool(tally.certified) is is_found
 
 

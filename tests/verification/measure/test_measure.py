@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +13,7 @@ import torch
 
 from odernn.cells.unicornn import UnICORNN
 from verification.instance import Group, Inputs, Instance, Layer
-from verification.measure.hidden_state import envelope, run_instance, run_layer
+from verification.measure.hidden_state import NotAChainError, envelope, run_chains, run_instance, run_layer
 from verification.system import UNICORNN
 
 F64 = torch.float64
@@ -118,3 +120,68 @@ def test_a_run_of_an_instance_is_a_run_of_the_network_with_its_groups_written_ou
                     envelope(found, norm, counts), envelope(expected, norm), rtol=1e-12, atol=1e-13
                 )
     assert not torch.allclose(run_instance(UNICORNN, each, 1)[0], run_instance(UNICORNN, each, 2)[0])
+
+
+def chains() -> list[Instance]:
+    """Three chains of two layers with the same α, h and weight between layers, biased in the first one."""
+
+    def one(w: Fraction, bias: Fraction, drive: Fraction) -> Instance:
+        first = Layer(Fraction(3, 10), (Group(2, w, Fraction(1, 3), bias),), ((drive,),))
+        second = Layer(Fraction(7, 10), (Group(2, -w, Fraction(0)),), ((Fraction(3, 4),),))
+        runs = ((4, (drive,)), (5, (-2 * drive,)), (3, (Fraction(0),)))
+        return Instance(Fraction(6, 5), (first, second), Inputs(1, runs))
+
+    return [
+        one(Fraction(1, 2), Fraction(1, 7), Fraction(1)),
+        one(Fraction(-3), Fraction(0), Fraction(2)),
+        one(Fraction(0), Fraction(-5, 2), Fraction(1, 8)),
+    ]
+
+
+@pytest.mark.parametrize("layer", (1, 2))
+def test_chains_run_at_once_are_run_as_each_alone(layer: int) -> None:
+    networks = chains()
+    y, z = run_chains(UNICORNN, networks, layer)
+    assert y.shape == z.shape == (12, len(networks))
+    for number, network in enumerate(networks):
+        alone = run_instance(UNICORNN, network, layer)
+        for found, expected in zip((y, z), alone, strict=False):
+            torch.testing.assert_close(found[:, number], expected[:, 0, 0], rtol=1e-13, atol=1e-14)
+    assert not torch.allclose(y[:, 0], y[:, 1]) and not torch.allclose(y[:, 0], y[:, 2])
+
+
+def _with(network: Instance, number: int, **changes: object) -> Instance:
+    """One layer of it changed; what is no field of a layer is one of its group."""
+    layer = network.layers[number - 1]
+    of_layer = {name: value for name, value in changes.items() if name in ("dt", "input_weights", "groups")}
+    of_group = {name: value for name, value in changes.items() if name not in of_layer}
+    if of_group:
+        of_layer["groups"] = (replace(layer.groups[0], **of_group),)
+    layers = list(network.layers)
+    layers[number - 1] = replace(layer, **of_layer)
+    return replace(network, layers=tuple(layers))
+
+
+DIFFERENCES = {
+    "α of network 3": lambda n: replace(n, alpha=Fraction(1)),
+    "N of network 3": lambda n: replace(n, inputs=Inputs(1, ((3, (Fraction(1),)),))),
+    "system of network 3": lambda n: replace(n, system="another"),
+    "dt or c in layer 1 of network 3": lambda n: _with(n, 1, dt=Fraction(1, 5)),
+    "dt or c in layer 2 of network 3": lambda n: _with(n, 2, c=Fraction(1)),
+    "bias in layer 2 of network 3 is 1": lambda n: _with(n, 2, bias=Fraction(1)),
+    "2 groups in layer 1 of network 3": lambda n: _with(n, 1, groups=n.layers[0].groups * 2),
+    "weights [1.5, 2.5]": lambda n: _with(n, 2, input_weights=((Fraction(5, 4),),)),
+    "weights [1.5, 3.0]": lambda n: _with(n, 1, multiplicity=4),
+}
+
+
+@pytest.mark.parametrize("said", DIFFERENCES)
+def test_what_is_no_chain_like_the_others_is_refused_by_name(said: str) -> None:
+    """Each of these differences moves the states, and was overlooked once in all networks but the first."""
+    networks = chains()
+    changed = DIFFERENCES[said](networks[2])
+    with pytest.raises(NotAChainError, match=re.escape(said)):
+        run_chains(UNICORNN, [*networks[:2], changed], 2)
+    if changed.system == networks[2].system and len(changed.layers[0].groups) == 1:
+        alone, before = (run_instance(UNICORNN, each, 2)[0] for each in (changed, networks[2]))
+        assert alone.shape != before.shape or not torch.allclose(alone, before)

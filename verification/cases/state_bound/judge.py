@@ -71,8 +71,10 @@ def _judge_part(claim: Claim, part: Part, evidence: Evidence, blank: Judgement) 
     points = [point for point in evidence.points if is_admissible(claim, point, evidence.layer)]
     if not points:
         return _settled(blank, _without_points(claim, evidence))
-    trials = [t for t in evidence.trials if t.quantity == part.quantity and t.point in points]
-    ratios = sorted((ratio_of(part, trial, evidence.layer) for trial in trials if trial.finite), key=lambda r: -r.log)
+    admitted = set(points)
+    trials = [t for t in evidence.trials if t.quantity == part.quantity and t.point in admitted]
+    bounds = {point: log_bounds(part, point, evidence.layer) for point in {t.point for t in trials if t.finite}}
+    ratios = sorted((ratio_of(part, t, bounds[t.point]) for t in trials if t.finite), key=lambda r: -r.log)
     relevant = finest_rungs(ratios, evidence) if blank.reading == "limit" else ratios
     filled = _described(blank, part, evidence, relevant, trials)
     attempted = refute.attempt(claim, part, evidence, ratios)

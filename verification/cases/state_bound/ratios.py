@@ -133,10 +133,11 @@ def safe_log(values: np.ndarray) -> np.ndarray:
     return logs
 
 
-def ratio_of(part: Part, trial: Trial, layer: int) -> Ratio:
-    """The ratio at the critical step: the last n within ``NEAR`` of the largest worst/bound."""
+def ratio_of(part: Part, trial: Trial, bounds: np.ndarray) -> Ratio:
+    """The ratio at the critical step: the last n within ``NEAR`` of the largest worst/bound. ``bounds`` are the
+    ``log_bounds`` of the part at the trial's point.
+    """
     logs = safe_log(trial.values) + norm_factor(part, trial.point.hidden_size)
-    bounds = log_bounds(part, trial.point, layer)
     ratios = logs - bounds
     n = int(np.flatnonzero(ratios >= np.max(ratios) - NEAR)[-1])
     ends = float(np.max(logs)), float(bounds[-1]), float(logs[-1])

@@ -12,7 +12,8 @@ from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
-import mpmath
+from verification.certify.second.quick_intervals import context as _context
+from verification.certify.second.quick_intervals import exp_of_narrow
 
 
 class _Precision:
@@ -20,10 +21,10 @@ class _Precision:
         self.bits = bits
 
     def __enter__(self) -> None:
-        self.before, mpmath.iv.prec = mpmath.iv.prec, self.bits
+        self.before, _context.prec = _context.prec, self.bits
 
     def __exit__(self, *error: object) -> None:
-        mpmath.iv.prec = self.before
+        _context.prec = self.before
 
 
 class Intervals:
@@ -39,11 +40,11 @@ class Intervals:
 
     @property
     def prec(self) -> int:
-        return int(mpmath.iv.prec)
+        return int(_context.prec)
 
     @prec.setter
     def prec(self, bits: int) -> None:
-        mpmath.iv.prec = bits
+        _context.prec = bits
 
     def workprec(self, bits: int) -> _Precision:
         """``with iv.workprec(256):`` has this precision, what follows the former one; as flint's of that name."""
@@ -56,10 +57,10 @@ class Intervals:
     @lru_cache(maxsize=64)
     def _margin_at(bits: int) -> Any:
         """±2^(WIDENING − bits): the same at any precision, since its ends are powers of two."""
-        return mpmath.iv.mpf([-1, 1]) * mpmath.iv.mpf(2) ** (Intervals.WIDENING - bits)
+        return _context.mpf([-1, 1]) * _context.mpf(2) ** (Intervals.WIDENING - bits)
 
     def mpf(self, value: Any) -> Any:
-        return mpmath.iv.mpf(value)
+        return _context.mpf(value)
 
     @staticmethod
     @lru_cache(maxsize=64)
@@ -68,24 +69,28 @@ class Intervals:
         return 1 + Intervals._margin_at(bits)
 
     def exp(self, x: Any) -> Any:
-        return mpmath.iv.exp(x) * self._around_one(self.prec)
+        """One exponential, of the lower end, where the interval is narrow."""
+        around_one = self._around_one(self.prec)
+        if (narrow := exp_of_narrow(x, around_one)) is not None:
+            return narrow
+        return _context.exp(x) * around_one
 
     def log(self, x: Any) -> Any:
-        return mpmath.iv.log(x) * self._around_one(self.prec) + self._margin()
+        return _context.log(x) * self._around_one(self.prec) + self._margin()
 
     def sqrt(self, x: Any) -> Any:
-        return mpmath.iv.sqrt(x)
+        return _context.sqrt(x)
 
     def cos(self, x: Any) -> Any:
-        return mpmath.iv.cos(x)
+        return _context.cos(x)
 
     @property
     def pi(self) -> Any:
-        return +mpmath.iv.pi
+        return +_context.pi
 
     @property
     def inf(self) -> Any:
-        return mpmath.iv.inf
+        return _context.inf
 
 
 iv = Intervals()
@@ -106,7 +111,7 @@ def tanh(x: Any) -> Any:
     return iv.mpf([_tanh_end(x.a).a, _tanh_end(x.b).b])
 
 
-_ONE, _TWO = mpmath.iv.mpf(1), mpmath.iv.mpf(2)
+_ONE, _TWO = _context.mpf(1), _context.mpf(2)
 
 
 def _tanh_by_exp(x: Any) -> Any:

@@ -32,7 +32,7 @@ from verification.cases.chain_gradients import (
 )
 from verification.cases.gradient_decay import decay_case
 from verification.cases.gradient_growth import fixed_horizon_case, growth_case
-from verification.cases.inequality import Inequality
+from verification.cases.inequality import T_AT_MOST_ONE, Inequality
 from verification.cases.network_gradient import (
     ANY_NETWORK,
     MOST_LAYERS,
@@ -53,9 +53,6 @@ from verification.kinds import Constant, Kind, Listed, Rational, Values
 from verification.measure.gradient_forms import ICML_14, ICML_42, ICML_MAIN, SAM_13, SAM_41, SAM_69, GradientForm
 from verification.measure.polynomials import coefficient
 from verification.parameters import Declaration, Parameter, Rule, declared
-
-T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
-
 
 # --- violations at fixed dt
 
@@ -111,7 +108,7 @@ def limit_case(
 
     quantity = "|∂E_{k,l}/∂θ|" if form.of_one_step else "|dE/dθ|, θ = V^1" if theta == "V" else "|dE/dθ|"
     parameters = _first_of(2 if theta == "b2" else 1, whole="no", theta=theta[0])
-    return Case(domain, quantity, ask, parameters.guards(joined(at, below, text)), reading="limit")
+    return Case(domain, quantity, ask, joined(at, below, text, parameters), reading="limit")
 
 
 # --- icml at the rows of Table 6
@@ -271,8 +268,8 @@ CLAIMS = (
         cases=(
             limit_case("icml S(42), l = L", ICML_42, "b", hyperbolic),
             limit_case("icml S(42), l < L", ICML_42, "b2", two_layers),
-            limit_case("icml S(42), l = L, T ≤ 1", ICML_42, "b", within_one, (T_IS_ONE,)),
-            limit_case("icml S(42), l < L, T ≤ 1", ICML_42, "b2", partial(within_one, 2), (T_IS_ONE,)),
+            limit_case("icml S(42), l = L, T ≤ 1", ICML_42, "b", within_one, (T_AT_MOST_ONE,)),
+            limit_case("icml S(42), l < L, T ≤ 1", ICML_42, "b2", partial(within_one, 2), (T_AT_MOST_ONE,)),
         ),
     ),
     Claim(
@@ -283,7 +280,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             limit_case("L = 1", ICML_MAIN, "b", hyperbolic),
-            limit_case("L = 1, T ≤ 1", ICML_MAIN, "b", within_one, (T_IS_ONE,)),
+            limit_case("L = 1, T ≤ 1", ICML_MAIN, "b", within_one, (T_AT_MOST_ONE,)),
             limit_case(f"L = 1, {ANY_INPUTS}", ICML_MAIN, "V", inputs),
             *(row_case(row, ICML_MAIN, theta) for theta in ("b", "V") for row in ROWS),
             *(
@@ -301,7 +298,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             limit_case("L = 1", ICML_14, "b", hyperbolic),
-            limit_case("L = 1, T ≤ 1", ICML_14, "b", within_one, (T_IS_ONE,)),
+            limit_case("L = 1, T ≤ 1", ICML_14, "b", within_one, (T_AT_MOST_ONE,)),
             limit_case(f"L = 1, {ANY_INPUTS}", ICML_14, "V", inputs),
             *(row_case(row, ICML_14, "b") for row in ROWS),
         ),
@@ -313,12 +310,12 @@ CLAIMS = (
         f"e^ᾱ + (2+α)F, w̄^L = max(2, ‖w^L‖_∞ + α); {_SUM}; α > 0, dt < 1",
         semantics="real",
         cases=(
-            top_layer_case(SAM_13, "T ≤ 1", (T_IS_ONE,)),
-            menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", stiff_below, _first_of(2), (T_IS_ONE,)),
-            menu_case(f"T ≤ 1, {ANY_INPUTS}", "|dE/dθ|, θ = V^1", SAM_13, "V", inputs, BY_INPUT, (T_IS_ONE,)),
+            top_layer_case(SAM_13, "T ≤ 1", (T_AT_MOST_ONE,)),
+            menu_case("T ≤ 1, L = 2", "|dE/dθ|, θ = b^1", SAM_13, "b", stiff_below, _first_of(2), (T_AT_MOST_ONE,)),
+            menu_case(f"T ≤ 1, {ANY_INPUTS}", "|dE/dθ|, θ = V^1", SAM_13, "V", inputs, BY_INPUT, (T_AT_MOST_ONE,)),
             menu_case("any T, L = 1", "|dE/dθ|, θ = b^1", SAM_13, "b", hyperbolic, _first_of(1)),
         ),
-        places=network_places(SAM_13, T_IS_ONE),
+        places=network_places(SAM_13, T_AT_MOST_ONE),
     ),
     Claim(
         id="sam-D.2",

@@ -34,7 +34,7 @@ from verification.cases.chain_jacobians import (
     within_one,
 )
 from verification.cases.identity import PathIdentity
-from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, Inequality
+from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, T_AT_MOST_ONE, Inequality
 from verification.cases.nominate import first_violation, growth_exponent_in_balls, growth_exponent_in_intervals, joined
 from verification.cases.one_step_norms import exponential_case
 from verification.cases.three_norms import THREE_NORMS, equal_outputs, three_norms_check
@@ -49,8 +49,6 @@ from verification.measure import exact_network
 from verification.measure.exact_network import Shape
 
 # --- dt → 0
-
-T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 
 
 def _same_layer(norms: JacobianForm) -> Inequality:
@@ -92,7 +90,7 @@ def _one_layer_up(norms: JacobianForm) -> Inequality:
 
 def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     """With "T ≤ 1" in the domain T = N dt is so bounded: then, too, for every smaller dt at the same (n − k) dt."""
-    short = (T_IS_ONE,) if "T ≤ 1" in domain else ()
+    short = (T_AT_MOST_ONE,) if "T ≤ 1" in domain else ()
 
     def by_rate(_: Parameters) -> str:
         return "thm-J (c): with w < −α at rest the norm is at least e^{R₀} for every dt' ≤ dt at the same (n − k) dt'"
@@ -112,7 +110,7 @@ def _limit_case(domain: str, quantity: str, norms: JacobianForm) -> Case:
     depth = 1 if same else 2
     positive: dict[str, Kind] = {"alpha": Rational(above=0)}
     parameters = jacobian_parameters("l = L" if same else "l < L", range(depth, depth + 1), positive)
-    return Case(domain, quantity, ask, parameters.guards(joined(at, uniform, text)), reading="limit")
+    return Case(domain, quantity, ask, joined(at, uniform, text, parameters), reading="limit")
 
 
 # --- sam (54)

@@ -6,13 +6,23 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 from odernn.published.sources import Source
 from verification.cases.related import Small
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.kinds import Values
-from verification.measure.memory import Algorithm, TrainingSizes, Use, interleaved, layer_parallel, stored, use
+from verification.measure.memory import (
+    Algorithm,
+    TrainingSizes,
+    Use,
+    floats_of,
+    interleaved,
+    layer_parallel,
+    stored,
+    use,
+)
 from verification.parameters import Parameter, Rule, declared
 
 CONSTANT = 10
@@ -20,13 +30,19 @@ CONSTANT = 10
 every stored step."""
 LARGEST = 2**23
 
-# Of each size the least and the largest, and more in a large budget. Counts of the interleaved and the stored gradient
-# are affine or convex in every size: their quotient by the order is largest at a corner. That of the gradient made
-# layer by layer is largest in between (L = 3 of 1 to 4), and is refuted at a corner as well.
-GRIDS: dict[str, tuple[tuple[int, ...], ...]] = {
-    "smoke": ((40, 160), (1, 3), (8, 48), (2, 6), (1, 4)),
-    "standard": ((40, 640), (1, 4), (8, 96), (2, 6), (1, 4)),
-    "deep": ((40, 160, 640, 1280), (1, 2, 4, 8), (8, 48, 96), (2, 6), (1, 4, 16)),
+Grid: TypeAlias = tuple[tuple[int, ...], ...]
+"""The values of N, L, m, b and d; every combination is tried."""
+
+# Counts of the interleaved and the stored gradient are affine or convex in every size: their quotient by the order is
+# largest at a corner. That of the gradient made layer by layer is largest in between (L = 3 of 1 to 4). None of that is
+# relied on: sizes in between are tried, too, and of the longest sequences, which cost most, the corners alone.
+GRIDS: dict[str, tuple[Grid, ...]] = {
+    "smoke": (((40, 160), (1, 3), (8, 48), (2, 6), (1, 4)),),
+    "standard": (
+        ((40, 160), (1, 2, 3, 4), (8, 48, 96), (2, 6), (1, 4)),
+        ((640,), (1, 4), (8, 96), (2, 6), (1, 4)),
+    ),
+    "deep": (((40, 160, 640, 1280), (1, 2, 3, 4, 8), (8, 48, 96), (2, 6), (1, 4, 16)),),
 }
 
 
@@ -59,11 +75,11 @@ SIZES = declared(
 
 
 def _ask(algorithm: Algorithm, order: Callable[[TrainingSizes], int]) -> Callable[[Budget, int], Attempt]:
-    """The peak at every point of a grid of sizes against ``CONSTANT`` times the printed order."""
+    """The peak at every point of the grids of sizes against ``CONSTANT`` times the printed order."""
 
     def ask(budget: Budget, seed: int) -> Attempt:
-        grid = [TrainingSizes(*point) for point in itertools.product(*GRIDS[budget.name])]
-        counted = [(use(algorithm, sizes, seed).counted, sizes) for sizes in grid]
+        grid = [TrainingSizes(*point) for axes in GRIDS[budget.name] for point in itertools.product(*axes)]
+        counted = [(floats_of(algorithm, sizes, seed), sizes) for sizes in grid]
         counted.sort(key=lambda each: each[0] / order(each[1]), reverse=True)
         count, worst = counted[0]
         return Attempt(

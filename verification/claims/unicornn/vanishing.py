@@ -19,11 +19,12 @@ from verification.cases.corrected_bounds import proof_of_gradient
 from verification.cases.gradient_decay import ALPHA, DT, W, decay_case, resonant_decay_case
 from verification.cases.gradient_growth import bound_growth_case, fixed_horizon_case, growth_case
 from verification.cases.gradient_theorems import chain_case, chains
+from verification.cases.inequality import T_AT_MOST_ONE
 from verification.cases.network_gradient import gradient_parameters
 from verification.cases.order import order_case
 from verification.cases.top_layer_gradients import top_layer_case
 from verification.certify.scalar_stack import ScalarStack
-from verification.claim import Attempt, Case, Check, Claim, Hypothesis, Opinion, Parameters
+from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
 from verification.domains import Budget
 from verification.exact_text import brief, number, numbers
 from verification.kinds import Listed, Rational
@@ -108,7 +109,6 @@ def _norms(budget: Budget, seed: int) -> Attempt:
 # --- at fixed T
 
 
-T_IS_ONE = Hypothesis("T = N dt ≤ 1", lambda p: 1 - p.N * p.dt, strict=False)
 ANY_LAYER = gradient_parameters("b", whole="no")
 BY_INPUT = gradient_parameters("V", whole="no", layer=lambda _: range(1, 2))
 
@@ -174,7 +174,7 @@ CLAIMS = (
         semantics="real",
         cases=(
             growth_case(ALPHA, W, DT, domain="dt fixed, N → ∞"),
-            top_layer_case(SAM_13, "T ≤ 1", (T_IS_ONE,)),
+            top_layer_case(SAM_13, "T ≤ 1", (T_AT_MOST_ONE,)),
             all_layers_case("b", CorrectedGradient()),
             all_layers_case("V", CorrectedGradient()),
         ),

@@ -120,9 +120,10 @@ def _curve(claim: Claim, part: Part, cell: Judgement, place: SearchedPlaces) -> 
     if not fitting or cell.slack is None:
         return None
     slack = cell.slack
-    trial = min(fitting, key=lambda trial: abs(ratio_of(part, trial, cell.layer).log / LOG_10 + slack))
+    all_bounds = {point: log_bounds(part, point, cell.layer) for point in {trial.point for trial in fitting}}
+    trial = min(fitting, key=lambda trial: abs(ratio_of(part, trial, all_bounds[trial.point]).log / LOG_10 + slack))
     logs = (safe_log(trial.values) + norm_factor(part, trial.point.hidden_size)) / LOG_10
-    bounds = log_bounds(part, trial.point, cell.layer) / LOG_10
+    bounds = all_bounds[trial.point] / LOG_10
     over = np.flatnonzero(logs > bounds + NEAR)
     crossing = int(over[0]) if len(over) else None
     kept = [i for i in _thinned(logs, crossing) if np.isfinite(logs[i])]
