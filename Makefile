@@ -24,6 +24,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),--extra-index-url "$(TORCH_INDEX_URL)")
 
+# mypy has one thread, so it runs beside the tests; both must pass.
+BESIDE_TYPES = $(BIN)/mypy & types=$$!;
+BOTH = tests=$$?; wait $$types && exit $$tests
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -50,14 +54,12 @@ verify: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
+	$(BESIDE_TYPES) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"; $(BOTH)
 
 test-full: $(VENV)/.installed-test pycuda
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not gpu"
+	$(BESIDE_TYPES) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not gpu"; $(BOTH)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m docs.site.build

@@ -18,6 +18,7 @@ LONGEST_FILES = (
     "verification/claims/test_claims_odernn_stability.py",
     "test_verifier.py",
     "verification/training/test_training.py",
+    "verification/training/test_captured.py",
     "odernn/cells/test_cells.py",
     "verification/run/test_run.py",
     "odernn/executions/test_execution_dense.py",

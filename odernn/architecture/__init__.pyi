@@ -14,9 +14,9 @@ from odernn.architecture.graph import Edge as Edge
 from odernn.architecture.graph import GraphError as GraphError
 from odernn.architecture.graph import RNNGraph as RNNGraph
 from odernn.architecture.graph import Walk as Walk
+from odernn.architecture.growth import growth_limit as growth_limit
 from odernn.architecture.measures import Measures as Measures
 from odernn.architecture.measures import feedforward_depth as feedforward_depth
-from odernn.architecture.measures import growth_limit as growth_limit
 from odernn.architecture.measures import longest_paths as longest_paths
 from odernn.architecture.measures import measures_of as measures_of
 from odernn.architecture.measures import recurrent_depth as recurrent_depth

@@ -12,6 +12,7 @@ from cuda.odernn_kernels import emulator, execution, module
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn.executions import torch_loop
 from tests.kernels import problems
+from tests.kernels.broken import broken
 from tests.kernels.test_recurrence_kernels import DOUBLE, MODES, SINGLE, check
 from tests.tiers import slow
 
@@ -53,9 +54,7 @@ def test_a_coefficient_of_the_first_sample_for_all_is_noticed(compiler: None, na
     text = emulator.sources()["recurrence.cuh"]
     right = f"p.{name}[sample * p.{name}_batch + neuron"
     assert text.count(right) == 1
-    built = emulator.build(
-        {"recurrence.cuh": text.replace(right, f"p.{name}[neuron")}, only=["forward.cu", "backward.cu"]
-    )
+    built = broken({"recurrence.cuh": text.replace(right, f"p.{name}[neuron")}, only=["forward.cu", "backward.cu"])
     with module.using(EmulatedLauncher(built)), pytest.raises(AssertionError):
         check(of_every_sample(problems.problem(21, 3, 5)), "stored", SINGLE)
 
@@ -119,7 +118,7 @@ def test_one_row_beside_cotangents_of_the_last_states(
 def test_a_distance_of_the_other_rows_is_noticed(compiler: None, file: str, right: str, wrong: str) -> None:
     text = emulator.sources()[file]
     assert right in text
-    built = emulator.build({file: text.replace(right, wrong, 1)}, only=["forward.cu", "backward.cu"])
+    built = broken({file: text.replace(right, wrong, 1)}, only=["forward.cu", "backward.cu"])
     faulty = EmulatedLauncher(built)
     with module.using(faulty), pytest.raises(AssertionError):
         for by_y, by_z in (("dense", "one row"), ("one row", "dense")):

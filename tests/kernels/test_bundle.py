@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.tiers import only
+from tests.tiers import slow
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -128,14 +128,28 @@ cat >> {folder}/said
 TRAIN = ("--rehearse", "--seconds", "0", "--run", "adding, T = 200", "--run", "sequential *", "train")
 
 
-@pytest.mark.parametrize("kind", only(["runs", "does not start", "one job", "another one", "none"], "runs"))
-def test_runs_side_by_side_share_the_device_by_an_mps_of_their_own(tmp_path: Path, kind: str) -> None:
+def a_python(folder: Path) -> Path:
+    """A stand-in for the interpreter, in which no run comes to its end."""
+    folder.mkdir()
+    program = folder / "python"
+    program.write_text("#!/bin/sh\necho the time is up\nexit 1\n")
+    program.chmod(0o755)
+    return program
+
+
+KINDS = ("runs", "does not start", "one job", "another one", "none")
+
+
+@pytest.mark.parametrize("is_real", [False, slow(True)], ids=["stand-in", "python"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_side_by_side_share_the_device_by_an_mps_of_their_own(tmp_path: Path, kind: str, is_real: bool) -> None:
     """The daemon is stopped and its folder gone, whether or not the runs came to their end: here they have no time."""
     tools = an_mps(tmp_path / "tools", starts=kind != "does not start")
     path = os.environ["PATH"] if kind == "none" else f"{tools}{os.pathsep}{os.environ['PATH']}"
     more = {"CUDA_MPS_PIPE_DIRECTORY": "/there"} if kind == "another one" else {}
     jobs = () if kind == "one job" else ("--jobs", "2")
-    done = called(*jobs, "--out", str(tmp_path / "out"), *TRAIN, BUNDLE=str(tmp_path / "none"), PATH=path, **more)
+    more |= {"PATH": path} if is_real else {"PATH": path, "PYTHON": str(a_python(tmp_path / "python"))}
+    done = called(*jobs, "--out", str(tmp_path / "out"), *TRAIN, BUNDLE=str(tmp_path / "none"), **more)
     said = (tools / "said").read_text() if (tools / "said").exists() else ""
     expected = {"runs": "start in folders\nquit\n", "does not start": "start in folders\n"}
     assert said == expected.get(kind, "")

@@ -19,6 +19,7 @@ from cuda.odernn_kernels import emulator, module
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn import executions
 from odernn.executions.recurrence import ReconstructionWarning
+from tests.kernels.broken import broken
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -157,7 +158,7 @@ def test_a_planted_fault_is_found(
     assert text.count(right) == 1
     options = {"count": 500} if name == "check_others" else {}
     verdicts = []
-    for built in (emulated, emulator.build({file: text.replace(right, wrong)}, only=UNITS[name])):
+    for built in (emulated, broken({file: text.replace(right, wrong)}, only=UNITS[name])):
         checks = checking.Checks()
         with module.using(EmulatedLauncher(built)), warnings.catch_warnings():
             warnings.simplefilter("ignore", ReconstructionWarning)  # the fault may show there, too

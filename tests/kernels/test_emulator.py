@@ -16,6 +16,7 @@ import torch
 from cuda.odernn_kernels import catalogue, emulator, execution, module, orthogonal
 from cuda.odernn_kernels.emulator import Emulated, EmulationError, Order
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
+from tests.kernels.broken import broken
 
 pytestmark = pytest.mark.usefixtures("compiler")
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -27,7 +28,7 @@ def planted(file: str, sound: str, faulty: str, *, count: int = 1) -> Emulated:
     assert text.count(sound) >= count, f"{file} has no {sound!r}"
     changed = text.replace(sound, faulty, count)
     units = [file] if file.endswith(".cu") else ["forward.cu"]
-    return emulator.build({file: changed}, only=units)
+    return broken({file: changed}, only=units)
 
 
 def rows_of_scan(emulated: Emulated, order: Order) -> torch.Tensor:

@@ -9,6 +9,7 @@ import torch
 
 from cuda.odernn_kernels import catalogue, emulator
 from odernn.executions import torch_loop
+from tests.kernels.broken import broken
 
 STEPS, BATCH, HIDDEN = 60, 5, 67
 DT, ALPHA = 0.25, 1.5
@@ -78,8 +79,8 @@ def test_states_and_gradients_are_those_of_the_loop(emulated: emulator.Emulated)
 def test_a_planted_fault_is_found(right: str, wrong: str) -> None:
     text = emulator.sources()["published.cu"]
     assert text.count(right) == 1
-    broken = emulator.build({"published.cu": text.replace(right, wrong)}, only=["published.cu"])
-    given, made = published(broken)
+    faulty = broken({"published.cu": text.replace(right, wrong)}, only=["published.cu"])
+    given, made = published(faulty)
     assert not largest_gap(made, by_loop(given)) < TOLERANCE
 
 

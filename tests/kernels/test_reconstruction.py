@@ -16,6 +16,7 @@ from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn.executions import torch_loop
 from odernn.executions.recurrence import ReconstructionWarning
 from tests.kernels import problems
+from tests.kernels.broken import broken
 
 SINGLE, DOUBLE = torch.float32, torch.float64
 
@@ -149,7 +150,7 @@ def with_fault(sound: str, faulty: str) -> EmulatedLauncher:
     text = emulator.sources()["recurrence.cuh"]
     assert text.count(sound) == 1
     units = ["forward.cu", "backward.cu", "scan.cu"]
-    return EmulatedLauncher(emulator.build({"recurrence.cuh": text.replace(sound, faulty)}, only=units))
+    return EmulatedLauncher(broken({"recurrence.cuh": text.replace(sound, faulty)}, only=units))
 
 
 @pytest.mark.parametrize(("given", "kernels"), SADDLES)

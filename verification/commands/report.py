@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -146,7 +147,9 @@ def _series(
 # --- methods, graphs, training ----------------------------------------------------------------------------------
 
 
+@functools.cache
 def _tableaus() -> Table:
+    """Of the catalogue, which stays the same in a process; deciding it takes seconds."""
     from verification.commands.tableau import everything
     from verification.report.html import tables
 

@@ -9,6 +9,7 @@ from verification import tasks
 from verification.commands.results import FOR_PROGRAMS, rendered
 from verification.commands.terminal import DONE, UsageError, harmless_lines, note, out
 from verification.report.formats import renderer
+from verification.report.rows import epochs
 from verification.report.rows import runs as run_rows
 from verification.training import runs
 
@@ -38,7 +39,7 @@ def run(
     if others:
         note(f"odernn: {len(records) - len(wanted)} runs of other tasks are left out: {', '.join(others)}.")
     groups = run_rows.groups(wanted, known.options)
-    table = run_rows.by_epoch(groups) if by_epoch else run_rows.table(groups, known.options, full=full)
+    table = epochs.by_epoch(groups) if by_epoch else run_rows.table(groups, known.options, full=full)
     text = rendered(table, format, columns=columns, width=width)
     out(text if format in FOR_PROGRAMS else harmless_lines(text))
     return DONE

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -44,6 +44,35 @@ from verification.commands.terminal import (
     out,
     progress,
     width,
+)
+from verification.commands.verify_options import (
+    AllOption,
+    BatchFirstOption,
+    BudgetOption,
+    CheckpointOption,
+    ClaimArgument,
+    ConfigOption,
+    DeviceOption,
+    DownloadOption,
+    EngineOption,
+    ExpectOption,
+    InputsOption,
+    JobsOption,
+    JsonOption,
+    ModelOption,
+    OwnStoreOption,
+    QuietOption,
+    ResultFormatOption,
+    RootOption,
+    RowOption,
+    SeedOption,
+    SequencesOption,
+    SettingsOption,
+    ShardOption,
+    TargetsOption,
+    TaskOption,
+    WeightsOption,
+    WitnessesOption,
 )
 from verification.domains import BUDGETS
 from verification.registry import Registry
@@ -84,127 +113,6 @@ OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences", "cells_dirs"
 """Arguments that go with one kind of run only."""
 
 OF_MODELS = ("inputs", "targets", "weights", "batch_first")
-
-
-ClaimArgument: TypeAlias = Annotated[
-    list[str] | None, typer.Argument(metavar="CLAIM", help="Ids of claims; all if none is named.")
-]
-BudgetOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="smoke, standard or deep.")]
-SeedOption: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Where all randomness comes from.")]
-JobsOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=0,
-        show_default=False,
-        help="Worker processes; 0 works in this one.  [default: one a core]",
-    ),
-]
-DeviceOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help="Where states are searched and measured: cpu, cuda or cuda:N.")
-]
-EngineOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help='Where jobs run: local, or dask://HOST:PORT (needs "odernn[cluster]").')
-]
-ShardOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="I/N", help="Only the I-th of N parts, into a store for `odernn merge`."),
-]
-OwnStoreOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        show_default=False,
-        help="The file with all results.  [default: odernn.sqlite, or odernn-I-of-N.sqlite]",
-    ),
-]
-TaskOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default=False,
-        help="Real input: digits or mnist; with --checkpoint any task.  [default: digits, or the checkpoint's]",
-    ),
-]
-DownloadOption: TypeAlias = Annotated[
-    bool, typer.Option("--download", help="Fetch MNIST's files into that folder first.")
-]
-ResultFormatOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        show_default=False,
-        help="In the place of the screen the whole table: text, github, latex, csv or json.",
-    ),
-]
-AllOption: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--full",
-        help="In the place of the screen every refutation, and a table with a row for every quantity and its point.",
-    ),
-]
-QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line of the screen only.")]
-JsonOption: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="In the place of the screen JSON lines, one judgement a line.")
-]
-ExpectOption: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Verdicts to compare with; exit code 1 if one differs.")
-]
-WitnessesOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Where witnesses go.  [default: witnesses, beside the store]"),
-]
-CheckpointOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Instead of the claims, what holds for this trained network: a folder of "
-        "`odernn train`, a .safetensors, or a .pt with tensors only.",
-    ),
-]
-ConfigOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="With --checkpoint: a TOML file whose [network] describes it."),
-]
-RowOption: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="With --config: the row of a file with rows.")
-]
-RootOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="With --checkpoint: the folder of the task's files (else $ODERNN_DATA)."),
-]
-SettingsOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="With --checkpoint: an option of the task; may be repeated."),
-]
-SequencesOption: TypeAlias = Annotated[
-    int, typer.Option(metavar="K", min=1, help="With --checkpoint: so many of the test split.")
-]
-ModelOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE:NAME",
-        help="Instead of the claims, what the recurrent layers of a torch module of yours do: NAME in a Python file, "
-        "which is run; a module, or what makes one without arguments.",
-    ),
-]
-InputsOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="With --model: (time, count, features) in .npy, .npz, .pt, or .csv (one sequence)."
-    ),
-]
-TargetsOption: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="With --model: classes or numbers, if not beside the inputs.")
-]
-WeightsOption: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="With --model: its state_dict, a .pt with tensors only.")
-]
-BatchFirstOption: TypeAlias = Annotated[
-    bool, typer.Option("--batch-first", help="With --model: inputs are (count, time, features).")
-]
 
 
 def command(
@@ -327,7 +235,8 @@ class Options:
 
 
 def run(options: Options) -> int:
-    renderer(options.format or "text")  # an unknown format ends the run before it begins
+    if options.format is not None:
+        renderer(options.format)  # an unknown one ends the run before it begins
     share = _share(options)
     engine = _engine(options)
     path = options.store or Path(f"odernn-{share.index}-of-{share.count}.sqlite" if share else "odernn.sqlite")

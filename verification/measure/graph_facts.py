@@ -13,11 +13,9 @@ import networkx
 
 from odernn.architecture.files import from_json
 from odernn.architecture.graph import Edge, GraphError, RNNGraph
+from odernn.architecture.growth import Growth, Kind, growth_limit
 from odernn.architecture.measures import (
-    Growth,
-    Kind,
     feedforward_depth,
-    growth_limit,
     longest_paths,
     recurrent_depth,
     shortest_paths,

@@ -24,6 +24,7 @@ class Keys:
 
     def __init__(self, read: Callable[[Path], bytes] = Path.read_bytes) -> None:
         self._read = read
+        self._closures: dict[tuple[str, Path | None], Closure] = {}
         self._digests: dict[Closure, str] = {}
 
     def job(
@@ -40,7 +41,10 @@ class Keys:
     def _key(self, spec: dict[str, Any], claim_file: Path | None, data: str) -> str:
         if "device" in spec:
             spec = spec | {"device": spec["device"].partition(":")[0]}
-        sources = closure_of(spec["kind"], claim_file)
+        place = spec["kind"], claim_file
+        if place not in self._closures:
+            self._closures[place] = closure_of(*place)
+        sources = self._closures[place]
         if sources not in self._digests:
             self._digests[sources] = sources.digest(self._read)
         facts = {

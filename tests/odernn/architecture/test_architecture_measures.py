@@ -26,7 +26,8 @@ from odernn.architecture import (
     skip_coefficient,
     smallest_rate,
 )
-from odernn.architecture.measures import Growth, MeasureEvidence, SlowClass
+from odernn.architecture.growth import Growth, SlowClass
+from odernn.architecture.measures import MeasureEvidence
 from odernn.architecture.potentials import Arcs, largest_ratio
 
 # The random graphs.

@@ -8,15 +8,8 @@ from typing import Any
 
 from odernn.architecture.catalogue import Entry, MeasuredEntry
 from odernn.architecture.graph import RNNGraph, Walk
-from odernn.architecture.measures import (
-    Growth,
-    MeasureEvidence,
-    Measures,
-    SlowClass,
-    growth_limit,
-    longest_paths,
-    shortest_paths,
-)
+from odernn.architecture.growth import Growth, SlowClass, growth_limit
+from odernn.architecture.measures import MeasureEvidence, Measures, longest_paths, shortest_paths
 from odernn.certificate import Certificate
 from verification.report.formats.latex import escape
 from verification.report.numbers import NOT_AVAILABLE, minus, plural

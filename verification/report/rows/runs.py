@@ -1,4 +1,4 @@
-"""From the folders of training runs to tables: a row a network with its seeds together, or a row an epoch. Pure.
+"""From the folders of training runs to tables: a row a network with its seeds together. Pure.
 
 Runs whose configurations differ in the seed alone are one row: the median over their test figures, and the range. The
 figure is the one that the papers print for the task, beside what they print for the same network.
@@ -161,7 +161,7 @@ def table(seed_groups: Sequence[SeedGroup], defaults: Mapping[str, Any], *, full
         title=f"{seed_groups[0].first.task}: what was trained, and what is printed" if seed_groups else "no runs",
         columns=tuple(columns),
         rows=tuple(tuple(row.get(name, NOT_AVAILABLE) for name in names) for row in rows),
-        caption=_caption(seed_groups),
+        caption=caption(seed_groups),
         records=(
             *(_group_record(group, of_group) for group, of_group in zip(seed_groups, settings, strict=True)),
             *(run_record(run, group.figure) for group in seed_groups for run in group.runs),
@@ -224,8 +224,8 @@ def _cells(group: SeedGroup, settings: str) -> dict[str, str]:
         "settings": settings or NOT_AVAILABLE,
         "seeds": ", ".join(str(run.seed) for run in group.runs),
         "epochs": _epochs(group.runs),
-        "validation": _middle(group.validations, group.figure),
-        "test": _middle(tests, group.figure),
+        "validation": middle(group.validations, group.figure),
+        "test": middle(tests, group.figure),
         "range of test": f"{shown(min(tests), group.figure)} to {shown(max(tests), group.figure)}"
         if len(tests) > 1
         else NOT_AVAILABLE,
@@ -244,7 +244,7 @@ def shown(value: float, figure: Figure) -> str:
     return size(math.log(value)) if value > 0 else minus(f"{value:g}")
 
 
-def _middle(values: Sequence[float], figure: Figure) -> str:
+def middle(values: Sequence[float], figure: Figure) -> str:
     return shown(statistics.median(values), figure) if values else NOT_AVAILABLE
 
 
@@ -326,7 +326,7 @@ def _printed_cells(printed: PrintedResult) -> dict[str, str]:
     }
 
 
-def _caption(seed_groups: Sequence[SeedGroup]) -> tuple[str, ...]:
+def caption(seed_groups: Sequence[SeedGroup]) -> tuple[str, ...]:
     if not seed_groups:
         return ()
     runs = [run for group in seed_groups for run in group.runs]
@@ -437,79 +437,3 @@ def _printed_record(printed: PrintedResult) -> Record:
         "source": [printed.source],
         "settings": [f"{key} = {_plain(value)}" for key, value in printed.options.items()],
     }
-
-
-# --- a row an epoch -----------------------------------------------------------------------------------------------
-
-
-def by_epoch(seed_groups: Sequence[SeedGroup]) -> Table:
-    """A row an evaluation: medians over the seeds that have got there, and the range. Records: a run's own rows."""
-    settings = differing([group.first for group in seed_groups])
-    columns = [
-        Column("network"),
-        Column("m", "right"),
-        *([Column("settings", width=40)] if any(settings) else []),
-        Column("epoch", "right"),
-        Column("runs", "right"),
-        Column("training loss", "right"),
-        Column("validation", "right"),
-        Column("range of validation"),
-        Column("seconds", "right"),
-    ]
-    names = [column.name for column in columns]
-    rows = [
-        tuple(cells[name] for name in names)
-        for group, of_group in zip(seed_groups, settings, strict=True)
-        for cells in _epoch_rows(group, of_group)
-    ]
-    caption = _caption(seed_groups)
-    figure = seed_groups[0].figure if seed_groups else "loss"
-    words = WORDS["loss" if figure == "normalised root" else figure]
-    return Table(
-        title=f"{seed_groups[0].first.task}: epoch by epoch" if seed_groups else "no runs",
-        columns=tuple(columns),
-        rows=tuple(rows),
-        caption=(f"Validation: the {words}; medians over the seeds.", *caption[-1:]),
-        records=tuple(
-            {
-                "kind": "evaluation",
-                "task": run.task,
-                "folder": run.folder.name,
-                "network": run.configuration["network"]["cell"],
-                "hidden_size": run.configuration["network"]["hidden_size"],
-                "seed": run.seed,
-                **row,
-            }
-            for group in seed_groups
-            for run in group.runs
-            for row in run.history
-        ),
-    )
-
-
-def _epoch_rows(group: SeedGroup, settings: str) -> list[dict[str, str]]:
-    by_number: dict[float, list[Evaluation]] = {}
-    for run in group.runs:
-        for row in run.history:
-            by_number.setdefault(row["epoch"] or 0.0, []).append(row)
-    network, table_rows = group.first.configuration["network"], []
-    for number, rows in sorted(by_number.items()):
-        values = [value for row in rows if (value := validation_figure(row, group.figure)) is not None]
-        figure: Figure = "loss" if group.figure == "normalised root" else group.figure
-        several = len(values) > 1
-        table_rows.append(
-            {
-                "network": str(network["cell"]),
-                "m": str(network["hidden_size"]),
-                "settings": settings or NOT_AVAILABLE,
-                "epoch": f"{number:g}",
-                "runs": str(len(rows)),
-                "training loss": _middle([v for row in rows if (v := row["train_loss"]) is not None], "loss"),
-                "validation": _middle(values, figure),
-                "range of validation": f"{shown(min(values), figure)} to {shown(max(values), figure)}"
-                if several
-                else NOT_AVAILABLE,
-                "seconds": _middle([v for row in rows if (v := row["seconds"]) is not None], "loss"),
-            }
-        )
-    return table_rows

@@ -145,6 +145,73 @@ def _clear(L: Any, lane: int, width: int, zero: Any) -> None:
         L[lane + j] = zero
 
 
+@compiled(PLAIN)
+def _set_state(L: Any, state: Any, lo: int, width: int) -> None:
+    for j in range(width):
+        L[Y + j] = state[0, lo + j]
+        L[Z + j] = state[1, lo + j]
+
+
+@compiled(CONTRACT)
+def _rebuilt_piece(
+    L: Any,
+    saved: Any,
+    x: Any,
+    start: int,
+    stop: int,
+    lo: int,
+    width: int,
+    state: Any,
+    grad_y: Any,
+    every: int,
+    grad_z: Any,
+    grad_x: Any,
+    least: Any,
+    one: Any,
+) -> Any:
+    """Steps stop .. start+1 with states that are stepped back, after the lanes are ``saved``; the largest doubt."""
+    full_width()
+    for lane in (ABS_G, ABS_GY, ABS_Q, ABS_QY, ABS_P, ABS_H):
+        _clear(L, lane, width, one - one)
+    _copy_lanes(saved, L, width)
+    for n in range(stop - 1, start - 1, -1):
+        if len(grad_z) != 0:
+            _add(L, Q, grad_z[n, lo : lo + width], width)
+        grad = grad_y[n * every, lo : lo + width]
+        _rebuilt_row(L, x[n, lo : lo + width], grad, grad_x[n, lo : lo + width], width, one)
+    kept_y, kept_z = state[0, lo : lo + width], state[1, lo : lo + width]
+    _doubt_row(L, saved, kept_y, kept_z, x[start, lo : lo + width], width, stop - start, least, one)
+    doubt = one - one
+    for j in range(width):
+        doubt = _larger(doubt, L[DOUBT + j])
+    return doubt
+
+
+@compiled(CONTRACT)
+def _stored_piece(
+    L: Any,
+    x: Any,
+    start: int,
+    stop: int,
+    lo: int,
+    width: int,
+    state: Any,
+    rows: Any,
+    momenta: Any,
+    grad_y: Any,
+    grad_z: Any,
+    grad_x: Any,
+    one: Any,
+) -> None:
+    """The same steps with states that are computed forwards, into ``rows`` and ``momenta``, from the kept one."""
+    full_width()
+    forward_block(L, width, x, start, lo, rows, momenta, 0, 0, stop - start)
+    for n in range(stop - 1, start - 1, -1):
+        for j in range(width):
+            L[Z + j] = momenta[n - start, j]
+        stored_block(L, width, x, n, lo, state[0], rows, n - start, 0, grad_y, grad_z, grad_x, 1, 0, 0, one)
+
+
 @kernel(CONTRACT)
 def rebuilt_backward(
     x: Any,
@@ -174,7 +241,7 @@ def rebuilt_backward(
     full_width()
     every = 0 if len(grad_y) == 1 else 1
     zero = one - one
-    scratch, momenta = np.empty((keep_every, WIDTH), lanes.dtype), np.empty((keep_every, WIDTH), lanes.dtype)
+    rows, momenta = np.empty((keep_every, WIDTH), lanes.dtype), np.empty((keep_every, WIDTH), lanes.dtype)
     saved = np.empty(LANES * PITCH, lanes.dtype)
     for k in range(first, last):
         L, T = block(lanes, places, k), block(sums, places, k)
@@ -192,37 +259,18 @@ def rebuilt_backward(
             found[k, 0] += 1
             is_done = False
             if stop - start > FEW:
-                for lane in (ABS_G, ABS_GY, ABS_Q, ABS_QY, ABS_P, ABS_H):
-                    _clear(L, lane, width, zero)
-                _copy_lanes(saved, L, width)
-                for n in range(stop - 1, start - 1, -1):
-                    if len(grad_z) != 0:
-                        _add(L, Q, grad_z[n, lo:hi], width)
-                    _rebuilt_row(L, x[n, lo:hi], grad_y[n * every, lo:hi], grad_x[n, lo:hi], width, one)
-                kept_y, kept_z = state[0, lo:hi], state[1, lo:hi]
-                _doubt_row(L, saved, kept_y, kept_z, x[start, lo:hi], width, stop - start, least, one)
-                doubt = zero
-                for j in range(width):
-                    doubt = _larger(doubt, L[DOUBT + j])
+                doubt = _rebuilt_piece(
+                    L, saved, x, start, stop, lo, width, state, grad_y, every, grad_z, grad_x, least, one
+                )
                 found[k, 2] = _larger(found[k, 2], np.float64(doubt))
                 is_done = doubt <= tolerance
                 if not is_done:
                     found[k, 1] += 1
                     _copy_lanes(L, saved, width)
             if not is_done:
-                for j in range(width):
-                    L[Y + j] = state[0, lo + j]
-                    L[Z + j] = state[1, lo + j]
-                forward_block(L, width, x, start, lo, scratch, momenta, 0, 0, stop - start)
-                for n in range(stop - 1, start - 1, -1):
-                    for j in range(width):
-                        L[Z + j] = momenta[n - start, j]
-                    stored_block(
-                        L, width, x, n, lo, state[0], scratch, n - start, 0, grad_y, grad_z, grad_x, 1, 0, 0, one
-                    )
-            for j in range(width):  # what was kept is the truth for the piece before
-                L[Y + j] = state[0, lo + j]
-                L[Z + j] = state[1, lo + j]
+                _set_state(L, state, lo, width)
+                _stored_piece(L, x, start, stop, lo, width, state, rows, momenta, grad_y, grad_z, grad_x, one)
+            _set_state(L, state, lo, width)  # what was kept is the truth for the piece before
             flush(L, T, width, zero)
 
 

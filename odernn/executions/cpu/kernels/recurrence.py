@@ -5,8 +5,7 @@ it, so that nothing but rows of x, y, dE/dy is read and written, and vectors fol
 processors expect it. Blocks follow each other within a tile and not the other way round for the same reason. What is
 carried from tile to tile is in lanes, see ``kernels.lanes``.
 
-A layer with few inputs has its drive x = V u + b made here, a tile at a time, and the derivative by V: ``table`` is
-[V b]ᵀ (below + 1, hidden), ``u`` (time, batch · below), and hidden a multiple of the elements of a register.
+A layer with few inputs has its drive made here, a tile at a time, and the derivative by V, see ``kernels.drive``.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from odernn.executions.cpu.kernels.compilation import CONTRACT, PLAIN, compiled, full_width, kernel, prefetch
+from odernn.executions.cpu.kernels.drive import collect, project, project_wide, scratch
 from odernn.executions.cpu.kernels.lanes import (
     END,
     FLUSH,
@@ -40,7 +40,6 @@ from odernn.executions.cpu.kernels.lanes import (
 )
 from odernn.executions.cpu.kernels.tanh import tanh_contracted
 from odernn.executions.cpu.kernels.vector import (
-    element,
     elements_1,
     elements_4,
     elements_8,
@@ -70,85 +69,6 @@ but begin anew on every page, and a tile is on twice as many of them as it has r
 AHEAD = 64
 """Columns. In pairs on one thread 14.0 to 14.3 ns for 16 elements against 16.2 to 18.1, rows of 16384 columns; 32 and
 128 are alike."""
-
-
-@compiled(PLAIN)
-def _scratch(rows: int, size: int, like: Any) -> Any:
-    """(rows, size) that begins with a line of the cache, as nothing else in numba does."""
-    room = np.empty(rows * size + 64 // like.itemsize, like.dtype)
-    skipped = (-room.ctypes.data) % 64 // like.itemsize
-    return room[skipped : skipped + rows * size].reshape((rows, size))
-
-
-# --- the drive of a layer
-
-
-@compiled(CONTRACT)
-def _project(X: Any, j: int, every: Any, u: Any, n: int, at: int, table: Any, neuron: int, count: int) -> None:
-    """X[k, j..] = Σ_i u[n+k, at+i] V_i + b for a vector of neurons of one sample."""
-    full_width()
-    inputs = table.shape[0] - 1
-    bias, weight = load_row(table, inputs, neuron, every), load_row(table, 0, neuron, every)
-    fours = count // 4 * 4 if inputs > 1 else 0
-    for k in range(0, fours, 4):  # so that four steps share the loads of V
-        first, second = bias + weight * element(u, n + k, at), bias + weight * element(u, n + k + 1, at)
-        third, fourth = bias + weight * element(u, n + k + 2, at), bias + weight * element(u, n + k + 3, at)
-        for i in range(1, inputs):
-            other = load_row(table, i, neuron, every)
-            first = first + other * element(u, n + k, at + i)
-            second = second + other * element(u, n + k + 1, at + i)
-            third = third + other * element(u, n + k + 2, at + i)
-            fourth = fourth + other * element(u, n + k + 3, at + i)
-        store_row(X, k, j, first, every)
-        store_row(X, k + 1, j, second, every)
-        store_row(X, k + 2, j, third, every)
-        store_row(X, k + 3, j, fourth, every)
-    for k in range(fours, count):
-        x = bias + weight * element(u, n + k, at)
-        for i in range(1, inputs):
-            x = x + load_row(table, i, neuron, every) * element(u, n + k, at + i)
-        store_row(X, k, j, x, every)
-
-
-@compiled(CONTRACT)
-def _project_wide(X: Any, width: int, u: Any, n: int, column: int, table: Any, count: int) -> None:
-    """X[k] for ``width`` columns from that one on: four registers at a time where these are of one sample."""
-    inputs, hidden = table.shape[0] - 1, table.shape[1]
-    short, long = elements_1(X), elements_4(X)
-    sample = column // hidden
-    neuron = column - sample * hidden
-    j = 0
-    while j < width:
-        if neuron + long <= hidden and j + long <= X.shape[1]:
-            _project(X, j, every_4(), u, n, sample * inputs, table, neuron, count)
-            done = long
-        else:
-            _project(X, j, every_1(), u, n, sample * inputs, table, neuron, count)
-            done = short
-        j += done
-        neuron += done
-        if neuron == hidden:
-            neuron, sample = 0, sample + 1
-
-
-@compiled(CONTRACT)
-def _collect(G: Any, j: int, g: Any, u: Any, n: int, at: int, inputs: int, count: int) -> None:
-    """Lane i of G takes Σ_k g[k] u[n+k, at+i], the part of the tile in dE/dV_i."""
-    full_width()
-    pairs = inputs // 2 * 2
-    for i in range(0, pairs, 2):  # so that two inputs share the loads of g
-        first, second = load(G, i * PITCH + j, every_1()), load(G, (i + 1) * PITCH + j, every_1())
-        for k in range(count):
-            row = load_row(g, k, 0, every_1())
-            first = first + row * element(u, n + k, at + i)
-            second = second + row * element(u, n + k, at + i + 1)
-        store(G, i * PITCH + j, first, every_1())
-        store(G, (i + 1) * PITCH + j, second, every_1())
-    if pairs < inputs:
-        total = load(G, pairs * PITCH + j, every_1())
-        for k in range(count):
-            total = total + load_row(g, k, 0, every_1()) * element(u, n + k, at + pairs)
-        store(G, pairs * PITCH + j, total, every_1())
 
 
 # --- forwards
@@ -232,7 +152,7 @@ def layer_forward(u: Any, table: Any, y: Any, lanes: Any, places: Any, first_blo
     """
     full_width()
     long, size = elements_8(lanes), elements_4(lanes)
-    X, none = _scratch(TILE, long, lanes), np.empty((0, 0), lanes.dtype)
+    X, none = scratch(TILE, long, lanes), np.empty((0, 0), lanes.dtype)
     for t in range(0, len(u), TILE):
         for k in range(first_block, last_block):
             L, lo, hi = block(lanes, places, k), places[START, k], places[STOP, k]
@@ -242,7 +162,7 @@ def layer_forward(u: Any, table: Any, y: Any, lanes: Any, places: Any, first_blo
             while j < hi - lo and count != 0:
                 left = hi - lo - j
                 done = long if left >= long else min(left, size)
-                _project_wide(X, done, u, t, lo + j, table, count)
+                project_wide(X, done, u, t, lo + j, table, count)
                 if done == long:
                     forward_tile(L, j, every_8(), X, 0, 0, y, none, t, lo + j, count)
                 elif done == size:
@@ -374,25 +294,26 @@ def stored_block(
     size = elements_1(L)
     whole = width // size * size
     for j in range(0, whole, size):
+        at = lo + j
         stored_tile(
             L,
             j,
             every_1(),
             x,
             n,
-            lo + j,
+            at,
             y0,
-            lo + j,
+            at,
             y,
             m,
             to + j,
             grad_y,
             grad_z,
             n,
-            lo + j,
+            at,
             grad_x,
             n,
-            lo + j,
+            at,
             count,
             soon,
             ahead,
@@ -467,8 +388,8 @@ def layer_backward(
     """All steps of a layer, last to first, without dE/dx; dE/dV of each sample is added to by_V (·, below · PITCH)."""
     full_width()
     size, hidden, inputs = elements_1(lanes), table.shape[1], table.shape[0] - 1
-    X, g, none = _scratch(TILE, size, lanes), _scratch(TILE, size, lanes), np.empty((0, 0), lanes.dtype)
-    totals = _scratch(lanes.shape[0], by_V.shape[1], lanes)
+    X, g, none = scratch(TILE, size, lanes), scratch(TILE, size, lanes), np.empty((0, 0), lanes.dtype)
+    totals = scratch(lanes.shape[0], by_V.shape[1], lanes)
     totals[:] = one - one
     stop = len(u)
     soon, ahead = _asked_for(y, grad_y)
@@ -480,32 +401,12 @@ def layer_backward(
             sample = lo // hidden
             neuron = lo - sample * hidden
             for j in range(0, hi - lo if count != 0 else 0, size):
-                _project(X, 0, every_1(), u, t, sample * inputs, table, neuron, count)
+                project(X, 0, every_1(), u, t, sample * inputs, table, neuron, count)
+                at = lo + j
                 stored_tile(
-                    L,
-                    j,
-                    every_1(),
-                    X,
-                    0,
-                    0,
-                    y0,
-                    lo + j,
-                    y,
-                    t,
-                    lo + j,
-                    grad_y,
-                    none,
-                    t,
-                    lo + j,
-                    g,
-                    0,
-                    0,
-                    count,
-                    soon,
-                    ahead,
-                    one,
+                    L, j, every_1(), X, 0, 0, y0, at, y, t, at, grad_y, none, t, at, g, 0, 0, count, soon, ahead, one
                 )
-                _collect(G, j, g, u, t, sample * inputs, inputs, count)
+                collect(G, j, g, u, t, sample * inputs, inputs, count)
                 neuron += size
                 if neuron == hidden:
                     neuron, sample = 0, sample + 1
