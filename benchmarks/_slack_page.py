@@ -138,11 +138,11 @@ def head(record: Record, found: Sequence[Summary]) -> list[str]:
 def _holding(tried: Sequence[Summary]) -> str:
     kept = [each for each in tried if not each.counts.get("x")]
     names = [_named(each) for each in kept if each.promise.is_published]
-    ours = len([each for each in kept if not each.promise.is_published])
-    return (
-        f"**Hold.** {len(names)} published promises hold at every checkpoint where their premises do: "
-        f"{', '.join(names)}. So do {ours} of the {sum(not each.promise.is_published for each in tried)} sharp bounds."
-    )
+    ours = [each for each in tried if not each.promise.is_published]
+    count = sum(each in kept for each in ours)
+    words = "1 published promise holds" if len(names) == 1 else f"{len(names)} published promises hold"
+    listed = f": {', '.join(names)}" if names else ""
+    return f"**Hold.** {words} at every checkpoint where the premises do{listed}. Of the {len(ours)} sharp bounds {count} do."
 
 
 def _named(each: Summary) -> str:
@@ -240,12 +240,11 @@ def _table_of_promises(found: Sequence[Summary]) -> list[str]:
     rows = []
     for each in found:
         least = "–" if each.least is None else _decades(each.least[0])
-        where = "" if each.least is None else f"{each.least[1]['task']}, {each.least[2]}"
         ends = "–" if not each.ends else f"{_median(each.starts)} → {_median(each.ends)}"
         counts = ", ".join(f"{each.counts[letter]} {WORDS[letter]}" for letter in "hxvi" if each.counts.get(letter))
-        rows.append((each.promise.by, each.promise.short, str(each.runs), counts, ends, least, where))
-    heads = ("by", "bounded", "runs", "checkpoints", "median slack", "least", "there, after")
-    return _tabulated(rows, heads, ("left", "left", "right", "left", "right", "right", "left"))
+        rows.append((each.promise.by, each.promise.short, str(each.runs), counts, ends, least))
+    heads = ("by", "bounded", "runs", "checkpoints", "median slack", "least")
+    return _tabulated(rows, heads, ("left", "left", "right", "left", "right", "right"))
 
 
 WORDS = {"h": "hold", "x": "EXCEEDED", "v": "vacuous", "i": "no premise"}

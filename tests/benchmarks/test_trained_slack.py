@@ -158,3 +158,64 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Any) -> None:
     script.write(tmp_path / "r.json", record)
     assert script.opened(tmp_path / "r.json") == record
     assert json.loads((tmp_path / "r.json").read_text("utf-8"))["benchmark"] == "trained_slack"
+
+
+def test_the_page_is_that_of_the_record_and_its_tables_are_narrow() -> None:
+    text = page.PAGE.read_text("utf-8")
+    assert text == page.page(script.opened(RECORD))
+    assert max(len(line) for line in text.splitlines() if line.startswith("|")) <= 100
+    assert max(len(line) for line in text.splitlines()) <= 120
+    assert all(f"## {run['task']}" in text for run in script.opened(RECORD).values())
+
+
+def test_every_recorded_run_has_twelve_checkpoints_and_the_configuration_of_the_plan() -> None:
+    record = script.opened(RECORD)
+    digests = {job.key: job.configuration.digest() for job in script.small_jobs("cpu")}
+    for key, run in record.items():
+        assert len(run["checkpoints"]) >= 12 and run["checkpoints"][0]["step"] == 0, key
+        assert key not in digests or run["digest"] == digests[key]
+    assert RECORD.stat().st_size < 3_000_000
+
+
+def run_of(*rows: dict[str, list[Any]], seed: int = 0) -> dict[str, Any]:
+    checkpoints = [{"step": 10 * index, "rows": row} for index, row in enumerate(rows)]
+    about = {"what": "validation_loss", "first": 1.0, "best": 0.5}
+    network_plan = {"num_layers": 1, "hidden_size": 4}
+    numbers = {"epochs": 1, "updates": 20, "parameters": 9, "sequences": 4}
+    task, cell = plan.TASKS[0].name, plan.CELLS[0].name
+    names = {"task": task, "cell": cell, "seed": seed, "network": network_plan, "validation": about}
+    return {**names, **numbers, "checkpoints": checkpoints}
+
+
+def test_the_head_says_what_holds_what_fails_and_what_never_applies() -> None:
+    key, other, never = "states | abs y | icml-C.1", "states | abs y | thm-S", "states | norm y | sam-D.1-b"
+    rows = [
+        {key: ["h", 2.0, 1.0], other: ["h", 1.5, 1.0], never: ["i"]},
+        {key: ["x", 2.0, 2.25], other: ["h", 1.25, 1.0], never: ["i"]},
+    ]
+    text = " ".join(page.page({"a": run_of(*rows)}).split())
+    assert "states of a unit (icml-C.1) is exceeded at 1 of 2 checkpoints, by up to 0.25 decades" in text
+    assert "No network meets the premises of norm of states, α = 0 (sam-D.1-b)" in text
+    assert "0 published promises hold" in text and "Of the 1 sharp bounds 1 do" in text
+    held = " ".join(page.page({"a": run_of(rows[0])}).split())
+    assert "1 published promise holds" in held and "exceeded at any checkpoint" in held
+
+
+def test_slacks_take_the_least_of_both_states_and_tables_the_worst_seed() -> None:
+    keys = ("states | abs y | icml-C.1", "states | abs z | icml-C.1")
+    first = run_of({keys[0]: ["h", 2.0, 1.0], keys[1]: ["h", 2.0, 1.75]})
+    second = run_of({keys[0]: ["h", 2.0, 1.9], keys[1]: ["-", None, None]}, seed=1)
+    assert page.slacks(first, keys) == [(0.25, 0, "h", keys[1])]
+    (row,) = page._bounded([first, second])
+    assert row[4:] == ("0.10 → 0.10", "0.10, 0")
+
+
+def test_numbers_by_hand_are_those_of_the_record() -> None:
+    by_hand = imported("slack_by_hand")
+    files = list(by_hand.published())
+    assert files
+    for path, rows in files[:: max(1, len(files) // 6)]:
+        again = by_hand.by_hand(path)
+        known = {key: by_hand.recorded(rows[key]) for key in again}
+        assert known == pytest.approx(again, abs=by_hand.ALLOWED)
+    assert not by_hand.is_confirmed([]) and not by_hand.is_confirmed([math.nan]) and by_hand.is_confirmed([0.0])
