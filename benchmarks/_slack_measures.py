@@ -145,7 +145,8 @@ def of_row(family: str, row: Row) -> Finding:
 def of_bound(family: str, quantity: str, statement: str, log_bounds: Any, log_measured: Any) -> Finding:
     """The place of least slack of arrays of natural logarithms; −∞ measured is passed over."""
     bounds, measured = np.broadcast_arrays(np.asarray(log_bounds, float), np.asarray(log_measured, float))
-    place = int(np.argmin(np.where(np.isneginf(measured), math.inf, bounds - measured)))
+    with np.errstate(invalid="ignore"):  # a first input of zeros has the bound 0, too
+        place = int(np.argmin(np.where(np.isneginf(measured), math.inf, bounds - measured)))
     bound, size = float(bounds.ravel()[place]), float(measured.ravel()[place])
     verdict = "exceeded" if size > bound + ROUNDING else "holds"
     return Finding(family, quantity, statement, bound / math.log(10), size / math.log(10), verdict=verdict)

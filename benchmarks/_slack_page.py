@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -106,8 +107,9 @@ def summary(record: Record, promise: Promise) -> Summary:
 
 def page(record: Record) -> str:
     found = [each for each in (summary(record, promise) for promise in PROMISES) if each.runs]
-    lines = ["# What bounds are worth along training", "", *_said(head(record, found)), "", *_table_of_promises(found)]
-    lines += ["", f"![slack against updates, a panel a task](pictures/{PICTURE.name})", "", *_said([PICTURE_TEXT]), ""]
+    lines = ["# What bounds are worth along training", "", *_said(head(record, found)), "", *_table_of_moves(record)]
+    lines += ["", *_said([MADE]), "", "## All promises", "", *_table_of_promises(found), ""]
+    lines += [f"![slack against updates, a panel a task](pictures/{PICTURE.name})", "", *_said([PICTURE_TEXT]), ""]
     lines += ["## How", "", *_said(HOW)]
     for task in _tasks(record):
         lines += ["", *_of_task(task, [run for run in record.values() if run["task"] == task])]
@@ -131,49 +133,50 @@ def head(record: Record, found: Sequence[Summary]) -> list[str]:
         "first weights to the last: every bound that papers or this library promise for them, beside what is measured."
     )
     tried = [each for each in found if any(each.counts.get(letter) for letter in "hx")]
-    said = [opening, _holding(tried), *_loose(tried), _failing(tried), _nothing(found)]
-    return [*said, _moving(record), MADE]
+    return [opening, _holding(tried), *_loose(tried), _failing(tried), _nothing(found), _moving(record, found)]
 
 
 def _holding(tried: Sequence[Summary]) -> str:
     kept = [each for each in tried if not each.counts.get("x")]
-    names = [_named(each) for each in kept if each.promise.is_published]
+    names = [each for each in kept if each.promise.is_published]
     ours = [each for each in tried if not each.promise.is_published]
     count = sum(each in kept for each in ours)
     words = "1 published promise holds" if len(names) == 1 else f"{len(names)} published promises hold"
-    listed = f": {', '.join(names)}" if names else ""
-    return f"**Hold.** {words} at every checkpoint where the premises do{listed}. Of the {len(ours)} sharp bounds {count} do."
+    listed = f": {_named(names)}" if names else ""
+    return (
+        f"**Hold.** {words} at every checkpoint where the premises do{listed}. "
+        f"Of the {len(ours)} bounds of this library {count} do."
+    )
 
 
-def _named(each: Summary) -> str:
-    return f"{each.promise.words} ({each.promise.by})"
+def _named(several: Sequence[Summary]) -> str:
+    """ "gradients of weights (icml-3.1, icml-C.2), Jacobian of a step (icml-(25))"."""
+    by_words: dict[str, list[str]] = {}
+    for each in several:
+        by_words.setdefault(each.promise.words, []).append(each.promise.by)
+    return ", ".join(f"{words} ({', '.join(dict.fromkeys(names))})" for words, names in by_words.items())
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+TIERS = ((1.0, "within a factor of ten"), (3.0, "within a thousand"), (math.inf, "further"))
+
+
 def _loose(tried: Sequence[Summary]) -> Iterator[str]:
-    """By the median slack of the last weights."""
-    ranked = sorted((statistics.median(each.ends), each) for each in _held(tried, published=True))
-    if ranked:
-        parts = [f"{_named(each)} {_decades(slack)}" for slack, each in ranked]
-        yield f"**Loose.** Median slack of the last weights in decades, published: {'; '.join(parts)}."
-    ranked = sorted((statistics.median(each.ends), each) for each in _held(tried, published=False))
-    if ranked:
-        parts = [f"{_named(each)} {_decades(slack)}" for slack, each in ranked]
-        yield f"Of the sharp bounds: {'; '.join(parts)}."
-
-
-def _held(tried: Sequence[Summary], *, published: bool) -> list[_Ranked]:
-    return [_Ranked(**vars(each)) for each in tried if each.promise.is_published is published and each.ends]
-
-
-class _Ranked(Summary):
-    """Equal slacks stay in the order of the promises."""
-
-    def __lt__(self, other: Summary) -> bool:
-        return PROMISES.index(self.promise) < PROMISES.index(other.promise)
+    """By the median slack of the last weights, published and the library's."""
+    for is_published, whose in ((True, "**Loose.** Published bounds"), (False, "Bounds of this library")):
+        own = [(statistics.median(each.ends), each) for each in tried if each.promise.is_published is is_published]
+        low, parts = -math.inf, []
+        for high, words in TIERS:
+            here = sorted(((slack, each) for slack, each in own if low < slack <= high), key=lambda pair: pair[0])
+            if here:
+                listed = ", ".join(f"{_named([each])} {_decades(slack)}" for slack, each in here)
+                parts.append(f"{words}: {listed}")
+            low = high
+        if parts:
+            yield f"{whose} by the median slack of the last weights, in decades. {_sentence('; '.join(parts))}."
 
 
 def _failing(tried: Sequence[Summary]) -> str:
@@ -186,7 +189,7 @@ def _failing(tried: Sequence[Summary]) -> str:
         slack, run, step = each.least
         where = f"{run['task']}, {run['cell']}, seed {run['seed']}, after {step} updates"
         parts.append(
-            f"{_named(each)} is exceeded at {each.counts['x']} of {each.checkpoints} checkpoints, by up to "
+            f"{_named([each])} is exceeded at {each.counts['x']} of {each.checkpoints} checkpoints, by up to "
             f"{_decades(-slack)} decades ({where})"
         )
     return f"**Fail**, in float64, not certified: {'; '.join(parts)}."
@@ -197,33 +200,55 @@ def _nothing(found: Sequence[Summary]) -> str:
     above = [each for each in found if each.counts.get("v")]
     parts = []
     if never:
-        parts.append(f"no network meets the premises of {', '.join(_named(each) for each in never)}")
+        parts.append(f"no network meets the premises of {_named(never)}")
     for each in above:
         parts.append(
-            f"{_named(each)} is above the largest float32 at {each.counts['v']} of {each.checkpoints} checkpoints"
+            f"{_named([each])} is above the largest float32 at {each.counts['v']} of {each.checkpoints} checkpoints"
         )
     return f"**Say nothing.** {_sentence('; '.join(parts) or 'none of them')}."
 
 
-def _moving(record: Record) -> str:
+def _moving(record: Record, found: Sequence[Summary]) -> str:
+    """In words what the table below has cell by cell, and which slack moves most."""
     parts = []
-    for words, keys in MOVED:
-        by_cell: dict[str, list[float]] = {}
-        for run in record.values():
-            key = next((key for key in keys if key in run["checkpoints"][0]["rows"]), None)
-            if key is None:
-                continue
-            ends = [value(run, key, index)[2] for index in (0, -1)]
-            if None not in ends:
-                by_cell.setdefault(run["cell"], []).append(ends[1] - ends[0])
-        moved = [f"{cell} {_factor(statistics.median(all_of))}" for cell, all_of in by_cell.items()]
-        if moved:
-            parts.append(f"{words}: {', '.join(moved)}")
-    return f"**What training moves**, last over first weights, median over runs. {_sentence('; '.join(parts))}."
+    for words, _, keys in MOVED:
+        every = [change for changes in _changes(record, keys).values() for change in changes]
+        if every:
+            up = sum(change > 0 for change in every)
+            parts.append(f"{words} {_factor(statistics.median(every))} (it grows in {up} of {len(every)} runs)")
+    moved = [
+        f"{_named([each])} {_median(each.starts)} → {_median(each.ends)}"
+        for each in found
+        if each.ends and abs(statistics.median(each.ends) - statistics.median(each.starts)) >= 1
+    ]
+    slacks_said = f" Slack that moves by a decade or more: {', '.join(moved)}." if moved else ""
+    said = _sentence("; ".join(parts))
+    return f"**What training moves**, last over first weights, median over runs. {said}.{slacks_said}"
+
+
+def _changes(record: Record, keys: Sequence[str]) -> dict[str, list[float]]:
+    """Last minus first log₁₀ by cell, of the first of the keys that a network has."""
+    by_cell: dict[str, list[float]] = {}
+    for run in record.values():
+        key = next((key for key in keys if key in run["checkpoints"][0]["rows"]), None)
+        ends = [] if key is None else [value(run, key, index)[2] for index in (0, -1)]
+        if ends and None not in ends:
+            by_cell.setdefault(run["cell"], []).append(ends[1] - ends[0])
+    return by_cell
+
+
+def _table_of_moves(record: Record) -> list[str]:
+    changes = [_changes(record, keys) for *_, keys in MOVED]
+    cells = list(dict.fromkeys(run["cell"] for run in record.values()))
+    rows = [
+        (cell, *(_factor(statistics.median(each[cell])) if cell in each else "–" for each in changes)) for cell in cells
+    ]
+    heads = ("last/first", *(short for _, short, _ in MOVED))
+    return _tabulated(rows, heads, ("left", *["right"] * len(changes)))
 
 
 def _factor(decades: float) -> str:
-    return f"×{10**decades:.2g}" if abs(decades) < 3 else f"×10^{decades:.0f}"
+    return f"×{10**decades:.2g}" if abs(decades) < 3 else f"×10^{decades:.0f}".replace("-", "−")
 
 
 def _decades(slack: float) -> str:

@@ -60,7 +60,12 @@ def _all_promises() -> Iterator[Promise]:
         yield Promise(gradients, (f"abs dE/dθ | {statement}",), "gradients of weights", "abs(dE/dθ)", statement, True)
     yield Promise(gradients, ("abs dE/dθ | thm-G",), "gradients of weights", "abs(dE/dθ)", "thm-G", False)
     yield Promise(
-        gradients, ("abs dE/dθ, task | thm-G",), "the same, of the task's loss", "abs(dE/dθ), task", "thm-G", False
+        gradients,
+        ("abs dE/dθ, task | thm-G",),
+        "gradients of weights, the task's loss",
+        "abs(dE/dθ), task",
+        "thm-G",
+        False,
     )
     yield Promise(
         "state gradients", ("norm dE/dX_n | thm-H-grad",), "gradients of states", "‖∂E/∂hₙ‖", "thm-H-grad", False
@@ -69,7 +74,9 @@ def _all_promises() -> Iterator[Promise]:
         yield Promise(steps, (f"‖dXₙ/dXₙ₋₁‖∞ | {statement}",), "Jacobian of a step", "‖dXₙ/dXₙ₋₁‖∞", statement, True)
     for statement in ("icml-(27)", "sam-54"):
         yield Promise(steps, (f"‖dXₙ/dX₀‖∞ | {statement}",), "Jacobian of n steps", "‖dXₙ/dX₀‖∞", statement, True)
-    yield Promise(steps, ("‖dXₙ/dX₀‖ₐ of a neuron | thm-J",), "the same, in a form", "‖dXₙ/dX₀‖ₐ", "thm-J", False)
+    yield Promise(
+        steps, ("‖dXₙ/dX₀‖ₐ of a neuron | thm-J",), "Jacobian of n steps in a form", "‖dXₙ/dX₀‖ₐ", "thm-J", False
+    )
     yield Promise(steps, ("σ_max | own equation",), "Jacobian of a step", "σmax(Jₙ)", "own equation", False)
     yield Promise(steps, ("norm M^n | own equation",), "n steps without input", "‖Mⁿ‖₂", "own equation", False)
     for statement in ("icml-(27)", "sam-54"):
@@ -114,13 +121,21 @@ SIZES = {
 }
 GRADIENT = "parameter gradients | abs dE/d"
 MOVED = (
-    ("largest state", ("states | largest abs y | ", "states | largest abs h | ", "states | abs y | icml-C.1")),
-    ("largest gradient of a state", ("state gradients | largest norm dE/dX_n | ",)),
-    ("‖∂E/∂X₁‖/‖∂E/∂X_N‖", ("state gradients | first over last | ",)),
-    ("error of the inverse, float32", ("inverse | error in float32 | ",)),
-    ("‖WᵀW − I‖F", ("orthogonality | ‖W*W − I‖_F | sco-5.5.1-A", "orthogonality | ‖W*W − I‖_F | ")),
+    (
+        "the largest state",
+        "largest state",
+        ("states | largest abs y | ", "states | largest abs h | ", "states | abs y | icml-C.1"),
+    ),
+    ("the largest ‖∂E/∂Xₙ‖", "‖∂E/∂Xₙ‖", ("state gradients | largest norm dE/dX_n | ",)),
+    ("‖∂E/∂X₁‖/‖∂E/∂X_N‖", "its first/last", ("state gradients | first over last | ",)),
+    ("the error of the inverse in float32", "inverse", ("inverse | error in float32 | ",)),
+    (
+        "‖WᵀW − I‖F",
+        "‖WᵀW − I‖F",
+        ("orthogonality | ‖W*W − I‖_F | sco-5.5.1-A", "orthogonality | ‖W*W − I‖_F | "),
+    ),
 )
-"""What the head says of training: in words, and by which of the keys a network has it."""
+"""What the head says of training: in words, in the head of a table, by the first of the keys that a network has."""
 
 DRAWN = (
     ("|y|, icml-C.1", ("states | abs y | icml-C.1", "states | abs z | icml-C.1"), "tab:blue"),

@@ -196,7 +196,7 @@ def test_the_head_says_what_holds_what_fails_and_what_never_applies() -> None:
     text = " ".join(page.page({"a": run_of(*rows)}).split())
     assert "states of a unit (icml-C.1) is exceeded at 1 of 2 checkpoints, by up to 0.25 decades" in text
     assert "No network meets the premises of norm of states, α = 0 (sam-D.1-b)" in text
-    assert "0 published promises hold" in text and "Of the 1 sharp bounds 1 do" in text
+    assert "0 published promises hold" in text and "Of the 1 bounds of this library 1 do" in text
     held = " ".join(page.page({"a": run_of(rows[0])}).split())
     assert "1 published promise holds" in held and "exceeded at any checkpoint" in held
 
