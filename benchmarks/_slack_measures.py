@@ -191,12 +191,17 @@ def hidden_states(model: TaskNetwork, sample: Sample, registry: Registry) -> lis
         for name, (bound, rows) in bounded.items():
             with np.errstate(divide="ignore"):
                 logs = np.log(rows.abs().numpy())
-            found.append(of_bound("states", f"abs {name}", "own equation", _beside(bound, logs), logs))
+            found += _own(f"abs {name}", _beside(bound, logs), logs)
         if isinstance(network, ORTHOGONAL):
-            norms = blocks["h"].norm(dim=2).numpy()
             with np.errstate(divide="ignore"):
-                found.append(of_bound("states", "norm h", "own equation", log_norms(layer, drives), np.log(norms)))
+                found += _own("norm h", log_norms(layer, drives), np.log(blocks["h"].norm(dim=2).numpy()))
     return found
+
+
+def _own(name: str, bounds: Array, logs: Array) -> list[Finding]:
+    """A bound from the cell's own equation: at every n, and the largest over n against the one for all n ≤ N."""
+    every = of_bound("states", name, "own equation", bounds, logs)
+    return [every, of_bound("states", f"largest {name}", "own equation", bounds.max(axis=0), logs.max(axis=0))]
 
 
 def _of_state(row: Row) -> Finding:

@@ -16,6 +16,9 @@ from tabulate import tabulate
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE, PICTURE = DOCS / "trained.md", DOCS / "pictures" / "trained_slack.svg"
+ZERO = "0"
+"""Stands in the record for the logarithm of 0."""
+
 LINE = 120
 """Columns of sentences; tables have 100."""
 
@@ -53,11 +56,15 @@ def slacks(run: Run, keys: Sequence[str]) -> list[tuple[float, int, str, str]]:
         known = [
             (row[1] - row[2], each["step"], row[0], key)
             for row, key in rows
-            if len(row) == 3 and row[1] is not None and row[2] is not None
+            if len(row) == 3 and _is_number(row[1]) and _is_number(row[2])
         ]
         if known:
             found.append(min(known))
     return found
+
+
+def _is_number(entry: float | str | None) -> bool:
+    return entry is not None and entry != ZERO
 
 
 def letters(run: Run, keys: Sequence[str]) -> list[str]:
@@ -133,7 +140,7 @@ def head(record: Record, found: Sequence[Summary]) -> list[str]:
         "first weights to the last: every bound that papers or this library promise for them, beside what is measured."
     )
     tried = [each for each in found if any(each.counts.get(letter) for letter in "hx")]
-    return [opening, _holding(tried), *_loose(tried), _failing(tried), _nothing(found), _moving(record, found)]
+    return [opening, _holding(tried), *_loose(tried), _failing(record, tried), _nothing(found), _moving(record, found)]
 
 
 def _holding(tried: Sequence[Summary]) -> str:
@@ -179,20 +186,34 @@ def _loose(tried: Sequence[Summary]) -> Iterator[str]:
             yield f"{whose} by the median slack of the last weights, in decades. {_sentence('; '.join(parts))}."
 
 
-def _failing(tried: Sequence[Summary]) -> str:
-    failing = [each for each in tried if each.counts.get("x")]
-    if not failing:
-        return "**Fail.** None of these is exceeded at any checkpoint, on the sequences measured."
+def _failing(record: Record, tried: Sequence[Summary]) -> str:
     parts = []
-    for each in failing:
-        assert each.least is not None
-        slack, run, step = each.least
-        where = f"{run['task']}, {run['cell']}, seed {run['seed']}, after {step} updates"
-        parts.append(
-            f"{_named([each])} is exceeded at {each.counts['x']} of {each.checkpoints} checkpoints, by up to "
-            f"{_decades(-slack)} decades ({where})"
-        )
-    return f"**Fail**, in float64, not certified: {'; '.join(parts)}."
+    for each in tried:
+        if each.counts.get("x") and each.least is not None:
+            slack, run, step = each.least
+            where = f"{run['task']}, {run['cell']}, seed {run['seed']}, after {step} updates"
+            parts.append(
+                f"{_named([each])} is exceeded at {each.counts['x']} of {each.checkpoints} checkpoints, by up to "
+                f"{_decades(-slack)} decades ({where})"
+            )
+    said = f"**Fail**, in float64, not certified: {'; '.join(parts)}." if parts else NONE_FAILS
+    return f"{said}{_failing_margins(record)}"
+
+
+NONE_FAILS = "**Fail.** No bound is exceeded at any checkpoint, on the sequences measured."
+
+
+def _failing_margins(record: Record) -> str:
+    parts = []
+    for key, words in MARGINS.items():
+        every = [each["rows"][key][1] for run in record.values() for each in run["checkpoints"] if key in each["rows"]]
+        failing = [number for number in every if number <= 0]
+        if failing:
+            statement = key.rpartition("| ")[2]
+            by = f" ({statement})" if statement else ""
+            count = f"{len(failing)} of {len(every)} checkpoints"
+            parts.append(f"{words}{by} is not positive at {count}, down to {_plain(min(failing))}")
+    return f" Premises that training leaves: {'; '.join(parts)}." if parts else ""
 
 
 def _nothing(found: Sequence[Summary]) -> str:
@@ -232,7 +253,7 @@ def _changes(record: Record, keys: Sequence[str]) -> dict[str, list[float]]:
     for run in record.values():
         key = next((key for key in keys if key in run["checkpoints"][0]["rows"]), None)
         ends = [] if key is None else [value(run, key, index)[2] for index in (0, -1)]
-        if ends and None not in ends:
+        if ends and all(map(_is_number, ends)):
             by_cell.setdefault(run["cell"], []).append(ends[1] - ends[0])
     return by_cell
 
@@ -248,7 +269,11 @@ def _table_of_moves(record: Record) -> list[str]:
 
 
 def _factor(decades: float) -> str:
-    return f"×{10**decades:.2g}" if abs(decades) < 3 else f"×10^{decades:.0f}".replace("-", "−")
+    return f"×{_two_digits(10**decades)}" if abs(decades) < 3 else f"×10^{decades:.0f}".replace("-", "−")
+
+
+def _two_digits(number: float) -> str:
+    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def _decades(slack: float) -> str:
@@ -267,9 +292,9 @@ def _table_of_promises(found: Sequence[Summary]) -> list[str]:
         least = "–" if each.least is None else _decades(each.least[0])
         ends = "–" if not each.ends else f"{_median(each.starts)} → {_median(each.ends)}"
         counts = ", ".join(f"{each.counts[letter]} {WORDS[letter]}" for letter in "hxvi" if each.counts.get(letter))
-        rows.append((each.promise.by, each.promise.short, str(each.runs), counts, ends, least))
-    heads = ("by", "bounded", "runs", "checkpoints", "median slack", "least")
-    return _tabulated(rows, heads, ("left", "left", "right", "left", "right", "right"))
+        rows.append((each.promise.by, each.promise.short, counts, ends, least))
+    heads = ("by", "bounded", "checkpoints", "median slack", "least")
+    return _tabulated(rows, heads, ("left", "left", "left", "right", "right"))
 
 
 WORDS = {"h": "hold", "x": "EXCEEDED", "v": "vacuous", "i": "no premise"}
@@ -361,9 +386,10 @@ def _alone(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
             yield (words, "–", "–", f"{_power(first)} → {_power(last)}", "–", "–")
 
 
-def _largest(logs: Sequence[float | None]) -> float | None:
-    known = [each for each in logs if each is not None]
-    return max(known) if len(known) == len(logs) else None
+def _largest(logs: Sequence[float | str | None]) -> float | str | None:
+    """Of logarithms; None if one is of no finite number."""
+    known = [float(each) for each in logs if each is not None and each != ZERO]
+    return None if None in logs else max(known, default=ZERO)
 
 
 def _gradient_keys(run: Run) -> dict[str, str]:
@@ -384,14 +410,16 @@ def _margins(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
 
 
 def _plain(number: float) -> str:
-    return f"{number:.3g}".replace("-", "−")
+    return f"{number:.2g}".replace("-", "−")
 
 
-def _power(log: float | None) -> str:
-    """10^log in three digits, as a power beyond four decades."""
+def _power(log: float | str | None) -> str:
+    """10^log in two digits, as a power where it is long."""
     if log is None:
-        return "not finite"
-    return f"{10**log:.2g}" if -3 <= log < 4 else f"10^{log:.1f}".replace("-", "−")
+        return "overflow"
+    if isinstance(log, str):
+        return "0"
+    return _two_digits(10**log) if -3 <= log < 4 else f"10^{log:.1f}".replace("-", "−")
 
 
 # --- the picture
@@ -458,12 +486,13 @@ HOW = (
     'tables the worst seed. "First → last" are the untrained and the last weights; "least, after" is the least slack '
     "on the way, and the update. All runs are in float64 with the weights as they are; the inverse steps forward and "
     "back in the dtype named and takes the largest error of all rebuilt states; ‖WᵀW − I‖ is of W in its own dtype.",
-    'E is (1/N) Σ ½‖yₙ‖², as in the papers, or where it says "task" the task\'s loss of one sequence. By "own '
-    'equation" are bounds of cells that no paper here bounds: the impulse response of coRNN summed, the form that a '
-    "step of LinOSS keeps, norms of scoRNN and expRNN step by step; `benchmarks/_slack_measures.py` has the formulas. "
+    'E is (1/N) Σ ½‖yₙ‖², as in the papers, or where it says "task" the task\'s loss of one sequence. By "own eq." '
+    "are bounds of cells that no paper here bounds, from their own equation: the impulse response of coRNN summed, the form "
+    "that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; `benchmarks/_slack_equations.py` has the "
+    "formulas. Bounds at every n are nearest in the first steps; those for all n ≤ N say what is left at the end. "
     "Exceeded means in floats; certified refutations are in the [ledger](ledger/README.md), and how near to practice "
     "they are in [nearness](nearness.md). Nothing was searched: a bound that holds here does so for these weights and "
-    "sequences.",
+    "sequences. Where a first input is 0, units with modReLU are silent and ‖∂E/∂X₁‖ is 0.",
     "The small networks share one setting and are not tuned ([cells](cells.md) compares tuned ones); the large ones "
     "are those of [training runs](training_runs.md), as far as they had come. `python benchmarks/slack_by_hand.py` "
     "computes ten of these numbers again from archived weights, with numpy alone.",

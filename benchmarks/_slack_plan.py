@@ -88,7 +88,7 @@ CELLS = (
     SlackCell("coRNN", "cornn", 1, _suggested("cornn")),
     SlackCell("scoRNN", "scornn", 1, _rho, "orthogonality, gradients of states"),
     SlackCell("expRNN", "exprnn", 1, promise="orthogonality"),
-    SlackCell("LinOSS", "linoss", 2, _suggested("linoss", guard="clamp")),
+    SlackCell("LinOSS", "linoss", 2, _suggested("linoss", guard="clamp", execution="torch")),
     SlackCell("LSTM", "torch.lstm"),
 )
 
@@ -125,8 +125,8 @@ def configured(task: SlackTask, cell: SlackCell, seed: int) -> Configuration:
 
 
 def small() -> Iterator[tuple[SlackTask, SlackCell, int]]:
-    """In the order in which they are made: a whole row of a table, three seeds, before the next."""
-    return ((task, cell, seed) for task in TASKS for cell in CELLS for seed in SEEDS)
+    """In the order in which they are made: all tasks and cells with one seed, then with the next."""
+    return ((task, cell, seed) for seed in SEEDS for task in TASKS for cell in CELLS)
 
 
 def kept_steps(last: int) -> set[int]:

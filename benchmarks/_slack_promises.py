@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+OWN = "own eq."
+"""By the cell's own equation."""
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -50,12 +53,16 @@ def _all_promises() -> Iterator[Promise]:
     yield Promise(
         states,
         ("abs y | own equation", "abs z | own equation"),
-        "states of a unit",
-        "abs(yₙ, zₙ)",
-        "own equation",
+        f"{of_unit}, at every n",
+        both,
+        OWN,
         False,
     )
-    yield Promise(states, ("norm h | own equation",), "norm of states", "‖hₙ‖", "own equation", False)
+    ends = ("largest abs y | own equation", "largest abs z | own equation")
+    yield Promise(states, ends, f"{of_unit}, all n ≤ N", f"max {both}", OWN, False)
+    yield Promise(states, ("norm h | own equation",), "norm of states, at every n", "‖hₙ‖", OWN, False)
+    ends = ("largest norm h | own equation",)
+    yield Promise(states, ends, "norm of states, all n ≤ N", "max ‖hₙ‖", OWN, False)
     for statement in ("sam-3.2", "sam-D.2", "icml-3.1", "icml-C.2"):
         yield Promise(gradients, (f"abs dE/dθ | {statement}",), "gradients of weights", "abs(dE/dθ)", statement, True)
     yield Promise(gradients, ("abs dE/dθ | thm-G",), "gradients of weights", "abs(dE/dθ)", "thm-G", False)
@@ -77,8 +84,8 @@ def _all_promises() -> Iterator[Promise]:
     yield Promise(
         steps, ("‖dXₙ/dX₀‖ₐ of a neuron | thm-J",), "Jacobian of n steps in a form", "‖dXₙ/dX₀‖ₐ", "thm-J", False
     )
-    yield Promise(steps, ("σ_max | own equation",), "Jacobian of a step", "σmax(Jₙ)", "own equation", False)
-    yield Promise(steps, ("norm M^n | own equation",), "n steps without input", "‖Mⁿ‖₂", "own equation", False)
+    yield Promise(steps, ("σ_max | own equation",), "Jacobian of a step", "σmax(Jₙ)", OWN, False)
+    yield Promise(steps, ("norm M^n | own equation",), "n steps without input", "‖Mⁿ‖₂", OWN, False)
     for statement in ("icml-(27)", "sam-54"):
         words = "Jacobian of n steps through layers"
         yield Promise("through layers", (f"‖dXᴸₙ/dXˡ₁‖∞ | {statement}",), words, "‖dXᴸₙ/dXˡ₁‖∞", statement, True)
@@ -98,9 +105,9 @@ MARGINS = {
     "margins | 4 − h²(α + max(w, 0)) | ": "4 − h²(α + w⁺)",
     "margins | w + α | ": "w + α",
     "margins | 4 − h²α | ": "4 − h²α",
-    "margins | 4 − (dt²γ ± 2dt ε) | ": "4 − dt²γ − 2dtε",
+    "margins | 4 − (dt²γ ± 2dtε) | ": "4 − dt²γ − 2dtε",
     "margins | 4 − dt²A | ": "4 − dt²A",
-    "margins | A | ": "A",
+    "margins | A | ": "A of LinOSS",
     "margins | 1 − max|a_ij| | sco-T3.1": "1 − max abs(aᵢⱼ)",
     "margins | 1 − eps κ(I + A) | thm-O-float (b)": "1 − eps κ(I + A)",
 }

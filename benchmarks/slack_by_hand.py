@@ -123,6 +123,8 @@ def cornn(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Numb
     return {
         "states | abs y | own equation": least(bounds[:, 0][:, None, None], np.abs(rows)),
         "states | abs z | own equation": least(bounds[:, 1][:, None, None], np.abs(momenta)),
+        "states | largest abs y | own equation": least(bounds[-1, 0], np.abs(rows).max(0)),
+        "states | largest abs z | own equation": least(bounds[-1, 1], np.abs(momenta).max(0)),
         "margins | 4 − (dt²γ ± 2dtε) | ": 4 - dt * dt * gamma - 2 * dt * epsilon,
     }
 
@@ -150,7 +152,9 @@ def orthogonal(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) ->
         G = norm * G + np.linalg.norm(x, axis=1) + lifted
         logs.append(np.log(np.maximum(G, 1e-300)))
         sizes.append(np.linalg.norm(h, axis=1))
-    return {**found, "states | norm h | own equation": least(np.array(logs), np.array(sizes))}
+    found["states | norm h | own equation"] = least(np.array(logs), np.array(sizes))
+    found["states | largest norm h | own equation"] = least(np.max(logs, axis=0), np.max(sizes, axis=0))
+    return found
 
 
 def linoss(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Numbers:
@@ -170,6 +174,8 @@ def linoss(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Num
             near = np.minimum(S / (np.sqrt(A) * r), dt * S.cumsum(0) / r)
             keep(found, "states | abs y | own equation", least(np.log(near), np.abs(rows)))
             keep(found, "states | abs z | own equation", least(np.log(S / r), np.abs(momenta)))
+            keep(found, "states | largest abs y | own equation", least(np.log(near[-1]), np.abs(rows).max(0)))
+            keep(found, "states | largest abs z | own equation", least(np.log(S[-1] / r), np.abs(momenta).max(0)))
         keep(found, "margins | 4 − dt²A | ", 4 - float((dt * dt * A).max()))
         keep(found, "margins | A | ", float(A.min()))
         below = np.array(rows)
@@ -214,7 +220,7 @@ def recorded(row: Sequence[Any]) -> float | None:
     """What the record has of it: slack, minus a size that nothing bounds, or a margin."""
     if len(row) == 2:
         return float(row[1])
-    if len(row) < 3 or row[2] is None:
+    if len(row) < 3 or not isinstance(row[2], float):
         return None
     return float((row[1] or 0.0) - row[2])
 

@@ -3,7 +3,7 @@
     python benchmarks/trained_slack.py                       all that the record lacks, then the page
     python benchmarks/trained_slack.py --seconds 600         stops after that time; the same command goes on
     python benchmarks/trained_slack.py --jobs 2              two runs at a time, each on one thread (default: 1)
-    python benchmarks/trained_slack.py --only "LinOSS"       one task or one cell, by name; may be repeated
+    python benchmarks/trained_slack.py --only "LinOSS"       one task, cell or "seed 0", by name; may be repeated
     python benchmarks/trained_slack.py --runs FOLDER         also the runs of training_runs.py that lie in FOLDER
     python benchmarks/trained_slack.py --list                what is recorded
     python benchmarks/trained_slack.py --page                only the page and its picture, from the record
@@ -29,7 +29,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ import numpy as np
 import torch
 import training_runs
 from _harness import RESULTS, machine
+from _slack_page import ZERO
 from torch import nn
 from training_runs import Place, Stopwatch, TimeIsUpError
 
@@ -55,7 +56,7 @@ from verification.training.processes import processes
 RECORD = "trained_slack.json"
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "build" / "trained_slack"
 ARCHIVE = RESULTS / "trained" / "slack"
-MEASURED = 1
+MEASURED = 3
 """Of how it is measured: a record of another number is made again."""
 
 
@@ -186,7 +187,7 @@ def measured(job: SlackJob, folder: Path, steps: Sequence[int], place: Place) ->
 
 def compact(findings: Sequence[_slack_measures.Finding]) -> dict[str, list[Any]]:
     """{key: [verdict's letter, log₁₀ bound, log₁₀ measured]}; of a margin [letter, value]; without a bound None in its
-    place; None also of what is not finite, and the letter alone where a premise fails.
+    place; the letter alone where a premise fails.
     """
     found: dict[str, list[Any]] = {}
     for each in findings:
@@ -200,8 +201,10 @@ def compact(findings: Sequence[_slack_measures.Finding]) -> dict[str, list[Any]]
     return found
 
 
-def rounded(value: float | None) -> float | None:
-    """Eight digits after the point; None of what is no finite number."""
+def rounded(value: float | None) -> float | str | None:
+    """Eight digits after the point; ZERO of the logarithm of 0; None of what is no number or infinite."""
+    if value == -math.inf:
+        return ZERO
     return None if value is None or not math.isfinite(value) else round(value, 8)
 
 
@@ -306,21 +309,26 @@ def gone_on(path: Path, jobs: Sequence[SlackJob], place: Place) -> list[str]:
 
 
 def chosen(names: Sequence[str], jobs: Sequence[SlackJob]) -> list[SlackJob]:
-    """Those of the tasks and of the cells that are named; SystemExit for a name that is neither."""
-    tasks, of_cells = {job.task for job in jobs}, {job.cell for job in jobs}
+    """Those of the tasks, of the cells and of the seeds that are named; SystemExit for a name that is none of these."""
+    kinds = [{of(job) for job in jobs} for of in _NAMES]
     for name in names:
-        if name not in tasks | of_cells:
-            known = ", ".join(sorted(tasks | of_cells))
-            raise SystemExit(f"--only {name}: no task and no cell is called so. There are: {known}.")
-    some_tasks, some_cells = set(names) & tasks, set(names) & of_cells
-    return [
-        job for job in jobs if (not some_tasks or job.task in some_tasks) and (not some_cells or job.cell in some_cells)
-    ]
+        if not any(name in known for known in kinds):
+            known = ", ".join(sorted(set().union(*kinds)))
+            raise SystemExit(f"--only {name}: no task, cell or seed is called so. There are: {known}.")
+    wanted = [set(names) & known for known in kinds]
+    return [job for job in jobs if all(not some or of(job) in some for some, of in zip(wanted, _NAMES, strict=True))]
+
+
+_NAMES: tuple[Callable[[SlackJob], str], ...] = (
+    lambda job: job.task,
+    lambda job: job.cell,
+    lambda job: f"seed {job.seed}",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", action="append", default=[], help="a task or a cell by name; may be repeated")
+    parser.add_argument("--only", action="append", default=[], help="a task, a cell or a seed by name; may be repeated")
     parser.add_argument("--list", action="store_true", help="train nothing, say what is recorded")
     parser.add_argument("--jobs", type=int, default=1, help="so many runs at a time")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after that time, at a checkpoint")

@@ -198,7 +198,7 @@ def test_the_head_says_what_holds_what_fails_and_what_never_applies() -> None:
     assert "No network meets the premises of norm of states, α = 0 (sam-D.1-b)" in text
     assert "0 published promises hold" in text and "Of the 1 bounds of this library 1 do" in text
     held = " ".join(page.page({"a": run_of(rows[0])}).split())
-    assert "1 published promise holds" in held and "exceeded at any checkpoint" in held
+    assert "1 published promise holds" in held and "No bound is exceeded at any checkpoint" in held
 
 
 def test_slacks_take_the_least_of_both_states_and_tables_the_worst_seed() -> None:
@@ -219,3 +219,27 @@ def test_numbers_by_hand_are_those_of_the_record() -> None:
         known = {key: by_hand.recorded(rows[key]) for key in again}
         assert known == pytest.approx(again, abs=by_hand.ALLOWED)
     assert not by_hand.is_confirmed([]) and not by_hand.is_confirmed([math.nan]) and by_hand.is_confirmed([0.0])
+
+
+def test_a_zero_is_recorded_as_zero_and_an_overflow_as_not_finite() -> None:
+    sizes = [measures.of_size("inverse", f"error {number}", size) for number, size in enumerate((0.0, math.inf, 10.0))]
+    rows = list(script.compact(sizes).values())
+    assert [row[2] for row in rows] == [script.ZERO, None, 1.0]
+    assert [page._power(row[2]) for row in rows] == ["0", "overflow", "10"]
+    assert page._largest([script.ZERO, 1.0]) == 1.0 and page._largest([None, 1.0]) is None
+
+
+def test_the_head_names_a_margin_that_training_leaves() -> None:
+    margin = "margins | 1 − max|a_ij| | sco-T3.1"
+    text = " ".join(page.page({"a": run_of({margin: ["h", 0.5]}, {margin: ["f", -0.25]})}).split())
+    assert "1 − max abs(aᵢⱼ) (sco-T3.1) is not positive at 1 of 2 checkpoints, down to −0.25" in text
+
+
+def test_names_choose_tasks_cells_and_seeds_and_an_unknown_one_is_refused() -> None:
+    jobs = list(script.small_jobs("cpu"))
+    assert [job.key for job in script.chosen(["LinOSS", "seed 1", "adding, T = 100"], jobs)] == [
+        "adding, T = 100 / LinOSS / seed 1"
+    ]
+    assert len(script.chosen([], jobs)) == 108
+    with pytest.raises(SystemExit, match="no task, cell or seed is called so"):
+        script.chosen(["GRU"], jobs)
