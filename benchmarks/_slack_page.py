@@ -487,9 +487,9 @@ HOW = (
     "on the way, and the update. All runs are in float64 with the weights as they are; the inverse steps forward and "
     "back in the dtype named and takes the largest error of all rebuilt states; ‖WᵀW − I‖ is of W in its own dtype.",
     'E is (1/N) Σ ½‖yₙ‖², as in the papers, or where it says "task" the task\'s loss of one sequence. By "own eq." '
-    "are bounds of cells that no paper here bounds, from their own equation: the impulse response of coRNN summed, the form "
-    "that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; `benchmarks/_slack_equations.py` has the "
-    "formulas. Bounds at every n are nearest in the first steps; those for all n ≤ N say what is left at the end. "
+    "are bounds of cells that no paper here bounds, from their own equation: the impulse response of coRNN summed, the "
+    "form that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; `benchmarks/_slack_equations.py` has "
+    "the formulas. Bounds at every n are nearest in the first steps; those for all n ≤ N say what is left at the end. "
     "Exceeded means in floats; certified refutations are in the [ledger](ledger/README.md), and how near to practice "
     "they are in [nearness](nearness.md). Nothing was searched: a bound that holds here does so for these weights and "
     "sequences. Where a first input is 0, units with modReLU are silent and ‖∂E/∂X₁‖ is 0.",
