@@ -146,14 +146,18 @@ MOVED = (
 
 DRAWN = (
     ("|y|, icml-C.1", ("states | abs y | icml-C.1", "states | abs z | icml-C.1"), "tab:blue"),
-    ("|y|, thm-S", ("states | largest abs y | thm-S", "states | largest abs z | thm-S"), "tab:cyan"),
+    ("max |y|, thm-S", ("states | largest abs y | thm-S", "states | largest abs z | thm-S"), "tab:cyan"),
     ("|dE/dθ|, icml-3.1", ("parameter gradients | abs dE/dθ | icml-3.1",), "tab:red"),
     ("|dE/dθ|, thm-G", ("parameter gradients | abs dE/dθ | thm-G",), "tab:orange"),
     ("step, icml-(25)", ("step Jacobians | ‖dXₙ/dXₙ₋₁‖∞ | icml-(25)",), "tab:green"),
     ("through layers, icml-(27)", ("through layers | ‖dXᴸₙ/dXˡ₁‖∞ | icml-(27)",), "black"),
     ("inverse float32, thm-F", ("inverse | bound in float32 | thm-F (a)",), "tab:purple"),
-    ("|y|, own equation", ("states | abs y | own equation", "states | abs z | own equation"), "tab:pink"),
-    ("‖h‖, own equation", ("states | norm h | own equation",), "tab:brown"),
+    (
+        "max |y|, own equation",
+        ("states | largest abs y | own equation", "states | largest abs z | own equation"),
+        "tab:pink",
+    ),
+    ("max ‖h‖, own equation", ("states | largest norm h | own equation",), "tab:brown"),
     ("‖WᵀW − I‖, thm-O-float", ("orthogonality | ‖W*W − I‖_F | thm-O-float (a)",), "tab:olive"),
 )
 """Of the picture: in words, keys of which the least slack is drawn, colour."""
