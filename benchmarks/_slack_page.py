@@ -115,7 +115,7 @@ def summary(record: Record, promise: Promise) -> Summary:
 def page(record: Record) -> str:
     found = [each for each in (summary(record, promise) for promise in PROMISES) if each.runs]
     lines = ["# What bounds are worth along training", "", *_said(head(record, found)), "", *_table_of_moves(record)]
-    lines += ["", *_said([MADE]), "", "## All promises", "", *_table_of_promises(found), ""]
+    lines += ["", *_said([_made(record)]), "", "## All promises", "", *_table_of_promises(found), ""]
     lines += [f"![slack against updates, a panel a task](pictures/{PICTURE.name})", "", *_said([PICTURE_TEXT]), ""]
     lines += ["## How", "", *_said(HOW)]
     for task in _tasks(record):
@@ -280,6 +280,14 @@ def _decades(slack: float) -> str:
     """Two digits after the point below ten, none from a hundred on; a slack that is 0 up to rounding has no sign."""
     shown = f"{slack:.2f}" if abs(slack) < 10 else f"{slack:.1f}" if abs(slack) < 100 else f"{slack:.0f}"
     return "0.00" if shown == "-0.00" else shown.replace("-", "−")
+
+
+def _made(record: Record) -> str:
+    """By which command, and how much of the plan is there."""
+    cells = {each.name for each in _slack_plan.CELLS}
+    small, planned = sum(run["cell"] in cells for run in record.values()), len(list(_slack_plan.small()))
+    lacking = f" Recorded are {small} of the plan's {planned} small runs and {len(record) - small} large ones."
+    return f"{MADE}{lacking}"
 
 
 def _tasks(record: Record) -> list[str]:
@@ -484,8 +492,9 @@ PICTURE_TEXT = (
 HOW = (
     "Slack is log₁₀(bound/measured), the least over layers, units, steps n and sequences of the validation split; in "
     'tables the worst seed. "First → last" are the untrained and the last weights; "least, after" is the least slack '
-    "on the way, and the update. All runs are in float64 with the weights as they are; the inverse steps forward and "
-    "back in the dtype named and takes the largest error of all rebuilt states; ‖WᵀW − I‖ is of W in its own dtype.",
+    "on the way, and the update; bound and measured stand where their slack is least. All runs are in float64 with the "
+    "weights as they are; the inverse steps forward and back in the dtype named and takes the largest error of all "
+    "rebuilt states; ‖WᵀW − I‖ is of W in its own dtype.",
     'E is (1/N) Σ ½‖yₙ‖², as in the papers, or where it says "task" the task\'s loss of one sequence. By "own eq." '
     "are bounds of cells that no paper here bounds, from their own equation: the impulse response of coRNN summed, the "
     "form that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; `benchmarks/_slack_equations.py` has "

@@ -129,8 +129,8 @@ SIZES = {
 GRADIENT = "parameter gradients | abs dE/d"
 MOVED = (
     (
-        "the largest state",
-        "largest state",
+        "the largest state (of UnICORNN the one nearest to icml-C.1)",
+        "state",
         ("states | largest abs y | ", "states | largest abs h | ", "states | abs y | icml-C.1"),
     ),
     ("the largest ‖∂E/∂Xₙ‖", "‖∂E/∂Xₙ‖", ("state gradients | largest norm dE/dX_n | ",)),

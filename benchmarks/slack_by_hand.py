@@ -61,8 +61,8 @@ def weights(path: Path) -> tuple[list[dict[str, Array]], dict[str, Any]]:
 
 def least(logs: Any, sizes: Any) -> float:
     """min of log₁₀(bound/size) over what is not 0, from natural logarithms of bounds."""
-    with np.errstate(divide="ignore"):
-        return float(np.min(np.broadcast_to(logs, sizes.shape) - np.log(sizes))) / math.log(10)
+    moving = sizes > 0
+    return float(np.min(np.broadcast_to(logs, sizes.shape)[moving] - np.log(sizes[moving]))) / math.log(10)
 
 
 def keep(found: Numbers, key: str, value: float) -> None:
@@ -170,8 +170,8 @@ def linoss(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Num
             rows.append(y)
             momenta.append(z)
         r, S = np.sqrt(1 - A * dt * dt / 4), dt * np.abs(drive).cumsum(0)
-        with np.errstate(divide="ignore"):
-            near = np.minimum(S / (np.sqrt(A) * r), dt * S.cumsum(0) / r)
+        with np.errstate(divide="ignore", invalid="ignore"):  # an A of 0 has the second of the two only
+            near = np.fmin(S / (np.sqrt(A) * r), dt * S.cumsum(0) / r)
             keep(found, "states | abs y | own equation", least(np.log(near), np.abs(rows)))
             keep(found, "states | abs z | own equation", least(np.log(S / r), np.abs(momenta)))
             keep(found, "states | largest abs y | own equation", least(np.log(near[-1]), np.abs(rows).max(0)))
