@@ -31,7 +31,7 @@ BOTH = tests=$$?; wait $$types && exit $$tests
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full docs bench experiments choosing mutation wheel-check browser browser-test pycuda-wheel pycuda device-bundle clean
+.PHONY: help verify test test-full docs bench experiments choosing trained mutation wheel-check browser browser-test pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
@@ -41,6 +41,7 @@ help:
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
 	@echo "make experiments  train what the records of docs/architecture_experiments.md and docs/training_runs.md lack (an hour)"
 	@echo "make choosing     train what the record of the cells' comparison lacks, and write its table (hours; docs/cells.md)"
+	@echo "make trained      train and measure what the record of bounds along training lacks (an hour; docs/trained.md)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make browser-test the page of odernn report in Chromium, which make browser installs (Debian, needs root; a minute)"
 	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
@@ -66,7 +67,7 @@ docs: $(VENV)/.installed-docs
 
 bench: $(VENV)/.installed-bench
 	@set -e; for script in benchmarks/[!_]*.py; do \
-	  case "$$script" in */choosing_a_cell.py|*/trained_by_hand.py|*/trained_certified.py) continue;; esac; echo "$$script"; $(BIN)/python "$$script"; done
+	  case "$$script" in */choosing_a_cell.py|*/trained_by_hand.py|*/trained_certified.py|*/trained_slack.py) continue;; esac; echo "$$script"; $(BIN)/python "$$script"; done
 	$(BIN)/python benchmarks/_page.py
 
 experiments: $(VENV)/.installed-bench
@@ -76,6 +77,9 @@ experiments: $(VENV)/.installed-bench
 # Hours; ODERNN_DATA names the folder of the spoken digits. Killed, the same command goes on.
 choosing: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/choosing_a_cell.py --jobs 2
+
+trained: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/trained_slack.py --jobs 2
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2

@@ -1,0 +1,134 @@
+"""What trained_slack.py trains and measures: tasks, cells, seeds, and the runs of others. Fixed before the first run.
+
+Six small tasks times six cells times three seeds, all with one setting: 32 units, Adam at 0.01, a tenth of it for the
+last third, clipped at 1. Nothing is tuned: what is asked is what bounds do along training, not which cell is best.
+Beside them runs of ``training_runs.py`` at the papers' sizes, where their folders are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from odernn import cells
+from verification.training import configuration
+from verification.training.configuration import Configuration
+
+HIDDEN = 32
+RATE = 0.01
+SEEDS = (0, 1, 2)
+CHECKPOINTS = 12
+"""Weights kept on the way, evenly on a logarithmic scale of updates, the last among them; and the first of all."""
+
+SEQUENCES = 4
+"""Of the validation split, that a small network is measured on."""
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SlackTask:
+    """``tables`` is [task]; ``steps`` are N."""
+
+    name: str
+    steps: int
+    tables: Options
+    batch_size: int
+    epochs: int
+
+
+@dataclass(frozen=True)
+class SlackCell:
+    """A cell under the name of the tables; ``options`` by the number of steps.
+
+    promise  in words, what its papers among those of this library promise; "" for none
+    """
+
+    name: str
+    cell: str
+    layers: int = 1
+    options: Callable[[int], Options] = field(default=lambda steps: {})
+    promise: str = ""
+
+
+@dataclass(frozen=True)
+class LargeRun:
+    """A run of training_runs.py by its name there, and on how many sequences it is measured."""
+
+    planned: str
+    task: str
+    cell: str
+    sequences: int
+
+
+TASKS = (
+    SlackTask("sequential digits", 64, {"name": "sequential_digits"}, 32, 12),
+    SlackTask("permuted digits", 64, {"name": "sequential_digits", "permuted": True}, 32, 12),
+    SlackTask("adding, T = 100", 100, {"name": "adding", "steps": 100, "count": 3200, "standardise": True}, 50, 8),
+    SlackTask("copying, T = 100", 120, {"name": "copying_memory", "silence": 100, "count": 1920}, 30, 8),
+    SlackTask(
+        "Lorenz 96, F = 0.9", 250, {"name": "lorenz96", "forcing": 0.9, "steps": 250, "standardise": True}, 16, 50
+    ),
+    SlackTask("Lorenz 96, F = 8", 250, {"name": "lorenz96", "forcing": 8.0, "steps": 250, "standardise": True}, 16, 50),
+)
+
+
+def _suggested(name: str, **fixed: Any) -> Callable[[int], Options]:
+    return lambda steps: {**cells.suggest(name, steps, memory=steps, hidden_size=HIDDEN), **fixed}
+
+
+def _rho(steps: int) -> Options:
+    kind: Any = cells.get("scornn")
+    return dict(kind.suggest(steps, hidden_size=HIDDEN, share=0.5))
+
+
+CELLS = (
+    SlackCell("UnICORNN", "unicornn", 2, _suggested("unicornn"), "states, gradients, step Jacobians, inverse"),
+    SlackCell("coRNN", "cornn", 1, _suggested("cornn")),
+    SlackCell("scoRNN", "scornn", 1, _rho, "orthogonality, gradients of states"),
+    SlackCell("expRNN", "exprnn", 1, promise="orthogonality"),
+    SlackCell("LinOSS", "linoss", 2, _suggested("linoss", guard="clamp", execution="torch")),
+    SlackCell("LSTM", "torch.lstm"),
+)
+
+LARGE = (
+    LargeRun("psMNIST, UnICORNN-128, longer", "psMNIST", "UnICORNN-128", 2),
+    LargeRun("permuted MNIST, scoRNN-170, GPU", "permuted MNIST", "scoRNN-170", 2),
+    LargeRun("BIDMC HR, UnICORNN, GPU", "BIDMC HR", "UnICORNN-128", 1),
+    LargeRun("BIDMC RR, UnICORNN, GPU", "BIDMC RR", "UnICORNN-128", 1),
+    LargeRun("noise-padded CIFAR-10, one batch of five, UnICORNN-128", "noise-padded CIFAR-10", "UnICORNN-128", 2),
+)
+
+
+def configured(task: SlackTask, cell: SlackCell, seed: int) -> Configuration:
+    """The run of that task, cell and seed."""
+    options = {
+        key: list(value) if isinstance(value, tuple) else value for key, value in cell.options(task.steps).items()
+    }
+    return configuration.from_mapping(
+        {
+            "task": dict(task.tables),
+            "network": {"cell": cell.cell, "hidden_size": HIDDEN, "num_layers": cell.layers, **options},
+            "optimizer": {"name": "adam", "lr": RATE},
+            "training": {
+                "epochs": task.epochs,
+                "batch_size": task.batch_size,
+                "clip_norm": 1.0,
+                "milestones": [[2 * task.epochs // 3, 0.1]],
+                "evaluate_every": max(1, task.epochs // 6),
+                "checkpoint_every": 1000,
+                "seed": seed,
+            },
+        }
+    )
+
+
+def small() -> Iterator[tuple[SlackTask, SlackCell, int]]:
+    """In the order in which they are made: all tasks and cells with one seed, then with the next."""
+    return ((task, cell, seed) for seed in SEEDS for task in TASKS for cell in CELLS)
+
+
+def kept_steps(last: int) -> set[int]:
+    """The updates after which weights are kept: last^(i/12), rounded, i = 0 … 12."""
+    return {round(last ** (i / CHECKPOINTS)) for i in range(CHECKPOINTS + 1)}

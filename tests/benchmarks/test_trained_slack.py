@@ -1,0 +1,245 @@
+"""benchmarks/trained_slack.py: what it measures against the definitions, the plan, the record, the page."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from odernn.cells.cornn import CoRNN
+from odernn.cells.linoss import LinOSS
+from odernn.cells.scornn import ScoRNN
+from odernn.cells.unicornn import UnICORNN
+from tests.benchmarks.scripts import BENCHMARKS, imported
+from verification.monitors import BoundMonitor
+from verification.tasks.task import TaskSpec
+from verification.trained.runs import Sample
+from verification.training import network
+from verification.training.network import TaskNetwork
+
+plan = imported("_slack_plan")
+measures = imported("_slack_measures")
+script = imported("trained_slack")
+page = imported("_slack_page")
+RECORD = BENCHMARKS / "results" / "trained_slack.json"
+
+
+def sample(steps: int = 12, count: int = 3, features: int = 2, reads: Any = "last") -> Sample:
+    torch.manual_seed(0)
+    spec = TaskSpec(
+        name="waves",
+        split="validation",
+        loss="squared error",
+        reads=reads,
+        steps=steps,
+        count=count,
+        input_size=features,
+        output_size=1,
+        baseline=1.0,
+        baseline_means="",
+        origin="",
+        sha256="",
+    )
+    rows = (count, 1) if reads == "last" else (steps, count, 1)
+    inputs = torch.randn(steps, count, features, dtype=torch.float64)
+    return Sample(inputs, torch.randn(*rows, dtype=torch.float64), None, spec)
+
+
+def read_out(recurrent: torch.nn.Module, reads: str = "last") -> TaskNetwork:
+    torch.manual_seed(1)
+    size = recurrent.hidden_size
+    return TaskNetwork(recurrent, torch.nn.Linear(int(size), 1, dtype=torch.float64), reads)  # type: ignore[arg-type]
+
+
+def small_unicornn() -> UnICORNN:
+    torch.manual_seed(2)
+    made = UnICORNN(2, 5, 2, dt=0.4, alpha=1.5, dtype=torch.float64)
+    with torch.no_grad():
+        for layer in made.layers:
+            layer.w.mul_(3.0)
+            layer.V.mul_(2.0)
+    return made
+
+
+@pytest.mark.parametrize("reads", ["last", "every"])
+def test_gradients_of_states_by_hand_are_those_of_the_monitor(reads: Any) -> None:
+    given, model = sample(reads=reads), read_out(small_unicornn(), reads)
+    again = measures.oscillator_gradients(model, given)
+    with BoundMonitor(model, every=1) as monitor:
+        network.loss_sum(model(given.inputs), given.targets, given.spec).backward()
+        known = [each.series for each in monitor.step() if each.quantity == "gradient_norm"]
+    assert len(again) == len(known) == 2
+    for one, other in zip(again, known, strict=True):
+        assert np.allclose(one, other, rtol=1e-10)
+
+
+@pytest.mark.parametrize("damping", ["explicit", "implicit"])
+def test_the_bound_of_a_coupled_neuron_is_attained_by_some_signs_and_exceeded_by_none(damping: Any) -> None:
+    layer = CoRNN(1, 1, dt=0.5, gamma=2.0, epsilon=0.7, damping=damping, dtype=torch.float64).layers[0]
+    bounds = {name: np.exp(logs) for name, logs in measures.log_coupled(layer, 7).items()}
+    dt, gamma, epsilon = 0.5, 2.0, 0.7
+    most = {"y": 0.0, "z": 0.0}
+    for signs in itertools.product((-1.0, 1.0), repeat=7):
+        y = z = 0.0
+        for s in signs:
+            if damping == "explicit":
+                z = z + dt * (s - gamma * y - epsilon * z)
+            else:
+                z = (z + dt * (s - gamma * y)) / (1 + dt * epsilon)
+            y = y + dt * z
+        most = {"y": max(most["y"], abs(y)), "z": max(most["z"], abs(z))}
+    assert {name: bounds[name][-1] for name in most} == pytest.approx(most, rel=1e-12)
+
+
+def test_bounds_from_the_cells_own_equations_hold_on_data_and_fall_with_a_planted_fault() -> None:
+    torch.manual_seed(3)
+    given = sample(steps=40)
+    linear = LinOSS(2, 6, dt=0.8, dtype=torch.float64)
+    turning = ScoRNN(2, 6, rho=2, dtype=torch.float64)
+    for recurrent in (linear, turning):
+        found = [each for each in measures.hidden_states(read_out(recurrent), given, None) if each.bound is not None]
+        assert found and all(each.verdict == "holds" and each.slack >= -1e-9 for each in found)
+    ((layer, blocks, drives),) = measures.traced(turning, given)
+    logs = measures.log_norms(layer, drives)
+    shorter = drives.clone()
+    shorter[0] = 0.0  # a bound that forgets the first input, and states that do not
+    wrong = measures.log_norms(layer, shorter)
+    measured = np.log(blocks["h"].norm(dim=2).numpy())
+    assert measures.of_bound("states", "norm h", "own equation", logs, measured).verdict == "holds"
+    assert measures.of_bound("states", "norm h", "own equation", wrong, measured).verdict == "exceeded"
+
+
+def test_powers_of_the_linear_step_stay_below_the_condition_of_their_form() -> None:
+    torch.manual_seed(4)
+    ((bound, measured),) = measures.log_powers(LinOSS(2, 6, dt=0.8, dtype=torch.float64), 400)
+    assert (measured <= bound + 1e-12).all() and (bound - measured).min() < 0.1
+
+
+@pytest.mark.parametrize("kind", ["unicornn", "linoss"])
+def test_stepping_back_in_float64_rebuilds_every_state_and_in_few_digits_does_not(kind: str) -> None:
+    made: Any = small_unicornn() if kind == "unicornn" else LinOSS(2, 5, 2, dt=0.5, dtype=torch.float64)
+    given = sample(steps=30)
+    sizes = {
+        dtype: max(max(pair) for pair in measures.rebuilding_errors(made, given.inputs, dtype))
+        for dtype in (torch.float64, torch.float32, torch.bfloat16)
+    }
+    assert sizes[torch.float64] < 1e-12 < sizes[torch.float32] < 1e-3 < sizes[torch.bfloat16]
+
+
+def test_the_worst_of_a_key_is_what_fails_then_the_least_slack_and_never_an_inapplicable_row() -> None:
+    def finding(**more: Any) -> Any:
+        return measures.Finding("f", "q", "s", **more)
+
+    rows = [finding(verdict="inapplicable"), finding(bound=2.0, measured=1.0), finding(bound=1.0, measured=3.0)]
+    (least,) = measures.worst(rows)
+    assert least.slack == -2.0
+    (margin,) = measures.worst([finding(value=0.5, verdict="holds"), finding(value=-0.5, verdict="FAILS")])
+    assert margin.value == -0.5
+    (size,) = measures.worst([finding(measured=1.0), finding(measured=2.0), finding(measured=math.nan)])
+    assert math.isnan(size.measured)
+
+
+def test_the_plan_has_the_runs_that_it_promises() -> None:
+    every = [plan.configured(task, cell, seed) for task, cell, seed in plan.small()]
+    assert len({each.digest() for each in every}) == len(every) == 6 * 6 * 3
+    assert len({task.name for task in plan.TASKS} | {each.task for each in plan.LARGE}) >= 7
+    assert all(len(plan.kept_steps(last)) >= 12 for last in (320, 400, 2000))
+    names = {job.plan.name for job in imported("training_runs").jobs("cuda") if hasattr(job.plan, "name")}
+    assert {each.planned for each in plan.LARGE} <= names
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Any) -> None:
+    record = {"a / b / seed 0": {"digest": "d", "checkpoints": [{"step": 0, "rows": {"f | q | ": ["-", None, 1.5]}}]}}
+    script.write(tmp_path / "r.json", record)
+    assert script.opened(tmp_path / "r.json") == record
+    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["benchmark"] == "trained_slack"
+
+
+def test_the_page_is_that_of_the_record_and_its_tables_are_narrow() -> None:
+    text = page.PAGE.read_text("utf-8")
+    assert text == page.page(script.opened(RECORD))
+    assert max(len(line) for line in text.splitlines() if line.startswith("|")) <= 100
+    assert max(len(line) for line in text.splitlines()) <= 120
+    assert all(f"## {run['task']}" in text for run in script.opened(RECORD).values())
+
+
+def test_every_recorded_run_has_twelve_checkpoints_and_the_configuration_of_the_plan() -> None:
+    record = script.opened(RECORD)
+    digests = {job.key: job.configuration.digest() for job in script.small_jobs("cpu")}
+    for key, run in record.items():
+        assert len(run["checkpoints"]) >= 12 and run["checkpoints"][0]["step"] == 0, key
+        assert key not in digests or run["digest"] == digests[key]
+    assert RECORD.stat().st_size < 3_000_000
+
+
+def run_of(*rows: dict[str, list[Any]], seed: int = 0) -> dict[str, Any]:
+    checkpoints = [{"step": 10 * index, "rows": row} for index, row in enumerate(rows)]
+    about = {"what": "validation_loss", "first": 1.0, "best": 0.5}
+    network_plan = {"num_layers": 1, "hidden_size": 4}
+    numbers = {"epochs": 1, "updates": 20, "parameters": 9, "sequences": 4}
+    task, cell = plan.TASKS[0].name, plan.CELLS[0].name
+    names = {"task": task, "cell": cell, "seed": seed, "network": network_plan, "validation": about}
+    return {**names, **numbers, "checkpoints": checkpoints}
+
+
+def test_the_head_says_what_holds_what_fails_and_what_never_applies() -> None:
+    key, other, never = "states | abs y | icml-C.1", "states | abs y | thm-S", "states | norm y | sam-D.1-b"
+    rows = [
+        {key: ["h", 2.0, 1.0], other: ["h", 1.5, 1.0], never: ["i"]},
+        {key: ["x", 2.0, 2.25], other: ["h", 1.25, 1.0], never: ["i"]},
+    ]
+    text = " ".join(page.page({"a": run_of(*rows)}).split())
+    assert "states of a unit (icml-C.1) is exceeded at 1 of 2 checkpoints, by up to 0.25 decades" in text
+    assert "No network meets the premises of norm of states, α = 0 (sam-D.1-b)" in text
+    assert "0 published promises hold" in text and "Of the 1 bounds of this library 1 do" in text
+    held = " ".join(page.page({"a": run_of(rows[0])}).split())
+    assert "1 published promise holds" in held and "No bound is exceeded at any checkpoint" in held
+
+
+def test_slacks_take_the_least_of_both_states_and_tables_the_worst_seed() -> None:
+    keys = ("states | abs y | icml-C.1", "states | abs z | icml-C.1")
+    first = run_of({keys[0]: ["h", 2.0, 1.0], keys[1]: ["h", 2.0, 1.75]})
+    second = run_of({keys[0]: ["h", 2.0, 1.9], keys[1]: ["-", None, None]}, seed=1)
+    assert page.slacks(first, keys) == [(0.25, 0, "h", keys[1])]
+    (row,) = page._bounded([first, second])
+    assert row[4:] == ("0.10 → 0.10", "0.10, 0")
+
+
+def test_numbers_by_hand_are_those_of_the_record() -> None:
+    by_hand = imported("slack_by_hand")
+    files = list(by_hand.published())
+    assert files
+    for path, rows in files[:: max(1, len(files) // 6)]:
+        again = by_hand.by_hand(path)
+        known = {key: by_hand.recorded(rows[key]) for key in again}
+        assert known == pytest.approx(again, abs=by_hand.ALLOWED)
+    assert not by_hand.is_confirmed([]) and not by_hand.is_confirmed([math.nan]) and by_hand.is_confirmed([0.0])
+
+
+def test_a_zero_is_recorded_as_zero_and_an_overflow_as_not_finite() -> None:
+    sizes = [measures.of_size("inverse", f"error {number}", size) for number, size in enumerate((0.0, math.inf, 10.0))]
+    rows = list(script.compact(sizes).values())
+    assert [row[2] for row in rows] == [script.ZERO, None, 1.0]
+    assert [page._power(row[2]) for row in rows] == ["0", "overflow", "10"]
+    assert page._largest([script.ZERO, 1.0]) == 1.0 and page._largest([None, 1.0]) is None
+
+
+def test_the_head_names_a_margin_that_training_leaves() -> None:
+    margin = "margins | 1 − max|a_ij| | sco-T3.1"
+    text = " ".join(page.page({"a": run_of({margin: ["h", 0.5]}, {margin: ["f", -0.25]})}).split())
+    assert "1 − max abs(aᵢⱼ) (sco-T3.1) is not positive at 1 of 2 checkpoints, down to −0.25" in text
+
+
+def test_names_choose_tasks_cells_and_seeds_and_an_unknown_one_is_refused() -> None:
+    jobs = list(script.small_jobs("cpu"))
+    assert [job.key for job in script.chosen(["LinOSS", "seed 1", "adding, T = 100"], jobs)] == [
+        "adding, T = 100 / LinOSS / seed 1"
+    ]
+    assert len(script.chosen([], jobs)) == 108
+    with pytest.raises(SystemExit, match="no task, cell or seed is called so"):
+        script.chosen(["GRU"], jobs)
