@@ -117,7 +117,7 @@ SIZES = {
     "states | largest abs h | ": "max abs(h)",
     "states | largest abs c | ": "max abs(c)",
     "state gradients | largest norm dE/dX_n | ": "max ‖∂E/∂Xₙ‖",
-    "state gradients | first over last | ": "‖∂E/∂X₁‖/‖∂E/∂X_N‖",
+    "state gradients | first over last | ": "its first/last",
     "step Jacobians | σ_max | ": "σmax(Jₙ)",
     "inverse | error in float32 | ": "inverse, float32",
     "inverse | error in bfloat16 | ": "inverse, bfloat16",
