@@ -16,8 +16,7 @@ from verification.report import fit
 from verification.report.formats import renderer
 from verification.report.numbers import plural
 from verification.report.rows import claims as rows
-from verification.report.rows.claims import Facts
-from verification.report.rows.ledger import OTHERS, PAPERS
+from verification.report.rows.claims import OTHERS, PAPERS, Facts
 from verification.report.table import Table
 from verification.run import provenance
 from verification.run.execute import judgements_of

@@ -15,8 +15,8 @@ from verification.report.html.series import StateSeries
 from verification.report.numbers import minus, plural
 from verification.report.pictures import against_bounds
 from verification.report.pictures.against_bounds import SlackSpread
-from verification.report.rows.claims import Facts, caption
-from verification.report.rows.ledger import PAPERS, LedgerEntry, rank, title_of
+from verification.report.rows.claims import PAPERS, Facts, caption
+from verification.report.rows.ledger import LedgerEntry, rank, title_of
 from verification.report.rows.screen import DOUBTS, GRAVES, LEFT, Tried, amount, place_of, tried
 from verification.report.table import Table
 from verification.verdict import PRECEDENCE, REFUTED, THEOREM_TESTED, Judgement

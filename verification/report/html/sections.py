@@ -23,8 +23,8 @@ from verification.report.html.model import (
 )
 from verification.report.numbers import decades, size
 from verification.report.rows import nearness
-from verification.report.rows.claims import Facts, Key, is_question, key_of, witness_names, witness_numbers
-from verification.report.rows.ledger import PAPERS, LedgerEntry, evidence_of, folded, title_of, where_of
+from verification.report.rows.claims import PAPERS, Facts, Key, is_question, key_of, witness_names, witness_numbers
+from verification.report.rows.ledger import LedgerEntry, evidence_of, folded, title_of, where_of
 from verification.report.rows.screen import Tried
 from verification.report.table import Table
 from verification.verdict import REFUTED, Judgement

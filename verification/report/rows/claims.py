@@ -29,6 +29,16 @@ LABEL = "{:<10} "
 Key: TypeAlias = tuple[str, str, int, str, str]
 """What a judgement is about: claim, domain, layer, quantity, norm."""
 
+PAPERS = {
+    "unicornn": ("UnICORNN", ("icml", "sam")),
+    "scornn": ("scoRNN", ("scornn",)),
+    "odernn": ("RNNs in the Eye of Differential Equations", ("odernn",)),
+    "complexity": ("Architectural Complexity Measures of RNNs", ("complexity",)),
+    "library": ("Theorems of this library", ("library",)),
+}
+"""The pages of a folder by name: their title, and the bibliography keys of the claims on them."""
+OTHERS = "others"
+
 
 @dataclass(frozen=True)
 class Facts:

@@ -17,6 +17,8 @@ from verification.readings.reading import Repair, gravity_of, holds, meant, note
 from verification.report.numbers import NOT_AVAILABLE, count, decades, size
 from verification.report.rows import nearness
 from verification.report.rows.claims import (
+    OTHERS,
+    PAPERS,
     Facts,
     Key,
     caption,
@@ -38,15 +40,6 @@ verify FILE` decides it again, and `odernn witness script FILE` prints a short p
 A claim is a statement that a paper prints: an error that several of them share counts in each, so that the numbers of
 refutations count statements, not errors.
 """
-PAPERS = {
-    "unicornn": ("UnICORNN", ("icml", "sam")),
-    "scornn": ("scoRNN", ("scornn",)),
-    "odernn": ("RNNs in the Eye of Differential Equations", ("odernn",)),
-    "complexity": ("Architectural Complexity Measures of RNNs", ("complexity",)),
-    "library": ("Theorems of this library", ("library",)),
-}
-"""The pages of a folder by name: their title, and the bibliography keys of the claims on them."""
-OTHERS = "others"
 _RANKS = (r"Thm|Theorem|Prop|Lemma|Claim|Def", r"^\(|^S\(|^icml|^sam|equation", r"Table|Fig")
 """Of a place in a paper: theorems, equations, tables; what is none of them, remarks, comes last."""
 _CONTENTS = ("| claim | place | verdict | gravity | cells | least slack (decades) |", "|:--|:--|:--|:--|--:|--:|")

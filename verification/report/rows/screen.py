@@ -19,8 +19,16 @@ from verification import verdict
 from verification.readings.reading import GRAVITY, SUBSTANCE, gravity_of, meant, note_to, verdict_of
 from verification.report.numbers import decades, plural, size
 from verification.report.rows import nearness
-from verification.report.rows.claims import Facts, is_question, key_of, network, witness_names, witness_numbers
-from verification.report.rows.ledger import OTHERS, PAPERS
+from verification.report.rows.claims import (
+    OTHERS,
+    PAPERS,
+    Facts,
+    is_question,
+    key_of,
+    network,
+    witness_names,
+    witness_numbers,
+)
 from verification.verdict import PRECEDENCE, REFUTED, THEOREM_TESTED, Judgement
 
 MOST_LINES = 48
