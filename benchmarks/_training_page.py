@@ -37,9 +37,10 @@ FIGURES: Mapping[str, str] = {
 EXPONENTS = """
 Not chaotic by design? Largest exponents λ of the best weights, per unit of the task's time, on two runs of 20,000 steps
 of the test split, of which the second half counts (benchmarks/_exponents.py): how a change of the state, or of an early
-input, grows in the driven network, neuron by neuron; in floats, over a finite time, not certified. A neuron that
-rotates has λ = 0. Where λ > 0 although no w ≤ −α makes a saddle and no step is beyond the limit of rotation, the inputs
-drive neurons in resonance. The last column is of the differential equation itself.
+input, grows in the driven network, neuron by neuron; in floats, over a finite time, not certified: what is below 0.1
+may be 0. With a constant slope σ′ a neuron that rotates has λ = 0. Where λ > 0 although no w ≤ −α makes a saddle and no
+step is beyond the limit of rotation, it comes from slopes that change along the sequence; by which mechanism was not
+asked. The last column is of the differential equation itself.
 """
 
 RMS, DEVIATION = "error over the root mean square", "over the deviation"
