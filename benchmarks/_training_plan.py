@@ -145,7 +145,8 @@ def _lorenz(forcing: float) -> Iterator[Planned]:
             median=bound,
             seeds=3,
         ),
-        note=f"From the first step on, as in the public repetition; {epochs} epochs in place of 500. {CONSTANTS[forcing]}",
+        note=f"From the first step on, as in the public repetition; {epochs} epochs in place of 500. "
+        + CONSTANTS[forcing],
     )
     yield Planned(
         name=f"Lorenz 96, F = {forcing:g}, LSTM, transient kept",
@@ -184,7 +185,7 @@ def _of_a_gpu() -> Iterator[Planned]:
             row=row,
             training=kept,
             seeds=seeds,
-            note="Printed is the best test accuracy of all epochs; here the weights that validate best are tested, once. "
+            note="Printed is the best test accuracy of any epoch, here that of the weights which validate best. "
             "For a GPU.",
             is_further=True,
         )

@@ -17,6 +17,9 @@ from verification.training import TrainingError, configuration
 from verification.training.configuration import Configuration
 
 RECORD = "training_runs.json"
+NEEDED = frozenset({"task", "seed", "epochs", "steps", "curve", "validation"})
+"""What the page asks of a run or trial."""
+
 POINTS = 12
 """Evaluations that are kept of a run, evenly chosen; the last and the best one always are."""
 
@@ -70,10 +73,24 @@ def add(path: Path, job: Recorded, result: Mapping[str, Any], *, is_stopped: boo
 
 
 def take(path: Path, other: Path) -> list[str]:
-    """Add the runs and trials of a record from another machine, in place of ours of the same key; their keys."""
-    if not other.is_file():
-        raise SystemExit(f"--take {other}: there is no such file. Give the {RECORD} of the other machine.")
-    record, taken = opened(path), opened(other)
+    """Add the runs and trials of a record from another machine, in place of ours of the same key; their keys.
+
+    Raises SystemExit, and leaves the record as it is, if the other is no such record.
+    """
+    reason = "there is no such file"
+    try:
+        text = other.read_text(encoding="utf-8")
+        reason = "it is no record of training runs"
+        taken = json.loads(text)
+        for kind in ("runs", "trials"):
+            for each in taken[kind].values():
+                configuration.from_mapping(each["configuration"])
+                if not set(each) >= NEEDED or (kind == "runs" and "test" not in each):
+                    raise KeyError(kind)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, TrainingError) as error:
+        words = f"--take {other}: {reason} ({type(error).__name__}). Give the {RECORD} of the other machine."
+        raise SystemExit(words) from None
+    record = opened(path)
     for kind in ("runs", "trials"):
         record[kind] |= taken[kind]
     write(path, record)

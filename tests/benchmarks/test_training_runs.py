@@ -245,6 +245,11 @@ def test_runs_of_another_machine_are_taken_into_the_record(script: ModuleType, t
     assert found == {**here, "runs": here["runs"] | there["runs"]}
     with pytest.raises(SystemExit, match="there is no such file"):
         script.main(["--output", str(tmp_path), "--take", str(tmp_path / "none.json")])
+    for text in ("no JSON", "[]", "{}", '{"runs": {"x": {}}, "trials": {}}', '{"runs": {}}'):
+        (tmp_path / "other.json").write_text(text)
+        with pytest.raises(SystemExit, match="it is no record"):
+            script.main(["--output", str(tmp_path), "--take", str(tmp_path / "other.json")])
+    assert json.loads((tmp_path / "training_runs.json").read_text("utf-8")) == found
 
 
 def test_another_device_has_only_the_further_runs_on_its_own_execution(script: ModuleType) -> None:
