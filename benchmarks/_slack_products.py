@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from odernn.bounds import forms, jacobian
 from odernn.cells.unicornn import UnICORNN
+from verification.measure.trained_network import effective_steps
 from verification.trained.jacobian_rows import OUTWARD
 
 Array = NDArray[np.float64]
@@ -31,8 +32,7 @@ def log_bounds_at_the_end(network: UnICORNN, kappas: Any) -> Iterator[tuple[str,
     """
     for index, kappa in enumerate(kappas):
         steps, dt, alpha = len(kappa), float(network.dt[index]), float(network.alpha[index])
-        own = {name: value.detach().double() for name, value in network.coefficients(index).items()}
-        w, h = network.layers[index].w.detach().double(), own["step_size"]
+        w, h = network.layers[index].w.detach().double(), effective_steps(network.coefficients(index))
         K = max(2.0, float(w.abs().max()) + alpha)
         M, log_scale = product(kappa, h)
         log_largest = float((M.abs().sum(dim=-1).amax(dim=-1).log() + log_scale).max())

@@ -110,7 +110,7 @@ def _all_promises() -> Iterator[Promise]:
     matrix = "orthogonality"
     yield Promise(matrix, ("‖W*W − I‖_F | thm-O-float (a)",), "W is orthogonal", "‖WᵀW − I‖F", "thm-O-float", False)
     yield Promise(matrix, ("κ(I + A) | thm-SC-norm",), "W can be computed", "κ(I + A)", "thm-SC-norm", False)
-    words, short, back = "gradients of states, random v", "‖vᵀ∂h/∂h‖/‖v‖", "few steps"
+    words, short, back = "gradients of states, random v", "‖vᵀ∂h/∂h‖/‖v‖", "one step back"
     yield Promise(matrix, ("‖vᵀ ∂h_T/∂h_t‖/‖v‖ | thm-H-grad",), words, short, "thm-H-grad", False, back)
 
 
@@ -199,7 +199,8 @@ HOW = (
     "the formulas. Bounds at every n are mostly nearest in the first steps, ‖dXₙ/dX₀‖ at n = 1; those for all n ≤ N "
     "and at N say what is left at the end. Exceeded means in floats; certified refutations are in the "
     "[ledger](ledger/README.md), and how near to practice they are in [nearness](nearness.md). Nothing was searched: a "
-    "bound that holds here does so for these weights and sequences. Where a first input is 0, units with modReLU are silent and ‖∂E/∂X₁‖ is 0.",
+    "bound that holds here does so for these weights and sequences. Where a first input is 0, units with modReLU are "
+    "silent and ‖∂E/∂X₁‖ is 0.",
     "The small networks share one setting and are not tuned ([cells](cells.md) compares tuned ones); the large ones "
     "are those of [training runs](training_runs.md), as far as they had come. `python benchmarks/slack_by_hand.py` "
     "computes ten of these numbers again from archived weights, with numpy alone.",

@@ -229,6 +229,16 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path) -> None:
             script.main(arguments)
 
 
+def test_what_the_page_calls_certified_is_exceeded_in_the_record_at_those_weights() -> None:
+    certified = json.loads(page.CERTIFIED.read_text("utf-8"))
+    step = int(certified["network"].rpartition("weights_")[2].partition(".")[0])
+    run = script.opened(RECORD)["BIDMC RR / UnICORNN-128 / seed 0"]
+    (rows,) = (each["rows"] for each in run["checkpoints"] if each["step"] == step)
+    for row in certified["rows"]:
+        letter, slack, _ = rows[f"through layers | ‖dXᴸₙ/dXˡ₁‖∞ | {row['statement']}"]
+        assert letter == "x" and row["exceeds"] and row["agree"] and -slack >= row["decades at least"] - 1e-6
+
+
 def test_every_statement_of_the_page_is_in_the_ledger() -> None:
     for name, target in re.findall(r"\[[^]]*]\(ledger/(\w+\.md)#([\w-]+)\)", page.PAGE.read_text("utf-8")):
         assert f'<a id="{target}">' in (page.DOCS / "ledger" / name).read_text("utf-8"), target
