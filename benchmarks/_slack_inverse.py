@@ -44,10 +44,6 @@ def rebuilding_errors(network: UnICORNN | LinOSS, inputs: Tensor, dtype: torch.d
     return errors
 
 
-def _difference(again: Tensor, then: Tensor) -> float:
-    return float((again.double() - then.double()).abs().max())
-
-
 @dataclass(frozen=True, eq=False)
 class _Pair:
     """One layer in one dtype: its drive from the row below, its step and the step back."""

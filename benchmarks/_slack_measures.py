@@ -28,6 +28,7 @@ import numpy as np
 import torch
 from _slack_equations import log_coupled, log_linear, log_norms, log_powers
 from _slack_inverse import rebuilding_errors
+from _slack_products import log_bounds_at_the_end
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -38,6 +39,7 @@ from odernn.cells.linoss import LinOSS, LinOSSLayer
 from odernn.cells.recurrent import RecurrentNetwork
 from odernn.cells.scornn import ScoRNN
 from odernn.cells.unicornn import UnICORNN
+from verification.measure.gradient import Trajectory
 from verification.models import exponents, layers
 from verification.monitors import BoundMonitor
 from verification.registry import Registry
@@ -58,6 +60,7 @@ LETTERS = {"holds": "h", "exceeded": "x", "vacuous": "v", "inapplicable": "i", "
 """Of verdicts, as they are recorded."""
 
 PRACTICE = "‖W*W − I‖_F / (eps κ(I + A))"
+LOG_FLOAT64 = math.log(torch.finfo(torch.float64).max)
 ROUNDING = 1e-9
 """Of float64 sums over some thousand steps: a measured value above a bound of ours by less exceeds nothing."""
 
@@ -69,8 +72,8 @@ class Finding:
     family     as above;  quantity, statement   what is bounded and by which statement, "" where nothing is promised
     bound, measured   log₁₀ of both; ``bound`` is None where there is none
     value      of a margin, in place of both
-    verdict    "holds", "exceeded", "vacuous" (above the largest number of the dtype), "inapplicable" (a premise fails),
-               "FAILS" (a margin that is not positive), "no promise" (measured alone)
+    verdict    "holds"; "exceeded", also by what is ∞ or NaN; "vacuous" (above the largest number of the dtype);
+               "inapplicable" (a premise fails); "FAILS" (a margin that is not positive); "no promise" (measured alone)
     """
 
     family: str
@@ -87,9 +90,9 @@ class Finding:
 
     @property
     def slack(self) -> float | None:
-        if self.bound is None or self.measured is None or not math.isfinite(self.measured):
+        if self.bound is None or self.measured is None or self.measured == -math.inf:
             return None
-        return self.bound - self.measured
+        return self.bound - self.measured if math.isfinite(self.measured) else -math.inf
 
 
 def findings(trained: Trained, sample: Sample, registry: Registry) -> list[Finding]:
@@ -133,22 +136,34 @@ def _rank(each: Finding) -> tuple[int, float]:
 def of_row(family: str, row: Row) -> Finding:
     """A row of the ledger of a trained network (``verification.trained``)."""
     if row.kind == "margin":
-        said = "FAILS" if row.verdict == "FAILS" else "holds"
+        said = "FAILS" if row.verdict == "FAILS" or not (row.value is not None and row.value > 0) else "holds"
         return Finding(family, row.quantity, row.statement, value=row.value, verdict=said)
     if row.verdict == "inapplicable" or row.log_measured is None:
         return Finding(family, row.quantity, row.statement, verdict="inapplicable")
     verdict = {"refuted": "exceeded", "suspect": "exceeded", "vacuous": "vacuous"}.get(row.verdict, "holds")
+    if verdict != "vacuous" and (math.isnan(row.log_measured) or row.log_measured == math.inf):
+        verdict = "exceeded"
     bound = None if row.log_bound is None else row.log_bound / math.log(10)
     return Finding(family, row.quantity, row.statement, bound, row.log_measured / math.log(10), verdict=verdict)
 
 
-def of_bound(family: str, quantity: str, statement: str, log_bounds: Any, log_measured: Any) -> Finding:
-    """The place of least slack of arrays of natural logarithms; −∞ measured is passed over."""
+def of_bound(
+    family: str, quantity: str, statement: str, log_bounds: Any, log_measured: Any, log_largest: float = LOG_FLOAT64
+) -> Finding:
+    """The place of least slack of arrays of natural logarithms; −∞ measured is passed over.
+
+    A measured ∞ or NaN is above every bound. Above ``log_largest``, of the largest number of the dtype, a bound is
+    vacuous.
+    """
     bounds, measured = np.broadcast_arrays(np.asarray(log_bounds, float), np.asarray(log_measured, float))
+    if np.isnan(bounds).any():
+        raise ValueError(f"{quantity}, {statement}: a bound is no number.")
+    sizes = np.where(np.isnan(measured), math.inf, measured)
     with np.errstate(invalid="ignore"):  # a first input of zeros has the bound 0, too
-        place = int(np.argmin(np.where(np.isneginf(measured), math.inf, bounds - measured)))
-    bound, size = float(bounds.ravel()[place]), float(measured.ravel()[place])
-    verdict = "exceeded" if size > bound + ROUNDING else "holds"
+        slacks = np.where(np.isneginf(sizes), math.inf, bounds - sizes)
+    place = int(np.argmin(np.where(np.isnan(slacks), math.inf, slacks)))  # ∞ below ∞ says nothing
+    bound, size = float(bounds.ravel()[place]), float(sizes.ravel()[place])
+    verdict = "vacuous" if bound > log_largest else "exceeded" if size > bound + ROUNDING else "holds"
     return Finding(family, quantity, statement, bound / math.log(10), size / math.log(10), verdict=verdict)
 
 
@@ -291,10 +306,12 @@ def state_gradients(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
         assert each.series is not None
         yield from _along_time(each.series)
         if each.log_bound is not None:
-            log_measured = math.log(each.value) if each.value > 0 else -math.inf
-            verdict = "holds" if each.holds else "exceeded"
+            log_measured = runs.log_size(each.value)
+            verdict = "holds" if each.holds and math.isfinite(each.value) else "exceeded"
             bound, size = each.log_bound / math.log(10), log_measured / math.log(10)
             yield Finding("state gradients", "norm dE/dX_n", "thm-H-grad", bound, size, verdict=verdict)
+        elif isinstance(model.recurrent, ORTHOGONAL) and not np.isfinite(each.series).all():  # its bound is none, too
+            yield Finding("state gradients", "norm dE/dX_n", "thm-H-grad", verdict="inapplicable")
 
 
 def _along_time(norms: Array) -> Iterator[Finding]:
@@ -345,14 +362,16 @@ def oscillator_gradients(model: TaskNetwork, sample: Sample) -> list[Array]:
 
 def step_jacobians(model: TaskNetwork, sample: Sample, registry: Registry) -> Iterator[Finding]:
     """UnICORNN: ‖dX_n/dX_{n−1}‖_∞ (icml-(25), both-51-53), ‖dX_n/dX_0‖_∞ (icml-(27), sam-54), each layer as the last,
-    and ‖dX_n/dX_0‖_a ≤ e^{nω} (thm-J), of every neuron. The others: σ_max(∂X_n/∂X_{n−1}) at five steps of the first
-    sequence; scoRNN, expRNN have ≤ ‖W‖₂, as slopes of modReLU are 0 or 1; LinOSS has ``log_powers``.
+    and ‖dX_n/dX_0‖_a ≤ e^{nω} (thm-J), of every neuron; at every n, and at N alone (``products``). The others:
+    σ_max(∂X_n/∂X_{n−1}) at five steps of the first sequence; scoRNN, expRNN have ≤ ‖W‖₂, as slopes of modReLU are 0 or
+    1; LinOSS has ``log_powers``.
     """
     network = model.recurrent
     if isinstance(network, UnICORNN):
         run = runs.trajectory(network, sample)
         for row in jacobian_rows.rows(network, run, sample, registry, log_largest=math.log(2) * 128):
             yield of_row("step Jacobians", row)
+        yield from products(network, run)
         return
     if isinstance(network, LinOSS):
         for bound, measured in log_powers(network, sample.steps):
@@ -371,6 +390,16 @@ def step_jacobians(model: TaskNetwork, sample: Sample, registry: Registry) -> It
             yield of_size("step Jacobians", "σ_max", largest)
 
 
+def products(network: UnICORNN, run: Trajectory) -> Iterator[Finding]:
+    """‖dX_N/dX_0‖ of all N steps (``_slack_products``)."""
+    kappas = (run.kappa(layer) for layer in range(1, network.num_layers + 1))
+    for quantity, statement, log_bound, log_measured in log_bounds_at_the_end(network, kappas):
+        if log_bound is None:
+            yield Finding("step Jacobians", quantity, statement, verdict="inapplicable")
+        else:
+            yield of_bound("step Jacobians", quantity, statement, log_bound, log_measured, math.log(2) * 128)
+
+
 def through_layers(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
     """‖dX^L_n/dX^l_1‖_∞, l < L, against icml-(27) and sam-54 with dt^{L−l} Π‖V^q‖_∞ (``nearness.paths``).
 
@@ -382,7 +411,8 @@ def through_layers(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
     with torch.no_grad():
         slacks = [nearness.paths([network], sample.one(k).inputs)[0] for k in range(sample.count)]
     for statement in slacks[0]:
-        least = min(each[statement] for each in slacks)
+        least = -runs.larger(*(-each[statement] for each in slacks))
+        least = -math.inf if math.isnan(least) else least
         verdict = "holds" if least > -ROUNDING else "exceeded"
         yield Finding("through layers", "‖dXᴸₙ/dXˡ₁‖∞", statement, least, 0.0, verdict=verdict)
 
@@ -406,7 +436,7 @@ def inverse(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
         yield of_size("inverse", f"error in {name}", size)
         if not isinstance(network, UnICORNN):
             continue
-        narrow = copy.deepcopy(network).to(dtype)
+        narrow, log_largest = copy.deepcopy(network).to(dtype), math.log(torch.finfo(dtype).max)
         largest_input = float(sample.inputs.to(dtype).double().abs().max())
         for own, pair in zip(
             certify(narrow, input_bound=largest_input, steps=sample.steps).layers, errors, strict=True
@@ -414,8 +444,9 @@ def inverse(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
             for log_bound, error in zip((own.log_rebuilt_position, own.log_rebuilt_momentum), pair, strict=True):
                 if log_bound is None:
                     yield Finding("inverse", f"bound in {name}", "thm-F (a)", verdict="inapplicable")
-                elif math.isfinite(error) and error > 0:
-                    yield of_bound("inverse", f"bound in {name}", "thm-F (a)", log_bound, math.log(error))
+                else:
+                    log_error = runs.log_size(error)
+                    yield of_bound("inverse", f"bound in {name}", "thm-F (a)", log_bound, log_error, log_largest)
 
 
 # --- orthogonality and margins

@@ -1,7 +1,8 @@
-"""docs/trained.md and its picture, of results/trained_slack.json and nothing else: no run, no clock, no data."""
+"""docs/trained.md, of results/trained_slack.json and trained_certified.json: no run, no clock, no data."""
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 import textwrap
@@ -11,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import _slack_plan
-from _slack_promises import DRAWN, GRADIENT, MARGINS, MOVED, PROMISES, SIZES, Promise
+from _harness import RESULTS
+from _slack_promises import GRADIENT, HOW, MADE, MARGINS, MOVED, OWN, PICTURE_TEXT, PROMISES, SIZES, Promise
 from tabulate import tabulate
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGE, PICTURE = DOCS / "trained.md", DOCS / "pictures" / "trained_slack.svg"
+PAGE, PICTURE_NAME = DOCS / "trained.md", "trained_slack.svg"
+CERTIFIED = RESULTS / "trained_certified.json"
+"""Of benchmarks/trained_certified.py: refutations by weights of a run, decided by two back-ends."""
+
 ZERO = "0"
 """Stands in the record for the logarithm of 0."""
 
@@ -35,9 +40,7 @@ def place(run: Run, order: int) -> tuple[int, int]:
 
 
 def write(record: Record) -> None:
-    """The page and its picture."""
     PAGE.write_text(page(record), encoding="utf-8")
-    draw(record)
 
 
 # --- numbers of the record
@@ -49,18 +52,25 @@ def value(run: Run, key: str, index: int) -> Any:
 
 
 def slacks(run: Run, keys: Sequence[str]) -> list[tuple[float, int, str, str]]:
-    """(bound − measured, update, letter, key) at every checkpoint, the least over the keys; none where none is."""
+    """(bound − measured, update, letter, key) at every checkpoint, the least over the keys; none where none is.
+
+    −∞ where an overflow exceeds a bound.
+    """
     found = []
     for each in run["checkpoints"]:
         rows = [(each["rows"][key], key) for key in keys if key in each["rows"]]
         known = [
-            (row[1] - row[2], each["step"], row[0], key)
+            (row[1] - row[2] if _is_compared(row) else -math.inf, each["step"], row[0], key)
             for row, key in rows
-            if len(row) == 3 and _is_number(row[1]) and _is_number(row[2])
+            if _is_compared(row) or row[0] == "x"
         ]
         if known:
             found.append(min(known))
     return found
+
+
+def _is_compared(row: Sequence[Any]) -> bool:
+    return len(row) == 3 and _is_number(row[1]) and _is_number(row[2])
 
 
 def _is_number(entry: float | str | None) -> bool:
@@ -116,11 +126,24 @@ def page(record: Record) -> str:
     found = [each for each in (summary(record, promise) for promise in PROMISES) if each.runs]
     lines = ["# What bounds are worth along training", "", *_said(head(record, found)), "", *_table_of_moves(record)]
     lines += ["", *_said([_made(record)]), "", "## All promises", "", *_table_of_promises(found), ""]
-    lines += [f"![slack against updates, a panel a task](pictures/{PICTURE.name})", "", *_said([PICTURE_TEXT]), ""]
+    lines += [*_said([_linked(found)]), ""]
+    lines += [f"![slack against updates, a panel a task](pictures/{PICTURE_NAME})", "", *_said([PICTURE_TEXT]), ""]
     lines += ["## How", "", *_said(HOW)]
-    for task in _tasks(record):
+    for task in tasks_of(record):
         lines += ["", *_of_task(task, [run for run in record.values() if run["task"] == task])]
     return "\n".join([*lines, ""])
+
+
+def _linked(found: Sequence[Summary]) -> str:
+    """Where the ledger has the statements of the table."""
+    names = dict.fromkeys(each.promise.by.partition(" ")[0] for each in found if each.promise.by != OWN)
+    pages = {name: "library" if name.startswith("thm") else "unicornn" for name in names}
+    links = ", ".join(f"[{name}](ledger/{page}.md#{anchor(name)})" for name, page in pages.items())
+    return f"In the ledger: {links}."
+
+
+def anchor(name: str) -> str:
+    return "-".join("".join(letter if letter.isalnum() else " " for letter in name.lower()).split())
 
 
 def _said(paragraphs: Sequence[str]) -> list[str]:
@@ -133,11 +156,13 @@ def _said(paragraphs: Sequence[str]) -> list[str]:
 
 def head(record: Record, found: Sequence[Summary]) -> list[str]:
     """Which promises hold, which are loose, which fail, what training moves: each sentence of the record."""
-    tasks, count = _tasks(record), sum(len(run["checkpoints"]) for run in record.values())
+    tasks, count = tasks_of(record), sum(len(run["checkpoints"]) for run in record.values())
     cells = list(dict.fromkeys(run["cell"] for run in record.values()))
     opening = (
         f"{len(record)} trained networks ({', '.join(cells)}) on {len(tasks)} tasks, at {count} checkpoints from the "
-        "first weights to the last: every bound that papers or this library promise for them, beside what is measured."
+        "first weights to the last: every bound that papers or this library promise for them, beside what is measured. "
+        "The slack of a bound is log₁₀(bound/measured), in decades: 0 where it is reached, 1 where it is ten times too "
+        "large, below 0 where it is exceeded."
     )
     tried = [each for each in found if any(each.counts.get(letter) for letter in "hx")]
     return [opening, _holding(tried), *_loose(tried), _failing(record, tried), _nothing(found), _moving(record, found)]
@@ -151,7 +176,7 @@ def _holding(tried: Sequence[Summary]) -> str:
     words = "1 published promise holds" if len(names) == 1 else f"{len(names)} published promises hold"
     listed = f": {_named(names)}" if names else ""
     return (
-        f"**Hold.** {words} at every checkpoint where the premises do{listed}. "
+        f"**Hold**, on the sequences measured. {words} at every checkpoint where the premises do{listed}. "
         f"Of the {len(ours)} bounds of this library {count} do."
     )
 
@@ -172,9 +197,15 @@ TIERS = ((1.0, "within a factor of ten"), (3.0, "within a thousand"), (math.inf,
 
 
 def _loose(tried: Sequence[Summary]) -> Iterator[str]:
-    """By the median slack of the last weights, published and the library's."""
+    """By the median slack of the last weights, published and the library's; and which are of one step, not ranked."""
     for is_published, whose in ((True, "**Loose.** Published bounds"), (False, "Bounds of this library")):
         own = [(statistics.median(each.ends), each) for each in tried if each.promise.is_published is is_published]
+        at_once = ", ".join(
+            f"{each.promise.short} ({each.promise.by}; {each.promise.step}) {_decades(slack)}"
+            for slack, each in own
+            if each.promise.step
+        )
+        own = [pair for pair in own if not pair[1].promise.step]
         low, parts = -math.inf, []
         for high, words in TIERS:
             here = sorted(((slack, each) for slack, each in own if low < slack <= high), key=lambda pair: pair[0])
@@ -183,7 +214,8 @@ def _loose(tried: Sequence[Summary]) -> Iterator[str]:
                 parts.append(f"{words}: {listed}")
             low = high
         if parts:
-            yield f"{whose} by the median slack of the last weights, in decades. {_sentence('; '.join(parts))}."
+            left = f" Not ranked, as their least slack is that of one step: {at_once}." if at_once else ""
+            yield f"{whose} by the median slack of the last weights, in decades. {_sentence('; '.join(parts))}.{left}"
 
 
 def _failing(record: Record, tried: Sequence[Summary]) -> str:
@@ -195,9 +227,32 @@ def _failing(record: Record, tried: Sequence[Summary]) -> str:
             parts.append(
                 f"{_named([each])} is exceeded at {each.counts['x']} of {each.checkpoints} checkpoints, by up to "
                 f"{_decades(-slack)} decades ({where})"
+                if math.isfinite(slack)
+                else f"{_named([each])} is exceeded at {each.counts['x']} of {each.checkpoints} checkpoints, by an "
+                f"overflow ({where})"
             )
-    said = f"**Fail**, in float64, not certified: {'; '.join(parts)}." if parts else NONE_FAILS
+    said = f"**Fail**, in float64: {'; '.join(parts)}. {_where(record, tried)}" if parts else NONE_FAILS
     return f"{said}{_failing_margins(record)}"
+
+
+def _where(record: Record, tried: Sequence[Summary]) -> str:
+    """Of which runs the failures are, at how many of their checkpoints, and how many rows are certified."""
+    keys, parts = [key for each in tried for key in each.promise.keys], []
+    for run in record.values():
+        failing = [any(each["rows"].get(key, "-")[0] == "x" for key in keys) for each in run["checkpoints"]]
+        if any(failing):
+            parts.append(f"{run['task']}, {run['cell']}, seed {run['seed']} at {sum(failing)} of {len(failing)}")
+    found = json.loads(CERTIFIED.read_text("utf-8")) if CERTIFIED.exists() else {"rows": []}
+    certified = [row["statement"] for row in found["rows"] if row["exceeds"] and row["agree"]]
+    step = found.get("network", "").rpartition("weights_")[2].partition(".")[0]
+    said = (
+        f" Certified by two back-ends: {', '.join(certified)} with its weights after {int(step)} updates "
+        "([nearness](nearness.md))."
+        if certified
+        else " None is certified."
+    )
+    others = f"none of the other {len(record) - len(parts)} runs"
+    return f"Checkpoints at which one fails: {', '.join(parts)}; {others}.{said}"
 
 
 NONE_FAILS = "**Fail.** No bound is exceeded at any checkpoint, on the sequences measured."
@@ -224,7 +279,8 @@ def _nothing(found: Sequence[Summary]) -> str:
         parts.append(f"no network meets the premises of {_named(never)}")
     for each in above:
         parts.append(
-            f"{_named([each])} is above the largest float32 at {each.counts['v']} of {each.checkpoints} checkpoints"
+            f"{_named([each])} is above the largest {each.promise.dtype} at {each.counts['v']} of {each.checkpoints} "
+            "checkpoints"
         )
     return f"**Say nothing.** {_sentence('; '.join(parts) or 'none of them')}."
 
@@ -278,6 +334,8 @@ def _two_digits(number: float) -> str:
 
 def _decades(slack: float) -> str:
     """Two digits after the point below ten, none from a hundred on; a slack that is 0 up to rounding has no sign."""
+    if slack == -math.inf:
+        return "overflow"
     shown = f"{slack:.2f}" if abs(slack) < 10 else f"{slack:.1f}" if abs(slack) < 100 else f"{slack:.0f}"
     return "0.00" if shown == "-0.00" else shown.replace("-", "−")
 
@@ -287,10 +345,12 @@ def _made(record: Record) -> str:
     cells = {each.name for each in _slack_plan.CELLS}
     small, planned = sum(run["cell"] in cells for run in record.values()), len(list(_slack_plan.small()))
     lacking = f" Recorded are {small} of the plan's {planned} small runs and {len(record) - small} large ones."
-    return f"{MADE}{lacking}"
+    stale = [key for key, run in record.items() if run["measured_by"] != _slack_plan.MEASURED]
+    named = f" Measured in an older way, to be made again: {'; '.join(stale)}." if stale else ""
+    return f"{MADE}{lacking}{named}"
 
 
-def _tasks(record: Record) -> list[str]:
+def tasks_of(record: Record) -> list[str]:
     return list(dict.fromkeys(run["task"] for run in record.values()))
 
 
@@ -343,11 +403,14 @@ def _about(cell: str, runs: Sequence[Run]) -> str:
     best = _span([run["validation"]["best"] for run in runs])
     firsts = _span([run["validation"]["first"] for run in runs])
     count = _span([len(run["checkpoints"]) for run in runs])
+    ends = _span([run["checkpoints"][-1]["step"] for run in runs])
+    last = "" if ends == updates else f", the last after {ends} updates"
     promise = next((each.promise for each in _slack_plan.CELLS if each.name == cell.partition("-")[0]), "")
+    sequences = "1 sequence" if runs[0]["sequences"] == 1 else f"{runs[0]['sequences']} sequences"
     promised = f"Promised: {promise}." if promise else "No promise in the papers here."
     return (
         f"**{cell}**, {size}, {runs[0]['parameters']:,} parameters; seeds {seeds}; {epochs} epochs, {updates} updates; "
-        f"{count} checkpoints, {runs[0]['sequences']} sequences each; validation {figure} {firsts} after the first "
+        f"{count} checkpoints{last}, {sequences} each; validation {figure} {firsts} after the first "
         f"evaluation, {best} at best. {promised}"
     )
 
@@ -428,81 +491,3 @@ def _power(log: float | str | None) -> str:
     if isinstance(log, str):
         return "0"
     return _two_digits(10**log) if -3 <= log < 4 else f"10^{log:.1f}".replace("-", "−")
-
-
-# --- the picture
-
-COLUMNS = 4
-
-
-def drawn_lines(runs: Sequence[Run], keys: Sequence[str]) -> list[tuple[int, float, float]]:
-    """(update, least, largest slack over runs) where at least one run has a checkpoint."""
-    by_step: dict[int, list[float]] = {}
-    for run in runs:
-        for slack, step, *_ in slacks(run, keys):
-            by_step.setdefault(step, []).append(slack)
-    return [(step, min(of_step), max(of_step)) for step, of_step in sorted(by_step.items())]
-
-
-def draw(record: Record) -> None:
-    """A panel a task: slack against updates, the least over seeds and cells as a line, their range as a band."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams |= {"svg.hashsalt": "odernn", "svg.fonttype": "none"}
-    tasks = _tasks(record)
-    rows = -(-len(tasks) // COLUMNS)
-    figure, axes = plt.subplots(rows, COLUMNS, figsize=(12, 2.6 * rows + 0.8), sharey=True, squeeze=False)
-    for ax, task in zip(axes.ravel(), tasks, strict=False):
-        runs = [run for run in record.values() if run["task"] == task]
-        for words, keys, colour in DRAWN:
-            points = drawn_lines(runs, keys)
-            if points:
-                steps, least, most = zip(*points, strict=True)
-                ax.plot(steps, least, color=colour, linewidth=1.2, label=words)
-                ax.fill_between(steps, least, most, color=colour, alpha=0.15, linewidth=0)
-        ax.set_title(task, fontsize=9)
-        ax.set_xscale("symlog", linthresh=1)
-        ax.set_yscale("symlog", linthresh=1)
-        ax.axhline(0, color="grey", linewidth=0.8)
-        ax.tick_params(labelsize=7)
-    for ax in axes.ravel()[len(tasks) :]:
-        ax.axis("off")
-    for row in axes:
-        row[0].set_ylabel("slack, decades", fontsize=8)
-    found = {label: line for ax in axes.ravel() for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    names = [words for words, *_ in DRAWN if words in found]
-    figure.legend([found[name] for name in names], names, loc="lower center", ncols=5, fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.07, 1, 1))
-    PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, metadata={"Date": None})
-    plt.close(figure)
-
-
-MADE = (
-    "Made by `python benchmarks/trained_slack.py --page` from `benchmarks/results/trained_slack.json` alone; without "
-    "`--page` the same script trains and measures what that record lacks."
-)
-PICTURE_TEXT = (
-    "Slack in decades (linear below 1) against updates (linear below 1): a line is the least over seeds and cells, a "
-    "band their range, 0 is where a bound is exceeded. Names of statements are those of the ledger."
-)
-HOW = (
-    "Slack is log₁₀(bound/measured), the least over layers, units, steps n and sequences of the validation split; in "
-    'tables the worst seed. "First → last" are the untrained and the last weights; "least, after" is the least slack '
-    "on the way, and the update; bound and measured stand where their slack is least. All runs are in float64 with the "
-    "weights as they are; the inverse steps forward and back in the dtype named and takes the largest error of all "
-    "rebuilt states; ‖WᵀW − I‖ is of W in its own dtype.",
-    'E is (1/N) Σ ½‖yₙ‖², as in the papers, or where it says "task" the task\'s loss of one sequence. By "own eq." '
-    "are bounds of cells that no paper here bounds, from their own equation: the impulse response of coRNN summed, the "
-    "form that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; `benchmarks/_slack_equations.py` has "
-    "the formulas. Bounds at every n are nearest in the first steps; those for all n ≤ N say what is left at the end. "
-    "Exceeded means in floats; certified refutations are in the [ledger](ledger/README.md), and how near to practice "
-    "they are in [nearness](nearness.md). Nothing was searched: a bound that holds here does so for these weights and "
-    "sequences. Where a first input is 0, units with modReLU are silent and ‖∂E/∂X₁‖ is 0.",
-    "The small networks share one setting and are not tuned ([cells](cells.md) compares tuned ones); the large ones "
-    "are those of [training runs](training_runs.md), as far as they had come. `python benchmarks/slack_by_hand.py` "
-    "computes ten of these numbers again from archived weights, with numpy alone.",
-)

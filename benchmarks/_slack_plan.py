@@ -24,6 +24,9 @@ CHECKPOINTS = 12
 SEQUENCES = 4
 """Of the validation split, that a small network is measured on."""
 
+MEASURED = 4
+"""Of how it is measured: a record of another number is made again, and until then the page names it."""
+
 Options = Mapping[str, Any]
 
 

@@ -14,6 +14,7 @@ class Promise:
     """A statement in the words of the tables: which rows of the record are about it.
 
     ends  of the keys: "quantity | statement";  short  its quantity in a table
+    step  where its slack is that of one step, in words: it is not ranked;  dtype  above whose largest it is vacuous
     """
 
     family: str
@@ -22,6 +23,8 @@ class Promise:
     short: str
     by: str
     is_published: bool
+    step: str = ""
+    dtype: str = "float32"
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -57,10 +60,11 @@ def _all_promises() -> Iterator[Promise]:
         both,
         OWN,
         False,
+        "LinOSS: its first kick",
     )
     ends = ("largest abs y | own equation", "largest abs z | own equation")
     yield Promise(states, ends, f"{of_unit}, all n ≤ N", f"max {both}", OWN, False)
-    yield Promise(states, ("norm h | own equation",), "norm of states, at every n", "‖hₙ‖", OWN, False)
+    yield Promise(states, ("norm h | own equation",), "norm of states, at every n", "‖hₙ‖", OWN, False, "mostly n = 1")
     ends = ("largest norm h | own equation",)
     yield Promise(states, ends, "norm of states, all n ≤ N", "max ‖hₙ‖", OWN, False)
     for statement in ("sam-3.2", "sam-D.2", "icml-3.1", "icml-C.2"):
@@ -75,29 +79,39 @@ def _all_promises() -> Iterator[Promise]:
         False,
     )
     yield Promise(
-        "state gradients", ("norm dE/dX_n | thm-H-grad",), "gradients of states", "‖∂E/∂hₙ‖", "thm-H-grad", False
+        "state gradients",
+        ("norm dE/dX_n | thm-H-grad",),
+        "gradients of states",
+        "‖∂E/∂hₙ‖",
+        "thm-H-grad",
+        False,
+        "n = N",
     )
     for statement in ("icml-(25)", "both-51-53"):
         yield Promise(steps, (f"‖dXₙ/dXₙ₋₁‖∞ | {statement}",), "Jacobian of a step", "‖dXₙ/dXₙ₋₁‖∞", statement, True)
+    words, ends, at_once = "Jacobian of n steps, nearest n", ("‖dXₙ/dX₀‖∞ | ", "‖dX_N/dX₀‖∞, at N | "), "n = 1"
     for statement in ("icml-(27)", "sam-54"):
-        yield Promise(steps, (f"‖dXₙ/dX₀‖∞ | {statement}",), "Jacobian of n steps", "‖dXₙ/dX₀‖∞", statement, True)
-    yield Promise(
-        steps, ("‖dXₙ/dX₀‖ₐ of a neuron | thm-J",), "Jacobian of n steps in a form", "‖dXₙ/dX₀‖ₐ", "thm-J", False
-    )
-    yield Promise(steps, ("σ_max | own equation",), "Jacobian of a step", "σmax(Jₙ)", OWN, False)
+        yield Promise(steps, (f"{ends[0]}{statement}",), words, "‖dXₙ/dX₀‖∞", statement, True, at_once)
+    for statement in ("icml-(27)", "sam-54"):
+        yield Promise(steps, (f"{ends[1]}{statement}",), "Jacobian of all N steps", "‖dX_N/dX₀‖∞", statement, True)
+    ends = ("‖dXₙ/dX₀‖ₐ of a neuron | thm-J", "‖dX_N/dX₀‖ₐ of a neuron, at N | thm-J")
+    yield Promise(steps, ends[:1], f"{words}, in a form", "‖dXₙ/dX₀‖ₐ", "thm-J", False, at_once)
+    yield Promise(steps, ends[1:], "Jacobian of all N steps, in a form", "‖dX_N/dX₀‖ₐ", "thm-J", False)
+    reached = "reached where all units are on"
+    yield Promise(steps, ("σ_max | own equation",), "Jacobian of a step", "σmax(Jₙ)", OWN, False, reached)
     yield Promise(steps, ("norm M^n | own equation",), "n steps without input", "‖Mⁿ‖₂", OWN, False)
     for statement in ("icml-(27)", "sam-54"):
         words = "Jacobian of n steps through layers"
         yield Promise("through layers", (f"‖dXᴸₙ/dXˡ₁‖∞ | {statement}",), words, "‖dXᴸₙ/dXˡ₁‖∞", statement, True)
     for dtype in ("float32", "bfloat16", "float16"):
         words = f"stepping back in {dtype}"
-        yield Promise("inverse", (f"bound in {dtype} | thm-F (a)",), words, f"inverse, {dtype}", "thm-F (a)", False)
+        key, short = f"bound in {dtype} | thm-F (a)", f"inverse, {dtype}"
+        yield Promise("inverse", (key,), words, short, "thm-F (a)", False, dtype=dtype)
     matrix = "orthogonality"
     yield Promise(matrix, ("‖W*W − I‖_F | thm-O-float (a)",), "W is orthogonal", "‖WᵀW − I‖F", "thm-O-float", False)
     yield Promise(matrix, ("κ(I + A) | thm-SC-norm",), "W can be computed", "κ(I + A)", "thm-SC-norm", False)
-    yield Promise(
-        matrix, ("‖vᵀ ∂h_T/∂h_t‖/‖v‖ | thm-H-grad",), "gradients of states, any v", "‖vᵀ∂h/∂h‖/‖v‖", "thm-H-grad", False
-    )
+    words, short, back = "gradients of states, random v", "‖vᵀ∂h/∂h‖/‖v‖", "one step back"
+    yield Promise(matrix, ("‖vᵀ ∂h_T/∂h_t‖/‖v‖ | thm-H-grad",), words, short, "thm-H-grad", False, back)
 
 
 PROMISES = tuple(_all_promises())
@@ -161,3 +175,33 @@ DRAWN = (
     ("‖WᵀW − I‖, thm-O-float", ("orthogonality | ‖W*W − I‖_F | thm-O-float (a)",), "tab:olive"),
 )
 """Of the picture: in words, keys of which the least slack is drawn, colour."""
+
+MADE = (
+    "Made by `python benchmarks/trained_slack.py --page` from `benchmarks/results/trained_slack.json` and "
+    "`trained_certified.json` alone; without `--page` the same script trains and measures what that record lacks."
+)
+PICTURE_TEXT = (
+    "Slack in decades (linear below 1) against updates (linear below 1): a line is the least over seeds and cells, a "
+    "band their range, 0 is where a bound is exceeded. Names of statements are those of the ledger."
+)
+HOW = (
+    "Slack is the least over layers, units, steps n and the first sequences of the validation split; in tables the "
+    'worst seed. "First → last" are the untrained and the last measured weights; "least, after" is the least slack on '
+    "the way, and the update; bound and measured stand where their slack is least. Medians are over runs: a task with "
+    "three seeds counts three times. What is not over all n: through layers n = 2, 4, …, 24, and N with eight neurons, "
+    "a lower bound of the norm; σmax at five steps of the first sequence; ‖vᵀ∂h/∂h‖ with random v. All runs are in "
+    "float64 with the weights as they are; the inverse steps forward and back in the dtype named and takes the largest "
+    "error of all rebuilt states; ‖WᵀW − I‖ is of W in its own dtype. Where the papers suppose a small Δt, dt < 1 is "
+    "asked. A bound is vacuous above the largest float32, of the inverse above that of its dtype.",
+    'E is (1/N) Σ ½‖yₙ‖², as in the papers, or where it says "task" the task\'s loss of one sequence. By "own eq." '
+    "are bounds of cells that no paper here bounds, from their own equation: the impulse response of coRNN summed, the "
+    "form that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; `benchmarks/_slack_equations.py` has "
+    "the formulas. Bounds at every n are mostly nearest in the first steps, ‖dXₙ/dX₀‖ at n = 1; those for all n ≤ N "
+    "and at N say what is left at the end. Exceeded means in floats; certified refutations are in the "
+    "[ledger](ledger/README.md), and how near to practice they are in [nearness](nearness.md). Nothing was searched: a "
+    "bound that holds here does so for these weights and sequences. Where a first input is 0, units with modReLU are "
+    "silent and ‖∂E/∂X₁‖ is 0.",
+    "The small networks share one setting and are not tuned ([cells](cells.md) compares tuned ones); the large ones "
+    "are those of [training runs](training_runs.md), as far as they had come. `python benchmarks/slack_by_hand.py` "
+    "computes ten of these numbers again from archived weights, with numpy alone.",
+)

@@ -9,6 +9,7 @@ run: drawn from all in results/trained_slack.json that a function here computes.
     UnICORNN   z −= h (tanh(w y + V x + b) + α y),  y += h z;   κ = α + w (1 − tanh²)
                icml-C.1    |y_n| ≤ √(2(1 + 2βn dt)/α)                    icml-(25)   ‖J_n‖_∞ ≤ 1 + K dt + (K dt)²/2
                both-51-53  ‖J_n‖_∞ ≤ e^{K dt}                            J_n = [[1 − h²κ, h], [−hκ, 1]] of each unit
+               icml-(27)   ‖J_N ⋯ J_1‖_∞ ≤ 1 + (2K + K²) N dt            sam-54      ‖J_N ⋯ J_1‖_∞ ≤ e^{K N dt}
     coRNN      z += dt (tanh(W y + W_z z + V x + b) − γ y − ε z),  y += dt z;   Σ of |y|, |z| after one kick of 1
     scoRNN     W = (I + A)⁻¹(I − A)D,  expRNN  W = e^A;   h = modReLU(W h + U x; b);   G += ‖U x‖ + ‖b⁺‖, G *= ‖W‖
     LinOSS     z += dt (B x − A y),  y += dt z;   S_n = dt Σ|B x|,  |z_n| ≤ S_n/r,  |y_n| ≤ min(S_n/(r√A), dt ΣS/r)
@@ -97,11 +98,27 @@ def unicornn(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> N
         step = "step Jacobians | ‖dXₙ/dXₙ₋₁‖∞ | "
         keep(found, f"{step}icml-(25)", least(math.log(1 + K * dt + (K * dt) ** 2 / 2), norms))
         keep(found, f"{step}both-51-53", least(K * dt, norms))
+        size, scale = grown_through(h, kappa)
+        ends = "step Jacobians | ‖dX_N/dX₀‖∞, at N | "
+        for name, bound in (("icml-(27)", math.log(1 + (2 * K + K * K) * len(u) * dt)), ("sam-54", K * len(u) * dt)):
+            keep(found, f"{ends}{name}", float((bound - scale - np.log(size)).min()) / math.log(10))
         keep(found, "margins | 4 − h²(α + max(w, 0)) | ", float((4 - h * h * (alpha + np.maximum(w, 0))).min()))
         keep(found, "margins | w + α | ", float((w + alpha).min()))
         keep(found, "margins | 4 − h²α | ", float((4 - h * h * alpha).min()))
         below = np.array(rows)
     return found
+
+
+def grown_through(h: Array, kappa: Array) -> tuple[Array, Array]:
+    """(‖P‖_∞, s) with J_N ⋯ J_1 = e^s P of each unit and sequence: (y, z) of two starts, stepped and rescaled."""
+    y, z = np.zeros((2, *kappa.shape[1:])), np.zeros((2, *kappa.shape[1:]))
+    y[0], z[1], scale = 1.0, 1.0, np.zeros(kappa.shape[1:])
+    for of_step in kappa:
+        z = z - h * of_step * y
+        y = y + h * z
+        largest = np.maximum(np.abs(y).max(0), np.abs(z).max(0))
+        y, z, scale = y / largest, z / largest, scale + np.log(largest)
+    return np.maximum(np.abs(y).sum(0), np.abs(z).sum(0)), scale
 
 
 def cornn(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Numbers:

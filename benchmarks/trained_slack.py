@@ -1,16 +1,16 @@
-"""What every published and every sharp bound is worth along training, on eleven tasks: docs/trained.md.
+"""What every published and every sharp bound is worth along training, task by task: docs/trained.md.
 
     python benchmarks/trained_slack.py                       all that the record lacks, then the page
     python benchmarks/trained_slack.py --seconds 600         stops after that time; the same command goes on
     python benchmarks/trained_slack.py --jobs 2              two runs at a time, each on one thread (default: 1)
-    python benchmarks/trained_slack.py --only "LinOSS"       one task, cell or "seed 0", by name; may be repeated
+    python benchmarks/trained_slack.py --only LSTM "seed 0"  those of the tasks, cells and seeds named
     python benchmarks/trained_slack.py --runs FOLDER         also the runs of training_runs.py that lie in FOLDER
     python benchmarks/trained_slack.py --list                what is recorded
     python benchmarks/trained_slack.py --page                only the page and its picture, from the record
 
 The design. ``_slack_plan`` is the matrix as data; ``_slack_measures`` has one function a family of quantities, with its
-formula, and knows no file; this script trains, measures and records; ``_slack_page`` makes page and picture of the
-record alone. Training is that of ``odernn train``, so that a run that was killed goes on and ends with the same bits.
+formula, and knows no file; this script trains, measures and records; ``_slack_page`` makes the page of the record
+alone, ``_slack_picture`` the picture. Training is that of ``odernn train``: a killed run goes on to the same bits.
 A network is measured at weights kept at log-spaced updates, after training, on the first sequences of the validation
 split, in float64: a monitor beside training would see other sequences at every checkpoint. Every run is measured in the
 process that trained it, checkpoint after checkpoint, and its folder goes when it is recorded; of the first seed the
@@ -36,12 +36,14 @@ from typing import Any
 
 import _slack_measures
 import _slack_page
+import _slack_picture
 import _slack_plan
 import numpy as np
 import torch
 import training_runs
 from _harness import RESULTS, machine
 from _slack_page import ZERO
+from _slack_plan import MEASURED
 from torch import nn
 from training_runs import Place, Stopwatch, TimeIsUpError
 
@@ -55,9 +57,8 @@ from verification.training.processes import processes
 
 RECORD = "trained_slack.json"
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "build" / "trained_slack"
-ARCHIVE = RESULTS / "trained" / "slack"
-MEASURED = 3
-"""Of how it is measured: a record of another number is made again."""
+ARCHIVE = Path("trained") / "slack"
+"""Below the folder of the record."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,10 @@ class SlackJob:
     folder: Path | None = None
 
 
-def small_jobs(device: str) -> Iterator[SlackJob]:
+def small_jobs(device: str, output: Path = RESULTS) -> Iterator[SlackJob]:
     for task, cell, seed in _slack_plan.small():
         plan = training_runs.fused(_slack_plan.configured(task, cell, seed), device)
-        kept = archive_of(task.name, cell.name) if seed == _slack_plan.SEEDS[0] else None
+        kept = archive_of(output, task.name, cell.name) if seed == _slack_plan.SEEDS[0] else None
         yield SlackJob(
             name_of(task.name, cell.name, seed), task.name, cell.name, seed, plan, _slack_plan.SEQUENCES, kept
         )
@@ -90,15 +91,15 @@ def name_of(task: str, cell: str, seed: int) -> str:
     return f"{task} / {cell} / seed {seed}"
 
 
-def archive_of(task: str, cell: str) -> Path:
-    return ARCHIVE / "_".join(f"{slug(task)} {slug(cell)}".split())
+def archive_of(output: Path, task: str, cell: str) -> Path:
+    return output / ARCHIVE / "_".join(f"{slug(task)} {slug(cell)}".split())
 
 
 def slug(name: str) -> str:
     return "_".join("".join(letter if letter.isalnum() else " " for letter in name.lower()).split())
 
 
-def large_jobs(folder: Path) -> Iterator[SlackJob]:
+def large_jobs(folder: Path, output: Path = RESULTS) -> Iterator[SlackJob]:
     """The runs of the plan whose folders are there, with weights kept on the way."""
     by_name, archived_tasks = {each.planned: each for each in _slack_plan.LARGE}, set[str]()
     for job in training_runs.jobs("cuda"):
@@ -108,7 +109,7 @@ def large_jobs(folder: Path) -> Iterator[SlackJob]:
             continue
         seed = job.configuration.training.seed
         plan = training_runs.fused(job.configuration, "cpu", instead=True)
-        kept = None if large.task in archived_tasks else archive_of(large.task, large.cell)
+        kept = None if large.task in archived_tasks else archive_of(output, large.task, large.cell)
         archived_tasks.add(large.task)
         key = name_of(large.task, large.cell, seed)
         yield SlackJob(key, large.task, large.cell, seed, plan, large.sequences, kept, place)
@@ -326,9 +327,21 @@ _NAMES: tuple[Callable[[SlackJob], str], ...] = (
 )
 
 
+def refuse(options: argparse.Namespace) -> None:
+    """SystemExit, with what to give instead, for what cannot be done."""
+    if options.jobs < 1:
+        raise SystemExit(f"--jobs is {options.jobs}; give 1 or more.")
+    if options.device.partition(":")[0] not in ("cpu", "cuda"):
+        raise SystemExit(f"--device is {options.device}; give cpu, cuda or cuda:N.")
+    if options.runs is not None and not options.runs.is_dir():
+        raise SystemExit(f"--runs {options.runs}: there is no such folder.")
+    if options.page and options.output != RESULTS:
+        raise SystemExit("--page is of the record in results/ alone; leave --output out.")
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", action="append", default=[], help="a task, a cell or a seed by name; may be repeated")
+    parser.add_argument("--only", nargs="+", action="extend", default=[], help="tasks, cells, seeds by name")
     parser.add_argument("--list", action="store_true", help="train nothing, say what is recorded")
     parser.add_argument("--jobs", type=int, default=1, help="so many runs at a time")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after that time, at a checkpoint")
@@ -339,11 +352,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the record (default: results/)")
     parser.add_argument("--page", action="store_true", help="train nothing, only write page and picture")
     options = parser.parse_args(arguments)
-    if options.jobs < 1:
-        raise SystemExit(f"--jobs is {options.jobs}; give 1 or more.")
+    refuse(options)
     torch.set_num_threads(1)
     path = options.output / RECORD
-    every = [*(large_jobs(options.runs) if options.runs else ()), *small_jobs(options.device)]
+    large = large_jobs(options.runs, options.output) if options.runs else ()
+    every = [*large, *small_jobs(options.device, options.output)]
     jobs = chosen(options.only, every)
     if options.list:
         record = opened(path)
@@ -357,6 +370,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
     if options.output == RESULTS and path.exists():
         _slack_page.write(opened(path))
+        _slack_picture.draw(opened(path))
     for line in left[:3]:
         sys.stdout.write(f"not made: {line}\n")
     if len(left) > 3:

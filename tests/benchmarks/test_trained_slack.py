@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from odernn.cells.unicornn import UnICORNN
 from tests.benchmarks.scripts import BENCHMARKS, imported
 from verification.monitors import BoundMonitor
 from verification.tasks.task import TaskSpec
+from verification.trained.row import Row
 from verification.trained.runs import Sample
 from verification.training import network
 from verification.training.network import TaskNetwork
@@ -26,6 +29,7 @@ plan = imported("_slack_plan")
 measures = imported("_slack_measures")
 script = imported("trained_slack")
 page = imported("_slack_page")
+products = imported("_slack_products")
 RECORD = BENCHMARKS / "results" / "trained_slack.json"
 
 
@@ -114,6 +118,50 @@ def test_bounds_from_the_cells_own_equations_hold_on_data_and_fall_with_a_plante
     assert measures.of_bound("states", "norm h", "own equation", wrong, measured).verdict == "exceeded"
 
 
+@pytest.mark.parametrize("size", [math.inf, math.nan])
+def test_an_overflow_exceeds_a_finite_bound(size: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    for measured in (np.array([0.0, size]), np.array([size, size])):
+        found = measures.of_bound("states", "norm h", "own equation", np.array([1.0, 2.0]), measured)
+        assert found.verdict == "exceeded" and found.slack == -math.inf
+    beside = measures.of_bound("f", "q", "s", 12.0, size, math.log(65504.0))
+    assert beside.verdict == "vacuous"
+    monkeypatch.setattr(measures, "rebuilding_errors", lambda network, *_: [(0.0, size)] * network.num_layers)
+    rows = script.compact(list(measures.worst(measures.inverse(read_out(small_unicornn()), sample()))))
+    key = "inverse | bound in float32 | thm-F (a)"
+    assert rows[key][0] == "x" and rows[key][2] is None
+    text = " ".join(page.page({"a": run_of({key: rows[key]}, {key: ["h", 1.0, 0.5]})}).split())
+    assert "stepping back in float32 (thm-F (a)) is exceeded at 1 of 2 checkpoints, by an overflow" in text
+
+
+def test_a_bound_above_the_largest_number_of_its_dtype_says_nothing() -> None:
+    found = [measures.of_bound("f", "q", "s", math.log(bound), 0.0, math.log(65504.0)) for bound in (6e4, 7e4)]
+    assert [each.verdict for each in found] == ["holds", "vacuous"]
+    with pytest.raises(ValueError, match="no number"):
+        measures.of_bound("f", "q", "s", math.nan, 0.0)
+
+
+def test_a_margin_that_is_not_positive_fails_whatever_its_row_says() -> None:
+    row = Row("margin", 1, "1 − max|a_ij|", "sco-T3.1", "", "published", value=-0.35)
+    assert measures.of_row("margins", row).verdict == "FAILS"
+
+
+def test_the_product_of_all_steps_is_that_of_blocks_and_a_bound_below_it_fails() -> None:
+    model, given = small_unicornn(), sample(steps=9)
+    run = measures.runs.trajectory(model, given)
+    kappa, h = run.kappa(1), model.coefficients(0)["step_size"].detach().double()
+    M, log_scale = products.product(kappa, h)
+    straight = torch.eye(2, dtype=torch.float64)
+    for value in kappa[:, 0, 3]:
+        k, own = float(value), float(h[3])
+        straight = torch.tensor([[1 - own * own * k, own], [-own * k, 1]], dtype=torch.float64) @ straight
+    assert torch.allclose(M[0, 3] * log_scale[0, 3].exp(), straight, rtol=1e-12)
+    found = list(measures.products(model, run))
+    assert len(found) == 6 and all(each.verdict == "holds" for each in found)
+    assert found[2].quantity == products.IN_FORM and found[2].bound >= found[2].measured >= 0.0
+    wrong = measures.of_bound("f", "q", "s", found[0].measured * math.log(10) - 0.1, found[0].measured * math.log(10))
+    assert wrong.verdict == "exceeded"
+
+
 def test_powers_of_the_linear_step_stay_below_the_condition_of_their_form() -> None:
     torch.manual_seed(4)
     ((bound, measured),) = measures.log_powers(LinOSS(2, 6, dt=0.8, dtype=torch.float64), 400)
@@ -160,6 +208,42 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Any) -> None:
     assert json.loads((tmp_path / "r.json").read_text("utf-8"))["benchmark"] == "trained_slack"
 
 
+def test_a_run_measured_in_an_older_way_is_named_and_the_last_measured_update_is_said() -> None:
+    stale = run_of({"margins | w + α | ": ["h", 0.5]}, {"margins | w + α | ": ["h", 0.5]}) | {"measured_by": 1}
+    text = " ".join(page.page({"a": stale}).split())
+    assert "in an older way, to be made again: a." in text and "20 updates; 2 checkpoints, the last after 10" in text
+    assert "older way" not in page.page({"a": stale | {"measured_by": plan.MEASURED}})
+
+
+def test_weights_are_archived_below_the_folder_of_the_record(tmp_path: Path) -> None:
+    for output in (tmp_path, script.RESULTS):
+        kept = [job.archive for job in script.small_jobs("cpu", output) if job.archive is not None]
+        assert len(kept) == 36 and all(path.parent == output / "trained" / "slack" for path in kept)
+
+
+def test_what_cannot_be_done_is_refused(tmp_path: Path) -> None:
+    nowhere, here = str(tmp_path / "nowhere"), str(tmp_path)
+    asked = (["--device", "tpu"], ["--runs", nowhere], ["--page", "--output", here], ["--jobs", "0"])
+    for arguments, said in zip(asked, ("cpu, cuda", "no such folder", "leave --output out", "1 or more"), strict=True):
+        with pytest.raises(SystemExit, match=said):
+            script.main(arguments)
+
+
+def test_what_the_page_calls_certified_is_exceeded_in_the_record_at_those_weights() -> None:
+    certified = json.loads(page.CERTIFIED.read_text("utf-8"))
+    step = int(certified["network"].rpartition("weights_")[2].partition(".")[0])
+    run = script.opened(RECORD)["BIDMC RR / UnICORNN-128 / seed 0"]
+    (rows,) = (each["rows"] for each in run["checkpoints"] if each["step"] == step)
+    for row in certified["rows"]:
+        letter, slack, _ = rows[f"through layers | ‖dXᴸₙ/dXˡ₁‖∞ | {row['statement']}"]
+        assert letter == "x" and row["exceeds"] and row["agree"] and -slack >= row["decades at least"] - 1e-6
+
+
+def test_every_statement_of_the_page_is_in_the_ledger() -> None:
+    for name, target in re.findall(r"\[[^]]*]\(ledger/(\w+\.md)#([\w-]+)\)", page.PAGE.read_text("utf-8")):
+        assert f'<a id="{target}">' in (page.DOCS / "ledger" / name).read_text("utf-8"), target
+
+
 def test_the_page_is_that_of_the_record_and_its_tables_are_narrow() -> None:
     text = page.PAGE.read_text("utf-8")
     assert text == page.page(script.opened(RECORD))
@@ -174,6 +258,7 @@ def test_every_recorded_run_has_twelve_checkpoints_and_the_configuration_of_the_
     for key, run in record.items():
         assert len(run["checkpoints"]) >= 12 and run["checkpoints"][0]["step"] == 0, key
         assert key not in digests or run["digest"] == digests[key]
+        assert run["measured_by"] == plan.MEASURED, key
     assert RECORD.stat().st_size < 3_000_000
 
 
@@ -184,6 +269,7 @@ def run_of(*rows: dict[str, list[Any]], seed: int = 0) -> dict[str, Any]:
     numbers = {"epochs": 1, "updates": 20, "parameters": 9, "sequences": 4}
     task, cell = plan.TASKS[0].name, plan.CELLS[0].name
     names = {"task": task, "cell": cell, "seed": seed, "network": network_plan, "validation": about}
+    names["measured_by"] = plan.MEASURED
     return {**names, **numbers, "checkpoints": checkpoints}
 
 
@@ -243,3 +329,4 @@ def test_names_choose_tasks_cells_and_seeds_and_an_unknown_one_is_refused() -> N
     assert len(script.chosen([], jobs)) == 108
     with pytest.raises(SystemExit, match="no task, cell or seed is called so"):
         script.chosen(["GRU"], jobs)
+    assert script.main(["--list", "--only", "LinOSS", "seed 1", "--only", "adding, T = 100"]) == 0
