@@ -43,7 +43,7 @@ def named(identifier: str) -> Any:
 
 EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
     # of which hypotheses, which one, where it holds, where it does not
-    ((gradient_bounds.T_IS_ONE,), "T = N dt ≤ 1", ["N=10 dt=1/10", "N=1 dt=1"], ["N=11 dt=1/10", "N=5 dt=1/3"]),
+    ((gradient_bounds.T_AT_MOST_ONE,), "T = N dt ≤ 1", ["N=10 dt=1/10", "N=1 dt=1"], ["N=11 dt=1/10", "N=5 dt=1/3"]),
     (chain_jacobians.CHAIN_PREMISES, "N ≥ 1, a whole number", ["N=1", "N=2"], ["N=0", "N=-1", "N=3/2", "N=1/2"]),
     (
         chain_jacobians.CHAIN_PREMISES,

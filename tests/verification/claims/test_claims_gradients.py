@@ -255,7 +255,7 @@ def mutants() -> Iterator[tuple[str, Callable[[], Case]]]:
     yield "(41) without e^{w̄T}", lambda: top_layer_gradients.top_layer_case(replace(sam, growth="none"), "free")
     tiny = replace(sam, factor=Q(1, 10**5))
     yield "(41) a hundred-thousandth", lambda: top_layer_gradients.top_layer_case(tiny, "free")
-    short = (gradient_bounds.T_IS_ONE,)
+    short = (gradient_bounds.T_AT_MOST_ONE,)
     yield (
         "(13) without e^{w̄}",
         lambda: top_layer_gradients.top_layer_case(replace(gradient_forms.SAM_13, growth="none"), "T ≤ 1", short),
@@ -309,7 +309,7 @@ def test_within_the_interval_of_the_equation_bounds_that_hold_are_not_violated()
     """(27) with e^{w̄t}, and (12) times 1e100, where those of icml fall: at T = 1, N = 20."""
     points = [p for p in chain_gradients.within_one() if p["N"] == "20"]
     safe = replace(gradient_forms.ICML_MAIN, factor=Q(10**100))
-    case = gradient_bounds.limit_case("L = 1, T ≤ 1", safe, "b", lambda: points, (gradient_bounds.T_IS_ONE,))
+    case = gradient_bounds.limit_case("L = 1, T ≤ 1", safe, "b", lambda: points, (gradient_bounds.T_AT_MOST_ONE,))
     assert all(doubt_of(case, p) for p in points)
     case = jacobian_bounds._limit_case("l = L, T ≤ 1", "made", JacobianForm("exponential"))
     assert all(doubt_of(case, p) for p in chain_jacobians.within_one() if p["N"] == "20")
