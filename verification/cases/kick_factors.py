@@ -21,6 +21,7 @@ from typing import Any
 import flint
 
 from verification.cases.inequality import Inequality
+from verification.cases.kick_series import Majorant, decreases
 from verification.cases.nominate import first_violation
 from verification.cases.related import Related
 from verification.cases.short_times import LARGEST, MOST_FACTORS, ORDER, majorant
@@ -34,7 +35,11 @@ from verification.measure.polynomials import coefficient, variables
 from verification.parameters import Declaration, Parameter, Rule, declared
 
 ALL = "all weights and inputs"
-SHORT = Hypothesis("√κ* t ≤ 2", lambda p: 4 - _size(p.alpha, p.w) * (len(p.slopes) * p.h) ** 2, strict=False)
+REACH = 2
+"""The largest √κ* t of the lower half."""
+SHORT = Hypothesis(
+    f"√κ* t ≤ {REACH}", lambda p: REACH**2 - _size(p.alpha, p.w) * (len(p.slopes) * p.h) ** 2, strict=False
+)
 
 
 def _size(alpha: Any, w: Any) -> Any:
@@ -45,7 +50,7 @@ def _size(alpha: Any, w: Any) -> Any:
 def _parameters(*further: Parameter, is_short: bool = False, fewest: int = 1) -> Declaration:
     def fitting(h: Fraction, values: Values) -> Fraction:
         size, m = _size(values["alpha"], values["w"]), len(values["slopes"])
-        return h if size * (m * h) ** 2 <= 4 else 4 / (m * (1 + size))
+        return h if size * (m * h) ** 2 <= REACH**2 else REACH**2 / (m * (1 + size))
 
     step = Rational(above=0, below=1)
     return declared(
@@ -90,7 +95,7 @@ def _points(parameters: Declaration, budget: Budget, seed: int, further: dict[st
     """All κ nearly −κ*, or all κ*, at short and long times; and places of the declaration."""
     for (alpha, w), m, x in product(((0, -1), (1, 0), (0, -50), (9, 0)), (2, 20, MOST_FACTORS), ("1/100", "1", "2")):
         h = Fraction(float(Fraction(x)) / (m * math.sqrt(alpha + abs(w)))).limit_denominator(10**6)
-        h = h if (alpha + abs(w)) * (m * h) ** 2 <= 4 else h - Fraction(1, 10**6)
+        h = h if (alpha + abs(w)) * (m * h) ** 2 <= REACH**2 else h - Fraction(1, 10**6)
         if 0 < h < 1:
             given = {"h": h, "alpha": Fraction(alpha), "w": Fraction(w)}
             yield {**{k: rational(v) for k, v in given.items()}, "slopes": rationals([Fraction(1)] * m), **further}
@@ -99,24 +104,58 @@ def _points(parameters: Declaration, budget: Budget, seed: int, further: dict[st
         yield parameters.draw(rng)
 
 
+def upper_bound(factor: Fraction = Fraction(1)) -> Majorant:
+    """``factor`` sinh(x)/√κ*."""
+
+    def balls(root: Any, h: Any, m: int) -> dict[str, Any]:
+        return {"12": coefficient(factor) * (root * m * h).sinh() / root}
+
+    def intervals(root: Any, h: Any, m: int, exp: Callable[[Any], Any]) -> dict[str, Any]:
+        x = h * root * m
+        return {"12": (exp(x) - exp(-x)) / (2 * root) * factor.numerator / factor.denominator}
+
+    return Majorant(balls, intervals)
+
+
 def upper_case(factor: Fraction = Fraction(1)) -> Case:
     """|F| ≤ sinh(x)/√κ*; another ``factor`` of the right side is a planted falsehood."""
+    bound = upper_bound(factor)
 
     def balls(p: Any) -> tuple[Any, Any]:
-        root = _size(p.alpha, p.w).sqrt()
         entry = product_in_balls(_kappas(p), p.h)[0][1]
-        return abs(entry), coefficient(factor) * (root * len(p.slopes) * p.h).sinh() / root
+        return abs(entry), bound.balls(_size(p.alpha, p.w).sqrt(), p.h, len(p.slopes))["12"]
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        root = second.iv.sqrt(abs(p.w) + p.alpha)
         moved = columns_in_intervals([slope * p.w + p.alpha for slope in p.slopes], p.h)[1][0]
-        grown = second.iv.exp(p.h * root * len(p.slopes))
-        return abs(moved), (grown - 1 / grown) / (2 * root) * factor.numerator / factor.denominator
+        root = second.iv.sqrt(abs(p.w) + p.alpha)
+        return abs(moved), bound.intervals(root, p.h, len(p.slopes), second.iv.exp)["12"]
 
     def proof() -> str:
-        return _if(factor, majorant(), "|F| ≤ [B(−κ*)^m]_12 ≤ sinh(x)/√κ*")
+        return _both(majorant(), bound.proof(MOST_FACTORS), "|F| ≤ [B(−κ*)^m]_12 ≤ sinh(x)/√κ*")
 
     return _case(ALL, "|[B_n ⋯ B_k]_12| ≤ sinh(x)/√κ*", (balls, intervals), _parameters(), proof)
+
+
+def share_in_balls(x: Any) -> Any:
+    """2 − sinh(x)/x, of a ball or a power series."""
+    return 2 - x.sinh() / x
+
+
+def share_in_intervals(x: Any, exp: Callable[[Any], Any]) -> Any:
+    """The same by exp."""
+    return 2 - (exp(x) - exp(-x)) / (2 * x)
+
+
+def rest_bound(factor: Fraction = Fraction(1)) -> Majorant:
+    """−``factor`` t (2 − sinh(x)/x), which is to bound [B(−κ*)^m]_12 − 2t."""
+
+    def balls(root: Any, h: Any, m: int) -> dict[str, Any]:
+        return {"12": -coefficient(factor) * (m * h) * share_in_balls(root * m * h)}
+
+    def intervals(root: Any, h: Any, m: int, exp: Callable[[Any], Any]) -> dict[str, Any]:
+        return {"12": -(share_in_intervals(h * root * m, exp) * h * m * factor.numerator / factor.denominator)}
+
+    return Majorant(balls, intervals, times=2)
 
 
 def lower_case(factor: Fraction = Fraction(1)) -> Case:
@@ -124,17 +163,21 @@ def lower_case(factor: Fraction = Fraction(1)) -> Case:
 
     def balls(p: Any) -> tuple[Any, Any]:
         entry = product_in_balls(_kappas(p), p.h)[0][1]
-        return coefficient(factor) * (2 - flint.arb(2).sinh() / 2) * len(p.slopes) * p.h, entry
+        return coefficient(factor) * share_in_balls(flint.arb(REACH)) * len(p.slopes) * p.h, entry
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        iv = second.iv
-        share = 2 - (iv.exp(iv.mpf(2)) - iv.exp(iv.mpf(-2))) / 4
+        share = share_in_intervals(second.iv.mpf(REACH), second.iv.exp)
         moved = columns_in_intervals([slope * p.w + p.alpha for slope in p.slopes], p.h)[1][0]
         return share * p.h * len(p.slopes) * factor.numerator / factor.denominator, moved
 
     def proof() -> str:
-        text = "F ≥ t − ([B(−κ*)^m]_12 − t) ≥ t (2 − sinh(x)/x), and sinh(x)/x increases"
-        return _if(factor, majorant(), text)
+        if not decreases(share_in_balls, share_in_intervals, MOST_FACTORS):
+            return ""
+        text = (
+            "F ≥ 2t − [B(−κ*)^m]_12 ≥ t (2 − sinh(x)/x), of which no coefficient but the first is > 0, so that it is "
+            f"least at x = {REACH}"
+        )
+        return _both(majorant(), rest_bound(factor).proof(MOST_FACTORS), text)
 
     return _case(
         f"{ALL}, √κ* t ≤ 2",
@@ -146,32 +189,48 @@ def lower_case(factor: Fraction = Fraction(1)) -> Case:
     )
 
 
+def change_bound(factor: Fraction = Fraction(1)) -> Majorant:
+    """``factor`` (cosh x + (h√κ*/2) sinh x)."""
+
+    def balls(root: Any, h: Any, m: int) -> dict[str, Any]:
+        x = root * m * h
+        return {"11": coefficient(factor) * (x.cosh() + h * root / 2 * x.sinh())}
+
+    def intervals(root: Any, h: Any, m: int, exp: Callable[[Any], Any]) -> dict[str, Any]:
+        grown, fallen = exp(h * root * m), exp(-(h * root * m))
+        right = (grown + fallen) / 2 + (grown - fallen) / 4 * root * h
+        return {"11": right * factor.numerator / factor.denominator}
+
+    return Majorant(balls, intervals)
+
+
 def change_case(factor: Fraction = Fraction(1)) -> Case:
     """|F_k − F_{k+j}| ≤ j h (cosh x + (h√κ*/2) sinh x); another ``factor`` of that is a planted falsehood."""
+    bound = change_bound(factor)
 
     def balls(p: Any) -> tuple[Any, Any]:
-        root, j = _size(p.alpha, p.w).sqrt(), round(float(p.j))
-        kappas = _kappas(p)
+        j, kappas = round(float(p.j)), _kappas(p)
         early, late = (product_in_balls(part, p.h)[0][1] for part in (kappas, kappas[j:]))
-        x = root * len(kappas) * p.h
-        return abs(early - late), coefficient(factor) * j * p.h * (x.cosh() + p.h * root / 2 * x.sinh())
+        return abs(early - late), j * p.h * bound.balls(_size(p.alpha, p.w).sqrt(), p.h, len(kappas))["11"]
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        iv, j, kappas = second.iv, int(p.texts["j"]), [slope * p.w + p.alpha for slope in p.slopes]
-        root = iv.sqrt(abs(p.w) + p.alpha)
-        grown = iv.exp(p.h * root * len(kappas))
-        right = (grown + 1 / grown) / 2 + (grown - 1 / grown) / 4 * root * p.h
+        j, kappas = int(p.texts["j"]), [slope * p.w + p.alpha for slope in p.slopes]
+        right = bound.intervals(second.iv.sqrt(abs(p.w) + p.alpha), p.h, len(kappas), second.iv.exp)["11"]
         left = columns_in_intervals(kappas, p.h)[1][0] - columns_in_intervals(kappas[j:], p.h)[1][0]
-        return abs(left), right * p.h * j * factor.numerator / factor.denominator
+        return abs(left), right * p.h * j
 
     def proof() -> str:
         h, kappa = variables("h", "kappa")
         y, z = 0 * h, 1 + 0 * h
         z = z - h * kappa * y
         y = y + h * z
-        step = "B(κ)e_z = e_z + h e_y for every κ" if (y, z) == (h, 1) else ""
-        text = "so F_k − F_{k+1} = h [B_n ⋯ B_{k+1}]_11, and that is at most [B(−κ*)^m]_11 ≤ cosh x + (h√κ*/2) sinh x"
-        return _if(factor, majorant(), f"{step}, {text}") if step else ""
+        if (y, z) != (h, 1):
+            return ""
+        text = (
+            "B(κ)e_z = e_z + h e_y for every κ, so F_k − F_{k+1} = h [B_n ⋯ B_{k+1}]_11, and that is at most h times "
+            "[B(−κ*)^m]_11 ≤ cosh x + (h√κ*/2) sinh x, which grows with m"
+        )
+        return _both(majorant(), bound.proof(MOST_FACTORS), text)
 
     fewer = Parameter("j", Related(Integer(1, MOST_FACTORS - 1), "fewer than the factors", _fewer))
     return _case(
@@ -188,5 +247,5 @@ def _fewer(j: int, values: Values) -> int:
     return min(j, len(values["slopes"]) - 1)
 
 
-def _if(factor: Fraction, text: str, conclusion: str) -> str:
-    return f"{text}: {conclusion}" if text and factor == 1 else ""
+def _both(of_products: str, of_powers: str, conclusion: str) -> str:
+    return f"{of_products}; {of_powers}: {conclusion}" if of_products and of_powers else ""

@@ -11,13 +11,15 @@ of m: so many h more.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
 from verification.cases.inequality import Inequality
+from verification.cases.kick_series import Majorant
 from verification.cases.nominate import first_violation
 from verification.cases.step_products import columns_in_intervals, product_in_balls
 from verification.certify.second import intervals as second
@@ -32,6 +34,7 @@ from verification.parameters import rationals as all_rational
 MOST_FACTORS = 200
 ORDER = "σ′ at the steps, the first first"
 LARGEST = 100
+ENTRIES = "11", "12", "21", "22"
 PARAMETERS = declared(
     *all_rational("h", above=0, below=1),
     *all_rational("alpha", above=0, most=LARGEST),
@@ -41,6 +44,25 @@ PARAMETERS = declared(
 )
 
 
+def bounds(factor: Fraction, *, k: Any = 0, alpha: Any = 0) -> Majorant:
+    """``factor`` times the four bounds above, with kh and αkh more in the entries 12 and 21."""
+
+    def balls(root: Any, h: Any, m: int) -> dict[str, Any]:
+        x = root * m * h
+        rest, shift, wave = x.sinh() - x, k * h, x.cosh() - 1
+        four = wave + h * root / 2 * x.sinh(), rest / root + shift, root * rest + alpha * shift, wave
+        return {name: coefficient(factor) * bound for name, bound in zip(ENTRIES, four, strict=True)}
+
+    def intervals(root: Any, h: Any, m: int, exp: Callable[[Any], Any]) -> dict[str, Any]:
+        x = root * h * m
+        grown, fallen = exp(x), exp(-x)
+        odd, even = (grown - fallen) / 2 - x, (grown + fallen) / 2 - 1
+        four = [even + (odd + x) * root * h / 2, odd / root + h * k, odd * root + h * k * alpha, even]
+        return {name: bound * factor.numerator / factor.denominator for name, bound in zip(ENTRIES, four, strict=True)}
+
+    return Majorant(balls, intervals, times=1)
+
+
 def product_case(factor: Fraction = Fraction(1)) -> Case:
     """(84): the largest entry of dX_n/dX_k − C, m = n − k; another ``factor`` of the bound is a planted falsehood."""
 
@@ -48,25 +70,20 @@ def product_case(factor: Fraction = Fraction(1)) -> Case:
         m, root = len(p.slopes), (p.alpha + abs(p.w)).sqrt()
         kappas = [p.alpha + p.w * slope for slope in p.slopes]
         (a, b), (c, d) = product_in_balls(kappas, p.h)
-        x, shift, time = root * m * p.h, p.k * p.h, (p.k + m) * p.h
+        time = (p.k + m) * p.h
         below = time * p.alpha + p.h * p.w * sum(p.slopes)
         left = abs(a - 1).max(abs(b - time)).max(abs(c + below)).max(abs(d - 1))
-        rest = x.sinh() - x
-        of_y = (x.cosh() - 1 + p.h * root / 2 * x.sinh()).max(rest / root + shift)
-        return left, coefficient(factor) * of_y.max(root * rest + p.alpha * shift)
+        of_11, of_12, of_21, of_22 = bounds(factor, k=p.k, alpha=p.alpha).balls(root, p.h, m).values()
+        return left, of_11.max(of_12).max(of_21).max(of_22)
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        iv, size = second.iv, p.alpha + abs(p.w)
-        root, time = second.iv.sqrt(size), p.h * (len(p.slopes) + p.k)
+        iv, m = second.iv, len(p.slopes)
+        root, time = iv.sqrt(p.alpha + abs(p.w)), p.h * (m + p.k)
         (yy, zy), (yz, zz) = columns_in_intervals([p.w * slope + p.alpha for slope in p.slopes], p.h)
         first_order = sum((p.w * slope for slope in p.slopes), iv.mpf(0)) * p.h + p.alpha * time
         left = _most([abs(yy - 1), abs(yz - time), abs(zy + first_order), abs(zz - 1)])
-        x = root * p.h * len(p.slopes)
-        grown, fallen = iv.exp(x), iv.exp(-x)
-        odd = (grown - fallen) / 2 - x
-        even = (grown + fallen) / 2 - 1
-        entries = [even + (odd + x) * root * p.h / 2, odd / root + p.h * p.k, odd * root + p.h * p.k * p.alpha, even]
-        return left, _most(entries) * factor.numerator / factor.denominator
+        right = bounds(factor, k=p.k, alpha=p.alpha).intervals(root, p.h, m, iv.exp)
+        return left, _most(list(right.values()))
 
     inequality = Inequality(balls, intervals, lists=("slopes",), parameters=PARAMETERS)
     return Case("all products", "‖dX_n/dX_k − C of (84)‖", _asks(inequality, factor), inequality.check)
@@ -78,16 +95,13 @@ def factor_case(factor: Fraction = Fraction(1)) -> Case:
     def balls(p: Any) -> tuple[Any, Any]:
         m, root = len(p.slopes), (p.alpha + abs(p.w)).sqrt()
         entry = product_in_balls([p.alpha + p.w * slope for slope in p.slopes], p.h)[0][1]
-        x, shift = root * m * p.h, (p.k - 1) * p.h
-        return abs(entry - m * p.h - shift), coefficient(factor) * ((x.sinh() - x) / root + shift)
+        return abs(entry - (m + p.k - 1) * p.h), bounds(factor, k=p.k - 1).balls(root, p.h, m)["12"]
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        iv = second.iv
-        root = iv.sqrt(abs(p.w) + p.alpha)
+        iv, m = second.iv, len(p.slopes)
         moved = columns_in_intervals([p.w * slope + p.alpha for slope in p.slopes], p.h)[1][0]
-        x = len(p.slopes) * p.h * root
-        bound = ((iv.exp(x) - iv.exp(-x)) / 2 - x) / root + (p.k - 1) * p.h
-        return abs(moved - p.h * (p.k + len(p.slopes) - 1)), bound * factor.numerator / factor.denominator
+        right = bounds(factor, k=p.k - 1).intervals(iv.sqrt(p.alpha + abs(p.w)), p.h, m, iv.exp)
+        return abs(moved - p.h * (p.k + m - 1)), right["12"]
 
     inequality = Inequality(balls, intervals, lists=("slopes",), parameters=PARAMETERS)
     return Case("all products", "|[B_n ⋯ B_k]_12 − t_n σ̂|", _asks(inequality, factor), inequality.check)
@@ -113,16 +127,22 @@ def majorant(kick: Fraction = Fraction(1)) -> str:
     return (
         "the entries of B(κ) are polynomials in h and −κ with coefficients ≥ 0, [[1, h], [0, 1]] where κ = 0, and so "
         "those of products of any length, with [[1, mh], [0, 1]] where no κ is and −hΣκ_j of one κ in the entry 21; so "
-        "the rest is at most that of B(−κ*)^m, whose entries are by Cayley–Hamilton hyperbolic functions of mφ ≤ x, "
-        "2 sinh(φ/2) = h√κ*"
+        "the rest is at most that of B(−κ*)^m"
     )
+
+
+@cache
+def _of_powers(factor: Fraction) -> str:
+    return bounds(factor).proof(MOST_FACTORS)
 
 
 def _asks(inequality: Inequality, factor: Fraction) -> Any:
     def ask(budget: Budget, seed: int) -> Attempt:
         tried = f"saddles, oscillations and drawn slopes, up to {MOST_FACTORS} factors"
         seen = first_violation((inequality,), _points(budget, seed), tried)
-        text = majorant() if factor == 1 and not seen.candidates else ""
+        text = "" if seen.candidates else majorant()
+        of_powers = text and _of_powers(factor)
+        text = f"{text}; {of_powers}" if of_powers and factor >= 1 else ""  # kh and αkh, as often as the bound has them
         return replace(seen, tried=text or seen.tried, proof=text)
 
     return ask

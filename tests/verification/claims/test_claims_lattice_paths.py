@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import flint
 import mpmath
@@ -23,6 +24,7 @@ from verification.cases import order as orders
 from verification.certify import scalar_stack
 from verification.certify.oscillator_flow import NotEnclosedFlowError, fundamental_matrix
 from verification.certify.scalar_stack import ScalarStack
+from verification.certify.second import kick_series
 from verification.certify.second import oscillator_flow as flow_again
 from verification.certify.second import scalar_stack as scalar_stack_second
 from verification.certify.second.intervals import iv
@@ -74,6 +76,46 @@ PLANTED = {
 
 def test_a_step_that_kicks_the_other_way_has_no_majorant():
     assert short_times.majorant() and not short_times.majorant(Fraction(-1))
+
+
+LESS, MORE = Fraction(999, 1000), Fraction(1001, 1000)
+BOUNDS = (
+    (kick_factors.upper_bound, LESS),
+    (kick_factors.rest_bound, MORE),
+    (kick_factors.change_bound, LESS),
+    (short_times.bounds, LESS),
+)
+
+
+@pytest.mark.parametrize(("bound", "planted"), BOUNDS)
+def test_a_bound_is_proved_coefficient_by_coefficient_and_no_sharper_one(bound, planted):
+    assert bound(Fraction(1)).proof(30)
+    for back_end in (lambda of: of._holds(30), lambda of: kick_series.is_majorant(of.intervals, of.times, 30)):
+        assert back_end(bound(Fraction(1))) and not back_end(bound(planted))
+
+
+def test_twice_the_lower_half_is_not_proved(monkeypatch):
+    """Nothing refutes it; three times it is false. No proof by the factor, and none where both back-ends type it so."""
+    twice = rows.verdict_of(kick_factors.lower_case(Fraction(2)))
+    assert twice.verdict == rows.NOT_REFUTED, twice.because
+    in_balls, in_intervals = kick_factors.share_in_balls, kick_factors.share_in_intervals
+    monkeypatch.setattr(kick_factors, "share_in_balls", lambda x: 2 * in_balls(x))
+    monkeypatch.setattr(kick_factors, "share_in_intervals", lambda x, exp: 2 * in_intervals(x, exp))
+    assert rows.verdict_of(kick_factors.lower_case()).verdict == rows.NOT_REFUTED
+
+
+@pytest.mark.parametrize(("name", "shift"), [("12", 1), ("11", 0)])
+def test_the_coefficients_of_the_powers_are_binomial(name, shift):
+    """C(m+j, 2j+1) and C(m+j, 2j): those are enough, and 10^−40 less of any is not."""
+
+    def closed(_root, _h, m, _exp, less=Fraction(0), at=0):
+        terms = {2 * j + shift: Fraction(math.comb(m + j, 2 * j + shift)) for j in range(m + 1)}
+        return {name: kick_series.Powers({power: c - less * (power == 2 * at + shift) for power, c in terms.items()})}
+
+    assert kick_series.is_majorant(closed, 0, 12)
+    for j in range(12):
+        lower = partial(closed, less=Fraction(1, 10**40), at=j)
+        assert not kick_series.is_majorant(lower, 0, 12)
 
 
 @pytest.mark.parametrize(("w", "m"), [("-4", 30), ("4", 30), ("0", 7), ("-1", 200)])

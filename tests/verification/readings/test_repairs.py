@@ -162,9 +162,18 @@ def test_a_bound_on_the_inputs_is_a_hypothesis_and_so_is_one_layer(identifier: s
     assert gravity_of(identifier, judgements()) == "hypothesis"
 
 
-def test_what_is_true_of_the_exact_flow_is_a_matter_of_a_hypothesis() -> None:
-    """One of the two methods that the sentence cites learns H and its field, and leaves the steps to any solver."""
-    assert gravity_of("both-2.2-exactH", judgements()) == "hypothesis"
+def test_what_is_true_of_the_exact_flow_alone_leaves_the_sentence_a_matter_of_substance() -> None:
+    """The sentence is of integrators; the flow keeps every autonomous H, and one rule every quadratic H."""
+    assert gravity_of("both-2.2-exactH", judgements()) == "substance"
+
+
+@pytest.mark.parametrize("identifier", ["icml-3.1", "icml-C.2"])
+def test_an_exponential_in_the_place_of_linear_growth_is_another_statement_also_with_bounded_inputs(
+    identifier: str,
+) -> None:
+    repairs = [repair for repair in repairs_of(identifier) if "|u| ≤ U" in repair.what]
+    assert [(repair.claim, repair.kind) for repair in repairs] == [("thm-G-inf", "another statement")]
+    assert gravity_of(identifier, judgements()) == "substance"
 
 
 def run_with(proved: str) -> list[Judgement]:

@@ -20,7 +20,6 @@ from odernn.architecture.graph import RNNGraph
 from odernn.architecture.measures import feedforward_depth, recurrent_depth, smallest_rate
 from odernn.published.sources import Source
 from verification.adversary import graphs
-from verification.adversary.graphs import SketchBox
 from verification.cases.decision import at, decided
 from verification.cases.figure_1a import either_case
 from verification.cases.graph_growth import LEAST_RATE, LONGEST, RATE, SHORTEST, extreme_rate
@@ -510,7 +509,7 @@ CLAIMS = (
         cases=(
             box_case(FORWARD, f"d_r: {RATE}", extreme_rate(LONGEST)),
             box_case(FORWARD, f"1/s: {LEAST_RATE}", extreme_rate(SHORTEST)),
-            box_case(FORWARD, f"d_f: {DEPTH}", depth_by_paths(), SketchBox(2, 1, -1, 2, 3, ends=True)),
+            box_case(FORWARD, f"d_f: {DEPTH}", depth_by_paths()),
             computed_case(),
         ),
     ),

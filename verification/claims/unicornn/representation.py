@@ -332,9 +332,10 @@ CLAIMS = (
     Claim(
         id="both-3.3-Odt",
         source=Source("sam", "after (16)"),
-        statement="with all weights O(1) the leading term of ∂E_k^{(n,1)}/∂w is O(dt), and of that order where y_{k−1} "
-        "is of order 1: it is −h σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) F, and F = [B_n ⋯ B_k]_12 is bounded at fixed t_n and "
-        "away from 0 for t = (n−k+1)h of order 1, κ* t² ≤ 4, κ* = α + |w|; also tried: of that order at k = 2",
+        statement="with all weights O(1) the leading term of ∂E_k^{(n,1)}/∂w is O(dt), and of that order where "
+        "y_{k−1}, σ′(A_{k−1}) and y_n − ȳ_n are of order 1 and κ* t² ≤ 4, κ* = α + |w|, t = (n−k+1)h: it is "
+        "−h σ′(A_{k−1}) y_{k−1} (y_n − ȳ_n) F, and F = [B_n ⋯ B_k]_12 is bounded at fixed t_n and away from 0 there; "
+        "also tried: of that order at k = 2",
         semantics="slope",
         cases=(
             EXACT,
