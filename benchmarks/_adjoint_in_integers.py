@@ -83,3 +83,25 @@ def by_integers(
     ends = [P[moved - 1], R[moved - 1]]
     middle, spread = sum(int(abs(e.m).sum()) for e in ends), sum(int(e.r.sum()) for e in ends)
     return Fraction(middle - spread, 2**BITS), Fraction(middle + spread, 2**BITS)
+
+
+def bounds_again(
+    layers: Layers, moved: int, *, dt: Fraction, alpha: int, steps: int
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Both ends of the chain icml-(27) at n = 1 + ``steps``, and the bound of sam-54, rounded up.
+
+    K = max(2, max_i |w^L_i| + α), γ = K + K²/2: dt^{L−l} Π_{q>l} ‖V^q‖_∞ (1 + 2γ steps dt), V̄ dt^{L−l} (1 + 2γ n dt)
+    with V̄ = Π_q max(1, ‖V^q‖_∞), and the first with e^{K steps dt}. ``layers`` are float32.
+    """
+    largest = max(abs(Fraction(float(w))) for w in layers[-1]["w"]) + alpha
+    K = largest if largest > 2 else Fraction(2)
+    gamma = K + K**2 / 2
+    norms = [max(sum((abs(Fraction(float(x))) for x in row), Fraction(0)) for row in layer["V"]) for layer in layers]
+    first = last = dt ** (len(layers) - moved)
+    for q, norm in enumerate(norms, 1):
+        first *= norm if q > moved else 1
+        last *= max(norm, Fraction(1))
+    with mpmath.workprec(2 * BITS):
+        grown = mpmath.exp(mpmath.mpf((K * steps * dt).numerator) / (K * steps * dt).denominator)
+        above = Fraction(int(mpmath.floor(grown * 2**BITS)) + 2, 2**BITS) * (1 + Fraction(1, 2**BITS))
+    return first * (1 + 2 * gamma * (steps * dt)), last * (1 + 2 * gamma * ((steps + 1) * dt)), first * above

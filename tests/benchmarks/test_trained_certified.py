@@ -61,6 +61,42 @@ def test_a_bound_that_is_a_million_times_larger_is_not_exceeded(statement: str) 
     assert large["agree"] and not large["exceeds"]
 
 
+def last_state(layers: list[dict[str, np.ndarray]], u: np.ndarray, moved: int, by: np.ndarray) -> np.ndarray:
+    """(y, z) of the last layer, X^moved_1 moved; the layer below enters at n − 1."""
+    size, dt = len(by), float(certified.DT)
+    y, z = np.zeros((2, 3, size))
+    for n, x in enumerate(u):
+        below = [x, *y[:-1]]
+        A = np.array([a["w"] * b + a["V"] @ c + a["b"] for a, b, c in zip(layers, y, below, strict=True)])
+        h = np.array([dt / (1 + np.exp(-layer["c"])) for layer in layers])
+        z = z - h * (np.tanh(A) + certified.ALPHA * y)
+        y = y + h * z
+        if n == 0:
+            y[moved - 1] += by
+    return np.concatenate([y[-1], z[-1]])
+
+
+def test_with_the_other_index_the_rows_are_those_of_differences() -> None:
+    """The share of y^2_1 in a row, one input neuron at a time; central differences."""
+    layers, u = made(4, 2), np.random.default_rng(5).uniform(0, 1, (9, 2))
+    moves = 1e-4 * np.eye(4)
+    by_y = np.array([(last_state(layers, u, 2, e) - last_state(layers, u, 2, -e)) / 2e-4 for e in moves]).T
+    largest, neuron, of_y = certified.chosen(layers, u, 2, is_late=True)
+    same, *_ = certified.chosen(layers, u, 2)
+    share = np.abs(by_y[neuron if of_y else 4 + neuron]).sum()
+    assert 0 < share <= largest * (1 + 1e-6) and largest < same
+
+
+def test_both_typings_of_the_bounds_are_one() -> None:
+    """Exactly, but for e^x."""
+    for moved, steps in ((1, 7), (2, 100)):
+        with flint.ctx.workprec(certified.BITS):
+            found = certified.bounds(made(4, 1), moved, steps)
+        again = certified.bounds_again(made(4, 1), moved, dt=certified.DT, alpha=certified.ALPHA, steps=steps)
+        assert found[:2] == again[:2] and found[0] < found[1]
+        assert abs(found[2] / again[2] - 1) < Fraction(1, 10**80)
+
+
 def test_the_record_is_of_the_archived_weights_and_agrees_with_the_page() -> None:
     record = json.loads(certified.RESULT.read_text("utf-8"))
     path = BENCHMARKS / "results" / record["network"]

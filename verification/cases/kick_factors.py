@@ -18,8 +18,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-import flint
-
 from verification.cases.inequality import Inequality
 from verification.cases.kick_series import Majorant, decreases
 from verification.cases.nominate import first_violation
@@ -147,7 +145,7 @@ def share_in_intervals(x: Any, exp: Callable[[Any], Any]) -> Any:
 
 
 def rest_bound(factor: Fraction = Fraction(1)) -> Majorant:
-    """−``factor`` t (2 − sinh(x)/x), which is to bound [B(−κ*)^m]_12 − 2t."""
+    """−``factor`` t (2 − sinh(x)/x), which is to bound [B(−κ*)^m]_12 − 2t; at √κ* = 2/t the lower half of F."""
 
     def balls(root: Any, h: Any, m: int) -> dict[str, Any]:
         return {"12": -coefficient(factor) * (m * h) * share_in_balls(root * m * h)}
@@ -161,14 +159,15 @@ def rest_bound(factor: Fraction = Fraction(1)) -> Majorant:
 def lower_case(factor: Fraction = Fraction(1)) -> Case:
     """(2 − sinh(2)/2) t ≤ F where x ≤ 2; another ``factor`` of the left side is a planted falsehood."""
 
+    rest = rest_bound(factor)
+
     def balls(p: Any) -> tuple[Any, Any]:
-        entry = product_in_balls(_kappas(p), p.h)[0][1]
-        return coefficient(factor) * share_in_balls(flint.arb(REACH)) * len(p.slopes) * p.h, entry
+        m, entry = len(p.slopes), product_in_balls(_kappas(p), p.h)[0][1]
+        return -rest.balls(REACH / (m * p.h), p.h, m)["12"], entry  # at x = REACH
 
     def intervals(p: Any) -> tuple[Any, Any]:
-        share = share_in_intervals(second.iv.mpf(REACH), second.iv.exp)
-        moved = columns_in_intervals([slope * p.w + p.alpha for slope in p.slopes], p.h)[1][0]
-        return share * p.h * len(p.slopes) * factor.numerator / factor.denominator, moved
+        m, moved = len(p.slopes), columns_in_intervals([slope * p.w + p.alpha for slope in p.slopes], p.h)[1][0]
+        return -rest.intervals(REACH / (p.h * m), p.h, m, second.iv.exp)["12"], moved
 
     def proof() -> str:
         if not decreases(share_in_balls, share_in_intervals, MOST_FACTORS):
@@ -177,7 +176,7 @@ def lower_case(factor: Fraction = Fraction(1)) -> Case:
             "F ≥ 2t − [B(−κ*)^m]_12 ≥ t (2 − sinh(x)/x), of which no coefficient but the first is > 0, so that it is "
             f"least at x = {REACH}"
         )
-        return _both(majorant(), rest_bound(factor).proof(MOST_FACTORS), text)
+        return _both(majorant(), rest.proof(MOST_FACTORS), text)
 
     return _case(
         f"{ALL}, √κ* t ≤ 2",
