@@ -1,5 +1,5 @@
-"""Timing for the benchmark scripts: peers interleaved in one run, medians with spread, machine and versions
-recorded.
+"""What the benchmark scripts share: peers timed interleaved in one run, medians with spread, machine and versions
+recorded; what was not made.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -125,3 +125,12 @@ def report(name: str, cases: dict[str, list[Timing]], checks: dict[str, float]) 
                 f"  {timing.name:28s} {timing.median:9.2f} ms  ({spread})  first {timing.first:9.2f}  "
                 f"reference/this {timing.ratio:8.4f}\n"
             )
+
+
+def said_not_made(left: Sequence[str]) -> int:
+    """Print what was not made, three of it at most; the exit status."""
+    for line in left[:3]:
+        sys.stdout.write(f"not made: {line}\n")
+    if len(left) > 3:
+        sys.stdout.write(f"not made: {len(left) - 3} more\n")
+    return 1 if left else 0

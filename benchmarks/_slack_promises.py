@@ -31,9 +31,8 @@ class Promise:
         return tuple(f"{self.family} | {end}" for end in self.ends)
 
 
-def _all_promises() -> Iterator[Promise]:
-    states, gradients, steps = "states", "parameter gradients", "step Jacobians"
-    of_unit, both = "states of a unit", "abs(yₙ, zₙ)"
+def _of_states() -> Iterator[Promise]:
+    states, of_unit, both = "states", "states of a unit", "abs(yₙ, zₙ)"
     yield Promise(states, ("abs y | icml-C.1", "abs z | icml-C.1"), of_unit, both, "icml-C.1", True)
     yield Promise(
         states,
@@ -67,6 +66,10 @@ def _all_promises() -> Iterator[Promise]:
     yield Promise(states, ("norm h | own equation",), "norm of states, at every n", "‖hₙ‖", OWN, False, "mostly n = 1")
     ends = ("largest norm h | own equation",)
     yield Promise(states, ends, "norm of states, all n ≤ N", "max ‖hₙ‖", OWN, False)
+
+
+def _of_gradients() -> Iterator[Promise]:
+    gradients = "parameter gradients"
     for statement in ("sam-3.2", "sam-D.2", "icml-3.1", "icml-C.2"):
         yield Promise(gradients, (f"abs dE/dθ | {statement}",), "gradients of weights", "abs(dE/dθ)", statement, True)
     yield Promise(gradients, ("abs dE/dθ | thm-G",), "gradients of weights", "abs(dE/dθ)", "thm-G", False)
@@ -87,6 +90,10 @@ def _all_promises() -> Iterator[Promise]:
         False,
         "n = N",
     )
+
+
+def _of_jacobians() -> Iterator[Promise]:
+    steps = "step Jacobians"
     for statement in ("icml-(25)", "both-51-53"):
         yield Promise(steps, (f"‖dXₙ/dXₙ₋₁‖∞ | {statement}",), "Jacobian of a step", "‖dXₙ/dXₙ₋₁‖∞", statement, True)
     words, ends, at_once = "Jacobian of n steps, nearest n", ("‖dXₙ/dX₀‖∞ | ", "‖dX_N/dX₀‖∞, at N | "), "n = 1"
@@ -103,6 +110,9 @@ def _all_promises() -> Iterator[Promise]:
     for statement in ("icml-(27)", "sam-54"):
         words = "Jacobian of n steps through layers"
         yield Promise("through layers", (f"‖dXᴸₙ/dXˡ₁‖∞ | {statement}",), words, "‖dXᴸₙ/dXˡ₁‖∞", statement, True)
+
+
+def _of_inverses_and_matrices() -> Iterator[Promise]:
     for dtype in ("float32", "bfloat16", "float16"):
         words = f"stepping back in {dtype}"
         key, short = f"bound in {dtype} | thm-F (a)", f"inverse, {dtype}"
@@ -114,7 +124,7 @@ def _all_promises() -> Iterator[Promise]:
     yield Promise(matrix, ("‖vᵀ ∂h_T/∂h_t‖/‖v‖ | thm-H-grad",), words, short, "thm-H-grad", False, back)
 
 
-PROMISES = tuple(_all_promises())
+PROMISES = (*_of_states(), *_of_gradients(), *_of_jacobians(), *_of_inverses_and_matrices())
 MARGINS = {
     "margins | 4 − h²(α + max(w, 0)) | ": "4 − h²(α + w⁺)",
     "margins | w + α | ": "w + α",

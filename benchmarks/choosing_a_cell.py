@@ -31,7 +31,7 @@ import _choosing_plan
 import torch
 import training_runs
 from _choosing_plan import ChosenTask, Contestant, Setting
-from _harness import RESULTS, machine
+from _harness import RESULTS, machine, said_not_made
 from torch import nn
 from training_runs import Place, Stopwatch, TimeIsUpError, Untested
 
@@ -244,11 +244,7 @@ def main(arguments: list[str] | None = None) -> int:
         _choosing_page.PAGE.write_text(
             _choosing_page.page(_choosing_page.PAGE.read_text("utf-8"), opened(path)), encoding="utf-8"
         )
-    for line in left[:3]:
-        sys.stdout.write(f"not made: {line}\n")
-    if len(left) > 3:
-        sys.stdout.write(f"not made: {len(left) - 3} more\n")
-    return 1 if left else 0
+    return said_not_made(left)
 
 
 if __name__ == "__main__":

@@ -29,35 +29,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from trained_by_hand import is_confirmed, tensors
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).resolve().parent / "results"
 ARCHIVE = HERE / "trained" / "slack"
 Layer = Mapping[str, Array]
 Numbers = dict[str, float]
-ALLOWED = 1e-6
-"""Decades, or of a margin its unit: the record has eight digits after the point."""
 
 
 def weights(path: Path) -> tuple[list[dict[str, Array]], dict[str, Any]]:
-    """Of each layer its tensors, and [network]. A safetensors file: the length of a JSON header, it, the numbers."""
-    content = path.read_bytes()
-    length = int.from_bytes(content[:8], "little")
-    header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
-    network = json.loads(header["__metadata__"]["odernn"])["configuration"]["network"]
+    """Of each layer its tensors, and [network]."""
+    found, words = tensors(path)
     layers: dict[int, dict[str, Array]] = {}
-    for name, about in header.items():
+    for name, values in found.items():
         parts = name.split(".")
-        if parts[:2] != ["model", "recurrent"]:
-            continue
-        begin, end = about["data_offsets"]
-        kind = {"F32": "<f4", "F64": "<f8", "I8": "i1", "I64": "<i8"}[about["dtype"]]
-        values = np.frombuffer(data[begin:end], kind).reshape(about["shape"]).astype(float)
-        if parts[2] == "layers":
+        if parts[:3] == ["model", "recurrent", "layers"]:
             layers.setdefault(int(parts[3]), {})[parts[-1]] = values
-        elif parts[2].endswith("_l0"):
+        elif parts[:2] == ["model", "recurrent"] and parts[2].endswith("_l0"):
             layers.setdefault(0, {})[parts[2]] = values
-    return [layers[index] for index in sorted(layers)], network
+    return [layers[index] for index in sorted(layers)], json.loads(words["odernn"])["configuration"]["network"]
 
 
 def least(logs: Any, sizes: Any) -> float:
@@ -249,11 +240,6 @@ def published() -> Iterator[tuple[Path, Mapping[str, Any]]]:
             path = ARCHIVE / run["archive"] / f"weights_{each['step']:07d}.safetensors"
             if path.exists():
                 yield path, each["rows"]
-
-
-def is_confirmed(differences: Sequence[float]) -> bool:
-    """Whether there are numbers and each is near enough; a NaN is not."""
-    return bool(differences) and all(difference < ALLOWED for difference in differences)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

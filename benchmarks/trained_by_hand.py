@@ -32,19 +32,33 @@ ROWS = {"HR": (0.046, 10.0, "bidmc_hr_unicornn", 0), "RR": (0.011, 9.0, "bidmc_r
 """dt, α, the archived run, the column of the monitor."""
 
 LENGTH, RATE, SECONDS, STRIDE, SEQUENCES, PROBES = 4000, 125, 32, 3, 4, 8
+KINDS = {"F32": "<f4", "F64": "<f8", "I8": "i1", "I64": "<i8"}
+ALLOWED = 1e-6
+"""Decades, or of a margin its unit: the records have eight digits or more after the point."""
 
 
-def weights(path: Path) -> list[dict[str, Array]]:
-    """Of each layer: V, b, w, c. A safetensors file: the length of a JSON header, the header, the numbers."""
+def tensors(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
+    """Of a safetensors file the tensors by name, as float64, and its words: a JSON header, its length before it."""
     content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")
     header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
-    layers: list[dict[str, Array]] = [{}, {}, {}]
+    words = header.pop("__metadata__", {})
+    found = {}
     for name, about in header.items():
-        if name.startswith("model.recurrent.layers.") and about["dtype"] == "F32":
-            index, kind = name.split(".")[3:5]
+        if about["dtype"] in KINDS:
             begin, end = about["data_offsets"]
-            layers[int(index)][kind] = np.frombuffer(data[begin:end], "<f4").reshape(about["shape"]).astype(float)
+            values = np.frombuffer(data[begin:end], KINDS[about["dtype"]])
+            found[name] = values.reshape(about["shape"]).astype(float)
+    return found, words
+
+
+def weights(path: Path) -> list[dict[str, Array]]:
+    """Of each layer: V, b, w, c."""
+    layers: list[dict[str, Array]] = [{}, {}, {}]
+    for name, values in tensors(path)[0].items():
+        parts = name.split(".")
+        if parts[:3] == ["model", "recurrent", "layers"] and parts[4] in ("V", "b", "w", "c"):
+            layers[int(parts[3])][parts[4]] = values
     return layers
 
 
@@ -135,8 +149,8 @@ def published(row: str) -> dict[str, dict[str, float]]:
 
 
 def is_confirmed(differences: Sequence[float]) -> bool:
-    """Whether there are numbers and each is within 10⁻⁶ decades; a NaN is not."""
-    return bool(differences) and all(difference < 1e-6 for difference in differences)
+    """Whether there are numbers and each is within ``ALLOWED``; a NaN is not."""
+    return bool(differences) and all(difference < ALLOWED for difference in differences)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

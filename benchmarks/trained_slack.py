@@ -41,7 +41,7 @@ import _slack_plan
 import numpy as np
 import torch
 import training_runs
-from _harness import RESULTS, machine
+from _harness import RESULTS, machine, said_not_made
 from _slack_page import ZERO
 from _slack_plan import MEASURED
 from torch import nn
@@ -371,11 +371,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.output == RESULTS and path.exists():
         _slack_page.write(opened(path))
         _slack_picture.draw(opened(path))
-    for line in left[:3]:
-        sys.stdout.write(f"not made: {line}\n")
-    if len(left) > 3:
-        sys.stdout.write(f"not made: {len(left) - 3} more\n")
-    return 1 if left else 0
+    return said_not_made(left)
 
 
 if __name__ == "__main__":

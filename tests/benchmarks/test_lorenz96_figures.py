@@ -96,6 +96,31 @@ def test_the_committed_record_has_both_and_they_are_one_loss() -> None:
         assert run["test"]["over_rms"] < run["test"]["figure"]
 
 
+def test_how_near_each_normaliser_comes_to_what_is_printed_is_as_the_pages_say() -> None:
+    """Medians over seeds, beside Table 7: within a fifth four of eight rows over the root mean square, else one."""
+    record = json.loads((BENCHMARKS / "results" / "training_runs.json").read_text("utf-8"))
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for run in record["runs"].values():
+        if run["task"] == "lorenz96":
+            rows.setdefault(run["name"], []).append(run)
+    near, apart = {}, {}
+    for figure in ("over_rms", "figure"):
+        medians = {name: float(np.median([run["test"][figure] for run in runs])) for name, runs in rows.items()}
+        printed = {name: float(runs[0]["published"][0]["text"]) for name, runs in rows.items()}
+        near[figure] = sum(abs(medians[name] / printed[name] - 1) <= 0.2 for name in rows)
+        apart[figure] = medians
+    assert len(rows) == 8 and near == {"over_rms": 4, "figure": 1}
+    for name, times in (
+        ("F = 0.9, UnICORNN", 8.8),
+        ("F = 0.9, UnICORNN, transient kept", 7.0),
+        ("F = 8, UnICORNN, transient kept", 1.2),
+    ):
+        ratio = apart["figure"][f"Lorenz 96, {name}"] / apart["over_rms"][f"Lorenz 96, {name}"]
+        assert round(ratio, 1) == times
+    words = " ".join((plan.TEXTS["lorenz96"] + (BENCHMARKS.parent / "docs" / "tasks.md").read_text("utf-8")).split())
+    assert words.count("four of eight") == 2 and "8.8 times" in words and "7.0 times" in words and "1.2 times" in words
+
+
 # --- exponents
 
 

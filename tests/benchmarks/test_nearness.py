@@ -14,6 +14,7 @@ from tests.benchmarks.scripts import BENCHMARKS, imported
 from verification.adversary import step_products
 
 NEARNESS = imported("nearness")
+PAGE = imported("_nearness_page")
 RECORD = BENCHMARKS / "results" / "nearness.json"
 
 
@@ -34,7 +35,7 @@ def test_the_ascent_reaches_the_largest_norm_of_all_products_and_exceeds_none(al
 
 @pytest.mark.parametrize(("hits", "count"), [(0, 20), (3, 20), (20, 20)])
 def test_the_interval_has_at_its_ends_two_and_a_half_percent(hits: int, count: int) -> None:
-    words = NEARNESS.interval(hits, count)
+    words = PAGE.interval(hits, count)
     low, high = (float(part) / 100 for part in words.partition("(")[2].removesuffix(" %)").split(" to "))
     assert words.startswith(f"{hits} of {count} ")
     if hits:
@@ -45,7 +46,7 @@ def test_the_interval_has_at_its_ends_two_and_a_half_percent(hits: int, count: i
 
 def test_the_page_is_that_of_the_record() -> None:
     record = json.loads(RECORD.read_text("utf-8"))
-    page = NEARNESS.page(record)
+    page = PAGE.page(record)
     assert page == NEARNESS.PAGE.read_text("utf-8")
     assert "**" in page and all(f"| {name} | " in page for name in record["rows"])
     assert set(record["ladder"]) == set(NEARNESS.LADDER)
@@ -63,7 +64,7 @@ def test_the_ladder_has_the_highest_rung_first_and_the_largest_violation_of_it()
         "middle": [cell("printed RR", -9.0), cell(real.format("RR"), -0.1), cell(real.format("HR"), -0.2)],
         "high": [cell(initialised, -0.25)],
     }
-    lines = NEARNESS._ladder(known)[2:]
+    lines = PAGE._ladder(known)[2:]
     assert [line.split(" | ")[0] for line in lines[:4]] == ["| high", "| middle", "| low", "| held"]
     assert lines[1].startswith(
         "| middle | the initialisation's range, real inputs | HR | 0.200 | N = 9; 60 u in [0, 59]"
@@ -77,6 +78,6 @@ def test_a_share_counts_networks_and_not_layers() -> None:
         for slacks in ((-1, -2), (3, 4))
     ]
     found = {"product": 2.0, "paths": 0.5, "icml-(27)": 1.0, "sam-54": 3.0}
-    page = NEARNESS.page({"rows": {"row": {"range": found, "drawn": drawn}}})
+    page = PAGE.page({"rows": {"row": {"range": found, "drawn": drawn}}})
     assert "| row | s | 1 of 2 (1 to 99 %) | -2.00 |" in page
     assert "| row | **10^2.00** | 10^0.50 | 10^1.00 | 10^3.0 |" in page

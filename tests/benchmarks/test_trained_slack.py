@@ -303,7 +303,7 @@ def test_numbers_by_hand_are_those_of_the_record() -> None:
     for path, rows in files[:: max(1, len(files) // 6)]:
         again = by_hand.by_hand(path)
         known = {key: by_hand.recorded(rows[key]) for key in again}
-        assert known == pytest.approx(again, abs=by_hand.ALLOWED)
+        assert known == pytest.approx(again, abs=imported("trained_by_hand").ALLOWED)
     assert not by_hand.is_confirmed([]) and not by_hand.is_confirmed([math.nan]) and by_hand.is_confirmed([0.0])
 
 

@@ -18,3 +18,13 @@ def test_a_record_has_times_only_beside_checks_that_hold(name: str) -> None:
     assert groups and all(each["holds"] for each in groups)
     assert all(check["holds"] for each in groups for check in each["checks"])
     assert not any("although" in part for part in parts.values())
+
+
+def test_a_record_without_the_sanitizer_says_so() -> None:
+    (record,) = [each for name, each in page.records().items() if "h100" in name]
+    parts = {name: part for name, part in record["parts"].items() if name != "sanitizer"}
+    without = "\n".join(page._checks(parts))
+    assert "compute-sanitizer: not run over these kernels." in without
+    found = {"memcheck, scan": {"holds": True}, "memcheck, all": {"holds": False}}
+    beside = "\n".join(page._checks({**parts, "sanitizer": {"found": found}}))
+    assert "not run" not in beside and "memcheck, scan: clean." in beside and "memcheck, all: **not clean**." in beside
