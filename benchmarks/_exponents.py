@@ -106,5 +106,5 @@ def _outputs(w: Tensor, alpha: Tensor, h: Tensor, drive: Tensor) -> Tensor:
 def _of_system(forcing: float) -> float:
     """The largest exponent of Lorenz 96 itself, over 300 units of time."""
     field, jacobian = lyapunov.lorenz96(forcing)
-    start = forcing + np.random.default_rng(0).uniform(-0.5, 0.5, 5)
-    return lyapunov.by_runge_kutta(field, jacobian, start, dt=0.025, transient=25.0, horizon=300.0)
+    start = forcing + np.random.default_rng(0).uniform(-0.5, 0.5, (5, 1))
+    return float(lyapunov.by_runge_kutta(field, jacobian, start, dt=0.025, transient=25.0, horizon=300.0).item())

@@ -66,7 +66,7 @@ def saddle_exponent(alpha: float, w: float, h: float) -> float:
 
 
 def lorenz96(forcing: float, size: int = 5) -> tuple[Field, Field]:
-    """The field x_i' = (x_{i+1} − x_{i−2}) x_{i−1} − x_i + F and its Jacobian; x of shape (size,)."""
+    """The field x_i' = (x_{i+1} − x_{i−2}) x_{i−1} − x_i + F and its Jacobian, (size, size, …), at x: (size, …)."""
     ahead, behind, second = ((np.arange(size) + shift) % size for shift in (1, -1, -2))
     place = np.arange(size)
 
@@ -74,7 +74,8 @@ def lorenz96(forcing: float, size: int = 5) -> tuple[Field, Field]:
         return np.asarray((x[ahead] - x[second]) * x[behind] - x + forcing)
 
     def jacobian(x: np.ndarray) -> np.ndarray:
-        J = -np.eye(size)
+        J = np.zeros((size, *x.shape))
+        J[place, place] = -1.0
         J[place, ahead] += x[behind]
         J[place, second] -= x[behind]
         J[place, behind] += x[ahead] - x[second]
@@ -83,51 +84,61 @@ def lorenz96(forcing: float, size: int = 5) -> tuple[Field, Field]:
     return field, jacobian
 
 
+def _extended(field: Field, jacobian: Field, pair: np.ndarray) -> np.ndarray:
+    """x' = f(x) and v' = f'(x) v of a pair (x, v): (2, size, starts)."""
+    x, v = pair
+    return np.stack([field(x), np.einsum("ij...,j...->i...", jacobian(x), v)])
+
+
+def _with_tangents(starts: np.ndarray) -> np.ndarray:
+    tangents = np.zeros_like(starts)
+    tangents[0] = 1.0
+    return np.stack([starts, tangents])
+
+
 def by_runge_kutta(
-    field: Field, jacobian: Field, start: np.ndarray, *, dt: float, transient: float, horizon: float
-) -> float:
-    """Largest exponent: classical Runge-Kutta for x' = f, v' = f'(x) v together, v renormalised after every step."""
-    size = len(start)
-
-    def extended(state: np.ndarray) -> np.ndarray:
-        slope = np.empty_like(state)
-        slope[:size], slope[size:] = field(state[:size]), jacobian(state[:size]) @ state[size:]
-        return slope
-
-    state = np.concatenate([start, np.eye(size)[0]])
-    skipped, total = round(transient / dt), 0.0
+    field: Field, jacobian: Field, starts: np.ndarray, *, dt: float, transient: float, horizon: float
+) -> np.ndarray:
+    """Largest exponent from each of ``starts``, (size, starts): classical Runge-Kutta for x' = f, v' = f'(x) v
+    together, v renormalised after every step.
+    """
+    pair = _with_tangents(starts)
+    skipped, total = round(transient / dt), np.zeros(starts.shape[1:])
     steps = skipped + round(horizon / dt)
     for n in range(steps):
-        k1 = extended(state)
-        k2 = extended(state + dt / 2 * k1)
-        k3 = extended(state + dt / 2 * k2)
-        k4 = extended(state + dt * k3)
-        state = state + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        stretch = math.sqrt(float(state[size:] @ state[size:]))
-        state[size:] /= stretch
+        k1 = _extended(field, jacobian, pair)
+        k2 = _extended(field, jacobian, pair + dt / 2 * k1)
+        k3 = _extended(field, jacobian, pair + dt / 2 * k2)
+        k4 = _extended(field, jacobian, pair + dt * k3)
+        pair = pair + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        stretch = np.sqrt(np.square(pair[1]).sum(axis=0))
+        pair[1] /= stretch
         if n >= skipped:
-            total += math.log(stretch)
-    return total / ((steps - skipped) * dt)
+            total += np.log(stretch)
+    return np.asarray(total / ((steps - skipped) * dt))
 
 
 def by_dop853(
-    field: Field, jacobian: Field, start: np.ndarray, *, every: float, transient: float, horizon: float
-) -> float:
-    """Largest exponent by SciPy's DOP853 (order 8, adaptive): one tangent vector, renormalised after each ``every``."""
+    field: Field, jacobian: Field, starts: np.ndarray, *, every: float, transient: float, horizon: float
+) -> np.ndarray:
+    """Largest exponent from each of ``starts``, (size, starts), by SciPy's DOP853 (order 8, adaptive, one step size
+    for all of them): one tangent vector each, renormalised after each ``every``.
+    """
     from scipy.integrate import solve_ivp  # half a second, and few runs ask
 
-    size = len(start)
+    pair = _with_tangents(starts)
 
-    def extended(_: float, state: np.ndarray) -> np.ndarray:
-        return np.concatenate([field(state[:size]), jacobian(state[:size]) @ state[size:]])
+    def slope(_: float, flat: np.ndarray) -> np.ndarray:
+        return _extended(field, jacobian, flat.reshape(pair.shape)).ravel()
 
-    state, total = np.concatenate([start, np.eye(size)[0]]), 0.0
+    total = np.zeros(starts.shape[1:])
     skipped = round(transient / every)
     pieces = skipped + round(horizon / every)
     for n in range(pieces):
-        state = solve_ivp(extended, (0.0, every), state, method="DOP853", rtol=1e-7, atol=1e-9).y[:, -1]
-        stretch = float(np.linalg.norm(state[size:]))
-        state[size:] /= stretch
+        end = solve_ivp(slope, (0.0, every), pair.ravel(), method="DOP853", rtol=1e-7, atol=1e-9).y[:, -1]
+        pair = end.reshape(pair.shape)
+        stretch = np.linalg.norm(pair[1], axis=0)
+        pair[1] /= stretch
         if n >= skipped:
-            total += float(np.log(stretch))
-    return total / ((pieces - skipped) * every)
+            total += np.log(stretch)
+    return np.asarray(total / ((pieces - skipped) * every))

@@ -68,7 +68,7 @@ def test_both_integrators_give_a_known_exponent(rate: float) -> None:
     """x' = A x with A = diag(rate, −1, −2) in a rotated basis."""
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     A = rotation @ np.diag([rate, -1.0, -2.0]) @ rotation.T
-    arguments = (lambda x: A @ x, lambda x: A, np.zeros(3))
+    arguments = (lambda x: A @ x, lambda x: A[:, :, None], np.zeros((3, 2)))
     assert lyapunov.by_runge_kutta(*arguments, dt=0.05, transient=40, horizon=10) == pytest.approx(rate, abs=1e-6)
     assert lyapunov.by_dop853(*arguments, every=1.0, transient=40, horizon=10) == pytest.approx(rate, abs=1e-6)
 
