@@ -6,7 +6,6 @@ The exponent of a driven stack is that of its top layer, λ = lim (1/τ_n) log�
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
