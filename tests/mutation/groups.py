@@ -234,12 +234,8 @@ GROUPS = (
     ),
     Group(
         "meshes of rotations",
-        ("verification/measure/rotation_mesh.py",),
-        (
-            "tests/mutation/test_library_sides.py",
-            "tests/verification/claims/test_claims_cayley.py::test_one_layer_less_is_not_every_unitary_matrix",
-            "tests/verification/claims/test_claims_cayley.py::test_a_mesh_has_n_layers_and_one_rotation_for_every_pair",
-        ),
+        ("verification/measure/rotation_mesh.py", "verification/certify/second/rotation_mesh.py"),
+        ("tests/mutation/test_library_sides.py", "tests/verification/claims/test_claims_cayley.py"),
     ),
     Group(
         "slopes of activations",

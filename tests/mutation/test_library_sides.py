@@ -5,9 +5,8 @@ As ``test_sides.py``: where a maximum takes its other term, an absolute value it
 
 from __future__ import annotations
 
-import cmath
-import itertools
 import math
+import random
 import re
 from dataclasses import replace
 from fractions import Fraction as Q
@@ -37,10 +36,12 @@ from verification.cases import (
 from verification.certify import float_replay
 from verification.certify.float_replay import FORMATS
 from verification.certify.scalar_stack import ScalarStack
+from verification.certify.second import cayley as second_cayley
+from verification.certify.second import rotation_mesh as second_mesh
 from verification.claim import Case
 from verification.claims.unicornn import elementary
 from verification.domains import RANGE
-from verification.measure import rotation_mesh
+from verification.measure import cayley_exact, rotation_mesh
 from verification.registry import Registry
 
 
@@ -297,46 +298,89 @@ def test_the_premise_on_a_slope_of_the_energy_step_is_one_less_its_square() -> N
 # --- meshes of rotations
 
 
-@pytest.mark.parametrize("n", range(2, 8))
-@pytest.mark.parametrize("seed", range(2))
-def test_the_rotations_of_a_mesh_are_the_matrix(n: int, seed: int) -> None:
-    """Multiplied here as matrices, layer by layer; pairs of one layer do not touch."""
-    W = rotation_mesh.random_unitary(n, seed)
-    assert np.abs(W @ W.conj().T - np.eye(n)).max() < 1e-13
-    turns, phases = rotation_mesh.mesh(W)
+def rotations_of(W: np.ndarray) -> tuple[list[tuple[int, np.ndarray]], np.ndarray]:
+    """[[e c, −e s], [s, c]] at their places, in order, and the phases after them: in floats, by the turns."""
+    A, left, right = W.astype(complex), [], []
+    for turn in rotation_mesh.turns(len(W)):
+        k = turn.place
+        if turn.is_right:
+            x, y = A[turn.row, k : k + 2]
+            G = np.array([[y, x.conj()], [-x, y.conj()]]) / np.hypot(abs(x), abs(y))
+            A[:, k : k + 2] = A[:, k : k + 2] @ G
+            right.insert(0, (k, G.conj().T))
+        else:
+            x, y = A[k : k + 2, turn.column]
+            G = np.array([[x.conj(), y.conj()], [-y, x]]) / np.hypot(abs(x), abs(y))
+            A[k : k + 2] = G @ A[k : k + 2]
+            left.append((k, G.conj().T))
+    assert np.abs(A - np.diag(np.diagonal(A))).max() < 1e-13
+    phases, rotations = np.ones(len(W), dtype=complex), []
+    for at, (k, block) in enumerate([*left, *right, (None, None)]):
+        if at == len(left):
+            phases = phases * np.diagonal(A)
+        if block is None:
+            break
+        (a, b), (c, d) = phases[k : k + 2, None] * block
+        s, t = c / abs(c), d / abs(d)
+        e = a / s * abs(d) - b / t * abs(c)
+        phases[k : k + 2] = s, t
+        rotations.append((k, np.array([[e * abs(d), -e * abs(c)], [abs(c), abs(d)]])))
+    return rotations, phases
+
+
+def random_unitary(n: int) -> np.ndarray:
+    rng = np.random.default_rng(n)
+    return np.linalg.qr(rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n)))[0]
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+def test_what_is_decided_of_a_mesh_in_steps_is_the_matrix_when_put_together(n: int) -> None:
+    """Multiplied layer by layer, which two of the layers in wrong order are not."""
+    W = random_unitary(n)
+    rotations, phases = rotations_of(W)
+    assert len(rotations) == n * (n - 1) // 2 and np.abs(np.abs(phases) - 1).max() < 1e-12
+    layers: list[dict[int, np.ndarray]] = [{} for _ in range(n)]
+    for k, block in rotations:
+        after = [i for i, layer in enumerate(layers) if {k - 1, k, k + 1} & set(layer)]
+        layers[next(i for i in range(max(after, default=-1) + 1, n) if i % 2 == k % 2)][k] = block
+    assert rotation_mesh.layers(n) == sum(map(bool, layers)) == (n if n > 2 else n - 1)
     whole = np.eye(n, dtype=complex)
-    for layer in range(n):
-        places = [turn.place for turn in turns if turn.layer == layer]
-        assert all(b - a >= 2 for a, b in itertools.pairwise(places))
-        for turn in (turn for turn in turns if turn.layer == layer):
-            e, c, s = np.exp(1j * turn.phi), np.cos(turn.theta), np.sin(turn.theta)
-            block = np.eye(n, dtype=complex)
-            block[turn.place : turn.place + 2, turn.place : turn.place + 2] = [[e * c, -e * s], [s, c]]
-            whole = whole @ block
-    product = whole @ np.diag(np.exp(1j * np.array(phases)))
-    assert np.abs(product - W).max() < 1e-12
-    assert np.abs(np.array(rotation_mesh.product_of(turns, phases, n)) - W).max() < 1e-12
-    assert rotation_mesh.apart(W, n) < 1e-12
-    fewer = [turn for turn in turns if turn.layer < n - 1]
-    missing = np.linalg.norm(np.array(rotation_mesh.product_of(fewer, phases, n)) - W)
-    assert rotation_mesh.apart(W, n - 1) == pytest.approx(missing, abs=1e-14) and (missing > 1e-3 or n == 2)
+    for layer in layers:
+        for k, block in layer.items():
+            whole[:, k : k + 2] = whole[:, k : k + 2] @ block
+    assert np.abs(whole * phases - W).max() < 1e-12
 
 
-def test_a_random_unitary_matrix_is_that_of_haar() -> None:
-    """Real and imaginary parts, and their phases, are spread: E |w|² = 1/n, E w² = 0, E tr W = 0."""
-    traces = np.array([np.trace(rotation_mesh.random_unitary(3, seed)) for seed in range(400)])
-    assert abs(traces.mean()) < 0.2 and np.mean(np.abs(traces) ** 2) == pytest.approx(1, abs=0.2)
-    assert abs(np.mean(traces**2)) < 0.25 and min(traces.imag) < -1
+@pytest.mark.parametrize("n", range(1, 9))
+def test_the_entries_that_layers_cannot_reach_are_those_of_their_product(n: int) -> None:
+    """Rows of ones stand for a rotation: what is 0 then is 0 for all angles."""
+    for count in range(n + 1):
+        product = np.eye(n, dtype=int)
+        for layer in range(count):
+            for k in range(layer % 2, n - 1, 2):
+                product[:, k : k + 2] = product[:, k : k + 2].sum(axis=1, keepdims=True)
+        places = [(int(i), int(j)) for i, j in np.argwhere(product == 0)]
+        assert rotation_mesh.beyond(n, count) == places
+        full = [[second_cayley.ONE] * n for _ in range(n)]
+        assert second_mesh.entries_beyond(full, count) == len(places)
 
 
-def test_what_rounding_may_do_grows_with_the_rotations() -> None:
-    shares = [rotation_mesh.rounding(n) * 2.0**52 for n in (2, 9)]
-    assert shares == pytest.approx([32 * math.sqrt(2), 16 * 72 * 3], rel=1e-12)
+def test_a_matrix_is_turned_triangular_by_its_own_turns_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly, in both back-ends; turns in another order leave something."""
+    W = cayley_exact.rational_unitary(4, random.Random(2))
+    rows = second_cayley.read(cayley_exact.complex_text(W), "W")
+    assert rotation_mesh.is_turned_triangular(W) and second_mesh.entries_left(rows) == 0
+    monkeypatch.setattr(rotation_mesh, "turns", lambda n, turns=rotation_mesh.turns: turns(n)[::-1])
+    assert not rotation_mesh.is_turned_triangular(W)
+    assert not rotation_mesh.ends_triangular(4)
 
 
-def test_one_rotation_is_two_columns() -> None:
-    turn = rotation_mesh.Turn(0, 0, 0.3, 0.7)
-    (a, b), (c, d) = rotation_mesh.product_of([turn], [0.2, -0.4], 1)
-    e, first, last = cmath.exp(0.7j), cmath.exp(0.2j), cmath.exp(-0.4j)
-    expected = [e * math.cos(0.3) * first, -e * math.sin(0.3) * last, math.sin(0.3) * first, math.cos(0.3) * last]
-    assert [a, b, c, d] == pytest.approx(expected, rel=1e-14)
+def test_turns_that_end_triangular_are_those_that_leave_what_is_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By columns alone, row by row from below, all fits (Reck et al. 1994); from the left to the right it does not."""
+    Turn = rotation_mesh.Turn
+    rows = [Turn(True, j, i, j) for i in (3, 2, 1) for j in range(i)]
+    for turns, good in ((rows, True), (sorted(rows, key=lambda turn: -turn.column), False), (rows[1:], False)):
+        monkeypatch.setattr(rotation_mesh, "turns", lambda n, turns=turns: turns)
+        assert rotation_mesh.ends_triangular(4) == good
+    monkeypatch.setattr(rotation_mesh, "turns", lambda n: rows)
+    assert rotation_mesh.layers(4) == 5  # a triangle has 2n − 3

@@ -3,109 +3,137 @@
 Layer l rotates the pairs (k, k + 1) of places with k ≡ l mod 2 by [[e^{iφ} cos θ, −e^{iφ} sin θ], [sin θ, cos θ]]. As
 Clements et al. 2016 (Optica 3, 1460) have it: the entries below the diagonal are made 0 along its parallels, from the
 right along one and from the left along the next, so that the last n layers fit; then all phases are moved to the right.
+Places and layers count from 0.
 """
 
 from __future__ import annotations
 
-import cmath
-import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from flint import fmpq, fmpq_mat
 
-Complex = NDArray[np.complex128]
+from verification.measure import cayley_exact as exact
+from verification.measure.cayley_symbols import adjoint, complex_product, difference, symbols
+from verification.measure.exact_cayley import identity
 
 
 class Turn(NamedTuple):
-    """A rotation of the places ``place`` and ``place`` + 1 in a layer, which count from 0."""
+    """The entry (row, column) is made 0 by the places ``place`` and ``place`` + 1: of the columns if ``is_right``."""
 
-    layer: int
+    is_right: bool
     place: int
-    theta: float
-    phi: float
+    row: int
+    column: int
 
 
-def random_unitary(n: int, seed: int) -> Complex:
-    """By the Haar measure."""
-    rng = np.random.default_rng(seed)
-    Q, R = np.linalg.qr(rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n)))
-    diagonal = np.diagonal(R)
-    return np.asarray(Q * (diagonal / abs(diagonal)), dtype=np.complex128)
-
-
-def _unit(rows: list[list[complex]]) -> Complex:
-    """Two orthogonal rows of one length, made unit vectors."""
-    G = np.array(rows, dtype=np.complex128)
-    return np.asarray(G / np.linalg.norm(G[0]), dtype=np.complex128)
-
-
-def _blocks(W: Complex) -> tuple[list[tuple[int, Complex]], Complex, list[tuple[int, Complex]]]:
-    """(left, D, right), W = Π left · D · Π right, each a 2 × 2 unitary block at a place; D diagonal."""
-    A, n = W.astype(np.complex128), len(W)
-    left: list[tuple[int, Complex]] = []
-    right: list[tuple[int, Complex]] = []
+def turns(n: int) -> list[Turn]:
+    """One for each entry below the diagonal, in their order."""
+    found = []
     for parallel in range(1, n):
         for j in range(parallel):
             if (parallel + n) % 2 == 0:
-                row, k = n - 1 - j, parallel - 1 - j
-                x, y = A[row, k], A[row, k + 1]
-                G = _unit([[y, x.conjugate()], [-x, y.conjugate()]])
-                A[:, k : k + 2] = A[:, k : k + 2] @ G
-                right.insert(0, (k, G.conj().T))
+                column = parallel - 1 - j
+                found.append(Turn(True, column, n - 1 - j, column))
             else:
-                row, k = n - parallel + j, j
-                x, y = A[row - 1, k], A[row, k]
-                G = _unit([[x.conjugate(), y.conjugate()], [-y, x]])
-                A[row - 1 : row + 1] = G @ A[row - 1 : row + 1]
-                left.append((row - 1, G.conj().T))
-    return left, np.diagonal(A).copy(), right
+                row = n - parallel + j
+                found.append(Turn(False, row - 1, row, j))
+    return found
 
 
-def mesh(W: Complex) -> tuple[list[Turn], list[float]]:
-    """The rotations, layer by layer, and the angles of D, of a unitary W without entries that vanish on the way."""
-    n = len(W)
-    left, D, right = _blocks(W)
-    passed, turns, busy = np.ones(n, dtype=np.complex128), [], [0] * n
-    for at, (k, block) in enumerate([*left, *right]):
-        if at == len(left):
-            passed = passed * D
-        B = passed[k : k + 2, None] * block
-        theta = math.atan2(abs(B[1, 0]), abs(B[1, 1]))
-        alpha, beta = cmath.phase(B[1, 0]), cmath.phase(B[1, 1])
-        phi = cmath.phase(B[0, 0]) - alpha if abs(B[0, 0]) >= abs(B[0, 1]) else cmath.phase(-B[0, 1]) - beta
-        passed[k : k + 2] = cmath.rect(1, alpha), cmath.rect(1, beta)
-        layer = max(busy[k : k + 2])
-        layer += (layer - k) % 2
-        busy[k : k + 2] = [layer + 1] * 2
-        turns.append(Turn(layer, k, theta, phi))
-    if not right:
-        passed = passed * D
-    return sorted(turns), [cmath.phase(z) for z in passed]
-
-
-def product_of(turns: list[Turn], phases: list[float], layers: int) -> list[list[complex]]:
-    """F⁽¹⁾ … F⁽ᴸ⁾ D in Python's complex numbers, from the angles alone; rotations of later layers are left out."""
-    n = len(phases)
-    W: list[list[Any]] = [[complex(a == b) for b in range(n)] for a in range(n)]
-    for turn in turns:
-        if turn.layer >= layers:
-            continue
-        e, c, s = cmath.exp(1j * turn.phi), math.cos(turn.theta), math.sin(turn.theta)
-        for row in W:
-            x, y = row[turn.place], row[turn.place + 1]
-            row[turn.place], row[turn.place + 1] = x * e * c + y * s, y * c - x * e * s
-    return [[z * cmath.exp(1j * phase) for z, phase in zip(row, phases, strict=True)] for row in W]
-
-
-def apart(W: Complex, layers: int) -> float:
-    """‖W − F⁽¹⁾ … F⁽ᴸ⁾ D‖_F with the angles of the mesh of W."""
-    turns, phases = mesh(W)
-    return float(np.linalg.norm(np.array(product_of(turns, phases, layers)) - W))
-
-
-def rounding(n: int) -> float:
-    """What rounding may do: each of the n(n − 1)/2 rotations is applied twice, to a matrix of norm √n, and moves it by
-    at most 16 eps of that each time.
+def ends_triangular(n: int) -> bool:
+    """Whether all entries below the diagonal are 0 at the end, whatever W is: a turn changes two rows or columns, and
+    of those keeps 0 where both entries were 0.
     """
-    return 16 * n * (n - 1) * math.sqrt(n) * float(np.finfo(np.float64).eps)
+    null: set[tuple[int, int]] = set()
+    for turn in turns(n):
+        pair = (turn.place, turn.place + 1)
+        lines = [[(i, k) if turn.is_right else (k, i) for k in pair] for i in range(n)]
+        null -= {entry for line in lines if not null.issuperset(line) for entry in line}
+        null.add((turn.row, turn.column))
+    return null.issuperset((i, j) for i in range(n) for j in range(i))
+
+
+def layers(n: int) -> int:
+    """How many layers the factors of W have: those from the left in their order, those from the right after them, the
+    last turn first, each in the first layer that rotates its pair and comes after all that it shares a place with.
+    """
+    found = turns(n)
+    factors = [t.place for t in found if not t.is_right] + [t.place for t in reversed(found) if t.is_right]
+    busy = [0] * n
+    for place in factors:
+        layer = max(busy[place : place + 2])
+        layer += (layer - place) % 2
+        busy[place : place + 2] = [layer + 1] * 2
+    return max(busy)
+
+
+def turns_to_zero() -> bool:
+    """G (x, y)ᵀ = (r², 0)ᵀ and G*G = r² I for G = [[x̄, ȳ], [−y, x]], r² = |x|² + |y|²: G/r is unitary. Likewise
+    (x, y) H = (0, r²) for H = [[y, x̄], [−x, ȳ]].
+    """
+    a, b, c, d = symbols("a", "b", "c", "d")
+    square, zero = a**2 + b**2 + c**2 + d**2, 0 * a
+    G = [[a, c], [-c, a]], [[-b, -d], [-d, b]]
+    H = [[c, a], [-a, c]], [[d, -b], [-b, -d]]
+    unit = [[square, zero], [zero, square]], [[zero, zero], [zero, zero]]
+    column, row = ([[a], [c]], [[b], [d]]), ([[a, c]], [[b, d]])
+    pairs = (
+        (complex_product(adjoint(G), G), unit),
+        (complex_product(adjoint(H), H), unit),
+        (complex_product(G, column), ([[square], [zero]], [[zero], [zero]])),
+        (complex_product(row, H), ([[zero, square]], [[zero, zero]])),
+    )
+    return all(x == 0 for left, right in pairs for part in difference(left, right) for line in part for x in line)
+
+
+def phases_move() -> bool:
+    """A unitary [[a, b], [k σ, l τ]] with k, l ≥ 0 and |σ| = |τ| = 1 is [[e l, −e k], [k, l]] diag(σ, τ), |e| = 1.
+
+    With a, b for a σ̄, b τ̄, rows of modulus 1 at right angles have k² + l² = |a|² + |b|² = 1 and a k + b l = 0. For
+    e = a l − b k:  a (k² + l²) = e l + (a k + b l) k,  b (k² + l²) = −e k + (a k + b l) l,  and
+    |e|² + |a k + b l|² = (|a|² + |b|²)(k² + l²).
+    """
+    k, l, x, y, u, v = symbols("k", "l", "x", "y", "u", "v")  # a = x + iy, b = u + iv
+    turned, square = [], k**2 + l**2
+    for a, b in ((x, u), (y, v)):
+        e, along = a * l - b * k, a * k + b * l
+        if a * square - e * l - along * k != 0 or b * square + e * k - along * l != 0:
+            return False
+        turned.append(e**2 + along**2)
+    return bool(sum(turned) - (x**2 + y**2 + u**2 + v**2) * square == 0)
+
+
+def beyond(n: int, count: int) -> list[tuple[int, int]]:
+    """The entries of F⁽¹⁾ … F⁽ᴸ⁾ D that are 0 for all angles, L = ``count``: no way leads there."""
+    reach = [{i} for i in range(n)]
+    for layer in range(count):
+        pairs = {k: {k, k + 1} for k in range(layer % 2, n - 1, 2)}
+        reach = [set().union(*(pairs.get(j, pairs.get(j - 1, {j})) for j in places)) for places in reach]
+    return [(i, j) for i in range(n) for j in range(n) if j not in reach[i]]
+
+
+def is_turned_triangular(W: fmpq_mat) -> bool:
+    """Whether the turns leave an upper triangular matrix of W, embedded; lengths apart, which keeps what is 0."""
+    n = W.nrows() // 2
+    for turn in turns(n):
+        k = turn.place
+        first, second = (
+            ((turn.row, k), (turn.row, k + 1)) if turn.is_right else ((k, turn.column), (k + 1, turn.column))
+        )
+        (a, b), (c, d) = ((W[i, j], W[n + i, j]) for i, j in (first, second))
+        if not any((a, b, c, d)):
+            continue
+        block = ((c, a), (-a, c), (d, -b), (-b, -d)) if turn.is_right else ((a, c), (-c, a), (-b, -d), (-d, b))
+        G = _embedded(n, k, block)
+        W = W * G if turn.is_right else G * W
+    return all(W[i, j] == 0 and W[n + i, j] == 0 for i in range(n) for j in range(i))
+
+
+def _embedded(n: int, place: int, block: tuple[tuple[fmpq, fmpq], ...]) -> fmpq_mat:
+    """The identity with a complex block at ``place``: the rows of its real part, then those of its imaginary one."""
+    X, Y = identity(n), fmpq_mat(n, n)
+    for part, rows in ((X, block[:2]), (Y, block[2:])):
+        for i, row in enumerate(rows):
+            for j, value in enumerate(row):
+                part[place + i, place + j] = value
+    return exact.embedded(X, Y)

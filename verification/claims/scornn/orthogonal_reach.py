@@ -3,15 +3,22 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
 
 from odernn.published.sources import Source
-from verification.cases.cayley_reach import fixed_signs_case, free_signs_case, reach_case, real_reach_case
+from verification.cases.cayley_reach import (
+    LARGEST,
+    fixed_signs_case,
+    free_signs_case,
+    reach_case,
+    real_reach_case,
+    unitaries,
+)
 from verification.cases.cayley_statements import Found, Statement, listed, up_to
-from verification.cases.scornn_parameters import orthogonal
+from verification.cases.scornn_parameters import orthogonal, unitary
 from verification.certify.second import cayley as again
+from verification.certify.second import rotation_mesh as again_mesh
 from verification.claim import BOTH, Attempt, Case, Claim, Parameters
 from verification.domains import Budget
 from verification.measure import cayley_exact as exact
@@ -21,6 +28,8 @@ from verification.parameters import declared
 REFLECTED = 5
 """Sizes n up to here are decided with free entries."""
 ROTATED = range(2, 9)
+MESHES = 16
+"""Meshes of rotations are gone through up to this n."""
 
 
 def householder_case(sign: int = 1) -> Case:
@@ -76,33 +85,62 @@ def rotation_case(n: int) -> Case:
     return Case(f"EURNN, L = n = {n}", "rank of the differential against n²", ask)
 
 
-MESH_SEEDS = {"smoke": 2, "standard": 20, "deep": 100}
-
-
 def mesh_case(missing: int = 0) -> Case:
-    """Unitary matrices of n = 2 … 8, drawn by the Haar measure, as n layers of rotations and n phases, in float64.
+    """Every unitary matrix as n layers of rotations and n phases.
 
-    ``missing`` layers are left out for a planted falsehood.
+    With ``missing`` layers fewer, a planted falsehood, an entry that no way through the layers leads to is 0.
     """
 
-    def ask(budget: Budget, seed: int) -> Attempt:
-        worst, tried = 0.0, 0
-        for n in ROTATED:
-            for k in range(MESH_SEEDS[budget.name]):
-                W = rotation_mesh.random_unitary(n, seed % 2**31 + k)
-                worst = max(worst, rotation_mesh.apart(W, n - missing) / rotation_mesh.rounding(n))
-                tried += 1
-        return Attempt(
-            f"{tried} unitary matrices, n = {ROTATED[0]} to {ROTATED[-1]}, and the product of n layers that their mesh "
-            "has: apart by rounding",
-            tried,
-            log_measured=math.log(max(worst, 5e-324)),
-            log_claimed=0.0,
-            found=f"{worst:.2g} of 16 n(n − 1) √n eps",
-            claimed="at most 16 n(n − 1) √n eps",
+    def decide() -> str:
+        return listed(
+            (
+                "G (x, y)ᵀ = (r, 0)ᵀ for a unitary G, r² = |x|² + |y|², and (x, y) H = (0, r), as polynomials",
+                rotation_mesh.turns_to_zero(),
+            ),
+            (
+                "along the parallels below the diagonal what such turns made 0 stays 0 until all is, "
+                f"n ≤ {MESHES}, and a triangular unitary matrix is diagonal",
+                up_to(MESHES, rotation_mesh.ends_triangular),
+            ),
+            (
+                f"they fit into n layers, n ≤ {MESHES}",
+                not missing and up_to(MESHES, lambda n: rotation_mesh.layers(n) <= n),
+            ),
+            (
+                "a 2 × 2 unitary matrix is a rotation of EURNN times phases, as polynomials: phases go to the right",
+                rotation_mesh.phases_move(),
+            ),
         )
 
-    return Case("EURNN, n layers of rotations, n ≤ 8, float64", "W is F⁽¹⁾ … F⁽ⁿ⁾ D", ask)
+    def points(budget: Budget, seed: int) -> Iterator[Parameters]:
+        return map(exact.complex_text, unitaries(budget, seed))
+
+    def first(p: Parameters) -> Found:
+        W = exact.typed_complex(p)
+        n = W.nrows() // 2
+        beyond = [(i, j) for i, j in rotation_mesh.beyond(n, n - missing) if W[i, j] != 0 or W[n + i, j] != 0]
+        if beyond or missing:
+            return bool(beyond), f"{len(beyond)} entries that {n - missing} layers make 0 are not 0"
+        good = rotation_mesh.is_turned_triangular(W)
+        return not good, f"{'0' if good else 'not all 0'} below the diagonal after n(n − 1)/2 turns"
+
+    def second(p: Parameters) -> Found:
+        W = again.read(p, "W")
+        beyond = again_mesh.entries_beyond(W, len(W) - missing)
+        left = 0 if missing else again_mesh.entries_left(W)
+        return beyond + left > 0, f"{beyond} entries beyond the layers, {left} left below the diagonal"
+
+    statement = Statement(
+        "W as a product of layers of rotations",
+        decide,
+        points,
+        first,
+        second,
+        "reached",
+        "reached",
+        parameters=declared(*unitary("W", LARGEST)),
+    )
+    return statement.case(f"EURNN, n layers of rotations, n ≤ {LARGEST}", "W is F⁽¹⁾ … F⁽ⁿ⁾ D")
 
 
 CLAIMS = (
