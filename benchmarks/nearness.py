@@ -227,6 +227,13 @@ def ladder(registry: Registry, identifier: str) -> list[dict[str, Any]]:
 LADDER = ("sam-54", "icml-(27)", "icml-(39)", "icml-3.1", "icml-C.2", "icml-C.1-step", "icml-(40)")
 
 
+def certified() -> list[dict[str, Any]]:
+    """What trained_certified.py has of trained networks: by how many decades at least, after how many updates."""
+    rows = json.loads(_nearness_page.CERTIFIED.read_text("utf-8"))
+    step = int(Path(rows["network"]).stem.removeprefix("weights_"))
+    return [{"claim": each["statement"], "step": step, "decades": each["decades at least"]} for each in rows["rows"]]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=20)
@@ -240,6 +247,7 @@ def main() -> None:
     registry, end = Registry(), time.monotonic() + asked.seconds
 
     def keep() -> bool:
+        record["certified"] = certified()
         RESULTS.write_text(json.dumps(record, indent=0) + "\n", "utf-8")
         return time.monotonic() < end
 

@@ -101,10 +101,15 @@ def test_trained_networks_that_exceed_a_bound_are_named_with_the_stage() -> None
     ]
     head = "RR trained on bidmc for 489 epochs, by "
     assert nearness.as_trained({"trained": [run]}) == {
-        "a": head + "0.900 decades after 17 updates, by none at the best weights",
-        "b": head + "0.100 decades after 17 updates, by 0.060 decades at the best weights",
-        "c": head + "0.500 decades at the best weights",
+        "a": head + "0.900 decades after 17 updates, by none at the best weights, in floats",
+        "b": head + "0.100 decades after 17 updates, by 0.060 decades at the best weights, in floats",
+        "c": head + "0.500 decades at the best weights, in floats",
     }
+    proved = [{"claim": "c", "step": 17, "decades": 0.25}]
+    assert nearness.as_trained({"trained": [run], "certified": proved})["c"] == (
+        head
+        + "0.500 decades at the best weights, in floats; certified of one network, by 0.250 decades after 17 updates"
+    )
     other = {
         **run,
         "epochs": 320,
@@ -113,9 +118,9 @@ def test_trained_networks_that_exceed_a_bound_are_named_with_the_stage() -> None
     }
     head = "RR trained on bidmc for 320 to 489 epochs (2 of 2 seeds), by "
     assert nearness.as_trained({"trained": [run, other]}) == {
-        "a": head.replace("2 of", "1 of") + "0.900 decades after 17 updates, by none at the best weights",
-        "b": head + "0.200 decades after 17 updates, by 0.060 decades at the best weights",
-        "c": head + "0.500 decades at the best weights",
+        "a": head.replace("2 of", "1 of") + "0.900 decades after 17 updates, by none at the best weights, in floats",
+        "b": head + "0.200 decades after 17 updates, by 0.060 decades at the best weights, in floats",
+        "c": head + "0.500 decades at the best weights, in floats",
     }
 
 
@@ -123,5 +128,5 @@ def test_the_record_says_which_trained_networks_exceed_which_bounds() -> None:
     """At RR, as App. A and the published code have it; nowhere else."""
     found = nearness.as_trained(json.loads((BENCHMARKS / "results" / "nearness.json").read_text("utf-8")))
     assert set(found) == {"icml-(27)", "sam-54"}
-    whose = re.compile(r"RR trained on bidmc for \d+( to \d+)? epochs \(3 of 3 seeds\), by [^;]*")
+    whose = re.compile(r"RR trained on bidmc for \d+( to \d+)? epochs \(3 of 3 seeds\), by [^;]*; certified of [^;]*")
     assert all(whose.fullmatch(words) for words in found.values())

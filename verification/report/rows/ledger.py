@@ -145,7 +145,7 @@ class LedgerPages:
         up = "../" if self.home and not self.folder else ""
         words = nearness.line(self.cells[claim]) if self._entry(claim).paper in PAPERS["unicornn"][1] else ""
         if words and claim in self.as_trained:
-            words += f"; as trained, in floats: {self.as_trained[claim]}"
+            words += f"; as trained: {self.as_trained[claim]}"
         return f"{words} ([how near]({up}{nearness.PAGE}))" if words else ""
 
     def _line(self, claim: str) -> str:
