@@ -249,7 +249,7 @@ def test_a_refuted_claim_on_unicornn_says_which_trained_networks_exceed_it() -> 
         made = sources([cell], draws=False)
         entries = {name: replace(entry, paper="icml") for name, entry in made.statements.items()}
         text = render(page(replace(made, statements=entries, as_trained={"icml-C.1": words})))
-        assert text.count("<dt>As trained, in floats</dt><dd>RR trained on bidmc for 489 epochs") == count
+        assert text.count("<dt>As trained</dt><dd>RR trained on bidmc for 489 epochs") == count
         assert "As trained" not in render(page(replace(made, statements=entries)))
 
 
