@@ -82,6 +82,7 @@ def some_of_every_claim() -> list[Target]:
     return [target for each in by_claim.values() for target in each[::9]]
 
 
+@pytest.mark.timeout(3600)  # all of them take ten minutes on a busy machine
 @pytest.mark.parametrize(
     ("count", "attacked"), [(1, some_of_every_claim()), slow((4, KNOWN))], ids=["some", "all, four times"]
 )

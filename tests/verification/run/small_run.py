@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from odernn.published.networks import row
+from verification import answer
 from verification.domains import BUDGETS, Budget, SearchPoint
 from verification.registry import Registry
 from verification.run import plan as planning
@@ -30,6 +31,8 @@ from verification.run.store import Store
 ROW = replace(row("psMNIST-128"), steps=40, hidden_size=8)
 LADDERS = (("1/100", "15", "1/5"), ("1", "4", "1/10"), ("0", "4", "1/10"))
 BUDGETS["tiny"] = Budget("tiny", 1, 1, LADDERS, (("0", "49/100", 3),), 8, 60, (1.0, 0.5), 2, drawn=1)
+for counts in (answer.DRAWN, answer.DRAWN_IF_COSTLY, answer.SPREAD, answer.SPREAD_IF_SLOW):
+    counts["tiny"] = 1
 measure.published_row = lambda name: ROW
 planning.printed_rows = lambda: (ROW,)
 planning.CONTROL_POINTS = tuple(
@@ -92,7 +95,9 @@ def main() -> None:
     )
     plan = planning.plan(settings, Registry(tuple(map(Path, options.claims_dir))))
     # cases beside a bound on states know the named budgets only
-    plan = replace(plan, judging=tuple(job for job in plan.judging if job.kind == "judge"))
+    bounds = {job.spec["claim"] for job in plan.judging if job.kind == "judge"}
+    kept = (job for job in plan.judging if job.kind == "judge" or job.spec["claim"] not in bounds)
+    plan = replace(plan, judging=tuple(kept))
     parts = [options.store.with_name(f"{options.store.name}.{k}") for k in range(1, options.shards + 1)]
     for number, part in enumerate(parts, 1):
         options.shard = f"{number}/{options.shards}"

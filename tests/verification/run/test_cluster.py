@@ -428,7 +428,7 @@ def test_the_command_prints_on_a_cluster_what_it_prints_alone(two, capsys, tmp_p
     for name, options in {"one": ["--jobs", "0"], "two": ["--engine", str(two.address)]}.items():
         assert main(["verify", "both-72", "both-96-99", "--store", f"{name}.sqlite", "--full", *options]) == 0
         texts[name] = capsys.readouterr().out
-    assert texts["one"] == texts["two"] and "both-96-99" in texts["one"]
+    assert texts["one"] == texts["two"] and "both-96-" in texts["one"]  # at 80 columns the id has two lines
     assert rows("one.sqlite") == rows("two.sqlite")
 
 
