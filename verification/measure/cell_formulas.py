@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -109,25 +108,46 @@ def clockwork_differs(periods: Sequence[int], time: int, rng: random.Random) -> 
 
 TRIPLES = ((3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25))
 """x² + y² = r²: Gaussian rationals whose modulus is rational, and unit ones."""
+Gaussian: TypeAlias = tuple[Fraction, Fraction]
 
 
-def unitary_differs(d: int) -> bool:
-    """The table's y − y + modReLU(W y) against (|y_k| + b)₊ (W y)_k/|y_k|, W a diagonal of d unit Gaussian rationals.
+def _turned(z: Gaussian, by: Gaussian) -> Gaussian:
+    return z[0] * by[0] - z[1] * by[1], z[0] * by[1] + z[1] * by[0]
 
-    modReLU(z) = z (|z| + b)₊/|z| with |z| as the square root of its squares; b on both sides of −|z|.
+
+def unitary_differs(d: int, layers: int = 1) -> bool:
+    """The table's y − y + modReLU(W y + V u) against z_k (r_k + b)₊/r_k, layer by layer, W = diag of d unit numbers.
+
+    All numbers are Gaussian rationals. z with the rational moduli r is what W y + V u is to be: y = W*(z − V u), u the
+    input or what the layer below made. modReLU(z) = z (|z| + b)₊/|z| has |z| as the square root of its squares; b lies
+    on both sides of −|z|.
     """
-    for bias, k in itertools.product((F(-1), F(1, 2), F(-30)), range(d)):
-        x, y, length = TRIPLES[k]
-        cosine, sine = (F(part, TRIPLES[k + 1][2]) for part in TRIPLES[k + 1][:2])
-        turned = x * cosine - y * sine, x * sine + y * cosine
-        square = turned[0] ** 2 + turned[1] ** 2
-        root = F(math.isqrt(square.numerator), math.isqrt(square.denominator))
-        if root * root != square:
-            return True
-        stage = [z * max(root + bias, F(0)) / root for z in turned]
-        table = [part - part + z for part, z in zip((x, y), stage, strict=True)]
-        if table != [z * max(length + bias, F(0)) / length for z in turned]:
-            return True
+    for bias in (F(-1), F(1, 2), F(-30)):
+        above: list[Gaussian] = [(F(k + 1, 2), F(2 - k)) for k in range(d)]
+        below = above  # of the table; above is what the definition has
+        for l in range(layers):
+            after, defined = [], []
+            for k in range(d):
+                x, y, length = TRIPLES[(k + l) % 4]
+                unit = (F(TRIPLES[k + 1][0], TRIPLES[k + 1][2]), F(TRIPLES[k + 1][1], TRIPLES[k + 1][2]))
+                weights = [(F(j - k, 3), F(1, j + l + 1)) for j in range(d)]
+                given, seen = (
+                    [sum((_turned(u, v)[part] for u, v in zip(inputs, weights, strict=True)), F(0)) for part in (0, 1)]
+                    for inputs in (above, below)
+                )
+                state = _turned((x - given[0], y - given[1]), (unit[0], -unit[1]))
+                turned = _turned(state, unit)
+                argument = (turned[0] + seen[0], turned[1] + seen[1])
+                square = argument[0] ** 2 + argument[1] ** 2
+                root = F(math.isqrt(square.numerator), math.isqrt(square.denominator))
+                if root * root != square:
+                    return True
+                stage = [part * max(root + bias, F(0)) / root for part in argument]
+                after.append((state[0] - state[0] + stage[0], state[1] - state[1] + stage[1]))
+                defined.append((x * max(length + bias, F(0)) / length, y * max(length + bias, F(0)) / length))
+            if after != defined:
+                return True
+            below, above = after, defined
     return False
 
 

@@ -241,3 +241,23 @@ def gru_differs(tableau: MatrixTableau, layers: int, d: int) -> bool:
             return True
         u, above = after, h
     return False
+
+
+def simple_differs(tableau: MatrixTableau, layers: int, d: int) -> bool:
+    """Whether the states of that many layers differ from those of σ(W h + U u + b), all numbers unknown."""
+    names = list(vector_names("u", d))
+    for l in range(layers):
+        names += [*matrix_names(f"W{l}", d, d), *matrix_names(f"U{l}", d, d)]
+        names += [*vector_names(f"b{l}", d), *vector_names(f"y{l}", d)]
+    symbols = Symbols(names, 2 * d * layers)
+    u = above = symbols.vector("u", d)
+    for l in range(layers):
+        W, U = symbols.matrix(f"W{l}", d, d), symbols.matrix(f"U{l}", d, d)
+        b, y = symbols.vector(f"b{l}", d), symbols.vector(f"y{l}", d)
+        weights: tuple[Rows, Rows, Vector] = (W, U, b)
+        after = step(tableau, lambda _, w=weights: w, y, u, symbols.functions)  # type: ignore[misc]
+        h = simple(W, U, b, y, above, symbols.functions["tanh"])
+        if after != h:
+            return True
+        u, above = after, h
+    return False

@@ -1,8 +1,8 @@
 """ode-T5-herm (Appendix A, (38), (39)): Σ_l U_l ⊗ |l⟩⟨l−1| is unitary, and with its inverse process added Hermitian,
-with imaginary eigenvalues; tried: (38) alone is unitary, (38) + (39) has imaginary eigenvalues, (38) − (39) is
-Hermitian.
+with imaginary eigenvalues; tried: (38) alone is unitary, a step plus its inverse has imaginary eigenvalues, a
+step minus its inverse is Hermitian.
 
-In the basis of the histories U_l … U_1 |w⟩ ⊗ |l⟩ the gates are identities: A = Σ_l |l⟩⟨l−1| (38), Aᵀ is (39). Measured:
+In the basis of the histories U_l … U_1 |w⟩ ⊗ |l⟩ the gates are identities: A = Σ_l |l⟩⟨l−1|, inverse Aᵀ. Measured:
 the deviation of XᵀX from I; the largest squared real eigenvalue, XX; the deviation of Xᵀ from X. Bound: 0.
 """
 CASE = "(38) alone | unitary"

@@ -31,6 +31,7 @@ from verification.certify.second.intervals import iv
 from verification.claim import Case, Claim, Decided, Parameters
 from verification.exact_text import number, numbers
 from verification.measure import cell_formulas as formulas
+from verification.measure import gated_nesting as nesting
 from verification.measure import tableau_algebra as algebra
 
 FORMS: tuple[realisations.Form, ...] = ("gated", "constant")
@@ -68,38 +69,42 @@ def labels_case(domain: str, quantity: str, claimed: Callable[[int], int], prove
 # --- URNN, clockwork
 
 
-def unitary_case() -> Case:
-    """σ(W y + V x): W any matrix of symbols, so complex and unitary ones too; σ any function, so modReLU too."""
+SIMPLE_EDGES = {0: (), 1: ()}
+"""A is 0: k_0 = y and k_1 = σ(…) are read by y₊ alone."""
+
+
+def unitary_case(*, counted: bool = False) -> Case:
+    """σ(W y + V x), layer upon layer: W any matrix of symbols, so complex and unitary ones too; σ any function, so
+    modReLU too. ``counted``: with the labels of the table, n = L for L layers and t = 1.
+    """
 
     def first(parameters: Parameters) -> Decided:
-        d = int(number(parameters, "d"))
+        L, d = (int(number(parameters, name)) for name in ("L", "d"))
         tableau = realisations.simple(d)
-        names = [*algebra.matrix_names("W", d, d), *algebra.matrix_names("U", d, d)]
-        names += [name for block in ("b", "y", "u") for name in algebra.vector_names(block, d)]
-        symbols = algebra.Symbols(names, 2 * d)
-        W, U = symbols.matrix("W", d, d), symbols.matrix("U", d, d)
-        b, y, u = (symbols.vector(block, d) for block in ("b", "y", "u"))
-        after = algebra.step(tableau, lambda _: (W, U, b), y, u, symbols.functions)
-        equal = after == algebra.simple(W, U, b, y, u, symbols.functions["tanh"])
+        equal = not algebra.simple_differs(tableau, L, d)
         unit = all(
             algebra.in_full(tableau.B[i].matrix, d, d) == [[fmpq(s * (j == k)) for k in range(d)] for j in range(d)]
             for i, s in ((0, -1), (1, 1))
         )
-        return Decided(not (equal and unit and (tableau.n, tableau.t) == (1, 1)), "B_0 = −I, B_1 = I, (n, t) = (1, 1)")
+        labels = (algebra.depth(tableau, L), tableau.t)
+        right = equal and unit and (not counted or labels == (L, 1))
+        shown = f", (n, t) = {labels}" if counted else ""
+        return Decided(not right, f"{'equal' if equal else 'different'} states, B_0 = −I, B_1 = I at L = {L}{shown}")
 
     def second(parameters: Parameters) -> Decided:
         """modReLU itself, of Gaussian rationals with rational modulus: y − y + z (|z| + b)₊/|z|."""
-        return Decided(
-            formulas.unitary_differs(int(number(parameters, "d"))), "Gaussian rationals, W a rotation by 3/5 + 4i/5"
-        )
+        L, d = (int(number(parameters, name)) for name in ("L", "d"))
+        nested = nesting.chain_again(L, SIMPLE_EDGES, (0, 1))
+        differ = formulas.unitary_differs(d, L)
+        return Decided(differ or (counted and nested != L), "Gaussian rationals, W = diag(5/13 + 12i/13, …)")
 
     return decided(
         "coefficients ±I",
-        "an ODERNN with the same states, (n, t) = (1, 1)",
-        at(*({"d": str(d)} for d in (1, 2, 3))),
+        "an ODERNN with the same states" + (", (n, t) = (L, 1)" if counted else ""),
+        at(*({"L": str(L), "d": str(d)} for L in (1, 2) for d in (1, 2, 3))),
         first,
         second,
-        box="d ≤ 3, all W, V, b, states and inputs, any σ: polynomials",
+        box="L ≤ 2, d ≤ 3, all W, V, b, states and inputs, any σ: polynomials",
         claimed="equal",
         names=("polynomials", "Gaussian rationals"),
     )
@@ -130,12 +135,13 @@ def _clockwork_equal(parameters: Parameters) -> tuple[bool, MatrixTableau]:
     return after == wanted, tableau
 
 
-def clockwork_case() -> Case:
-    """Every group at every time of a period."""
+def clockwork_case(*, counted: bool = False) -> Case:
+    """Every group at every time of a period. ``counted``: with the labels of the table, (n, t) = (1, 1)."""
 
     def first(parameters: Parameters) -> Decided:
         equal, tableau = _clockwork_equal(parameters)
-        return Decided(not (equal and (tableau.n, tableau.t) == (1, 1)), f"(n, t) = ({tableau.n}, {tableau.t})")
+        labels = (tableau.n, tableau.t)
+        return Decided(not equal or (counted and labels != (1, 1)), f"(n, t) = {labels}" if counted else "equal states")
 
     def second(parameters: Parameters) -> Decided:
         periods, l = [int(x) for x in numbers(parameters, "periods")], int(number(parameters, "l"))
@@ -143,7 +149,7 @@ def clockwork_case() -> Case:
 
     return decided(
         "coefficients that depend on time",
-        "an ODERNN with the same states, (n, t) = (1, 1)",
+        "an ODERNN with the same states" + (", (n, t) = (1, 1)" if counted else ""),
         at(*_clockwork_places()),
         first,
         second,
@@ -333,19 +339,20 @@ CLAIMS = (
     Claim(
         id="ode-C3",
         source=Source("odernn", "Claim 3"),
-        statement="any URNN is an ODERNN with coefficients ±I and (n, t) = (1, 1), both reconstructed",
+        statement="for any URNN some ODERNN has the same hidden states; with coefficients ±I, for L ≤ 2 layers one on "
+        "top of the other; also tried: its labels (n, t) = (L, 1), which are lost in the paper and reconstructed",
         semantics="alg",
         dominated_by="thm-cells",
-        cases=(unitary_case(),),
+        cases=(unitary_case(), unitary_case(counted=True)),
     ),
     Claim(
         id="ode-C4",
         source=Source("odernn", "Claim 4"),
-        statement="some ODERNN realises the clockwork RNN, coefficients depending on time (its "
-        "labels are lost); also tried: n or t below the number of clocks, constant coefficients",
+        statement="some ODERNN realises the clockwork RNN, coefficients depending on time (its labels are lost); also "
+        "tried: (n, t) = (1, 1), n or t below the number of clocks, constant coefficients",
         semantics="alg",
         dominated_by="thm-cells",
-        cases=(clockwork_case(), clocks_case("n"), clocks_case("t"), autonomous_case()),
+        cases=(clockwork_case(), clockwork_case(counted=True), clocks_case("n"), clocks_case("t"), autonomous_case()),
     ),
     Claim(
         id="ode-C*",
@@ -371,8 +378,8 @@ CLAIMS = (
                 for kind in ("lstm", "gru")
                 for form in FORMS
             ),
-            replace(unitary_case(), domain="URNN, coefficients ±I"),
-            replace(clockwork_case(), domain="clockwork, coefficients that depend on time"),
+            replace(unitary_case(counted=True), domain="URNN, coefficients ±I"),
+            replace(clockwork_case(counted=True), domain="clockwork, coefficients that depend on time"),
             every_map_case(),
         ),
     ),

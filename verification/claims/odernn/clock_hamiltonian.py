@@ -280,7 +280,7 @@ def hop_case(
     second: Callable[[int, int], tuple[bool, str]],
     claimed: str,
 ) -> Case:
-    domain = {0: "(38) alone", 1: "(38) plus (39)", -1: "(38) minus (39)"}[sign]
+    domain = {0: "(38) alone", 1: "a step plus its inverse", -1: "a step minus its inverse"}[sign]
 
     return decided(
         domain,
@@ -325,7 +325,7 @@ def _imaginary(A: fmpz_mat, _: int) -> Decided:
 
 
 def cosines_case(*, ends: int = 2) -> Case:
-    """The sum of (38) plus (39) over T steps has the eigenvalues 2 cos(πk/(T + 2)). ``ends`` = 1 is planted."""
+    """Steps plus their inverses, summed over T of them, have eigenvalues 2 cos(πk/(T + 2)). ``ends`` = 1 is planted."""
 
     def first(A: fmpz_mat, steps: int) -> Decided:
         """Of 2 cos(2πj/N), N = 2(T + ends), all but ±2 are the roots of the minimal polynomials of divisors of N."""
@@ -456,9 +456,9 @@ CLAIMS = (
     Claim(
         id="ode-T5-herm",
         source=Source("odernn", "Appendix A, (38), (39)"),
-        statement="(38), with its inverse process (39) added, makes a Hermitian matrix that "
-        "is said to have imaginary eigenvalues (both together leave 0 alone, whatever the "
-        "lost formulas are); also tried: (38) alone, said to be unitary, and (38) minus (39)",
+        statement="a step of the machine with its inverse process added (the overall matrix, probably (39)) is "
+        "Hermitian and is said to have imaginary eigenvalues (both together leave 0 alone, whatever the lost formulas "
+        "are); also tried: (38) alone, said to be unitary, and a step minus its inverse",
         semantics="alg",
         dominated_by="thm-clock",
         cases=(

@@ -470,8 +470,8 @@ CLAIMS = (
     Claim(
         id="ode-T1-dyn",
         source=Source("odernn", "Claim 1, Sec. 2.3, Thm 1"),
-        statement=f"{_STATEMENT}; coefficients that are functions of time and memory, conditions "
-        "I and II at every time and state; also tried: scalar functions of time alone",
+        statement=f"{_STATEMENT}; coefficients that are functions of time, scalars and matrices, and gates that are "
+        "computed anew from the perturbed state; conditions I and II at every time and state",
         semantics="real",
         cases=(
             implied_case("class (b): scalar coefficients of time, S ≤ 3", "‖Δy₊‖ ≤ ‖Δy‖ at each step", SCALAR, SIGNS),

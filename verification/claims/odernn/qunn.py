@@ -416,8 +416,8 @@ CLAIMS = (
     Claim(
         id="ode-D5q",
         source=Source("odernn", "second Definition 5, (32)–(36)"),
-        statement="QUNN (reconstructed, with σ(0) = 0: layers of products of consecutive inputs of a block on a "
-        "clock): no output depends on another block; also tried: for linear σ the outputs are a sum over the block",
+        statement="of the QUNN as it is reconstructed here (σ(0) = 0; layers of products of consecutive inputs of a "
+        "block on a clock): no output depends on another block, and for linear σ the outputs are a sum over the block",
         semantics="alg",
         dominated_by="thm-QUNN",
         cases=(closed_form_case(), blocks_case()),
