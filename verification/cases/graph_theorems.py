@@ -119,8 +119,8 @@ def approaches_infinity(least: Fraction = Fraction(0)) -> GraphStatement:
     return of_each_time(LONGEST, side)
 
 
-def periodic(shift: int | None = None) -> GraphStatement:
-    """D_{i+m}(n) = D_i(n) for every i and n; another shift than m is the planted falsehood.
+def periodic(shift: int | None = None, sense: Sense = LONGEST) -> GraphStatement:
+    """D_{i+m}(n) = D_i(n) for every i and n, or the same of d_i(n); another shift than m is the planted falsehood.
 
     The unfolding decides it for all n, by ``Graph.decisive``; the library is asked for n ≤ 2|V| max |σ|.
     """
@@ -132,14 +132,21 @@ def periodic(shift: int | None = None) -> GraphStatement:
         later = i + (period if shift is None else shift)
         one, other = lengths(i), lengths(later)
         apart = sorted(n for n in {*one, *other} if one.get(n) != other.get(n))
-        text = f"D_{i}(n) and D_{later}(n) differ at n = {apart[0]}" if apart else f"D_{later}(n) = D_{i}(n)"
+        one_name, other_name = (f"{sense.symbol}_{start}(n)" for start in (i, later))
+        text = f"{one_name} and {other_name} differ at n = {apart[0]}" if apart else f"{other_name} = {one_name}"
         return Side(int(bool(apart)), text)
 
     def first(facts: GraphFacts, parameters: Parameters) -> Side:
-        return side(int(parameters["i"]), facts.graph.period, lambda start: facts.paths(start, 2 * facts.reach))
+        def lengths(start: int) -> dict[int, int]:
+            return facts.paths(start, 2 * facts.reach, "longest" if sense is LONGEST else "shortest")
+
+        return side(int(parameters["i"]), facts.graph.period, lengths)
 
     def second(graph: Graph, parameters: Parameters) -> Side:
-        return side(int(parameters["i"]), graph.period, lambda start: graph.lengths(start, graph.decisive))
+        def lengths(start: int) -> dict[int, int]:
+            return graph.lengths(start, graph.decisive, max if sense is LONGEST else min)
+
+        return side(int(parameters["i"]), graph.period, lengths)
 
     return GraphStatement(first, second, places, parameters=declared(TIME))
 

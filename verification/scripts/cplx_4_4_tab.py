@@ -2,6 +2,7 @@
 rises from each skip coefficient s to the next one, up to s = 9; that of the LSTM is higher at every s > 1 than at s = 1.
 
 P has two columns, named by their s, that of the smaller s first, and what the table prints there, in percent.
+Cases: s > 1 above s = 1|rising
 """
 import json
 from fractions import Fraction

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from verification.adversary.graphs import SketchBox
 from verification.answer import answer
 from verification.cases import figure_1a, graph_statements, graph_theorems
 from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, extreme_rate
+from verification.cases.graph_kinds import contents
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case
+from verification.cases.one_layer_graphs import one_layer, one_layer_case
 from verification.certify.second import graph as graph_second
 from verification.claim import Case, Claim, Parameters
 from verification.claims.complexity import (
@@ -34,6 +36,7 @@ from verification.claims.library import cyclic_graphs
 from verification.commands import witness
 from verification.domains import BUDGETS
 from verification.measure import described_graphs, graph_facts
+from verification.measure.described_graphs import layered
 
 SMOKE = BUDGETS["smoke"]
 FILES = (
@@ -88,10 +91,11 @@ SEARCHED = {
     ("cplx-T3.2/A.1", 0), ("cplx-T3.2/A.1", 3), ("cplx-PA.1.1", 0), ("cplx-P3.3.1", 0), ("cplx-T3.4/A.2", 0),
     ("cplx-T3.2", 0), ("cplx-T3.6/A.3", 0), ("cplx-T3.6/A.3", 3), ("cplx-PA.3.1", 0),
     ("cplx-A.1-pf", 1), ("cplx-A.1-pf", 3), ("cplx-A.1-pf", 5), ("cplx-2-corr", 0), ("cplx-2-corr", 2),
+    ("cplx-T3.6/A.3", 8),
     *((claim.id, number) for claim in cyclic_graphs.CLAIMS for number in range(0, len(claim.cases), 2)),
 }  # fmt: skip
 """Cases on a whole domain in which nothing is found."""
-INSTANCES = {("cplx-3.4-D0", 0), ("cplx-alg", 3)}
+INSTANCES = {("cplx-3.4-D0", 0), ("cplx-3.4-D0", 1), ("cplx-alg", 3)}
 """Some graphs, at which the statement holds. Every other case is proved."""
 
 
@@ -126,7 +130,7 @@ PARTS = (
 
 
 def test_all_statements_of_the_parts_on_graphs_are_there() -> None:
-    assert len(CASES) == 151
+    assert len(CASES) == 159
     theorems = {f"thm-A-{name}" for name in ("dag", "rate", "df", "lim")}
     assert set(CLAIMS) == {f"cplx-{name}" for line in PARTS for name in line.split()} | theorems
 
@@ -216,6 +220,8 @@ def falsehoods() -> list[tuple[str, GraphStatement]]:
         ("m is the least shift", graph_correspondence.least_divides(is_m=True)),
         ("D(γ₀) counts the labels twice", graph_proof_steps.duration()),
         ("|D(γ₀)| ≤ m", graph_proof_steps.bounded(share=0)),
+        ("D(γ₀) = 0", graph_proof_steps.bounded_by_steps(share=0)),
+        ("d_{i+1} = d_i", graph_limits.periodic(1, SHORTEST)),
         ("limsup D_i(n)/n ≤ j", graph_proof_steps.up_to_epsilon(SHORTEST)),
     ]
 
@@ -225,6 +231,28 @@ def test_a_planted_falsehood_is_refuted_on_the_domain_and_in_the_box(name: str, 
     assert judged(free_case(FORWARD, name, statement)) == verdict.REFUTED
     if name != "limits, loose" or graph_statements.SMALL.high > 1:
         assert judged(box_case(FORWARD, name, statement)) == verdict.REFUTED
+
+
+@pytest.mark.parametrize("statement", [graph_measures.depth_by_paths, graph_measures.finite_depth])
+def test_a_feedforward_depth_is_asked_of_paths_of_two_edges(statement: Callable[..., GraphStatement]) -> None:
+    """The graphs of one hidden node are the shallow networks of the paper, and a false d_f is refuted at them."""
+    known = [contents(graph_second.parse(graphs.text(sketch))) for sketch in one_layer()]
+    names = {"in": "a", "h1": "b", "out": "c"}
+    for text in (layered(1), layered(1, [("h1", "h1", 2)])):
+        for name, other in names.items():
+            text = text.replace(f'"{name}"', f'"{other}"')
+        assert contents(graph_second.parse(text)) in known
+    wrong = graph_measures.depth_by_paths(with_sigma=False)
+    assert judged(one_layer_case(FORWARD, "d_f", statement(), "Feedforward depth")) == verdict.PROVED
+    assert judged(one_layer_case(FORWARD, "d_f", wrong, "Feedforward depth")) == verdict.REFUTED
+
+
+def test_a_witness_on_one_hidden_node_has_its_nodes_and_edges() -> None:
+    case = one_layer_case(FORWARD, "d_f", graph_measures.depth_by_paths(with_sigma=False), "Feedforward depth")
+    given = case.ask(SMOKE, 1).candidates[0]
+    assert not doubt_of(case, given)
+    for old, new in (('"inputs": ["a"]', '"inputs": ["b"]'), ('["a", "c", 1]', '["c", "a", 1]'), ('"c"', '"d"')):
+        assert 'Parameter "graph" is' in doubt_of(case, {"graph": given["graph"].replace(old, new)})
 
 
 @pytest.mark.parametrize("sense", [LONGEST, SHORTEST])

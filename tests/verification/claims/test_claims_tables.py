@@ -15,10 +15,12 @@ from tests.verification.claims.claim_rows import doubt_of
 from verification import verdict
 from verification.answer import answer
 from verification.cases.parameter_counts import quarter_case
+from verification.certify.second.graph import parse
 from verification.claim import Case, Claim
 from verification.claims.complexity import graph_tables as tables
 from verification.claims.unicornn import printed_results
 from verification.domains import BUDGETS
+from verification.measure.described_graphs import section_4_5
 from verification.measure.graph_parameters import LSTMS, STANH
 
 SMOKE = BUDGETS["smoke"]
@@ -44,6 +46,7 @@ SUMS = {
     "Table 2, by architecture": [Fraction("210.9"), Fraction("220.8"), Fraction("278.0"), Fraction("292.1")],
     "Table 2, previous results": [Fraction("423.4"), Fraction("390.4")],
     "Section 4.4": [Fraction("0.3384"), Fraction("0.3353")],
+    "Section 4.2": [Fraction("2.97"), Fraction("3.03")],
 }
 """Added up by hand from the tables of the paper, row by row."""
 
@@ -56,7 +59,7 @@ def test_the_rows_add_up_as_those_of_the_paper(table: str) -> None:
 
 def test_every_row_is_summed() -> None:
     assert {each.table for each in printed.ROWS} == set(SUMS)
-    assert sum(map(len, SUMS.values())) == len(printed.ROWS) == 18
+    assert sum(map(len, SUMS.values())) == len(printed.ROWS) == 20
     assert len({(each.table, each.name) for each in printed.ROWS}) == len(printed.ROWS)
 
 
@@ -87,6 +90,7 @@ REFUTED = {
     *(("cplx-4.4-copy", number) for number in (2, 3, 6, 10, 11, 14, 15)),
     ("cplx-4.4-tab", 9),
     ("cplx-4.4-tab", 10),
+    ("cplx-4.4-tab", 14),
     ("both-4-T5-tab", 2),
     ("cplx-4.5-tab", 11),
     ("cplx-4.5-tab", 14),
@@ -109,11 +113,11 @@ def test_every_case_is_answered(name: str, number: int) -> None:
 
 def test_all_statements_on_tables_are_there() -> None:
     assert {name: len(each.cases) for name, each in CLAIMS.items()} == {
-        "cplx-4.2-tab": 5,
+        "cplx-4.2-tab": 7,
         "cplx-4.3-tab": 7,
         "cplx-4.4-copy": 18,
-        "cplx-4.4-tab": 11,
-        "cplx-4.5-tab": 31,
+        "cplx-4.4-tab": 15,
+        "cplx-4.5-tab": 32,
         "both-4-T1-tab": 1,
         "both-4-T2-tab": 1,
         "both-4-T3-tab": 2,
@@ -220,6 +224,24 @@ def test_the_skip_coefficients_are_those_of_the_graphs() -> None:
     s = {column: measures_of(get(name)).s for column, name in names.items()}
     assert s == {"(1)": 1, "(2)": 1, "(3)": Fraction(k, 2), "(4)": k}
     assert set(tables._pairs(BY_K)) == {(a, b) for a in s for b in s if s[a] > s[b]}
+
+
+def test_shortest_paths_are_compared_over_k_and_over_a_multiple_of_it() -> None:
+    assert judged(tables.shortest_case(printed.ARCHITECTURES)) == verdict.PROVED
+    assert judged(tables.shortest_case(printed.ARCHITECTURES, turns=1)) == verdict.REFUTED
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_the_shortest_paths_that_are_counted_are_those_of_the_unfolding(number: int) -> None:
+    for k in (2, 3, 5):
+        lengths = parse(section_4_5(number, k)).lengths(0, 3 * k, min, between=True)
+        assert {n: tables._least_edges(number, n, k) for n in lengths} == lengths
+
+
+def test_a_larger_s_on_permuted_mnist_is_refuted() -> None:
+    tanh, permuted = printed.LADDERS[:2]
+    assert judged(tables.smaller_case("tanh RNN", tanh, permuted)) == verdict.PROVED
+    assert judged(tables.smaller_case("tanh RNN", permuted, tanh)) == verdict.REFUTED
 
 
 @pytest.mark.parametrize(("units", "expected"), [(134, verdict.PROVED), (128, verdict.REFUTED), (141, verdict.REFUTED)])

@@ -80,7 +80,7 @@ CLAIMS = (
         id="cplx-4.4-lstm",
         source=_place("Sec. 4.4, App. B.2"),
         statement="an LSTM of 128 units with s = 1 and one of 90 with two hidden edges, and a forget gate for each of "
-        "them that reads the input and its own edge, have about equally many parameters",
+        "them, have about equally many parameters; what such a gate reads is not decided",
         semantics="comb",
         cases=tuple(
             equal_case(sizes, reading, reading, meaning)

@@ -16,7 +16,7 @@ from verification.cases.graph_growth import (
     of_each_time,
 )
 from verification.cases.graph_statements import FORWARD, GraphStatement, Side, stated, theorem
-from verification.cases.graph_theorems import LOOSE_FAILS, covered_limit
+from verification.cases.graph_theorems import LOOSE_FAILS, covered_limit, periodic
 from verification.claim import Claim
 
 
@@ -84,8 +84,9 @@ CLAIMS = (
     Claim(
         id="cplx-T3.6/A.3",
         source=Source("complexity", "Thm 3.6 (2), A.3 text"),
-        statement="of a unidirectional RNN, (U), min_i liminf d_i(n)/n = min over directed cycles of l/σ_s = j; under "
-        "the assumption of Prop. A.3.1, a cycle of the smallest ratio meets every time in one lift, j = lim d_i(n)/n",
+        statement="of a unidirectional RNN, (U), liminf d_i(n)/n is m-periodic in i, and min_i liminf d_i(n)/n = min "
+        "over directed cycles of l/σ_s = j; under the assumption of Prop. A.3.1, a cycle of the smallest ratio meets "
+        "every time in one lift, j = lim d_i(n)/n",
         semantics="comb",
         dominated_by="thm-A-lim",
         cases=(
@@ -100,6 +101,13 @@ CLAIMS = (
                 FORWARD,
                 ("without A.3.1: the limit exists for every i", limit_exists(SHORTEST)),
                 ("without A.3.1: a limit that exists is min l/Σσ", limit_is_extreme(SHORTEST)),
+            ),
+            *theorem(
+                "d_{i+m}(n) = d_i(n)",
+                periodic(sense=SHORTEST),
+                periodic(1, SHORTEST),
+                "Skip coefficient",
+                widely=False,
             ),
         ),
     ),

@@ -328,7 +328,7 @@ EVERY = Index(
 OWN_AND_INPUT = Index(
     "W(u) h_u + W(x) x", lambda W, h: W[0] * h[0] + W[-1] * h[-1], lambda W, h: h[-1] * W[-1] + h[0] * W[0]
 )
-"""What the counts of Section 4.4 go with: a gate reads the input and its own edge."""
+"""With it the counts of Section 4.4 agree, but it is neither printed nor described: the input and the own edge."""
 OWN = Index("M h_u, M = Σ_{u'} W(u')", lambda W, h: sum(W) * h[0], lambda W, h: h[0] * (sum(W[1:]) + W[0]))
 
 

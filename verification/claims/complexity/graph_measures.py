@@ -37,6 +37,7 @@ from verification.cases.graph_theorems import (
     growth_between_again,
     periodic,
 )
+from verification.cases.one_layer_graphs import one_layer_case
 from verification.certify.second.graph import Graph
 from verification.claim import Claim, Parameters
 from verification.kinds import Integer
@@ -190,7 +191,10 @@ CLAIMS = (
         "path from an input to an output, and D*_i(n) ≤ n d_r + d_f",
         semantics="comb",
         dominated_by="thm-A-df",
-        cases=theorem("sup D*_i(n) − n d_r < ∞", finite_depth(), finite_depth(Fraction(0)), "Feedforward depth"),
+        cases=(
+            *theorem("sup D*_i(n) − n d_r < ∞", finite_depth(), finite_depth(Fraction(0)), "Feedforward depth"),
+            one_layer_case(FORWARD, "sup D*_i(n) − n d_r < ∞", finite_depth(), "Feedforward depth"),
+        ),
     ),
     Claim(
         id="cplx-3.3-large-n",
@@ -207,7 +211,10 @@ CLAIMS = (
         "σ_s(γ) d_r",
         semantics="comb",
         dominated_by="thm-A-df",
-        cases=theorem(DEPTH, depth_by_paths(), depth_by_paths(with_sigma=False), "Feedforward depth"),
+        cases=(
+            *theorem(DEPTH, depth_by_paths(), depth_by_paths(with_sigma=False), "Feedforward depth"),
+            one_layer_case(FORWARD, DEPTH, depth_by_paths(), "Feedforward depth"),
+        ),
     ),
     Claim(
         id="cplx-A.3-printed",

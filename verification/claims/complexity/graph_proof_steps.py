@@ -13,7 +13,7 @@ from odernn.architecture.graph import Edge, RNNGraph
 from odernn.published.sources import Source
 from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, cycle_of
 from verification.cases.graph_kinds import CYCLE_NAMED, PATH_NAMED, TIME
-from verification.cases.graph_statements import FORWARD, GraphStatement, Side, free_case, theorem
+from verification.cases.graph_statements import FORWARD, GraphStatement, Side, box_case, free_case, theorem
 from verification.cases.inequality import Inequality
 from verification.certify.second.graph import Arc, Graph, is_cycle, joined, rate, sigma
 from verification.claim import Attempt, Case, Claim, Hypothesis, Parameters
@@ -101,6 +101,18 @@ def bounded(*, forward: bool = False, share: int = 1) -> GraphStatement:
         return Side(largest - most, f"γ₀ = {_text(path)} has |D(γ₀)| = {largest}, m + Γ max σ = {most}")
 
     return replace(_of_paths(margin), hypotheses=(NO_EDGE_BACK,) if forward else ())
+
+
+def bounded_by_steps(*, share: int = 1) -> GraphStatement:
+    """|D(γ₀)| ≤ Γ max |σ(e)|, D the time taken; ``share`` = 0 is a planted falsehood."""
+
+    def margin(graph: GraphFacts | Graph, path: tuple[Arc, ...], taken: int) -> Side:
+        known = graph.graph if isinstance(graph, GraphFacts) else graph
+        count = len(known.nodes if isinstance(known, RNNGraph) else known.times)
+        most = share * count * max(abs(step) for *_, step in known.edges)
+        return Side(abs(taken) - most, f"γ₀ = {_text(path)} takes the time {taken}, Γ max |σ| = {most}")
+
+    return _of_paths(margin)
 
 
 def up_to_epsilon(extreme: Sense = LONGEST) -> GraphStatement:
@@ -218,12 +230,14 @@ CLAIMS = (
             *theorem("D(γ₀) = Σσ", duration(labels=0), duration(), "Recurrent depth", widely=False),
             free_case(FORWARD, "|D(γ₀)| ≤ m + Γ max σ", bounded()),
             free_case(FORWARD, "ε = 0: D_i(n)/n ≤ d_r for n > N", within_epsilon()),
+            box_case(FORWARD, "|D(γ₀)| ≤ Γ max |σ|", bounded_by_steps()),
         ),
     ),
     Claim(
         id="cplx-PA.1.1-pf",
         source=Source("complexity", "proof of Prop. A.1.1"),
-        statement="of a cycle of l edges and time σ_s > 0, k turns: (l/σ_s)/(k + 1) ≤ ε for every k > σ_s/(l ε)",
+        statement="of a cycle of l edges and time σ_s > 0, k turns: (l/σ_s)/(k + 1) ≤ ε for every k > l/(σ_s ε) (in "
+        "print the fraction is upside down)",
         semantics="reading",
         cases=(turns_case(), turns_case(inverted=False)),
     ),

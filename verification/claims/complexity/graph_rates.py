@@ -18,11 +18,19 @@ NAMED = (
     *(layered(layers) for layers in (1, 2, 3)),
     layered(2, [("h1", "h2", 1)]),
     layered(2, [("h2", "h1", 1)]),
-    *(nine(f, r) for f in (2, 3, 4) for r in (1, 2, 3)),
     *(layered(1, [("h1", "h1", k)]) for k in range(2, LONGEST_SKIP + 1)),
-    *(section_4_5(number, k) for number in (2, 3, 4) for k in range(2, LONGEST_SKIP + 1)),
+    *(section_4_5(number, k) for number in (2, 3) for k in range(2, LONGEST_SKIP + 1)),
 )
-"""Of Sections 3.1 and 4.2 to 4.5: each has a layer that reads itself at an earlier time."""
+"""Described in words in Sections 3.1, 4.2, 4.4 and 4.5: each has a layer that reads itself at an earlier time."""
+RECONSTRUCTED = tuple(
+    text
+    for text in (
+        *(nine(f, r) for f in (2, 3, 4) for r in (1, 2, 3)),
+        *(section_4_5(4, k) for k in range(2, LONGEST_SKIP + 1)),
+    )
+    if text not in NAMED
+)
+"""Fitted to the values that Sections 4.3 and 4.5 print."""
 
 
 def rate_case(domain: str, texts: tuple[str, ...]) -> Case:
@@ -56,12 +64,13 @@ CLAIMS = (
     Claim(
         id="cplx-3.5-often",
         source=Source("complexity", "Sec. 3.5"),
-        statement=f"j is often 1 or less; asked of the architectures of Sections 3.1 and 4.2 to 4.5, skips of k ≤ "
-        f"{LONGEST_SKIP} steps; also tried: Figure 1(a), reconstructed",
+        statement=f"j is often 1 or less; asked of the architectures of Sections 3.1, 4.2, 4.4 and 4.5, skips of "
+        f"k ≤ {LONGEST_SKIP} steps; also tried: those of Section 4.3, (4) of 4.5 and Figure 1(a), reconstructed",
         semantics="comb",
         cases=(
-            rate_case("the architectures of Sections 3.1, 4.2, 4.3, 4.4, 4.5", NAMED),
+            rate_case("the architectures of Sections 3.1, 4.2, 4.4, 4.5", NAMED),
             rate_case("Figure 1(a)", (FIGURE_1A,)),
+            rate_case("Section 4.3, and (4) of Section 4.5, reconstructed", RECONSTRUCTED),
         ),
     ),
 )

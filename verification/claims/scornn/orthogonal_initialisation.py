@@ -274,11 +274,6 @@ def has_half(network: PublishedNetwork) -> bool:
     return share == Fraction(network.hidden_size, 2)
 
 
-def splits_a_block(network: PublishedNetwork) -> bool:
-    """Whether ρ is odd and n even: then one 2x2 block has eigenvalues 1 and −1."""
-    return Blocks.of(half_signs(network)).mixed > 0
-
-
 def random_law(n: int) -> SpectralLaw:
     """Of a random eigenvalue over a random D with ρ = n/2, n even: blocks drawn without replacement."""
     half = n // 2
@@ -394,12 +389,12 @@ CLAIMS = (
         id="sco-4.2c",
         source=Source("scornn", "Sec. 5.1"),
         statement="ρ = n/2: the initial spectrum of W is uniform on the circle |z| = 1: the law of an eigenvalue "
-        "taken at random is uniform, up to the one pair of eigenvalues that an odd ρ splits",
+        "taken at random is uniform",
         semantics="real",
         dominated_by="thm-init",
         cases=(
             *map(nearly_uniform_case, _HALF),
-            *map(half_case, filter(splits_a_block, _HALF)),
+            *map(half_case, _HALF),
             random_case(8),
             drawn_case(2),
         ),

@@ -133,8 +133,9 @@ CLAIMS = (
     Claim(
         id="sco-T1-quoted",
         source=Source("scornn", "Table 1; Sec. 5.2"),
-        statement="oRNN of 128 units with 16 reflections has about 2.6k parameters on the adding problem, EURNN of 512 "
-        "units 3k (tunable) and 7k (FFT style); on MNIST EURNN has 9k and oRNN of 256 units 11k",
+        statement="oRNN of 128 units with 16 reflections has about 2.6k parameters on the adding problem, under some "
+        "convention of counting; also tried, for numbers of factors that are not printed: 3k and 7k of EURNN there, 9k "
+        "of EURNN and 11k of oRNN on MNIST",
         semantics="comb",
         cases=(
             quoted_case(

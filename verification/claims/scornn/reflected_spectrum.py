@@ -106,7 +106,7 @@ def reflection_case(domain: str, placements: Callable[[], Sequence[Signs]], box:
                 Opinion("flint", not is_reflected(halves, D), shown),
                 Opinion("fractions", not is_reflected_again(halves, D), shown),
             ),
-            words=f"n = {len(D)}, ρ = {D.count(-1)}: {shown} for every t_j, neither e^{{±it_j}} nor reflections of "
+            words=f"n = {len(D)}, ρ = {D.count(-1)}: {shown} for every t_j > 0, neither e^{{±it_j}} nor reflections of "
             f"them" + (f"; {why}" if why else ""),
         )
 

@@ -56,6 +56,9 @@ NO_SLOWER = PairRelation(
 )
 TENTH = PairRelation("at most a tenth", lambda a, b: 10 * a <= b, lambda a, b: b.scaleb(-1) >= a)
 
+TWICE = PairRelation("at least twice as large", lambda a, b: a >= 2 * b, lambda a, b: (b + b).compare(a) != 1)
+"""What "much larger" and "significantly longer" are taken to mean, at the least."""
+
 
 def times(text: str) -> PairRelation:
     """The second number is ``text`` times the first, to the digits of the text."""
@@ -271,6 +274,11 @@ def _mnist_cases() -> Iterator[Case]:
     lstm = _best(printed.MNIST, "LSTM", plain)
     against = [(row, lstm) for row in rotating]
     yield pairs_case("every orthogonal and unitary RNN", plain, against, SMALLER, "below the best LSTM")
+    much = "restricted uRNN much larger than scoRNN"
+    ours, theirs = (replace(each, results={"hidden units": str(each.hidden_size)}) for each in pair[0])
+    yield pairs_case("69k parameters", "hidden units", [(theirs, ours)], TWICE, much)
+    slow = [(_time("restricted uRNN", 2170), _time("scoRNN", 360))]
+    yield pairs_case("69k parameters", "minutes", slow, TWICE, "restricted uRNN significantly longer than scoRNN")
 
 
 def _timit_cases() -> Iterator[Case]:
@@ -300,8 +308,9 @@ CLAIMS = (
         source=Source("scornn", "Sec. 5.3, Table 1, abstract"),
         statement="scoRNN n = 512 has the highest accuracy on permuted MNIST, and outperforms the other orthogonal and "
         "unitary RNNs unpermuted, none of which outperforms the LSTM; n = 170 is similar to both uRNNs with n = 512; "
-        "at 69k parameters comparable to the restricted uRNN, better permuted; abstract: in some experiments better "
-        f"than other unitary RNNs at a smaller size. Similar, comparable: at most {SIMILAR} apart",
+        "at 69k parameters comparable to the restricted uRNN, better permuted, much smaller and faster; abstract: in "
+        "some experiments better than other unitary RNNs at a smaller size. Similar, comparable: at most "
+        f"{SIMILAR} apart; much, significantly: twice or more",
         semantics="reading",
         cases=tuple(_mnist_cases()),
     ),
