@@ -26,6 +26,7 @@ from odernn.executions.recurrence import (
 )
 
 name = "torch"
+CPU = torch.device("cpu")
 
 Array: TypeAlias = Any
 """What ``array_of`` gives: numpy's or torch's."""
@@ -61,11 +62,10 @@ def step_back(
 
 
 def array_of(tensor: Tensor) -> Array:
-    """The tensor's own memory as an array of numpy, whose calls cost a third of torch's, where numpy rounds alike: on
-    the CPU, in float32 and float64. Elsewhere the tensor.
+    """The tensor's own memory as an array of numpy, whose calls cost a third of torch's and round alike, on the CPU;
+    elsewhere the tensor.
     """
-    is_numpys = tensor.device.type == "cpu" and tensor.dtype in (torch.float32, torch.float64)
-    return tensor.detach().numpy() if is_numpys else tensor.detach()
+    return tensor.detach().numpy() if tensor.device == CPU else tensor.detach()
 
 
 def writing_step(like: Tensor, *, w: Tensor | float, step_size: Tensor | float, alpha: Tensor | float) -> WritingStep:
