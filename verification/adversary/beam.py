@@ -15,7 +15,7 @@ import torch
 
 from verification.adversary import AMPLITUDE, CPU, RELAY_WEIGHT, Found, chain, effective_steps, resonance
 from verification.domains import Budget, SearchPoint
-from verification.measure.hidden_state import advance
+from verification.measure.hidden_state import SlantedFront
 from verification.system import System
 
 CONTROLS = (-AMPLITUDE, 0.0, AMPLITUDE)
@@ -58,21 +58,23 @@ def _search_all(
     parents: list[torch.Tensor] = []
     choices: list[torch.Tensor] = []
     peaks: dict[str, list[Peak]] = {quantity: [(-1.0, 0, 0)] * beams for quantity in QUANTITIES}
+    front, forms = None, _forms(point, steps, device)
     evaluations, finite = 0, True
     with torch.no_grad():
         for start in range(0, point.steps, hold):
             kept = y.shape[1] // beams
             y, z = y.repeat_interleave(len(CONTROLS), dim=1), z.repeat_interleave(len(CONTROLS), dim=1)
             held = controls.repeat(kept * beams).expand(min(hold, point.steps - start), -1)
-            of_beams = w.repeat_interleave(kept * len(CONTROLS), dim=1)
-            front = advance(
-                system, y, z, held, w=of_beams, step_sizes=steps, alpha=float(point.alpha), relay=RELAY_WEIGHT
-            )
-            *_, (y, z) = front
+            if front is None or front.shape != y.shape:  # as long as the beam grows
+                of_beams = w.repeat_interleave(kept * len(CONTROLS), dim=1)
+                front = SlantedFront(
+                    system, y, w=of_beams, step_sizes=steps, alpha=float(point.alpha), relay=RELAY_WEIGHT
+                )
+            y, z = (rows[-1] for rows in front.advance(y, z, held))
             evaluations += y.shape[1]
-            scores = _score(y, z, point, steps).reshape(beams, -1)
+            scores = _score(y, z, forms).reshape(beams, -1)
             keep = torch.topk(scores, min(width, scores.shape[1])).indices
-            finite = finite and bool(torch.isfinite(y).all() and torch.isfinite(z).all())
+            finite = finite and all(float(part.abs().amax()) < math.inf for part in (y, z))
             parents.append(keep // len(CONTROLS))
             choices.append(keep % len(CONTROLS))
             columns = (keep + scores.shape[1] * torch.arange(beams, device=device)[:, None]).flatten()
@@ -91,16 +93,23 @@ def _search_all(
     return peaks, controls_to, evaluations, finite
 
 
-def _score(y: torch.Tensor, z: torch.Tensor, point: SearchPoint, steps: list[float]) -> torch.Tensor:
-    """Q_a(y, z) = a y² + z² − a h y z with a = α where that is definite; α = 0 takes the scale of the horizon."""
-    total = torch.zeros_like(y[0])
-    for number in range(y.shape[0]):
-        h = steps[number]
+def _forms(point: SearchPoint, steps: list[float], device: torch.device) -> torch.Tensor:
+    """(3, layers, 1): a, a h and the share of every layer; a = α where that is definite, α = 0 takes the scale of the
+    horizon.
+    """
+    of_layers = []
+    for number, h in enumerate(steps, start=1):
         a = max(float(point.alpha), 1.0 / (point.steps * h) ** 2)
         a = min(a, 2.0 / h**2)
-        share = 1.0 if number == y.shape[0] - 1 else LOWER_LAYER_SHARE
-        total = total + share * (a * y[number] ** 2 + z[number] ** 2 - a * h * y[number] * z[number])
-    return torch.nan_to_num(total, nan=-math.inf)
+        of_layers.append((a, a * h, 1.0 if number == len(steps) else LOWER_LAYER_SHARE))
+    return torch.tensor(of_layers, dtype=torch.float64, device=device).T[..., None]
+
+
+def _score(y: torch.Tensor, z: torch.Tensor, forms: torch.Tensor) -> torch.Tensor:
+    """The shares of Q_a(y, z) = a y² + z² − a h y z of all layers together."""
+    a, ah, share = forms
+    of_layers = share * (a * y**2 + z**2 - ah * y * z)
+    return torch.nan_to_num(of_layers.sum(dim=0), nan=-math.inf)
 
 
 def _hold(point: SearchPoint, layer: int) -> int:

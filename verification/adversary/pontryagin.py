@@ -18,9 +18,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from odernn.executions.torch_loop import array_of
 from verification.adversary import (
     AMPLITUDE,
     CPU,
@@ -120,30 +122,42 @@ def _starts(
 
 
 def ascend(network: Chain, controls: Tensor, w: Tensor, is_momentum: Tensor, sweeps: int) -> Ascent:
-    """``sweeps`` sweeps of every column by itself, fewer once none gains. All tensors on the device of ``controls``."""
+    """``sweeps`` sweeps of every column by itself, fewer once none gains. All tensors on the device of ``controls``.
+
+    A column that the last sweep left alone keeps its gains, and loses again with the same shares of them: these are
+    counted, and not run again.
+    """
     generator = torch.Generator().manual_seed(SEED)
     is_momentum = is_momentum.to(controls.device)
     states = network.run(controls, w)
     evaluations, finite = controls.shape[1], _is_finite(states)
-    controls, states = _delayed(network, controls, states, w, is_momentum)
+    controls, states = _delayed(network, controls.clone(), states, w, is_momentum)
     signs = _signs(states, is_momentum)  # of the starts: what grows with the wrong sign is no gain
     values = signs * _last(states, is_momentum)
+    moved = columns = torch.arange(controls.shape[1], device=controls.device)
+    options, gains = torch.empty_like(controls), torch.empty_like(controls)
     for _ in range(sweeps):
-        options, gains = hamiltonian_gains(network, states, controls, w, is_momentum)
-        variants = torch.stack([controls, *_partly(controls, options, gains, generator)])
-        count, time, batch = variants.shape
-        tried = variants[1:].transpose(0, 1).reshape(time, -1)
-        reached = network.run(tried, w.repeat(count - 1))
-        evaluations += tried.shape[1]
+        y, z, *of_moved = (component[..., moved] for component in (*states, controls, w, is_momentum))
+        options[:, moved], gains[:, moved] = hamiltonian_gains(network, (y, z), *of_moved)
+        shares = _best_shares(controls[:, moved], options[:, moved], gains[:, moved])
+        tried = torch.cat([*shares, _random_share(controls, options, gains, generator)], dim=1)
+        whose = torch.cat([moved.repeat(len(SHARES)), columns])
+        reached = network.run(tried, w[whose])
+        evaluations += (len(SHARES) + 1) * len(columns)
         finite = finite and _is_finite(reached)
-        terminal = _last(reached, is_momentum.repeat(count - 1)).reshape(count - 1, batch)
-        of_variants = torch.cat([values[None], signs * terminal])
+        variants = torch.arange(1, 1 + len(SHARES), device=whose.device).repeat_interleave(len(moved))
+        at = torch.cat([variants, 1 + len(SHARES) + 0 * columns]), whose
+        of_variants = values.new_full((2 + len(SHARES), len(columns)), -math.inf)
+        of_variants[0], of_variants[at] = values, signs[whose] * _last(reached, is_momentum[whose])
         best, which = torch.nan_to_num(of_variants, nan=-1.0).max(dim=0)
         if not bool((best > values * (1 + LEAST_GAIN)).any()):
             break
-        columns = torch.arange(batch, device=controls.device)
-        states = _chosen(states[0], reached[0], which), _chosen(states[1], reached[1], which)
-        controls, values = variants[which, :, columns].T, best
+        places = torch.zeros_like(of_variants, dtype=torch.long)
+        places[at] = torch.arange(len(whose), device=whose.device)
+        moved, values = which.nonzero()[:, 0], best
+        chosen = places[which[moved], moved]
+        for kept, new in ((states[0], reached[0]), (states[1], reached[1]), (controls, tried)):
+            kept[..., moved] = new[..., chosen]
     return Ascent(controls, values, evaluations, finite)
 
 
@@ -168,15 +182,16 @@ def _delayed(
 def costates(network: Chain, states: tuple[Tensor, Tensor], controls: Tensor, w: Tensor, is_momentum: Tensor) -> Tensor:
     """(time, batch, 2): the derivative of the functional with respect to (y_n, z_n) of the first layer, all paths."""
     y, z = states
-    depth, terminal = len(network.step_sizes), torch.stack([~is_momentum, is_momentum], dim=1).to(y.dtype)
-    now = y.new_zeros(controls.shape[1], 2 * depth)
-    now[:, -2:] = terminal * _signs(states, is_momentum)[:, None]
+    now = y.new_zeros(2 * len(network.step_sizes), controls.shape[1])
+    now[-2:] = torch.stack([~is_momentum, is_momentum]) * _signs(states, is_momentum)
     through, of_first = _slopes(network, y, z, controls, w)
-    rows = [now]
-    for jacobian in reversed(through[1:].unbind()):
-        now = torch.bmm(jacobian.mT, now[:, :, None])[:, :, 0]
-        rows.append(now)
-    return torch.einsum("tbij,tbi->tbj", of_first, torch.stack(rows[::-1]))
+    rows = y.new_empty(len(through), *now.shape)
+    costate, of_steps = array_of(now), array_of(rows)
+    of_steps[-1] = costate
+    with np.errstate(all="ignore"):
+        for n, jacobian in zip(range(len(through) - 2, -1, -1), reversed(list(array_of(through))), strict=False):
+            of_steps[n] = costate = (jacobian * costate[:, None]).sum(0)
+    return (of_first * rows[:, :, None]).sum(dim=1).mT
 
 
 def hamiltonian_gains(
@@ -197,24 +212,29 @@ def hamiltonian_gains(
     return torch.tensor(CONTROLS, dtype=controls.dtype, device=controls.device)[which], gains
 
 
-def _partly(controls: Tensor, options: Tensor, gains: Tensor, generator: torch.Generator) -> list[Tensor]:
-    """The control with some of its steps at their maximiser: the best SHARES of those that gain, and a random half."""
-    rank = gains.argsort(dim=0, descending=True).argsort(dim=0)
+def _best_shares(controls: Tensor, options: Tensor, gains: Tensor) -> list[Tensor]:
+    """The control with some of its steps at their maximiser: the best SHARES of those that gain."""
+    order = gains.argsort(dim=0, descending=True)
+    places = torch.arange(len(order), device=order.device)[:, None].expand_as(order)
+    rank = torch.empty_like(order).scatter_(0, order, places)
     able = gains > 0
     count = able.sum(dim=0)
-    chosen = [able & (rank < (share * count).ceil()) for share in SHARES]
+    return [torch.where(able & (rank < (share * count).ceil()), options, controls) for share in SHARES]
+
+
+def _random_share(controls: Tensor, options: Tensor, gains: Tensor, generator: torch.Generator) -> Tensor:
+    """The control with a random half of the steps that gain at their maximiser: the same steps of every column."""
     random = torch.rand(gains.shape[0], generator=generator, dtype=torch.float64, device=CPU).to(gains.device)
-    chosen.append(able & (random[:, None] < RANDOM_SHARE))
-    return [torch.where(mask, options, controls) for mask in chosen]
+    return torch.where((gains > 0) & (random[:, None] < RANDOM_SHARE), options, controls)
 
 
 def _slopes(network: Chain, y: Tensor, z: Tensor, controls: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """∂x_n/∂x_{n−1} (time, batch, 2L, 2L) and ∂x_n/∂(y, z of layer 1 at n) (time, batch, 2L, 2): by autograd,
+    """∂x_n/∂x_{n−1} (time, 2L, 2L, batch) and ∂x_n/∂(y, z of layer 1 at n) (time, 2L, 2, batch): by autograd,
     all steps at once, since a neuron's step is a function of its own (y, z, x)."""
     depth, (time, batch) = len(network.step_sizes), controls.shape
-    through = y.new_zeros(time, batch, 2 * depth, 2 * depth)
-    of_first = y.new_zeros(time, batch, 2 * depth, 2)
-    of_first[:, :, :2] = torch.eye(2, dtype=y.dtype, device=y.device)
+    through = y.new_zeros(time, 2 * depth, 2 * depth, batch)
+    of_first = y.new_zeros(time, 2 * depth, 2, batch)
+    of_first[:, :2] = torch.eye(2, dtype=y.dtype, device=y.device)[..., None]
     for number in range(depth):
         width = None
         x = controls
@@ -224,26 +244,19 @@ def _slopes(network: Chain, y: Tensor, z: Tensor, controls: Tensor, w: Tensor) -
         before = (y[:-1, number], z[:-1, number], x)
         leaves = [tensor.detach().clone().requires_grad_() for tensor in before]
         new = network.of_layer(number, leaves[0], leaves[1], leaves[2], w)
-        rows = [torch.autograd.grad(tensor.sum(), leaves, retain_graph=True, allow_unused=True) for tensor in new]
-        table = torch.stack([torch.stack([_or_zero(d, x) for d in row], dim=-1) for row in rows], dim=-2)
-        mine, below = slice(2 * number, 2 * number + 2), slice(2 * number - 2, 2 * number)
-        through[:, :, mine, mine] = table[..., :2]
-        if width is not None:
-            climb = table[..., 2] / width[:, None]
-            through[:, :, mine] += climb[..., None] * through[:, :, below][:, :, :1]
-            of_first[:, :, mine] = climb[..., None] * of_first[:, :, below][:, :, :1]
+        for row, tensor in enumerate(new, start=2 * number):
+            slopes = torch.autograd.grad(tensor.sum(), leaves, retain_graph=True, allow_unused=True)
+            by_y, by_z, by_x = (_or_zero(slope, x) for slope in slopes)
+            through[:, row, 2 * number], through[:, row, 2 * number + 1] = by_y, by_z
+            if width is not None:
+                climb, y_below = (by_x / width)[:, None], 2 * number - 2
+                through[:, row] += climb * through[:, y_below]
+                of_first[:, row] = climb * of_first[:, y_below]
     return through, of_first
 
 
 def _or_zero(slope: Tensor | None, like: Tensor) -> Tensor:
     return torch.zeros_like(like) if slope is None else slope
-
-
-def _chosen(old: Tensor, new: Tensor, which: Tensor) -> Tensor:
-    """Of every column the old run (0) or that of one of its variants (1, 2, …)."""
-    batch = old.shape[2]
-    of_variants = torch.cat([old[:, :, None], new.reshape(*new.shape[:2], -1, batch)], dim=2)
-    return of_variants[:, :, which, torch.arange(batch, device=old.device)]
 
 
 def _last(states: tuple[Tensor, Tensor], is_momentum: Tensor) -> Tensor:
@@ -259,7 +272,7 @@ def _signs(states: tuple[Tensor, Tensor], is_momentum: Tensor) -> Tensor:
 
 
 def _is_finite(states: tuple[Tensor, Tensor]) -> bool:
-    return all(bool(torch.isfinite(component).all()) for component in states)
+    return all(bool(torch.isfinite(end)) for component in states for end in component.aminmax())
 
 
 # --- products of Jacobians
@@ -287,7 +300,8 @@ def grow(kappa: Tensor, *, low: Tensor, high: Tensor, step_size: Tensor, form: T
         slope = y * (after[..., 1] + step_size * after[..., 0])  # −∂H/∂κ over h
         options = torch.where(slope >= 0, low, high)
         gains = slope * (kappa - options)
-        tried = torch.cat(_partly(kappa, options, gains, generator), dim=1)
+        shares = _best_shares(kappa, options, gains)
+        tried = torch.cat([*shares, _random_share(kappa, options, gains, generator)], dim=1)
         count = tried.shape[1] // kappa.shape[1]
         wide = [parameter.repeat(count) for parameter in (step_size, form)]
         new_logs, new_before, new_after = _stretched(tried, *wide)

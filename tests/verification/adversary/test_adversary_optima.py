@@ -259,6 +259,36 @@ def test_no_sweep_loses_and_the_first_is_the_optimum_where_the_problem_is_linear
             torch.testing.assert_close(values[1], values[2], rtol=1e-12, atol=0)
 
 
+def ascended_anew(chain: pontryagin.Chain, controls: torch.Tensor, w: torch.Tensor, sweeps: int) -> torch.Tensor:
+    """The values of ``ascend`` on |y_N| from controls that do not rest, all variants of all columns run every time."""
+    generator = torch.Generator().manual_seed(pontryagin.SEED)
+    is_position = torch.zeros(controls.shape[1]).bool()
+    ends = chain.run(controls, w)[0][-1, -1]
+    signs, values = torch.where(ends < 0, -1.0, 1.0).double(), ends.abs()
+    for _ in range(sweeps):
+        options, gains = pontryagin.hamiltonian_gains(chain, chain.run(controls, w), controls, w, is_position)
+        variants = [controls, *pontryagin._best_shares(controls, options, gains)]
+        variants.append(pontryagin._random_share(controls, options, gains, generator))
+        reached = torch.stack([values, *(signs * chain.run(variant, w)[0][-1, -1] for variant in variants[1:])])
+        best, which = reached.max(dim=0)
+        if not (best > values * (1 + pontryagin.LEAST_GAIN)).any():
+            break
+        controls, values = torch.stack(variants)[which, :, torch.arange(len(which))].T, best
+    return values
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_what_is_not_run_again_changes_nothing(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator, count = torch.Generator().manual_seed(depth), 12
+    starts = 10 * (torch.randint(0, 3, (60, count), generator=generator) - 1).double()
+    w = torch.tensor([0.0, -1.0, 1.0, -4.0]).double().repeat(3)
+    monkeypatch.setattr(pontryagin, "_delayed", lambda network, controls, states, *_: (controls, states))
+    chain, before = network(depth), starts.clone()
+    found = pontryagin.ascend(chain, starts, w, torch.zeros(count).bool(), 6)
+    assert torch.equal(found.values, ascended_anew(chain, starts, w, 6)) and torch.equal(starts, before)
+    assert torch.equal(found.values, chain.run(found.controls, w)[0][-1, -1].abs())
+
+
 def flipped(real: Callable) -> Callable:
     return lambda *given: -real(*given)
 

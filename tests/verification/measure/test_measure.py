@@ -13,7 +13,14 @@ import torch
 
 from odernn.cells.unicornn import UnICORNN
 from verification.instance import Group, Inputs, Instance, Layer
-from verification.measure.hidden_state import NotAChainError, envelope, run_chains, run_instance, run_layer
+from verification.measure.hidden_state import (
+    NotAChainError,
+    envelope,
+    run_chains,
+    run_instance,
+    run_layer,
+    run_layers,
+)
 from verification.system import UNICORNN
 
 F64 = torch.float64
@@ -148,6 +155,38 @@ def test_chains_run_at_once_are_run_as_each_alone(layer: int) -> None:
         for found, expected in zip((y, z), alone, strict=False):
             torch.testing.assert_close(found[:, number], expected[:, 0, 0], rtol=1e-13, atol=1e-14)
     assert not torch.allclose(y[:, 0], y[:, 1]) and not torch.allclose(y[:, 0], y[:, 2])
+
+
+@pytest.mark.parametrize("depth", (1, 2, 3))
+@pytest.mark.parametrize("steps", (1, 2, 3, 25))
+def test_what_is_written_in_place_has_the_bits_of_the_systems_step(depth: int, steps: int) -> None:
+    asked = []
+
+    def step(y, z, x, *, w, step_size, alpha):
+        asked.append(y.shape)
+        return UNICORNN.step(y, z, x, w=w, step_size=step_size, alpha=alpha)
+
+    drive, w = 3 * normal(steps, 7), normal(depth, 7, seed=1)
+    given = {"w": w, "step_sizes": (0.3, 0.9, 0.1)[:depth], "alpha": 0.7, "relay": 4.0}
+    found = run_layers(UNICORNN, drive, **given)
+    expected = run_layers(replace(UNICORNN, step=step), drive, **given)
+    assert asked and all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
+    y = z = torch.zeros(depth, 7, dtype=F64)
+    for n in range(steps):
+        y, z, below = y.clone(), z.clone(), drive[n]
+        for q, h in enumerate(given["step_sizes"]):
+            y[q], z[q] = UNICORNN.step(y[q], z[q], below, w=w[q], step_size=h, alpha=0.7)
+            below = 4.0 * y[q]
+        for state, rows in zip((y, z), found, strict=True):
+            torch.testing.assert_close(rows[n + 1], state, rtol=1e-13, atol=1e-14)
+
+
+def test_a_run_that_overflows_says_so_by_its_states_alone() -> None:
+    """No warning of numpy's: the suite makes errors of them."""
+    drive = torch.full((400, 1), 10.0, dtype=F64)
+    w = torch.zeros(2, 1, dtype=F64)
+    y, _ = run_layers(UNICORNN, drive, w=w, step_sizes=(0.99, 0.99), alpha=1000.0, relay=1.0)
+    assert torch.isfinite(y[:20]).all() and not torch.isfinite(y[-1]).any()
 
 
 def _with(network: Instance, number: int, **changes: object) -> Instance:

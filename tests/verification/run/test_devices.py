@@ -228,7 +228,7 @@ def test_an_adversary_finds_on_another_device_what_it_finds_on_the_cpu(name: str
     ("module", "name", "cases"),
     [
         (structured, "_waves", ("structured, layer 2",)),
-        (pontryagin, "_partly", ("pontryagin, layer 2", "pontryagin, κ")),
+        (pontryagin, "_best_shares", ("pontryagin, layer 2", "pontryagin, κ")),
         (beam, "_score", ("beam, layer 2",)),
         (gradient_ascent, "starts", ("ascent",)),
         (evolution, "_ranked", ("growth", "position")),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,22 @@ from verification.verdict import NEAR
 
 @dataclass(frozen=True)
 class Trial:
-    """One run that was measured: an instance at a point and its float64 envelope of one neuron over n = 1..N."""
+    """One run that was measured: an instance at a point and its float64 envelope of one neuron over n = 1..N.
+
+    ``run`` is the instance or its ``to_plain``, which is read if somebody asks: few of the runs are candidates.
+    """
 
     point: SearchPoint
     adversary: str
     quantity: str
-    instance: Instance
+    run: Instance | dict[str, Any]
     values: np.ndarray
     evaluations: int
     finite: bool
+
+    @cached_property
+    def instance(self) -> Instance:
+        return self.run if isinstance(self.run, Instance) else from_plain(self.run)
 
 
 @dataclass(frozen=True)
@@ -152,13 +160,14 @@ def finest_rungs(ratios: list[Ratio], evidence: Evidence) -> list[Ratio]:
     dts: dict[str, set[Fraction]] = {}
     for point in evidence.points:
         dts.setdefault(point.group, set()).add(point.dt[evidence.layer - 1])
+    smallest = {group: min(rungs) for group, rungs in dts.items() if len(rungs) > 1}
     finest: dict[str, Ratio] = {}
     for ratio in ratios:
-        rungs = dts[ratio.trial.point.group]
-        if len(rungs) > 1 and ratio.trial.point.dt[evidence.layer - 1] == min(rungs):
-            best = finest.setdefault(ratio.trial.point.group, ratio)
+        point = ratio.trial.point
+        if point.dt[evidence.layer - 1] == smallest.get(point.group):
+            best = finest.setdefault(point.group, ratio)
             if ratio.at_end().log > best.at_end().log:
-                finest[ratio.trial.point.group] = ratio
+                finest[point.group] = ratio
     return list(finest.values())
 
 
@@ -168,7 +177,7 @@ def trial_from_plain(point: SearchPoint, entry: dict[str, Any], values: np.ndarr
         point,
         entry["adversary"],
         entry["quantity"],
-        from_plain(entry["instance"]),
+        entry["instance"],
         values,
         entry["evaluations"],
         entry["finite"],
