@@ -5,8 +5,8 @@ The neuron of ``gradient_growth``: V = 1, c = 0 (h = dt/2), zero inputs and stat
 
     |dE/db| = (1/W) (sinh((N + 1)ρ)/(N sinh ρ) − 1/N − 1).
 
-sinh ρ = h√W q, and ρ/h falls in h, from √W at h = 0. So for every dt' ≤ dt and every N, with τ = N dt'/2 and R = τρ/h at
-dt,
+sinh ρ = h√W q, and ρ/h falls in h, from √W at h = 0. So for every dt' ≤ dt and every N, with τ = N dt'/2 and R = τρ/h
+at dt,
 
     (sinh(R)/R − 1)/(W q)  ≤  |dE/db|  ≤  (sinh(√W (τ + h))/(√W τ) − 1)/W,
 
@@ -20,7 +20,6 @@ from fractions import Fraction
 from typing import Any
 
 import flint
-from flint import arb
 
 from odernn.bounds.numbers import BALLS
 from verification.cases.gradient_growth import MOST_GROWTH_STEPS, growth_case, growth_check
@@ -58,19 +57,19 @@ def small_step_check(parameters: Parameters, power: int) -> Check:
     limit = ""
     if is_above and is_above_again:
         limit = (
-            f"for every dt' ≤ {dt}: |dE/db| is {shown}, T = {steps * dt}; and for every N it is (sinh(R)/R − 1)/(W q) or "
+            f"for every dt' ≤ {dt}: |dE/db| is {shown}, T = {steps * dt}; and for every N (sinh(R)/R − 1)/(W q) or "
             "more, R = N dt' asinh(h√W/2)/h, W = −(α + w): thm-J (c), a gradient at rest"
         )
     return replace(at, limit=limit)
 
 
-def _least_in_balls(W: Fraction, h: Fraction, time: Fraction) -> arb:
+def _least_in_balls(W: Fraction, h: Fraction, time: Fraction) -> Any:
     stiff, step = BALLS.exact(W), BALLS.exact(h)
     R = growth_exponent_in_balls(stiff, step, BALLS.exact(time))
     return (R.sinh() / R - 1) / (stiff * (1 + step**2 * stiff / 4).sqrt())
 
 
-def _most_in_balls(W: Fraction, h: Fraction, time: Fraction) -> arb:
+def _most_in_balls(W: Fraction, h: Fraction, time: Fraction) -> Any:
     stiff = BALLS.exact(W)
     root = stiff.sqrt()
     return ((root * BALLS.exact(time + h)).sinh() / (root * BALLS.exact(time)) - 1) / stiff

@@ -78,12 +78,13 @@ EXPECTED = {
     "both-exploding-mitigated": {"refuted": 1, "proved": 3},
     "icml-3.1-T3": {"refuted": 1, "not-refuted": 2},
     "both-3-any-depth": {"not-refuted": 3},
+    "both-D.4-nok": {"not-refuted": 1},
     "both-100": {"refuted": 1, "proved": 2},
     "both-87": {"proved": 1},
 }
 
 
-LONG = ("both-(107)/(80)", "both-(101)/(74)", "both-3.3/3.2-repr", "both-3.3-nok")
+LONG = ("both-(107)/(80)", "both-(101)/(74)", "both-3.3/3.2-repr", "both-3.3-nok", "both-D.4-nok")
 """Seconds each, of the kinds of both-106/79 and both-3.3-Odt."""
 
 every_claim = pytest.mark.parametrize("identifier", without(EXPECTED, *LONG))

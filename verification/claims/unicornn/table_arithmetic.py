@@ -17,7 +17,7 @@ import torch
 from flint import fmpq
 from torch import nn
 
-from odernn.published.networks import ROWS, PublishedRow, network
+from odernn.published.networks import ROWS, PublishedNetwork, PublishedRow, network
 from odernn.published.sources import Source
 from verification.cases.module_counts import NORMALISED, Size, constants, count_case, range_case, sized_case
 from verification.cases.related import OneOf
@@ -284,8 +284,10 @@ def _drawn(budget: Budget, seed: int) -> Attempt:
 
 
 def _unicornn_cases() -> Iterator[Case]:
-    printed = {printed_name(row): row for row in ROWS if row.parameters is not None}
-    sizes = {**printed, "printed Lorenz96": network("unicornn", "Lorenz96")}
+    sizes: dict[str, PublishedRow | PublishedNetwork] = {
+        **{printed_name(row): row for row in ROWS if row.parameters is not None},
+        "printed Lorenz96": network("unicornn", "Lorenz96"),
+    }
     for domain, size in sizes.items():
         yield count_case(domain, size, ONE_FOR_ALL, is_rounded=True)
     for domain in ("printed psMNIST-256", "printed EigenWorms", "printed Lorenz96"):
