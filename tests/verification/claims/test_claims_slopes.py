@@ -507,6 +507,16 @@ def test_the_factor_is_typed_twice() -> None:
         for quantity in ("factor", "remainder"):
             value = float(small_shares._first(stack, j, quantity, FLOATS))
             assert abs(value - float(small_shares._second(stack, j, quantity).mid)) <= 1e-12 * j**4
+    for v, j in ((Fraction(1), 2), (Fraction(-3, 2), 3)):
+        stack = ScalarStack(layers=3, w=Fraction(-1, 2), v=v)
+        value = float(small_shares._first(stack, j, "factor", FLOATS))
+        assert value and abs(value - float(small_shares._second(stack, j, "factor").mid)) <= 1e-12 * j**4
+
+
+def test_at_three_layers_the_factor_changes_by_the_share_of_k_and_by_no_smaller_power() -> None:
+    """The planted power 1/2 in the place of 1/4 is seen by both back-ends, with no argument for dt → 0."""
+    made = small_shares.case(L3, "factor", Fraction(1, 2), domain="planted", symbol="planted")
+    assert judged(made).verdict == verdict.SUSPECT
 
 
 def test_the_induction_of_80_needs_the_sum_of_all_kappas() -> None:
