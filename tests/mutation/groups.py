@@ -140,6 +140,7 @@ GROUPS = (
         ),
     ),
     _claims("slopes", "gradient_decay gradient_growth vanishing depth_orders representation", "test_claims_slopes"),
+    _claims("small steps", "small_step_growth one_error", "test_claims_small_steps test_claims_gradients"),
     _claims(
         "energy",
         "elementary sensitivities rest_sensitivities",

@@ -42,6 +42,8 @@ class Size:
     printed: str
     convention: str = ""
     """The one of ``by_formula`` under which the printed number is said to be that of the network; "" for any."""
+    is_rounded: bool = False
+    """Whether the printed number is read as rounded; else it may be cut off at its last digit as well."""
 
     def counted(self, counter: Counter, m: int, d: int, L: int) -> dict[str, int]:
         """The count of such a network under the conventions that are asked."""
@@ -108,10 +110,18 @@ def by_modules(cell: str, m: int, d: int, L: int, outputs: int) -> dict[str, int
     }
 
 
-def agreeing(counts: dict[str, int], printed: str) -> list[str]:
+def _rounds_to(count: int, printed: str) -> bool:
+    """Within half a unit of the last printed digit: 136,202 is not "135k", nor 1,573 "1.5k"."""
+    digits = printed.removesuffix("k").partition(".")[2]
+    return abs(count - _value(printed)) <= Fraction(500, 10 ** len(digits))
+
+
+def agreeing(counts: dict[str, int], printed: str, *, is_rounded: bool = False) -> list[str]:
     """The conventions under which a count reads as printed; if there are none, those in which one final 0 before the k
-    only holds the place: 267,786 is "270k".
+    only holds the place: 267,786 is "270k". With ``is_rounded`` within half a unit of the last digit, and no other way.
     """
+    if is_rounded:
+        return [f"{count:,} ({name})" for name, count in counts.items() if _rounds_to(count, printed)]
     strict = [f"{count:,} ({name})" for name, count in counts.items() if agrees(count, printed)]
     return strict or [
         f"{count:,} ({name}, the 0 of {printed} holding the place)"
@@ -123,7 +133,7 @@ def agreeing(counts: dict[str, int], printed: str) -> list[str]:
 def _counted(size: Size) -> Callable[[Budget, int], Attempt]:
     def ask(_: Budget, __: int) -> Attempt:
         counts = size.counted(by_formula, size.m, size.d, size.L)
-        good = agreeing(counts, size.printed)
+        good = agreeing(counts, size.printed, is_rounded=size.is_rounded)
         nearest = min(counts.values(), key=lambda count: abs(count - _value(size.printed)))
         return Attempt(
             tried="; ".join(counts) if size.convention else f"{len(counts)} conventions",
@@ -148,7 +158,7 @@ def _counted_check(size: Size) -> Callable[[Parameters], Check]:
         for backend, counter in (("formula", by_formula), ("modules", by_modules)):
             counts = size.counted(counter, m, d, L)
             text = "; ".join(f"{name}: {count:,}" for name, count in counts.items())
-            opinions.append(Opinion(backend, not agreeing(counts, size.printed), text))
+            opinions.append(Opinion(backend, not agreeing(counts, size.printed, is_rounded=size.is_rounded), text))
         counts = size.counted(by_formula, m, d, L)
         low, high = (end(counts.values()) for end in (min, max))
         return Check(
@@ -160,9 +170,11 @@ def _counted_check(size: Size) -> Callable[[Parameters], Check]:
     return check
 
 
-def count_case(domain: str, printed: PublishedRow | PublishedNetwork, convention: str = "") -> Case:
+def count_case(
+    domain: str, printed: PublishedRow | PublishedNetwork, convention: str = "", *, is_rounded: bool = False
+) -> Case:
     """A row of a table, under every convention or the one that is named."""
-    return sized_case(domain, replace(_size(printed), convention=convention))
+    return sized_case(domain, replace(_size(printed), convention=convention, is_rounded=is_rounded))
 
 
 def sized_case(domain: str, size: Size) -> Case:

@@ -73,7 +73,7 @@ def sensitivity_case(growth: SensitivityBound, quantity: str, domain: str = "t �
     """θ = V_{i2} of one neuron with V_i = (1, 0): A = w y + u_1 + b is any a(t) through u_1, and C = u_2 any |C| ≤ √C̄.
 
     The adversary holds A and C on four quarters of (0, 1): κ = α + w(1 − tanh²a), force (1 − tanh²a)C, closed form.
-    ``quantity`` is "y_θ" or "z_θ".
+    ``quantity`` is "y_θ", "z_θ", or "E", their sum, of which each is a part.
     """
 
     def balls(p: Any) -> tuple[Any, Any]:
@@ -85,7 +85,7 @@ def sensitivity_case(growth: SensitivityBound, quantity: str, domain: str = "t �
         w = (coefficient(growth.offset) + coefficient(growth.square) * v2).max(BALLS.exact(growth.floor))
         before = scale * p.y0**2 + p.z0**2
         right = (coefficient(growth.start) * before + coefficient(growth.force) * p.C) * w.exp()
-        return (scale * y**2 if quantity == "y_θ" else z**2), right
+        return {"y_θ": scale * y**2, "z_θ": z**2, "E": scale * y**2 + z**2}[quantity], right
 
     def intervals(p: Any) -> tuple[Any, Any]:
         iv = second.iv
@@ -102,7 +102,8 @@ def sensitivity_case(growth: SensitivityBound, quantity: str, domain: str = "t �
         rate = iv.mpf([max(rate.a, least.a), max(rate.b, least.b)])
         total = (first + p.z0**2) * growth.start.numerator / growth.start.denominator
         total = total + p.C * growth.force.numerator / growth.force.denominator
-        return (energy_of_y if quantity == "y_θ" else z**2), total * iv.exp(rate)
+        measured = z**2 if quantity == "z_θ" else energy_of_y
+        return (measured + z**2 if quantity == "E" else measured), total * iv.exp(rate)
 
     large = Rational(least=-LARGEST, most=LARGEST)
     parameters = declared(
@@ -131,7 +132,8 @@ def sensitivity_case(growth: SensitivityBound, quantity: str, domain: str = "t �
             control=control,
         )
 
-    return Case(domain, f"|{quantity}|²", ask, check, is_search=True)
+    energy = "|y_θ|² + |z_θ|²" if growth.undamped else "α|y_θ|² + |z_θ|²"
+    return Case(domain, energy if quantity == "E" else f"|{quantity}|²", ask, check, is_search=True)
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _best_of(growth: SensitivityBound, quantity: str, rows: Any, saturated: Any,
     alpha, w, y0, z0, C = (rows[:, k, None] for k in range(5))
     y, z = _run(alpha, w, y0, z0, C, saturated, signs)
     scale = 1.0 if growth.undamped else alpha
-    measured = (scale * y * y if quantity == "y_θ" else z * z) + 0 * C
+    measured = {"y_θ": scale * y * y, "z_θ": z * z, "E": scale * y * y + z * z}[quantity] + 0 * C
     v = np.abs(w) if growth.undamped else np.abs(w) / np.sqrt(alpha)
     inside = float(growth.start) * (scale * y0 * y0 + z0 * z0) + float(growth.force) * C * C
     with np.errstate(divide="ignore"):

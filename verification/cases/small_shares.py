@@ -1,4 +1,4 @@
-"""One layer with k/n → 0: n = j⁴ and k = j³, so k/n = n^(−1/4), for j and 2j. Nothing rests on k in proportion to n.
+"""Contributions with k/n → 0: n = j⁴, k = j³, so k/n = n^(−1/4), for j and 2j. Nothing rests on k in proportion to n.
 
 A quantity is claimed to be at most C dt^power. Its slope is measured along j, 2j, …, n growing by 16 each time; it is
 excluded where a slope, enclosed by both back-ends, falls short of the power by more than ``SHORT``. Exponents of such a
@@ -26,7 +26,8 @@ from verification.kinds import Constant, Integer, Kind, Rational
 from verification.parameters import Parameter, declared
 
 Quantity: TypeAlias = Literal["remainder", "factor"]
-"""The remainder of sam (16); or how far [B_n ⋯ B_k]_12, the factor of σ′(A_{k−1}) y_{k−1}, is from that at k = 2."""
+"""The remainder of sam (16), of one layer; or how far the factor of −h σ′(A_{k−1}) y_{k−1} (y^L_n − ȳ), of one layer
+[B_n ⋯ B_k]_12, is from that at k = 2."""
 SHORT = Fraction(1, 8)
 BITS = 192
 LADDER = {"smoke": (2, 3, 4), "standard": (2, 3, 4, 5, 6), "deep": (2, 3, 4, 5, 6, 8)}
@@ -46,10 +47,11 @@ def case(stack: ScalarStack, quantity: Quantity, power: Fraction, *, domain: str
             (math.log(values[i]) - math.log(values[i + 1])) / (sizes[i + 1] - sizes[i]) for i in range(len(values) - 1)
         ]
         shown = f"slope {slopes[-1]:.3f} at the finest, {slopes[0]:.3f} at the coarsest"
+        between = f"L = {stack.layers}, V = {stack.v}, " if stack.layers > 1 else ""
         given = {name: str(getattr(stack, name)) for name in FIELDS} | {"j": str(CERTIFIED)}
         return Attempt(
             tried=f"n = j⁴, k = j³, j = {', '.join(map(str, ladder))}: α = {stack.alpha}, w = {stack.w}, "
-            f"b = {stack.b}, c = 0, ȳ = {stack.target}, zero input and states, T = {stack.horizon}: {shown}",
+            f"b = {stack.b}, {between}c = 0, ȳ = {stack.target}, zero input and states, T = {stack.horizon}: {shown}",
             evaluations=len(ladder),
             found=shown,
             claimed=f"slope {power} or more",
@@ -108,6 +110,8 @@ def _first(stack: ScalarStack, j: int, quantity: Quantity, numbers: Numbers) -> 
     states = scalar_stack.run(replace(stack, offset=j**3, ratio=Fraction(0)), j**4, numbers)
     if quantity == "remainder":
         return scalar_stack.remainder_of_one_layer(states)
+    if stack.layers > 1:
+        return scalar_stack.kernel(states) - scalar_stack.kernel(replace(states, stack=replace(states.stack, offset=2)))
     late, early = (scalar_stack.jacobian_product(states, k)[0][1] for k in (j**3, 2))
     return late - early
 

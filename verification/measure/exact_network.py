@@ -292,7 +292,7 @@ def _interleaved(y: Sequence[Any], z: Sequence[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Shape:
-    """L layers, m neurons, N steps, skip parameter S (0: none)."""
+    """L layers, m neurons, N steps, edges from l − ``skip`` − 1 to l (0: none)."""
 
     layers: int
     neurons: int
@@ -300,7 +300,8 @@ class Shape:
     skip: int = 0
 
     def __str__(self) -> str:
-        return f"L = {self.layers}, m = {self.neurons}, N = {self.steps}" + (f", S = {self.skip}" if self.skip else "")
+        edges = f", edges l − {self.skip + 1} → l" if self.skip else ""
+        return f"L = {self.layers}, m = {self.neurons}, N = {self.steps}{edges}"
 
 
 def _filled(shape: Shape, indices: Indices, fresh: Callable[[str], Any]) -> Layered:

@@ -10,7 +10,8 @@ One TOML file a paper; a table a claim, in our own words:
                               ``odernn.published.results`` names them: what was trained here stands beside them
     instead                   what is true in the place of what is refuted: kind, what; the claim on trial for it (and
                               its case); printed = false if it excludes every printed row that the claim covers by its
-                              own hypotheses (where it covers none, there is none to exclude); untried, why no
+                              own hypotheses on α, T and L (that dt is small enough takes none away; where it covers
+                              none, there is none to exclude); untried, why no
                               claim is on trial for it, if none is
 
 A statement that nobody claims has ``note_to`` in the place of ``meant`` and ``cases``, the claim that it is a note to:

@@ -134,6 +134,8 @@ def test_counts_read_as_printed() -> None:
     assert module_counts.agreeing({"a": 267786}, "270k") == ["267,786 (a, the 0 of 270k holding the place)"]
     assert module_counts.agreeing({"a": 264999}, "270k") == []
     assert module_counts.agreeing({"a": 117002}, "64k") == []
+    assert module_counts.agreeing({"b": 1549, "c": 1573}, "1.5k", is_rounded=True) == ["1,549 (b)"]
+    assert module_counts.agreeing({"a": 9365, "b": 9545, "c": 8499}, "9k", is_rounded=True) == ["9,365 (a)"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,10 @@ def test_counts_read_as_printed() -> None:
             for row in ("nCIFAR", "psMNIST-128", "psMNIST-256", "IMDB", "EigenWorms", "Lorenz96")
         ],
         *[("both-baseline-counts", f"cornn {row}", "proved") for row in ("psMNIST", "nCIFAR", "EigenWorms", "IMDB")],
-        ("both-param-counts", "printed psMNIST-256, b counted", "refuted"),
+        *[
+            ("both-param-counts", f"printed {row}, b counted", "refuted")
+            for row in ("psMNIST-256", "EigenWorms", "Lorenz96")
+        ],
         *[("both-baseline-counts", f"{cell} EigenWorms", "proved") for cell in ("lstm", "exprnn", "indrnn")],
         ("both-baseline-counts", "lstm psMNIST", "proved"),
         ("both-baseline-counts", "lstm nCIFAR", "refuted"),
@@ -175,7 +180,7 @@ def test_every_case_is_answered(name: str, domain: str, verdict: str) -> None:
 
 
 def test_no_case_is_left_out_of_the_list_above() -> None:
-    assert sum(len(each.cases) for each in CLAIMS.values()) == 36
+    assert sum(len(each.cases) for each in CLAIMS.values()) == 38
 
 
 @pytest.mark.parametrize(("low", "high"), [(114_689, 117_002), (114_688, 117_001), (64_000, 117_002)])

@@ -21,6 +21,7 @@ from verification import verdict
 from verification.adversary import gradient_ascent as ascent
 from verification.answer import answer
 from verification.cases import chain_gradients, chain_jacobians, three_norms, top_layer_gradients
+from verification.cases.chain_gradients import hyperbolic
 from verification.cases.chain_jacobians import JacobianForm
 from verification.cases.inequality import Inequality
 from verification.cases.network_gradient import gradient_parameters
@@ -31,7 +32,7 @@ from verification.claim import Case, Claim
 from verification.claims.unicornn import gradient_bounds, jacobian_bounds, one_error
 from verification.domains import BUDGETS
 from verification.measure import gradient_forms
-from verification.measure.gradient_forms import SAM_41, SAM_69, SAM_70, GradientForm
+from verification.measure.gradient_forms import ICML_43, SAM_41, SAM_69, SAM_70, GradientForm
 from verification.parameters import Guarded
 from verification.verdict import doubt_about
 
@@ -600,3 +601,38 @@ def test_of_the_error_at_one_time_the_top_layer_is_proved_and_a_smaller_bound_re
     made = [answer(claim, top_layer_gradients.top_error_case(form), SMOKE, 0).verdict for form in forms]
     assert made == [verdict.PROVED, verdict.NOT_REFUTED, verdict.REFUTED]
     assert answer(claim, claim.cases[1], SMOKE, 0).verdict == verdict.REFUTED
+
+
+def test_of_the_error_at_one_time_linear_growth_falls_at_every_smaller_step_and_a_large_multiple_of_it_does_not() -> (
+    None
+):
+    """S(43); and 10⁵⁰ times its right side, which the same points do not reach, is not refuted."""
+    claim = one_error.CLAIMS[1]
+    for case in claim.cases:
+        found = answer(claim, case, SMOKE, 0)
+        assert found.verdict == verdict.REFUTED and "for every smaller dt" in found.because
+    larger = replace(ICML_43, factor=Q(10**50))
+    assert answer(claim, one_error.small_step_error_case("d", hyperbolic(), form=larger), SMOKE, 0).verdict == (
+        verdict.NOT_REFUTED
+    )
+
+
+def test_the_error_of_smaller_steps_is_at_least_what_is_certified_of_them() -> None:
+    """(cosh(R₀) − 1)/W in both typings, below |∂E_n/∂b| by the recursion at dt, dt/2, dt/5 at the same T."""
+    point = {
+        "alpha": "1/2",
+        "dt": "1/3",
+        "N": "9",
+        "layer": "1",
+        "w": "-4",
+        "V": "0",
+        "b": "0",
+        "u": "0",
+        "target": "2",
+    }
+    least, again = both_sides(one_error._for_smaller_steps(ICML_43), point)[0]
+    assert least == pytest.approx(again, rel=1e-12)
+    for finer in (1, 2, 5):
+        smaller = {**point, "dt": f"1/{3 * finer}", "N": str(9 * finer)}
+        exact, _ = both_sides(top_layer_gradients.last_error(ICML_43, one_error.ALONE), smaller)[0]
+        assert least < exact < 2 * least

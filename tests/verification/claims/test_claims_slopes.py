@@ -78,12 +78,13 @@ EXPECTED = {
     "both-exploding-mitigated": {"refuted": 1, "proved": 3},
     "icml-3.1-T3": {"refuted": 1, "not-refuted": 2},
     "both-3-any-depth": {"not-refuted": 3},
+    "both-D.4-nok": {"not-refuted": 1},
     "both-100": {"refuted": 1, "proved": 2},
     "both-87": {"proved": 1},
 }
 
 
-LONG = ("both-(107)/(80)", "both-(101)/(74)", "both-3.3/3.2-repr", "both-3.3-nok")
+LONG = ("both-(107)/(80)", "both-(101)/(74)", "both-3.3/3.2-repr", "both-3.3-nok", "both-D.4-nok")
 """Seconds each, of the kinds of both-106/79 and both-3.3-Odt."""
 
 every_claim = pytest.mark.parametrize("identifier", without(EXPECTED, *LONG))
@@ -506,6 +507,16 @@ def test_the_factor_is_typed_twice() -> None:
         for quantity in ("factor", "remainder"):
             value = float(small_shares._first(stack, j, quantity, FLOATS))
             assert abs(value - float(small_shares._second(stack, j, quantity).mid)) <= 1e-12 * j**4
+    for v, j in ((Fraction(1), 2), (Fraction(-3, 2), 3)):
+        stack = ScalarStack(layers=3, w=Fraction(-1, 2), v=v)
+        value = float(small_shares._first(stack, j, "factor", FLOATS))
+        assert value and abs(value - float(small_shares._second(stack, j, "factor").mid)) <= 1e-12 * j**4
+
+
+def test_at_three_layers_the_factor_changes_by_the_share_of_k_and_by_no_smaller_power() -> None:
+    """The planted power 1/2 in the place of 1/4 is seen by both back-ends, with no argument for dt → 0."""
+    made = small_shares.case(L3, "factor", Fraction(1, 2), domain="planted", symbol="planted")
+    assert judged(made).verdict == verdict.SUSPECT
 
 
 def test_the_induction_of_80_needs_the_sum_of_all_kappas() -> None:

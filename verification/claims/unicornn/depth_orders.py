@@ -1,5 +1,5 @@
 # Claims: both-D.4/C.4 · both-D.4-order · both-(101)/(74) · both-106/79 · both-(107)/(80) · both-D.5-example ·
-#   both-D.5-Slarge · both-3-any-depth
+#   both-D.5-Slarge · both-3-any-depth · both-D.4-nok
 """Several layers: powers of dt in the contribution of step k, with and without residual edges.
 
 sam (89)-(107), icml S(62)-S(80).
@@ -15,6 +15,7 @@ import mpmath
 from flint import Ordering, fmpq_mpoly_ctx
 
 from odernn.published.sources import Source
+from verification.cases import small_shares
 from verification.cases.order import Symbol, both_sides, order_case
 from verification.certify.scalar_stack import ScalarStack
 from verification.claim import Attempt, Case, Check, Claim, Opinion, Parameters
@@ -329,6 +330,22 @@ CLAIMS = (
         cases=tuple(
             order_case(part(L), "contribution", 1, "at least", domain=f"L = {L}, {LONG}", **CONTRIBUTION)
             for L in (2, 3, 4)
+        ),
+    ),
+    Claim(
+        id="both-D.4-nok",
+        source=Source("sam", "App. D.4, after (89)"),
+        statement="L = 3: ∂E_k/∂w depends on k through σ′(A_{k−1}) y_{k−1} alone, 1 ≤ k ≪ n: its other factor is one "
+        "number up to O(k/n) (asked of one chain)",
+        semantics="slope",
+        cases=(
+            small_shares.case(
+                part(3),
+                "factor",
+                Fraction(1, 4),
+                domain="L = 3, T = 1, k = n^(3/4)",
+                symbol="|factor at k − factor at 2| ≤ C k/n",
+            ),
         ),
     ),
 )

@@ -462,9 +462,10 @@ CLAIMS = (
     Claim(
         id="both-liouville-b",
         source=Source("sam", "Section 3"),
-        statement="hence (0, 0) is no stable fixed point of (8), for (y_θ, z_θ)",
+        statement="hence (0, 0) is no asymptotically stable fixed point of (8), for (y_θ, z_θ); also tried: stable in "
+        "the sense of Lyapunov",
         semantics="real",
-        cases=(fixed_point_case(asymptotic=False),),
+        cases=(fixed_point_case(asymptotic=True), fixed_point_case(asymptotic=False)),
     ),
     Claim(
         id="both-2.1-frequency",

@@ -1,5 +1,5 @@
-# Claims: sam-C.1-a · sam-C.1-a-proof · sam-C.1-b · sam-27 · sam-3.1 · sam-C.2 · sam-C.2-alpha0
-"""Bounds for the differential equation of UnICORNN: its states (sam (23), (24), (27)), its sensitivities ((28), (29)).
+# Claims: sam-C.1-a · sam-C.1-a-proof · sam-C.1-b · sam-27 · sam-3.1 · sam-C.2 · sam-C.2-alpha0 · sam-30
+"""Bounds for the differential equation of UnICORNN: its states (sam (23), (24), (27)), its sensitivities ((28)-(30)).
 
 One neuron from rest, y'' = −(αy + s), s = tanh(A): bias and input make every s(t) in (−1, 1), so the suprema are
 those of a linear control problem (thm-C):
@@ -163,5 +163,13 @@ CLAIMS = (
         "t in [0, 1], |C(t)|² ≤ C̄",
         semantics="real",
         cases=(sensitivity_case(SENSITIVITY_UNDAMPED, "y_θ"), sensitivity_case(SENSITIVITY_UNDAMPED, "z_θ")),
+    ),
+    Claim(
+        id="sam-30",
+        source=Source("sam", "(30)"),
+        statement="α|y_θ(t)|² + |z_θ(t)|² ≤ (α|y_θ(0)|² + |z_θ(0)|²)e^{w̄} + C̄e^{w̄}, w̄ = max{‖w‖_∞²/α, 2}; t in [0, "
+        "1], α > 0, |C(t)|² ≤ C̄",
+        semantics="real",
+        cases=(sensitivity_case(SENSITIVITY, "E"),),
     ),
 )

@@ -26,6 +26,7 @@ from verification.exact_text import number, rational
 from verification.kinds import Constant, Integer, Kind, Rational
 from verification.measure.published_forms import (
     ICML_12,
+    ICML_S7,
     ICML_S15,
     ICML_S39,
     SAM_14,
@@ -49,6 +50,7 @@ _POINT = {"alpha": "1", "dt": "1/2", "T": "1", "m": "1"}
 
 LARGEST = 10**4
 ANY_TIME = Rational(above=0, most=LARGEST)
+UNIT_TIME = Constant(1)
 
 
 def _of_forms(horizon: Kind = ANY_TIME) -> Declaration:
@@ -80,8 +82,8 @@ def same_case(first: Form, second_form: Form, quantity: str, horizon: Kind = ANY
     return Case("all α, dt, T", quantity, ask, inequality.check)
 
 
-def sufficient_case(form: Form, needed: Form, quantity: str) -> Case:
-    """The printed variant is at least what the state bounds (32), S(7) give."""
+def sufficient_case(form: Form, needed: Form, quantity: str, horizon: Kind = ANY_TIME) -> Case:
+    """The printed variant is at least what the state bounds (32), S(7) give; for (14), T = 1."""
 
     def ask(_: Budget, __: int) -> Attempt:
         implied = form.implies(needed)  # type: ignore[arg-type]
@@ -96,8 +98,8 @@ def sufficient_case(form: Form, needed: Form, quantity: str) -> Case:
         p = with_ones(p, second.iv.mpf(1))
         return needed.interval(p), form.interval(p)
 
-    inequality = Inequality(balls, intervals, (ALPHA_POSITIVE, STEP_BELOW_ONE), parameters=_of_forms())
-    return Case("all α, dt, T", quantity, ask, inequality.check)
+    inequality = Inequality(balls, intervals, (ALPHA_POSITIVE, STEP_BELOW_ONE), parameters=_of_forms(horizon))
+    return Case("all α, dt, T = 1" if horizon == UNIT_TIME else "all α, dt, T", quantity, ask, inequality.check)
 
 
 # --- rows of Table 6
@@ -311,8 +313,8 @@ CLAIMS = (
         "are equal, of which (14), (66), (67) put factors outside of a root",
         semantics="reading",
         cases=(
-            same_case(SAM_14, SAM_42, "Δ of (14) = Δ of (42), T = 1", Constant(1)),
-            same_case(SAM_14.y, SAM_42.y, "F of (14) = F of (42), T = 1", Constant(1)),
+            same_case(SAM_14, SAM_42, "Δ of (14) = Δ of (42), T = 1", UNIT_TIME),
+            same_case(SAM_14.y, SAM_42.y, "F of (14) = F of (42), T = 1", UNIT_TIME),
             same_case(SAM_66, SAM_42, "Δ of (66) = Δ of (42)"),
             same_case(SAM_67, SAM_42.y, "F of (67) = F of (42)"),
             same_case(ICML_S39, ICML_12, "Δ of S(39) = Δ of icml (12)"),
@@ -320,6 +322,10 @@ CLAIMS = (
             sufficient_case(SAM_66, Delta(SAM_32, SAM_32), "Δ of (66) ≥ 2 + Z + (2+α)Y by (32)"),
             sufficient_case(SAM_67, SAM_32, "F of (67) ≥ Y by (32)"),
             sufficient_case(ICML_12, ICML_S39, "Δ of icml (12) ≥ 2 + Z + (2+α)Y by S(7)"),
+            sufficient_case(SAM_14, Delta(SAM_32, SAM_32), "Δ of (14) ≥ 2 + Z + (2+α)Y by (32)", UNIT_TIME),
+            sufficient_case(SAM_14.y, SAM_32, "F of (14) ≥ Y by (32)", UNIT_TIME),
+            sufficient_case(SAM_42.y, SAM_32, "F of (42) ≥ Y by (32)"),
+            sufficient_case(ICML_12.y, ICML_S7, "F of icml (12) ≥ Y by S(7)"),
         ),
     ),
     Claim(

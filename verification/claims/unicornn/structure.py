@@ -262,10 +262,10 @@ CLAIMS = (
     Claim(
         id="both-2-onlypossible",
         source=Source("sam", "Section 2"),
-        statement="a time step for each neuron is possible since neurons of a layer are uncoupled; asked, which "
-        "nobody claims: that with a full W no such step is explicit and invertible, volume-preserving or symplectic",
+        statement="a time step for each neuron is possible since neurons of a layer are uncoupled; also tried, as the "
+        'word "only" has it: with a full W no such step is explicit and invertible, volume-preserving or symplectic',
         semantics="alg",
-        cases=tuple(only_if_uncoupled(wanted) for wanted in PROPERTIES),
+        cases=(OWN_STEP.case("all numbers", "one step"), *map(only_if_uncoupled, PROPERTIES)),
     ),
     Claim(
         id="both-sympl-1layer",
