@@ -88,9 +88,8 @@ def _below(end: Any, bits: int) -> int:
     sign, value, exponent, _ = end
     if not value and exponent:
         raise ValueError("an interval without end has no number in fixed point")
-    value = -int(value) if sign else int(value)
-    shift = exponent + bits
-    return value << shift if shift >= 0 else value >> -shift
+    signed, shift = -int(value) if sign else int(value), int(exponent) + bits
+    return signed << shift if shift >= 0 else signed >> -shift
 
 
 def interval(number: Fixed) -> Any:
