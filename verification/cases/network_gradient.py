@@ -48,6 +48,8 @@ MAX_WORK = 2**25
 """Entries of V and TANH_WORK for every neuron, times N: seconds for either back-end."""
 TANH_WORK = 100
 ACCURACY = 80
+LEAST_BITS = 256
+"""Of the right side."""
 THETAS = ("w", "b", "c", "V")
 ANY_NETWORK = "a network"
 """The domain of counterexamples that are whole networks, where the statement names no hyperparameters."""
@@ -183,11 +185,12 @@ class NetworkGradient:
         read = _Read(parameters, self.theta)
         first, sides, logs = self._in_balls(read)
         violated, text = self._in_intervals(parameters)
+        exact = read.norms(Fraction)
         place = f"{self.theta} of neuron {read.neuron} of layer {read.layer}"
         shape = f"L = {read.depth}, m = {read.m}, N = {read.data.steps}"
         return Check(
             opinions=(Opinion("balls", first, sides), Opinion("floats", violated, text)),
-            premises=tuple(condition.at(read.norms(Fraction)) for condition in self.premises),
+            premises=tuple(condition.at(exact) for condition in self.premises),
             words=f"{shape}, θ = {place}: {sides}",
             log_measured=logs[0],
             log_claimed=logs[1],
@@ -196,21 +199,38 @@ class NetworkGradient:
     def may_fail(self, parameters: Parameters) -> bool | None:
         """Whether left > right in balls; None where a premise fails."""
         read = _Read(parameters, self.theta)
-        holds = all(condition.at(read.norms(Fraction)).holds for condition in self.premises)
+        exact = read.norms(Fraction)
+        holds = all(condition.at(exact).holds for condition in self.premises)
         return self._in_balls(read)[0] if holds else None
 
     def _in_balls(self, read: _Read) -> tuple[bool, str, tuple[float | None, float | None]]:
+        """A wide enclosure will do where it is all below the right side: a gradient that is 0 never becomes sharp."""
         try:
-            gradients = network.certify_gradients(read.data, accuracy=ACCURACY)
+            gradients = network.certify_gradients(
+                read.data,
+                accuracy=ACCURACY,
+                only=(read.layer, self.theta),
+                enough=lambda gradients: bool(self._left(read, gradients) < self._right(read, LEAST_BITS)),
+            )
         except network.UndecidedError as error:
             return False, str(error), (None, None)
-        box = gradients.layers[read.layer - 1][self.theta]
-        with flint.ctx.workprec(max(gradients.bits, 256)):
-            left = abs(flint.arb(float(box.middle[read.place]), float(box.radius[read.place])))
-            right = self.balls(read.norms(BALLS.exact))
+        bits = max(gradients.bits, LEAST_BITS)
+        left, right = self._left(read, gradients), self._right(read, bits)
+        with flint.ctx.workprec(bits):
             sizes = [float(side.log().mid()) if side > 0 else None for side in (left, right)]
             logs = (sizes[0], sizes[1]) if None not in sizes else (None, None)
             return bool(left > right), f"{left.str(10, radius=False)} against {right.str(10, radius=False)}", logs
+
+    def _left(self, read: _Read, gradients: network.Gradients) -> Any:
+        box = gradients.layers[read.layer - 1][self.theta]
+        return abs(flint.arb(float(box.middle[read.place]), float(box.radius[read.place])))
+
+    def _right(self, read: _Read, bits: int) -> Any:
+        """At a precision, once for each."""
+        if bits not in read.right:
+            with flint.ctx.workprec(bits):
+                read.right[bits] = self.balls(read.norms(BALLS.exact))
+        return read.right[bits]
 
     def _in_intervals(self, parameters: Parameters) -> tuple[bool, str]:
         try:
@@ -227,6 +247,7 @@ class _Read:
     """The parameters as a network, the place of θ, and the norms."""
 
     def __init__(self, parameters: Parameters, theta: str) -> None:
+        self.right: dict[int, Any] = {}
         self.m, self.layer, self.neuron = (int(parameters[name]) for name in ("m", "layer", "neuron"))
         steps, self.texts = int(parameters["N"]), parameters
         rows = {name: _rows(numbers(parameters, name), self.m) for name in ("w", "c", "b")}

@@ -120,9 +120,7 @@ def _second(stack: ScalarStack, j: int, quantity: Quantity) -> Any:
     text = {**stack.to_text(), "ratio": "0", "offset": str(j**3)}
     if quantity == "remainder":
         return scalar_stack_second.value(text, j**4, "remainder, L = 1")
-    run = scalar_stack_second.ScalarStates({**text, "offset": "2"}, j**4)
-    rows = run.adjoint()  # n, n − 1, …, 2
-    late, early = (q + run.h * p for p, q in (rows[j**4 - j**3], rows[-1]))
+    late, early = scalar_stack_second.kernels(text, j**4, (j**3, 2))
     return late - early
 
 

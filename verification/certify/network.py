@@ -362,18 +362,32 @@ def certify_states(data: NetworkData, *, accuracy: int = ACCURACY, max_bits: int
         return States(y, z, bits)
 
 
-def certify_gradients(data: NetworkData, *, accuracy: int = ACCURACY, max_bits: int = MAX_BITS) -> Gradients:
-    """Enclosures of E and of dE/dθ for all θ. UndecidedError as for the states."""
+def certify_gradients(
+    data: NetworkData,
+    *,
+    accuracy: int = ACCURACY,
+    max_bits: int = MAX_BITS,
+    only: tuple[int, str] | None = None,
+    enough: Callable[[Gradients], bool] | None = None,
+) -> Gradients:
+    """Enclosures of E and of dE/dθ for all θ. UndecidedError as for the states.
+
+    only      (layer from 1, name): those of this array, and no others, are as narrow as asked for
+    enough    whether wider ones decide what is asked
+    """
 
     def of(run: BallRun) -> list[Any]:
         loss, layers = run.gradient()
         return [[loss], *(layer[name] for layer in layers for name in PARAMETERS)]
 
-    (loss, *arrays), bits = _sharp(data, of, accuracy, max_bits)
-    enclosures = [Enclosed.of(array) for array in arrays]
-    layers = tuple(dict(zip(PARAMETERS, enclosures[i : i + 4], strict=True)) for i in range(0, len(enclosures), 4))
-    ends = Enclosed.of(loss)
-    return Gradients(Enclosed(ends.middle[0], ends.radius[0]), layers, bits)
+    def made(arrays: list[Any], bits: int) -> Gradients:
+        ends, *enclosures = map(Enclosed.of, arrays)
+        layers = tuple(dict(zip(PARAMETERS, enclosures[i : i + 4], strict=True)) for i in range(0, len(enclosures), 4))
+        return Gradients(Enclosed(ends.middle[0], ends.radius[0]), layers, bits)
+
+    place = None if only is None else 1 + 4 * (only[0] - 1) + PARAMETERS.index(only[1])
+    stop = None if enough is None else lambda arrays, bits: enough(made(arrays, bits))
+    return made(*_sharp(data, of, accuracy, max_bits, only=place, enough=stop))
 
 
 def certify_jacobian(
@@ -387,16 +401,23 @@ def certify_jacobian(
 
 
 def _sharp(
-    data: NetworkData, quantity: Callable[[BallRun], list[Any]], accuracy: int, max_bits: int
+    data: NetworkData,
+    quantity: Callable[[BallRun], list[Any]],
+    accuracy: int,
+    max_bits: int,
+    *,
+    only: int | None = None,
+    enough: Callable[[list[Any], int], bool] | None = None,
 ) -> tuple[list[Any], int]:
-    """The arrays of ``quantity`` once all of them are sharp."""
+    """The arrays of ``quantity`` once all of them are sharp, or the one that counts, or what they are is enough."""
     bits, wanted = 0, accuracy
     while True:
         run, bits = sharp_run(data, wanted, max_bits, at_least=bits)
         with ctx.workprec(bits):
             arrays = quantity(run)
-            missing = accuracy - min(bits - _loss_of_digits([list(_flat(array))]) for array in arrays)
-        if missing <= 0:
+            counted = arrays if only is None else [arrays[only]]
+            missing = accuracy - min(bits - _loss_of_digits([list(_flat(array))]) for array in counted)
+        if missing <= 0 or (enough is not None and enough(arrays, bits)):
             return arrays, bits
         wanted += missing + 16
         bits = bits + missing + 16

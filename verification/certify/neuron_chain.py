@@ -5,7 +5,7 @@ Layers q = 1..L of one neuron with c = 0, so h = dt/2, index convention icml, fr
     A = w_q y_{n−1} + V_q y^{q−1}_n + b_q,   z_n = z_{n−1} − h (tanh A + α y_{n−1}),   y_n = y_{n−1} + h z_n
 
 y^0_n = u_n, and E = (1/N) Σ_n (y^L_n − ȳ_n)²/2. ``u`` and ``target`` hold one number for all steps, or one for each.
-``neuron_chain_second`` is the same in mpmath intervals, typed again, with all derivatives carried backward.
+``second.neuron_chain`` is the same in fixed point, typed again, with all derivatives carried backward.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def _dropped(stack: ScalarStack, steps: int, row: Row, numbers: Numbers) -> Any:
 
 
 def _dropped_again(stack: ScalarStack, steps: int, row: Row) -> Any:
-    run = scalar_stack_second.ScalarStates(stack.to_text(), steps)
+    run = scalar_stack_second.in_intervals(stack.to_text(), steps)
     gains = run.gain[run.k][0] * run.gain[steps][1] * run.gain[steps][2]
     return -(run.h ** (6 if row == "y" else 5)) * run.v**2 * gains * run.y[run.k - 1][0]
 

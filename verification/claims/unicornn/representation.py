@@ -173,12 +173,7 @@ def _k_dependence_check(parameters: Parameters) -> Check:
                 f"{ends[1].str(6, radius=False)} at s = {stack.ratio} τ"
             )
     with iv.workprec(bits):
-        second = []
-        for k in (2, late):
-            text = {**stack.to_text(), "offset": str(k), "ratio": "0"}
-            run = scalar_stack_second.ScalarStates(text, steps)
-            p, q = run.adjoint()[-1]
-            second.append(q + run.h * p)
+        second = scalar_stack_second.kernels(stack.to_text(), steps, (2, late))
         opposite = bool((second[0] * second[1]).b < 0)
         other = Opinion("mpmath", opposite, " and ".join(str(float(v.mid)) for v in second))
     dt = stack.horizon / steps
