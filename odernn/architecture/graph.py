@@ -49,6 +49,8 @@ class Edge(NamedTuple):
 
 
 _SHOWN: Final = 12
+_FEW: Final = 24
+"""Nodes for which a condition is looked at in plain integers first."""
 
 
 @final
@@ -179,7 +181,10 @@ class RNNGraph:
             if len(set(members)) < len(members):
                 raise ValueError(f"{self}: a node is named twice in {role}.")
             object.__setattr__(self, role, tuple(sorted(members, key=index.__getitem__)))
-        for condition in (self.has_residues, self.has_cycle, self.is_acyclic_in_time, self.is_reached):
+        conditions = [self.has_residues, self.has_cycle, self.is_acyclic_in_time, self.is_reached]
+        if self._settles(1, 0) is False:  # its certificate has a cycle to show, which nobody has asked for
+            conditions.remove(self.has_cycle)
+        for condition in conditions:
             certificate = condition()
             if not certificate and not (self.allow_unreachable and condition == self.is_reached):
                 name = certificate.property[1:2]
@@ -264,6 +269,10 @@ class RNNGraph:
 
     def has_cycle(self) -> Certificate:
         """(2): a directed cycle, which is the witness; without one, the longest walk is."""
+        return self._cyclic
+
+    @functools.cached_property
+    def _cyclic(self) -> Certificate:
         import numpy as np
 
         cycle_or_potential = positive_cycle(self.arcs, np.ones(len(self.edges), dtype=np.int64))
@@ -286,7 +295,7 @@ class RNNGraph:
 
     @functools.cached_property
     def _unidirectional(self) -> Certificate:
-        cycle = _cycle_at_most_zero(self.arcs)
+        cycle = None if self._settles(1, -len(self.nodes) - 1) else _cycle_at_most_zero(self.arcs)
         if cycle is None:
             return _passed("U", None, "no cycle of σ-sum ≤ 0, shown by a potential")
         walk = self.walk(cycle)
@@ -294,12 +303,35 @@ class RNNGraph:
 
     def is_acyclic_in_time(self) -> Certificate:
         """(3): no closed walk has σ-sum 0, which holds iff the cycles of each component have sums of one sign."""
-        if not self.is_unidirectional():
+        return self._acyclic
+
+    @functools.cached_property
+    def _acyclic(self) -> Certificate:
+        if not self.is_unidirectional() and not self._settles(1, len(self.nodes) + 1):
             for component in components(self.arcs):
                 walk = self._zero_walk(component)
                 if walk is not None:
                     return _failed("3", walk, f"condition (3) fails: the closed walk {walk} has σ-sum 0.")
         return _passed("3", None, "in every component the cycles have σ-sums of one sign")
+
+    def _settles(self, edge: int, sigma: int) -> bool | None:
+        """Whether no cycle has a positive weight, edge + sigma·σ summed up; None for more than a few nodes.
+
+        Bellman and Ford in plain integers, quicker for few than a certificate: without such a cycle no heaviest walk
+        has more than |V| − 1 edges.
+        """
+        if len(self.nodes) > _FEW:
+            return None
+        weights = [(self.index[tail], self.index[head], edge + sigma * step) for tail, head, step in self.edges]
+        heights = [0] * len(self.nodes)
+        for _ in heights:
+            before = heights.copy()
+            for u, v, weight in weights:
+                if heights[v] + weight > heights[u]:
+                    heights[u] = heights[v] + weight
+            if heights == before:
+                return True
+        return not weights
 
     def _zero_walk(self, component: list[int]) -> Walk | None:
         """A closed walk of σ-sum 0 in this strongly connected component."""
@@ -308,9 +340,10 @@ class RNNGraph:
         inside = np.zeros(len(self.nodes), dtype=bool)
         inside[component] = True
         kept = np.flatnonzero(inside[self.arcs.tail] & inside[self.arcs.head])
+        if not len(kept):
+            return None
         arcs = self.arcs.part(kept)
-        down, up = _cycle_at_most_zero(arcs), _cycle_at_least_zero(arcs)
-        if down is None or up is None:
+        if (down := _cycle_at_most_zero(arcs)) is None or (up := _cycle_at_least_zero(arcs)) is None:
             return None
         low, high = self.walk(kept[down]), self.walk(kept[up])
         for walk in (low, high):
@@ -336,6 +369,8 @@ class RNNGraph:
         """(R): every output is reached from an input; the witness is a walk into one that is not."""
         import numpy as np
 
+        if not self.outputs:
+            return _passed("R", None, "all 0 outputs")
         backward = Arcs.of(len(self.nodes), *(a.tolist() for a in (self.arcs.head, self.arcs.tail, self.arcs.sigma)))
         reached = towards(backward, [self.index[node] for node in self.inputs]) >= STOP
         for node in self.outputs:
@@ -398,19 +433,26 @@ class RNNGraph:
         """The unfolding at the times start ≤ t < stop: nodes (t, v), edges (t, u) → (t + σ, v). It has no cycle."""
         import networkx
 
+        nodes, edges = self.unfolded(start, stop)
         unfolded = networkx.DiGraph(name=self.name)
-        for t in range(start, stop):
-            unfolded.add_nodes_from(
-                ((t, node), {"role": self.role(node)})
-                for node, time in self.nodes.items()
-                if (t - time) % self.period == 0
-            )
-        for edge in self.edges:
-            first = start + (self.nodes[edge.tail] - start) % self.period
-            for t in range(first, stop, self.period):
-                if start <= t + edge.sigma < stop:
-                    unfolded.add_edge((t, edge.tail), (t + edge.sigma, edge.head), sigma=edge.sigma)
+        unfolded.add_nodes_from((node, {"role": self.role(node[1])}) for node in nodes)
+        unfolded.add_edges_from((tail, head, {"sigma": head[0] - tail[0]}) for tail, head in edges)
         return unfolded
+
+    def unfolded(
+        self, start: int, stop: int
+    ) -> tuple[list[tuple[int, str]], list[tuple[tuple[int, str], tuple[int, str]]]]:
+        """The nodes and the edges of ``unfolding`` as plain lists, the nodes by time."""
+        present: list[list[str]] = [[] for _ in range(self.period)]
+        for node, time in self.nodes.items():
+            present[time].append(node)
+        nodes = [(t, node) for t in range(start, stop) for node in present[t % self.period]]
+        edges = []
+        for tail, head, sigma in self.edges:
+            first = max(start, start - sigma)
+            times = range(first + (self.nodes[tail] - first) % self.period, min(stop, stop - sigma), self.period)
+            edges += [((t, tail), (t + sigma, head)) for t in times]
+        return nodes, edges
 
     def role(self, node: str) -> str:
         """ "input", "output", "input output" or "hidden"."""
@@ -479,6 +521,8 @@ def _cycle_at_most_zero(arcs: Arcs) -> list[int] | None:
 
     if len(arcs.sigma) and int(arcs.sigma.min()) >= 0:  # then all its edges have σ = 0
         kept = np.flatnonzero(arcs.sigma == 0)
+        if not len(kept):
+            return None
         cycle_or_potential = positive_cycle(arcs.part(kept), np.ones(len(kept), dtype=np.int64))
         return None if isinstance(cycle_or_potential, Potential) else kept[cycle_or_potential].tolist()
     cycle_or_potential = positive_cycle(arcs, arcs.combination(1, -(arcs.count + 1)))
@@ -487,5 +531,7 @@ def _cycle_at_most_zero(arcs: Arcs) -> list[int] | None:
 
 def _cycle_at_least_zero(arcs: Arcs) -> list[int] | None:
     """A cycle of σ-sum ≥ 0."""
+    if len(arcs.sigma) and int(arcs.sigma.max()) < 0:
+        return None
     cycle_or_potential = positive_cycle(arcs, arcs.combination(1, arcs.count + 1))
     return None if isinstance(cycle_or_potential, Potential) else cycle_or_potential

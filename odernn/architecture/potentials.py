@@ -97,7 +97,7 @@ def longest(arcs: Arcs, weight: Integers, *, stop: Integers, choice: Integers) -
     stop, so nodes that reach none must not be among the arcs' nodes.
     """
     if arcs.count <= _FEW:
-        return _longest_of_few(arcs, weight, stop, choice)
+        return _longest_of_few(arcs, weight, stop.tolist(), choice.tolist())
     choice = choice.copy()
     first, movers, sizes = arcs.runs
     while True:
@@ -122,22 +122,26 @@ def longest(arcs: Arcs, weight: Integers, *, stop: Integers, choice: Integers) -
             return Potential(value, choice)
 
 
-def _longest_of_few(arcs: Arcs, weight: Integers, stop: Integers, choice: Integers) -> Potential | list[list[int]]:
-    """``longest`` where lists are quicker than arrays: the same policies, in the same order."""
-    tails, heads = arcs.lists
-    weights, may_stop, chosen = weight.tolist(), stop.tolist(), choice.tolist()
+def _from_rest(arcs: Arcs, weight: Integers) -> Potential | list[list[int]]:
+    """``longest`` where every node may stop, from the policy that stops everywhere."""
+    if arcs.count <= _FEW:
+        return _longest_of_few(arcs, weight, [True] * arcs.count, [STOP] * arcs.count)
+    everywhere = np.ones(arcs.count, dtype=bool)
+    return longest(arcs, weight, stop=everywhere, choice=np.full(arcs.count, STOP, dtype=np.int64))
+
+
+def _longest_of_few(
+    arcs: Arcs, weight: Integers, may_stop: list[bool], chosen: list[int]
+) -> Potential | list[list[int]]:
+    """``longest`` where lists are quicker than arrays: the same policies, in the same order. ``chosen`` is altered."""
+    weights = weight.tolist()
+    edges = tuple(enumerate(zip(*arcs.lists, weights, strict=True)))
     while True:
-        target = [arcs.count if edge == STOP else heads[edge] for edge in chosen]
-        value = [0 if edge == STOP else weights[edge] for edge in chosen]
-        for _ in range(arcs.count.bit_length()):
-            if all(node == arcs.count for node in target):
-                break
-            value = [v if node == arcs.count else v + value[node] for v, node in zip(value, target, strict=True)]
-            target = [node if node == arcs.count else target[node] for node in target]
-        if on_cycles := sorted({node for node in target if node != arcs.count}):
-            return _cycles(arcs, np.array(chosen, dtype=np.int64), np.array(on_cycles, dtype=np.int64))
+        value, cycles = _followed_of_few(arcs, weights, chosen)
+        if cycles:
+            return cycles
         improved, better = False, list(value)
-        for edge, (tail, head, more) in enumerate(zip(tails, heads, weights, strict=True)):
+        for edge, (tail, head, more) in edges:
             if more + value[head] > better[tail]:
                 better[tail], chosen[tail], improved = more + value[head], edge, True
         for node, size in enumerate(better):
@@ -145,6 +149,31 @@ def _longest_of_few(arcs: Arcs, weight: Integers, stop: Integers, choice: Intege
                 chosen[node], improved = STOP, True
         if not improved:
             return Potential(np.array(value, dtype=weight.dtype), np.array(chosen, dtype=np.int64))
+
+
+def _followed_of_few(arcs: Arcs, weights: list[int], chosen: list[int]) -> tuple[list[int], list[list[int]]]:
+    """What ``_evaluate`` and ``_cycles`` find: the weight collected from every node, and the cycles of the choices."""
+    heads = arcs.lists[1]
+    value = [0] * arcs.count
+    is_known = [False] * arcs.count
+    cycles: list[tuple[int, list[int]]] = []
+    for start in range(arcs.count):
+        walk: list[int] = []
+        node = start
+        while not is_known[node]:
+            is_known[node] = True
+            if chosen[node] == STOP:
+                break
+            walk.append(node)
+            node = heads[chosen[node]]
+        else:
+            if node in walk:
+                nodes = walk[walk.index(node) :]
+                first = nodes.index(min(nodes))
+                cycles.append((nodes[first], [chosen[v] for v in nodes[first:] + nodes[:first]]))
+        for v in reversed(walk):
+            value[v] = weights[chosen[v]] + value[heads[chosen[v]]]
+    return value, [cycle for _, cycle in sorted(cycles)]
 
 
 def _evaluate(arcs: Arcs, weight: Integers, choice: Integers) -> tuple[Integers, Integers]:
@@ -180,8 +209,7 @@ def _cycles(arcs: Arcs, choice: Integers, on_cycles: Integers) -> list[list[int]
 
 def positive_cycle(arcs: Arcs, weight: Integers) -> list[int] | Potential:
     """A cycle of positive weight, or the potential that shows that there is none."""
-    everywhere = np.ones(arcs.count, dtype=bool)
-    cycles_or_potential = longest(arcs, weight, stop=everywhere, choice=np.full(arcs.count, STOP, dtype=np.int64))
+    cycles_or_potential = _from_rest(arcs, weight)
     return cycles_or_potential if isinstance(cycles_or_potential, Potential) else min(cycles_or_potential, key=len)
 
 
@@ -197,19 +225,16 @@ class CycleRatio:
 def largest_ratio(arcs: Arcs, a: int) -> CycleRatio | None:
     """The largest Σa/Σσ over the cycles, a = 1 or −1 on every edge; None without cycles. Every cycle has Σσ > 0."""
     value = Fraction(0) if a > 0 else Fraction(-arcs.count - 1)
-    choice: Integers = np.full(arcs.count, STOP, dtype=np.int64)
-    everywhere = np.ones(arcs.count, dtype=bool)
     best: list[int] | None = None
     while True:
         weight = arcs.combination(value.denominator * a, -value.numerator)
-        cycles_or_potential = longest(arcs, weight, stop=everywhere, choice=choice)
+        cycles_or_potential = _from_rest(arcs, weight)
         if isinstance(cycles_or_potential, Potential):
             return None if best is None else CycleRatio(value, best, cycles_or_potential)
         for cycle in cycles_or_potential:
             ratio = Fraction(a * len(cycle), sum(int(s) for s in arcs.sigma[cycle]))
             if best is None or ratio > value:
                 value, best = ratio, cycle
-        choice[:] = STOP
 
 
 def towards(arcs: Arcs, targets: list[int]) -> Integers:

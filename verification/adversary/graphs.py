@@ -72,7 +72,7 @@ class SketchBox:
 @cache
 def enumerated(box: SketchBox) -> tuple[Sketch, ...]:
     """The graphs of the box that satisfy (1) and have an edge, small ones first, one of each up to names of nodes."""
-    sketches: dict[Sketch, None] = {}
+    sketches: list[Sketch] = []
     for count in range(1, box.nodes + 1):
         for period in range(1, box.period + 1):
             for times in itertools.combinations_with_replacement(range(period), count):
@@ -83,12 +83,21 @@ def enumerated(box: SketchBox) -> tuple[Sketch, ...]:
                     for sigma in range(box.low, box.high + 1)
                     if (sigma - times[v] + times[u]) % period == 0
                 ]
+                orders = _orders_in_time(times)
                 for size in range(1, box.edges + 1):
                     for edges in itertools.combinations(possible, size):
-                        sketches |= dict.fromkeys(
-                            _canonical(sketch) for sketch in _with_ends(period, times, edges, box.ends)
+                        sketches += (
+                            sketch
+                            for sketch in _with_ends(period, times, edges, box.ends)
+                            if not any(_renamed(sketch, order) < sketch for order in orders)
                         )
     return tuple(sorted(sketches, key=_size))
+
+
+def _orders_in_time(times: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Other names of nodes whose times ascend that leave the times as they are; all others make a graph larger."""
+    same, *others = itertools.permutations(range(len(times)))
+    return [order for order in others if all(times[order[k]] == times[k] for k in same)]
 
 
 def _with_ends(
@@ -99,11 +108,6 @@ def _with_ends(
         return
     for start, end in itertools.product(range(len(times)), repeat=2):
         yield Sketch(period, times, edges, (start,), (end,))
-
-
-def _canonical(sketch: Sketch) -> Sketch:
-    """The smallest of the graphs that differ from it by names only."""
-    return min(_renamed(sketch, order) for order in itertools.permutations(range(len(sketch.times))))
 
 
 def _renamed(sketch: Sketch, order: tuple[int, ...]) -> Sketch:

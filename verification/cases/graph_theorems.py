@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 
-import networkx
-
 from odernn.architecture.graph import GraphError
 from odernn.architecture.measures import recurrent_depth
 from verification.adversary.graphs import SketchBox
@@ -30,7 +28,7 @@ from verification.cases.graph_kinds import CYCLE_NAMED, INFINITE, TIME, TOGETHER
 from verification.cases.graph_statements import CYCLE, OPEN, Domain, GraphStatement, Side
 from verification.certify.second.graph import Graph
 from verification.claim import Hypothesis, Parameters
-from verification.measure.graph_facts import MOST_TRAILED, GraphFacts, Raw, raw_of
+from verification.measure.graph_facts import MOST_TRAILED, GraphFacts, Raw, raw_of, without_cycle
 from verification.parameters import declared
 
 PLACE = declared(*INFINITE, rules=(TOGETHER,))
@@ -79,8 +77,10 @@ def acyclic() -> GraphStatement:
     """The unfolding over 8 |V| max |σ| + m times has no directed cycle; one anywhere else could be moved there."""
 
     def first(facts: GraphFacts, _: Parameters) -> Side:
-        window = facts.graph.unfolding(0, 8 * facts.reach + facts.graph.period)
-        return Side(int(not networkx.is_directed_acyclic_graph(window)), f"{len(window)} nodes of the unfolding")
+        nodes, edges = facts.graph.unfolded(0, 8 * facts.reach + facts.graph.period)
+        place = {node: number for number, node in enumerate(nodes)}
+        is_acyclic = without_cycle(len(nodes), [(place[tail], place[head]) for tail, head in edges])
+        return Side(int(not is_acyclic), f"{len(nodes)} nodes of the unfolding")
 
     def second(graph: Graph, _: Parameters) -> Side:
         order = graph.window(0, 8 * graph.reach + graph.period)
@@ -93,8 +93,8 @@ def forward() -> GraphStatement:
     """No edge of the unfolding leads back in time: the planted falsehood."""
 
     def first(facts: GraphFacts, _: Parameters) -> Side:
-        window = facts.graph.unfolding(0, 2 * facts.reach + facts.graph.period)
-        back = sum(head[0] < tail[0] for tail, head in window.edges)
+        edges = facts.graph.unfolded(0, 2 * facts.reach + facts.graph.period)[1]
+        back = sum(head[0] < tail[0] for tail, head in edges)
         return Side(int(back > 0), f"{back} edges back in time")
 
     def second(graph: Graph, _: Parameters) -> Side:
@@ -212,12 +212,15 @@ def depth_by_paths(*, with_sigma: bool = True) -> GraphStatement:
     def first(facts: GraphFacts, parameters: Parameters) -> Side | None:
         if not facts.is_unidirectional:
             return unbounded_side(facts, parameters, between=True)
+        p, q = facts.d_r.as_integer_ratio()
         values = [
-            length - n * facts.d_r
+            q * length - p * n
             for i in range(facts.graph.period)
             for n, length in facts.paths(i, 3 * facts.reach + 6, between=True).items()
         ]
-        return side(max(values, default=None), facts.d_f if with_sigma else _longest(facts.simple_paths))
+        return side(
+            Fraction(max(values), q) if values else None, facts.d_f if with_sigma else _longest(facts.simple_paths)
+        )
 
     def second(graph: Graph, parameters: Parameters) -> Side | None:
         if not graph.is_unidirectional:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 from collections import deque
+from collections.abc import Collection
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import networkx
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from odernn.architecture.files import from_json
 from odernn.architecture.graph import Edge, GraphError, RNNGraph
@@ -87,10 +91,10 @@ class GraphFacts:
         return len(self.graph.nodes) * max(abs(edge.sigma) for edge in self.graph.edges)
 
     @cached_property
-    def window(self) -> networkx.DiGraph[tuple[int, str]]:
-        """The unfolding, wherever a path leads that begins at a time 0 … m − 1 and repeats no node."""
+    def window(self) -> frozenset[tuple[tuple[int, str], tuple[int, str]]]:
+        """The edges of the unfolding, wherever a path leads that begins at a time 0 … m − 1 and repeats no node."""
         wide = self.reach + self.graph.period
-        return self.graph.unfolding(-wide, self.graph.period + wide + 1)
+        return frozenset(self.graph.unfolded(-wide, self.graph.period + wide + 1)[1])
 
     @cached_property
     def slices(self) -> tuple[Slice, ...]:
@@ -98,11 +102,11 @@ class GraphFacts:
         last, wide = 4 * self.graph.period, max(abs(edge.sigma) for edge in self.graph.edges)
         leaving: dict[int, list[Edge]] = {t: [] for t in range(last)}
         nodes: dict[int, list[str]] = {t: [] for t in range(last)}
-        unfolded = self.graph.unfolding(-wide, last + wide + 1)
-        for t, u in unfolded.nodes:
+        unfolded_nodes, unfolded_edges = self.graph.unfolded(-wide, last + wide + 1)
+        for t, u in unfolded_nodes:
             if t in nodes:
                 nodes[t].append(u)
-        for (t, u), (s, v) in unfolded.edges:
+        for (t, u), (s, v) in unfolded_edges:
             if t in leaving:
                 leaving[t].append(Edge(u, v, s - t))
         known: dict[Slice, Slice] = {}
@@ -227,6 +231,20 @@ class GraphFacts:
         return signs | {self.signs[node]} if node in self.signs else signs
 
 
+def without_cycle(count: int, edges: Collection[tuple[int, int]]) -> bool:
+    """Whether these edges between the nodes 0 … count − 1 make no directed cycle, by scipy: no node reads itself, and
+    every strongly connected component is one node.
+    """
+    if not edges:
+        return True
+    ends = np.array(tuple(edges))
+    if (ends[:, 0] == ends[:, 1]).any():
+        return False
+    matrix = csr_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    parts, _ = connected_components(matrix, connection="strong")
+    return bool(parts == count)
+
+
 def from_first(cycle: tuple[Edge, ...]) -> tuple[Edge, ...]:
     """The same closed walk, begun with the first of its edges."""
     start = cycle.index(min(cycle))
@@ -291,11 +309,14 @@ class Raw:
     def unfolds(self) -> bool:
         """Whether the unfolding over 8|V| max |σ| + m + 1 times has no cycle; one anywhere else may be moved there."""
         reach = 8 * len(self.times) * max(abs(sigma) for *_, sigma in self.edges) + self.period
-        unfolded: networkx.DiGraph[tuple[int, str]] = networkx.DiGraph()
-        for u, v, sigma in self.edges:
-            times = range(self.times[u], reach + 1, self.period)
-            unfolded.add_edges_from(((t, u), (t + sigma, v)) for t in times if 0 <= t + sigma <= reach)
-        return bool(networkx.is_directed_acyclic_graph(unfolded))
+        places: dict[tuple[int, str], int] = {}
+        edges = [
+            (places.setdefault((t, u), len(places)), places.setdefault((t + sigma, v), len(places)))
+            for u, v, sigma in self.edges
+            for t in range(self.times[u], reach + 1, self.period)
+            if 0 <= t + sigma <= reach
+        ]
+        return without_cycle(len(places), edges)
 
     @cached_property
     def cycle_sums(self) -> frozenset[int]:

@@ -13,6 +13,7 @@ import pytest
 from odernn.architecture.files import from_json
 from verification.adversary import graphs
 from verification.adversary.graphs import Sketch, SketchBox, climb, enumerated, minimised, text
+from verification.measure.graph_facts import without_cycle
 
 
 def as_networkx(sketch: Sketch) -> networkx.MultiDiGraph:
@@ -129,3 +130,17 @@ def test_the_json_has_only_what_the_reader_knows():
     plain = json.loads(text(Sketch(1, (0, 0), ((0, 0, 1),), (0,), (1,))))
     assert plain["allow_unreachable"] is True
     assert "allow_unreachable" not in json.loads(text(Sketch(1, (0,), ((0, 0, 1),), (0,), (0,))))
+
+
+def test_scipy_and_networkx_see_the_same_cycles():
+    """Loops and longer cycles among random edges, and none: each at least a hundred times."""
+    chance = random.Random(3)
+    seen = {True: 0, False: 0}
+    for _ in range(600):
+        count = chance.randint(1, 6)
+        edges = [(chance.randrange(count), chance.randrange(count)) for _ in range(chance.randint(0, 5))]
+        graph = networkx.DiGraph(edges)
+        is_acyclic = networkx.is_directed_acyclic_graph(graph)
+        assert without_cycle(count, edges) == is_acyclic, edges
+        seen[is_acyclic] += 1
+    assert min(seen.values()) > 100

@@ -103,7 +103,7 @@ class Graph:
         bound = 4 * self.reach
         return self.sorted_window(-bound, bound, all_times=True) is not None
 
-    @property
+    @cached_property
     def has_one_sign(self) -> bool:
         """(3) by the cycles: in every strongly connected component all sums are positive, or all are negative."""
         component = {
@@ -115,7 +115,7 @@ class Graph:
             signs.setdefault(component[cycle[0][0]], set()).add((total > 0) - (total < 0))
         return all(in_component in ({1}, {-1}) for in_component in signs.values())
 
-    @property
+    @cached_property
     def is_unidirectional(self) -> bool:
         """(U)."""
         return all(sigma(cycle) > 0 for cycle in self.cycles)
@@ -176,34 +176,46 @@ class Graph:
         place = {node: k for k, node in enumerate(self.times)}
         return [[step * self.size + place[head] - place[v] for _, head, step in self.after[v]] for v in self.times]
 
-    def sorted_window(self, first: int, last: int, *, all_times: bool = False) -> list[int] | None:
-        """The numbers (t − first)K + place(v) of the unfolding's nodes with first ≤ t ≤ last, each before those that
-        read it; None if there is a cycle. ``all_times``: copies of v at every time, not only at those that m sees.
+    @cached_property
+    def room(self) -> int:
+        """A multiple of K: more than any edge raises or lowers a number."""
+        return self.size * (1 + max((abs(step) for *_, step in self.edges), default=0))
+
+    def _reading(self, first: int, last: int, *, all_times: bool = False) -> tuple[list[int], list[range], list[int]]:
+        """How many nodes each node of the unfolding with first ≤ t ≤ last reads there; the numbers of the copies of
+        each v; and those that read nothing. Here (t, v) has the number (t − first)K + place(v) + ``room``, and what
+        lies beyond an end counts as −1, so that it never comes to 0.
         """
         size, count = self.size, (last - first + 1) * self.size
         if count > self.most_states:
             raise TooLargeError(f"The unfolding from {first} to {last} has more than {self.most_states:,} nodes.")
-        present = bytearray(count)
+        copies = []
         for v, time in enumerate(self.times.values()):
             step = 1 if all_times else self.period
             begin = 0 if all_times else (time - first) % self.period
-            for t in range(begin, last - first + 1, step):
-                present[t * size + v] = 1
-        waiting = [0] * count
-        for number in range(count):
-            if present[number]:
-                for jump in self.jumps[number % size]:
-                    if 0 <= number + jump < count:
-                        waiting[number + jump] += 1
-        order = [number for number in range(count) if present[number] and not waiting[number]]
+            copies.append(range(self.room + begin * size + v, self.room + count, step * size))
+        waiting = [0] * (count + 2 * self.room)
+        for numbers, jumps in zip(copies, self.jumps, strict=True):
+            for jump in jumps:
+                heads = slice(numbers.start + jump, numbers.stop + jump, numbers.step)
+                waiting[heads] = [read + 1 for read in waiting[heads]]
+        outside = [-1] * self.room
+        waiting[: self.room] = waiting[self.room + count :] = outside
+        return waiting, copies, sorted(number for numbers in copies for number in numbers if not waiting[number])
+
+    def sorted_window(self, first: int, last: int, *, all_times: bool = False) -> list[int] | None:
+        """The numbers (t − first)K + place(v) of the unfolding's nodes with first ≤ t ≤ last, each before those that
+        read it; None if there is a cycle. ``all_times``: copies of v at every time, not only at those that m sees.
+        """
+        waiting, copies, order = self._reading(first, last, all_times=all_times)
+        size, jumps_of = self.size, self.jumps
         for number in order:
-            for jump in self.jumps[number % size]:
-                other = number + jump
-                if 0 <= other < count:
-                    waiting[other] -= 1
-                    if not waiting[other]:
-                        order.append(other)
-        return order if len(order) == sum(present) else None
+            for jump in jumps_of[number % size]:
+                waiting[number + jump] -= 1
+                if not waiting[number + jump]:
+                    order.append(number + jump)
+        is_whole = len(order) == sum(map(len, copies))
+        return [number - self.room for number in order] if is_whole else None
 
     def window(self, first: int, last: int, *, all_times: bool = False) -> list[tuple[int, str]] | None:
         """The same as pairs (t, v)."""
@@ -227,29 +239,27 @@ class Graph:
         Exact under (U); else with ``margin``, what paths reach that stay within so much of the times i and i + n.
         """
         wide = self.reach if margin is None else margin
-        order = self.sorted_window(start - wide, start + steps + wide)
-        assert order is not None, "(3)"
-        size, count, names = self.size, (steps + 2 * wide + 1) * self.size, tuple(self.times)
-        sources = self.inputs if between else names
-        targets = [not between or v in self.outputs for v in names]
-        known: list[int | None] = [None] * count
-        for v, name in enumerate(names):
-            if name in sources and (start - self.times[name]) % self.period == 0:
-                known[wide * size + v] = 0
-        extreme: dict[int, int] = {}
+        waiting, copies, order = self._reading(start - wide, start + steps + wide)
+        size, jumps_of, sign, none = self.size, self.jumps, 1 if choose is max else -1, -(10**18)
+        known = [none] * len(waiting)  # sign · length, the largest; what no path reaches stays far below
+        for v, (name, time) in enumerate(self.times.items()):
+            if (not between or name in self.inputs) and (start - time) % self.period == 0:
+                known[self.room + wide * size + v] = 0
         for number in order:
-            length = known[number]
-            if length is None:
-                continue
-            n = number // size - wide
-            if n <= steps and targets[number % size]:
-                extreme[n] = choose(extreme.get(n, length), length)
-            for jump in self.jumps[number % size]:
+            reached = known[number] + sign
+            for jump in jumps_of[number % size]:
                 other = number + jump
-                if 0 <= other < count:
-                    before = known[other]
-                    known[other] = length + 1 if before is None else choose(before, length + 1)
-        return extreme
+                if reached > known[other]:
+                    known[other] = reached
+                waiting[other] -= 1
+                if not waiting[other]:
+                    order.append(other)
+        assert len(order) == sum(map(len, copies)), "(3)"
+        last = self.room + (wide + steps + 1) * size
+        ends = [v for v, name in enumerate(self.times) if not between or name in self.outputs]
+        columns = [known[self.room + v : last : size] for v in ends]
+        best = map(max, *columns, itertools.repeat(none)) if columns else ()
+        return {n: sign * length for n, length in zip(range(-wide, steps + 1), best, strict=False) if 2 * length > none}
 
     @cached_property
     def modulus(self) -> int:
@@ -289,13 +299,14 @@ class Graph:
     @cached_property
     def excess(self) -> Fraction | None:
         """sup over i and n of D*_i(n) − n d_r, under (U): attained at some n ≤ n₀, as no line is steeper than d_r."""
-        top = max(self.rates)
+        p, q = max(self.rates).as_integer_ratio()
         values = (
-            length - n * top
+            q * length - p * n
             for start in range(self.period)
             for n, length in self.lengths(start, self.settled, between=True).items()
         )
-        return max(values, default=None)
+        largest = max(values, default=None)
+        return None if largest is None else Fraction(largest, q)
 
     def is_unbounded(self, start: int, steps: int, *, between: bool = False) -> bool:
         """Whether a path from time i to time i + n is so long that there are longer ones without end."""

@@ -37,7 +37,7 @@ def _walked(facts: GraphFacts, path: tuple[Arc, ...]) -> int | None:
     start = facts.graph.nodes[path[0][0]]
     time, node = start, path[0][0]
     for u, v, step in path:
-        if node != u or not facts.window.has_edge((time, u), (time + step, v)):
+        if node != u or ((time, u), (time + step, v)) not in facts.window:
             return None
         time, node = time + step, v
     return time - start

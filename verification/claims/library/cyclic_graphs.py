@@ -67,9 +67,10 @@ def bounded_excess(*, potential: bool = True) -> GraphStatement:
     """
 
     def side(start: int, lengths: dict[int, int], top: Fraction, heights: Collection[int]) -> Side | None:
-        excess = max((length - n * top for n, length in lengths.items()), default=None)
-        if excess is None:
+        if not lengths:
             return None
+        p, q = top.as_integer_ratio()
+        excess = Fraction(max(q * length - p * n for n, length in lengths.items()), q)
         room = Fraction(max(heights) - min(heights), top.denominator) if potential else Fraction(0)
         return Side(int(excess > room), f"D_{start}(n) − n d_r ≤ {excess}, C = {room}")
 
