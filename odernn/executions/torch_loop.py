@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, Unpack
+from typing import Unpack
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,13 +24,6 @@ from odernn.executions.recurrence import (
 )
 
 name = "torch"
-CPU = torch.device("cpu")
-
-Array: TypeAlias = Any
-"""What ``array_of`` gives: numpy's or torch's."""
-
-WritingStep: TypeAlias = Callable[[Array, Array, Array, Array, Array], None]
-"""Of y_{n-1}, z_{n-1}, x_n and the places of y_n and z_n, which it writes."""
 
 
 def unavailable_because() -> str | None:
@@ -59,38 +50,6 @@ def step_back(
     y = y - step_size * z
     z = z + step_size * (torch.tanh(w * y + x) + alpha * y)
     return y, z
-
-
-def array_of(tensor: Tensor) -> Array:
-    """The tensor's own memory as an array of numpy, whose calls cost a third of torch's and round alike, on the CPU;
-    elsewhere the tensor.
-    """
-    return tensor.detach().numpy() if tensor.device == CPU else tensor.detach()
-
-
-def writing_step(like: Tensor, *, w: Tensor | float, step_size: Tensor | float, alpha: Tensor | float) -> WritingStep:
-    """``step`` without autograd for states of the shape of ``like``; its arguments are arrays of ``array_of``.
-
-    The roundings are those of ``step``: each operation by itself (addcmul may fuse two), and tanh by torch. numpy warns
-    of overflow unless ``np.errstate`` says otherwise.
-    """
-    rate_tensor = torch.empty_like(like, memory_format=torch.contiguous_format)
-    rate, product = array_of(rate_tensor), array_of(torch.empty_like(rate_tensor))
-    ops: Any = torch if isinstance(rate, Tensor) else np
-    multiply, add, subtract = ops.multiply, ops.add, ops.subtract
-    weight, h, stiffness = (
-        array_of(torch.as_tensor(value, dtype=like.dtype, device=like.device).expand(like.shape).contiguous())
-        for value in (w, step_size, alpha)
-    )
-
-    def write(y: Array, z: Array, x: Array, y_next: Array, z_next: Array) -> None:
-        add(multiply(weight, y, out=rate), x, out=rate)
-        rate_tensor.tanh_()
-        add(rate, multiply(stiffness, y, out=product), out=rate)
-        subtract(z, multiply(rate, h, out=rate), out=z_next)
-        add(y, multiply(h, z_next, out=product), out=y_next)
-
-    return write
 
 
 def forward(
@@ -141,13 +100,17 @@ def _recorded(x: Tensor, coefficients: Coefficients, y: Tensor, z: Tensor) -> tu
 
 
 def _in_place(x: Tensor, coefficients: Coefficients, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+    w, h, alpha = coefficients
     ys, zs = torch.empty_like(x), torch.empty_like(x)
-    write = writing_step(y, **coefficients._asdict())
-    y_now, z_now = array_of(y), array_of(z)
-    with np.errstate(all="ignore"):
-        for drive, y_next, z_next in zip(array_of(x), array_of(ys), array_of(zs), strict=True):
-            write(y_now, z_now, drive, y_next, z_next)
-            y_now, z_now = y_next, z_next
+    rate, product = torch.empty_like(y), torch.empty_like(y)
+    for drive, y_next, z_next in zip(x.unbind(), ys.unbind(), zs.unbind(), strict=True):
+        # Not addcmul: it may fuse a rounding and so differ from the recorded path. Not numpy either:
+        # dispatch modes of torch, the probe of architectures among them, see every operation.
+        torch.mul(w, y, out=rate).add_(drive).tanh_()
+        rate.add_(torch.mul(alpha, y, out=product)).mul_(h)
+        torch.sub(z, rate, out=z_next)
+        torch.add(y, torch.mul(h, z_next, out=product), out=y_next)
+        y, z = y_next, z_next
     return ys, zs
 
 

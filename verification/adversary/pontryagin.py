@@ -22,7 +22,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from odernn.executions.torch_loop import array_of
 from verification.adversary import (
     AMPLITUDE,
     CPU,
@@ -36,6 +35,7 @@ from verification.adversary import (
 )
 from verification.domains import Budget, SearchPoint
 from verification.measure.hidden_state import run_layers
+from verification.measure.in_place import array_of
 from verification.system import System
 
 CONTROLS = (-AMPLITUDE, 0.0, AMPLITUDE)

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from odernn.executions import torch_loop
-from odernn.executions.torch_loop import Array, WritingStep, array_of
 from verification.instance import Instance, Layer
-from verification.system import UNICORNN, System
+from verification.measure.in_place import Array, WritingStep, array_of, writing_step
+from verification.system import System
 
 
 def envelope(values: torch.Tensor, norm: str, multiplicity: torch.Tensor | None = None) -> torch.Tensor:
@@ -40,7 +39,7 @@ def run_layer(
     """All states of one layer from zero: drive (time, batch, hidden) -> y, z of the same shape; row n − 1 is step n."""
     states = [drive.new_zeros(1 + drive.shape[0], *drive.shape[1:]) for _ in range(2)]
     with torch.no_grad(), np.errstate(all="ignore"):
-        write = _writing_step(system, states[0][0], w=w, step_size=step_size, alpha=alpha)
+        write = writing_step(system, states[0][0], w=w, step_size=step_size, alpha=alpha)
         y, z = map(array_of, states)
         for x, y_now, z_now, y_next, z_next in zip(array_of(drive), y, z, y[1:], z[1:], strict=False):
             write(y_now, z_now, x, y_next, z_next)
@@ -86,7 +85,7 @@ class SlantedFront:
         @cache
         def of_layers(low: int, high: int) -> WritingStep:
             at = slice(low, high)
-            return _writing_step(system, inputs[at], w=w.expand(like.shape)[at], step_size=h[at], alpha=alpha)
+            return writing_step(system, inputs[at], w=w.expand(like.shape)[at], step_size=h[at], alpha=alpha)
 
         self._of_layers = of_layers
 
@@ -114,19 +113,6 @@ class SlantedFront:
         states[2][:], states[3][:] = states[0], states[1]
         y_now, z_now, y_next, z_next = (state[at] for state in states)
         self._of_layers(at.start, at.stop)(y_now, z_now, self._inputs[at], y_next, z_next)
-
-
-def _writing_step(system: System, like: torch.Tensor, *, w: Any, step_size: Any, alpha: Any) -> WritingStep:
-    """The system's step for states of the shape of ``like``, written where it is told; UnICORNN's own in place."""
-    if system.step is UNICORNN.step:
-        return torch_loop.writing_step(like, w=w, step_size=step_size, alpha=alpha)
-
-    def write(y: Array, z: Array, x: Array, y_next: Array, z_next: Array) -> None:
-        moved = system.step(*map(torch.as_tensor, (y, z, x)), w=w, step_size=step_size, alpha=alpha)
-        for new, place in zip(moved, (y_next, z_next), strict=True):
-            torch.as_tensor(place).copy_(new)
-
-    return write
 
 
 def run_instance(

@@ -74,10 +74,10 @@ LONG = re.compile(r"printed .* \| (\|dE/dθ\||‖dX)|n\^\(3/4\)|\(107\)/\(80\) .
 
 
 def some_of_every_claim() -> list[Target]:
-    """Of the cases of a claim without the long ones every ninth, the first among them."""
+    """Of the cases of a claim without the long ones, if it has others, every ninth, the first among them."""
     by_claim: dict[str, list[Target]] = {}
-    for target in KNOWN:
-        if not LONG.search(target.name):
+    for target in sorted(KNOWN, key=lambda each: bool(LONG.search(each.name))):
+        if not LONG.search(target.name) or target.claim.id not in by_claim:
             by_claim.setdefault(target.claim.id, []).append(target)
     return [target for each in by_claim.values() for target in each[::9]]
 

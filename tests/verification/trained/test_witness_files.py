@@ -68,6 +68,16 @@ def test_a_published_gradient_bound_that_these_weights_violate_is_replayed_from_
     replayed = capsys.readouterr().out
     assert f"\ncertified: sam-D.2 is violated: {quantity_of('b')}, {ANY_NETWORK}" in replayed
     assert main(["witness", "show", file]) == 0
+
+
+@pytest.mark.slow
+def test_a_witness_of_trained_weights_that_is_changed_is_refused_and_json_has_its_row(
+    elsewhere: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(Path.cwd(), STIFF, change=a_stiff_layer_at_rest())
+    arguments = ["verify", "--checkpoint", str(path), "--config", "network.toml", "--sequences", "2"]
+    assert main(arguments) == 0
+    (file,) = re.findall(r"replay: odernn witness verify (\S*sam-d-2\S*)", capsys.readouterr().out)
     kept = json.loads(Path(file).read_text(encoding="utf-8"))
     for name, value in (("N", "2"), ("layer", "2"), ("w", " ".join(["-1"] * 8)), ("alpha", "0"), ("m", "3")):
         changed = {**kept, "parameters": {**kept["parameters"], name: value}}
