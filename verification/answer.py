@@ -99,10 +99,10 @@ def _agree(parameters: Parameters, check: Check) -> None:
 
 
 def spread_over(case: Case, budget: Budget, seed: int) -> tuple[int, Iterator[Parameters]]:
-    """At how many places ``answer`` tries a case that nothing else decides, 0 if it has no open parameters; and the
-    places, more of them, as premises fail at some.
+    """At how many places ``answer`` tries a case that nothing else decides, 0 if it has no open parameters or nothing
+    can refute it there; and the places, more of them, as premises fail at some.
     """
-    if not isinstance(case.check, Guarded) or not case.check.declaration.is_open:
+    if not isinstance(case.check, Guarded) or not (case.check.declaration.is_open and case.check.can_refute):
         return 0, iter(())
     declaration = case.check.declaration
     is_slow = declaration.is_costly and case.check.look is None

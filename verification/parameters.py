@@ -131,11 +131,9 @@ class Declaration:
                 f'Parameter "{parameter.name}" is "{_shown(text)}": it is {parameter.kind}{more}.'
             ) from None
 
-    def guards(
-        self, check: Callable[[dict[str, str]], Any], look: Look | None = None, *, is_slow: bool = False
-    ) -> Guarded:
-        """The check behind this declaration: the form in which a case has it."""
-        return Guarded(self, check, look, is_slow)
+    def guards(self, check: Callable[[dict[str, str]], Any], look: Look | None = None, **how: bool) -> Guarded:
+        """The check behind this declaration, the form in which a case has it; ``how`` as in ``Guarded``."""
+        return Guarded(self, check, look, **how)
 
     def texts(self, values: Mapping[str, Any]) -> dict[str, str]:
         """The values as the text of a file, which ``read`` reads back."""
@@ -203,13 +201,15 @@ class Guarded:
     """A check that sees no parameters but those of its declaration, every one of them, in one spelling.
 
     ``look`` asks the first back-end alone: where it finds a violation a search goes on to the check. ``is_slow`` says
-    that the second one takes many times as long.
+    that the second one takes many times as long. ``can_refute`` is False where nothing carries a violation to the limit
+    that the statement is about: no search is made then.
     """
 
     declaration: Declaration
     check: Callable[[dict[str, str]], Any]
     look: Look | None = None
     is_slow: bool = False
+    can_refute: bool = True
 
     def __call__(self, texts: Mapping[str, str]) -> Any:
         """What the check says of these parameters, long texts cut. RefusedError for what is outside of the

@@ -365,14 +365,30 @@ def test_the_entries_that_layers_cannot_reach_are_those_of_their_product(n: int)
         assert second_mesh.entries_beyond(full, count) == len(places)
 
 
-def test_a_matrix_is_turned_triangular_by_its_own_turns_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exactly, in both back-ends; turns in another order leave something."""
+@pytest.mark.parametrize("n", range(2, 5))
+def test_a_unitary_matrix_is_turned_diagonal_and_another_one_triangular(n: int) -> None:
+    """Exactly, in both back-ends: every turn is unitary. No turn is needed where both entries are 0."""
+    rng = random.Random(n)
+    W = cayley_exact.rational_unitary(n, rng)
+    zero = flint.fmpq_mat(n, n)
+    other = flint.fmpq_mat(n, n, [flint.fmpq(rng.randint(1, 9), 4) for _ in range(n * n)])
+    signs = cayley_exact.embedded(cayley_exact.signed_permutation(n, rng), zero)
+    for matrix, left in ((W, 0), (signs, 0), (cayley_exact.embedded(other, zero), n * (n - 1) // 2)):
+        rows = second_cayley.read(cayley_exact.complex_text(matrix), "W")
+        assert rotation_mesh.is_turned_diagonal(matrix) == (left == 0)
+        assert second_mesh.entries_left(rows) == left
+
+
+def test_turns_in_another_order_leave_something(monkeypatch: pytest.MonkeyPatch) -> None:
     W = cayley_exact.rational_unitary(4, random.Random(2))
-    rows = second_cayley.read(cayley_exact.complex_text(W), "W")
-    assert rotation_mesh.is_turned_triangular(W) and second_mesh.entries_left(rows) == 0
     monkeypatch.setattr(rotation_mesh, "turns", lambda n, turns=rotation_mesh.turns: turns(n)[::-1])
-    assert not rotation_mesh.is_turned_triangular(W)
-    assert not rotation_mesh.ends_triangular(4)
+    assert not rotation_mesh.is_turned_diagonal(W) and not rotation_mesh.ends_triangular(4)
+
+
+def test_turns_are_n_layers_and_neither_more_nor_fewer() -> None:
+    for n in range(3, 12):
+        fits = [layers for layers in range(2 * n) if second_mesh.layers_are_the_turns(n, layers)]
+        assert fits == [n] == [rotation_mesh.layers(n)]
 
 
 def test_turns_that_end_triangular_are_those_that_leave_what_is_0(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,11 +67,18 @@ def quantity_of(states: scalar_stack.ScalarRun, quantity: str) -> Any:
     return scalar_stack.product_remainder(states, states.stack.step(states.steps) + 1, quantity)
 
 
+def has_limit(quantity: str, refine: str) -> bool:
+    """Whether the library has a uniform estimate for a quantity: none from below of what a theorem of ours leaves."""
+    if refine == "fixed n":
+        return quantity == "remainder, L = 1"
+    return quantity not in ("remainder, S", "kernel, leading", "Φ")
+
+
 def limit_of(stack: ScalarStack, steps: int, quantity: str, refine: str) -> TwoSided:
     """The uniform estimate for a quantity. Raises NoLimitError if the library has none."""
+    if not has_limit(quantity, refine):
+        raise NoLimitError(f"no estimate of {quantity} at {refine}")
     if refine == "fixed n":
-        if quantity != "remainder, L = 1":
-            raise NoLimitError("no estimate at fixed n")
         return scaling_limits.remainder_of_one_layer_at_fixed_steps(stack, steps)
     match quantity:
         case "contribution":
@@ -80,8 +87,6 @@ def limit_of(stack: ScalarStack, steps: int, quantity: str, refine: str) -> TwoS
             return scaling_limits.remainder_of_one_layer(stack, steps)
         case "remainder, L = 3":
             return scaling_limits.remainder_of_three_layers(stack, steps)
-        case "remainder, S" | "kernel, leading" | "Φ":
-            raise NoLimitError("no estimate from below of what a theorem of ours leaves")
         case "y by y" | "norm":
             return scaling_limits.same_time(stack, steps, quantity)
     if stack.ratio:
@@ -215,7 +220,8 @@ def order_case(
             return False
         return _opinion("balls", lambda: _ball_slope(stack, fine, counts, quantity), power, side).violated
 
-    refine = Parameter("refine", Constant("fixed n" if fixed_n else "fixed T"))
+    refined = "fixed n" if fixed_n else "fixed T"
+    refine = Parameter("refine", Constant(refined))
     compared = quantity in ENCLOSED_FLOW
     parameters = stack_parameters(
         stack,
@@ -229,7 +235,10 @@ def order_case(
         quantity=f"{symbol} {_relation(power, side)}",
         ask=ask,
         check=parameters.guards(
-            functools.partial(check_order, quantity=quantity, power=power, side=side), look, is_slow=True
+            functools.partial(check_order, quantity=quantity, power=power, side=side),
+            look,
+            is_slow=True,
+            can_refute=has_limit(quantity, refined),
         ),
         reading="limit",
     )

@@ -90,8 +90,10 @@ def case(stack: ScalarStack, quantity: Quantity, power: Fraction, *, domain: str
         is_costly=True,
     )
 
+    can_refute = quantity == "remainder" and power >= 2
+
     def carried(given: ScalarStack) -> str:
-        return _remainder_limit(given) if quantity == "remainder" and power >= 2 else ""
+        return _remainder_limit(given) if can_refute else ""
 
     def look(p: Parameters) -> bool | None:
         """The estimate first, without which nothing certifies."""
@@ -100,7 +102,7 @@ def case(stack: ScalarStack, quantity: Quantity, power: Fraction, *, domain: str
             return None
         return bool(carried(given)) and _opinion("balls", lambda: _ball_slope(given, j, quantity), power).violated
 
-    return Case(domain, symbol, ask, parameters.guards(check, look), reading="limit")
+    return Case(domain, symbol, ask, parameters.guards(check, look, can_refute=can_refute), reading="limit")
 
 
 # --- forward in floats and balls, backward in intervals

@@ -112,21 +112,34 @@ def beyond(n: int, count: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(n) for j in range(n) if j not in reach[i]]
 
 
-def is_turned_triangular(W: fmpq_mat) -> bool:
-    """Whether the turns leave an upper triangular matrix of W, embedded; lengths apart, which keeps what is 0."""
+def is_turned_diagonal(W: fmpq_mat) -> bool:
+    """Whether the turns make a diagonal matrix of W, embedded, each of them unitary: so it is if W is unitary.
+
+    Without square roots: W = √R M √C with rational R, C > 0. A turn of two rows by G/r, r² = c (p |x|² + q |y|²), for
+    entries x, y of M with the factors p, q of R, leaves x̄ p M₁ + ȳ q M₂ with 1/(p |x|² + q |y|²) and −y M₁ + x M₂ with
+    p q/(p |x|² + q |y|²); of two columns likewise.
+    """
     n = W.nrows() // 2
+    rows, columns = ([fmpq(1)] * n for _ in range(2))
     for turn in turns(n):
-        k = turn.place
-        first, second = (
-            ((turn.row, k), (turn.row, k + 1)) if turn.is_right else ((k, turn.column), (k + 1, turn.column))
+        k, sizes = turn.place, columns if turn.is_right else rows
+        (a, b), (c, d) = (
+            (W[i, j], W[n + i, j])
+            for i, j in (((turn.row, k + j) if turn.is_right else (k + j, turn.column)) for j in (0, 1))
         )
-        (a, b), (c, d) = ((W[i, j], W[n + i, j]) for i, j in (first, second))
-        if not any((a, b, c, d)):
+        p, q = sizes[k : k + 2]
+        square = p * (a * a + b * b) + q * (c * c + d * d)
+        if square == 0:
             continue
-        block = ((c, a), (-a, c), (d, -b), (-b, -d)) if turn.is_right else ((a, c), (-c, a), (-b, -d), (-d, b))
-        G = _embedded(n, k, block)
-        W = W * G if turn.is_right else G * W
-    return all(W[i, j] == 0 and W[n + i, j] == 0 for i in range(n) for j in range(i))
+        if turn.is_right:
+            block = ((c, p * a), (-a, q * c), (d, -p * b), (-b, -q * d))
+            sizes[k : k + 2] = [p * q / square, 1 / square]
+            W = W * _embedded(n, k, block)
+        else:
+            block = ((p * a, q * c), (-c, a), (-p * b, -q * d), (-d, b))
+            sizes[k : k + 2] = [1 / square, p * q / square]
+            W = _embedded(n, k, block) * W
+    return all(W[i, j] == 0 and W[n + i, j] == 0 for i in range(n) for j in range(n) if i != j)
 
 
 def _embedded(n: int, place: int, block: tuple[tuple[fmpq, fmpq], ...]) -> fmpq_mat:

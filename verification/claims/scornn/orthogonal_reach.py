@@ -104,7 +104,7 @@ def mesh_case(missing: int = 0) -> Case:
             ),
             (
                 f"they fit into n layers, n ≤ {MESHES}",
-                not missing and up_to(MESHES, lambda n: rotation_mesh.layers(n) <= n),
+                up_to(MESHES, lambda n: rotation_mesh.layers(n) <= n - missing),
             ),
             (
                 "a 2 × 2 unitary matrix is a rotation of EURNN times phases, as polynomials: phases go to the right",
@@ -121,14 +121,17 @@ def mesh_case(missing: int = 0) -> Case:
         beyond = [(i, j) for i, j in rotation_mesh.beyond(n, n - missing) if W[i, j] != 0 or W[n + i, j] != 0]
         if beyond or missing:
             return bool(beyond), f"{len(beyond)} entries that {n - missing} layers make 0 are not 0"
-        good = rotation_mesh.is_turned_triangular(W)
-        return not good, f"{'0' if good else 'not all 0'} below the diagonal after n(n − 1)/2 turns"
+        good = rotation_mesh.is_turned_diagonal(W)
+        return not good, f"{'diagonal' if good else 'not diagonal'} after n(n − 1)/2 turns"
 
     def second(p: Parameters) -> Found:
         W = again.read(p, "W")
-        beyond = again_mesh.entries_beyond(W, len(W) - missing)
-        left = 0 if missing else again_mesh.entries_left(W)
-        return beyond + left > 0, f"{beyond} entries beyond the layers, {left} left below the diagonal"
+        n = len(W)
+        beyond = again_mesh.entries_beyond(W, n - missing)
+        if beyond or missing:
+            return beyond > 0, f"{beyond} entries beyond the layers"
+        left, same = again_mesh.entries_left(W), again_mesh.layers_are_the_turns(n, n) and again_mesh.phases_move()
+        return left > 0 or not same, f"{left} entries beside the diagonal; the turns are n layers: {same}"
 
     statement = Statement(
         "W as a product of layers of rotations",
