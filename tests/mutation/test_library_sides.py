@@ -365,7 +365,7 @@ def test_the_entries_that_layers_cannot_reach_are_those_of_their_product(n: int)
         assert second_mesh.entries_beyond(full, count) == len(places)
 
 
-@pytest.mark.parametrize("n", range(2, 5))
+@pytest.mark.parametrize("n", range(2, 7))
 def test_a_unitary_matrix_is_turned_diagonal_and_another_one_triangular(n: int) -> None:
     """Exactly, in both back-ends: every turn is unitary. No turn is needed where both entries are 0."""
     rng = random.Random(n)

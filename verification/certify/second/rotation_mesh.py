@@ -12,18 +12,27 @@ from fractions import Fraction
 from verification.certify.second.cayley import ZERO, Matrix, Number, conjugate, minus, plus, times
 
 
+def _turns(n: int) -> list[tuple[bool, int, int]]:
+    """Those of Clements et al. 2016, numbered from 1: whether from the right, and row and column of the entry."""
+    found = []
+    for i in range(1, n):
+        if (n - i) % 2 == 0:
+            found += [(True, n - j, i - j) for j in range(i)]
+        else:
+            found += [(False, n + j - i, j) for j in range(1, i + 1)]
+    return found
+
+
 def entries_left(W: Matrix) -> int:
-    """How many entries beside the diagonal are not 0 after the turns of Clements et al. 2016, numbered from 1 there."""
+    """How many entries beside the diagonal are not 0 after the turns."""
     n = len(W)
     A = [list(row) for row in W]
     rows, columns = ([Fraction(1)] * n for _ in range(2))
-    for i in range(1, n):
-        if (n - i) % 2 == 0:
-            for j in range(i):
-                _turn_columns(A, columns, n - j, i - j)
+    for is_right, row, column in _turns(n):
+        if is_right:
+            _turn_columns(A, columns, row, column)
         else:
-            for j in range(1, i + 1):
-                _turn_rows(A, rows, n + j - i, j)
+            _turn_rows(A, rows, row, column)
     return sum(z != ZERO for i, row in enumerate(A) for j, z in enumerate(row) if i != j)
 
 
@@ -71,8 +80,8 @@ def layers_are_the_turns(n: int, layers: int) -> bool:
     """Whether so many layers, one rotation of each pair in it, are the same product as the factors of the turns, up to
     exchanges of what does not touch: two words are, if and only if they agree in the letters k and k + 1 for every k.
     """
-    left = [n + j - i - 2 for i in range(1, n) if (n - i) % 2 for j in range(1, i + 1)]
-    right = [i - j - 1 for i in range(1, n) if (n - i) % 2 == 0 for j in range(i)]
+    left = [row - 2 for is_right, row, _ in _turns(n) if not is_right]
+    right = [column - 1 for is_right, _, column in _turns(n) if is_right]
     turns = left + right[::-1]
     whole = [k for layer in range(layers) for k in range(layer % 2, n - 1, 2)]
     pairs = [(k, k + 1) for k in range(max(1, n - 2))]
