@@ -6,7 +6,8 @@
 
 The values are exact fractions and come as certificates: a cycle or path that attains them, and why none does better.
 
-    graph        the graph, its conditions and its unfolding;   ``files``  JSON and DOT;   ``catalogue``  named graphs
+    graph        the graph, its conditions and its unfolding;   ``walks``  edges and walks along them
+    catalogue    named graphs;   ``files``  JSON and DOT
     measures     d_r, d_f, s and limits of growth, with evidence;   ``potentials``  the integer arithmetic below
     network      a graph as a trainable module;   ``probe``  the graph of a module, found by running it
     pictures     graph and unfolding as SVG, by ``layout`` and ``drawing``

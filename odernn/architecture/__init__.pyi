@@ -10,10 +10,8 @@ from odernn.architecture import probe as probe
 from odernn.architecture.catalogue import get as get
 from odernn.architecture.catalogue import names as names
 from odernn.architecture.catalogue import table as table
-from odernn.architecture.graph import Edge as Edge
 from odernn.architecture.graph import GraphError as GraphError
 from odernn.architecture.graph import RNNGraph as RNNGraph
-from odernn.architecture.graph import Walk as Walk
 from odernn.architecture.growth import growth_limit as growth_limit
 from odernn.architecture.measures import Measures as Measures
 from odernn.architecture.measures import feedforward_depth as feedforward_depth
@@ -32,3 +30,5 @@ from odernn.architecture.probe import ProbeError as ProbeError
 from odernn.architecture.probe import StepForm as StepForm
 from odernn.architecture.probe import graph_of as graph_of
 from odernn.architecture.probe import graph_of_step as graph_of_step
+from odernn.architecture.walks import Edge as Edge
+from odernn.architecture.walks import Walk as Walk

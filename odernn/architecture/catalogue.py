@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.measures import Measures, measures_of
+from odernn.architecture.walks import Edge
 from odernn.published.sources import Source
 
 _ZHANG: Final = "complexity"

@@ -37,7 +37,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from odernn.architecture.graph import Edge, GraphError, RNNGraph
+from odernn.architecture.graph import GraphError, RNNGraph
+from odernn.architecture.walks import Edge
 
 _KEYS = ("name", "period", "nodes", "inputs", "outputs", "edges", "allow_unreachable")
 _DOT = {".dot", ".gv"}

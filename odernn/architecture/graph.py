@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from odernn.architecture.potentials import (
     STOP,
@@ -31,83 +31,16 @@ from odernn.architecture.potentials import (
     positive_cycle,
     towards,
 )
+from odernn.architecture.walks import Edge, Walk
 from odernn.certificate import Certificate
 
 if TYPE_CHECKING:
     import networkx
 
-
-class Edge(NamedTuple):
-    """``head`` at time t + sigma reads ``tail`` at time t."""
-
-    tail: str
-    head: str
-    sigma: int
-
-    def __str__(self) -> str:
-        return f"{self.tail} -({self.sigma})-> {self.head}"
-
-
-_SHOWN: Final = 12
+_TRIED: Final = 120
+"""Walks of which the longest shows that no input reaches an output."""
 _FEW: Final = 24
 """Nodes for which a condition is looked at in plain integers first."""
-
-
-@final
-@dataclass(frozen=True)
-class Walk:
-    """A walk in the graph: ``parts`` one after the other, each (edges, times) a sequence of edges repeated.
-
-    A walk that is no single part is closed and every part is closed at the node where it starts: the walk that shows
-    a σ-sum of 0 may need its cycles as often as the largest σ, so it is never written out.
-    """
-
-    parts: tuple[tuple[tuple[Edge, ...], int], ...]
-    start: str
-
-    @classmethod
-    def along(cls, edges: Iterable[Edge], *, start: str | None = None) -> Walk:
-        """These edges one after the other; the empty walk needs its ``start``."""
-        edges = tuple(edges)
-        if not edges and start is None:
-            raise ValueError("A walk without edges needs a start. Pass start=.")
-        return cls(((edges, 1),), edges[0].tail if edges else str(start))
-
-    @property
-    def edges(self) -> tuple[Edge, ...]:
-        """Every edge in order; as long as the walk."""
-        return tuple(edge for part, times in self.parts for _ in range(times) for edge in part)
-
-    @property
-    def length(self) -> int:
-        """Number of edges l."""
-        return sum(len(part) * times for part, times in self.parts)
-
-    @property
-    def sigma(self) -> int:
-        """Sum of σ."""
-        return sum(times * sum(edge.sigma for edge in part) for part, times in self.parts)
-
-    @property
-    def end(self) -> str:
-        return next((part[-1].head for part, times in reversed(self.parts) if part and times), self.start)
-
-    @property
-    def is_closed(self) -> bool:
-        return self.length > 0 and self.start == self.end
-
-    def __str__(self) -> str:
-        parts = [f"{times} times ({_text(part)})" if times > 1 else _text(part) for part, times in self.parts if part]
-        return " then ".join(parts) or self.start
-
-
-def _text(part: tuple[Edge, ...]) -> str:
-    steps = [f" -({edge.sigma})-> {edge.head}" for edge in part]
-    if len(steps) > _SHOWN:
-        half = _SHOWN // 2
-        steps[half:-half] = [f" … {len(steps) - 2 * half} edges …"]
-    return part[0].tail + "".join(steps)
-
 
 _CONDITIONS: Final = {
     "1": "σ = time(head) − time(tail) modulo the period",
@@ -380,7 +313,7 @@ class RNNGraph:
                 walk = Walk.along((), start=node)
                 return _failed("R", walk, f"condition (R) fails: there is no input that reaches the output {node}.")
             choice = towards(self.arcs, [self.index[node]])
-            walks = [followed(self.arcs, choice, int(u)) for u in np.flatnonzero(choice >= STOP)[: 10 * _SHOWN]]
+            walks = [followed(self.arcs, choice, int(u)) for u in np.flatnonzero(choice >= STOP)[:_TRIED]]
             walk = Walk.along((self.edges[e] for e in max(walks, key=len)), start=node)
             because = (
                 f"condition (R) fails: the output {node} is reached from none of the {len(self.inputs)} inputs; "
@@ -433,16 +366,16 @@ class RNNGraph:
         """The unfolding at the times start ≤ t < stop: nodes (t, v), edges (t, u) → (t + σ, v). It has no cycle."""
         import networkx
 
-        nodes, edges = self.unfolded(start, stop)
+        nodes, edges = self.window(start, stop)
         unfolded = networkx.DiGraph(name=self.name)
         unfolded.add_nodes_from((node, {"role": self.role(node[1])}) for node in nodes)
         unfolded.add_edges_from((tail, head, {"sigma": head[0] - tail[0]}) for tail, head in edges)
         return unfolded
 
-    def unfolded(
+    def window(
         self, start: int, stop: int
     ) -> tuple[list[tuple[int, str]], list[tuple[tuple[int, str], tuple[int, str]]]]:
-        """The nodes and the edges of ``unfolding`` as plain lists, the nodes by time."""
+        """The nodes and the edges of the unfolding at the times start ≤ t < stop as plain lists, the nodes by time."""
         present: list[list[str]] = [[] for _ in range(self.period)]
         for node, time in self.nodes.items():
             present[time].append(node)

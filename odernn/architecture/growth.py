@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, final
 
-from odernn.architecture.graph import RNNGraph, Walk
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.measures import not_unidirectional
 from odernn.architecture.potentials import Arcs, components, largest_ratio
+from odernn.architecture.walks import Walk
 from odernn.certificate import Certificate
 
 Kind = Literal["longest", "shortest"]

@@ -16,8 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.potentials import Arcs, Potential, components, positive_cycle
+from odernn.architecture.walks import Edge
 
 Point = tuple[float, float]
 Points = NDArray[np.float64]

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from odernn.architecture.graph import GraphError, RNNGraph, Walk
+from odernn.architecture.graph import GraphError, RNNGraph
 from odernn.architecture.potentials import (
     STOP,
     Arcs,
@@ -36,6 +36,7 @@ from odernn.architecture.potentials import (
     positive_cycle,
     towards,
 )
+from odernn.architecture.walks import Walk
 from odernn.certificate import Certificate
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from odernn.architecture.drawing import Box, Line, Sheet, Spot, moved
-from odernn.architecture.graph import Edge, RNNGraph, Walk
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.layout import Point, positions, rows, unfolded_curves
 from odernn.architecture.layout import curves as routed
 from odernn.architecture.measures import Measures, measures_of
+from odernn.architecture.walks import Edge, Walk
 
 MOST_NODES: Final = 60
 MOST_EDGES: Final = 240

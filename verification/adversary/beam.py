@@ -109,7 +109,7 @@ def _score(y: torch.Tensor, z: torch.Tensor, forms: torch.Tensor) -> torch.Tenso
     """The shares of Q_a(y, z) = a y² + z² − a h y z of all layers together."""
     a, ah, share = forms
     of_layers = share * (a * y**2 + z**2 - ah * y * z)
-    return torch.nan_to_num(of_layers.sum(dim=0), nan=-math.inf)
+    return torch.nan_to_num(sum(of_layers.unbind()), nan=-math.inf)
 
 
 def _hold(point: SearchPoint, layer: int) -> int:

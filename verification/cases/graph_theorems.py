@@ -77,7 +77,7 @@ def acyclic() -> GraphStatement:
     """The unfolding over 8 |V| max |σ| + m times has no directed cycle; one anywhere else could be moved there."""
 
     def first(facts: GraphFacts, _: Parameters) -> Side:
-        nodes, edges = facts.graph.unfolded(0, 8 * facts.reach + facts.graph.period)
+        nodes, edges = facts.graph.window(0, 8 * facts.reach + facts.graph.period)
         place = {node: number for number, node in enumerate(nodes)}
         is_acyclic = without_cycle(len(nodes), [(place[tail], place[head]) for tail, head in edges])
         return Side(int(not is_acyclic), f"{len(nodes)} nodes of the unfolding")
@@ -93,7 +93,7 @@ def forward() -> GraphStatement:
     """No edge of the unfolding leads back in time: the planted falsehood."""
 
     def first(facts: GraphFacts, _: Parameters) -> Side:
-        edges = facts.graph.unfolded(0, 2 * facts.reach + facts.graph.period)[1]
+        edges = facts.graph.window(0, 2 * facts.reach + facts.graph.period)[1]
         back = sum(head[0] < tail[0] for tail, head in edges)
         return Side(int(back > 0), f"{back} edges back in time")
 

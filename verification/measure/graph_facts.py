@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from odernn.architecture.files import from_json
-from odernn.architecture.graph import Edge, GraphError, RNNGraph
+from odernn.architecture.graph import GraphError, RNNGraph
 from odernn.architecture.growth import Growth, Kind, growth_limit
 from odernn.architecture.measures import (
     feedforward_depth,
@@ -25,6 +25,7 @@ from odernn.architecture.measures import (
     shortest_paths,
     smallest_rate,
 )
+from odernn.architecture.walks import Edge
 from odernn.certificate import Certificate
 
 MOST_TRAILED = 6
@@ -94,7 +95,7 @@ class GraphFacts:
     def window(self) -> frozenset[tuple[tuple[int, str], tuple[int, str]]]:
         """The edges of the unfolding, wherever a path leads that begins at a time 0 … m − 1 and repeats no node."""
         wide = self.reach + self.graph.period
-        return frozenset(self.graph.unfolded(-wide, self.graph.period + wide + 1)[1])
+        return frozenset(self.graph.window(-wide, self.graph.period + wide + 1)[1])
 
     @cached_property
     def slices(self) -> tuple[Slice, ...]:
@@ -102,7 +103,7 @@ class GraphFacts:
         last, wide = 4 * self.graph.period, max(abs(edge.sigma) for edge in self.graph.edges)
         leaving: dict[int, list[Edge]] = {t: [] for t in range(last)}
         nodes: dict[int, list[str]] = {t: [] for t in range(last)}
-        unfolded_nodes, unfolded_edges = self.graph.unfolded(-wide, last + wide + 1)
+        unfolded_nodes, unfolded_edges = self.graph.window(-wide, last + wide + 1)
         for t, u in unfolded_nodes:
             if t in nodes:
                 nodes[t].append(u)

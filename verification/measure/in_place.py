@@ -39,8 +39,13 @@ def writing_step(system: System, like: Tensor, *, w: Any, step_size: Any, alpha:
 
     def write(y: Array, z: Array, x: Array, y_next: Array, z_next: Array) -> None:
         moved = system.step(*map(torch.as_tensor, (y, z, x)), w=w, step_size=step_size, alpha=alpha)
-        for new, place in zip(moved, (y_next, z_next), strict=True):
-            torch.as_tensor(place).copy_(new)
+        for new, place in zip(moved, map(torch.as_tensor, (y_next, z_next)), strict=True):
+            if (new.shape, new.dtype) != (place.shape, place.dtype):
+                said, wanted = (f"{tuple(state.shape)}, {state.dtype}" for state in (new, place))
+                raise ValueError(
+                    f"The step of {system.name} gives a state of {said}. Wanted: {wanted}, as it was given."
+                )
+            place.copy_(new)
 
     return write
 

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear, pad
 
-from odernn.architecture.graph import Edge
 from odernn.architecture.network.parameters import GraphWeights, edge_name, input_name, name
 from odernn.architecture.network.plan import Block, Component
 from odernn.architecture.network.steps import BlockSteps, History, masked
+from odernn.architecture.walks import Edge
 from odernn.cells.common.sequences import Sequences
 from odernn.executions.autocast import without_autocast
 

@@ -8,10 +8,11 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.network.plan import Block, Component, Wiring, components_of
 from odernn.architecture.network.sizes import Sizes
 from odernn.architecture.network.units import Carry, CellOutput, ForgetReads, UnitName, unit_of
+from odernn.architecture.walks import Edge
 
 _LONGEST_PERIOD: Final = 10**6
 """The layout of the output has an entry for each time of a period."""

@@ -22,9 +22,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.network.units import Unit
 from odernn.architecture.potentials import Arcs, components, largest_ratio
+from odernn.architecture.walks import Edge
 
 Kind: TypeAlias = Literal["source", "unit", "reader"]
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.network.plan import Wiring
 from odernn.architecture.network.units import Carry, CellOutput, ForgetReads, Unit, UnitName, unit_of
+from odernn.architecture.walks import Edge
 from odernn.cells.common import arguments
 
 Rounding: TypeAlias = Literal["nearest", "down"]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from odernn.architecture.graph import Edge
 from odernn.architecture.network.parameters import GraphWeights
 from odernn.architecture.network.plan import Component
+from odernn.architecture.walks import Edge
 
 
 class History:

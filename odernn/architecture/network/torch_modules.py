@@ -23,9 +23,10 @@ import torch
 from torch import Tensor, nn
 
 from odernn.architecture import catalogue
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.network.parameters import GraphWeights, edge_name, name
 from odernn.architecture.network.units import Carry, ForgetReads
+from odernn.architecture.walks import Edge
 
 _REVERSE = " reverse"
 

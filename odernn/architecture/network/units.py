@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, final
 import torch
 from torch import Tensor
 
-from odernn.architecture.graph import Edge
+from odernn.architecture.walks import Edge
 from odernn.cells.common import arguments
 
 UnitName: TypeAlias = Literal["tanh", "multidimensional-lstm"]

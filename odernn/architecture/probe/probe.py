@@ -36,7 +36,7 @@ from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.probe import unrolled
 from odernn.architecture.probe.interventions import (
     DelayedSlot,
@@ -47,6 +47,7 @@ from odernn.architecture.probe.interventions import (
     SilentError,
     Values,
 )
+from odernn.architecture.walks import Edge
 from odernn.cells.step_form import INPUT, OUTPUT, NetworkStep, StepForm, counted
 
 __all__ = ["HasNodeValues", "HasStepForm", "Nodes", "ProbeError", "Weights", "graph_of", "graph_of_step"]

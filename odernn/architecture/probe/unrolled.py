@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.probe.interventions import DelayedSlot, Probe, ProbedStep, ProbeError
+from odernn.architecture.walks import Edge
 from odernn.cells.step_form import INPUT, OUTPUT
 
 

@@ -209,6 +209,18 @@ def test_the_unfolding_keeps_edges_into_the_past() -> None:
     assert networkx.is_directed_acyclic_graph(found.unfolding(-10, 10))
 
 
+@pytest.mark.parametrize(("start", "stop"), [(0, 4), (-3, 7), (2, 3), (5, 5)])
+def test_a_window_has_the_nodes_and_edges_within_it_into_the_past_too(start: int, stop: int) -> None:
+    """Both ends of an edge within, at the times of its tail."""
+    edges = [("a", "b", -1), ("b", "a", 3), ("b", "c", -2), ("c", "a", 5), ("c", "a", 7)]
+    found = RNNGraph("back", 2, {"a": 0, "b": 1, "c": 1}, edges)
+    nodes, within = found.window(start, stop)
+    expected = [(t, u) for t in range(start, stop) for u in "abc" if t % 2 == found.nodes[u]]
+    assert sorted(nodes) == sorted(expected) and [t for t, _ in nodes] == sorted(t for t, _ in nodes)
+    pairs = [((t, u), (t + s, v)) for u, v, s in edges for t in range(start, stop) if t % 2 == found.nodes[u]]
+    assert sorted(within) == sorted(pair for pair in pairs if start <= pair[1][0] < stop)
+
+
 def test_a_cover_unfolds_to_the_same_graph() -> None:
     found = get("figure 1(a)")
     cover = found.cover(3)

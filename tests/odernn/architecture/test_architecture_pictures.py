@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from odernn.architecture import RNNGraph, drawing, get, layout, measures_of, names, pictures
-from odernn.architecture.graph import Edge
+from odernn.architecture.walks import Edge
 from tests.tiers import spread
 
 CHECKOUT = Path(__file__).resolve().parents[3]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from odernn import executions, tableaus
 from odernn.executions import ExecutionUnavailable, torch_loop
@@ -108,6 +110,25 @@ def test_the_in_place_path_has_the_same_bits(dtype: torch.dtype):
         in_place = forward(p)
     assert torch.equal(recorded.y, in_place.y) and torch.equal(recorded.z, in_place.z)
     assert all(torch.equal(p[name], before[name]) for name in NAMES)
+
+
+def test_torch_sees_every_operation_of_the_in_place_path():
+    """Its dispatch modes, on which the probe of architectures rests; a view with the negative bit is an input, too."""
+    seen = Counter()
+
+    class Seeing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen[func.overloadpacket.__name__.rstrip("_")] += 1
+            return func(*args, **kwargs or {})
+
+    p = problem(17)
+    with torch.no_grad():
+        expected = forward(p)
+        p["x"] = torch.complex(torch.zeros_like(p["x"]), -p["x"]).conj().imag
+        assert p["x"].is_neg()
+        with Seeing():
+            found = forward(p)
+    assert torch.equal(found.y, expected.y) and seen["tanh"] == 17
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 17])

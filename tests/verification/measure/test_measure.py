@@ -181,6 +181,13 @@ def test_what_is_written_in_place_has_the_bits_of_the_systems_step(depth: int, s
             torch.testing.assert_close(rows[n + 1], state, rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.parametrize("wrong", [lambda y: y.sum(), lambda y: y.float()])
+def test_a_step_that_changes_the_shape_or_dtype_of_the_state_is_refused(wrong) -> None:
+    bad = replace(UNICORNN, name="planted", step=lambda y, z, x, **_: (wrong(y), z))
+    with pytest.raises(ValueError, match=r"The step of planted gives a state of .* Wanted"):
+        run_layers(bad, normal(5, 7), w=normal(1, 7), step_sizes=(0.3,), alpha=0.7, relay=4.0)
+
+
 def test_a_run_that_overflows_says_so_by_its_states_alone() -> None:
     """No warning of numpy's: the suite makes errors of them."""
     drive = torch.full((400, 1), 10.0, dtype=F64)

@@ -51,7 +51,7 @@ def pairs_apart(with_sigma: bool = True) -> GraphStatement:
         reach, m = facts.reach, facts.graph.period
         pairs = {
             ((t, u), (s, v) if with_sigma else v)
-            for (t, u), (s, v) in facts.graph.unfolded(-reach, m + reach + 1)[1]
+            for (t, u), (s, v) in facts.graph.window(-reach, m + reach + 1)[1]
             if 0 <= t < m
         }
         return Side(len(facts.graph.edges) - len(pairs), f"{len(facts.graph.edges)} edges, {len(pairs)} pairs")
@@ -116,7 +116,7 @@ def hierarchical_case(ratios: Sequence[int] = (2, 3, 4)) -> Case:
         assert facts is not None
         m = facts.graph.period
         acting = [0] * 2 * m
-        for time, _ in facts.graph.unfolded(0, 2 * m)[0]:
+        for time, _ in facts.graph.window(0, 2 * m)[0]:
             acting[time] += 1
         least = next(shift for shift in range(1, m + 1) if acting[shift:] == acting[: len(acting) - shift])
         return Decided(least == 1, f"k = {parameters['k']}: the number of nodes at a time has the period {least}")

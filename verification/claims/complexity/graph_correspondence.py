@@ -164,7 +164,7 @@ def least_period() -> GraphStatement:
         graph, p = facts.graph, int(parameters["shift"])
         moved = dict(zip(graph.nodes, parameters["images"].split(), strict=True))
         long = 2 * facts.reach + 2 * graph.period
-        (nodes, edges), (other_nodes, other_edges) = graph.unfolded(0, long), graph.unfolded(p, long + p)
+        (nodes, edges), (other_nodes, other_edges) = graph.window(0, long), graph.window(p, long + p)
         image = {((t + p, moved[u]), (s + p, moved[v])) for (t, u), (s, v) in edges}
         same = image == set(other_edges) and {(t + p, moved[u]) for t, u in nodes} == set(other_nodes)
         return _shifted(graph.period, p, moved, same)
@@ -207,9 +207,9 @@ def one_to_one() -> GraphStatement:
             return Side(0, "the other is no graph with (1)-(3)")
         long = 2 * facts.reach + 2 * other.graph.period
         renamed = {
-            ((t, u.partition("@")[0]), (s, v.partition("@")[0])) for (t, u), (s, v) in other.graph.unfolded(0, long)[1]
+            ((t, u.partition("@")[0]), (s, v.partition("@")[0])) for (t, u), (s, v) in other.graph.window(0, long)[1]
         }
-        same = renamed == set(facts.graph.unfolded(0, long)[1])
+        same = renamed == set(facts.graph.window(0, long)[1])
         return _two(len(facts.graph.nodes), len(other.graph.nodes), same, parameters)
 
     def second(graph: Graph, parameters: Parameters) -> Side:
@@ -241,7 +241,7 @@ def folded(with_sigma: bool = True) -> GraphStatement:
     def first(facts: GraphFacts, _: Parameters) -> Side:
         graph = facts.graph
         edges: set[Any] = set()
-        for (t, u), (s, v) in graph.unfolded(-facts.reach, graph.period + facts.reach + 1)[1]:
+        for (t, u), (s, v) in graph.window(-facts.reach, graph.period + facts.reach + 1)[1]:
             if 0 <= t < graph.period:
                 edges.add((u, v, s - t) if with_sigma else (u, v))
         return Side(int(len(edges) != len(graph.edges)), f"{len(edges)} of {len(graph.edges)} edges come back")

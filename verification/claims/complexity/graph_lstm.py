@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from odernn.architecture import catalogue
-from odernn.architecture.graph import Edge
 from odernn.architecture.network import GraphRNN
 from odernn.architecture.network.parameters import edge_name
 from odernn.architecture.network.units import Carry, ForgetReads
+from odernn.architecture.walks import Edge
 from odernn.bounds.numbers import BALLS
 from odernn.published.sources import Source
 from verification.cases.identity import PolynomialIdentity

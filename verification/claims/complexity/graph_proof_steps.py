@@ -9,7 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from odernn.architecture.graph import Edge, RNNGraph
+from odernn.architecture.graph import RNNGraph
+from odernn.architecture.walks import Edge
 from odernn.published.sources import Source
 from verification.cases.graph_growth import LONGEST, SHORTEST, Sense, cycle_of
 from verification.cases.graph_kinds import CYCLE_NAMED, PATH_NAMED, TIME

@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from odernn.architecture.catalogue import Entry, MeasuredEntry
-from odernn.architecture.graph import RNNGraph, Walk
+from odernn.architecture.graph import RNNGraph
 from odernn.architecture.growth import Growth, SlowClass, growth_limit
 from odernn.architecture.measures import MeasureEvidence, Measures, longest_paths, shortest_paths
+from odernn.architecture.walks import Walk
 from odernn.certificate import Certificate
 from verification.report.formats.latex import escape
 from verification.report.numbers import NOT_AVAILABLE, minus, plural

@@ -25,8 +25,10 @@ def bits(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def _drawn(rng: random.Random, bits: int) -> Fixed:
-    size = rng.choice((0, 2**20, 2 ** (bits // 2), 2**bits, 3 * 2**bits, bits * 2**bits))
-    return Fixed(rng.randint(-size, size), rng.choice((0, 1, 5, 2 ** (bits // 3), 2 ** (bits - 1))))
+    size = rng.choice((0, 2**20, 2 ** (bits // 2), 2**bits, 3 * 2**bits, bits * 2**bits, 4 * bits * 2**bits))
+    around_a_quarter = 2 ** (bits - 2) + rng.randint(-1, 1)
+    radii = (0, 1, 5, 2 ** (bits // 3), around_a_quarter, 2 ** (bits - 1), 2 ** (bits + 1), 2 ** (bits + 3))
+    return Fixed(rng.randint(-size, size), rng.choice(radii))
 
 
 def _inside(rng: random.Random, x: Fixed, bits: int) -> Fraction:
@@ -68,6 +70,18 @@ def test_tanh_holds_the_values_of_its_argument(bits: int) -> None:
             assert distance <= tanh(x).radius
         if x.radius < 2 ** (bits // 3):
             assert tanh(x).radius <= x.radius + 2
+
+
+def test_tanh_near_is_off_by_less_than_two_units_and_falls_no_faster_than_said(bits: int) -> None:
+    """At both signs, where it is saturated, and at neighbours of where that begins."""
+    rng, unit = random.Random(bits), 2**bits
+    edges = [sign * (bits * unit + step) for sign in (-1, 1) for step in (-1, 0, 1)]
+    for a in [*edges, *(rng.randint(-size, size) for size in (9, unit, 40 * unit, 4 * bits * unit) for _ in range(50))]:
+        x = flint.arb(a) / unit
+        with flint.ctx.workprec(12 * bits):
+            value, falls = fixed_point._tanh_near(a)
+            assert abs(x.tanh() * unit - value) < 2
+            assert (-2 * abs(x)).exp() * unit <= falls
 
 
 def test_numbers_go_out_and_come_in_without_losing_any(bits: int) -> None:
