@@ -241,7 +241,7 @@ def without_cycle(count: int, edges: Collection[tuple[int, int]]) -> bool:
     ends = np.array(tuple(edges))
     if (ends[:, 0] == ends[:, 1]).any():
         return False
-    matrix = csr_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    matrix = csr_array((np.ones(len(ends), dtype=bool), (ends[:, 0], ends[:, 1])), shape=(count, count))
     parts, _ = connected_components(matrix, connection="strong")
     return bool(parts == count)
 
