@@ -395,7 +395,12 @@ def test_turns_that_end_triangular_are_those_that_leave_what_is_0(monkeypatch: p
     """By columns alone, row by row from below, all fits (Reck et al. 1994); from the left to the right it does not."""
     Turn = rotation_mesh.Turn
     rows = [Turn(True, j, i, j) for i in (3, 2, 1) for j in range(i)]
-    for turns, good in ((rows, True), (sorted(rows, key=lambda turn: -turn.column), False), (rows[1:], False), (rows[:-1], False)):
+    for turns, good in (
+        (rows, True),
+        (sorted(rows, key=lambda turn: -turn.column), False),
+        (rows[1:], False),
+        (rows[:-1], False),
+    ):
         monkeypatch.setattr(rotation_mesh, "turns", lambda n, turns=turns: turns)
         assert rotation_mesh.ends_triangular(4) == good
     monkeypatch.setattr(rotation_mesh, "turns", lambda n: rows)
