@@ -443,3 +443,13 @@ def test_of_a_ball_whose_middle_is_past_a_multiple_of_pi_no_point_gets_more_than
         found = sharp._sine_integral(flint.arb.pi() * k + flint.arb("0.05", "0.2"), BALLS)
     assert 2 * k - 0.05 < float(found.lower()) <= 2 * k - 1 + math.cos(0.15) + 1e-9
     assert 2 * k - 0.05 < float(found.upper()) <= 2 * k + 1 - math.cos(0.25) + 1e-9
+
+
+@pytest.mark.parametrize("alpha", [1 / 4, 0.81, 2.0, 9.0])
+@pytest.mark.parametrize("time", [0.0, 0.3, 7.0])
+def test_the_exponential_bound_is_that_of_the_theorem(alpha: float, time: float) -> None:
+    """√(2/α) e^{βt/2} and √2 e^{βt/2}, on both sides of (1 + √5)/4, where the two terms of β are equal."""
+    beta = 4 * alpha**2 if alpha > (1 + math.sqrt(5)) / 4 else 1 + 2 * alpha
+    for quantity, factor in (("position", math.sqrt(2 / alpha)), ("momentum", math.sqrt(2))):
+        found = sharp.log_exponential_bound(alpha=alpha, time=time, quantity=quantity)
+        assert float(found) == pytest.approx(math.log(factor) + beta * time / 2, rel=1e-13, abs=1e-15)
