@@ -49,13 +49,19 @@ def chosen(text: str) -> list[Told]:
 
 
 def page(findings: Sequence[Told], book: LedgerPages) -> str:
-    """The page: refuted claims by gravity, then what holds, each in the order of ``findings``; of claims in the run."""
+    """All titles, then each finding: refuted claims by gravity, then what holds, each in the order of ``findings``."""
     tried = [finding for finding in findings if finding.claim in book.cells]
     ordered = sorted(tried, key=lambda finding: _ORDER.index(readings.gravity_of(finding.claim, book.run)))
     facts = book.facts
     lines = [HEAD.format(facts=f"{facts.provenance.words}, with budget {facts.budget}, seed {facts.seed}")]
-    for number, finding in enumerate(ordered, 1):
-        lines += [f"## {number}. {finding.title}", "", *_lines(finding, book), ""]
+    told = [(f"{number}. {finding.title}", finding) for number, finding in enumerate(ordered, 1)]
+    for name, is_refuted in (("What fails, the gravest first", True), ("What holds", False)):
+        titles = [
+            title for title, each in told if (readings.verdict_of(book.cells[each.claim]) == REFUTED) == is_refuted
+        ]
+        lines += [f"**{name}**", "", *titles, ""] if titles else []
+    for title, finding in told:
+        lines += [f"## {title}", "", *_lines(finding, book), ""]
     return "\n".join(lines)
 
 
