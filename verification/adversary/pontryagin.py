@@ -34,8 +34,7 @@ from verification.adversary import (
     structured,
 )
 from verification.domains import Budget, SearchPoint
-from verification.measure.hidden_state import run_layers
-from verification.measure.in_place import array_of
+from verification.measure.hidden_state import array_of, run_layers
 from verification.system import System
 
 CONTROLS = (-AMPLITUDE, 0.0, AMPLITUDE)

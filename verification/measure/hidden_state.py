@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
 from verification.instance import Instance, Layer
-from verification.measure.in_place import Array, WritingStep, array_of, writing_step
-from verification.system import System
+from verification.system import UNICORNN, System
+
+CPU = torch.device("cpu")
+
+Array: TypeAlias = Any
+"""What ``array_of`` gives: numpy's or torch's."""
+
+WritingStep: TypeAlias = Callable[[Array, Array, Array, Array, Array], None]
+"""Of y_{n-1}, z_{n-1}, x_n and the places of y_n and z_n, which it writes."""
 
 
 def envelope(values: torch.Tensor, norm: str, multiplicity: torch.Tensor | None = None) -> torch.Tensor:
@@ -113,6 +120,64 @@ class SlantedFront:
         states[2][:], states[3][:] = states[0], states[1]
         y_now, z_now, y_next, z_next = (state[at] for state in states)
         self._of_layers(at.start, at.stop)(y_now, z_now, self._inputs[at], y_next, z_next)
+
+
+# --- steps in given memory, for searches that take millions of them
+
+
+def array_of(tensor: torch.Tensor) -> Array:
+    """The tensor's own memory as an array of numpy, whose calls cost a third of torch's and round alike, on the CPU;
+    elsewhere the tensor.
+    """
+    return tensor.detach().numpy() if tensor.device == CPU else tensor.detach()
+
+
+def writing_step(system: System, like: torch.Tensor, *, w: Any, step_size: Any, alpha: Any) -> WritingStep:
+    """The system's step for states of the shape of ``like``, written where it is told; its arguments are arrays of
+    ``array_of``. UnICORNN's own is computed in place, any other is called.
+    """
+    if system.step is UNICORNN.step:
+        return _of_unicornn(like, w, step_size, alpha)
+
+    def write(y: Array, z: Array, x: Array, y_next: Array, z_next: Array) -> None:
+        moved = system.step(*map(torch.as_tensor, (y, z, x)), w=w, step_size=step_size, alpha=alpha)
+        for new, place in zip(moved, map(torch.as_tensor, (y_next, z_next)), strict=True):
+            if (new.shape, new.dtype) != (place.shape, place.dtype):
+                said, wanted = (f"{tuple(state.shape)}, {state.dtype}" for state in (new, place))
+                raise ValueError(
+                    f"The step of {system.name} gives a state of {said}. Wanted: {wanted}, as it was given."
+                )
+            place.copy_(new)
+
+    return write
+
+
+def _of_unicornn(like: torch.Tensor, w: Any, step_size: Any, alpha: Any) -> WritingStep:
+    """z_n = z_{n−1} − h (tanh(w y_{n−1} + x_n) + α y_{n−1}), y_n = y_{n−1} + h z_n.
+
+    With the roundings of ``odernn.executions.torch_loop.step``: each operation by itself (addcmul may fuse two),
+    and tanh by torch. numpy warns of overflow unless ``np.errstate`` says otherwise.
+    """
+    rate_tensor = torch.empty_like(like, memory_format=torch.contiguous_format)
+    rate, product = array_of(rate_tensor), array_of(torch.empty_like(rate_tensor))
+    ops: Any = torch if isinstance(rate, torch.Tensor) else np
+    multiply, add, subtract = ops.multiply, ops.add, ops.subtract
+    weight, h, stiffness = (
+        array_of(torch.as_tensor(value, dtype=like.dtype, device=like.device).expand(like.shape).contiguous())
+        for value in (w, step_size, alpha)
+    )
+
+    def write(y: Array, z: Array, x: Array, y_next: Array, z_next: Array) -> None:
+        add(multiply(weight, y, out=rate), x, out=rate)
+        rate_tensor.tanh_()
+        add(rate, multiply(stiffness, y, out=product), out=rate)
+        subtract(z, multiply(rate, h, out=rate), out=z_next)
+        add(y, multiply(h, z_next, out=product), out=y_next)
+
+    return write
+
+
+# --- instances
 
 
 def run_instance(
