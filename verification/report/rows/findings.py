@@ -1,8 +1,9 @@
 """The findings: what a researcher should know of a run, a few lines each, the gravest first. A pure function of a run.
 
-``verification/report/findings.toml`` chooses the claims and says what each finding means for somebody who trains
-networks: title, claim, means, and the case to show if it is not that of the least slack. Verdict, gravity, numbers and
-what is true instead come from the run and the readings.
+``verification/report/findings.toml`` chooses the claims and says, in words for readers of no numerics, what is true
+instead and what each finding means for somebody who trains networks; and the case to show if it is not that of the
+least slack. Verdict, gravity, numbers, nearness and of which kind the truth is come from the run and the
+readings.
 """
 
 from __future__ import annotations
@@ -27,19 +28,28 @@ What the suite found that a researcher should know, the gravest first, and after
 says what is left of a refuted claim: nothing of its kind is known to hold (substance), it holds under one more
 hypothesis, with another constant or power, or with a formula corrected (slip). Each witness is a file in
 [witnesses](witnesses); its script is a program of at most 40 lines that needs numpy and mpmath alone.
+
+Of UnICORNN: n steps of size dt make the time T = n dt, h = σ̂(c) dt is the step of a neuron, w its recurrent weight and
+α its frequency squared; y and z are its two states, L the number of layers, V their input matrices. Other letters are
+the papers'; the links lead to them.
 """
-LONGEST = 240
-"""Characters of the evidence that is shown; the ledger has all of it."""
+LONGEST = 200
+"""Characters of a statement as it stands; the ledger has all of it."""
+ALL_ROWS = "All rows"
+"""What a reading says that takes a statement as it stands."""
 _ORDER = (readings.SUBSTANCE, *reversed(readings.GRAVITY.values()), "")
 
 
 @dataclass(frozen=True)
 class Told:
-    """A claim that is chosen, under a title, and what it means for whoever uses such networks."""
+    """A claim that is chosen, under a title, what it means for whoever uses such networks, and, of a refuted claim,
+    what is true instead.
+    """
 
     claim: str
     title: str
     means: str
+    instead: str = ""
     case: str = ""
 
 
@@ -71,15 +81,16 @@ def _lines(finding: Told, book: LedgerPages) -> list[str]:
     grave = readings.gravity_of(finding.claim, run)
     words = shown(verdict, cells[0].origin) + (f", {grave}" if grave else "")
     meant = reading.meant if reading is not None else ""
+    if meant.startswith(ALL_ROWS):
+        meant = shorten(book.statement(finding.claim), LONGEST, placeholder=" …")
     lines = [f"- **Claimed** ({book.source(finding.claim)}; {book.link(finding.claim)}): {meant}"]
     cell = _shown(finding, cells)
-    lines.append(f"- **Found** ({words}): {_evidence(cell)}")
+    near = book.nearness(finding.claim, trained=False)
+    lines.append(f"- **Found** ({words}): {_evidence(cell)}" + (f". Nearest to practice: {near}" if near else ""))
     if reading is not None and verdict == REFUTED:
         held = [repair for repair in reading.instead if readings.holds(repair, run)] or list(reading.instead)
         deciding = sorted(held, key=lambda repair: not (repair.printed and readings.GRAVITY.get(repair.kind) == grave))
-        lines += [f"- **True instead** ({repair.kind}): {repair.what}" for repair in deciding[:1]]
-    if near := book.nearness(finding.claim):
-        lines.append(f"- **Nearness**: {near}")
+        lines += [f"- **True instead** ({repair.kind}): {finding.instead}" for repair in deciding[:1]]
     lines.append(f"- **For you**: {finding.means}")
     if key_of(cell) in (names := witness_names(run)):
         lines.append(f"- **Check**: `odernn witness script docs/witnesses/{names[key_of(cell)]} | python -`")
@@ -97,9 +108,9 @@ def _shown(finding: Told, cells: Sequence[Judgement]) -> Judgement:
 
 
 def _evidence(cell: Judgement) -> str:
-    """Of a refuted case the two numbers, of another one why it holds. The parameters stand in the ledger."""
+    """Where, and of a refuted case the two numbers. How it was proved or tested stands in the ledger."""
     where = cell.domain if is_question(cell) else f"{cell.domain}, layer {cell.layer}"
-    if cell.verdict == REFUTED:
-        claimed, found = cell.claimed or size(cell.log_bound), cell.found or size(cell.log_worst)
-        return f"{where}: {cell.symbol}: {found}; claimed: {claimed}"
-    return shorten(f"{where}: {cell.because}", LONGEST, placeholder=" … (ledger)")
+    if cell.verdict != REFUTED:
+        return where
+    claimed, found = cell.claimed or size(cell.log_bound), cell.found or size(cell.log_worst)
+    return f"{where}: {cell.symbol}: {found}; claimed: {claimed}"

@@ -132,6 +132,9 @@ class LedgerPages:
     def place(self, claim: str) -> str:
         return self._entry(claim).place
 
+    def statement(self, claim: str) -> str:
+        return self._entry(claim).text
+
     def source(self, claim: str) -> str:
         """ "icml, S(7)"."""
         return ", ".join(filter(None, (self._entry(claim).paper, self.place(claim))))
@@ -140,11 +143,11 @@ class LedgerPages:
         page = f"{self.folder}{self.home[claim]}.md" if claim in self.home else ""
         return f"[{_cell(claim)}]({page}#{slug(claim)})"
 
-    def nearness(self, claim: str) -> str:
-        """How near to practice a claim on UnICORNN fails, with a link; "" if it does not."""
+    def nearness(self, claim: str, trained: bool = True) -> str:
+        """How near to practice a claim on UnICORNN fails, as trained as well, with a link; "" if it does not."""
         up = "../" if self.home and not self.folder else ""
         words = nearness.line(self.cells[claim]) if self._entry(claim).paper in PAPERS["unicornn"][1] else ""
-        if words and claim in self.as_trained:
+        if words and trained and claim in self.as_trained:
             words += f"; as trained: {self.as_trained[claim]}"
         return f"{words} ([how near]({up}{nearness.PAGE}))" if words else ""
 
