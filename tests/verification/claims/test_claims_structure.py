@@ -5,6 +5,7 @@ in float64 with autograd, and that the same machinery refutes planted falsehoods
 from __future__ import annotations
 
 import itertools
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -661,6 +662,16 @@ FALSEHOODS = {
 @pytest.mark.parametrize("name", FALSEHOODS)
 def test_a_planted_falsehood_is_refuted(name):
     assert verdict_of(FALSEHOODS[name]) == REFUTED
+
+
+@pytest.mark.parametrize("name", ["alpha", "w"])
+@pytest.mark.parametrize(("sign", "is_violated"), [(1, False), (-1, True)])
+def test_both_back_ends_decide_the_tuning_of_a_neuron_by_its_two_frequencies(name, sign, is_violated):
+    """√(3 + 1) = 2 and √(3 + 1 + 5) = 3, whichever of α and w the gap is added to."""
+    balls, again = hamiltonian.tuning_case(name, sign).check({"alpha": "3", "w": "1", "gap": "5"}).opinions
+    assert [float(word) for word in re.findall(r"\d+\.\d+", balls.text)] == [2, 3]
+    assert float(again.text.split()[-1]) == 1
+    assert balls.violated is again.violated is is_violated
 
 
 def _both_paths(network):
